@@ -1,0 +1,104 @@
+"""rSTAT: a statistical query, answered reproducibly. Algorithm 1, Theorem 2.3.
+
+Guarantee: for i.i.d. rows and a query into [0, 1], Pr[A(s1; r) = A(s2; r)] >= 1 - rho, and
+Pr[|A(s; r) - E query| > tau] <= delta, if rho > 2 delta and there are `sample_size` rows.
+
+    tau     tolerance          how far the answer may be from the true mean
+    rho     reproducibility    how often two answers may differ
+    delta   failure rate       how often an answer may be further away than tau
+    alpha   2 tau / (rho + 1 - 2 delta)    width of the regions that means are rounded to
+    offset  uniform in [0, alpha), from r  where the regions start
+
+Sample size: n = ln(2/delta) / (2 tau'^2), tau' = tau (rho - 2 delta) / (rho + 1 - 2 delta): Hoeffding puts both
+empirical means within tau' of the truth, so 2 tau' / alpha = rho - 2 delta bounds the chance that a region's end
+falls between them; rounding to a midpoint moves the answer by alpha/2, and tau' + alpha/2 = tau.
+
+Where the paper slips: delta is used in alpha but missing from the parameters; its regions are half-open, so the
+last must be closed to hold the mean 1; the introduction's width tau/rho is a misprint.
+
+Exactly, rho = E[min(1, |V1 - V2| / alpha)] for the two empirical means, up to the clipping of the end regions.
+
+Cost: one pass over the rows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from auditor import subject
+
+Rows = npt.NDArray[Any]
+
+
+def check_parameters(tau: float, rho: float, delta: float) -> None:
+    if not 0 < tau <= 1:
+        raise ValueError(f"tau={tau!r} must be in (0, 1]: the tolerance, e.g. 0.1")
+    if not 0 < rho <= 1:
+        raise ValueError(f"rho={rho!r} must be in (0, 1]: how often two answers may differ, e.g. 0.1")
+    if not 0 < delta < rho / 2:
+        raise ValueError(
+            f"delta={delta!r} must be in (0, rho/2) = (0, {rho / 2:g}): the failure rate, e.g. {rho / 4:g}"
+        )
+
+
+def region_width(tau: float, rho: float, delta: float) -> float:
+    """alpha."""
+    return 2 * tau / (rho + 1 - 2 * delta)
+
+
+def sample_size(tau: float, rho: float, delta: float) -> int:
+    """Rows that Theorem 2.3 asks for."""
+    check_parameters(tau, rho, delta)
+    tau_prime = tau * (rho - 2 * delta) / (rho + 1 - 2 * delta)
+    return math.ceil(math.log(2 / delta) / (2 * tau_prime**2))
+
+
+def within_tau(output: float, *, source: Any, r: np.random.Generator, params: Mapping[str, Any]) -> bool:
+    """Whether an answer is within tau of the true mean of the query."""
+    return bool(abs(output - source.expect(params["query"])) <= params["tau"])
+
+
+@subject(
+    source="bernoulli(0.5)",
+    size=sample_size,
+    claimed=lambda rho: rho,
+    delta=lambda delta: delta,
+    accuracy=within_tau,
+    theorem="2.3",
+)
+def rstat(
+    sample: Rows,
+    r: np.random.Generator,
+    *,
+    tau: float = 0.1,
+    rho: float = 0.1,
+    delta: float = 0.025,
+    query: Callable[[Rows], Rows] | None = None,
+) -> float:
+    """The mean of query(rows) over the sample, to the midpoint of its region; the rows themselves without a query."""
+    check_parameters(tau, rho, delta)
+    alpha = region_width(tau, rho, delta)  # 1
+    offset = r.uniform(0, alpha)  # 2
+    values = sample if query is None else query(sample)
+    return round_to_region(_mean(values), alpha, offset)  # 3-6
+
+
+def _mean(values: Rows) -> float:  # 4
+    if len(values) == 0:
+        raise ValueError("the sample is empty: a mean needs at least one row")
+    v = float(np.mean(values))
+    if not 0 <= v <= 1:
+        raise ValueError(f"the query's mean is {v!r}, outside [0, 1]: give a query that maps rows into [0, 1]")
+    return v
+
+
+def round_to_region(v: float, alpha: float, offset: float) -> float:
+    """The midpoint of the region of [0, 1] that holds v; regions start at offset and every alpha from there."""
+    i = math.floor((v - offset) / alpha)
+    low, high = offset + i * alpha, offset + (i + 1) * alpha
+    return (max(low, 0.0) + min(high, 1.0)) / 2

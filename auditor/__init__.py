@@ -1,0 +1,43 @@
+"""auditor: does an algorithm's answer survive fresh data?
+
+    auditor.audit(fn, "bernoulli(0.5)", size=1000, rho=0.1)
+
+runs fn(sample, r) on pairs of independent samples with the same r and says whether two runs disagree with
+probability at most rho. Public names are loaded when first used: importing auditor imports neither numpy nor scipy.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from auditor.errors import AuditorError as AuditorError
+    from auditor.pipeline import assert_reproducible as assert_reproducible
+    from auditor.pipeline import audit as audit
+    from auditor.pipeline import replay as replay
+    from auditor.report.record import Record as Record
+    from auditor.subjects import subject as subject
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "AuditorError": "auditor.errors",
+    "Record": "auditor.report.record",
+    "assert_reproducible": "auditor.pipeline",
+    "audit": "auditor.pipeline",
+    "replay": "auditor.pipeline",
+    "subject": "auditor.subjects",
+}
+__all__ = [*_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'auditor' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return [*_HOMES, "__version__"]

@@ -1,0 +1,57 @@
+"""Every way an audit can end without a verdict, and the exit code of each ending.
+
+Messages carry the name, the value, the range and the cure; the command line prints them as they are, so
+nothing here may rely on a traceback being shown.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+EXIT_CODES = {"pass": 0, "fail": 1, "usage": 2, "inconclusive": 3, "error": 4, "interrupted": 130}
+
+
+class AuditorError(Exception):
+    """Base of all errors that users of this package meet."""
+
+    exit_code = EXIT_CODES["error"]
+
+
+class UsageError(AuditorError):
+    """The request cannot be carried out: unknown target, bad option, a gate that cannot be decided."""
+
+    exit_code = EXIT_CODES["usage"]
+
+
+class BadValue(UsageError):
+    """One argument is out of its range. The command line spells `name` as the option the user typed."""
+
+    def __init__(self, name: str, value: object, cure: str) -> None:
+        self.name, self.value, self.cure = name, value, cure
+        super().__init__(f"{name}={value!r} {cure}")
+
+    def as_option(self) -> str:
+        return f"--{self.name} {self.value} {self.cure}"
+
+
+class SubjectError(AuditorError):
+    """The subject could not be audited: it raised, or it is not a function of (sample, r)."""
+
+
+class NotComparable(SubjectError):
+    """An output holds something of which no one can say when two of it are the same."""
+
+
+class SourceError(AuditorError):
+    """The source raised or gave something that is no sample."""
+
+
+class UnknownTruth(AuditorError):
+    """A source whose law is not known was asked for an exact expectation."""
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """' (did you mean x?)' when something known is close to `word`, else ''."""
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f" (did you mean {close[0]}?)" if close else ""

@@ -1,0 +1,126 @@
+"""Which object does `module:name` or `path/to/file.py:name` mean? And if none, why not, and what is close."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+import sys
+from collections.abc import Mapping
+from hashlib import blake2b
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from auditor.errors import UsageError, suggestion
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+SUBJECTS = "auditor.subjects"  # the entry-point group by which installed packages offer their subjects
+
+
+def find_object(target: str) -> Any:
+    """The object that `module:attr.attr` or `file.py:attr` names; UsageError with a suggestion otherwise."""
+    place, _, path = target.rpartition(":")
+    if not place or not path:
+        raise UsageError(f"{target!r} names no function: write module:function or path/to/file.py:function")
+    module = _load_file(Path(place)) if place.endswith(".py") else _load_module(place)
+    found: Any = module
+    for step in path.split("."):
+        if not hasattr(found, step):
+            close = suggestion(step, [name for name in dir(found) if not name.startswith("_")])
+            raise UsageError(f"{target!r}: {place} has no {step!r}{close}{_foreign_algorithms(place)}")
+        found = getattr(found, step)
+    return found
+
+
+def _load_module(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        # A module that exists but imports something missing is another story than one that does not exist.
+        if error.name is None or not (name == error.name or name.startswith(error.name + ".")):
+            raise _import_failed(name, error) from error
+        parent, _, last = error.name.rpartition(".")
+        close = suggestion(last, _siblings(parent))
+        raise UsageError(f"no module named {error.name!r}{close}{_foreign_algorithms(name)}") from None
+    except Exception as error:
+        raise _import_failed(name, error) from error
+
+
+def _load_file(path: Path) -> ModuleType:
+    """A file as a module: under a name that its path decides, so that loading it twice gives one module."""
+    path = path.resolve()
+    if not path.is_file():
+        close = suggestion(path.name, [p.name for p in path.parent.glob("*.py")] if path.parent.is_dir() else [])
+        raise UsageError(f"no file {str(path)!r}{close}")
+    name = f"_{path.stem}_{blake2b(str(path).encode(), digest_size=4).hexdigest()}"
+    if name in sys.modules:
+        return sys.modules[name]
+    if str(path.parent) not in sys.path:
+        sys.path.insert(0, str(path.parent))
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert isinstance(spec, ModuleSpec)
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise _import_failed(str(path), error) from error
+    return module
+
+
+def _import_failed(place: str, error: Exception) -> UsageError:
+    return UsageError(f"importing {place!r} raised {type(error).__name__}: {error}")
+
+
+def _siblings(parent: str) -> list[str]:
+    path = getattr(sys.modules.get(parent), "__path__", None) if parent else None
+    return [module.name for module in pkgutil.iter_modules(path)]
+
+
+def _foreign_algorithms(place: str) -> str:
+    """`algorithms` is a name that others use too: say so when it is their package that was found."""
+    if place.partition(".")[0] != "algorithms" or place.endswith(".py"):
+        return ""
+    spec = importlib.util.find_spec("algorithms")
+    found = Path(spec.origin).parent if spec and spec.origin else None
+    ours = Path(__file__).parent.parent / "algorithms"
+    if found is None or found.resolve() == ours.resolve():
+        return ""
+    return f"; the package 'algorithms' found here is {found}, not the one that comes with auditor ({ours})"
+
+
+def registered() -> Mapping[str, EntryPoint]:
+    """Every installed subject by name."""
+    from importlib.metadata import entry_points
+
+    return {point.name: point for point in sorted(entry_points(group=SUBJECTS), key=lambda point: point.name)}
+
+
+def full_target(target: str) -> str:
+    """`module:fn` for a registered name; anything with a colon as it is."""
+    if ":" in target:
+        return target
+    known = registered()
+    if target in known:
+        return known[target].value
+    raise UsageError(
+        f"{target!r} is not a registered subject{suggestion(target, known)}: write module:function, "
+        "path/to/file.py:function, or a name that `python -m auditor list` shows"
+    )
+
+
+def importable_name(fn: object) -> str | None:
+    """The target string that leads another process to this very object, if there is one."""
+    module, name = getattr(fn, "__module__", None), getattr(fn, "__qualname__", None)
+    if not module or not name or module == "__main__" or "<" in name:
+        return None
+    found: object = sys.modules.get(module)
+    for step in name.split("."):
+        found = getattr(found, step, None)
+    return f"{module}:{name}" if found is fn and importlib.util.find_spec(module.partition(".")[0]) else None

@@ -1,0 +1,108 @@
+"""What was decided before anything ran: target, confidence, design, budget, seed, and the shares of the error.
+
+A plan is frozen: nothing that a pair shows can change it. A gate that its budget cannot decide is refused here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from auditor.errors import BadValue, UsageError
+from auditor.gate import Gate, pass_boundary
+
+DEFAULT_TARGET = 0.1
+PAIRS_TIMES_TARGET = 100  # the default budget decides all but the true rho within a factor of about 1.6 of the target
+MAX_PAIRS = 10**12
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`design` is "anytime" (stop as soon as the gate decides) or "fixed" (judge once, after `budget` pairs)."""
+
+    target: float
+    confidence: float
+    design: str
+    budget: int
+    seed: int
+    size: int
+    delta: float | None  # the share of inaccurate runs the subject is allowed, where it declares one
+
+    @property
+    def alpha(self) -> float:
+        return error_probability(self.confidence)
+
+    @property
+    def gate(self) -> Gate:
+        return Gate(self.target, self.alpha, delta=self.delta)
+
+    @property
+    def least_pairs(self) -> int:
+        """What a spotless subject costs."""
+        return self.budget if self.design == "fixed" else least_pairs(self.target, self.alpha, self.design)
+
+
+def error_probability(confidence: float) -> float:
+    """1 - confidence as the decimal it was meant to be."""
+    return round(1 - confidence, 15)
+
+
+def least_pairs(target: float, alpha: float, design: str) -> int:
+    """Pairs after which zero mismatches pass."""
+    if design == "anytime":
+        return pass_boundary(target, alpha)[0]
+    return math.ceil(math.log(alpha) / math.log1p(-target))
+
+
+def make_plan(
+    *,
+    target: float,
+    size: int,
+    confidence: float = 0.95,
+    pairs: int | None = None,
+    fixed: int | None = None,
+    seed: int = 0,
+    delta: float | None = None,
+) -> Plan:
+    """The plan for these options; BadValue or UsageError with the cure where they make none."""
+    if pairs is not None and fixed is not None:
+        raise UsageError(
+            f"pairs={pairs} and fixed={fixed} are two designs: --pairs stops as soon as the answer is known, "
+            "--fixed always runs all its pairs; choose one"
+        )
+    design = "anytime" if fixed is None else "fixed"
+    _check_open_unit("rho", target, "the mismatch probability you accept, e.g. 0.1")
+    _check_open_unit("confidence", confidence, "how sure the verdict must be, e.g. 0.95")
+    if delta is not None and not 0 <= delta < 1:
+        raise BadValue("delta", delta, "must be in [0, 1): the share of runs that may be inaccurate")
+    check_count("size", size, least=0, example=1000)
+    option, budget = ("fixed", fixed) if fixed is not None else ("pairs", pairs)
+    if budget is None:
+        budget = math.ceil(PAIRS_TIMES_TARGET / target - 1e-9)
+    check_count(option, budget, least=1, example=1000)
+    _check_decidable(option, budget, design, target, confidence)
+    return Plan(float(target), float(confidence), design, budget, seed, size, delta)
+
+
+def _check_decidable(option: str, budget: int, design: str, target: float, confidence: float) -> None:
+    needed = least_pairs(target, error_probability(confidence), design)
+    if budget > MAX_PAIRS:
+        raise BadValue(option, budget, f"is more than {MAX_PAIRS:.0e} pairs, which no audit finishes: ask for fewer")
+    if budget < needed:
+        raise BadValue(
+            option,
+            budget,
+            f"cannot decide rho {target:g} at confidence {confidence:g}: even without a mismatch it takes "
+            f"{needed} pairs; use --{option} {needed} or more",
+        )
+
+
+def _check_open_unit(name: str, value: float, meaning: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1:
+        raise BadValue(name, value, f"must be in (0, 1): {meaning}")
+
+
+def check_count(name: str, value: object, *, least: int, example: int) -> None:
+    """An integer that counts something; a float or a string is no count."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise BadValue(name, value, f"must be an integer of at least {least}, e.g. {example}")

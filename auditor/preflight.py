@@ -1,0 +1,190 @@
+"""Is the subject a function of (sample, r) at all? A few runs on the same sample and r, before anything is counted.
+
+They use the first pairs' own keys: what goes wrong here goes wrong in a replay of that pair too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from auditor.errors import NotComparable, SourceError, SubjectError, UnknownTruth
+from auditor.outcome import fingerprint, first_difference, same
+from auditor.subjects import param_text
+from auditor.trial import Bench, judge
+
+PAIRS = 3
+_CAUSES = (
+    "likely causes: a generator made without r (default_rng() with no seed), a global counter or cache, "
+    "the time, or threads"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What the preflight learnt; warnings are sentences."""
+
+    runs: int
+    second_process: str
+    changes_sample: bool
+    knows_truth: bool
+    warnings: tuple[tuple[str, str], ...]  # (kind, message)
+
+
+class HiddenState(SubjectError):
+    """The subject's answer depends on something besides (sample, r)."""
+
+
+def check(bench: Bench, seed: int) -> Checked:
+    """Run the preflight; HiddenState or SourceError where the audit would measure something else than rho."""
+    state = _global_states()
+    other = _start_second_process(bench, seed)
+    try:
+        runs, changes, moved = 0, False, set[str]()
+        for index in range(PAIRS):
+            output, spent, changed, touched = _run_twice(bench, index)
+            runs, changes, moved = runs + spent, changes or changed, moved | touched
+            if index == 0:
+                first, knows_truth = output, _knows_truth(bench, output)
+        second = _compare_second_process(bench, first, other)
+    finally:
+        _stop(other)
+        _restore(state)
+    warnings = [
+        ("global-state", f"the subject moves the state of {name}; its output did not depend on it")
+        for name in sorted(moved)
+    ]
+    if changes:
+        warnings.append(("changes-sample", "the subject changes its sample in place; each run gets a copy of its own"))
+    return Checked(runs, second, changes, knows_truth, tuple(warnings))
+
+
+def _run_twice(bench: Bench, index: int) -> tuple[Any, int, bool, set[str]]:
+    """Output, runs spent, whether the sample was changed, and which global generators moved."""
+    sample, spare = bench.draw(index, 0), bench.draw(index, 0)
+    if not _looks_same(sample, spare):
+        raise SourceError(
+            f"source {bench.source.name} is not a function of (rng, size): two draws with the same key differ; "
+            "draw from the rng it is given and from nothing else"
+        )
+    before = _global_states()
+    output = bench.run_on(sample, index, 0)
+    moved = {name for name, state in _global_states().items() if not _state_equal(state, before[name])}
+    changed = not _looks_same(sample, spare)
+    again = bench.run_on(spare, index, 0)
+    if not same(output, again):
+        culprit = f"it draws from the global generator {' and '.join(sorted(moved))}" if moved else _CAUSES
+        raise _hidden(bench, output, again, culprit)
+    runs = 2
+    for name in sorted(moved):
+        _disturb(name)
+        runs += 1
+        if not same(output, again := bench.run_on(bench.draw(index, 0), index, 0)):
+            raise _hidden(bench, output, again, f"it draws from the global generator {name}")
+    return output, runs, changed, moved
+
+
+def _hidden(bench: Bench, left: Any, right: Any, why: str) -> HiddenState:
+    difference = first_difference(left, right)
+    shown = f" ({difference.path}: {difference.left} and {difference.right})" if difference else ""
+    return HiddenState(
+        f"{bench.subject.name} is not a function of (sample, r): on the same sample with the same r it gave two "
+        f"outputs{shown}; {why}. Draw every random bit from r"
+    )
+
+
+def _looks_same(left: Any, right: Any) -> bool:
+    try:
+        return same(left, right)
+    except NotComparable:
+        return True  # rows of a type of the user's own: no way to tell
+
+
+def _knows_truth(bench: Bench, output: Any) -> bool:
+    try:
+        judge(bench, output, 0)
+    except UnknownTruth:
+        return False
+    return True
+
+
+def _global_states() -> dict[str, Any]:
+    return {"random": random.getstate(), "numpy.random": np.random.get_state(legacy=False)}
+
+
+def _state_equal(left: Any, right: Any) -> bool:
+    return left == right if isinstance(left, tuple) else same(left, right)
+
+
+def _disturb(name: str) -> None:
+    """Another state of a global generator than any it is likely to be in."""
+    if name == "random":
+        random.seed(0xA0D17)
+    else:
+        np.random.seed(0xA0D17)
+
+
+def _restore(states: dict[str, Any]) -> None:
+    random.setstate(states["random"])
+    np.random.set_state(states["numpy.random"])
+
+
+def _start_second_process(bench: Bench, seed: int) -> subprocess.Popen[str] | str:
+    """Pair 0 in a process with another hash seed, its second run first; or why that cannot be done."""
+    subject, source = bench.subject, bench.source
+    if subject.target is None or source.spec is None:
+        return "skipped: the subject or the source cannot be imported by another process"
+    texts = {key: param_text(value) for key, value in subject.params.items()}
+    request = {
+        "target": subject.target,
+        "source": source.spec,
+        "size": bench.size,
+        "seed": seed,
+        "randomness": subject.randomness,
+        "texts": texts,
+    }
+    hash_seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+    paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "auditor.second_process"],
+        text=True,
+        start_new_session=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": paths},
+    )
+    assert process.stdin is not None
+    process.stdin.write(json.dumps(request))
+    process.stdin.close()
+    process.stdin = None  # communicate() would flush it again
+    return process
+
+
+def _compare_second_process(bench: Bench, output: Any, process: subprocess.Popen[str] | str) -> str:
+    if isinstance(process, str):
+        return process
+    answer, complaint = process.communicate()
+    if process.returncode:
+        last = complaint.strip().rpartition("\n")[2]
+        return f"skipped: the second process ended with code {process.returncode} ({last[:200]})"
+    if json.loads(answer)["fingerprint"] != fingerprint(output):
+        raise HiddenState(
+            f"{bench.subject.name} gives another output in a process with another hash seed, on the same sample with "
+            "the same r: it depends on the order of a set of strings, on hash(), or on what earlier runs left behind. "
+            "Sort before you iterate, and keep nothing between runs"
+        )
+    return "same"
+
+
+def _stop(process: subprocess.Popen[str] | str) -> None:
+    if isinstance(process, subprocess.Popen) and process.poll() is None:
+        process.kill()
+        process.communicate()

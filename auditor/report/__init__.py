@@ -1,0 +1,1 @@
+"""How an audit is shown. Every report is drawn from the record alone."""

@@ -1,0 +1,83 @@
+"""What a person sees while an audit runs: on a terminal a live line, elsewhere plain milestones."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from auditor.interval import two_sided
+from auditor.preflight import PAIRS
+from auditor.report.escape import visible
+from auditor.setup import Setup
+from auditor.verdict import Tally
+
+_REDRAW = 0.1  # seconds between two looks at the bounds, which cost milliseconds
+_MILESTONE = 10.0  # seconds between two plain lines
+
+
+class Watching:
+    """Shows a running audit on standard error; a context manager, so that the live line never stays behind."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._live: Progress | None = None
+        self._next = 0.0
+
+    def __enter__(self) -> Watching:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live:
+            self._live.stop()
+
+    def planned(self, setup: Setup) -> None:
+        self._plan = plan = setup.plan
+        self._started = perf_counter()
+        runs = 2 * plan.least_pairs + 2 * PAIRS
+        self._say(
+            f"auditing {setup.subject.name}: does it disagree with itself with probability at most {plan.target:g}?"
+        )
+        self._say(f"running its code now: at least {runs:,} runs, at most {2 * plan.budget + 2 * PAIRS:,}")
+
+    def timed(self, seconds_a_run: float) -> None:
+        least, most = (duration(2 * pairs * seconds_a_run) for pairs in (self._plan.least_pairs, self._plan.budget))
+        span = f"about {least}" if least == most else f"{least} at least, {most} at most"
+        self._say(f"one run takes {duration(seconds_a_run)}: {span}")
+        if self._console.is_terminal:
+            self._live = Progress(
+                TextColumn("{task.fields[words]}"),
+                BarColumn(),
+                TimeElapsedColumn(),
+                console=self._console,
+                transient=True,
+            )
+            self._task = self._live.add_task("", total=self._plan.budget, words="")
+            self._live.start()
+
+    def advanced(self, tally: Tally, seconds: float) -> None:
+        if seconds < self._next:
+            return
+        self._next = seconds + (_REDRAW if self._live else _MILESTONE)
+        low, high = two_sided("anytime", tally.pairs, tally.mismatches, self._plan.confidence)
+        words = f"{tally.mismatches:,} mismatches in {tally.pairs:,} pairs, rho in [{low:.2g}, {high:.2g}]"
+        if self._live:
+            self._live.update(self._task, completed=tally.pairs, words=words)
+        elif tally.pairs > 1:
+            self._say(words)
+
+    def _say(self, words: str) -> None:
+        self._console.print(Text(visible(words), style="dim"))
+
+
+def duration(seconds: float) -> str:
+    """A time to two digits, in the unit a person would use."""
+    if seconds < 1e-3:
+        return f"{seconds * 1e6:.2g} us"
+    if seconds < 1:
+        return f"{seconds * 1e3:.3g} ms"
+    if seconds < 120:
+        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,247 @@
+"""The one document an audit leaves behind: schema auditor.record/1. Everything shown is drawn from it alone."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from auditor import __version__
+from auditor.errors import UsageError
+from auditor.interval import two_sided
+from auditor.outcome import Difference as Found
+from auditor.preflight import Checked
+from auditor.setup import Setup, replay_command
+from auditor.subjects import code_hash, param_text
+from auditor.trial import Bench, SubjectRaised
+from auditor.verdict import Tally, Verdict
+
+SCHEMA = "auditor.record/1"
+
+
+class Bound(msgspec.Struct, frozen=True):
+    """The one-sided limit that decided; what the picture draws."""
+
+    side: str
+    value: float
+    confidence: float
+
+
+class Rho(msgspec.Struct, frozen=True):
+    """The two-sided interval. After an early stop the estimate k/n is biased; the interval is not."""
+
+    estimate: float | None
+    low: float
+    high: float
+    confidence: float
+    method: str
+
+
+class Accuracy(msgspec.Struct, frozen=True):
+    failures: int
+    runs: int
+    allowed: float | None
+    low: float
+    high: float
+    confidence: float
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """Something worth knowing besides the verdict; severity is "info", "warning" or "error"."""
+
+    kind: str
+    severity: str
+    message: str
+    replay: str | None = None
+
+
+class Difference(msgspec.Struct, frozen=True):
+    path: str
+    left: str
+    right: str
+
+
+class Example(msgspec.Struct, frozen=True):
+    """A pair whose outputs differ."""
+
+    pair: int
+    replay: str | None
+    first_difference: Difference
+
+
+class Preflight(msgspec.Struct, frozen=True):
+    """Runs made before the audit to see whether the subject is a function of (sample, r) at all."""
+
+    runs: int
+    second_process: str  # "same", or "skipped: why"
+    changes_sample: bool
+
+
+class Cost(msgspec.Struct, frozen=True):
+    """`runs` counts the pairs' runs; the preflight's are in its own field."""
+
+    runs: int
+    preflight_runs: int
+    seconds_in_subject: float
+    seconds_total: float
+
+
+class Record(msgspec.Struct, frozen=True, kw_only=True):
+    """One audit. Fields that are times, and the environment, are all that differs when it is made again."""
+
+    schema: str = SCHEMA
+    auditor_version: str
+    subject: str
+    importable: bool  # whether `subject` leads another process to the code
+    code_hash: str | None
+    theorem: str | None
+    params: dict[str, Any]
+    source: str
+    sample_kind: str
+    size: int
+    sample_scale: float | None  # size over the theorem's size; below 1 the theorem promises nothing
+    seed: int
+    design: str
+    target: float
+    claimed: float | None
+    expect: str
+    confidence: float
+    budget: int
+    verdict: str
+    reason: str
+    decided_by: str
+    error_spent: float
+    bound: Bound | None
+    pairs: int
+    mismatches: int
+    rho: Rho
+    accuracy: Accuracy | None
+    view: str
+    randomness: str
+    overridden: dict[str, tuple[Any, Any]]  # what was declared, what was used instead
+    preflight: Preflight | None
+    findings: list[Finding]
+    examples: list[Example]
+    arms: list[Any] | None
+    cost: Cost
+    environment: dict[str, str]
+
+
+@dataclass(slots=True)
+class Learnt:
+    """What a running audit knows so far; whatever ends it, this goes into the record."""
+
+    tally: Tally = field(default_factory=Tally)
+    seconds_in_subject: float = 0.0
+    examples: list[tuple[int, Found]] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    checked: Checked | None = None
+
+
+def make_record(setup: Setup, bench: Bench, learnt: Learnt, verdict: Verdict, seconds: float) -> Record:
+    """The record of an audit, however it ended."""
+    subject, plan, tally, checked = setup.subject, setup.plan, learnt.tally, learnt.checked
+    promised = setup.declared_size if subject.declared.theorem else None
+    return Record(
+        auditor_version=__version__,
+        subject=subject.name,
+        importable=subject.target is not None,
+        code_hash=code_hash(subject.fn),
+        theorem=subject.declared.theorem,
+        params=_as_json(subject.params),
+        source=bench.source.name,
+        sample_kind="rows",
+        size=plan.size,
+        sample_scale=plan.size / promised if promised else None,
+        seed=plan.seed,
+        design=plan.design,
+        target=plan.target,
+        claimed=setup.claimed,
+        expect=subject.declared.expect,
+        confidence=plan.confidence,
+        budget=plan.budget,
+        verdict=verdict.outcome,
+        reason=verdict.reason,
+        decided_by=verdict.decided_by,
+        error_spent=verdict.error_spent,
+        bound=Bound(verdict.bound.side, verdict.bound.value, verdict.bound.confidence) if verdict.bound else None,
+        pairs=tally.pairs,
+        mismatches=tally.mismatches,
+        rho=_rho(setup, learnt),
+        accuracy=_accuracy(setup, learnt),
+        view="output",
+        randomness=subject.randomness,
+        overridden=setup.overridden,
+        preflight=Preflight(checked.runs, checked.second_process, checked.changes_sample) if checked else None,
+        findings=learnt.findings,
+        examples=[
+            Example(pair, replay_command(setup, bench.source, pair), Difference(found.path, found.left, found.right))
+            for pair, found in learnt.examples
+        ],
+        arms=None,
+        cost=Cost(2 * tally.pairs, checked.runs if checked else 0, learnt.seconds_in_subject, seconds),
+        environment=_environment(),
+    )
+
+
+def _rho(setup: Setup, learnt: Learnt) -> Rho:
+    plan, tally = setup.plan, learnt.tally
+    # A fixed design that was cut short has looked early: only the sequence still holds.
+    design = plan.design if tally.pairs in (0, plan.budget) else "anytime"
+    low, high = two_sided(design, tally.pairs, tally.mismatches, plan.confidence)
+    method = {"anytime": "odds-ratio mixture confidence sequence", "fixed": "Clopper-Pearson"}[design]
+    return Rho(tally.mismatches / tally.pairs if tally.pairs else None, low, high, plan.confidence, method)
+
+
+def _accuracy(setup: Setup, learnt: Learnt) -> Accuracy | None:
+    plan, tally = setup.plan, learnt.tally
+    if not tally.runs:
+        return None
+    design = plan.design if tally.pairs == plan.budget else "anytime"
+    low, high = two_sided(design, tally.runs, tally.failures, plan.confidence)
+    return Accuracy(tally.failures, tally.runs, plan.delta, low, high, plan.confidence)
+
+
+def _as_json(params: Mapping[str, Any]) -> dict[str, Any]:
+    """Numbers, booleans and None as they are; everything else as the text that --param takes."""
+    plain = (bool, int, float, type(None))
+    return {key: value if isinstance(value, plain) else param_text(value) for key, value in params.items()}
+
+
+def _environment() -> dict[str, str]:
+    from importlib.metadata import version
+
+    return {
+        "python": platform.python_version(),
+        "numpy": version("numpy"),
+        "scipy": version("scipy"),
+        "platform": platform.platform(),
+    }
+
+
+def failure_finding(error: SubjectRaised, setup: Setup, bench: Bench) -> Finding:
+    """What a subject raised, whole, with the command that makes it raise again."""
+    return Finding("raised", "error", error.details, replay_command(setup, bench.source, error.pair))
+
+
+def to_json(record: Record) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n"
+
+
+def read_record(path: Path) -> Record:
+    """A record from its file; UsageError with the field that is wrong."""
+    try:
+        document = path.read_bytes()
+    except OSError as error:
+        raise UsageError(f"cannot read the record {str(path)!r}: {error.strerror or error}") from error
+    try:
+        record = msgspec.json.decode(document, type=Record)
+    except msgspec.DecodeError as error:
+        raise UsageError(f"{str(path)!r} is no record of an audit: {error}") from error
+    if record.schema != SCHEMA:
+        raise UsageError(f"{str(path)!r} has schema {record.schema!r}; this version reads {SCHEMA!r}")
+    return record

@@ -1,0 +1,160 @@
+"""How does an audit look to a person? Verdict first, the deciding bound against the target, then what it rests on."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from auditor.report.escape import visible
+from auditor.report.record import Record
+
+STYLES = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow", "error": "bold magenta"}
+
+
+def show(record: Record, console: Console) -> None:
+    """Print the report. Commands are left to the terminal to wrap, so that they can be copied."""
+    for part in _parts(record, ascii_only=console.options.ascii_only, width=console.width):
+        console.print(part, soft_wrap=isinstance(part, Text) and part.no_wrap is True)
+
+
+def as_text(record: Record, width: int = 100) -> str:
+    """The same report without colour, for a log or an assertion's message."""
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    show(record, console)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue().rstrip()
+
+
+def _parts(record: Record, *, ascii_only: bool, width: int) -> Iterator[RenderableType]:
+    title = "interrupted" if record.decided_by == "interrupt" else record.verdict
+    yield Text.assemble((f"{title.upper()}", STYLES[record.verdict]), "  ", (visible(record.subject), "bold"))
+    yield Text(visible(record.reason))
+    if record.pairs:
+        yield Padding(draw_interval(record, width=min(width - 2, 72), ascii_only=ascii_only), (1, 0, 1, 1))
+    yield facts(record)
+    yield from _examples(record)
+    yield from _findings(record)
+    if record.verdict == "pass":
+        yield Text(
+            "\nA pass speaks of this source and this size only: it proves nothing for other distributions or sizes.",
+            style="dim",
+        )
+
+
+def draw_interval(record: Record, *, width: int, ascii_only: bool) -> Group:
+    """The line of possible rho from 0 up, the part that the audit left open, and where the target stands."""
+    low, high = _open_part(record)
+    top = min(1.0, 1.25 * max(1.6 * record.target, high if high < 1 else low, record.rho.estimate or 0.0))
+    full, rest, mark = ("#", "-", "|") if ascii_only else ("█", "─", "┃")
+    left, right = "0 ", f" {top:.2g}"
+    cells = max(8, width - len(left) - len(right))
+
+    def at(p: float) -> int:
+        return min(cells - 1, int(p / top * cells))
+
+    line = Text(left, style="dim")
+    target = at(record.target)
+    for i in range(cells):
+        inside = at(low) <= i <= at(min(high, top)) if high > 0 else False
+        if i == target:
+            line.append(mark, style="bold")
+        else:
+            line.append(full if inside else rest, style=STYLES[record.verdict] if inside else "dim")
+    line.append(right, style="dim")
+    label = f"target {record.target:g}"
+    before = max(0, min(len(left) + target - len(label) // 2, width - len(label)))
+    return Group(line, Text(" " * before + label, style="bold"))
+
+
+def _open_part(record: Record) -> tuple[float, float]:
+    """Where rho may still be: by the bound that decided, else by the two-sided interval."""
+    if record.bound is None:
+        return record.rho.low, record.rho.high
+    return (0.0, record.bound.value) if record.bound.side == "upper" else (record.bound.value, 1.0)
+
+
+def facts(record: Record) -> Table:
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in _facts(record):
+        table.add_row(name, Text(visible(value)))
+    return table
+
+
+def _facts(record: Record) -> Iterator[tuple[str, str]]:
+    percent = f"{100 * record.confidence:g} %"
+    yield (
+        "rho",
+        (
+            f"{record.mismatches:,} mismatches in {record.pairs:,} pairs; between {record.rho.low:.3g} and "
+            f"{record.rho.high:.3g} ({percent} two-sided, {record.rho.method})"
+        ),
+    )
+    if (found := record.accuracy) is not None:
+        allowed = "" if found.allowed is None else f"; {found.allowed:g} are allowed"
+        yield (
+            "inaccurate",
+            f"{found.failures:,} of {found.runs:,} runs; a share between {found.low:.3g} and {found.high:.3g} "
+            f"({percent} two-sided){allowed}",
+        )
+    rows = "row" if record.size == 1 else "rows"
+    yield "sample", f"{record.size:,} {rows} from {record.source}, r as {record.randomness}, seed {record.seed}"
+    if record.params:
+        yield "parameters", ", ".join(f"{name}={value}" for name, value in record.params.items())
+    if record.theorem or record.claimed is not None:
+        yield "claimed", _claim(record)
+    for name, (declared, used) in record.overridden.items():
+        yield "overridden", f"{name} {used}, declared {declared}"
+    yield (
+        "budget",
+        (
+            f"{record.budget:,} pairs, "
+            + ("all run" if record.design == "fixed" else "stopping as soon as it is decided")
+            + f"; the verdict is wrong with probability at most {record.error_spent:g}"
+        ),
+    )
+    yield (
+        "cost",
+        (
+            f"{record.cost.runs:,} runs and {record.cost.preflight_runs} to look for hidden state; "
+            f"{record.cost.seconds_total:.3g} s, {record.cost.seconds_in_subject:.3g} s of them in the subject"
+        ),
+    )
+
+
+def _claim(record: Record) -> str:
+    words = [] if record.claimed is None else [f"rho {record.claimed:g}"]
+    if record.theorem:
+        words.append(f"by Theorem {record.theorem}")
+    if record.sample_scale is not None and record.sample_scale < 1:
+        words.append(f"(below theorem: {record.sample_scale:.3g} of the size it asks for)")
+    return " ".join(words)
+
+
+def _examples(record: Record) -> Iterator[RenderableType]:
+    for example in record.examples[:1]:
+        found = example.first_difference
+        yield Text(f"\nThe outputs of pair {example.pair} differ at {visible(found.path)}:")
+        for side in (found.left, found.right):
+            yield Padding(Text(visible(side), overflow="fold"), (0, 0, 0, 2))
+        yield from _command(example.replay)
+
+
+def _findings(record: Record) -> Iterator[RenderableType]:
+    colours = {"error": "magenta", "warning": "yellow", "info": "dim"}
+    for finding in record.findings:
+        yield Text.assemble("\n", (finding.severity, colours[finding.severity]), f" {finding.kind}: ")
+        yield Padding(Text(visible(finding.message, keep="\n"), overflow="fold"), (0, 0, 0, 2))
+        yield from _command(finding.replay)
+
+
+def _command(command: str | None) -> Iterator[Text]:
+    if command:
+        yield Text("replay it with:")
+        yield Text(visible(command), style="cyan", no_wrap=True)

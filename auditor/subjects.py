@@ -1,0 +1,190 @@
+"""What is being audited? Any function A(sample, r, **params), and what its author declared about it.
+
+The contract: A(sample, r) depends on nothing but its arguments. Two runs of a pair get independent samples and a
+fresh r with the same key; A is rho-reproducible if their outputs are the same except with probability rho.
+A function with no declarations is a subject too.
+"""
+
+from __future__ import annotations
+
+import ast
+import collections.abc
+import inspect
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, TypeVar
+
+from auditor.errors import UsageError, suggestion
+from auditor.lookup import find_object, full_target, importable_name
+from auditor.randomness import KINDS, Key, check_kind, kind_of
+
+F = TypeVar("F", bound=Callable[..., Any])
+Declared = Any  # a value, or a function of the parameters it names
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What an author says of a subject; every part may be missing, and options override it."""
+
+    source: object = None
+    size: Declared = None
+    claimed: Declared = None
+    delta: Declared = None  # the share of runs that may be inaccurate
+    accuracy: Callable[..., bool] | None = None  # accuracy(output, *, source, r, params)
+    theorem: str | None = None
+    expect: str = "pass"
+    reason: str | None = None
+
+
+def subject(
+    *,
+    source: object = None,
+    size: Declared = None,
+    claimed: Declared = None,
+    delta: Declared = None,
+    accuracy: Callable[..., bool] | None = None,
+    theorem: str | None = None,
+    expect: str = "pass",
+    reason: str | None = None,
+) -> Callable[[F], F]:
+    """Declare what is known of a learner; the function itself stays as it is.
+
+    `size`, `claimed` and `delta` are numbers or functions of the parameters that they name.
+    """
+    if expect not in ("pass", "fail", "error"):
+        raise UsageError(f"expect={expect!r} must be one of pass, fail, error")
+    if expect != "pass" and not reason:
+        raise UsageError(f"expect={expect!r} needs a reason: why is this subject no pass?")
+    declaration = Declaration(source, size, claimed, delta, accuracy, theorem, expect, reason)
+
+    def declare(fn: F) -> F:
+        fn.__auditor__ = declaration  # type: ignore[attr-defined]
+        return fn
+
+    return declare
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A callable with everything that a run of it needs besides the sample."""
+
+    fn: Callable[..., Any]
+    name: str
+    target: str | None  # what leads another process to it; None for a closure or a notebook's function
+    params: Mapping[str, Any]  # what the caller gave
+    settings: Mapping[str, Any]  # defaults included
+    randomness: str
+    declared: Declaration = field(default_factory=Declaration)
+
+    def run(self, sample: Any, key: Key) -> Any:
+        """One run, with a fresh r."""
+        return self.fn(sample, KINDS[self.randomness](key), **self.params)
+
+    def declares(self, name: str) -> Any:
+        """A declared number: itself, or the function's value at this subject's parameters."""
+        value = getattr(self.declared, name)
+        if not callable(value):
+            return value
+        wanted = inspect.signature(value).parameters
+        try:
+            return value(**{key: self.settings[key] for key in wanted})
+        except (ValueError, KeyError) as error:
+            raise UsageError(f"{self.name}: {error}") from error
+
+    def is_accurate(self, output: Any, source: Any, key: Key) -> bool | None:
+        """What the author's oracle says of one output; None without an oracle."""
+        if self.declared.accuracy is None:
+            return None
+        r = KINDS[self.randomness](key)
+        return bool(self.declared.accuracy(output, source=source, r=r, params=self.settings))
+
+
+def load_subject(
+    target: str | Callable[..., Any],
+    params: Mapping[str, Any] | None = None,
+    *,
+    texts: Mapping[str, str] | None = None,
+    randomness: str | None = None,
+) -> Subject:
+    """A subject from a target or a function; `texts` are parameters still as the command line has them."""
+    name = full_target(target) if isinstance(target, str) else importable_name(target)
+    fn = find_object(name) if isinstance(target, str) and name else target
+    shown = name or getattr(fn, "__qualname__", None) or repr(fn)
+    if not callable(fn):
+        raise UsageError(f"{shown} is {type(fn).__name__}, not a function A(sample, r)")
+    hints = _hints(fn)
+    given = dict(params or {}) | {key: parse_param(text, hints.get(key)) for key, text in (texts or {}).items()}
+    settings, r_name = _check_signature(fn, shown, given)
+    kind = check_kind(randomness) if randomness else kind_of(hints.get(r_name))
+    return Subject(fn, shown, name, given, settings, kind, getattr(fn, "__auditor__", Declaration()))
+
+
+def _hints(fn: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(fn)
+    except Exception:  # an annotation that cannot be resolved here is no reason not to audit
+        return dict(getattr(fn, "__annotations__", {}))
+
+
+def _check_signature(fn: Callable[..., Any], shown: str, given: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """The parameters with their defaults, and r's name; UsageError if fn cannot be called A(sample, r, **given)."""
+    try:
+        signature = inspect.signature(fn)
+    except (TypeError, ValueError):  # some builtins tell nobody
+        return dict(given), ""
+    everything = list(signature.parameters.values())
+    positional = [p for p in everything if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if len(positional) < 2 and not any(p.kind == p.VAR_POSITIONAL for p in everything):
+        raise UsageError(f"{shown}{signature} takes no (sample, r): write def {shown.rpartition(':')[2]}(sample, r)")
+    named = {
+        p.name: p for p in everything if p not in positional[:2] and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    }
+    if not any(p.kind == p.VAR_KEYWORD for p in everything):
+        for key in given:
+            if key not in named:
+                known = f"it has {', '.join(named)}" if named else "it has none"
+                raise UsageError(f"{shown} has no parameter {key!r}{suggestion(key, named)}: {known}")
+    missing = [key for key, p in named.items() if p.default is p.empty and key not in given]
+    if missing:
+        raise UsageError(f"{shown} needs a value for {', '.join(missing)}: --param {missing[0]}=VALUE")
+    defaults = {key: p.default for key, p in named.items() if p.default is not p.empty}
+    return defaults | dict(given), positional[1].name if len(positional) > 1 else ""
+
+
+def parse_param(text: str, annotation: object = None) -> Any:
+    """A Python literal; `module:fn` where a Callable is asked for; anything else is a string."""
+    if ":" in text and _is_callable_type(annotation):
+        return find_object(text)
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+
+
+def _is_callable_type(annotation: object) -> bool:
+    options = (annotation, *typing.get_args(annotation)) if annotation else ()
+    return any(typing.get_origin(o) is collections.abc.Callable or o is collections.abc.Callable for o in options)
+
+
+def param_text(value: object) -> str:
+    """What to type after --param NAME= to get this value back."""
+    if isinstance(value, str):
+        return value if parse_param(value) == value else repr(value)
+    if callable(value):
+        return importable_name(value) or repr(value)
+    if isinstance(value, float) and value in (float("inf"), float("-inf")):
+        return "1e999" if value > 0 else "-1e999"  # the literals that read as infinity
+    return repr(value)
+
+
+def code_hash(fn: Callable[..., Any]) -> str | None:
+    """A hash of the file that defines fn, so that a replay can tell that the code is not the one audited."""
+    try:
+        path = inspect.getsourcefile(inspect.unwrap(fn))
+        body = Path(path).read_bytes() if path else inspect.getsource(fn).encode()
+    except (TypeError, OSError):
+        return None
+    return blake2b(body, digest_size=16).hexdigest()

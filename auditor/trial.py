@@ -1,0 +1,117 @@
+"""How is one pair run? Two fresh samples, one r: a trial is a pure function of (bench, index).
+
+So any pair can be run again alone, in any order, in any process, and gives the same answer.
+"""
+
+from __future__ import annotations
+
+import copy
+import traceback
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from auditor.errors import AuditorError, SubjectError, UnknownTruth
+from auditor.outcome import Difference, first_difference, same
+from auditor.randomness import Key, from_key
+from auditor.sampling import Source
+from auditor.subjects import Subject
+
+_OURS = str(Path(__file__).parent)
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Everything that a trial needs: the subject, where its samples come from, and the root of all keys."""
+
+    subject: Subject
+    source: Source
+    size: int
+    root: Key
+    copies: bool = False  # hand out copies, for a subject that changes its sample in place
+    judges: bool = True  # ask the accuracy oracle, where there is one
+
+    def with_root(self, *names: str) -> Bench:
+        return replace(self, root=self.root.child(*names))
+
+    def draw(self, index: int, which: int) -> Any:
+        """The sample of run `which` (0 or 1) of a pair."""
+        sample = self.source.draw(from_key(self.root.child("sample", which, index)), self.size)
+        return copy.deepcopy(sample) if self.copies else sample
+
+    def r_key(self, index: int) -> Key:
+        return self.root.child("r", index)
+
+    def run(self, index: int, which: int) -> Any:
+        """The output of one run; SubjectError with the subject's own traceback if it raises."""
+        return self.run_on(self.draw(index, which), index, which)
+
+    def run_on(self, sample: Any, index: int, which: int) -> Any:
+        key = self.r_key(index)
+        try:
+            return self.subject.run(sample, key)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # SystemExit included: a subject that exits has not answered
+            raise SubjectRaised(self.subject.name, index, which, error) from error
+
+
+class SubjectRaised(SubjectError):
+    """The subject raised in one of its runs."""
+
+    def __init__(self, name: str, pair: int, which: int, error: BaseException) -> None:
+        self.pair = pair
+        self.details = subject_traceback(error)
+        run = ("first", "second")[which]
+        super().__init__(f"{name} raised {type(error).__name__} in the {run} run of pair {pair}")
+
+
+def subject_traceback(error: BaseException) -> str:
+    """The traceback from the subject's first frame on; none of ours."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_OURS):
+        trace = trace.tb_next
+    return "".join(traceback.format_exception(type(error), error, trace)).rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What one pair showed."""
+
+    index: int
+    difference: Difference | None  # None where the two outputs are the same
+    accurate: bool | None  # of the first run; the second shares its r and is no new evidence
+    seconds: float  # spent in the subject
+
+
+def run_pair(bench: Bench, index: int) -> Trial:
+    """Both runs of a pair, compared."""
+    outputs = []
+    seconds = 0.0
+    for which in (0, 1):
+        sample = bench.draw(index, which)
+        started = perf_counter()
+        outputs.append(bench.run_on(sample, index, which))
+        seconds += perf_counter() - started
+        del sample
+    first, second = outputs
+    difference = None if same(first, second) else first_difference(first, second)
+    return Trial(index, difference, judge(bench, first, index), seconds)
+
+
+def judge(bench: Bench, output: Any, index: int) -> bool | None:
+    """Whether an output is accurate; None where nobody can say."""
+    if not bench.judges:
+        return None
+    try:
+        return bench.subject.is_accurate(output, bench.source, bench.r_key(index))
+    except UnknownTruth:
+        raise
+    except AuditorError:
+        raise
+    except Exception as error:
+        raise SubjectError(
+            f"the accuracy check of {bench.subject.name} raised {type(error).__name__} in pair {index}:\n"
+            f"{subject_traceback(error)}"
+        ) from error
