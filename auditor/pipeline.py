@@ -14,6 +14,7 @@ from auditor.errors import AuditorError, UsageError
 from auditor.outcome import Difference, first_difference
 from auditor.preflight import check as preflight_check
 from auditor.report.record import Finding, Learnt, Record, failure_finding, make_record
+from auditor.second_process import SecondProcess
 from auditor.setup import Setup, make_bench, make_setup
 from auditor.subjects import load_subject
 from auditor.trial import Bench, SubjectRaised, Trial, run_pair
@@ -67,27 +68,28 @@ def run_audit(setup: Setup, watch: Watcher | None = None) -> Record:
     watch = watch or Silent()
     started = perf_counter()
     watch.planned(setup)
-    bench = make_bench(setup)
     learnt = Learnt()
-    try:
-        bench = _preflight(bench, setup, learnt)
-        _run(bench, setup, learnt, watch)
-        verdict = decide(setup.plan, learnt.tally)
-    except KeyboardInterrupt:
-        done = f"interrupted after {learnt.tally.pairs} of at most {setup.plan.budget} pairs"
-        verdict = Verdict("inconclusive", done, "interrupt", setup.plan.alpha)
-    except UsageError:
-        raise
-    except AuditorError as error:
-        verdict = Verdict("error", str(error), "error", 0.0)
-        if isinstance(error, SubjectRaised):
-            learnt.findings.append(failure_finding(error, setup, bench))
+    with SecondProcess(setup) as other:
+        bench = make_bench(setup)
+        try:
+            bench = _preflight(bench, setup, other, learnt, watch)
+            _run(bench, setup, learnt, watch)
+            verdict = decide(setup.plan, learnt.tally)
+        except KeyboardInterrupt:
+            done = f"interrupted after {learnt.tally.pairs} of at most {setup.plan.budget} pairs"
+            verdict = Verdict("inconclusive", done, "interrupt", setup.plan.alpha)
+        except UsageError:
+            raise
+        except AuditorError as error:
+            verdict = Verdict("error", str(error), "error", 0.0)
+            if isinstance(error, SubjectRaised):
+                learnt.findings.append(failure_finding(error, setup, bench))
     return make_record(setup, bench, learnt, verdict, perf_counter() - started)
 
 
-def _preflight(bench: Bench, setup: Setup, learnt: Learnt) -> Bench:
+def _preflight(bench: Bench, setup: Setup, other: SecondProcess, learnt: Learnt, watch: Watcher) -> Bench:
     try:
-        checked = preflight_check(bench, setup.plan.seed)
+        checked = preflight_check(bench, other, watch.timed)
     except SubjectRaised as error:
         if setup.plan.size == 0:
             raise UsageError(f"size=0 must be at least 1 for this subject: {error}; use e.g. --size 1000") from error
@@ -106,8 +108,6 @@ def _run(bench: Bench, setup: Setup, learnt: Learnt, watch: Watcher) -> None:
     gate = plan.gate if plan.design == "anytime" else None
     for trial in (run_pair(bench, index) for index in range(plan.budget)):
         tally = learnt.tally = _add(learnt, trial)
-        if trial.index == 0:
-            watch.timed(trial.seconds / 2)
         watch.advanced(tally, perf_counter() - started)
         if gate and gate.decided(tally.pairs, tally.mismatches, tally.failures):
             return

@@ -5,19 +5,17 @@ They use the first pairs' own keys: what goes wrong here goes wrong in a replay 
 
 from __future__ import annotations
 
-import json
-import os
 import random
-import subprocess
-import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from auditor.errors import NotComparable, SourceError, SubjectError, UnknownTruth
-from auditor.outcome import fingerprint, first_difference, same
-from auditor.subjects import param_text
+from auditor.outcome import first_difference, same
+from auditor.second_process import SecondProcess
 from auditor.trial import Bench, judge
 
 PAIRS = 3
@@ -42,21 +40,26 @@ class HiddenState(SubjectError):
     """The subject's answer depends on something besides (sample, r)."""
 
 
-def check(bench: Bench, seed: int) -> Checked:
+def check(bench: Bench, other: SecondProcess, timed: Callable[[float], None]) -> Checked:
     """Run the preflight; HiddenState or SourceError where the audit would measure something else than rho."""
     state = _global_states()
-    other = _start_second_process(bench, seed)
+    runs, changes, moved = 0, False, set[str]()
     try:
-        runs, changes, moved = 0, False, set[str]()
         for index in range(PAIRS):
-            output, spent, changed, touched = _run_twice(bench, index)
+            output, spent, changed, touched, seconds = _run_twice(bench, index)
             runs, changes, moved = runs + spent, changes or changed, moved | touched
             if index == 0:
+                timed(seconds)
                 first, knows_truth = output, _knows_truth(bench, output)
-        second = _compare_second_process(bench, first, other)
     finally:
-        _stop(other)
         _restore(state)
+    second = other.compare(first)
+    if second == "different":
+        raise HiddenState(
+            f"{bench.subject.name} gives another output in a process with another hash seed, on the same sample with "
+            "the same r: it depends on the order of a set of strings, on hash(), or on what earlier runs left behind. "
+            "Sort before you iterate, and keep nothing between runs"
+        )
     warnings = [
         ("global-state", f"the subject moves the state of {name}; its output did not depend on it")
         for name in sorted(moved)
@@ -66,8 +69,8 @@ def check(bench: Bench, seed: int) -> Checked:
     return Checked(runs, second, changes, knows_truth, tuple(warnings))
 
 
-def _run_twice(bench: Bench, index: int) -> tuple[Any, int, bool, set[str]]:
-    """Output, runs spent, whether the sample was changed, and which global generators moved."""
+def _run_twice(bench: Bench, index: int) -> tuple[Any, int, bool, set[str], float]:
+    """Output, runs spent, whether the sample was changed, which global generators moved, seconds a run."""
     sample, spare = bench.draw(index, 0), bench.draw(index, 0)
     if not _looks_same(sample, spare):
         raise SourceError(
@@ -75,7 +78,9 @@ def _run_twice(bench: Bench, index: int) -> tuple[Any, int, bool, set[str]]:
             "draw from the rng it is given and from nothing else"
         )
     before = _global_states()
+    started = perf_counter()
     output = bench.run_on(sample, index, 0)
+    seconds = perf_counter() - started
     moved = {name for name, state in _global_states().items() if not _state_equal(state, before[name])}
     changed = not _looks_same(sample, spare)
     again = bench.run_on(spare, index, 0)
@@ -88,7 +93,7 @@ def _run_twice(bench: Bench, index: int) -> tuple[Any, int, bool, set[str]]:
         runs += 1
         if not same(output, again := bench.run_on(bench.draw(index, 0), index, 0)):
             raise _hidden(bench, output, again, f"it draws from the global generator {name}")
-    return output, runs, changed, moved
+    return output, runs, changed, moved, seconds
 
 
 def _hidden(bench: Bench, left: Any, right: Any, why: str) -> HiddenState:
@@ -134,57 +139,3 @@ def _disturb(name: str) -> None:
 def _restore(states: dict[str, Any]) -> None:
     random.setstate(states["random"])
     np.random.set_state(states["numpy.random"])
-
-
-def _start_second_process(bench: Bench, seed: int) -> subprocess.Popen[str] | str:
-    """Pair 0 in a process with another hash seed, its second run first; or why that cannot be done."""
-    subject, source = bench.subject, bench.source
-    if subject.target is None or source.spec is None:
-        return "skipped: the subject or the source cannot be imported by another process"
-    texts = {key: param_text(value) for key, value in subject.params.items()}
-    request = {
-        "target": subject.target,
-        "source": source.spec,
-        "size": bench.size,
-        "seed": seed,
-        "randomness": subject.randomness,
-        "texts": texts,
-    }
-    hash_seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
-    paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "auditor.second_process"],
-        text=True,
-        start_new_session=True,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": paths},
-    )
-    assert process.stdin is not None
-    process.stdin.write(json.dumps(request))
-    process.stdin.close()
-    process.stdin = None  # communicate() would flush it again
-    return process
-
-
-def _compare_second_process(bench: Bench, output: Any, process: subprocess.Popen[str] | str) -> str:
-    if isinstance(process, str):
-        return process
-    answer, complaint = process.communicate()
-    if process.returncode:
-        last = complaint.strip().rpartition("\n")[2]
-        return f"skipped: the second process ended with code {process.returncode} ({last[:200]})"
-    if json.loads(answer)["fingerprint"] != fingerprint(output):
-        raise HiddenState(
-            f"{bench.subject.name} gives another output in a process with another hash seed, on the same sample with "
-            "the same r: it depends on the order of a set of strings, on hash(), or on what earlier runs left behind. "
-            "Sort before you iterate, and keep nothing between runs"
-        )
-    return "same"
-
-
-def _stop(process: subprocess.Popen[str] | str) -> None:
-    if isinstance(process, subprocess.Popen) and process.poll() is None:
-        process.kill()
-        process.communicate()

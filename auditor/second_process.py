@@ -1,28 +1,88 @@
-"""`python -m auditor.second_process`: runs pair 0 of a request read from standard input, the second run first.
+"""Does the answer survive another process? Pair 0 again, with another hash seed and its two runs in the other order.
 
-The preflight compares the fingerprint with its own. It differs where the subject depends on the hash seed, or on
-what an earlier run left behind.
+It differs where the subject depends on the order of a set, or on what an earlier run left behind. The process is
+started before the source is loaded, so that its imports cost no waiting.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
+from typing import Any
 
+from auditor.lookup import importable_name
 from auditor.outcome import fingerprint
 from auditor.randomness import root_key
 from auditor.sampling import load_source
-from auditor.subjects import load_subject
+from auditor.setup import Setup
+from auditor.subjects import load_subject, param_text
 from auditor.trial import Bench
 
 
+class SecondProcess:
+    """A running second opinion on pair 0; a context manager that leaves no process behind."""
+
+    def __init__(self, setup: Setup) -> None:
+        request = _request(setup)
+        self._process = _start(request) if request else None
+
+    def __enter__(self) -> SecondProcess:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process and self._process.poll() is None:
+            self._process.kill()
+            self._process.communicate()
+
+    def compare(self, output: Any) -> str:
+        """ "same", "different", or "skipped: why"."""
+        if self._process is None:
+            return "skipped: the subject or the source cannot be imported by another process"
+        answer, complaint = self._process.communicate()
+        if self._process.returncode:
+            last = complaint.strip().rpartition("\n")[2]
+            return f"skipped: the second process ended with code {self._process.returncode} ({last[:200]})"
+        return "same" if json.loads(answer)["fingerprint"] == fingerprint(output) else "different"
+
+
+def _request(setup: Setup) -> dict[str, Any] | None:
+    """What the other process needs to know; None if it could not find the subject or the source."""
+    subject = setup.subject
+    source = setup.source if isinstance(setup.source, str) else importable_name(setup.source)
+    if subject.target is None or source is None:
+        return None
+    return {
+        "target": subject.target,
+        "source": source,
+        "size": setup.plan.size,
+        "seed": setup.plan.seed,
+        "randomness": subject.randomness,
+        "texts": {name: param_text(value) for name, value in subject.params.items()},
+    }
+
+
+def _start(request: dict[str, Any]) -> subprocess.Popen[str]:
+    hash_seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+    paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
+    return subprocess.Popen(
+        [sys.executable, "-m", "auditor.second_process", json.dumps(request)],
+        text=True,
+        start_new_session=True,  # Ctrl-C is the parent's business
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": paths},
+    )
+
+
 def main() -> None:
-    request = json.load(sys.stdin)
+    request = json.loads(sys.argv[1])
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever the subject prints is not the answer
     subject = load_subject(request["target"], texts=request["texts"], randomness=request["randomness"])
-    bench = Bench(subject, load_source(request["source"]), request["size"], root_key(request["seed"]))
+    bench = Bench(subject, load_source(request["source"]), request["size"], root_key(request["seed"]), copies=True)
     bench.run(0, 1)
     json.dump({"fingerprint": fingerprint(bench.run(0, 0))}, answer)
     answer.close()

@@ -52,14 +52,10 @@ def decide(plan: Plan, tally: Tally) -> Verdict:
     high = Bound("upper", upper(n, k, gate.alpha_pass) if n else 1.0, round(1 - gate.alpha_pass, 15))
     low = Bound("lower", lower(n, k, gate.alpha_fail) if n else 0.0, round(1 - gate.alpha_fail, 15))
     if high.value <= plan.target:
-        reason = (
-            f"rho is at most {high.value:.3g}, with {high.confidence:.4g} confidence: within the target {plan.target:g}"
-        )
+        reason = f"rho is at most {high.value:.3g} ({_sure(gate.alpha_pass)}), within the target {plan.target:g}"
         return Verdict("pass", reason, "mismatches", plan.alpha, high)
     if low.value > plan.target:
-        reason = (
-            f"rho is at least {low.value:.3g}, with {low.confidence:.4g} confidence: above the target {plan.target:g}"
-        )
+        reason = f"rho is at least {low.value:.3g} ({_sure(gate.alpha_fail)}), above the target {plan.target:g}"
         return Verdict("fail", reason, "mismatches", plan.alpha, low)
     return Verdict("inconclusive", _undecided(plan, tally, high.value), "budget", plan.alpha)
 
@@ -68,9 +64,13 @@ def _inaccurate(plan: Plan, tally: Tally, least: float, alpha: float) -> str:
     if plan.delta == 0:
         return f"{tally.failures} of {tally.runs} runs are inaccurate, where the subject allows none"
     return (
-        f"{tally.failures} of {tally.runs} runs are inaccurate: at least {least:.3g} of all, with {1 - alpha:.4g} "
-        f"confidence, where the subject allows {plan.delta:g}"
+        f"{tally.failures} of {tally.runs} runs are inaccurate: a share of at least {least:.3g} ({_sure(alpha)}), "
+        f"where the subject allows {plan.delta:g}"
     )
+
+
+def _sure(alpha: float) -> str:
+    return f"{100 * (1 - alpha):.6g} % confidence"
 
 
 def _undecided(plan: Plan, tally: Tally, high: float) -> str:

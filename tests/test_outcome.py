@@ -290,6 +290,7 @@ DIFFERENT: list[tuple[str, Any, Any]] = [
     ("None and nan", None, NAN),
     ("None and Ellipsis", None, ...),
     ("ints in arrays", np.array([2**53 + 1]), np.array([2.0**53])),
+    ("negative ints in arrays", np.array([-(2**53) - 1]), np.array([-(2.0**53)])),
     ("uint64 in arrays", np.array([2**64 - 1], "u8"), np.array([2.0**64])),
     ("uint64 and int64 bits", np.array([2**64 - 1], "u8"), np.array([-1])),
     ("longdouble in arrays", np.array([1, 3], np.longdouble) / 3, np.array([1, 3]) / 3),
@@ -325,6 +326,7 @@ DIFFERENT: list[tuple[str, Any, Any]] = [
     ("list length", [1, 2], [1]),
     ("nesting", [[1], 2], [[1, 2]]),
     ("boundaries", ["ab", "c"], ["a", "bc"]),
+    ("boundaries that look like tags", ["as", "b"], ["a", "sb"]),
     ("dict value", {"a": 1}, {"a": 2}),
     ("dict key", {"a": 1}, {"b": 1}),
     ("dict keys of two types", {1: "a"}, {True: "a"}),
@@ -663,9 +665,9 @@ def test_first_difference_in_a_large_array_is_the_first() -> None:
 
 
 def test_difference_is_frozen() -> None:
-    found = first_difference(1, 2)
+    found = Difference("output", "1", "2")
     with pytest.raises(AttributeError):
-        found.path = "elsewhere"  # type: ignore[union-attr, misc]
+        Difference.__setattr__(found, "path", "elsewhere")
 
 
 # Descriptions.

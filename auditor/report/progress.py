@@ -37,10 +37,8 @@ class Watching:
         self._plan = plan = setup.plan
         self._started = perf_counter()
         runs = 2 * plan.least_pairs + 2 * PAIRS
-        self._say(
-            f"auditing {setup.subject.name}: does it disagree with itself with probability at most {plan.target:g}?"
-        )
-        self._say(f"running its code now: at least {runs:,} runs, at most {2 * plan.budget + 2 * PAIRS:,}")
+        self._say(f"auditing {setup.subject.name}: is rho at most {plan.target:g}?")
+        self._say(f"its code runs now, at least {runs:,} and at most {2 * plan.budget + 2 * PAIRS:,} times")
 
     def timed(self, seconds_a_run: float) -> None:
         least, most = (duration(2 * pairs * seconds_a_run) for pairs in (self._plan.least_pairs, self._plan.budget))
@@ -73,11 +71,8 @@ class Watching:
 
 
 def duration(seconds: float) -> str:
-    """A time to two digits, in the unit a person would use."""
-    if seconds < 1e-3:
-        return f"{seconds * 1e6:.2g} us"
-    if seconds < 1:
-        return f"{seconds * 1e3:.3g} ms"
-    if seconds < 120:
-        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+    """A time to two or three digits, in the unit a person would use."""
+    for unit, size in (("h", 3600), ("min", 60), ("s", 1), ("ms", 1e-3)):
+        if seconds >= 2 * size or (unit in ("s", "ms") and seconds >= size):
+            return f"{seconds / size:.0f} {unit}" if seconds >= 10 * size else f"{seconds / size:.1f} {unit}"
+    return f"{seconds * 1e6:.0f} us"

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from auditor.cost import information_bound, prospect
+from auditor.cost import prospect
 from auditor.plan import Plan
 
 _FACTORS = (0, 1 / 4, 1 / 2, 0.8, 1, 1.25, 2, 4)
@@ -20,16 +20,10 @@ def prospects(plan: Plan) -> Iterator[RenderableType]:
         f"Without a mismatch it passes after {plan.least_pairs:,} pairs."
     )
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in ("true rho", "expected pairs", "least possible", "pass", "fail", "undecided"):
+    for name in ("true rho", "expected pairs", "pass", "fail", "undecided"):
         table.add_column(name, justify="right")
     for rho in sorted({rho for f in _FACTORS if (rho := f * plan.target) < 1} | {0.5, 1.0}):
         law = prospect(rho, target=plan.target, alpha=plan.alpha, budget=plan.budget)
-        bound = information_bound(rho, plan.target, plan.alpha)
         shares = (f"{share:.2%}" for share in (law.passes, law.fails, law.undecided))
-        least = f"{max(1.0, bound):,.0f}" if bound < float("inf") else "none"
-        table.add_row(f"{rho:.4g}", f"{law.expected_pairs:,.1f}", least, *shares)
+        table.add_row(f"{rho:.4g}", f"{law.expected_pairs:,.1f}", *shares)
     yield table
-    yield Text(
-        "least possible: the information bound log(1/alpha) / KL(rho, target), which no test with this error can beat.",
-        style="dim",
-    )

@@ -17,12 +17,12 @@ from auditor.subjects import load_subject
 def registry() -> Iterator[RenderableType]:
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("name", no_wrap=True)
-    table.add_column("target", overflow="fold")
     for name in ("theorem", "claimed rho", "size"):
         table.add_column(name, justify="right")
     table.add_column("expect")
+    table.add_column("target", overflow="fold")
     for name, point in registered().items():
-        table.add_row(Text(visible(name)), Text(visible(point.value)), *_columns(point.value))
+        table.add_row(Text(visible(name)), *_columns(point.value), Text(visible(point.value)))
     yield table
 
 
@@ -32,7 +32,7 @@ def _columns(target: str) -> Iterator[Text]:
         declared = subject.declared
         values = (declared.theorem, subject.declares("claimed"), subject.declares("size"), declared.expect)
     except AuditorError as error:
-        yield Text(visible(str(error)), style="red")
+        yield from (Text(), Text(), Text(), Text(visible(str(error)), style="red"))
         return
     for value in values:
         shown = "" if value is None else f"{value:,}" if isinstance(value, int) else f"{value}"

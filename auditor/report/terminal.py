@@ -88,21 +88,8 @@ def facts(record: Record) -> Table:
 
 
 def _facts(record: Record) -> Iterator[tuple[str, str]]:
-    percent = f"{100 * record.confidence:g} %"
-    yield (
-        "rho",
-        (
-            f"{record.mismatches:,} mismatches in {record.pairs:,} pairs; between {record.rho.low:.3g} and "
-            f"{record.rho.high:.3g} ({percent} two-sided, {record.rho.method})"
-        ),
-    )
-    if (found := record.accuracy) is not None:
-        allowed = "" if found.allowed is None else f"; {found.allowed:g} are allowed"
-        yield (
-            "inaccurate",
-            f"{found.failures:,} of {found.runs:,} runs; a share between {found.low:.3g} and {found.high:.3g} "
-            f"({percent} two-sided){allowed}",
-        )
+    if record.pairs:
+        yield from _measured(record)
     rows = "row" if record.size == 1 else "rows"
     yield "sample", f"{record.size:,} {rows} from {record.source}, r as {record.randomness}, seed {record.seed}"
     if record.params:
@@ -111,20 +98,34 @@ def _facts(record: Record) -> Iterator[tuple[str, str]]:
         yield "claimed", _claim(record)
     for name, (declared, used) in record.overridden.items():
         yield "overridden", f"{name} {used}, declared {declared}"
+    if record.pairs:
+        yield from _spent(record)
+
+
+def _measured(record: Record) -> Iterator[tuple[str, str]]:
+    sure = f"{100 * record.confidence:.6g} % two-sided"
     yield (
-        "budget",
-        (
-            f"{record.budget:,} pairs, "
-            + ("all run" if record.design == "fixed" else "stopping as soon as it is decided")
-            + f"; the verdict is wrong with probability at most {record.error_spent:g}"
-        ),
+        "rho",
+        f"{record.mismatches:,} mismatches in {record.pairs:,} pairs; between {record.rho.low:.3g} and "
+        f"{record.rho.high:.3g} ({sure}, {record.rho.method})",
     )
+    if (found := record.accuracy) is not None:
+        allowed = "" if found.allowed is None else f"; {found.allowed:g} is allowed"
+        yield (
+            "inaccurate",
+            f"{found.failures:,} of {found.runs:,} runs; a share between {found.low:.3g} and {found.high:.3g} "
+            f"({sure}){allowed}",
+        )
+
+
+def _spent(record: Record) -> Iterator[tuple[str, str]]:
+    how = "all of them run" if record.design == "fixed" else "fewer if decided earlier"
+    wrong = f"; a verdict is wrong with probability at most {record.error_spent:g}" if record.error_spent else ""
+    yield "budget", f"{record.budget:,} pairs, {how}{wrong}"
     yield (
         "cost",
-        (
-            f"{record.cost.runs:,} runs and {record.cost.preflight_runs} to look for hidden state; "
-            f"{record.cost.seconds_total:.3g} s, {record.cost.seconds_in_subject:.3g} s of them in the subject"
-        ),
+        f"{record.cost.runs:,} runs, {record.cost.preflight_runs} more to look for hidden state; "
+        f"{record.cost.seconds_total:.3g} s, of them {record.cost.seconds_in_subject:.3g} s in the subject",
     )
 
 
