@@ -27,22 +27,21 @@ ATOM = 0.2
 TILTS: Reals = 3.0 * np.exp2(-np.arange(24.0))
 LOG_WEIGHTS: Reals = np.log((1 - ATOM) * (1 - 2**-0.5) * np.exp2(-np.arange(24.0) / 2))
 
+_IMPOSSIBLE = -1e300  # the log of 0, but finite: it is multiplied by an n that may be 0
+
 
 def log_e_pass(n: npt.ArrayLike, k: npt.ArrayLike, p: float) -> Reals:
     """Log evidence against rho >= p; broadcasts over n and k."""
     n, k = np.asarray(n, dtype=float), np.asarray(k, dtype=float)
-    return _log_mixture(n, k, p, -TILTS, spotless=np.where(k == 0, -n * _log(1 - p, -p), -np.inf))
+    spotless = -n * (math.log1p(-p) if p < 1 else _IMPOSSIBLE)
+    return _log_mixture(n, k, p, -TILTS, spotless=np.where(k == 0, spotless, -np.inf))
 
 
 def log_e_fail(n: npt.ArrayLike, k: npt.ArrayLike, p: float) -> Reals:
     """Log evidence against rho <= p; broadcasts over n and k."""
     n, k = np.asarray(n, dtype=float), np.asarray(k, dtype=float)
-    return _log_mixture(n, k, p, TILTS, spotless=np.where(k == n, -n * _log(p, p - 1), -np.inf))
-
-
-def _log(x: float, minus_one: float) -> float:
-    """log x, given x - 1 as well so that no digit is lost near 1; finite at 0 because it is multiplied by n."""
-    return math.log1p(minus_one) if x > 0 else -1e300
+    spotless = -n * (math.log(p) if p > 0 else _IMPOSSIBLE)
+    return _log_mixture(n, k, p, TILTS, spotless=np.where(k == n, spotless, -np.inf))
 
 
 def _log_mixture(n: Reals, k: Reals, p: float, tilts: Reals, *, spotless: Reals) -> Reals:

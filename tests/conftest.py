@@ -1,10 +1,11 @@
-"""Hypothesis profiles, and a guard: no test may draw from or move a global generator unless it says so."""
+"""Hypothesis profiles, and a guard: no test may draw from or move a global generator."""
 
 from __future__ import annotations
 
 import os
 import random
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,10 +16,14 @@ settings.register_profile("nightly", max_examples=1000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
+def _states() -> tuple[Any, bytes, int]:
+    numpy_state = np.random.get_state(legacy=False)["state"]
+    return random.getstate(), numpy_state["key"].tobytes(), numpy_state["pos"]
+
+
 @pytest.fixture(autouse=True)
 def global_generators_stay(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Hypothesis seeds `random` itself and puts it back; anything else that moves is a test's own doing."""
-    before = random.getstate(), np.random.get_state(legacy=False)["state"]["key"].tobytes()
+    """Hypothesis seeds the global generators and puts them back; anything else that moves is a test's own doing."""
+    before = _states()
     yield
-    after = random.getstate(), np.random.get_state(legacy=False)["state"]["key"].tobytes()
-    assert before == after, f"{request.node.nodeid} moved a global generator"
+    assert before == _states(), f"{request.node.nodeid} moved a global generator"

@@ -1,0 +1,405 @@
+"""What of a value counts? Its canonical form; two outputs are the same when their forms are equal.
+
+* Numbers count by exact value, whatever their type: 1 == 1.0 == Fraction(1) == numpy.float32(1) == 1+0j, but
+  2**53 + 1 != 2.0**53. A bool is never a number. NaN equals NaN, and -0.0 equals 0.0.
+* Arrays count by shape and elements, whatever dtype, byte order or memory layout. A 0-d array is its element.
+  Masked arrays count by mask and unmasked elements, records by field names and fields, dates by instant.
+* An array is not a list, a list is not a tuple, a namedtuple counts its class. The order of dicts and sets does
+  not count, nor does set against frozenset or dict against its subclasses. A subclass of a container that
+  carries attributes counts its class and attributes too; subclasses of int, float and str count by value.
+* Enums count by class and name, dataclasses by class and fields (but for `compare=False`), other objects by class
+  and attributes. State that Python cannot see as attributes is read as pickle would read it.
+* pandas objects count by labels, names and values in order, sparse matrices by shape and non-zero values;
+  neither by dtype or storage format.
+* Classes and functions count by qualified name, and only when that name leads back to them.
+* What has no such form is refused with NotComparable, never passed over: lambdas, local functions and classes,
+  iterators, open files, locks, modules, and whatever contains itself or is nested too deeply.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import dataclasses
+import functools
+import hashlib
+import math
+import struct
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from pathlib import PurePath
+from typing import Any, NamedTuple
+
+import numpy as np
+
+_EXACT_FLOAT = 2**53  # every integer up to here is a float64
+_MAX_DECIMAL_EXPONENT = 100_000  # writing out a larger power of ten exactly could exhaust memory
+_HEAP_TYPE = 1 << 9  # CPython's Py_TPFLAGS_HEAPTYPE: absent on types built in C with hidden state
+_POINTER = struct.calcsize("P")
+_PLAIN_ARRAYS = (np.ndarray, np.matrix, np.memmap, np.recarray, np.ma.MaskedArray, type(np.ma.masked))
+_ATTOSECONDS = {"as": 1, "fs": 10**3, "ps": 10**6, "ns": 10**9, "us": 10**12, "ms": 10**15, "s": 10**18}
+_ATTOSECONDS |= {name: n * 10**18 for name, n in {"m": 60, "h": 3600, "D": 86400, "W": 604800}.items()}
+_MONTHS = {"M": 1, "Y": 12}
+_CONTAINERS: tuple[Any, ...] = (list, tuple, dict, set, frozenset)
+
+
+class Refused(Exception):
+    """A reason not to compare, raised where the path is not known."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Item:
+    """A dict entry; also a path step, spelt only when someone will read it."""
+
+    key: object
+    value: object = None
+
+
+Step = str | int | tuple[int, ...] | Item  # a str is a name that counts, the others only say where
+
+
+def _frames(pieces: Iterable[bytes]) -> bytes:
+    """Length prefixes keep ["ab", "c"] and ["a", "bc"] apart."""
+    return b"".join([len(piece).to_bytes(8, "little") + piece for piece in pieces])
+
+
+def _sorted_frames(pieces: Iterable[bytes]) -> bytes:
+    return _frames(sorted(pieces))
+
+
+def packed(codes: Sequence[bytes]) -> bytes:
+    """The body of an array from the codes of its elements; `_vector` makes the same bytes without the codes."""
+    tags = {code[:1] for code in codes}
+    if tags <= {b"d"}:
+        return b"d" + b"".join([code[1:] for code in codes])
+    if tags <= {b"d", b"z"}:
+        return b"z" + b"".join([code[1:].ljust(16, b"\0") for code in codes])
+    if tags == {b"?"}:
+        return b"?" + b"".join([code[1:] for code in codes])
+    return b"*" + _frames(codes)
+
+
+class Node(NamedTuple):
+    """One level of a value: what kind it is, and its parts in canonical order (or a join that orders them)."""
+
+    kind: str
+    parts: Sequence[tuple[Step, object]] = ()
+    join: Callable[[list[bytes]], bytes] = _frames
+    body: tuple[Any, ...] | None = None  # buffers that stand for the joined parts
+
+    def code(self, codes: list[bytes]) -> bytes:
+        """A digest, so that codes stay short however large or shared the parts are."""
+        names = [step for step, _ in self.parts if isinstance(step, str)]
+        head = _frames([name.encode("utf-8", "surrogatepass") for name in (self.kind, *names)])
+        digest = hashlib.blake2b(_frames([head]), digest_size=32)
+        for piece in (self.join(codes),) if self.body is None else self.body:
+            digest.update(piece)
+        return b"#" + digest.digest()
+
+
+# Scalars: a tag byte and the value.
+
+
+def _float(value: float) -> bytes:
+    return b"d" + struct.pack("<d", value + 0.0 if value == value else math.nan)  # + 0.0 turns -0.0 into 0.0
+
+
+def _integer(value: Any) -> bytes:
+    number = int(value)
+    return b"d" + struct.pack("<d", number) if -_EXACT_FLOAT <= number <= _EXACT_FLOAT else _real(number)
+
+
+def _real(value: Any) -> bytes:
+    """The float64 of this value if it has one, else the exact ratio."""
+    if isinstance(value, Decimal):
+        if value.is_nan():
+            return _float(math.nan)
+        if value.is_finite() and value and abs(value.adjusted()) > _MAX_DECIMAL_EXPONENT:
+            raise Refused(f"its exponent is beyond {_MAX_DECIMAL_EXPONENT}")
+    try:
+        top, bottom = value.as_integer_ratio()
+    except (ValueError, OverflowError):  # NaN and infinities have no ratio
+        return _float(float(value))
+    try:
+        near = top / bottom
+    except OverflowError:
+        near = math.inf
+    if math.isfinite(near) and near.as_integer_ratio() == (top, bottom):
+        return _float(near)
+    return b"q" + f"{top:x}/{bottom:x}".encode()  # hexadecimal, as Python limits the length of decimals
+
+
+def _complex(value: Any) -> bytes:
+    real, imag = _real(value.real), _real(value.imag)
+    if value.imag == 0:
+        return real
+    return b"z" + real[1:] + imag[1:] if real[:1] == imag[:1] == b"d" else b"Z" + _frames([real, imag])
+
+
+def _moments(array: Any) -> list[bytes]:
+    """Codes of datetime64 or timedelta64: the instant or duration, whatever the unit it was counted in."""
+    if array.dtype.kind == "M" and np.datetime_data(array.dtype)[0] in _MONTHS:
+        array = array.astype("M8[D]")  # a month starts on a day; only durations in months have no length
+    unit, count = np.datetime_data(array.dtype)
+    family = "months" if unit in _MONTHS else "unitless" if unit == "generic" else "time"
+    scale = count * (_MONTHS | _ATTOSECONDS).get(unit, 1)
+    lost = int(np.iinfo(np.int64).min)  # how NaT is stored
+    names = [
+        f"{family} {tick * scale:x}" if tick != lost else "NaT" for tick in array.astype(np.int64).ravel().tolist()
+    ]
+    return [f"t{array.dtype.kind}{name}".encode() for name in names]
+
+
+LEAVES: dict[type, Callable[[Any], bytes]] = {
+    bool: lambda value: b"?\1" if value else b"?\0",
+    int: _integer,
+    float: _float,
+    complex: _complex,
+    str: lambda value: b"s" + str.encode(value, "utf-8", "surrogatepass"),
+    bytes: lambda value: b"b" + value,
+    type(None): lambda value: b"N",
+    type(...): lambda value: b"E",
+}
+_SUBCLASS_LEAVES: tuple[tuple[Any, Callable[[Any], bytes]], ...] = (
+    (np.bool_, LEAVES[bool]),
+    ((np.datetime64, np.timedelta64), lambda value: _moments(np.asarray(value))[0]),  # before the integers
+    ((complex, np.complexfloating), _complex),
+    (float, lambda value: _float(float(value))),
+    ((int, np.integer), _integer),
+    ((np.floating, Fraction, Decimal), _real),
+    (str, LEAVES[str]),
+    ((bytes, bytearray), lambda value: b"b" + bytes(value)),
+)
+
+
+def _scalar(value: Any) -> bytes | Node | None:
+    if isinstance(value, Enum):  # before int and str, which an Enum may also be
+        return Node(f"enum {class_name(type(value))}", [(".name", value.value if value.name is None else value.name)])
+    for kinds, leaf in _SUBCLASS_LEAVES:
+        if isinstance(value, kinds):
+            return leaf(value)
+    if isinstance(value, PurePath):  # its attributes are caches
+        return Node(f"path {class_name(type(value))}", [("", str(value))])
+    if isinstance(value, range):
+        shape = (len(value), value[0] if value else None, value.step if len(value) > 1 else None)
+        return Node("range", [("", shape)])
+    return None
+
+
+# Arrays.
+
+
+def _floats(array: Any) -> Any:
+    """The array as canonical float64, or None if that would change a value."""
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if kind in "iu" and size == 8 and max(int(array.max()), -int(array.min())) > _EXACT_FLOAT:
+        return None
+    with np.errstate(all="ignore"):
+        floats = array.astype("<f8", order="C")
+    nan = np.isnan(floats)
+    if kind == "f" and size > 8 and not np.all((floats == array) | nan):
+        return None
+    floats += 0.0
+    floats[nan] = np.nan
+    return floats
+
+
+def _vector(array: Any) -> tuple[Any, ...] | None:
+    """What `packed` makes of the elements, in one pass; None where only the elements can tell."""
+    kind = array.dtype.kind
+    if array.size == 0:
+        return (b"d",)
+    if kind == "b":
+        return b"?", array.tobytes()
+    if kind in "mM":
+        return (packed(_moments(array)),)
+    if kind == "c" and array.imag.any():
+        parts = [_floats(array.real), _floats(array.imag)]
+        return None if any(part is None for part in parts) else (b"z", np.stack(parts, axis=-1).ravel())
+    floats = _floats(array.real) if kind in "iufc" else None
+    return None if floats is None else (b"d", floats.ravel())
+
+
+def _array(value: Any) -> bytes | Node | None:
+    if isinstance(value, np.void) and value.dtype.names is None:
+        return b"b" + value.tobytes()
+    if not isinstance(value, (np.ndarray, np.void)):
+        return None
+    masked = isinstance(value, np.ma.MaskedArray)
+    if isinstance(value, np.ndarray) and type(value) not in _PLAIN_ARRAYS:
+        plain = value.view(np.ma.MaskedArray if masked else np.ndarray)
+        own = [pair for pair in _attributes(value) if pair[0][1:] not in getattr(plain, "__dict__", {})]
+        return Node(f"object {class_name(type(value))}", [("", plain), *own]) if own else _array(plain)
+    if value.dtype.names is not None:
+        return Node(f"record {value.shape}", [(f"[{name!r}]", value[name]) for name in value.dtype.names])
+    if masked:
+        mask = np.ma.getmaskarray(value)
+        return Node(f"masked {value.shape}", [(".mask", mask), (".data", np.asarray(value)[~mask])])
+    value = np.asarray(value)
+    if value.ndim == 0:
+        return expand(value[()])
+    body = _vector(value)
+    elements = [] if body is not None else list(zip(np.ndindex(value.shape), value.ravel().tolist(), strict=True))
+    return Node(f"array {value.shape}", elements, packed, body)
+
+
+# Containers, and libraries that are looked at only when someone else has imported them.
+
+
+def _container(value: Any) -> Node | None:
+    base = next((kind for kind in _CONTAINERS if isinstance(value, kind)), None)
+    if base is None or hasattr(
+        type(value), "n_sequence_fields"
+    ):  # a struct sequence, like time.struct_time, hides fields
+        return None
+    own = [] if type(value) is base else _attributes(value)
+    fields = getattr(type(value), "_fields", None)
+    if base is tuple and isinstance(fields, tuple) and len(fields) == len(value):
+        named = [(f".{name}", item) for name, item in zip(fields, tuple.__iter__(value), strict=True)]
+        return Node(f"namedtuple {class_name(type(value))}", [*named, *own])
+    if own:
+        plain = dict(dict.items(value)) if base is dict else base(base.__iter__(value))
+        return Node(f"object {class_name(type(value))}", [("", plain), *own])
+    if base is dict:
+        items = [Item(key, entry) for key, entry in dict.items(value)]
+        return Node("dict", [(item, item) for item in items], _sorted_frames)
+    if base in (set, frozenset):
+        return Node("set", [(Item(part), part) for part in base.__iter__(value)], _sorted_frames)
+    return Node(base.__name__, list(enumerate(base.__iter__(value))))
+
+
+def _column(data: Any) -> Any:
+    """pandas values as an array; extension types become objects, as a float could not hold their integers."""
+    return data.to_numpy() if isinstance(data.dtype, np.dtype) else data.to_numpy(dtype=object)
+
+
+def _pandas(value: Any) -> Node | None:
+    pandas: Any = sys.modules.get("pandas")
+    if pandas is None or not hasattr(pandas, "DataFrame"):  # not there, or only half imported
+        return None
+    if isinstance(value, pandas.DataFrame):
+        columns = [(Item(label), _column(value.iloc[:, i])) for i, label in enumerate(value.columns)]
+        return Node("pandas.DataFrame", [(".columns", value.columns), (".index", value.index), *columns])
+    if isinstance(value, pandas.Series):
+        return Node("pandas.Series", [(".name", value.name), (".index", value.index), (".values", _column(value))])
+    if isinstance(value, pandas.Index):
+        return Node("pandas.Index", [(".names", tuple(value.names)), (".values", _column(value))])
+    if isinstance(value, pandas.api.extensions.ExtensionArray):
+        return Node("pandas.array", [("", _column(value))])
+    if isinstance(value, pandas.Timestamp):
+        return Node("pandas.Timestamp", [("", value.to_datetime64()), (".tz", str(value.tz))])
+    if isinstance(value, pandas.Timedelta):
+        return Node("pandas.Timedelta", [("", value.to_timedelta64())])
+    return None
+
+
+def _sparse(value: Any) -> Node | None:
+    sparse: Any = sys.modules.get("scipy.sparse")
+    if sparse is None or not hasattr(sparse, "issparse") or not sparse.issparse(value):
+        return None
+    entries = value.tocoo(copy=True)
+    entries.sum_duplicates()
+    coords, data = np.stack(getattr(entries, "coords", None) or (entries.row, entries.col)), entries.data
+    coords, data = coords[:, data != 0], data[data != 0]
+    order = np.lexsort(coords[::-1])
+    return Node(f"sparse {tuple(map(int, value.shape))}", [(".coords", coords[:, order]), (".data", data[order])])
+
+
+# Objects.
+
+
+def class_name(kind: type) -> str:
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _attributes(value: object) -> list[tuple[str, object]]:
+    """Instance attributes and slots; `__slots__` marks the classes written in Python."""
+    found = [(f".{name}", item) for name, item in getattr(value, "__dict__", {}).items()]
+    for base in type(value).__mro__:
+        for name, slot in vars(base).items() if "__slots__" in vars(base) else ():
+            if isinstance(slot, types.MemberDescriptorType):
+                try:
+                    found.append((f".{name}", slot.__get__(value, base)))
+                except AttributeError:  # a slot never filled
+                    continue
+    return sorted(found, key=lambda pair: pair[0])
+
+
+@functools.lru_cache(maxsize=1024)
+def _all_visible(kind: type) -> bool:
+    """Whether attributes are all there is: no base in C, and no room in the instance but for its attributes."""
+    for base in kind.__mro__[:-1]:
+        owners = [vars(owner) for owner in base.__mro__ if "__slots__" in vars(owner)]
+        slots = sum(isinstance(slot, types.MemberDescriptorType) for owner in owners for slot in owner.values())
+        pointers = slots + (base.__dictoffset__ > 0) + (base.__weakrefoffset__ > 0)
+        room = base.__basicsize__ - object.__basicsize__ - pointers * _POINTER
+        if not base.__flags__ & _HEAP_TYPE or base.__itemsize__ or room > 0:
+            return False
+    return True
+
+
+def _object(value: Any) -> Node | None:
+    if isinstance(value, Iterator):  # open files too
+        raise Refused("it is an iterator: reading it would use it up")
+    kind: Any = type(value)
+    if isinstance(value, type) or not _all_visible(kind):
+        return None
+    if dataclasses.is_dataclass(value):
+        fields = [field.name for field in dataclasses.fields(value) if field.compare]
+        return Node(f"dataclass {class_name(kind)}", [(f".{name}", getattr(value, name)) for name in fields])
+    return Node(f"object {class_name(kind)}", _attributes(value))
+
+
+def _named(value: Any) -> bytes | Node | None:
+    """Classes and functions, if their name leads back to them."""
+    ufunc = isinstance(value, np.ufunc)  # most of them do not know where they are from
+    name = value.__name__ if ufunc else getattr(value, "__qualname__", None)
+    if not isinstance(name, str):
+        return None
+    for place in ("numpy", "scipy.special") if ufunc else (getattr(value, "__module__", None) or "builtins",):
+        target: Any = sys.modules.get(place)
+        for step in name.split("."):
+            target = getattr(target, step, None)
+        if target is value:
+            return b"g" + f"{place}.{name}".encode()
+    if isinstance(value, types.MethodType):
+        return Node("method", [(".__self__", value.__self__), (".__func__", value.__func__)])
+    if isinstance(value, types.BuiltinMethodType) and not isinstance(value.__self__, types.ModuleType | None):
+        return Node("method", [(".__self__", value.__self__), (".__name__", value.__name__)])
+    if ufunc or isinstance(value, (type, types.FunctionType)):
+        raise Refused(f"{name[:100]} is local or has no importable name")
+    return None
+
+
+def _reduced(value: Any) -> Node:
+    """State hidden in C, as pickle would read it; what pickle refuses raises here."""
+    kind = type(value)
+    reducer = copyreg.dispatch_table.get(kind)
+    form: Any = reducer(value) if reducer else value.__reduce_ex__(4)
+    if isinstance(form, str):
+        return Node(f"singleton {class_name(kind)}", [("", form)])
+    maker, arguments, *state = form
+    own = [class_name(kind) if item is kind else item for item in (maker, *arguments)]
+    rest = [list(item) if isinstance(item, Iterator) else item for item in state]
+    while rest and rest[-1] is None:
+        rest.pop()
+    return Node(f"reduced {class_name(kind)}", [(".__reduce__()[:2]", own), (".__reduce__()[2:]", rest)])
+
+
+def expand(value: object) -> bytes | Node:
+    """The policy: the code of a scalar, or one level of anything else. The order of the rules matters."""
+    leaf = LEAVES.get(type(value))
+    if leaf is not None:
+        return leaf(value)
+    if isinstance(value, Item):
+        return Node("item", [(" key", value.key), ("", value.value)])
+    if type(value) in _CONTAINERS and (node := _container(value)):  # the common case, without the questions below
+        return node
+    for rule in (_scalar, _array, _pandas, _sparse, _container, _object, _named):
+        found = rule(value)
+        if found is not None:
+            return found
+    return _reduced(value)
