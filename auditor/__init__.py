@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from auditor.assertion import assert_reproducible as assert_reproducible
     from auditor.errors import AuditorError as AuditorError
-    from auditor.pipeline import assert_reproducible as assert_reproducible
     from auditor.pipeline import audit as audit
     from auditor.pipeline import replay as replay
     from auditor.report.record import Record as Record
@@ -23,7 +23,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "AuditorError": "auditor.errors",
     "Record": "auditor.report.record",
-    "assert_reproducible": "auditor.pipeline",
+    "assert_reproducible": "auditor.assertion",
     "audit": "auditor.pipeline",
     "replay": "auditor.pipeline",
     "subject": "auditor.subjects",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from auditor.report.record import Record
     from auditor.setup import Setup
 
-click.rich_click.TEXT_MARKUP = "markdown"
+click.rich_click.TEXT_MARKUP = None
 click.rich_click.MAX_WIDTH = 100
 
 
@@ -47,9 +47,9 @@ def cli() -> None:
     """Does an algorithm's answer survive fresh data?
 
     A learner A(sample, r) is rho-reproducible if two runs on independent samples with the same internal randomness r
-    give the same output except with probability rho. `auditor` measures it.
+    give the same output except with probability rho. auditor measures it.
 
-    Example: `python -m auditor check algorithms.statistical_query:rstat`
+    Example: python -m auditor check algorithms.statistical_query:rstat
     """
 
 
@@ -67,9 +67,9 @@ def cli() -> None:
 @click.option("--replay", type=Count(), metavar="I", help="Run pair I again and show both outputs, nothing else.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the record here; - is standard output.")
 def check(target: str, params: Sequence[str], randomness: str | None, **options: Any) -> int:
-    """Audit TARGET: `module:fn`, `path/to/file.py:fn`, or a name that `list` shows. Runs its code.
+    """Audit TARGET: module:fn, path/to/file.py:fn, or a name that "list" shows. Runs its code.
 
-    Example: `python -m auditor check algorithms.controls:first_bit --source "bernoulli(0.5)" --rho 0.2`
+    Example: python -m auditor check algorithms.controls:first_bit --source "bernoulli(0.5)" --rho 0.2
 
     Exit codes: 0 pass, 1 fail, 2 usage, 3 inconclusive, 4 the subject could not be audited, 130 interrupted.
     """
@@ -91,7 +91,7 @@ def check(target: str, params: Sequence[str], randomness: str | None, **options:
 def replay(record_file: Path, pair: int) -> int:
     """Run one pair of a recorded audit again and show both outputs. Runs the subject's code.
 
-    Example: `python -m auditor replay record.json --pair 17`
+    Example: python -m auditor replay record.json --pair 17
     """
     from auditor.report.record import read_record
     from auditor.setup import make_setup
@@ -117,7 +117,7 @@ def replay(record_file: Path, pair: int) -> int:
 def plan(rho: float, confidence: float, pairs: int | None) -> int:
     """What a gate costs: exact expected pairs and the share left undecided, for a range of true rho.
 
-    Example: `python -m auditor plan --rho 0.05`
+    Example: python -m auditor plan --rho 0.05
     """
     from auditor.plan import make_plan
     from auditor.report.prospects import prospects
@@ -132,7 +132,7 @@ def plan(rho: float, confidence: float, pairs: int | None) -> int:
 def list_subjects() -> int:
     """Every registered subject with its theorem, claimed rho and size.
 
-    Example: `python -m auditor list`
+    Example: python -m auditor list
     """
     from auditor.report.registry import registry
 

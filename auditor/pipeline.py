@@ -73,7 +73,7 @@ def run_audit(setup: Setup, watch: Watcher | None = None) -> Record:
         bench = make_bench(setup)
         try:
             bench = _preflight(bench, setup, other, learnt, watch)
-            _run(bench, setup, learnt, watch)
+            run_pairs(bench, setup, learnt, watch)
             verdict = decide(setup.plan, learnt.tally)
         except KeyboardInterrupt:
             done = f"interrupted after {learnt.tally.pairs} of at most {setup.plan.budget} pairs"
@@ -102,7 +102,7 @@ def _preflight(bench: Bench, setup: Setup, other: SecondProcess, learnt: Learnt,
     return replace(bench, copies=checked.changes_sample, judges=checked.knows_truth)
 
 
-def _run(bench: Bench, setup: Setup, learnt: Learnt, watch: Watcher) -> None:
+def run_pairs(bench: Bench, setup: Setup, learnt: Learnt, watch: Watcher) -> None:
     """Pairs in index order until the gate decides or the budget is spent."""
     plan, started = setup.plan, perf_counter()
     gate = plan.gate if plan.design == "anytime" else None
@@ -158,13 +158,3 @@ def replay_setup(setup: Setup, pair: int) -> Replayed:
     bench = replace(make_bench(setup), copies=True)
     outputs = (bench.run(pair, 0), bench.run(pair, 1))
     return Replayed(pair, outputs, first_difference(*outputs))
-
-
-def assert_reproducible(subject: str | Callable[..., Any], source: object = None, **options: Any) -> Record:
-    """`audit`, as an assertion: anything but a pass raises AssertionError with the report as its message."""
-    record = audit(subject, source, **options)
-    if record.verdict != "pass":
-        from auditor.report.terminal import as_text
-
-        raise AssertionError(as_text(record))
-    return record

@@ -125,7 +125,7 @@ def _scipy_distribution(spec: str) -> Distribution:
     name, args, keywords = _parse_call(spec)
     import scipy.stats
 
-    known = {key for key, value in vars(scipy.stats).items() if hasattr(value, "rvs") and hasattr(value, "freeze")}
+    known = {key for key, value in vars(scipy.stats).items() if hasattr(value, "rvs") and callable(value)}
     if name not in known:
         raise UsageError(
             f"source {spec!r}: scipy.stats has no distribution {name!r}{suggestion(name, known)}; "

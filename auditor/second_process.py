@@ -14,11 +14,10 @@ from typing import Any
 
 from auditor.lookup import importable_name
 from auditor.outcome import fingerprint
-from auditor.randomness import root_key
 from auditor.sampling import load_source
 from auditor.setup import Setup
 from auditor.subjects import load_subject, param_text
-from auditor.trial import Bench
+from auditor.trial import Bench, PairKeys
 
 
 class SecondProcess:
@@ -82,7 +81,7 @@ def main() -> None:
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever the subject prints is not the answer
     subject = load_subject(request["target"], texts=request["texts"], randomness=request["randomness"])
-    bench = Bench(subject, load_source(request["source"]), request["size"], root_key(request["seed"]), copies=True)
+    bench = Bench(subject, load_source(request["source"]), request["size"], PairKeys(request["seed"]), copies=True)
     bench.run(0, 1)
     json.dump({"fingerprint": fingerprint(bench.run(0, 0))}, answer)
     answer.close()

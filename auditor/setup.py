@@ -9,10 +9,10 @@ from typing import Any
 from auditor.errors import UsageError
 from auditor.outcome import describe
 from auditor.plan import DEFAULT_TARGET, Plan, make_plan
-from auditor.randomness import from_key, root_key
+from auditor.randomness import from_key
 from auditor.sampling import Source, check_size, load_source
 from auditor.subjects import Subject, param_text
-from auditor.trial import Bench
+from auditor.trial import Bench, PairKeys
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +74,9 @@ def _plain(value: object) -> Any:
 def make_bench(setup: Setup) -> Bench:
     """Load the source and see that its rows fit into memory."""
     source = load_source(setup.source)
-    root = root_key(setup.plan.seed)
-    check_size(source, setup.plan.size, from_key(root.child("probe")))
-    return Bench(setup.subject, source, setup.plan.size, root)
+    keys = PairKeys(setup.plan.seed)
+    check_size(source, setup.plan.size, from_key(keys.probe))
+    return Bench(setup.subject, source, setup.plan.size, keys)
 
 
 def replay_command(setup: Setup, source: Source, pair: int) -> str | None:

@@ -7,48 +7,52 @@ from __future__ import annotations
 
 import copy
 import traceback
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 from typing import Any
 
 from auditor.errors import AuditorError, SubjectError, UnknownTruth
 from auditor.outcome import Difference, first_difference, same
-from auditor.randomness import Key, from_key
+from auditor.randomness import from_key, root_key
 from auditor.sampling import Source
 from auditor.subjects import Subject
 
 _OURS = str(Path(__file__).parent)
 
 
+class PairKeys:
+    """The keys of every pair: one tree for each role, so that no draw depends on another or on the order of pairs."""
+
+    def __init__(self, seed: int) -> None:
+        root = root_key(seed)
+        self.samples = (root.child("sample", 0), root.child("sample", 1))
+        self.r = root.child("r")
+        self.probe = root.child("probe")
+
+
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Everything that a trial needs: the subject, where its samples come from, and the root of all keys."""
+    """Everything that a trial needs: the subject, where its samples come from, and the keys."""
 
     subject: Subject
     source: Source
     size: int
-    root: Key
+    keys: PairKeys
     copies: bool = False  # hand out copies, for a subject that changes its sample in place
     judges: bool = True  # ask the accuracy oracle, where there is one
 
-    def with_root(self, *names: str) -> Bench:
-        return replace(self, root=self.root.child(*names))
-
     def draw(self, index: int, which: int) -> Any:
         """The sample of run `which` (0 or 1) of a pair."""
-        sample = self.source.draw(from_key(self.root.child("sample", which, index)), self.size)
+        sample = self.source.draw(from_key(self.keys.samples[which].child(index)), self.size)
         return copy.deepcopy(sample) if self.copies else sample
-
-    def r_key(self, index: int) -> Key:
-        return self.root.child("r", index)
 
     def run(self, index: int, which: int) -> Any:
         """The output of one run; SubjectError with the subject's own traceback if it raises."""
         return self.run_on(self.draw(index, which), index, which)
 
     def run_on(self, sample: Any, index: int, which: int) -> Any:
-        key = self.r_key(index)
+        key = self.keys.r.child(index)
         try:
             return self.subject.run(sample, key)
         except KeyboardInterrupt:
@@ -105,7 +109,7 @@ def judge(bench: Bench, output: Any, index: int) -> bool | None:
     if not bench.judges:
         return None
     try:
-        return bench.subject.is_accurate(output, bench.source, bench.r_key(index))
+        return bench.subject.is_accurate(output, bench.source, bench.keys.r.child(index))
     except UnknownTruth:
         raise
     except AuditorError:

@@ -78,8 +78,8 @@ def _undecided(plan: Plan, tally: Tally, high: float) -> str:
     option = "--pairs" if plan.design == "anytime" else "--fixed"
     counts = f"{tally.mismatches} mismatches in {tally.pairs} pairs do not decide rho {plan.target:g}"
     rate = tally.mismatches / tally.pairs if tally.pairs else 0.0
-    # Measured gates take up to 1.7 times the information bound on average; half as much again for bad luck.
-    needed = 2.5 * information_bound(rate, plan.target, plan.alpha)
+    # At four times the information bound at most one audit in twenty is still undecided (exact, over a range of rho).
+    needed = 4 * information_bound(rate, plan.target, plan.alpha)
     near = plan.target / 2 <= rate <= 2 * plan.target
     if needed > 100 * max(plan.budget, 100 / plan.target):
         return f"{counts}: the rate is too near the target for any affordable audit; --rho {_round_up(high)} would pass"

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import rich.console  # noqa: F401 - its import draws from `random`, which is no test's doing
 from hypothesis import settings
 
 settings.register_profile("ci", max_examples=50, derandomize=True, deadline=None)

@@ -113,7 +113,9 @@ def _exact_log_e_pass(n: int, k: int, p: float) -> float:
         return float(total.ln())
 
 
-@pytest.mark.parametrize(("n", "k", "p"), [(36, 0, 0.1), (10**9, 10**6, 0.00101), (10**9, 99_000, 1e-4), (10**6, 0, 1e-5)])
+@pytest.mark.parametrize(
+    ("n", "k", "p"), [(36, 0, 0.1), (10**9, 10**6, 0.00101), (10**9, 99_000, 1e-4), (10**6, 0, 1e-5)]
+)
 def test_logs_keep_their_digits_at_a_thousand_million_pairs(n: int, k: int, p: float) -> None:
     assert float(log_e_pass(n, k, p)) == pytest.approx(_exact_log_e_pass(n, k, p), abs=1e-6, rel=1e-10)
 

@@ -790,7 +790,7 @@ def test_one_changed_leaf_changes_the_value(value: Any, data: st.DataObject) -> 
 @settings(max_examples=100, deadline=None)
 def test_copies_are_the_same(value: Any) -> None:
     assert agree(value, copy.deepcopy(value))
-    assert agree(value, pickle.loads(pickle.dumps(value)))  # noqa: S301  (our own bytes)
+    assert agree(value, pickle.loads(pickle.dumps(value)))
 
 
 @given(st.lists(RICH, min_size=2, max_size=4))

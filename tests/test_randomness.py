@@ -43,7 +43,20 @@ def test_a_child_does_not_depend_on_what_was_drawn_before(path: list[str | int],
 
 
 def test_names_that_look_alike_are_apart() -> None:
-    paths = [("1",), (1,), ("1", ""), ("", "1"), ("11",), ("1", "1"), ("",), (-1,), ("-1",), (0,), ("int:1",), ("str:1",)]
+    paths = [
+        ("1",),
+        (1,),
+        ("1", ""),
+        ("", "1"),
+        ("11",),
+        ("1", "1"),
+        ("",),
+        (-1,),
+        ("-1",),
+        (0,),
+        ("int:1",),
+        ("str:1",),
+    ]
     values = {path: fresh().child(*path).integers(2**63) for path in paths}
     values["itself",] = fresh().integers(2**63)
     for i, spawned in enumerate(fresh().spawn(3)):

@@ -1,0 +1,68 @@
+"""The README is run: its Python, its commands, and the lines of output that it shows."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README, flags=re.DOTALL)
+PYTHON = [text for kind, text in BLOCKS if kind == "python"]
+CONSOLE = [text for kind, text in BLOCKS if kind == "console"]
+COMMANDS = [text for text in CONSOLE if text.startswith("$ python -m auditor")]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for text in PYTHON:
+        if named := re.match(r"# (\w+\.py)\n", text):
+            (tmp_path / named[1]).write_text(text)
+    return tmp_path
+
+
+@pytest.mark.parametrize("block", COMMANDS)
+def test_commands_print_what_is_shown(block: str, folder: Path) -> None:
+    command, *shown = block.strip().splitlines()
+    words = [sys.executable, *shlex.split(command.removeprefix("$ python "))]
+    ended = subprocess.run(words, cwd=folder, capture_output=True, text=True)
+    assert ended.returncode in (0, 1), ended.stderr
+    printed = ended.stdout.splitlines()
+    assert shown
+    for line in shown:
+        assert line in [p.rstrip() for p in printed], ended.stdout
+
+
+@pytest.mark.parametrize("text", PYTHON)
+def test_python_runs(text: str, folder: Path) -> None:
+    ended = subprocess.run([sys.executable, "-c", text], cwd=folder, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+
+
+def test_the_declared_subject_is_auditable(folder: Path) -> None:
+    (folder / "declared.py").write_text(next(text for text in PYTHON if "@auditor.subject" in text))
+    words = [sys.executable, "-m", "auditor", "check", "declared.py:rounded"]
+    ended = subprocess.run(words, cwd=folder, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_the_set_up_commands_are_what_ci_runs_and_what_they_show_is_true() -> None:
+    audit, tests = (block for block in CONSOLE if block.startswith("$ python3 -m venv"))
+    assert tests.strip().removeprefix("$ ") in (ROOT / ".ci" / "run").read_text()
+    command, *shown = audit.strip().splitlines()
+    words = [sys.executable, *shlex.split(command.rpartition(".venv/bin/python ")[2])]
+    ended = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
+    assert ended.stdout.splitlines()[: len(shown)] == shown
+
+
+def test_every_command_is_in_the_readme() -> None:
+    from auditor.command_line import cli
+
+    assert len(COMMANDS) >= 3
+    for name in cli.commands:
+        assert f"python -m auditor {name}" in README, name
