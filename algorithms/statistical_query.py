@@ -16,9 +16,9 @@ falls between them; rounding to a midpoint moves the answer by alpha/2, and tau'
 Where the paper slips: delta is used in alpha but missing from the parameters; its regions are half-open, so the
 last must be closed to hold the mean 1; the introduction's width tau/rho is a misprint.
 
-Exactly, rho = E[min(1, |V1 - V2| / alpha)] for the two empirical means, up to the clipping of the end regions.
+Exactly, rho = E[min(1, |V1 - V2| / alpha)] for the two empirical means.
 
-Cost: one pass over the rows.
+Cost: one pass over the rows, or one binomial draw on counts.
 """
 
 from __future__ import annotations
@@ -28,11 +28,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from auditor import subject
-
-Rows = npt.NDArray[Any]
+from auditor import Sample, subject
 
 
 def check_parameters(tau: float, rho: float, delta: float) -> None:
@@ -51,11 +48,18 @@ def region_width(tau: float, rho: float, delta: float) -> float:
     return 2 * tau / (rho + 1 - 2 * delta)
 
 
-def sample_size(tau: float, rho: float, delta: float) -> int:
-    """Rows that Theorem 2.3 asks for."""
+def sample_size(tau: float, rho: float, delta: float, sample_scale: float = 1.0) -> int:
+    """Rows that Theorem 2.3 asks for, times the scale."""
     check_parameters(tau, rho, delta)
     tau_prime = tau * (rho - 2 * delta) / (rho + 1 - 2 * delta)
-    return math.ceil(math.log(2 / delta) / (2 * tau_prime**2))
+    return scaled(math.ceil(math.log(2 / delta) / (2 * tau_prime**2)), sample_scale)
+
+
+def scaled(size: int, sample_scale: float) -> int:
+    """A theorem's number of examples, times what the caller can afford of it; at least one."""
+    if not 0 < sample_scale < math.inf:
+        raise ValueError(f"sample_scale={sample_scale!r} must be above 0: the share of the theorem's size, e.g. 1.0")
+    return size if sample_scale == 1 else max(1, math.ceil(size * sample_scale))
 
 
 def within_tau(output: float, *, source: Any, r: np.random.Generator, params: Mapping[str, Any]) -> bool:
@@ -69,32 +73,27 @@ def within_tau(output: float, *, source: Any, r: np.random.Generator, params: Ma
     claimed=lambda rho: rho,
     delta=lambda delta: delta,
     accuracy=within_tau,
-    theorem="2.3",
+    theorem="Theorem 2.3",
 )
 def rstat(
-    sample: Rows,
+    sample: Sample,
     r: np.random.Generator,
     *,
     tau: float = 0.1,
     rho: float = 0.1,
     delta: float = 0.025,
-    query: Callable[[Rows], Rows] | None = None,
+    query: Callable[[Any], Any] | None = None,
+    sample_scale: float = 1.0,
 ) -> float:
-    """The mean of query(rows) over the sample, to the midpoint of its region; the rows themselves without a query."""
+    """The mean of query(rows) over the sample, to the midpoint of its region; of the rows without a query."""
     check_parameters(tau, rho, delta)
     alpha = region_width(tau, rho, delta)  # 1
     offset = r.uniform(0, alpha)  # 2
-    values = sample if query is None else query(sample)
-    return round_to_region(_mean(values), alpha, offset)  # 3-6
-
-
-def _mean(values: Rows) -> float:  # 4
-    if len(values) == 0:
-        raise ValueError("the sample is empty: a mean needs at least one row")
-    v = float(np.mean(values))
+    rows = Sample.of(sample)
+    v = (rows if query is None else rows.map(query)).mean()  # 4
     if not 0 <= v <= 1:
         raise ValueError(f"the query's mean is {v!r}, outside [0, 1]: give a query that maps rows into [0, 1]")
-    return v
+    return round_to_region(v, alpha, offset)  # 3, 5, 6
 
 
 def round_to_region(v: float, alpha: float, offset: float) -> float:

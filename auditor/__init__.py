@@ -15,14 +15,18 @@ if TYPE_CHECKING:
     from auditor.errors import AuditorError as AuditorError
     from auditor.pipeline import audit as audit
     from auditor.pipeline import replay as replay
+    from auditor.randomness import Randomness as Randomness
     from auditor.report.record import Record as Record
+    from auditor.sampling import Sample as Sample
     from auditor.subjects import subject as subject
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "AuditorError": "auditor.errors",
+    "Randomness": "auditor.randomness",
     "Record": "auditor.report.record",
+    "Sample": "auditor.sampling",
     "assert_reproducible": "auditor.assertion",
     "audit": "auditor.pipeline",
     "replay": "auditor.pipeline",

@@ -57,6 +57,7 @@ def cli() -> None:
 @click.argument("target")
 @click.option("--source", metavar="SPEC", help='Where samples come from: "bernoulli(0.5)", module:fn, file.py:fn.')
 @click.option("--size", type=Count(), metavar="M", help="Rows a sample; 1e6 is understood.")
+@click.option("--sample", metavar="KIND", help="Samples as rows, or as counts over the values of a discrete source.")
 @click.option("--rho", type=float, metavar="R", help="The mismatch probability you accept.  [default: claimed, or 0.1]")
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="How sure the verdict must be.")
 @click.option("--pairs", type=Count(), metavar="MAX", help="Stop undecided after so many pairs.  [default: 100 / rho]")
@@ -106,7 +107,9 @@ def replay(record_file: Path, pair: int) -> int:
     subject = load_subject(record.subject, texts=texts, randomness=record.randomness)
     if record.code_hash != code_hash(subject.fn):
         _error_console().print("warning: the code has changed since this record was made", style="yellow")
-    setup = make_setup(subject, record.source, size=record.size, seed=record.seed, rho=record.target)
+    setup = make_setup(
+        subject, record.source, size=record.size, seed=record.seed, rho=record.target, sample=record.sample_kind
+    )
     return _replay(setup, pair)
 
 

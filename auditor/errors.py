@@ -47,6 +47,10 @@ class SourceError(AuditorError):
     """The source raised or gave something that is no sample."""
 
 
+class SampleError(AuditorError, ValueError):
+    """A sample was asked for something it does not have: more examples than are left, or fresh ones after a look."""
+
+
 class UnknownTruth(AuditorError):
     """A source whose law is not known was asked for an exact expectation."""
 

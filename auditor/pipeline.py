@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Protocol
 
-from auditor.errors import AuditorError, UsageError
+from auditor.errors import AuditorError, SampleError, UsageError
 from auditor.outcome import Difference, first_difference
 from auditor.preflight import check as preflight_check
 from auditor.report.record import Finding, Learnt, Record, failure_finding, make_record
@@ -51,6 +51,7 @@ def audit(
     seed: int = 0,
     params: Mapping[str, Any] | None = None,
     randomness: str | None = None,
+    sample: str | None = None,
 ) -> Record:
     """Run A(sample, r) on pairs of fresh samples until it is known whether rho is at most `rho`.
 
@@ -59,7 +60,17 @@ def audit(
     Raises UsageError where nothing can be run; a subject that fails on the way gives a record that says so.
     """
     loaded = load_subject(subject, params, randomness=randomness)
-    setup = make_setup(loaded, source, size=size, rho=rho, confidence=confidence, pairs=pairs, fixed=fixed, seed=seed)
+    setup = make_setup(
+        loaded,
+        source,
+        size=size,
+        rho=rho,
+        confidence=confidence,
+        pairs=pairs,
+        fixed=fixed,
+        seed=seed,
+        sample=sample,
+    )
     return run_audit(setup)
 
 
@@ -93,6 +104,8 @@ def _preflight(bench: Bench, setup: Setup, other: SecondProcess, learnt: Learnt,
     except SubjectRaised as error:
         if setup.plan.size == 0:
             raise UsageError(f"size=0 must be at least 1 for this subject: {error}; use e.g. --size 1000") from error
+        if isinstance(error.__cause__, SampleError):
+            raise UsageError(_too_small(setup, error.__cause__)) from error
         raise
     learnt.checked = checked
     learnt.findings += [Finding(kind, "warning", message) for kind, message in checked.warnings]
@@ -100,6 +113,13 @@ def _preflight(bench: Bench, setup: Setup, other: SecondProcess, learnt: Learnt,
         note = f"accuracy was not measured: the truth over {bench.source.name} is not known"
         learnt.findings.append(Finding("accuracy-unknown", "info", note))
     return replace(bench, copies=checked.changes_sample, judges=checked.knows_truth)
+
+
+def _too_small(setup: Setup, error: SampleError) -> str:
+    cure = f"; it declares {setup.declared_size:,}" if setup.declared_size else ""
+    if "sample_scale" in setup.subject.settings:
+        cure += "; --param sample_scale=S scales down what it draws"
+    return f"size={setup.plan.size:,} does not suit {setup.subject.name}: {error}{cure}"
 
 
 def run_pairs(bench: Bench, setup: Setup, learnt: Learnt, watch: Watcher) -> None:
@@ -145,11 +165,11 @@ def replay(
     seed: int = 0,
     params: Mapping[str, Any] | None = None,
     randomness: str | None = None,
+    sample: str | None = None,
 ) -> Replayed:
     """Run one pair of an audit again, by its number: the same samples, the same r."""
-    return replay_setup(
-        make_setup(load_subject(subject, params, randomness=randomness), source, size=size, seed=seed), pair
-    )
+    loaded = load_subject(subject, params, randomness=randomness)
+    return replay_setup(make_setup(loaded, source, size=size, seed=seed, sample=sample), pair)
 
 
 def replay_setup(setup: Setup, pair: int) -> Replayed:

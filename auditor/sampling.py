@@ -1,201 +1,259 @@
-"""Where do s1 and s2 come from? A source draws `size` fresh rows from a generator that the audit keys for it.
+"""What is a sample? i.i.d. examples that can be taken once: as rows, or as counts over a finite support.
 
-The contract: `draw(rng, size)` depends on nothing but its arguments and returns rows that the subject may keep
-and change: an array (or anything with a length) of `size` rows, or `(X, y)` with `size` rows each.
+The contract: `take(n)` gives the next n examples, independent of all before. `map`, `medians`, `common_prefixes` and
+`thin` hand the examples on as something else, and leave nothing behind. `counts`, `mean` and `sum` look at
+examples; what has been looked at is not fresh any more, so it can be looked at again but not handed on.
+An algorithm written over a Sample runs on both kinds: on rows that are there, and on counts that stand for up to
+2^63 - 1 rows a look, whose laws are exact.
 """
 
 from __future__ import annotations
 
-import ast
-import os
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Protocol
+import math
+from abc import ABC, abstractmethod
+from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from numpy.random import Generator
 
-from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError, suggestion
-from auditor.lookup import find_object, importable_name
+from auditor.counting import LARGEST, multinomial
+from auditor.errors import SampleError
+from auditor.law import Law, Query, prefix, unique
 
-Query = Callable[[Any], Any]
-
-
-class Source(Protocol):
-    """What the audit needs of a source; `spec` is how a user writes it, None when only Python can."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def spec(self) -> str | None: ...
-    def draw(self, rng: Generator, size: int) -> Any: ...
-    def expect(self, query: Query | None = None) -> float:
-        """The exact mean of `query` over the source, or of the rows themselves; UnknownTruth if nobody knows it."""
+Integers = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class Distribution:
-    """A frozen scipy.stats distribution."""
+class Sample(ABC):
+    """Fresh i.i.d. examples; see the module for what may be done with them."""
 
-    spec: str
-    frozen: Any
-    _means: dict[object, float] = field(default_factory=dict, compare=False, repr=False)
+    def __init__(self, size: int) -> None:
+        self._left = size
+        self._seen: tuple[Any, Integers] | None = None
+
+    @staticmethod
+    def of(data: Any) -> Sample:
+        """A sample from rows (an array, a list, or (X, y)); a Sample is one already."""
+        return data if isinstance(data, Sample) else RowSample(data)
 
     @property
-    def name(self) -> str:
-        return self.spec
+    def size(self) -> int:
+        """Examples that are left."""
+        return self._left
 
-    def draw(self, rng: Generator, size: int) -> Any:
-        try:
-            rows = np.asarray(self.frozen.rvs(size=size, random_state=rng))
-        except Exception as error:
-            raise UsageError(f"source {self.spec}: scipy.stats refuses it: {error}") from error
-        # scipy's multivariate distributions drop the row axis of a single row
-        return rows if rows.ndim and len(rows) == size else rows[None]
+    def take(self, n: int) -> Self:
+        """The next n examples, fresh."""
+        return self._split(self._spend(n))
 
-    def expect(self, query: Query | None = None) -> float:
-        if query not in self._means:
-            value = self.frozen.mean() if query is None else self.frozen.expect(query)
-            self._means[query] = float(value)
-        return self._means[query]
+    def _spend(self, n: int) -> int:
+        if self._seen is not None:
+            raise SampleError(f"these {self._left:,} examples were looked at already: take fresh ones first, then look")
+        if n < 0 or n > self._left:
+            raise SampleError(f"{n:,} examples were asked for, and {self._left:,} are left")
+        self._left -= n
+        return n
 
+    def mean(self, query: Query | None = None) -> float:
+        """The mean of query(examples), or of the examples themselves; integers are added as integers."""
+        if not self._left:
+            raise SampleError("an empty sample has no mean: take at least one example")
+        return self.sum(query) / self._left
 
-@dataclass(frozen=True, slots=True)
-class Sampler:
-    """A function fn(rng, size) of the user's."""
+    @abstractmethod
+    def sum(self, query: Query | None = None) -> int | float:
+        """The sum of query(examples); `query` maps all examples at once."""
 
-    name: str
-    spec: str | None
-    fn: Callable[[Generator, int], Any]
+    @abstractmethod
+    def counts(self) -> tuple[Any, Integers]:
+        """The different examples, sorted, and how often each occurs."""
 
-    def draw(self, rng: Generator, size: int) -> Any:
-        try:
-            rows = self.fn(rng, size)
-        except Exception as error:
-            raise SourceError(
-                f"source {self.name} raised {type(error).__name__}: {error} (it is called fn(rng, {size}))"
-            ) from error
-        return _checked(rows, size, self.name)
+    @abstractmethod
+    def map(self, fn: Query) -> Self:
+        """These examples as fn sees them; `fn` maps all at once."""
 
-    def expect(self, query: Query | None = None) -> float:
-        raise UnknownTruth(f"the exact mean over {self.name} is not known: it is a function, not a distribution")
+    @abstractmethod
+    def prefixes(self, bits: int, length: int) -> Self:
+        """The first `length` of `bits` bits of each; ValueError if the examples are no integers of `bits` bits."""
 
+    @abstractmethod
+    def medians(self, n: int) -> Self:
+        """The medians of groups of n, n odd; what fills no group is lost."""
 
-def _checked(rows: Any, size: int, name: str) -> Any:
-    """The rows, if they are a sample: of the asked length, no NaN, and in memory of their own."""
-    parts = rows if isinstance(rows, tuple) and len(rows) == 2 else (rows,)
-    for part in parts:
-        if not hasattr(part, "__len__"):
-            raise SourceError(f"source {name} returned {type(part).__name__}: return an array of {size} rows or (X, y)")
-        if len(part) != size:
-            raise SourceError(f"source {name} returned {len(part)} rows where {size} were asked for")
-        if isinstance(part, np.ndarray) and part.dtype.kind in "fc" and part.size and np.isnan(part.min()):
-            raise SourceError(f"source {name} returned NaN: drop or fill missing values in the sampler")
-    # A view into data the sampler keeps would let one run's changes reach the next.
-    owned = tuple(part.copy() if isinstance(part, np.ndarray) and part.base is not None else part for part in parts)
-    return owned if isinstance(rows, tuple) and len(rows) == 2 else owned[0]
+    @abstractmethod
+    def common_prefixes(self, bits: int) -> Self:
+        """The lengths of the longest common prefixes of pairs."""
 
+    @abstractmethod
+    def thin(self, mu: Query, r: Generator, keep: int) -> Self | None:
+        """The first `keep` examples x that are accepted, each with probability mu(x); None if there are fewer."""
 
-def load_source(source: object) -> Source:
-    """A source from a spec, a function fn(rng, size), a frozen scipy.stats distribution, or a source itself."""
-    if isinstance(source, str):
-        return _from_spec(source.strip())
-    if isinstance(source, (Distribution, Sampler)):
-        return source
-    if hasattr(source, "rvs") and hasattr(source, "mean"):
-        return Distribution(_frozen_spec(source) or repr(source), source)
-    if callable(source):
-        name = importable_name(source)
-        return Sampler(name or str(getattr(source, "__qualname__", source)), name, source)
-    raise UsageError(f"source {source!r} must be a spec such as 'bernoulli(0.5)', or a function fn(rng, size)")
+    @abstractmethod
+    def _split(self, n: int) -> Self:
+        """n examples, already taken off what is left."""
 
 
-def _from_spec(spec: str) -> Source:
-    # A colon before any parenthesis is module:fn; no distribution has one.
-    if ":" in spec.partition("(")[0]:
-        fn = find_object(spec)
-        if not callable(fn):
-            raise UsageError(f"source {spec} is {type(fn).__name__}, not a function fn(rng, size)")
-        return Sampler(spec, spec, fn)
-    return _scipy_distribution(spec)
+class RowSample(Sample):
+    """Examples that are there, one after the other."""
 
+    def __init__(self, rows: Any) -> None:
+        self._rows = rows if isinstance(rows, tuple) else np.asarray(rows)
+        self._next = 0
+        super().__init__(len(rows[0]) if isinstance(rows, tuple) else len(rows))
 
-def _scipy_distribution(spec: str) -> Distribution:
-    name, args, keywords = _parse_call(spec)
-    import scipy.stats
+    def _remaining(self) -> Any:
+        if isinstance(self._rows, tuple):
+            return tuple(part[self._next :] for part in self._rows)
+        return self._rows[self._next :]
 
-    known = {key for key, value in vars(scipy.stats).items() if hasattr(value, "rvs") and callable(value)}
-    if name not in known:
-        raise UsageError(
-            f"source {spec!r}: scipy.stats has no distribution {name!r}{suggestion(name, known)}; "
-            'write e.g. "bernoulli(0.5)", "norm(loc=0, scale=1)", or module:function'
+    def _split(self, n: int) -> RowSample:
+        start, self._next = self._next, self._next + n
+        if isinstance(self._rows, tuple):
+            return RowSample(tuple(part[start : start + n] for part in self._rows))
+        return RowSample(self._rows[start : start + n])
+
+    def _all(self) -> Any:
+        """What is left, handed on."""
+        rows = self._remaining()
+        self._next += self._spend(self._left)
+        return rows
+
+    def sum(self, query: Query | None = None) -> int | float:
+        self._look()
+        results = np.asarray(self._remaining() if query is None else query(self._remaining()))
+        if results.dtype.kind not in "biu":
+            return float(results.sum())
+        if results.dtype.itemsize == 8 and abs(results.sum(dtype=float)) > 2.0**62:
+            return int(sum(results.tolist()))  # int64 would wrap
+        return int(results.sum())
+
+    def _look(self) -> None:
+        self._seen = self._seen or (None, np.zeros(0, dtype=np.int64))
+
+    def counts(self) -> tuple[Any, Integers]:
+        if self._seen is None or self._seen[0] is None:
+            self._seen = _count(self._remaining())
+        return self._seen
+
+    def map(self, fn: Query) -> RowSample:
+        return RowSample(fn(self._all()))
+
+    def prefixes(self, bits: int, length: int) -> RowSample:
+        return self.map(lambda x: prefix(x, bits, length))
+
+    def medians(self, n: int) -> RowSample:
+        check_odd(n)
+        rows = self._all()
+        groups = rows[: len(rows) // n * n].reshape(-1, n)
+        return RowSample(np.partition(groups, n // 2, axis=1)[:, n // 2])
+
+    def common_prefixes(self, bits: int) -> RowSample:
+        rows = self._all()
+        differing = rows[: len(rows) // 2 * 2 : 2] ^ rows[1::2]
+        # frexp is exact below 2^53; above, the high half decides
+        high = differing >> 32
+        length = np.where(
+            high > 0, 32 + np.frexp(high.astype(float))[1], np.frexp((differing & 0xFFFFFFFF).astype(float))[1]
         )
-    try:
-        return Distribution(spec, getattr(scipy.stats, name)(*args, **keywords))
-    except Exception as error:
-        raise UsageError(f"source {spec!r}: {error}") from error
+        return RowSample(bits - length)
+
+    def thin(self, mu: Query, r: Generator, keep: int) -> RowSample | None:
+        rows = self._all()
+        accepted = np.flatnonzero(r.random(_length(rows)) < np.asarray(mu(rows), dtype=float))[:keep]
+        if len(accepted) < keep:
+            return None
+        return RowSample(tuple(part[accepted] for part in rows) if isinstance(rows, tuple) else rows[accepted])
 
 
-def _parse_call(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
-    """`name` or `name(literals, key=literal)`: read with ast, so that nothing in a spec is ever executed."""
-    try:
-        node = ast.parse(spec, mode="eval").body
-        call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
-        if not isinstance(call.func, ast.Name):
-            raise ValueError("not a call")
-        keywords = {word.arg: ast.literal_eval(word.value) for word in call.keywords if word.arg}
-        if len(keywords) != len(call.keywords):
-            raise ValueError("** is not a literal")
-        return call.func.id, [ast.literal_eval(arg) for arg in call.args], keywords
-    except (SyntaxError, ValueError) as error:
-        raise UsageError(
-            f'source {spec!r} must be a distribution with literal arguments, e.g. "bernoulli(0.5)", or module:function'
-        ) from error
+class CountSample(Sample):
+    """Examples of which only the law is there, until one looks: then how often each value occurs."""
+
+    def __init__(self, law: Law, size: int, rng: Generator) -> None:
+        self._law = law
+        self._rng = rng
+        super().__init__(size)
+
+    def _split(self, n: int) -> CountSample:
+        return CountSample(self._law, n, self._rng)
+
+    def _handed_on(self, law: Law, size: int) -> CountSample:
+        return CountSample(law, size, self._rng)
+
+    def counts(self) -> tuple[Any, Integers]:
+        if self._seen is None:
+            values, counts = self._draw()
+            occurring = counts > 0
+            chosen = tuple(part[occurring] for part in values) if isinstance(values, tuple) else values[occurring]
+            self._seen = chosen, counts[occurring]
+        return self._seen
+
+    def _draw(self) -> tuple[Any, Integers]:
+        if self._left > LARGEST:
+            raise SampleError(
+                f"{self._left:,} examples are more than one look can count: take at most 2^63 - 1 of them"
+            )
+        return self._law.values, multinomial(self._rng, self._left, self._law.weights)
+
+    def sum(self, query: Query | None = None) -> int | float:
+        values, counts = self.counts()
+        results = np.asarray(values if query is None else query(values))
+        if results.dtype.kind in "biu":  # exact, however large
+            return sum(int(value) * int(count) for value, count in zip(results, counts, strict=True))
+        return math.fsum(results * counts)
+
+    def map(self, fn: Query) -> CountSample:
+        return self._handed_on(self._law.map(fn), self._spend(self._left))
+
+    def prefixes(self, bits: int, length: int) -> CountSample:
+        return self._handed_on(self._law.prefixes(bits, length), self._spend(self._left))
+
+    def medians(self, n: int) -> CountSample:
+        check_odd(n)
+        return self._handed_on(self._law.medians(n), self._spend(self._left) // n)
+
+    def common_prefixes(self, bits: int) -> CountSample:
+        return self._handed_on(self._law.common_prefixes(bits), self._spend(self._left) // 2)
+
+    def thin(self, mu: Query, r: Generator, keep: int) -> CountSample | None:
+        """What is kept is i.i.d. from the reweighted law; too few are kept with probability P(Bin(size, d) < keep)."""
+        law, density = self._law.reweighted(mu)
+        offered = self._spend(self._left)
+        if self._rng.random() < chance_of_fewer(offered, density, keep):
+            return None
+        return self._handed_on(law, keep)
 
 
-def _frozen_spec(frozen: Any) -> str | None:
-    """How a user would write this frozen distribution; None where its arguments are no literals."""
-    name, args, keywords = (
-        getattr(getattr(frozen, "dist", None), "name", None),
-        getattr(frozen, "args", ()),
-        getattr(frozen, "kwds", {}),
-    )
-    words = [repr(a) for a in args] + [f"{key}={value!r}" for key, value in keywords.items()]
-    spec = f"{name}({', '.join(words)})"
-    try:
-        _parse_call(spec)
-    except UsageError:
-        return None
-    return spec
+def chance_of_fewer(n: int, p: float, k: int) -> float:
+    """P(Bin(n, p) < k), for any n."""
+    from scipy.special import betaincc
+
+    if k <= 0:
+        return 0.0
+    return 1.0 if k > n else float(betaincc(k, n - k + 1, p))
 
 
-def check_size(source: Source, size: int, rng: Generator) -> None:
-    """Refuse a size whose rows cannot fit, judging by one row, before anything large is drawn."""
-    if size == 0:
-        return
-    try:
-        row = source.draw(rng, 1)
-    except SourceError:
-        return  # a sampler may need more than one row; its full draw will be checked
-    parts = row if isinstance(row, tuple) else (row,)
-    needed = size * sum(np.asarray(part).nbytes for part in parts)
-    available = _available_memory()
-    if needed > available:
-        raise BadValue(
-            "size",
-            size,
-            f"needs about {needed / 1e9:.3g} GB a sample, and {available / 1e9:.3g} GB are free: use a smaller size",
-        )
+def check_odd(n: int) -> None:
+    if n < 1 or n % 2 == 0:
+        raise SampleError(f"medians of groups of {n} rows: the number must be odd, so that a median is one of the rows")
 
 
-def _available_memory() -> int:
-    """Free memory in bytes, the container's limit included where there is one."""
-    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")] if hasattr(os, "sysconf") else [2**63]
-    meminfo, cgroup = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
-    if meminfo.exists():
-        fields = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
-        limits.append(1024 * int(fields["MemAvailable"].split()[0]))
-    if cgroup.exists() and (text := cgroup.read_text().strip()).isdigit():
-        limits.append(int(text))
-    return min(limits)
+def _length(rows: Any) -> int:
+    return len(rows[0]) if isinstance(rows, tuple) else len(rows)
+
+
+def _count(rows: Any) -> tuple[Any, Integers]:
+    if isinstance(rows, tuple) or rows.ndim > 1 or rows.dtype == object:
+        return _count_anything(rows)
+    values, counts = np.unique(rows, return_counts=True)
+    return values, counts.astype(np.int64)
+
+
+def _count_anything(rows: Any) -> tuple[Any, Integers]:
+    if isinstance(rows, tuple):
+        table = np.column_stack([np.reshape(part, (len(part), -1)) for part in rows])
+        _, first, counts = np.unique(table, axis=0, return_index=True, return_counts=True)
+        return tuple(part[first] for part in rows), counts.astype(np.int64)
+    if rows.ndim > 1:
+        values, counts = np.unique(rows, axis=0, return_counts=True)
+        return values, counts.astype(np.int64)
+    values, place = unique(rows)
+    return values, np.bincount(place, minlength=len(values)).astype(np.int64)

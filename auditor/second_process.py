@@ -14,8 +14,8 @@ from typing import Any
 
 from auditor.lookup import importable_name
 from auditor.outcome import fingerprint
-from auditor.sampling import load_source
 from auditor.setup import Setup
+from auditor.sources import load_source
 from auditor.subjects import load_subject, param_text
 from auditor.trial import Bench, PairKeys
 
@@ -56,6 +56,7 @@ def _request(setup: Setup) -> dict[str, Any] | None:
         "target": subject.target,
         "source": source,
         "size": setup.plan.size,
+        "counted": setup.sample_kind == "counts",
         "seed": setup.plan.seed,
         "randomness": subject.randomness,
         "texts": {name: param_text(value) for name, value in subject.params.items()},
@@ -81,7 +82,14 @@ def main() -> None:
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever the subject prints is not the answer
     subject = load_subject(request["target"], texts=request["texts"], randomness=request["randomness"])
-    bench = Bench(subject, load_source(request["source"]), request["size"], PairKeys(request["seed"]), copies=True)
+    bench = Bench(
+        subject,
+        load_source(request["source"]),
+        request["size"],
+        PairKeys(request["seed"]),
+        copies=True,
+        counted=request["counted"],
+    )
     bench.run(0, 1)
     json.dump({"fingerprint": fingerprint(bench.run(0, 0))}, answer)
     answer.close()

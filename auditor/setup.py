@@ -6,12 +6,12 @@ import shlex
 from dataclasses import dataclass
 from typing import Any
 
-from auditor.errors import UsageError
+from auditor.errors import UnknownTruth, UsageError
 from auditor.outcome import describe
 from auditor.plan import DEFAULT_TARGET, Plan, make_plan
 from auditor.randomness import from_key
-from auditor.sampling import Source, check_size, load_source
-from auditor.subjects import Subject, param_text
+from auditor.sources import Source, check_size, load_source
+from auditor.subjects import Subject, check_sample_kind, param_text
 from auditor.trial import Bench, PairKeys
 
 
@@ -25,6 +25,7 @@ class Setup:
     claimed: float | None
     declared_size: int | None
     overridden: dict[str, tuple[Any, Any]]  # name: (declared, used)
+    sample_kind: str
 
 
 def make_setup(
@@ -37,6 +38,7 @@ def make_setup(
     pairs: int | None = None,
     fixed: int | None = None,
     seed: int = 0,
+    sample: str | None = None,
 ) -> Setup:
     """Everything settled; UsageError with an example where nothing says what to do."""
     declared_size, claimed = subject.declares("size"), subject.declares("claimed")
@@ -54,13 +56,21 @@ def make_setup(
         seed=seed,
         delta=subject.declares("delta") if subject.declared.accuracy else None,
     )
-    options = (("source", subject.declared.source, source), ("size", declared_size, size), ("rho", claimed, rho))
+    kind = check_sample_kind(sample or subject.declared.sample)
+    if kind == "counts" and not subject.takes_sample:
+        raise UsageError(f"{subject.name} takes rows: annotate its first parameter as auditor.Sample to give it counts")
+    options = (
+        ("source", subject.declared.source, source),
+        ("size", declared_size, size),
+        ("rho", claimed, rho),
+        ("sample", subject.declared.sample, sample),
+    )
     overridden = {
         name: (_plain(declared), _plain(used))
         for name, declared, used in options
         if declared is not None and used is not None and used != declared
     }
-    return Setup(subject, plan, source_used, claimed, declared_size, overridden)
+    return Setup(subject, plan, source_used, claimed, declared_size, overridden, kind)
 
 
 def _first(*values: Any) -> Any:
@@ -75,8 +85,19 @@ def make_bench(setup: Setup) -> Bench:
     """Load the source and see that its rows fit into memory."""
     source = load_source(setup.source)
     keys = PairKeys(setup.plan.seed)
-    check_size(source, setup.plan.size, from_key(keys.probe))
-    return Bench(setup.subject, source, setup.plan.size, keys)
+    counted = setup.sample_kind == "counts"
+    if counted:
+        check_countable(source)
+    else:
+        check_size(source, setup.plan.size, from_key(keys.probe), can_count=setup.subject.takes_sample)
+    return Bench(setup.subject, source, setup.plan.size, keys, counted=counted)
+
+
+def check_countable(source: Source) -> None:
+    try:
+        source.law()
+    except UnknownTruth as error:
+        raise UsageError(f"--sample counts: {error}; use --sample rows") from error
 
 
 def replay_command(setup: Setup, source: Source, pair: int) -> str | None:
@@ -89,6 +110,8 @@ def replay_command(setup: Setup, source: Source, pair: int) -> str | None:
         words += ["--source", source.spec]
     if setup.plan.size != setup.declared_size:
         words += ["--size", str(setup.plan.size)]
+    if setup.sample_kind != subject.declared.sample:
+        words += ["--sample", setup.sample_kind]
     if setup.plan.seed:
         words += ["--seed", str(setup.plan.seed)]
     for name, value in subject.params.items():

@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 from auditor.errors import UsageError, suggestion
 from auditor.lookup import find_object, full_target, importable_name
 from auditor.randomness import KINDS, Key, check_kind, kind_of
+from auditor.sampling import Sample
 
 F = TypeVar("F", bound=Callable[..., Any])
 Declared = Any  # a value, or a function of the parameters it names
@@ -37,6 +38,7 @@ class Declaration:
     theorem: str | None = None
     expect: str = "pass"
     reason: str | None = None
+    sample: str = "rows"  # or "counts"
 
 
 def subject(
@@ -49,22 +51,31 @@ def subject(
     theorem: str | None = None,
     expect: str = "pass",
     reason: str | None = None,
+    sample: str = "rows",
 ) -> Callable[[F], F]:
     """Declare what is known of a learner; the function itself stays as it is.
 
-    `size`, `claimed` and `delta` are numbers or functions of the parameters that they name.
+    `size`, `claimed` and `delta` are numbers or functions of the parameters that they name; `sample` is the kind
+    that an audit without options uses, "rows" or "counts".
     """
+    check_sample_kind(sample)
     if expect not in ("pass", "fail", "error"):
         raise UsageError(f"expect={expect!r} must be one of pass, fail, error")
     if expect != "pass" and not reason:
         raise UsageError(f"expect={expect!r} needs a reason: why is this subject no pass?")
-    declaration = Declaration(source, size, claimed, delta, accuracy, theorem, expect, reason)
+    declaration = Declaration(source, size, claimed, delta, accuracy, theorem, expect, reason, sample)
 
     def declare(fn: F) -> F:
         fn.__auditor__ = declaration  # type: ignore[attr-defined]
         return fn
 
     return declare
+
+
+def check_sample_kind(kind: str) -> str:
+    if kind not in ("rows", "counts"):
+        raise UsageError(f"sample {kind!r} must be rows or counts{suggestion(kind, ('rows', 'counts'))}")
+    return kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +88,13 @@ class Subject:
     params: Mapping[str, Any]  # what the caller gave
     settings: Mapping[str, Any]  # defaults included
     randomness: str
+    takes_sample: bool = False  # its first parameter is annotated auditor.Sample
     declared: Declaration = field(default_factory=Declaration)
 
     def run(self, sample: Any, key: Key) -> Any:
-        """One run, with a fresh r."""
+        """One run, with a fresh r; an array is wrapped for a subject that takes a Sample."""
+        if self.takes_sample:
+            sample = Sample.of(sample)
         return self.fn(sample, KINDS[self.randomness](key), **self.params)
 
     def declares(self, name: str) -> Any:
@@ -117,9 +131,10 @@ def load_subject(
         raise UsageError(f"{shown} is {type(fn).__name__}, not a function A(sample, r)")
     hints = _hints(fn)
     given = dict(params or {}) | {key: parse_param(text, hints.get(key)) for key, text in (texts or {}).items()}
-    settings, r_name = _check_signature(fn, shown, given)
+    settings, (sample_name, r_name) = _check_signature(fn, shown, given)
     kind = check_kind(randomness) if randomness else kind_of(hints.get(r_name))
-    return Subject(fn, shown, name, given, settings, kind, getattr(fn, "__auditor__", Declaration()))
+    takes_sample = hints.get(sample_name) is Sample
+    return Subject(fn, shown, name, given, settings, kind, takes_sample, getattr(fn, "__auditor__", Declaration()))
 
 
 def _hints(fn: Callable[..., Any]) -> dict[str, Any]:
@@ -129,12 +144,12 @@ def _hints(fn: Callable[..., Any]) -> dict[str, Any]:
         return dict(getattr(fn, "__annotations__", {}))
 
 
-def _check_signature(fn: Callable[..., Any], shown: str, given: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
-    """The parameters with their defaults, and r's name; UsageError if fn cannot be called A(sample, r, **given)."""
+def _check_signature(fn: Callable[..., Any], shown: str, given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The parameters with their defaults, and what fn calls sample and r; UsageError if it does not take them."""
     try:
         signature = inspect.signature(fn)
     except (TypeError, ValueError):  # some builtins tell nobody
-        return dict(given), ""
+        return dict(given), ["", ""]
     everything = list(signature.parameters.values())
     positional = [p for p in everything if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     if len(positional) < 2 and not any(p.kind == p.VAR_POSITIONAL for p in everything):
@@ -151,7 +166,7 @@ def _check_signature(fn: Callable[..., Any], shown: str, given: Mapping[str, Any
     if missing:
         raise UsageError(f"{shown} needs a value for {', '.join(missing)}: --param {missing[0]}=VALUE")
     defaults = {key: p.default for key, p in named.items() if p.default is not p.empty}
-    return defaults | dict(given), positional[1].name if len(positional) > 1 else ""
+    return defaults | dict(given), [*(p.name for p in positional[:2]), "", ""][:2]
 
 
 def parse_param(text: str, annotation: object = None) -> Any:

@@ -15,7 +15,8 @@ from typing import Any
 from auditor.errors import AuditorError, SubjectError, UnknownTruth
 from auditor.outcome import Difference, first_difference, same
 from auditor.randomness import from_key, root_key
-from auditor.sampling import Source
+from auditor.sampling import CountSample
+from auditor.sources import Source
 from auditor.subjects import Subject
 
 _OURS = str(Path(__file__).parent)
@@ -40,11 +41,15 @@ class Bench:
     size: int
     keys: PairKeys
     copies: bool = False  # hand out copies, for a subject that changes its sample in place
+    counted: bool = False  # samples as counts over the source's law, instead of rows
     judges: bool = True  # ask the accuracy oracle, where there is one
 
     def draw(self, index: int, which: int) -> Any:
         """The sample of run `which` (0 or 1) of a pair."""
-        sample = self.source.draw(from_key(self.keys.samples[which].child(index)), self.size)
+        rng = from_key(self.keys.samples[which].child(index))
+        if self.counted:
+            return CountSample(self.source.law(), self.size, rng)
+        sample = self.source.draw(rng, self.size)
         return copy.deepcopy(sample) if self.copies else sample
 
     def run(self, index: int, which: int) -> Any:

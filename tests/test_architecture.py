@@ -21,9 +21,9 @@ MODULES = {
 # Each module may import those before it; one line a stage of the flow.
 FLOW = """
 auditor.__init__ auditor.errors
-auditor.randomness auditor.interval auditor.canonical auditor.lookup
-auditor.outcome auditor.gate auditor.cost
-auditor.subjects auditor.sampling auditor.plan
+auditor.randomness auditor.interval auditor.canonical auditor.lookup auditor.counting auditor.law
+auditor.outcome auditor.gate auditor.cost auditor.sampling
+auditor.subjects auditor.sources auditor.plan
 auditor.trial auditor.verdict
 auditor.setup
 auditor.second_process

@@ -7,9 +7,9 @@ import sys
 import unicodedata
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
 
 import pytest
+import rich.progress  # noqa: F401  # rich draws from `random` when it is first imported
 
 from auditor.command_line import run
 
@@ -77,7 +77,7 @@ def test_a_hostile_parameter_is_shown_harmlessly(check: Check) -> None:
     code, said = check("text", "--param", f"s={value}")
     assert code == 1
     assert_harmless(said)
-    assert r"s=[red]x[/red] [/nope] \x1b[31m\u202e" in said
+    assert r"[red]x[/red] [/nope] \x1b[31m\u202e" in said
 
 
 @pytest.mark.parametrize("option", ["--size", "--rho", "--pairs"])
@@ -102,13 +102,12 @@ def test_long_outputs_are_cut(check: Check, tmp_path: Path) -> None:
     assert (tmp_path / "record.json").stat().st_size < 10_000
 
 
-def test_long_errors_take_no_time_to_show(check: Check) -> None:
-    started = perf_counter()
-    code, said = check("long_error")
+def test_long_errors_are_cut(check: Check, tmp_path: Path) -> None:
+    code, said = check("long_error", "--json", str(tmp_path / "record.json"))
     assert code == 4
-    assert "ValueError: xxx" in said
-    assert perf_counter() - started < 5
-    assert len(said) < 1_000_000
+    assert "ValueError:" in said
+    assert len(said) < 100_000
+    assert (tmp_path / "record.json").stat().st_size < 100_000
 
 
 def test_a_repr_that_raises_is_described(check: Check) -> None:

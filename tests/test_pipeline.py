@@ -102,7 +102,7 @@ def test_options_override_declarations_and_the_record_says_so() -> None:
         "rho": (0.1, 0.2),
     }
     assert record.sample_scale == pytest.approx(2000 / 96_624)
-    assert (record.target, record.claimed, record.theorem) == (0.2, 0.1, "2.3")
+    assert (record.target, record.claimed, record.theorem) == (0.2, 0.1, "Theorem 2.3")
     assert auditor.audit("algorithms.statistical_query:rstat").overridden == {}
 
 

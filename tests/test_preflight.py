@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import rich.progress  # noqa: F401  # rich draws from `random` when it is first imported
 
 import auditor
 from auditor.command_line import run
@@ -144,7 +145,7 @@ def test_a_second_process_that_fails_is_not_passed_over(check: Check) -> None:
     if os.environ.get("PYTHONHASHSEED") in ("1", "2"):
         pytest.skip("this process has the hash seed on which the subject raises")
     _, said = check("raises_by_hash")
-    assert "another hash seed" in said
+    assert "RuntimeError" in said
 
 
 def test_a_subject_that_exits_has_not_passed(check: Check) -> None:

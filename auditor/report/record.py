@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -154,9 +155,9 @@ def make_record(setup: Setup, bench: Bench, learnt: Learnt, verdict: Verdict, se
         theorem=subject.declared.theorem,
         params=_as_json(subject.params),
         source=bench.source.name,
-        sample_kind="rows",
+        sample_kind=setup.sample_kind,
         size=plan.size,
-        sample_scale=plan.size / promised if promised else None,
+        sample_scale=subject.settings.get("sample_scale", 1.0) * plan.size / promised if promised else None,
         seed=plan.seed,
         design=plan.design,
         target=plan.target,
@@ -229,7 +230,9 @@ def failure_finding(error: SubjectRaised, setup: Setup, bench: Bench) -> Finding
 
 
 def to_json(record: Record) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n"
+    # The standard library's encoder: a theorem's size may be an integer beyond 64 bits.
+    text = json.dumps(msgspec.to_builtins(record), indent=2, ensure_ascii=False)
+    return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
 def read_record(path: Path) -> Record:
@@ -239,8 +242,8 @@ def read_record(path: Path) -> Record:
     except OSError as error:
         raise UsageError(f"cannot read the record {str(path)!r}: {error.strerror or error}") from error
     try:
-        record = msgspec.json.decode(document, type=Record)
-    except msgspec.DecodeError as error:
+        record = msgspec.convert(json.loads(document), type=Record)
+    except (msgspec.ValidationError, ValueError) as error:
         raise UsageError(f"{str(path)!r} is no record of an audit: {error}") from error
     if record.schema != SCHEMA:
         raise UsageError(f"{str(path)!r} has schema {record.schema!r}; this version reads {SCHEMA!r}")

@@ -90,7 +90,7 @@ def facts(record: Record) -> Table:
 def _facts(record: Record) -> Iterator[tuple[str, str]]:
     if record.pairs:
         yield from _measured(record)
-    rows = "row" if record.size == 1 else "rows"
+    rows = "row" if record.size == 1 else "rows" if record.sample_kind == "rows" else "rows, as counts,"
     yield "sample", f"{record.size:,} {rows} from {record.source}, r as {record.randomness}, seed {record.seed}"
     if record.params:
         yield "parameters", ", ".join(f"{name}={value}" for name, value in record.params.items())
@@ -132,7 +132,7 @@ def _spent(record: Record) -> Iterator[tuple[str, str]]:
 def _claim(record: Record) -> str:
     words = [] if record.claimed is None else [f"rho {record.claimed:g}"]
     if record.theorem:
-        words.append(f"by Theorem {record.theorem}")
+        words.append(f"by {record.theorem}")
     if record.sample_scale is not None and record.sample_scale < 1:
         words.append(f"(below theorem: {record.sample_scale:.3g} of the size it asks for)")
     return " ".join(words)

@@ -122,6 +122,10 @@ def shapes(sample, r):
     return x.shape, y.shape
 
 
+def gives_r(sample, r: int):
+    return r
+
+
 def raises_if(sample, r: int, *, bad=-1):
     if r == bad:
         raise ValueError("this [bold]r[/bold] is \x1b[31mbad")
@@ -320,7 +324,7 @@ def long_string(sample, r):
 
 
 def long_error(sample, r):
-    raise ValueError("x" * 10_000_000)
+    raise ValueError("x" * 1_000_000)
 
 
 def broken_repr(sample, r):

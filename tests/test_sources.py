@@ -8,7 +8,7 @@ import scipy.stats
 
 from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError
 from auditor.randomness import from_key, root_key
-from auditor.sampling import check_size, load_source
+from auditor.sources import check_size, load_source
 from auditor.trial import PairKeys
 
 KEEP = np.arange(10.0)
@@ -76,8 +76,8 @@ def test_a_multivariate_distribution_keeps_its_rows() -> None:
         ("a.b(1)", "literal arguments"),
         ("bernoulli(0.5", "literal arguments"),
         ("bernoulli(1, 2, 3, 4)", "source 'bernoulli"),
-        ("tests.test_sampling:nothing", "has no 'nothing'"),
-        ("tests.test_sampling:KEEP", "not a function"),
+        ("tests.test_sources:nothing", "has no 'nothing'"),
+        ("tests.test_sources:KEEP", "not a function"),
         ("", "literal arguments"),
     ],
 )

@@ -1,0 +1,104 @@
+"""rHeavyHitters: the values that occur often, reproducibly. Algorithm 2, Lemma 3.3.
+
+Guarantee: Pr[A(s1; r) = A(s2; r)] >= 1 - rho, and with probability 1 - rho/2 the output is exactly the set of x with
+Pr[X = x] >= v', for a v' uniform in [v - eps, v + eps] that r alone decides.
+
+    rho   reproducibility     how often two sets may differ
+    v     the threshold       0 < v - eps and v + eps < 1
+    eps   its uncertainty
+    v'    the threshold used  random, so that it seldom falls on a value's probability
+    Q1    ln(6 / (rho (v - eps))) / (v - eps)          rows that show every candidate
+    Q2    2^6 ln(Q1 / rho) Q1^2 / (rho eps)^2          rows that measure them
+
+Sample size: Q1 + Q2. Q1: a (v - eps)-heavy value is missed with probability at most (1 - v + eps)^Q1, and there are at
+most 1 / (v - eps) of them: rho/6 in all. Q2: Hoeffding and a union over Q1 candidates put all estimates within
+rho eps / (3 Q1), except with probability rho/6. The size does not depend on the size of the domain.
+
+Where the paper slips: "within e of p_x" is an interval of width 2e, so the third step fails with probability rho/3, not
+rho/6; as v' is shared by both runs, 2 (rho/6 + rho/6) + rho/3 is still rho. Its output is a list; in order of
+appearance a list differs between samples, so this returns a sorted tuple.
+
+Cost: counting the rows, or one multinomial draw on counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import numpy as np
+
+from algorithms.statistical_query import scaled
+from auditor import Sample, subject
+
+
+def check_parameters(rho: float, v: float, eps: float) -> None:
+    if not 0 < rho <= 1:
+        raise ValueError(f"rho={rho!r} must be in (0, 1]: how often two sets may differ, e.g. 0.1")
+    if not 0 < eps < 0.5:
+        raise ValueError(f"eps={eps!r} must be in (0, 1/2): the threshold's uncertainty, e.g. 0.1")
+    if not eps < v < 1 - eps:
+        raise ValueError(f"v={v!r} must be in (eps, 1 - eps) = ({eps:g}, {1 - eps:g}): the threshold, e.g. {2 * eps:g}")
+
+
+def step_sizes(rho: float, v: float, eps: float, sample_scale: float = 1.0) -> tuple[int, int]:
+    """Q1 and Q2, times the scale."""
+    check_parameters(rho, v, eps)
+    q1 = math.ceil(math.log(6 / (rho * (v - eps))) / (v - eps))
+    q2 = math.ceil(2**6 * math.log(q1 / rho) * q1**2 / (rho * eps) ** 2)
+    return scaled(q1, sample_scale), scaled(q2, sample_scale)
+
+
+def sample_size(rho: float, v: float, eps: float, sample_scale: float = 1.0) -> int:
+    """Rows that Lemma 3.3 asks for, times the scale."""
+    return sum(step_sizes(rho, v, eps, sample_scale))
+
+
+def threshold(r: np.random.Generator, v: float, eps: float) -> float:
+    """v'."""
+    return float(r.uniform(v - eps, v + eps))
+
+
+def is_exact(output: tuple[Hashable, ...], *, source: Any, r: np.random.Generator, params: Mapping[str, Any]) -> bool:
+    """Whether an output is the set of all v'-heavy values of the source."""
+    law, v_prime = source.law(), threshold(r, params["v"], params["eps"])
+    return set(output) == set(law.values[law.weights >= v_prime].tolist())
+
+
+@subject(
+    source="pmf({1: 0.45, 2: 0.3, 3: 0.15, 4: 0.1})",
+    sample="counts",
+    size=sample_size,
+    claimed=lambda rho: rho,
+    delta=lambda rho: rho / 2,
+    accuracy=is_exact,
+    theorem="Lemma 3.3",
+)
+def r_heavy_hitters(
+    sample: Sample,
+    r: np.random.Generator,
+    *,
+    rho: float = 0.1,
+    v: float = 0.3,
+    eps: float = 0.1,
+    sample_scale: float = 1.0,
+) -> tuple[Hashable, ...]:
+    """The v'-heavy values of the sample's source, sorted."""
+    q1, q2 = step_sizes(rho, v, eps, sample_scale)
+    v_prime = threshold(r, v, eps)
+    rows = Sample.of(sample)
+    candidates, _ = rows.take(q1).counts()  # step 1
+    values, counts = rows.take(q2).counts()  # step 2
+    heavy = values[counts / q2 >= v_prime]  # step 3
+    seen = set(candidates.tolist())
+    return in_order(x for x in heavy.tolist() if x in seen)
+
+
+def in_order(items: Any) -> tuple[Hashable, ...]:
+    """Sorted; by type and text where the items themselves have no order."""
+    items = list(items)
+    try:
+        return tuple(sorted(items))
+    except TypeError:
+        return tuple(sorted(items, key=lambda item: (type(item).__name__, repr(item))))

@@ -1,0 +1,64 @@
+"""How often does each value occur among n i.i.d. rows? Drawn without the rows, exactly, for n up to 2^63 - 1.
+
+numpy's binomial is exact up to about 2^50 (beyond, its arithmetic in doubles runs out of bits: at 2^55 a fair one is
+always even), so a larger n is drawn in pieces of at most 2^50 that are added in int64. For p below 1e-8 its inversion
+works with 1 - p, which has lost p's digits; there the Poisson law is closer (total variation below p). A multinomial
+is split in halves down a tree, each probability a quotient of sums of its own side: no remainder is carried along.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from numpy.random import Generator
+
+Integers = npt.NDArray[np.int64]
+Reals = npt.NDArray[np.float64]
+
+PIECE = 2**50
+LARGEST = 2**63 - 1
+_TINY = 1e-8
+
+
+def binomial(rng: Generator, n: Integers, p: Reals) -> Integers:
+    """One draw of Bin(n_i, p_i) for each i; p at most 1/2 keeps its digits best."""
+    pieces, rest = np.divmod(n, PIECE)
+    drawn = _small_binomial(rng, rest, p)
+    large = np.flatnonzero(pieces)
+    if len(large):
+        owner = np.repeat(large, pieces[large])
+        np.add.at(drawn, owner, _small_binomial(rng, np.full(len(owner), PIECE), p[owner]))
+    return drawn
+
+
+def _small_binomial(rng: Generator, n: Integers, p: Reals) -> Integers:
+    tiny = (p < _TINY) & (n * p < 30)
+    if not tiny.any():
+        return rng.binomial(n, p)
+    drawn = np.empty(len(n), dtype=np.int64)
+    drawn[tiny] = np.minimum(rng.poisson(n[tiny] * p[tiny]), n[tiny])
+    drawn[~tiny] = rng.binomial(n[~tiny], p[~tiny])
+    return drawn
+
+
+def multinomial(rng: Generator, n: int, weights: Reals) -> Integers:
+    """How n i.i.d. draws fall among len(weights) values; the counts add up to n."""
+    counts = np.array([n], dtype=np.int64)
+    for sums in _halvings(weights):
+        left, right = sums[0::2], sums[1::2]
+        total = left + right
+        share = np.divide(np.minimum(left, right), total, out=np.zeros_like(total), where=total > 0)
+        fewer = binomial(rng, counts, share)
+        more = counts - fewer
+        counts = np.stack([np.where(left <= right, fewer, more), np.where(left <= right, more, fewer)], axis=1).ravel()
+    return counts[: len(weights)]
+
+
+def _halvings(weights: Reals) -> list[Reals]:
+    """Sums of weights over ever smaller blocks, the root's two halves first; padded with zeros to a power of two."""
+    level = np.concatenate([weights, np.zeros((1 << (len(weights) - 1).bit_length()) - len(weights))])
+    levels = []
+    while len(level) > 1:
+        levels.append(level)
+        level = level[0::2] + level[1::2]
+    return levels[::-1]

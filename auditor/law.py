@@ -1,0 +1,127 @@
+"""A distribution over finitely many values, and the exact laws of what algorithms make of i.i.d. draws from it.
+
+Laws are values: nothing here draws. What is derived from a law is remembered with it, since every run of an audit
+derives the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Reals = npt.NDArray[np.float64]
+Query = Callable[[Any], Any]
+
+_MEMORY = 32  # derived laws kept with each law
+
+
+class Law:
+    """`values` is an array, or (X, y) for labelled points; `weights` their probabilities."""
+
+    def __init__(self, values: Any, weights: Reals) -> None:
+        self.values = values
+        self.weights = weights
+        self._derived: dict[object, Law] = {}
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    def expect(self, query: Query | None = None) -> float:
+        """The exact mean of `query`, or of the values themselves."""
+        results = self.values if query is None else query(self.values)
+        return float(np.asarray(results, dtype=float) @ self.weights)
+
+    def _remember(self, key: object, make: Callable[[], Law]) -> Law:
+        if key not in self._derived:
+            if len(self._derived) >= _MEMORY:
+                self._derived.clear()
+            self._derived[key] = make()
+        return self._derived[key]
+
+    def map(self, fn: Query) -> Law:
+        """The law of fn(value); equal results are one value."""
+        return merged(fn(self.values), self.weights)
+
+    def prefixes(self, bits: int, length: int) -> Law:
+        """The law of the first `length` of `bits` bits."""
+        return self._remember(("prefix", bits, length), lambda: self.map(lambda x: prefix(x, bits, length)))
+
+    def medians(self, n: int) -> Law:
+        """The law of the median of an odd number n of draws: P(median <= x) = P(Bin(n, F(x)) >= (n + 1) / 2)."""
+        return self._remember(("median", n), lambda: self._medians(n))
+
+    def _medians(self, n: int) -> Law:
+        from scipy.special import betainc
+
+        order = np.argsort(self.values, kind="stable")
+        below = np.cumsum(self.weights[order])
+        above = np.cumsum(self.weights[order][::-1])[
+            ::-1
+        ]  # from the other end, so that no tail is a difference of ones
+        half = (n + 1) // 2
+        at_most = betainc(half, half, np.minimum(below, 1.0))
+        at_least = betainc(half, half, np.minimum(above, 1.0))
+        lower_tail = np.diff(at_most, prepend=0.0)
+        upper_tail = -np.diff(at_least, append=0.0)
+        weights = np.where(below <= 0.5, lower_tail, upper_tail)
+        middle = int(np.searchsorted(below, 0.5, side="right"))
+        if middle < len(weights):  # the value that holds the middle takes what both tails leave
+            weights[middle] = 0.0
+            weights[middle] = max(0.0, 1.0 - weights.sum())
+        return _without_zeros(self.values[order], np.maximum(weights, 0.0))
+
+    def common_prefixes(self, bits: int) -> Law:
+        """The law of the longest common prefix of two draws: P(length >= j) = sum of squared prefix masses."""
+        return self._remember(("common", bits), lambda: self._common_prefixes(bits))
+
+    def _common_prefixes(self, bits: int) -> Law:
+        at_least = np.array([float((self.prefixes(bits, j).weights ** 2).sum()) for j in range(bits + 1)] + [0.0])
+        return _without_zeros(np.arange(bits + 1), np.maximum(at_least[:-1] - at_least[1:], 0.0))
+
+    def reweighted(self, mu: Query) -> tuple[Law, float]:
+        """The law of a draw that was kept with probability mu(value), and the probability of keeping one."""
+        kept = self.weights * np.asarray(mu(self.values), dtype=float)
+        density = float(kept.sum())
+        return Law(self.values, kept / density if density else self.weights), density
+
+
+def prefix(values: Any, bits: int, length: int) -> Any:
+    """The first `length` bits of integers of `bits` bits; ValueError if they are no such integers."""
+    if values.dtype.kind not in "biu" or (len(values) and not 0 <= int(values.min()) <= int(values.max()) < 2**bits):
+        found = f"{values.dtype}" if values.dtype.kind not in "biu" else f"{int(values.min())} to {int(values.max())}"
+        raise ValueError(f"the rows must be integers in 0 .. 2^{bits} - 1, and they are {found}")
+    return values.astype(np.int64) >> (bits - length)
+
+
+def _without_zeros(values: Any, weights: Reals) -> Law:
+    return Law(values[weights > 0], weights[weights > 0] / weights.sum())
+
+
+def merged(results: Any, weights: Reals) -> Law:
+    """A law over the different ones among the results; points with labels stay as they are."""
+    if isinstance(results, tuple):
+        return Law(results, weights)
+    results = np.asarray(results)
+    if results.dtype == bool:
+        share = float(weights[results].sum())
+        return Law(np.array([False, True]), np.array([float(weights[~results].sum()), share]))
+    if results.ndim != 1:
+        return Law(results, weights)
+    values, place = unique(results)
+    return Law(values, np.bincount(place, weights=weights, minlength=len(values)).astype(float))
+
+
+def unique(results: Any) -> tuple[Any, npt.NDArray[np.intp]]:
+    """The different values in sorted order (in order of appearance where they have none), and which one each is."""
+    try:
+        values, place = np.unique(results, return_inverse=True)
+        return values, place
+    except TypeError:
+        places: dict[Any, int] = {}
+        place = np.array([places.setdefault(item, len(places)) for item in results.tolist()], dtype=np.intp)
+        values = np.empty(len(places), dtype=object)
+        values[:] = list(places)
+        return values, place

@@ -1,0 +1,309 @@
+"""Where do s1 and s2 come from? A source draws `size` fresh rows from a generator that the audit keys for it.
+
+The contract: `draw(rng, size)` depends on nothing but its arguments and returns rows that the subject may keep
+and change: an array (or anything with a length) of `size` rows, or `(X, y)` with `size` rows each.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.random import Generator
+
+from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError, suggestion
+from auditor.law import Law, Query
+from auditor.lookup import find_object, importable_name
+
+TAIL = 2.0**-60
+MAX_SUPPORT = 2**22  # values; a law over more takes seconds to draw from
+
+
+class Source(Protocol):
+    """What the audit needs of a source; `spec` is how a user writes it, None when only Python can."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def spec(self) -> str | None: ...
+    def draw(self, rng: Generator, size: int) -> Any: ...
+    def expect(self, query: Query | None = None) -> float:
+        """The exact mean of `query` over the source, or of the rows themselves; UnknownTruth if nobody knows it."""
+
+    def law(self) -> Law:
+        """The distribution itself, if its values can be listed; UnknownTruth with the reason if not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """A frozen scipy.stats distribution."""
+
+    spec: str
+    frozen: Any
+    _means: dict[object, float] = field(default_factory=dict, compare=False, repr=False)
+    _laws: list[Law] = field(default_factory=list, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        return self.spec
+
+    def draw(self, rng: Generator, size: int) -> Any:
+        try:
+            rows = np.asarray(self.frozen.rvs(size=size, random_state=rng))
+        except Exception as error:
+            raise UsageError(f"source {self.spec}: scipy.stats refuses it: {error}") from error
+        # scipy's multivariate distributions drop the row axis of a single row
+        return rows if rows.ndim and len(rows) == size else rows[None]
+
+    def expect(self, query: Query | None = None) -> float:
+        if query not in self._means:
+            value = self.frozen.mean() if query is None else self.frozen.expect(query)
+            self._means[query] = float(value)
+        return self._means[query]
+
+    def law(self) -> Law:
+        if not self._laws:
+            self._laws.append(self._listed())
+        return self._laws[0]
+
+    def _listed(self) -> Law:
+        if not hasattr(self.frozen, "pmf") or not hasattr(self.frozen, "support"):
+            raise UnknownTruth(
+                f"the values of {self.spec} cannot be listed: it is no discrete distribution over numbers"
+            )
+        low, high = self.frozen.support()
+        # Infinite tails are cut where less than 2^-60 is left on a side: no sample of any size here would notice.
+        low = low if np.isfinite(low) else self.frozen.ppf(TAIL)
+        high = high if np.isfinite(high) else self.frozen.isf(TAIL)
+        if high - low >= MAX_SUPPORT:
+            raise UnknownTruth(f"{self.spec} has more than {MAX_SUPPORT:,} values, too many to count")
+        values = np.arange(int(low), int(high) + 1)
+        weights = np.asarray(self.frozen.pmf(values), dtype=float)
+        return Law(values[weights > 0], weights[weights > 0] / weights.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class Sampler:
+    """A function fn(rng, size) of the user's."""
+
+    name: str
+    spec: str | None
+    fn: Callable[[Generator, int], Any]
+
+    def draw(self, rng: Generator, size: int) -> Any:
+        try:
+            rows = self.fn(rng, size)
+        except Exception as error:
+            raise SourceError(
+                f"source {self.name} raised {type(error).__name__}: {error} (it is called fn(rng, {size}))"
+            ) from error
+        return _checked(rows, size, self.name)
+
+    def expect(self, query: Query | None = None) -> float:
+        raise UnknownTruth(f"the exact mean over {self.name} is not known: it is a function, not a distribution")
+
+    def law(self) -> Law:
+        raise UnknownTruth(f"the values of {self.name} cannot be listed: it is a function, not a distribution")
+
+
+@dataclass(frozen=True, slots=True)
+class Finite:
+    """A distribution over listed values: a given pmf, labelled points, or a data set's empirical distribution."""
+
+    name: str
+    spec: str | None
+    distribution: Law
+
+    def draw(self, rng: Generator, size: int) -> Any:
+        ends = np.cumsum(self.distribution.weights)
+        chosen = np.minimum(np.searchsorted(ends, rng.random(size), side="right"), len(ends) - 1)
+        values = self.distribution.values
+        return tuple(part[chosen] for part in values) if isinstance(values, tuple) else values[chosen]
+
+    def expect(self, query: Query | None = None) -> float:
+        return self.distribution.expect(query)
+
+    def law(self) -> Law:
+        return self.distribution
+
+
+def pmf(probabilities: Any) -> Law:
+    """`pmf({value: probability})`, or `pmf([p0, p1, ...])` over 0, 1, ..."""
+    if not isinstance(probabilities, dict):
+        probabilities = dict(enumerate(probabilities))
+    return Law(_as_values(list(probabilities)), _as_weights(list(probabilities.values())))
+
+
+def points(rows: Any, labels: Any = None, weights: Any = None) -> Law:
+    """`points([[1, 0], [0, 1]], labels=[1, -1], weights=[0.3, 0.7])`: labelled points; equal weights without any."""
+    values = _as_values(rows)
+    if weights is None:
+        weights = np.full(len(values), 1 / len(values)) if len(values) else []
+    checked = _as_weights(weights)
+    for name, part in (("labels", labels), ("weights", weights)):
+        if part is not None and len(part) != len(values):
+            raise ValueError(f"{len(values)} points and {len(part)} {name}: give one for each")
+    return Law(values if labels is None else (values, np.asarray(labels)), checked)
+
+
+LISTED: dict[str, Callable[..., Law]] = {"pmf": pmf, "points": points}  # sources by name, beside scipy's
+
+
+def _as_values(items: Any) -> Any:
+    values = np.asarray(items)
+    if values.dtype.kind in "US" and not all(isinstance(item, (str, bytes)) for item in items):
+        values = np.empty(len(items), dtype=object)  # numpy would turn the numbers among them into strings
+        values[:] = list(items)
+    return values
+
+
+def _as_weights(weights: Any) -> Any:
+    checked = np.asarray(weights, dtype=float)
+    if len(checked) == 0 or not (checked >= 0).all() or abs(checked.sum() - 1) > 1e-9:
+        raise ValueError(f"probabilities must be at least 0 and add up to 1, and these add up to {checked.sum():g}")
+    return checked / checked.sum()
+
+
+def _checked(rows: Any, size: int, name: str) -> Any:
+    """The rows, if they are a sample: of the asked length, no NaN, and in memory of their own."""
+    parts = rows if isinstance(rows, tuple) and len(rows) == 2 else (rows,)
+    for part in parts:
+        if not hasattr(part, "__len__"):
+            raise SourceError(f"source {name} returned {type(part).__name__}: return an array of {size} rows or (X, y)")
+        if len(part) != size:
+            raise SourceError(f"source {name} returned {len(part)} rows where {size} were asked for")
+        if isinstance(part, np.ndarray) and part.dtype.kind in "fc" and part.size and np.isnan(part.min()):
+            raise SourceError(f"source {name} returned NaN: drop or fill missing values in the sampler")
+    # A view into data the sampler keeps would let one run's changes reach the next.
+    owned = tuple(part.copy() if isinstance(part, np.ndarray) and part.base is not None else part for part in parts)
+    return owned if isinstance(rows, tuple) and len(rows) == 2 else owned[0]
+
+
+def load_source(source: object) -> Source:
+    """A source from a spec, a function fn(rng, size), a frozen scipy.stats distribution, or a source itself."""
+    if isinstance(source, str):
+        return _from_spec(source.strip())
+    if isinstance(source, (Distribution, Sampler, Finite)):
+        return source
+    if isinstance(source, np.ndarray) or (isinstance(source, tuple) and len(source) == 2):
+        return _empirical(source)
+    if hasattr(source, "rvs") and hasattr(source, "mean"):
+        return Distribution(_frozen_spec(source) or repr(source), source)
+    if callable(source):
+        name = importable_name(source)
+        return Sampler(name or str(getattr(source, "__qualname__", source)), name, source)
+    raise UsageError(f"source {source!r} must be a spec such as 'bernoulli(0.5)', or a function fn(rng, size)")
+
+
+def _from_spec(spec: str) -> Source:
+    # A colon before any parenthesis is module:fn; no distribution has one.
+    if ":" in spec.partition("(")[0]:
+        fn = find_object(spec)
+        if not callable(fn):
+            raise UsageError(f"source {spec} is {type(fn).__name__}, not a function fn(rng, size)")
+        return Sampler(spec, spec, fn)
+    name, args, keywords = _parse_call(spec)
+    if name not in LISTED:
+        return _scipy_distribution(spec)
+    try:
+        return Finite(spec, spec, LISTED[name](*args, **keywords))
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"source {spec!r}: {error}") from error
+
+
+def _empirical(data: Any) -> Finite:
+    """Rows i.i.d. from the rows of a data set, each as likely as the others."""
+    parts = tuple(np.asarray(part) for part in data) if isinstance(data, tuple) else (np.asarray(data),)
+    if not len(parts[0]) or any(len(part) != len(parts[0]) for part in parts):
+        raise UsageError(f"a data set as source needs rows, and as many labels: it has {[len(part) for part in parts]}")
+    for part in parts:
+        if part.dtype.kind in "fc" and np.isnan(part).any():
+            raise UsageError("a data set as source must have no missing values: drop or fill its NaN first")
+    law = Law(parts if isinstance(data, tuple) else parts[0], np.full(len(parts[0]), 1 / len(parts[0])))
+    return Finite(f"{len(parts[0]):,} rows of data", None, law)
+
+
+def _scipy_distribution(spec: str) -> Distribution:
+    name, args, keywords = _parse_call(spec)
+    import scipy.stats
+
+    known = set(LISTED) | {key for key, value in vars(scipy.stats).items() if hasattr(value, "rvs") and callable(value)}
+    if name not in known:
+        raise UsageError(
+            f"source {spec!r}: scipy.stats has no distribution {name!r}{suggestion(name, known)}; "
+            'write e.g. "bernoulli(0.5)", "norm(loc=0, scale=1)", or module:function'
+        )
+    try:
+        return Distribution(spec, getattr(scipy.stats, name)(*args, **keywords))
+    except Exception as error:
+        raise UsageError(f"source {spec!r}: {error}") from error
+
+
+def _parse_call(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
+    """`name` or `name(literals, key=literal)`: read with ast, so that nothing in a spec is ever executed."""
+    try:
+        node = ast.parse(spec, mode="eval").body
+        call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
+        if not isinstance(call.func, ast.Name):
+            raise ValueError("not a call")
+        keywords = {word.arg: ast.literal_eval(word.value) for word in call.keywords if word.arg}
+        if len(keywords) != len(call.keywords):
+            raise ValueError("** is not a literal")
+        return call.func.id, [ast.literal_eval(arg) for arg in call.args], keywords
+    except (SyntaxError, ValueError) as error:
+        raise UsageError(
+            f'source {spec!r} must be a distribution with literal arguments, e.g. "bernoulli(0.5)", or module:function'
+        ) from error
+
+
+def _frozen_spec(frozen: Any) -> str | None:
+    """How a user would write this frozen distribution; None where its arguments are no literals."""
+    name, args, keywords = (
+        getattr(getattr(frozen, "dist", None), "name", None),
+        getattr(frozen, "args", ()),
+        getattr(frozen, "kwds", {}),
+    )
+    words = [repr(a) for a in args] + [f"{key}={value!r}" for key, value in keywords.items()]
+    spec = f"{name}({', '.join(words)})"
+    try:
+        _parse_call(spec)
+    except UsageError:
+        return None
+    return spec
+
+
+def check_size(source: Source, size: int, rng: Generator, *, can_count: bool = False) -> None:
+    """Refuse a size whose rows cannot fit, judging by one row, before anything large is drawn."""
+    if size == 0:
+        return
+    try:
+        row = source.draw(rng, 1)
+    except SourceError:
+        return  # a sampler may need more than one row; its full draw will be checked
+    parts = row if isinstance(row, tuple) else (row,)
+    needed = size * sum(np.asarray(part).nbytes for part in parts)
+    available = _available_memory()
+    if needed > available:
+        raise BadValue(
+            "size",
+            size,
+            f"needs about {needed / 1e9:.3g} GB a sample, and {available / 1e9:.3g} GB are free: use a smaller "
+            "size" + (", or --sample counts" if can_count else ""),
+        )
+
+
+def _available_memory() -> int:
+    """Free memory in bytes, the container's limit included where there is one."""
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")] if hasattr(os, "sysconf") else [2**63]
+    meminfo, cgroup = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
+    if meminfo.exists():
+        fields = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
+        limits.append(1024 * int(fields["MemAvailable"].split()[0]))
+    if cgroup.exists() and (text := cgroup.read_text().strip()).isdigit():
+        limits.append(int(text))
+    return min(limits)
