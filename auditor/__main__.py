@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 
 def main() -> None:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a killed audit keeps what it learnt, too
     try:
         from auditor.command_line import run
     except KeyboardInterrupt:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,9 @@ class Count(click.ParamType[int]):
 
         try:
             number = Decimal(value)
-            if number == number.to_integral_value() and abs(number.adjusted()) < 30:
+            if number == number.to_integral_value():
+                if number.adjusted() >= 30:
+                    return self.fail(f"{value!r} is beyond 1e30: use a smaller number", param, ctx)
                 return int(number)
         except (InvalidOperation, ValueError, OverflowError):
             pass
@@ -74,13 +76,22 @@ def check(target: str, params: Sequence[str], randomness: str | None, **options:
 
     Exit codes: 0 pass, 1 fail, 2 usage, 3 inconclusive, 4 the subject could not be audited, 130 interrupted.
     """
+    from rich.text import Text
+
+    from auditor.report.escape import visible
     from auditor.setup import make_setup
     from auditor.subjects import load_subject
 
     pair, json_file = options.pop("replay"), options.pop("json_file")
+    if pair is not None and json_file is not None:
+        raise UsageError("--json and --replay do not go together: a replay makes no record")
+    if pair is not None and pair < 0:
+        raise BadValue("replay", pair, "must be the number of a pair, 0 or more")
     _check_writable(json_file)
-    subject = load_subject(target, texts=_split_params(params), randomness=randomness)
-    setup = make_setup(subject, options.pop("source"), **options)
+    _error_console().print(Text(f"loading {visible(target)}: this runs its code", style="dim"))
+    with _stdout_kept():
+        subject = load_subject(target, texts=_split_params(params), randomness=randomness)
+        setup = make_setup(subject, options.pop("source"), **options)
     if pair is not None:
         return _replay(setup, pair)
     return _audit(setup, json_file)
@@ -104,7 +115,8 @@ def replay(record_file: Path, pair: int) -> int:
             f"{record.subject} lives in no module: replay it in Python, auditor.replay(fn, ..., pair={pair})"
         )
     texts = {name: str(value) for name, value in record.params.items()}
-    subject = load_subject(record.subject, texts=texts, randomness=record.randomness)
+    with _stdout_kept():
+        subject = load_subject(record.subject, texts=texts, randomness=record.randomness)
     if record.code_hash != code_hash(subject.fn):
         _error_console().print("warning: the code has changed since this record was made", style="yellow")
     setup = make_setup(
@@ -160,7 +172,7 @@ def _audit(setup: Setup, json_file: str | None) -> int:
     from auditor.report.progress import Watching
     from auditor.report.terminal import show
 
-    with Watching(_error_console()) as watch, contextlib.redirect_stdout(sys.stderr):
+    with _stdout_kept(), Watching(_error_console()) as watch:
         record = run_audit(setup, watch)
     show(record, _error_console() if json_file == "-" else _console())
     if json_file:
@@ -172,10 +184,26 @@ def _replay(setup: Setup, pair: int) -> int:
     from auditor.pipeline import replay_setup
     from auditor.report.replayed import show_replay
 
-    with contextlib.redirect_stdout(sys.stderr):
+    with _stdout_kept():
         replayed = replay_setup(setup, pair)
     show_replay(replayed, _console())
     return 0
+
+
+@contextlib.contextmanager
+def _stdout_kept() -> Iterator[None]:
+    """Whatever the subject writes to standard output, by whichever way, goes to standard error."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        if sys.__stdout__ is not None:
+            sys.__stdout__.flush()
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def _check_writable(file: str | None) -> None:
@@ -207,16 +235,25 @@ def _write_json(record: Record, file: str) -> None:
         raise UsageError(f"cannot write --json {file}: {error.strerror or error}; the report above is whole") from error
 
 
-def _console() -> Console:
+def _make_console(**options: Any) -> Console:
     from rich.console import Console
 
-    return Console(highlight=False)
+    class Patient(Console):
+        """A reader that has gone away changes no exit code; rich itself would exit with 1, which is a verdict."""
+
+        def on_broken_pipe(self) -> None:
+            self.quiet = True
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+    return Patient(highlight=False, **options)
+
+
+def _console() -> Console:
+    return _make_console()
 
 
 def _error_console() -> Console:
-    from rich.console import Console
-
-    return Console(stderr=True, highlight=False)
+    return _make_console(stderr=True)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -236,7 +273,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_CODES["error"]
     except AuditorError as error:
-        _complain(error.as_option() if isinstance(error, BadValue) else str(error), getattr(error, "details", ""))
+        _complain(error.as_option() if isinstance(error, BadValue) else str(error), error.details)
         return error.exit_code
     except Exception as error:
         _complain(f"auditor itself failed, please report it: {type(error).__name__}: {error}")

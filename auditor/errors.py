@@ -7,7 +7,13 @@ nothing here may rely on a traceback being shown.
 from __future__ import annotations
 
 import difflib
+import os
+import traceback
 from collections.abc import Iterable
+from typing import Self
+
+_OURS = (os.path.dirname(__file__) + os.sep, "<frozen importlib")
+_LONGEST = 20_000  # characters of a traceback
 
 EXIT_CODES = {"pass": 0, "fail": 1, "usage": 2, "inconclusive": 3, "error": 4, "interrupted": 130}
 
@@ -16,6 +22,21 @@ class AuditorError(Exception):
     """Base of all errors that users of this package meet."""
 
     exit_code = EXIT_CODES["error"]
+    details = ""  # the traceback of foreign code, where that is what went wrong
+
+    def caused_by(self, error: BaseException) -> Self:
+        """This error, with the foreign traceback that belongs to it."""
+        self.details = foreign_traceback(error)
+        return self
+
+
+def foreign_traceback(error: BaseException) -> str:
+    """A traceback from the first frame that is not ours on, cut where an exception says too much."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_OURS):
+        trace = trace.tb_next
+    text = "".join(traceback.format_exception(type(error), error, trace)).rstrip()
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text):,} characters)"
 
 
 class UsageError(AuditorError):

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 SUBJECTS = "auditor.subjects"  # the entry-point group by which installed packages offer their subjects
 
 
+_files: dict[str, Path] = {}  # modules that were loaded from a file: their names lead nowhere
+
+
 def find_object(target: str) -> Any:
     """The object that `module:attr.attr` or `file.py:attr` names; UsageError with a suggestion otherwise."""
     place, _, path = target.rpartition(":")
@@ -46,7 +49,7 @@ def _load_module(name: str) -> ModuleType:
         parent, _, last = error.name.rpartition(".")
         close = suggestion(last, _siblings(parent))
         raise UsageError(f"no module named {error.name!r}{close}{_foreign_algorithms(name)}") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise _import_failed(name, error) from error
 
 
@@ -66,20 +69,21 @@ def _load_file(path: Path) -> ModuleType:
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    _files[name] = path
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise _import_failed(str(path), error) from error
     return module
 
 
-def _import_failed(place: str, error: Exception) -> UsageError:
-    return UsageError(f"importing {place!r} raised {type(error).__name__}: {error}")
+def _import_failed(place: str, error: BaseException) -> UsageError:
+    return UsageError(f"importing {place!r} raised {type(error).__name__}: {error}").caused_by(error)
 
 
 def _siblings(parent: str) -> list[str]:
-    path = getattr(sys.modules.get(parent), "__path__", None) if parent else None
+    path = getattr(sys.modules.get(parent), "__path__", []) if parent else None
     return [module.name for module in pkgutil.iter_modules(path)]
 
 
@@ -123,4 +127,8 @@ def importable_name(fn: object) -> str | None:
     found: object = sys.modules.get(module)
     for step in name.split("."):
         found = getattr(found, step, None)
-    return f"{module}:{name}" if found is fn and importlib.util.find_spec(module.partition(".")[0]) else None
+    if found is not fn:
+        return None
+    if module in _files:
+        return f"{_files[module]}:{name}"
+    return f"{module}:{name}" if importlib.util.find_spec(module.partition(".")[0]) else None

@@ -49,7 +49,7 @@ class _Encoder:
             raise
         except Refused as refused:
             raise self.refusal(value, str(refused)) from None
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise self.refusal(value, f"reading it raised {describe(error)}") from error
         if isinstance(node, bytes):
             return node
@@ -196,5 +196,5 @@ def describe(value: object, limit: int = 200) -> str:
     """A repr of at most `limit` characters; never raises, and a shortened one says how long it was."""
     try:
         return _cut(repr(value), limit)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         return _cut(f"<{type(value).__name__}: its repr raised {type(error).__name__}>", limit)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any, Protocol
 
-from auditor.errors import AuditorError, SampleError, UsageError
+from auditor.errors import AuditorError, BadValue, SampleError, UsageError
 from auditor.outcome import Difference, first_difference
 from auditor.preflight import check as preflight_check
 from auditor.report.record import Finding, Learnt, Record, failure_finding, make_record
@@ -81,8 +81,9 @@ def run_audit(setup: Setup, watch: Watcher | None = None) -> Record:
     watch.planned(setup)
     learnt = Learnt()
     with SecondProcess(setup) as other:
-        bench = make_bench(setup)
+        bench: Bench | None = None
         try:
+            bench = make_bench(setup)
             bench = _preflight(bench, setup, other, learnt, watch)
             run_pairs(bench, setup, learnt, watch)
             verdict = decide(setup.plan, learnt.tally)
@@ -93,9 +94,9 @@ def run_audit(setup: Setup, watch: Watcher | None = None) -> Record:
             raise
         except AuditorError as error:
             verdict = Verdict("error", str(error), "error", 0.0)
-            if isinstance(error, SubjectRaised):
-                learnt.findings.append(failure_finding(error, setup, bench))
-    return make_record(setup, bench, learnt, verdict, perf_counter() - started)
+            if bench and error.details:
+                learnt.findings.append(failure_finding(error, setup, bench.source))
+    return make_record(setup, bench.source if bench else None, learnt, verdict, perf_counter() - started)
 
 
 def _preflight(bench: Bench, setup: Setup, other: SecondProcess, learnt: Learnt, watch: Watcher) -> Bench:
@@ -174,7 +175,7 @@ def replay(
 
 def replay_setup(setup: Setup, pair: int) -> Replayed:
     if pair < 0:
-        raise UsageError(f"--replay {pair} must be the number of a pair, 0 or more")
+        raise BadValue("pair", pair, "must be the number of a pair, 0 or more")
     bench = replace(make_bench(setup), copies=True)
     outputs = (bench.run(pair, 0), bench.run(pair, 1))
     return Replayed(pair, outputs, first_difference(*outputs))

@@ -67,17 +67,21 @@ def make_plan(
     """The plan for these options; BadValue or UsageError with the cure where they make none."""
     if pairs is not None and fixed is not None:
         raise UsageError(
-            f"pairs={pairs} and fixed={fixed} are two designs: --pairs stops as soon as the answer is known, "
+            f"--pairs {pairs} and --fixed {fixed} are two designs: --pairs stops as soon as the answer is known, "
             "--fixed always runs all its pairs; choose one"
         )
     design = "anytime" if fixed is None else "fixed"
     _check_open_unit("rho", target, "the mismatch probability you accept, e.g. 0.1")
     _check_open_unit("confidence", confidence, "how sure the verdict must be, e.g. 0.95")
+    if not error_probability(confidence):
+        raise BadValue("confidence", confidence, "is 1 to 15 digits: use e.g. 0.999999")
     if delta is not None and not 0 <= delta < 1:
         raise BadValue("delta", delta, "must be in [0, 1): the share of runs that may be inaccurate")
     check_count("size", size, least=0, example=1000)
     option, budget = ("fixed", fixed) if fixed is not None else ("pairs", pairs)
     if budget is None:
+        if target < PAIRS_TIMES_TARGET / MAX_PAIRS:
+            raise BadValue("rho", target, f"would take more than {MAX_PAIRS:.0e} pairs, which no audit finishes")
         budget = math.ceil(PAIRS_TIMES_TARGET / target - 1e-9)
     check_count(option, budget, least=1, example=1000)
     _check_decidable(option, budget, design, target, confidence)

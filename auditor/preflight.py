@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -44,6 +44,7 @@ class HiddenState(SubjectError):
 def check(bench: Bench, other: SecondProcess, timed: Callable[[float], None]) -> Checked:
     """Run the preflight; HiddenState or SourceError where the audit would measure something else than rho."""
     state = _global_states()
+    bench = replace(bench, copies=True)  # two draws that share memory would always look the same
     runs, changes, moved = 0, False, set[str]()
     try:
         for index in range(PAIRS):
@@ -57,14 +58,16 @@ def check(bench: Bench, other: SecondProcess, timed: Callable[[float], None]) ->
     second = other.compare(first)
     if second == "different":
         raise HiddenState(
-            f"{bench.subject.name} gives another output in a process with another hash seed, on the same sample with "
-            "the same r: it depends on the order of a set of strings, on hash(), or on what earlier runs left behind. "
-            "Sort before you iterate, and keep nothing between runs"
+            f"{bench.subject.name} gives another output in a second process, on the same sample with the same r. There "
+            "the hash seed is another, and the pair's second run came first: it depends on the order of a set, "
+            "on hash(), or on what earlier runs left behind. Sort before you iterate, and keep nothing between runs"
         )
     warnings = [
         ("global-state", f"the subject moves the state of {name}; its output did not depend on it")
         for name in sorted(moved)
     ]
+    if second.startswith("skipped: the second process ended"):
+        warnings.append(("second-process", second))
     if changes:
         warnings.append(("changes-sample", "the subject changes its sample in place; each run gets a copy of its own"))
     return Checked(runs, second, changes, knows_truth, tuple(warnings))

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from numpy.random import MT19937, PCG64, BitGenerator, Generator, RandomState
 from numpy.random.bit_generator import ISpawnableSeedSequence
 
-from auditor.errors import BadValue, UsageError, suggestion
+from auditor.errors import BadValue, suggestion
 
 Name = str | SupportsIndex
 
@@ -102,10 +102,10 @@ _ANNOTATIONS: dict[object, str] = {int: "int", RandomState: "RandomState", rando
 
 def kind_of(annotation: object) -> str:
     """What r must be for a parameter annotated so; a Generator unless it asks for one of the others."""
-    return _ANNOTATIONS.get(annotation, "Generator")
+    return next((kind for type_, kind in _ANNOTATIONS.items() if annotation is type_), "Generator")
 
 
 def check_kind(kind: str) -> str:
     if kind not in KINDS:
-        raise UsageError(f"randomness {kind!r} is not one of {', '.join(KINDS)}{suggestion(kind, KINDS)}")
+        raise BadValue("randomness", kind, f"must be one of {', '.join(KINDS)}{suggestion(kind, KINDS)}")
     return kind

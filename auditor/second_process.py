@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from typing import Any
@@ -16,7 +17,7 @@ from auditor.lookup import importable_name
 from auditor.outcome import fingerprint
 from auditor.setup import Setup
 from auditor.sources import load_source
-from auditor.subjects import load_subject, param_text
+from auditor.subjects import has_text, load_subject, param_text
 from auditor.trial import Bench, PairKeys
 
 
@@ -31,14 +32,16 @@ class SecondProcess:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._process and self._process.poll() is None:
-            self._process.kill()
-            self._process.communicate()
+        if self._process is None:
+            return
+        with self._process:  # closes its pipes and waits for it
+            if self._process.poll() is None:
+                os.killpg(self._process.pid, signal.SIGKILL)  # and whatever it started
 
     def compare(self, output: Any) -> str:
         """ "same", "different", or "skipped: why"."""
         if self._process is None:
-            return "skipped: the subject or the source cannot be imported by another process"
+            return "skipped: the subject, the source or a parameter cannot be found by another process"
         answer, complaint = self._process.communicate()
         if self._process.returncode:
             last = complaint.strip().rpartition("\n")[2]
@@ -50,7 +53,7 @@ def _request(setup: Setup) -> dict[str, Any] | None:
     """What the other process needs to know; None if it could not find the subject or the source."""
     subject = setup.subject
     source = setup.source if isinstance(setup.source, str) else importable_name(setup.source)
-    if subject.target is None or source is None:
+    if subject.target is None or source is None or not all(map(has_text, subject.params.values())):
         return None
     return {
         "target": subject.target,

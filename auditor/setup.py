@@ -11,7 +11,7 @@ from auditor.outcome import describe
 from auditor.plan import DEFAULT_TARGET, Plan, make_plan
 from auditor.randomness import from_key
 from auditor.sources import Source, check_size, load_source
-from auditor.subjects import Subject, check_sample_kind, param_text
+from auditor.subjects import Subject, check_sample_kind, has_text, param_text
 from auditor.trial import Bench, PairKeys
 
 
@@ -103,7 +103,7 @@ def check_countable(source: Source) -> None:
 def replay_command(setup: Setup, source: Source, pair: int) -> str | None:
     """What a shell needs to run this pair again; None where only Python can reach the subject or the source."""
     subject = setup.subject
-    if subject.target is None or source.spec is None:
+    if subject.target is None or source.spec is None or not all(map(has_text, subject.params.values())):
         return None
     words = ["python", "-m", "auditor", "check", subject.target]
     if setup.source != subject.declared.source:

@@ -98,10 +98,9 @@ class Sampler:
     def draw(self, rng: Generator, size: int) -> Any:
         try:
             rows = self.fn(rng, size)
-        except Exception as error:
-            raise SourceError(
-                f"source {self.name} raised {type(error).__name__}: {error} (it is called fn(rng, {size}))"
-            ) from error
+        except (Exception, SystemExit) as error:
+            what = f"source {self.name} raised {type(error).__name__}: {error} (it is called fn(rng, {size}))"
+            raise SourceError(what).caused_by(error) from error
         return _checked(rows, size, self.name)
 
     def expect(self, query: Query | None = None) -> float:
@@ -173,7 +172,7 @@ def _checked(rows: Any, size: int, name: str) -> Any:
     """The rows, if they are a sample: of the asked length, no NaN, and in memory of their own."""
     parts = rows if isinstance(rows, tuple) and len(rows) == 2 else (rows,)
     for part in parts:
-        if not hasattr(part, "__len__"):
+        if not hasattr(part, "__len__") or (isinstance(part, np.ndarray) and part.ndim == 0):
             raise SourceError(f"source {name} returned {type(part).__name__}: return an array of {size} rows or (X, y)")
         if len(part) != size:
             raise SourceError(f"source {name} returned {len(part)} rows where {size} were asked for")
@@ -286,7 +285,7 @@ def check_size(source: Source, size: int, rng: Generator, *, can_count: bool = F
     except SourceError:
         return  # a sampler may need more than one row; its full draw will be checked
     parts = row if isinstance(row, tuple) else (row,)
-    needed = size * sum(np.asarray(part).nbytes for part in parts)
+    needed = size * sum(part.nbytes if isinstance(part, np.ndarray) else 8 for part in parts)
     available = _available_memory()
     if needed > available:
         raise BadValue(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import collections.abc
 import inspect
+import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -17,8 +18,9 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
 
-from auditor.errors import UsageError, suggestion
+from auditor.errors import BadValue, UsageError, suggestion
 from auditor.lookup import find_object, full_target, importable_name
+from auditor.outcome import same
 from auditor.randomness import KINDS, Key, check_kind, kind_of
 from auditor.sampling import Sample
 
@@ -74,7 +76,7 @@ def subject(
 
 def check_sample_kind(kind: str) -> str:
     if kind not in ("rows", "counts"):
-        raise UsageError(f"sample {kind!r} must be rows or counts{suggestion(kind, ('rows', 'counts'))}")
+        raise BadValue("sample", kind, f"must be rows or counts{suggestion(kind, ('rows', 'counts'))}")
     return kind
 
 
@@ -103,10 +105,15 @@ class Subject:
         if not callable(value):
             return value
         wanted = inspect.signature(value).parameters
+        for key in wanted:
+            if key not in self.settings:
+                raise UsageError(f"{self.name}: its declared {name} asks for {key!r}, and it has no parameter {key!r}")
         try:
             return value(**{key: self.settings[key] for key in wanted})
-        except (ValueError, KeyError) as error:
+        except ValueError as error:
             raise UsageError(f"{self.name}: {error}") from error
+        except (Exception, SystemExit) as error:
+            raise UsageError(f"{self.name}: its declared {name} raised {type(error).__name__}: {error}") from error
 
     def is_accurate(self, output: Any, source: Any, key: Key) -> bool | None:
         """What the author's oracle says of one output; None without an oracle."""
@@ -129,6 +136,8 @@ def load_subject(
     shown = name or getattr(fn, "__qualname__", None) or repr(fn)
     if not callable(fn):
         raise UsageError(f"{shown} is {type(fn).__name__}, not a function A(sample, r)")
+    if inspect.iscoroutinefunction(fn) or inspect.isgeneratorfunction(fn):
+        raise UsageError(f"{shown} is a coroutine or a generator: an audit needs a function that returns its output")
     hints = _hints(fn)
     given = dict(params or {}) | {key: parse_param(text, hints.get(key)) for key, text in (texts or {}).items()}
     settings, (sample_name, r_name) = _check_signature(fn, shown, given)
@@ -141,7 +150,16 @@ def _hints(fn: Callable[..., Any]) -> dict[str, Any]:
     try:
         return typing.get_type_hints(fn)
     except Exception:  # an annotation that cannot be resolved here is no reason not to audit
-        return dict(getattr(fn, "__annotations__", {}))
+        return {name: _hint(fn, name, note) for name, note in getattr(fn, "__annotations__", {}).items()}
+
+
+def _hint(fn: Callable[..., Any], name: str, note: object) -> object:
+    """One annotation alone: another that cannot be resolved must not hide it."""
+    try:
+        alone = types.SimpleNamespace(__annotations__={name: note})
+        return typing.get_type_hints(alone, globalns=getattr(fn, "__globals__", {}))[name]
+    except Exception:
+        return note
 
 
 def _check_signature(fn: Callable[..., Any], shown: str, given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -187,12 +205,19 @@ def _is_callable_type(annotation: object) -> bool:
 def param_text(value: object) -> str:
     """What to type after --param NAME= to get this value back."""
     if isinstance(value, str):
-        return value if parse_param(value) == value else repr(value)
+        return value if value.isprintable() and parse_param(value) == value else repr(value)
     if callable(value):
         return importable_name(value) or repr(value)
     if isinstance(value, float) and value in (float("inf"), float("-inf")):
         return "1e999" if value > 0 else "-1e999"  # the literals that read as infinity
     return repr(value)
+
+
+def has_text(value: object) -> bool:
+    """Whether `param_text` leads another process to this very value."""
+    if callable(value):
+        return importable_name(value) is not None
+    return same(parse_param(param_text(value)), value)
 
 
 def code_hash(fn: Callable[..., Any]) -> str | None:

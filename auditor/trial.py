@@ -6,9 +6,7 @@ So any pair can be run again alone, in any order, in any process, and gives the 
 from __future__ import annotations
 
 import copy
-import traceback
 from dataclasses import dataclass
-from pathlib import Path
 from time import perf_counter
 from typing import Any
 
@@ -18,8 +16,6 @@ from auditor.randomness import from_key, root_key
 from auditor.sampling import CountSample
 from auditor.sources import Source
 from auditor.subjects import Subject
-
-_OURS = str(Path(__file__).parent)
 
 
 class PairKeys:
@@ -71,17 +67,9 @@ class SubjectRaised(SubjectError):
 
     def __init__(self, name: str, pair: int, which: int, error: BaseException) -> None:
         self.pair = pair
-        self.details = subject_traceback(error)
         run = ("first", "second")[which]
         super().__init__(f"{name} raised {type(error).__name__} in the {run} run of pair {pair}")
-
-
-def subject_traceback(error: BaseException) -> str:
-    """The traceback from the subject's first frame on; none of ours."""
-    trace = error.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_OURS):
-        trace = trace.tb_next
-    return "".join(traceback.format_exception(type(error), error, trace)).rstrip()
+        self.caused_by(error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +107,6 @@ def judge(bench: Bench, output: Any, index: int) -> bool | None:
         raise
     except AuditorError:
         raise
-    except Exception as error:
-        raise SubjectError(
-            f"the accuracy check of {bench.subject.name} raised {type(error).__name__} in pair {index}:\n"
-            f"{subject_traceback(error)}"
-        ) from error
+    except (Exception, SystemExit) as error:
+        what = f"the accuracy check of {bench.subject.name} raised {type(error).__name__} in pair {index}"
+        raise SubjectError(what).caused_by(error) from error

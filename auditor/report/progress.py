@@ -38,7 +38,7 @@ class Watching:
         self._started = perf_counter()
         runs = 2 * plan.least_pairs + 2 * PAIRS
         self._say(f"auditing {setup.subject.name}: is rho at most {plan.target:g}?")
-        self._say(f"its code runs now, at least {runs:,} and at most {2 * plan.budget + 2 * PAIRS:,} times")
+        self._say(f"at least {runs:,} and at most {2 * plan.budget + 2 * PAIRS:,} runs")
 
     def timed(self, seconds_a_run: float) -> None:
         least, most = (duration(2 * pairs * seconds_a_run) for pairs in (self._plan.least_pairs, self._plan.budget))

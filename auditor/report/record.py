@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,13 +13,14 @@ from typing import Any
 import msgspec
 
 from auditor import __version__
-from auditor.errors import UsageError
+from auditor.errors import AuditorError, UsageError
 from auditor.interval import two_sided
 from auditor.outcome import Difference as Found
 from auditor.preflight import Checked
 from auditor.setup import Setup, replay_command
+from auditor.sources import Source
 from auditor.subjects import code_hash, param_text
-from auditor.trial import Bench, SubjectRaised
+from auditor.trial import SubjectRaised
 from auditor.verdict import Tally, Verdict
 
 SCHEMA = "auditor.record/1"
@@ -143,7 +145,7 @@ class Learnt:
     checked: Checked | None = None
 
 
-def make_record(setup: Setup, bench: Bench, learnt: Learnt, verdict: Verdict, seconds: float) -> Record:
+def make_record(setup: Setup, source: Source | None, learnt: Learnt, verdict: Verdict, seconds: float) -> Record:
     """The record of an audit, however it ended."""
     subject, plan, tally, checked = setup.subject, setup.plan, learnt.tally, learnt.checked
     promised = setup.declared_size if subject.declared.theorem else None
@@ -154,7 +156,7 @@ def make_record(setup: Setup, bench: Bench, learnt: Learnt, verdict: Verdict, se
         code_hash=code_hash(subject.fn),
         theorem=subject.declared.theorem,
         params=_as_json(subject.params),
-        source=bench.source.name,
+        source=source.name if source else str(setup.source),
         sample_kind=setup.sample_kind,
         size=plan.size,
         sample_scale=subject.settings.get("sample_scale", 1.0) * plan.size / promised if promised else None,
@@ -180,8 +182,9 @@ def make_record(setup: Setup, bench: Bench, learnt: Learnt, verdict: Verdict, se
         preflight=Preflight(checked.runs, checked.second_process, checked.changes_sample) if checked else None,
         findings=learnt.findings,
         examples=[
-            Example(pair, replay_command(setup, bench.source, pair), Difference(found.path, found.left, found.right))
+            Example(pair, replay_command(setup, source, pair), Difference(found.path, found.left, found.right))
             for pair, found in learnt.examples
+            if source
         ],
         arms=None,
         cost=Cost(2 * tally.pairs, checked.runs if checked else 0, learnt.seconds_in_subject, seconds),
@@ -210,7 +213,10 @@ def _accuracy(setup: Setup, learnt: Learnt) -> Accuracy | None:
 def _as_json(params: Mapping[str, Any]) -> dict[str, Any]:
     """Numbers, booleans and None as they are; everything else as the text that --param takes."""
     plain = (bool, int, float, type(None))
-    return {key: value if isinstance(value, plain) else param_text(value) for key, value in params.items()}
+    return {
+        key: value if isinstance(value, plain) and value not in (math.inf, -math.inf) else param_text(value)
+        for key, value in params.items()
+    }
 
 
 def _environment() -> dict[str, str]:
@@ -224,9 +230,10 @@ def _environment() -> dict[str, str]:
     }
 
 
-def failure_finding(error: SubjectRaised, setup: Setup, bench: Bench) -> Finding:
-    """What a subject raised, whole, with the command that makes it raise again."""
-    return Finding("raised", "error", error.details, replay_command(setup, bench.source, error.pair))
+def failure_finding(error: AuditorError, setup: Setup, source: Source) -> Finding:
+    """What a subject or a source raised, whole, with the command that makes it raise again."""
+    pair = error.pair if isinstance(error, SubjectRaised) else 0
+    return Finding("raised", "error", error.details, replay_command(setup, source, pair))
 
 
 def to_json(record: Record) -> bytes:

@@ -19,7 +19,7 @@ def registry() -> Iterator[RenderableType]:
     table.add_column("name", no_wrap=True)
     for name in ("theorem", "claimed rho", "size"):
         table.add_column(name, justify="right")
-    table.add_column("expect")
+    table.add_column("expect", overflow="fold")
     table.add_column("target", overflow="fold")
     for name, point in registered().items():
         table.add_row(Text(visible(name)), *_columns(point.value), Text(visible(point.value)))

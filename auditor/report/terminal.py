@@ -33,7 +33,7 @@ def as_text(record: Record, width: int = 100) -> str:
 def _parts(record: Record, *, ascii_only: bool, width: int) -> Iterator[RenderableType]:
     title = "interrupted" if record.decided_by == "interrupt" else record.verdict
     yield Text.assemble((f"{title.upper()}", STYLES[record.verdict]), "  ", (visible(record.subject), "bold"))
-    yield Text(visible(record.reason))
+    yield Text(visible(record.reason, keep="\n"))
     if record.pairs:
         yield Padding(draw_interval(record, width=min(width - 2, 72), ascii_only=ascii_only), (1, 0, 1, 1))
     yield facts(record)
