@@ -39,7 +39,8 @@ def check_parameters(rho: float, v: float, eps: float) -> None:
     if not 0 < eps < 0.5:
         raise ValueError(f"eps={eps!r} must be in (0, 1/2): the threshold's uncertainty, e.g. 0.1")
     if not eps < v < 1 - eps:
-        raise ValueError(f"v={v!r} must be in (eps, 1 - eps) = ({eps:g}, {1 - eps:g}): the threshold, e.g. {2 * eps:g}")
+        allowed, example = f"(eps, 1 - eps) = ({eps:g}, {1 - eps:g})", min(2 * eps, 0.5)
+        raise ValueError(f"v={v!r} must be in {allowed}: the threshold, e.g. {example:g}")
 
 
 def step_sizes(rho: float, v: float, eps: float, sample_scale: float = 1.0) -> tuple[int, int]:
@@ -62,8 +63,8 @@ def threshold(r: np.random.Generator, v: float, eps: float) -> float:
 
 def is_exact(output: tuple[Hashable, ...], *, source: Any, r: np.random.Generator, params: Mapping[str, Any]) -> bool:
     """Whether an output is the set of all v'-heavy values of the source."""
-    law, v_prime = source.law(), threshold(r, params["v"], params["eps"])
-    return set(output) == set(law.values[law.weights >= v_prime].tolist())
+    law, v_prime = source.law().distinct(), threshold(r, params["v"], params["eps"])
+    return set(output) == set(items(law.values[law.weights >= v_prime]))
 
 
 @subject(
@@ -91,14 +92,10 @@ def r_heavy_hitters(
     candidates, _ = rows.take(q1).counts()  # step 1
     values, counts = rows.take(q2).counts()  # step 2
     heavy = values[counts / q2 >= v_prime]  # step 3
-    seen = set(candidates.tolist())
-    return in_order(x for x in heavy.tolist() if x in seen)
+    seen = set(items(candidates))
+    return tuple(x for x in items(heavy) if x in seen)
 
 
-def in_order(items: Any) -> tuple[Hashable, ...]:
-    """Sorted; by type and text where the items themselves have no order."""
-    items = list(items)
-    try:
-        return tuple(sorted(items))
-    except TypeError:
-        return tuple(sorted(items, key=lambda item: (type(item).__name__, repr(item))))
+def items(values: Any) -> list[Hashable]:
+    """An array's values, in its order; a row of numbers is one value."""
+    return values.tolist() if values.ndim == 1 else list(map(tuple, values.tolist()))

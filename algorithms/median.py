@@ -152,7 +152,7 @@ def r_median(
         return recurse(rows.prefixes(d, d), r, d, tau, Shares.of(d, rho, delta, sample_scale))
     values = _sorted_domain(domain, d)
     rank = recurse(rows.map(lambda x: _ranks(x, values)), r, d, tau, Shares.of(d, rho, delta, sample_scale))
-    return values[min(rank, len(values) - 1)].item()
+    return values[: rank + 1].tolist()[-1]  # a rank beyond the domain is that of its last value
 
 
 def _sorted_domain(domain: Sequence[Any], d: int) -> Any:
@@ -230,8 +230,11 @@ def plain_size(tau: float, delta: float) -> int:
     expect="fail",
     reason="accurate, but two samples have two medians",
 )
-def median(sample: Sample, r: Randomness, *, tau: float = 0.05, delta: float = 0.05) -> int:
+def median(sample: Sample, r: Randomness, *, tau: float = 0.05, delta: float = 0.05) -> Any:
     """The sample's own median: what rMedian is made of, and what it mends."""
+    check_parameters(1, tau, 1.0, delta)
     rows = Sample.of(sample)
-    values, _ = rows.medians(rows.size - (rows.size % 2 == 0)).counts()
-    return int(values[0])
+    values, _ = rows.medians(max(1, rows.size - (rows.size % 2 == 0))).counts()
+    if not len(values):
+        raise ValueError("an empty sample has no median: take at least one example")
+    return values.tolist()[0]

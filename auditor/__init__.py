@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from auditor.assertion import assert_reproducible as assert_reproducible
     from auditor.errors import AuditorError as AuditorError
+    from auditor.outcome import fingerprint as fingerprint
     from auditor.pipeline import audit as audit
     from auditor.pipeline import replay as replay
     from auditor.randomness import Randomness as Randomness
@@ -29,6 +30,7 @@ _HOMES = {
     "Sample": "auditor.sampling",
     "assert_reproducible": "auditor.assertion",
     "audit": "auditor.pipeline",
+    "fingerprint": "auditor.outcome",
     "replay": "auditor.pipeline",
     "subject": "auditor.subjects",
 }

@@ -41,6 +41,14 @@ class Law:
             self._derived[key] = make()
         return self._derived[key]
 
+    def distinct(self) -> Law:
+        """The same law, with each value listed once and in order."""
+        return self._remember("distinct", self._distinct)
+
+    def _distinct(self) -> Law:
+        values, place = unique(self.values)
+        return Law(values, np.bincount(place, weights=self.weights).astype(float))
+
     def map(self, fn: Query) -> Law:
         """The law of fn(value); equal results are one value."""
         return merged(fn(self.values), self.weights)
@@ -58,9 +66,8 @@ class Law:
 
         order = np.argsort(self.values, kind="stable")
         below = np.cumsum(self.weights[order])
-        above = np.cumsum(self.weights[order][::-1])[
-            ::-1
-        ]  # from the other end, so that no tail is a difference of ones
+        # from the other end, so that no tail is a difference of ones
+        above = np.cumsum(self.weights[order][::-1])[::-1]
         half = (n + 1) // 2
         at_most = betainc(half, half, np.minimum(below, 1.0))
         at_least = betainc(half, half, np.minimum(above, 1.0))
@@ -90,8 +97,14 @@ class Law:
 
 def prefix(values: Any, bits: int, length: int) -> Any:
     """The first `length` bits of integers of `bits` bits; ValueError if they are no such integers."""
-    if values.dtype.kind not in "biu" or (len(values) and not 0 <= int(values.min()) <= int(values.max()) < 2**bits):
-        found = f"{values.dtype}" if values.dtype.kind not in "biu" else f"{int(values.min())} to {int(values.max())}"
+    found = None
+    if isinstance(values, tuple) or values.ndim != 1:
+        found = "points"
+    elif values.dtype.kind not in "biu":
+        found = f"{values.dtype}"
+    elif len(values) and not 0 <= int(values.min()) <= int(values.max()) < 2**bits:
+        found = f"{int(values.min())} to {int(values.max())}"
+    if found:
         raise ValueError(f"the rows must be integers in 0 .. 2^{bits} - 1, and they are {found}")
     return values.astype(np.int64) >> (bits - length)
 
@@ -115,13 +128,27 @@ def merged(results: Any, weights: Reals) -> Law:
 
 
 def unique(results: Any) -> tuple[Any, npt.NDArray[np.intp]]:
-    """The different values in sorted order (in order of appearance where they have none), and which one each is."""
+    """The different values in sorted order (by type and text where they have none), and which one each is."""
+    if isinstance(results, tuple):
+        table = np.column_stack([np.reshape(part, (len(part), -1)) for part in results])
+        _, first, place = np.unique(table, axis=0, return_index=True, return_inverse=True)
+        return tuple(part[first] for part in results), place.reshape(-1)
     try:
-        values, place = np.unique(results, return_inverse=True)
-        return values, place
+        values, place = np.unique(results, axis=0 if results.ndim > 1 else None, return_inverse=True)
+        return values, place.reshape(-1)
     except TypeError:
-        places: dict[Any, int] = {}
-        place = np.array([places.setdefault(item, len(places)) for item in results.tolist()], dtype=np.intp)
-        values = np.empty(len(places), dtype=object)
-        values[:] = list(places)
+        different = sorted(dict.fromkeys(results.tolist()), key=lambda item: (type(item).__name__, repr(item)))
+        places = {item: place for place, item in enumerate(different)}
+        place = np.array([places[item] for item in results.tolist()], dtype=np.intp)
+        values = np.empty(len(different), dtype=object)
+        values[:] = different
         return values, place
+
+
+def as_values(items: Any) -> Any:
+    """An array of the items; numbers among strings stay numbers."""
+    values = np.asarray(items)
+    if values is not items and values.dtype.kind in "US" and not all(isinstance(item, (str, bytes)) for item in items):
+        values = np.empty(len(items), dtype=object)
+        values[:] = list(items)
+    return values

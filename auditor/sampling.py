@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
-from auditor.counting import LARGEST, multinomial
+from auditor.counting import LARGEST, PIECE, multinomial
 from auditor.errors import SampleError
-from auditor.law import Law, Query, prefix, unique
+from auditor.law import Law, Query, as_values, prefix, unique
 
 Integers = npt.NDArray[np.int64]
 
@@ -53,15 +53,19 @@ class Sample(ABC):
         self._left -= n
         return n
 
-    def mean(self, query: Query | None = None) -> float:
-        """The mean of query(examples), or of the examples themselves; integers are added as integers."""
+    def mean(self, query: Query | None = None) -> Any:
+        """The mean of query(examples), a vector where each gives one; integers are added as integers."""
         if not self._left:
             raise SampleError("an empty sample has no mean: take at least one example")
         return self.sum(query) / self._left
 
     @abstractmethod
-    def sum(self, query: Query | None = None) -> int | float:
-        """The sum of query(examples); `query` maps all examples at once."""
+    def sum(self, query: Query | None = None) -> Any:
+        """The sum of query(examples), a vector where each gives one; `query` maps all examples at once."""
+
+    @abstractmethod
+    def rows(self) -> Any:
+        """The examples one after the other, for code that wants an array; counts are laid out in a random order."""
 
     @abstractmethod
     def counts(self) -> tuple[Any, Integers]:
@@ -96,7 +100,7 @@ class RowSample(Sample):
     """Examples that are there, one after the other."""
 
     def __init__(self, rows: Any) -> None:
-        self._rows = rows if isinstance(rows, tuple) else np.asarray(rows)
+        self._rows = rows if isinstance(rows, tuple) else as_values(rows)
         self._next = 0
         super().__init__(len(rows[0]) if isinstance(rows, tuple) else len(rows))
 
@@ -117,14 +121,20 @@ class RowSample(Sample):
         self._next += self._spend(self._left)
         return rows
 
-    def sum(self, query: Query | None = None) -> int | float:
+    def sum(self, query: Query | None = None) -> Any:
         self._look()
         results = np.asarray(self._remaining() if query is None else query(self._remaining()))
+        if results.ndim > 1:
+            return results.sum(axis=0, dtype=float)
         if results.dtype.kind not in "biu":
             return float(results.sum())
         if results.dtype.itemsize == 8 and abs(results.sum(dtype=float)) > 2.0**62:
             return int(sum(results.tolist()))  # int64 would wrap
         return int(results.sum())
+
+    def rows(self) -> Any:
+        self._look()
+        return self._remaining()
 
     def _look(self) -> None:
         self._seen = self._seen or (None, np.zeros(0, dtype=np.int64))
@@ -147,7 +157,7 @@ class RowSample(Sample):
         return RowSample(np.partition(groups, n // 2, axis=1)[:, n // 2])
 
     def common_prefixes(self, bits: int) -> RowSample:
-        rows = self._all()
+        rows = prefix(self._all(), bits, bits)
         differing = rows[: len(rows) // 2 * 2 : 2] ^ rows[1::2]
         # frexp is exact below 2^53; above, the high half decides
         high = differing >> 32
@@ -179,12 +189,24 @@ class CountSample(Sample):
         return CountSample(law, size, self._rng)
 
     def counts(self) -> tuple[Any, Integers]:
+        drawn, times = self._look()
+        values, place = unique(drawn)  # a law may list its values in any order, and one more than once
+        counts = np.zeros(len(place) and int(place.max()) + 1, dtype=np.int64)
+        np.add.at(counts, place, times)
+        return values, counts
+
+    def _look(self) -> tuple[Any, Integers]:
         if self._seen is None:
             values, counts = self._draw()
             occurring = counts > 0
             chosen = tuple(part[occurring] for part in values) if isinstance(values, tuple) else values[occurring]
             self._seen = chosen, counts[occurring]
         return self._seen
+
+    def rows(self) -> Any:
+        values, counts = self.counts()
+        order = self._rng.permutation(np.repeat(np.arange(len(counts)), counts))
+        return tuple(part[order] for part in values) if isinstance(values, tuple) else values[order]
 
     def _draw(self) -> tuple[Any, Integers]:
         if self._left > LARGEST:
@@ -193,9 +215,11 @@ class CountSample(Sample):
             )
         return self._law.values, multinomial(self._rng, self._left, self._law.weights)
 
-    def sum(self, query: Query | None = None) -> int | float:
-        values, counts = self.counts()
+    def sum(self, query: Query | None = None) -> Any:
+        values, counts = self._look()
         results = np.asarray(values if query is None else query(values))
+        if results.ndim > 1:
+            return counts.astype(float) @ results
         if results.dtype.kind in "biu":  # exact, however large
             return sum(int(value) * int(count) for value, count in zip(results, counts, strict=True))
         return math.fsum(results * counts)
@@ -223,12 +247,17 @@ class CountSample(Sample):
 
 
 def chance_of_fewer(n: int, p: float, k: int) -> float:
-    """P(Bin(n, p) < k), for any n."""
-    from scipy.special import betaincc
+    """P(Bin(n, p) < k), for any n; by the normal law, within 1e-7, where n is beyond the exact formula's digits."""
+    from scipy.special import betaincc, ndtr
 
     if k <= 0:
         return 0.0
-    return 1.0 if k > n else float(betaincc(k, n - k + 1, p))
+    if k > n:
+        return 1.0
+    spread = math.sqrt(n * p * (1 - p))
+    if n > PIECE and spread > 1e7:
+        return float(ndtr((k - 0.5 - n * p) / spread))
+    return float(betaincc(k, n - k + 1, p))
 
 
 def check_odd(n: int) -> None:
@@ -242,18 +271,7 @@ def _length(rows: Any) -> int:
 
 def _count(rows: Any) -> tuple[Any, Integers]:
     if isinstance(rows, tuple) or rows.ndim > 1 or rows.dtype == object:
-        return _count_anything(rows)
+        values, place = unique(rows)
+        return values, np.bincount(place).astype(np.int64)
     values, counts = np.unique(rows, return_counts=True)
     return values, counts.astype(np.int64)
-
-
-def _count_anything(rows: Any) -> tuple[Any, Integers]:
-    if isinstance(rows, tuple):
-        table = np.column_stack([np.reshape(part, (len(part), -1)) for part in rows])
-        _, first, counts = np.unique(table, axis=0, return_index=True, return_counts=True)
-        return tuple(part[first] for part in rows), counts.astype(np.int64)
-    if rows.ndim > 1:
-        values, counts = np.unique(rows, axis=0, return_counts=True)
-        return values, counts.astype(np.int64)
-    values, place = unique(rows)
-    return values, np.bincount(place, minlength=len(values)).astype(np.int64)

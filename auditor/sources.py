@@ -179,7 +179,9 @@ def _checked(rows: Any, size: int, name: str) -> Any:
         if isinstance(part, np.ndarray) and part.dtype.kind in "fc" and part.size and np.isnan(part.min()):
             raise SourceError(f"source {name} returned NaN: drop or fill missing values in the sampler")
     # A view into data the sampler keeps would let one run's changes reach the next.
-    owned = tuple(part.copy() if isinstance(part, np.ndarray) and part.base is not None else part for part in parts)
+    owned = tuple(
+        part.copy(order="K") if isinstance(part, np.ndarray) and part.base is not None else part for part in parts
+    )
     return owned if isinstance(rows, tuple) and len(rows) == 2 else owned[0]
 
 

@@ -41,6 +41,7 @@ class Declaration:
     expect: str = "pass"
     reason: str | None = None
     sample: str = "rows"  # or "counts"
+    note: Declared = None  # a line for the report, say what the run costs
 
 
 def subject(
@@ -54,6 +55,7 @@ def subject(
     expect: str = "pass",
     reason: str | None = None,
     sample: str = "rows",
+    note: Declared = None,
 ) -> Callable[[F], F]:
     """Declare what is known of a learner; the function itself stays as it is.
 
@@ -65,7 +67,7 @@ def subject(
         raise UsageError(f"expect={expect!r} must be one of pass, fail, error")
     if expect != "pass" and not reason:
         raise UsageError(f"expect={expect!r} needs a reason: why is this subject no pass?")
-    declaration = Declaration(source, size, claimed, delta, accuracy, theorem, expect, reason, sample)
+    declaration = Declaration(source, size, claimed, delta, accuracy, theorem, expect, reason, sample, note)
 
     def declare(fn: F) -> F:
         fn.__auditor__ = declaration  # type: ignore[attr-defined]

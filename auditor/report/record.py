@@ -102,6 +102,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     importable: bool  # whether `subject` leads another process to the code
     code_hash: str | None
     theorem: str | None
+    note: str | None
     params: dict[str, Any]
     source: str
     sample_kind: str
@@ -155,6 +156,7 @@ def make_record(setup: Setup, source: Source | None, learnt: Learnt, verdict: Ve
         importable=subject.target is not None,
         code_hash=code_hash(subject.fn),
         theorem=subject.declared.theorem,
+        note=subject.declares("note"),
         params=_as_json(subject.params),
         source=source.name if source else str(setup.source),
         sample_kind=setup.sample_kind,

@@ -96,6 +96,8 @@ def _facts(record: Record) -> Iterator[tuple[str, str]]:
         yield "parameters", ", ".join(f"{name}={value}" for name, value in record.params.items())
     if record.theorem or record.claimed is not None:
         yield "claimed", _claim(record)
+    if record.note:
+        yield "note", record.note
     for name, (declared, used) in record.overridden.items():
         yield "overridden", f"{name} {used}, declared {declared}"
     if record.pairs:

@@ -1,0 +1,159 @@
+"""Weak learners for halfspaces with a margin. Algorithm 4, Theorem 5.2 (foams); Algorithm 7, Theorem 5.14 (boxes).
+
+Guarantee: if some unit w* has y (x/|x|) . w* >= tau for every (x, y) of the source, then
+Pr[A(s1; r) = A(s2; r)] >= 1 - rho, and with probability 1 - rho/4 the hypothesis h(x) = (x/|x|) . (w/|w|) has advantage
+E[y h(x)] / 2 >= tau/4.
+
+    d     dimension
+    tau   margin           in (0, 1]
+    rho   reproducibility  how often two hypotheses may differ
+    m     sample size      foams (896 sqrt(d) / (tau^2 rho))^(20/9), boxes (64 d^(3/2) / (tau^2 rho))^(5/2)
+    z     sum of y x/|x|   over the sample
+    k     scale            foams 8 sqrt(d) / (tau^2 m), boxes 4 sqrt(d) / (tau^2 m)
+    w     R(k z)           R a rounding from r
+
+Sample size: z is within 4 m^(1/2 + a) of its mean except with probability exp(-m^(2a) / 2) (Corollary 5.11), a = 0.05
+for foams and 0.1 for boxes; scaled by k, two runs are at most 8 k m^(1/2 + a) apart, which the rounding parts with
+probability rho/2; |E z| >= tau m, so the rounding turns z by an angle that costs at most tau/4 of the advantage tau/2.
+With `sample_scale` the mean of fewer rows is scaled by k m, which stays what it is.
+
+Where the paper slips: Theorem 5.2 says both 1 - rho/2 and a failure rate of rho/4; Theorem 5.14 prints Pr where it
+means half an expectation, and names the other algorithm. A row of zeros has no direction, which neither mentions: it is
+an error.
+
+Cost: a sum over the rows or over the support, and one rounding: 2^d stages for foams.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from algorithms.rounding import boxes, foams
+from algorithms.statistical_query import scaled
+from auditor import Randomness, Sample, subject
+
+Reals = npt.NDArray[np.float64]
+Rounding = Callable[[npt.ArrayLike, Randomness], npt.NDArray[Any]]
+
+# Vertices of the cube that a plane through the origin leaves at least 0.47 of their length away, on both sides.
+CUBE = (
+    "points([[1, 1, 1], [1, 1, -1], [1, -1, 1], [-1, -1, -1], [-1, -1, 1], [-1, 1, -1]], "
+    "labels=[1, 1, 1, -1, -1, -1], weights=[0.3, 0.2, 0.1, 0.2, 0.1, 0.1])"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Halfspace:
+    """x on the side of w or not; two are the same when their w are."""
+
+    w: tuple[float, ...]
+
+    def margin(self, x: npt.ArrayLike) -> Reals:
+        """(x/|x|) . (w/|w|) of each row, in [-1, 1]."""
+        w = np.asarray(self.w, dtype=float)
+        length = np.linalg.norm(w)
+        return np.asarray(directions(x) @ (w / length if length else w))
+
+    def predict(self, x: npt.ArrayLike) -> npt.NDArray[np.int64]:
+        """+1 or -1 for each row."""
+        return np.where(self.margin(x) >= 0, 1, -1)
+
+
+def directions(x: npt.ArrayLike) -> Reals:
+    """Each row over its length."""
+    rows = np.atleast_2d(np.asarray(x, dtype=float))
+    lengths = np.linalg.norm(rows, axis=1)
+    if not lengths.all():
+        raise ValueError("a row is all zeros, which has no direction: drop it, or add a constant coordinate")
+    return np.asarray(rows / lengths[:, None])
+
+
+def signed_directions(rows: tuple[Any, Any]) -> Reals:
+    """y x/|x| of each labelled row."""
+    if not isinstance(rows, tuple):
+        raise ValueError("the sample has no labels: a halfspace is learnt from (X, y)")
+    x, y = rows
+    labels = np.asarray(y)
+    if not np.isin(labels, (-1, 1)).all():
+        raise ValueError(f"labels must be -1 or +1, and one is {labels[~np.isin(labels, (-1, 1))][0]!r}")
+    return np.asarray(directions(x) * labels[:, None])
+
+
+def check_parameters(rho: float, tau: float, d: int) -> None:
+    if not 0 < rho <= 1:
+        raise ValueError(f"rho={rho!r} must be in (0, 1]: how often two hypotheses may differ, e.g. 0.1")
+    if not 0 < tau <= 1:
+        raise ValueError(f"tau={tau!r} must be in (0, 1]: the margin, a cosine, e.g. 0.4")
+    if isinstance(d, bool) or not isinstance(d, int) or d < 1:
+        raise ValueError(f"d={d!r} must be an integer of at least 1: the dimension, e.g. 3")
+
+
+def _ceil_power(base: float, exponent: float) -> int:
+    """The theorems' powers, as integers; a float holds 16 digits of them, more than their constants are worth."""
+    return math.ceil(math.pow(base, exponent))
+
+
+def foams_size(rho: float, tau: float, d: int, sample_scale: float = 1.0) -> int:
+    """m of Theorem 5.2, times the scale."""
+    check_parameters(rho, tau, d)
+    return scaled(_ceil_power(896 * math.sqrt(d) / (tau**2 * rho), 20 / 9), sample_scale)
+
+
+def boxes_size(rho: float, tau: float, d: int, sample_scale: float = 1.0) -> int:
+    """m of Theorem 5.14, times the scale."""
+    check_parameters(rho, tau, d)
+    return scaled(_ceil_power(64 * d**1.5 / (tau**2 * rho), 5 / 2), sample_scale)
+
+
+def has_advantage(output: Halfspace, *, source: Any, r: Randomness, params: Mapping[str, Any]) -> bool:
+    """Whether E[y h(x)] / 2 >= tau/4 over the source."""
+    return bool(source.expect(lambda rows: output.margin(rows[0]) * rows[1]) / 2 >= params["tau"] / 4)
+
+
+def _learn(
+    sample: Sample, r: Randomness, rho: float, tau: float, d: int, rounding: Rounding, scale: float
+) -> Halfspace:
+    check_parameters(rho, tau, d)
+    mean = Sample.of(sample).mean(signed_directions)  # z/m
+    if len(mean) != d:
+        raise ValueError(f"d={d} must be the rows' dimension, which is {len(mean)}")
+    w = rounding(scale * math.sqrt(d) / tau**2 * mean, r)  # R(k z)
+    return Halfspace(tuple(w.tolist()))
+
+
+@subject(
+    source=CUBE,
+    sample="counts",
+    size=foams_size,
+    claimed=lambda rho: rho,
+    delta=lambda rho: rho / 4,
+    accuracy=has_advantage,
+    theorem="Theorem 5.2",
+)
+def r_halfspace_foams(
+    sample: Sample, r: Randomness, *, rho: float = 0.2, tau: float = 0.4, d: int = 3, sample_scale: float = 1.0
+) -> Halfspace:
+    """A halfspace whose normal is the sample's mean direction, rounded by a foam."""
+    return _learn(sample, r, rho, tau, d, foams, 8)
+
+
+@subject(
+    source=CUBE,
+    sample="counts",
+    size=boxes_size,
+    claimed=lambda rho: rho,
+    delta=lambda rho: rho / 4,
+    accuracy=has_advantage,
+    theorem="Theorem 5.14",
+)
+def r_halfspace_boxes(
+    sample: Sample, r: Randomness, *, rho: float = 0.2, tau: float = 0.4, d: int = 3, sample_scale: float = 1.0
+) -> Halfspace:
+    """A halfspace whose normal is the sample's mean direction, rounded to a box."""
+    return _learn(sample, r, rho, tau, d, boxes, 4)
