@@ -66,7 +66,8 @@ def runs_a_string(eta: float, beta: float, rho: float, sample_scale: float = 1.0
 
 def sample_size(base_size: int, eta: float, beta: float, rho: float, sample_scale: float = 1.0) -> int:
     """Rows that Theorem A.3 asks for, with the runs of the base times the scale."""
-    return strings(beta) * runs_a_string(eta, beta, rho, sample_scale) * base_size
+    runs = runs_a_string(eta, beta, rho, sample_scale)
+    return strings(beta) * runs * base_size
 
 
 def amplify(

@@ -1,6 +1,6 @@
 """Broken twins: the ways to get reproducibility wrong that look right. Each must be caught, and says why.
 
-All but the last three are the algorithms themselves with one step changed.
+Each is an algorithm of the paper, or its core, with one step changed.
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.boosting import PLANE
+from algorithms.halfspace import signed_directions
 from algorithms.heavy_hitters import step_sizes
+from algorithms.rounding import boxes
 from algorithms.statistical_query import region_width, round_to_region
-from auditor import Sample, subject
+from auditor import Randomness, Sample, subject
 
 Rows = npt.NDArray[Any]
 TAU, RHO, DELTA = 0.1, 0.1, 0.025
@@ -92,3 +95,26 @@ def one_generator_in_turn(sample: Rows, r: np.random.Generator) -> float:
     alpha = region_width(TAU, RHO, DELTA)
     r.random(int(sample[:100].sum()))
     return round_to_region(float(sample.mean()), alpha, r.uniform(0, alpha))
+
+
+@subject(
+    source=PLANE,
+    size=20_000,
+    expect="fail",
+    reason="rejection takes as many bits as the sample makes it, and the weak learner gets what comes next",
+)
+def r_boost_desynchronised(sample: tuple[Rows, Rows], r: np.random.Generator) -> tuple[float, ...]:
+    """Two rounds of boosting that draw from one generator in turn: filter by mu, learn, filter again, learn."""
+    x, y = sample
+    w = np.zeros(2)
+    for start in (0, 10_000):
+        kept = []
+        for i in range(start, start + 10_000):  # Algorithm 9: one bit a row, until there are enough
+            measure = (1 - 0.175) ** max(0.0, float(y[i] * (x[i] @ w)))
+            if r.random() <= measure:
+                kept.append(i)
+            if len(kept) == 1000:
+                break
+        mean = signed_directions((x[kept], y[kept])).mean(axis=0)
+        w = boxes(4 * mean, Randomness(r.bit_generator))
+    return tuple(w.tolist())

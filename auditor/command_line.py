@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from auditor.report.record import Record
     from auditor.setup import Setup
+    from auditor.subjects import Subject
 
 click.rich_click.TEXT_MARKUP = None
 click.rich_click.MAX_WIDTH = 100
@@ -72,16 +73,21 @@ def cli() -> None:
 def check(target: str, params: Sequence[str], randomness: str | None, **options: Any) -> int:
     """Audit TARGET: module:fn, path/to/file.py:fn, or a name that "list" shows. Runs its code.
 
+    A package or module audits every subject that it declares, each against its expectation.
+
     Example: python -m auditor check algorithms.controls:first_bit --source "bernoulli(0.5)" --rho 0.2
 
     Exit codes: 0 pass, 1 fail, 2 usage, 3 inconclusive, 4 the subject could not be audited, 130 interrupted.
     """
     from rich.text import Text
 
+    from auditor.lookup import is_package
     from auditor.report.escape import visible
     from auditor.setup import make_setup
     from auditor.subjects import load_subject
 
+    if is_package(target):
+        return _check_package(target, {**options, "param": params or None, "randomness": randomness})
     pair, json_file = options.pop("replay"), options.pop("json_file")
     if pair is not None and json_file is not None:
         raise UsageError("--json and --replay do not go together: a replay makes no record")
@@ -157,6 +163,85 @@ def list_subjects() -> int:
     return 0
 
 
+@cli.command()
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of all verdicts together.")
+@click.option("--seed", type=Count(), default=0, show_default=True, help="Root of all randomness.")
+@click.option("--only", metavar="TEXT", help="Only the subjects whose name or theorem contains this.")
+@click.option("--reports", "folder", metavar="DIR", default="reports", show_default=True, help="Where the table goes.")
+def theorems(confidence: float, seed: int, only: str | None, folder: str) -> int:
+    """Audit every registered subject that names a theorem, at the theorem's size; writes theorems.json, .md and .svg.
+
+    Example: python -m auditor theorems
+    """
+    from auditor.panel import exit_code, with_theorem
+    from auditor.report.record import to_json_list
+    from auditor.report.theorems import markdown, picture
+
+    directory = Path(folder)
+    files = {kind: directory / f"theorems.{kind}" for kind in ("json", "md", "svg")}
+    _make_folder(directory)
+    for file in files.values():
+        _check_writable(str(file), "--reports")
+    with _stdout_kept():
+        chosen = [s for s in with_theorem() if not only or only in s.name or only in str(s.declared.theorem)]
+    if not chosen:
+        raise UsageError(f"--only {only} leaves no subject: python -m auditor list shows them")
+    records = _audit_several(chosen, confidence, seed)
+    files["json"].write_bytes(to_json_list(records))
+    files["md"].write_text(markdown(records, confidence), encoding="utf-8")
+    files["svg"].write_text(picture(records), encoding="utf-8")
+    _console().print(f"written: {', '.join(str(file) for file in files.values())}")
+    return exit_code(records)
+
+
+def _make_folder(directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make --reports {directory}: {error.strerror or error}") from error
+
+
+def _check_package(target: str, options: dict[str, Any]) -> int:
+    from auditor.panel import declared_in, exit_code
+    from auditor.report.record import to_json_list
+
+    confidence, seed, json_file = (options.pop(name) for name in ("confidence", "seed", "json_file"))
+    given = [f"--{name}" for name, value in options.items() if value is not None]
+    if given:
+        raise UsageError(
+            f"{', '.join(given)} is for one subject, and {target} declares several: write {target}:function"
+        )
+    _check_writable(json_file)
+    with _stdout_kept():
+        subjects = declared_in(target)
+    records = _audit_several(subjects, confidence, seed, to_error=json_file == "-")
+    if json_file:
+        _write(to_json_list(records), json_file)
+    return exit_code(records)
+
+
+def _audit_several(
+    subjects: Sequence[Subject], confidence: float, seed: int, *, to_error: bool = False
+) -> list[Record]:
+    """Audit in turn with a bar over all; an interrupt ends with a table of what was finished."""
+    from auditor.panel import audit_all
+    from auditor.report.progress import WatchingSeveral
+    from auditor.report.table import summary
+
+    records: list[Record] = []
+    with _stdout_kept(), WatchingSeveral(_error_console(), len(subjects)) as watch:
+        for record in audit_all(subjects, confidence=confidence, seed=seed, watch=watch.subject):
+            records.append(record)
+            if record.decided_by == "interrupt":
+                break
+    console = _error_console() if to_error else _console()
+    for part in summary(records, confidence):
+        console.print(part)
+    if records[-1].decided_by == "interrupt":
+        raise KeyboardInterrupt
+    return records
+
+
 def _split_params(params: Sequence[str]) -> dict[str, str]:
     texts = {}
     for word in params:
@@ -170,13 +255,14 @@ def _split_params(params: Sequence[str]) -> dict[str, str]:
 def _audit(setup: Setup, json_file: str | None) -> int:
     from auditor.pipeline import run_audit
     from auditor.report.progress import Watching
+    from auditor.report.record import to_json
     from auditor.report.terminal import show
 
     with _stdout_kept(), Watching(_error_console()) as watch:
         record = run_audit(setup, watch)
     show(record, _error_console() if json_file == "-" else _console())
     if json_file:
-        _write_json(record, json_file)
+        _write(to_json(record), json_file)
     return EXIT_CODES["interrupted" if record.decided_by == "interrupt" else record.verdict]
 
 
@@ -206,7 +292,7 @@ def _stdout_kept() -> Iterator[None]:
         os.close(kept)
 
 
-def _check_writable(file: str | None) -> None:
+def _check_writable(file: str | None, option: str = "--json") -> None:
     """Found out before the audit, not after it."""
     if file is None or file == "-":
         return
@@ -216,15 +302,12 @@ def _check_writable(file: str | None) -> None:
         with path.open("ab"):
             pass
     except OSError as error:
-        raise UsageError(f"cannot write --json {file}: {error.strerror or error}") from error
+        raise UsageError(f"cannot write {option} {file}: {error.strerror or error}") from error
     if not existed:
         path.unlink()
 
 
-def _write_json(record: Record, file: str) -> None:
-    from auditor.report.record import to_json
-
-    document = to_json(record)
+def _write(document: bytes, file: str) -> None:
     if file == "-":
         sys.stdout.buffer.write(document)
         sys.stdout.flush()

@@ -62,15 +62,13 @@ class Law:
         return self._remember(("median", n), lambda: self._medians(n))
 
     def _medians(self, n: int) -> Law:
-        from scipy.special import betainc
-
         order = np.argsort(self.values, kind="stable")
         below = np.cumsum(self.weights[order])
         # from the other end, so that no tail is a difference of ones
         above = np.cumsum(self.weights[order][::-1])[::-1]
         half = (n + 1) // 2
-        at_most = betainc(half, half, np.minimum(below, 1.0))
-        at_least = betainc(half, half, np.minimum(above, 1.0))
+        at_most = _chance_of_most(half, np.minimum(below, 1.0))
+        at_least = _chance_of_most(half, np.minimum(above, 1.0))
         lower_tail = np.diff(at_most, prepend=0.0)
         upper_tail = -np.diff(at_least, append=0.0)
         weights = np.where(below <= 0.5, lower_tail, upper_tail)
@@ -93,6 +91,19 @@ class Law:
         kept = self.weights * np.asarray(mu(self.values), dtype=float)
         density = float(kept.sum())
         return Law(self.values, kept / density if density else self.weights), density
+
+
+def _chance_of_most(half: int, p: Reals) -> Reals:
+    """P(Bin(2 half - 1, p) >= half)."""
+    from scipy.special import betainc, ndtr
+
+    if half <= 10**6:
+        return np.asarray(betainc(half, half, p))
+    # Near p = 1/2 betainc loses digits from half = 1e9 on, and all of them at 1e17. With u^2 = -log(4 p (1 - p)) the
+    # beta density is exp(-(half - 1/4) u^2) in u, but for a factor 1 - u^4 / 48.
+    with np.errstate(divide="ignore"):
+        u = np.copysign(np.sqrt(-np.log1p(-((2 * p - 1) ** 2))), p - 0.5)
+    return np.asarray(ndtr(u * np.sqrt(2.0 * half - 0.5)))
 
 
 def prefix(values: Any, bits: int, length: int) -> Any:

@@ -29,7 +29,7 @@ def find_object(target: str) -> Any:
     place, _, path = target.rpartition(":")
     if not place or not path:
         raise UsageError(f"{target!r} names no function: write module:function or path/to/file.py:function")
-    module = _load_file(Path(place)) if place.endswith(".py") else _load_module(place)
+    module = _load_file(Path(place)) if place.endswith(".py") else find_module(place)
     found: Any = module
     for step in path.split("."):
         if not hasattr(found, step):
@@ -39,7 +39,8 @@ def find_object(target: str) -> Any:
     return found
 
 
-def _load_module(name: str) -> ModuleType:
+def find_module(name: str) -> ModuleType:
+    """A module or package by its dotted name; UsageError with a suggestion otherwise."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
@@ -115,8 +116,18 @@ def full_target(target: str) -> str:
         return known[target].value
     raise UsageError(
         f"{target!r} is not a registered subject{suggestion(target, known)}: write module:function, "
-        "path/to/file.py:function, or a name that `python -m auditor list` shows"
+        "path/to/file.py:function, a package that declares subjects, or a name that `python -m auditor list` shows"
     )
+
+
+def is_package(target: str) -> bool:
+    """Whether a target means all that a module or package declares, and not one subject."""
+    if ":" in target or target.endswith(".py") or target in registered():
+        return False
+    try:
+        return importlib.util.find_spec(target) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def importable_name(fn: object) -> str | None:

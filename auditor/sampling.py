@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
@@ -254,9 +255,10 @@ def chance_of_fewer(n: int, p: float, k: int) -> float:
         return 0.0
     if k > n:
         return 1.0
+    p = min(p, 1.0)  # a sum of weights may exceed it by a rounding
     spread = math.sqrt(n * p * (1 - p))
     if n > PIECE and spread > 1e7:
-        return float(ndtr((k - 0.5 - n * p) / spread))
+        return float(ndtr((float(k - n * Fraction(p)) - 0.5) / spread))  # a float n p would be off by 1e-5 spreads
     return float(betaincc(k, n - k + 1, p))
 
 

@@ -30,7 +30,10 @@ auditor.second_process
 auditor.preflight
 auditor.report.__init__ auditor.report.escape auditor.report.record
 auditor.pipeline
+auditor.panel
 auditor.report.terminal auditor.report.progress auditor.report.replayed auditor.report.prospects auditor.report.registry
+auditor.report.table
+auditor.report.theorems
 auditor.assertion auditor.command_line
 auditor.__main__
 """

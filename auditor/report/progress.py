@@ -9,9 +9,11 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from auditor.interval import two_sided
+from auditor.pipeline import Silent
 from auditor.preflight import PAIRS
 from auditor.report.escape import visible
 from auditor.setup import Setup
+from auditor.subjects import Subject
 from auditor.verdict import Tally
 
 _REDRAW = 0.1  # seconds between two looks at the bounds, which cost milliseconds
@@ -68,6 +70,32 @@ class Watching:
 
     def _say(self, words: str) -> None:
         self._console.print(Text(visible(words), style="dim"))
+
+
+class WatchingSeveral:
+    """One bar over many audits, with the name of the one that runs; plain lines without a terminal."""
+
+    def __init__(self, console: Console, total: int) -> None:
+        self._console, self._total = console, total
+        self._bar = Progress(
+            TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=console, transient=True
+        )
+        self._task = self._bar.add_task("", total=total)
+
+    def __enter__(self) -> WatchingSeveral:
+        if self._console.is_terminal:
+            self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def subject(self, index: int, subject: Subject) -> Silent:
+        words = visible(f"{index + 1} of {self._total}: {subject.name}")
+        self._bar.update(self._task, completed=index, description=words.replace("[", "\\["))
+        if not self._console.is_terminal:
+            self._console.print(Text(words, style="dim"))
+        return Silent()
 
 
 def duration(seconds: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -103,7 +103,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     code_hash: str | None
     theorem: str | None
     note: str | None
-    params: dict[str, Any]
+    params: dict[str, Any]  # as given
+    settings: dict[str, Any]  # with the defaults
     source: str
     sample_kind: str
     size: int
@@ -158,6 +159,7 @@ def make_record(setup: Setup, source: Source | None, learnt: Learnt, verdict: Ve
         theorem=subject.declared.theorem,
         note=subject.declares("note"),
         params=_as_json(subject.params),
+        settings=_as_json(subject.settings),
         source=source.name if source else str(setup.source),
         sample_kind=setup.sample_kind,
         size=plan.size,
@@ -239,8 +241,16 @@ def failure_finding(error: AuditorError, setup: Setup, source: Source) -> Findin
 
 
 def to_json(record: Record) -> bytes:
+    return _encode(msgspec.to_builtins(record))
+
+
+def to_json_list(records: Sequence[Record]) -> bytes:
+    return _encode([msgspec.to_builtins(record) for record in records])
+
+
+def _encode(document: Any) -> bytes:
     # The standard library's encoder: a theorem's size may be an integer beyond 64 bits.
-    text = json.dumps(msgspec.to_builtins(record), indent=2, ensure_ascii=False)
+    text = json.dumps(document, indent=2, ensure_ascii=False)
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 

@@ -1,0 +1,76 @@
+"""Several subjects, one error budget: each of K spends alpha / K, and each is held against its expectation."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable, Iterable, Iterator
+from types import ModuleType
+
+from auditor.errors import EXIT_CODES, UsageError
+from auditor.lookup import find_module, registered
+from auditor.pipeline import Watcher, run_audit
+from auditor.plan import error_probability
+from auditor.report.record import Record
+from auditor.setup import make_setup
+from auditor.subjects import Declaration, Subject, load_subject
+
+
+def declared_in(package: str) -> list[Subject]:
+    """Every function with a declaration that a package or module defines, in the order of its modules and names."""
+    found = [
+        load_subject(f"{module.__name__}:{name}")
+        for module in _modules(find_module(package))
+        for name, value in sorted(vars(module).items())
+        if isinstance(getattr(value, "__auditor__", None), Declaration) and value.__module__ == module.__name__
+    ]
+    if not found:
+        raise UsageError(f"{package} declares no subjects: audit one function as {package}:function")
+    return found
+
+
+def _modules(module: ModuleType) -> Iterator[ModuleType]:
+    yield module
+    for info in pkgutil.walk_packages(getattr(module, "__path__", []), module.__name__ + "."):
+        if not info.name.endswith("__main__"):
+            yield importlib.import_module(info.name)
+
+
+def with_theorem() -> list[Subject]:
+    """Every registered subject that names what was proved of it."""
+    subjects = [load_subject(point.value) for point in registered().values()]
+    return sorted((subject for subject in subjects if subject.declared.theorem), key=_place)
+
+
+def _place(subject: Subject) -> tuple[object, ...]:
+    """In the order of the paper: by the first number in what the subject names, 5.14 after 5.2."""
+    number = re.search(r"([A-Z]|\d+)\.(\d+)", subject.declared.theorem or "")
+    section, item = number.groups() if number else ("", "0")
+    return (not section.isdigit(), section.rjust(4), int(item), subject.name)
+
+
+def audit_all(
+    subjects: Iterable[Subject],
+    *,
+    confidence: float = 0.95,
+    seed: int = 0,
+    watch: Callable[[int, Subject], Watcher],
+) -> Iterator[Record]:
+    """Each subject's audit in turn, its share of the error what makes all verdicts together hold at `confidence`."""
+    subjects = list(subjects)
+    share = error_probability(confidence) / len(subjects)
+    for index, subject in enumerate(subjects):
+        yield run_audit(make_setup(subject, confidence=1 - share, seed=seed), watch(index, subject))
+
+
+def is_as_expected(record: Record) -> bool:
+    return record.verdict == record.expect
+
+
+def exit_code(records: Iterable[Record]) -> int:
+    """0 if every expectation is met, else the worst that was not: 4, 1, 3; an unexpected pass counts as a fail."""
+    unmet = {record.verdict for record in records if not is_as_expected(record)}
+    codes = {"error": EXIT_CODES["error"], "inconclusive": EXIT_CODES["inconclusive"]}
+    found = {codes.get(verdict, EXIT_CODES["fail"]) for verdict in unmet}
+    return next((code for code in (4, 1, 3) if code in found), 0)

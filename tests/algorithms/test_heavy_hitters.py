@@ -1,0 +1,265 @@
+"""rHeavyHitters against its lemma: sizes, form of the output, law on rows and counts, and audits on nasty sources.
+
+Chance: audits are at confidence 1 - 1e-8 and there are fewer than 50; they can only fail a subject that keeps its
+claim with probability 1e-8 each. The two-sample tests reject equal laws with probability about 1e-8 each.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import chi2_contingency
+
+import auditor
+from algorithms.heavy_hitters import is_exact, r_heavy_hitters, sample_size, step_sizes, threshold
+from auditor.command_line import run
+from auditor.interval import clopper_pearson_lower
+from auditor.pipeline import Silent, run_pairs
+from auditor.randomness import from_key, root_key
+from auditor.report.record import Learnt
+from auditor.sampling import CountSample
+from auditor.setup import make_bench, make_setup
+from auditor.sources import load_source
+from auditor.subjects import load_subject
+from auditor.verdict import Tally, decide
+
+ALPHA = 1e-8
+parameters = st.tuples(st.floats(0.01, 1), st.floats(0.02, 0.4), st.floats(0.05, 0.95)).map(
+    lambda p: {"rho": p[0], "eps": p[1], "v": p[1] + p[2] * (1 - 2 * p[1])}
+)
+
+
+def by_the_lemma(rho: float, v: float, eps: float) -> tuple[int, int]:
+    q1 = math.ceil((math.log(6) - math.log(rho) - math.log(v - eps)) / (v - eps))
+    return q1, math.ceil(64 * (math.log(q1) - math.log(rho)) * (q1 / rho / eps) ** 2)
+
+
+@given(parameters)
+def test_sizes_are_the_lemmas(p: dict[str, float]) -> None:
+    q1, q2 = by_the_lemma(**p)
+    sizes = step_sizes(**p)
+    assert sizes[0] == pytest.approx(q1, abs=1)
+    if sizes[0] == q1:
+        assert sizes[1] == pytest.approx(q2, rel=1e-9, abs=1)
+    assert sample_size(**p) == sum(sizes)
+    # what the lemma needs of them, from the proof: no candidate missed, all estimates within rho eps / (3 Q1)
+    rho, v, eps = p["rho"], p["v"], p["eps"]
+    assert (1 - v + eps) ** sizes[0] / (v - eps) <= rho / 6 * (1 + 1e-9)
+    assert sizes[0] * 2 * math.exp(-2 * sizes[1] * (rho * eps / (3 * sizes[0])) ** 2) <= rho / 6
+
+
+def test_spot_sizes() -> None:
+    assert step_sizes(0.1, 0.3, 0.1) == by_the_lemma(0.1, 0.3, 0.1) == (29, 3_051_756_708)
+    assert step_sizes(0.1, 0.3, 0.1, 1e-6) == (29, 3052)
+    with pytest.raises(ValueError, match=r"sample_scale=0 must be above 0"):
+        sample_size(0.1, 0.3, 0.1, 0)
+
+
+# The output.
+
+
+def hitters(rows: Any, seed: int = 0, **params: Any) -> tuple[Any, ...]:
+    return r_heavy_hitters(
+        rows, from_key(root_key(seed)), **{"rho": 1.0, "v": 0.3, "eps": 0.1, "sample_scale": 1e-5} | params
+    )
+
+
+NEEDED = sample_size(1.0, 0.3, 0.1, 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ([3, 1, 1, 3], (1, 3)),
+        (["b", "a"], ("a", "b")),
+        ([2.5, -1.5], (-1.5, 2.5)),
+        ([True, False], (False, True)),
+        ([(2, 1), (0, 5)], ((0, 5), (2, 1))),
+        (["a", 2], (2, "a")),
+        ([None, "a"], (None, "a")),
+    ],
+)
+def test_the_output_is_a_sorted_tuple_of_items(items: list[Any], expected: tuple[Any, ...]) -> None:
+    rows = (items * NEEDED)[:NEEDED]
+    for given_rows in (rows, rows[::-1]):
+        output = hitters(given_rows)
+        assert output == expected
+        assert [type(item) for item in output] == [type(item) for item in expected]
+
+
+def test_what_is_rare_or_was_no_candidate_is_left_out() -> None:
+    q1, q2 = step_sizes(1.0, 0.3, 0.1, 1e-5)
+    v_prime = threshold(from_key(root_key(0)), 0.3, 0.1)
+    enough = math.ceil(v_prime * q2)
+    rows = np.concatenate([np.zeros(q1), np.zeros(q2 - enough), np.ones(enough)])
+    assert hitters(rows) == (0.0,)  # 1 is heavy, but was not among the first rows
+    rows[0] = 1
+    assert hitters(rows) == (0.0, 1.0)
+    rows[-1] = 0
+    assert hitters(rows) == (0.0,)
+
+
+@given(st.lists(st.integers(0, 4), min_size=NEEDED, max_size=NEEDED), st.integers(0, 2**32), st.data())
+def test_pure_in_sample_and_r_and_blind_to_order_within_the_steps(
+    items: list[int], seed: int, data: st.DataObject
+) -> None:
+    q1, _ = step_sizes(1.0, 0.3, 0.1, 1e-5)
+    shuffled = data.draw(st.permutations(items[:q1])) + data.draw(st.permutations(items[q1:]))
+    outputs = {hitters(np.array(rows), seed) for rows in (items, items, shuffled)}
+    assert len(outputs) == 1
+    (output,) = outputs
+    assert set(output) <= set(items)
+    assert list(output) == sorted(set(output))
+    assert len(output) <= 1 / (0.3 - 0.1)
+
+
+def test_only_r_decides_the_threshold() -> None:
+    thresholds = [threshold(from_key(root_key(i)), 0.3, 0.1) for i in range(200)]
+    assert all(0.2 <= t < 0.4 for t in thresholds)
+    assert len(set(thresholds)) == 200
+
+
+def test_the_oracle_knows_the_set() -> None:
+    source = load_source(np.array([1, 1, 2, 3, 3, 3]))  # values listed more than once
+    params = {"rho": 0.1, "v": 0.4, "eps": 0.05}
+    for seed, v_prime in [(s, threshold(from_key(root_key(s)), 0.4, 0.05)) for s in range(5)]:
+        truth = tuple(x for x, mass in ((1, 1 / 3), (2, 1 / 6), (3, 1 / 2)) if mass >= v_prime)
+        for output, verdict in ((truth, True), ((1, 2, 3), False), ((), False)):
+            assert is_exact(output, source=source, r=from_key(root_key(seed)), params=params) == verdict
+
+
+# Rows and counts have one law.
+
+
+@pytest.mark.parametrize(
+    ("source", "scale"),
+    [("pmf({1: 0.3, 2: 0.3, 3: 0.2, 4: 0.2})", 2e-5), ("pmf({'a': 0.5, 'b': 0.25, 'c': 0.25})", 1e-5)],
+)
+def test_the_output_has_the_same_law_on_rows_and_counts(source: str, scale: float) -> None:
+    """At each of six fixed r; a two-sample chi-square test over (r, output), with false alarm about 1e-8."""
+    loaded, size, key = load_source(source), sample_size(1.0, 0.3, 0.1, scale), root_key(5)
+    seen: list[Counter[Any]] = [Counter(), Counter()]
+    for i in range(3000):
+        rng = from_key(key.child("rows", i))
+        samples = loaded.draw(rng, size), CountSample(loaded.law(), size, from_key(key.child("counts", i)))
+        for counter, sample in zip(seen, samples, strict=True):
+            counter[i % 6, hitters(sample, i % 6, sample_scale=scale)] += 1
+    common = [outcome for outcome in seen[0] | seen[1] if seen[0][outcome] + seen[1][outcome] >= 20]
+    table = [[counter[outcome] for outcome in common] for counter in seen]
+    table = [[*row, sum(counter.values()) - sum(row)] for row, counter in zip(table, seen, strict=True)]
+    if table[0][-1] + table[1][-1] < 20:
+        table = [row[:-1] for row in table]
+    p_value = float(chi2_contingency(table).pvalue)
+    print(f"n = {size}: 3000 runs of each kind, {len(table[0])} outcomes, p = {p_value:.3g}, bound {ALPHA}")
+    assert len(table[0]) >= 12
+    assert p_value > ALPHA
+
+
+# At the lemma's size, on sources chosen to hurt.
+
+NASTY = {
+    "a point": "pmf({7: 1.0})",
+    "two equal atoms": "pmf({0: 0.5, 1: 0.5})",
+    "all at v": "pmf([0.25, 0.25, 0.25, 0.25])",
+    "at v - eps, v, v + eps": "pmf({1: 0.15, 2: 0.25, 3: 0.35, 4: 0.25})",
+    "just below and above v - eps": "pmf({1: 0.1499999, 2: 0.1500001, 3: 0.35, 4: 0.35})",
+    "a staircase in [v - eps, v + eps]": "pmf([0.16, 0.18, 0.2, 0.22, 0.24])",
+    "uniform over many": "randint(0, 3000)",
+    "one and its neighbours": "pmf({-1: 0.3, 0: 0.2, 1: 0.2, 2: 0.1, 3: 0.2})",
+    "halving": "pmf([0.5, 0.25, 0.125, 0.0625, 0.03125, 0.03125])",
+}
+
+
+def audited(source: object, pairs: int, **params: Any) -> Tally:
+    setup = make_setup(load_subject(r_heavy_hitters, params), source, fixed=pairs, confidence=1 - ALPHA)
+    learnt = Learnt()
+    run_pairs(make_bench(setup), setup, learnt, Silent())
+    verdict = decide(setup.plan, learnt.tally)
+    tally = learnt.tally
+    print(
+        f"n = {setup.plan.size:.3g}: {tally.mismatches} mismatches, {tally.failures} inexact of {pairs}; {verdict.reason}"
+    )
+    assert verdict.outcome == "pass"
+    return tally
+
+
+@pytest.mark.parametrize("name", NASTY)
+@pytest.mark.parametrize("rho", [0.1, 0.5])
+def test_the_claims_hold_at_the_lemmas_size(name: str, rho: float) -> None:
+    """A pass at rho needs 175 or 27 pairs without a mismatch; the true rates are far below the lemma's."""
+    tally = audited(NASTY[name], {0.1: 400, 0.5: 120}[rho], rho=rho, v=0.25, eps=0.1)
+    assert clopper_pearson_lower(tally.runs, tally.failures, ALPHA) <= rho / 2
+
+
+def test_the_size_does_not_depend_on_the_domain() -> None:
+    """Claim 3.5's contrast: point masses somewhere in a domain of 2^62 values are found with the same sample."""
+    for x in (0, 12_345, 2**62 - 1):
+        assert audited(f"pmf({{{x}: 1.0}})", 200, rho=0.1, v=0.5, eps=0.25).failures == 0
+
+
+def test_a_data_set_is_a_source_of_heavy_hitters() -> None:
+    setup = make_setup(
+        load_subject(lambda sample, r: r_heavy_hitters(sample, r)), np.array([1, 1, 2, 3, 3, 3]), size=9, fixed=40
+    )
+    source = make_bench(setup).source
+    sample = CountSample(source.law(), sample_size(0.1, 0.3, 0.1), from_key(root_key(1)))
+    v_prime = threshold(from_key(root_key(0)), 0.3, 0.1)
+    assert r_heavy_hitters(sample, from_key(root_key(0))) == tuple(x for x, m in ((1, 1 / 3), (3, 0.5)) if m >= v_prime)
+
+
+def test_the_public_audit_passes_and_says_so() -> None:
+    record = auditor.audit("r_heavy_hitters", confidence=1 - ALPHA)
+    assert (record.verdict, record.sample_kind, record.sample_scale) == ("pass", "counts", 1.0)
+    assert record.theorem == "Lemma 3.3"
+    assert record.preflight is not None
+    assert record.preflight.second_process == "same"
+
+
+# What cannot be done.
+
+
+def test_a_sample_that_is_too_small() -> None:
+    with pytest.raises(ValueError, match=r"3,051,756,708 examples were asked for, and 9,971 are left"):
+        r_heavy_hitters(np.zeros(10_000), from_key(root_key(0)))
+    with pytest.raises(
+        auditor.AuditorError, match=r"size=10,000 does not suit .*it declares 3,051,756,737; .*sample_scale"
+    ):
+        auditor.audit(r_heavy_hitters, size=10_000)
+    with pytest.raises(auditor.AuditorError, match="or --sample counts"):
+        auditor.audit(r_heavy_hitters, sample="rows", params={"rho": 0.001})
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        ({"v": 0.1}, "v=0.1 must be in (eps, 1 - eps) = (0.1, 0.9): the threshold, e.g. 0.2"),
+        ({"v": 0.05}, "v=0.05 must be in (eps, 1 - eps)"),
+        ({"v": 0.9}, "v=0.9 must be in (eps, 1 - eps)"),
+        ({"v": 0.7, "eps": 0.4}, "v=0.7 must be in (eps, 1 - eps) = (0.4, 0.6): the threshold, e.g. 0.5"),
+        ({"eps": 0.0}, "eps=0.0 must be in (0, 1/2): the threshold's uncertainty, e.g. 0.1"),
+        ({"eps": 0.5}, "eps=0.5 must be in (0, 1/2)"),
+        ({"rho": 0.0}, "rho=0.0 must be in (0, 1]: how often two sets may differ, e.g. 0.1"),
+        ({"rho": 1.5}, "rho=1.5 must be in (0, 1]"),
+        ({"rho": math.nan}, "rho=nan must be in (0, 1]"),
+        ({"sample_scale": 0.0}, "sample_scale=0.0 must be above 0"),
+    ],
+)
+def test_bad_parameters_get_name_value_range_and_cure(
+    bad: dict[str, float], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(ValueError) as direct:  # noqa: PT011 - the words are compared below
+        r_heavy_hitters(np.ones(3), from_key(root_key(0)), **bad)
+    assert words in str(direct.value)
+    with pytest.raises(auditor.AuditorError) as audited:
+        auditor.audit(r_heavy_hitters, params=bad)
+    assert words in str(audited.value)
+    if not math.isnan(bad.get("rho", 0)):  # no literal
+        options = [word for name, value in bad.items() for word in ("--param", f"{name}={value}")]
+        assert run(["check", "r_heavy_hitters", *options]) == 2
+        assert words in " ".join(capsys.readouterr().err.split())
