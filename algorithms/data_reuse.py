@@ -83,7 +83,14 @@ def _belief(sample: Sample, r: Randomness, kind: str, *, reuse: bool, tau: float
     return overfit(Mechanism(sample, r, kind=kind, reuse=reuse, queries=COINS + 1, tau=tau))[-1]
 
 
-@subject(source="algorithms.data_reuse:coins", size=4000, delta=0.05, accuracy=believes_the_truth, theorem="Lemma A.7")
+@subject(
+    source="algorithms.data_reuse:coins",
+    size=4000,
+    delta=0.05,
+    accuracy=believes_the_truth,
+    theorem="Lemma A.7",
+    claimed=0.2,
+)
 def reused_sample(sample: Sample, r: Randomness, *, reuse: bool = True, tau: float = 0.1) -> float:
     """What the analyst believes after asking rSTAT."""
     return _belief(sample, r, "rstat", reuse=reuse, tau=tau)

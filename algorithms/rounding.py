@@ -10,8 +10,8 @@ Boxes: Pr[R(x) != R(y)] <= |x - y|_1, exactly 1 - prod(1 - |x_i - y_i|) up to di
 
 Foams: the paper builds a tiling of space; nothing of it is needed to round one point. R(x) = floor(x + Z_t) at the
 first stage t with f(x + Z_t) > H_t, and (r, t) alone decides stage t. A stage accepts a point with probability 2^-d, so
-2^d stages are expected. They are walked in blocks, coordinate by coordinate: as sin^2 <= 1, a stage whose product of
-sines is already below H_t / 2^d is out, half of those left each time, so a stage costs about two sines, not d.
+2^d stages are expected. They are walked in blocks, a few coordinates at a time: as sin^2 <= 1, a stage whose product of
+sines is already below H_t / 2^d is out, half of them after each coordinate, so a stage costs about three sines, not d.
 
 To find the first accepting stage without walking through 2^d of them is to sample from a product density consistently
 for all x at once. Coordinate by coordinate that is easy, but then two points part with probability about |x - y|_1,
@@ -50,6 +50,11 @@ def boxes(points: npt.ArrayLike, r: Randomness) -> Reals:
     return rounded
 
 
+def block_size(d: int) -> int:
+    """Stages that are walked together; it must not depend on the points, so that stage t is the same for all."""
+    return 1 << min(max(d, 4), 13)
+
+
 def foams(points: npt.ArrayLike, r: Randomness) -> Integers:
     """Each point to the integer vector whose droplet first covers it; the droplets from r."""
     x = np.asarray(points, dtype=float)
@@ -60,7 +65,7 @@ def foams(points: npt.ArrayLike, r: Randomness) -> Integers:
         )
     flat = x.reshape(-1, d)
     rounded = np.empty(flat.shape, dtype=np.int64)
-    stages = 1 << min(d + 2, 13)  # a block's size must not depend on the points: stage t is the same for all
+    stages = block_size(d)
     for start in range(0, len(flat), _TOGETHER // stages):
         waiting = np.arange(start, min(start + _TOGETHER // stages, len(flat)))
         block = 0
@@ -72,18 +77,27 @@ def foams(points: npt.ArrayLike, r: Randomness) -> Integers:
 
 def _walk(x: Reals, rounded: Integers, waiting: Indices, r: Randomness, stages: int) -> Indices:
     """Round the waiting points that a stage of this block accepts; the others go on waiting."""
-    heights = r.random(stages)  # H_t / 2^d
-    point, stage = np.repeat(waiting, stages), np.tile(np.arange(stages), len(waiting))
-    product = np.ones(len(point))
-    columns = []
-    for i in range(x.shape[-1]):
-        columns.append(r.random(stages))  # coordinate i of every Z_t
-        product *= np.sin(np.pi * (x[point, i] + columns[i][stage])) ** 2
-        out = product > heights[stage]
-        point, stage, product = point[out], stage[out], product[out]
-        if not len(point):
-            return waiting
-    accepted, first = np.unique(point, return_index=True)  # the first of each point is its first stage
-    z = np.stack(columns, axis=1)[stage[first]]
-    rounded[accepted] = np.floor(x[accepted] + z).astype(np.int64)
-    return np.setdiff1d(waiting, accepted)
+    d = x.shape[-1]
+    draws = r.random((d + 1, stages))
+    heights, z = draws[0], draws[1:]  # H_t / 2^d, and the coordinates of Z_t
+    angles = np.pi * z
+    near = np.pi * x[waiting]
+    first = np.sin(near[:, :1] + angles[0]) ** 2  # every point at every stage
+    out = np.flatnonzero(first > heights)
+    point, stage = np.divmod(out, stages)
+    product = first.ravel()[out]
+    done, width = 1, 2
+    while done < d and len(point):  # more coordinates at a time, for ever fewer stages
+        some = slice(done, done + width)
+        own = near[:, some].T if len(waiting) == 1 else near[point, some].T  # one point needs no look-up
+        sines = np.sin(own + angles[some].take(stage, axis=1))
+        product *= np.multiply.reduce(sines, axis=0) ** 2
+        left = product > heights[stage]
+        point, stage, product = point[left], stage[left], product[left]
+        done, width = done + width, 2 * width
+    if not len(point):
+        return waiting
+    accepted, at = np.unique(point, return_index=True)  # the first entry of a point is its first stage
+    chosen = waiting[accepted]
+    rounded[chosen] = np.floor(x[chosen] + z[:, stage[at]].T).astype(np.int64)
+    return np.delete(waiting, accepted)

@@ -193,7 +193,7 @@ def test_integers_are_added_as_integers() -> None:
     assert counted(10**18, law).sum() == 10**18 * huge
     assert counted(10**18, law).mean() == float(huge)
     signs = counted(10**18 + 1, Law(np.array([-1, 1]), np.array([0.5, 0.5])))
-    values, counts = signs.counts()
+    _, counts = signs.counts()
     assert signs.sum() == counts.tolist()[1] - counts.tolist()[0]
     assert isinstance(signs.sum(), int)
     assert signs.sum() % 2 == 1
@@ -276,7 +276,7 @@ def test_a_look_at_counts_has_the_law_of_a_look_at_rows(name: str) -> None:
     size, look = LOOKS[name]
     exact = enumerated(LAW, size, lambda rows: look(RowSample(rows)))
     key = root_key(17)
-    seen = [look(CountSample(LAW, size, from_key(key.child(i)))) for i in range(2500)]
+    seen = [look(CountSample(LAW, size, from_key(key.child(i)))) for i in range(1500)]
     assert_law(seen, exact)
 
 
@@ -305,7 +305,7 @@ def test_thinning_counts_has_the_law_of_thinning_rows(law: Law, keep: int) -> No
     key = root_key(23)
     seen = [
         look(CountSample(law, 3, from_key(key.child(i))).thin(mu, from_key(key.child("r", i)), keep))
-        for i in range(2500)
+        for i in range(1500)
     ]
     assert_law(seen, exact)
 
@@ -524,10 +524,10 @@ def test_a_subject_of_rows_is_not_given_counts() -> None:
 
 
 def test_a_third_partys_algorithm_runs_on_both_kinds() -> None:
-    for kind in ("rows", "counts"):
-        record = auditor.audit(most_frequent, "pmf({1: 0.8, 2: 0.2})", size=1000, sample=kind, rho=0.1)
+    source = "pmf({1: 0.8, 2: 0.2})"
+    for kind, size in (("rows", 1000), ("counts", 10**18)):
+        record = auditor.audit(most_frequent, source, size=size, sample=kind, rho=0.1)
         assert (record.verdict, record.sample_kind) == ("pass", kind)
-    beyond = auditor.audit(most_frequent, "pmf({1: 0.8, 2: 0.2})", size=10**18, sample="counts", rho=0.1)
-    assert beyond.verdict == "pass"
+        assert auditor.replay(most_frequent, source, size=size, sample=kind, pair=0).outputs == (1, 1)
     with pytest.raises(UsageError, match=r"more than one look can count: take at most 2\^63 - 1"):
-        auditor.audit(most_frequent, "pmf({1: 0.8, 2: 0.2})", size=10**19, sample="counts", rho=0.1)
+        auditor.audit(most_frequent, source, size=10**19, sample="counts", rho=0.1)

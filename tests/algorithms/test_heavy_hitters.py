@@ -145,7 +145,7 @@ def test_the_output_has_the_same_law_on_rows_and_counts(source: str, scale: floa
     """At each of six fixed r; a two-sample chi-square test over (r, output), with false alarm about 1e-8."""
     loaded, size, key = load_source(source), sample_size(1.0, 0.3, 0.1, scale), root_key(5)
     seen: list[Counter[Any]] = [Counter(), Counter()]
-    for i in range(3000):
+    for i in range(1500):
         rng = from_key(key.child("rows", i))
         samples = loaded.draw(rng, size), CountSample(loaded.law(), size, from_key(key.child("counts", i)))
         for counter, sample in zip(seen, samples, strict=True):
@@ -156,7 +156,7 @@ def test_the_output_has_the_same_law_on_rows_and_counts(source: str, scale: floa
     if table[0][-1] + table[1][-1] < 20:
         table = [row[:-1] for row in table]
     p_value = float(chi2_contingency(table).pvalue)
-    print(f"n = {size}: 3000 runs of each kind, {len(table[0])} outcomes, p = {p_value:.3g}, bound {ALPHA}")
+    print(f"n = {size}: 1500 runs of each kind, {len(table[0])} outcomes, p = {p_value:.3g}, bound {ALPHA}")
     assert len(table[0]) >= 12
     assert p_value > ALPHA
 
@@ -170,7 +170,7 @@ NASTY = {
     "at v - eps, v, v + eps": "pmf({1: 0.15, 2: 0.25, 3: 0.35, 4: 0.25})",
     "just below and above v - eps": "pmf({1: 0.1499999, 2: 0.1500001, 3: 0.35, 4: 0.35})",
     "a staircase in [v - eps, v + eps]": "pmf([0.16, 0.18, 0.2, 0.22, 0.24])",
-    "uniform over many": "randint(0, 3000)",
+    "uniform over many": "randint(0, 500)",
     "one and its neighbours": "pmf({-1: 0.3, 0: 0.2, 1: 0.2, 2: 0.1, 3: 0.2})",
     "halving": "pmf([0.5, 0.25, 0.125, 0.0625, 0.03125, 0.03125])",
 }
@@ -182,9 +182,8 @@ def audited(source: object, pairs: int, **params: Any) -> Tally:
     run_pairs(make_bench(setup), setup, learnt, Silent())
     verdict = decide(setup.plan, learnt.tally)
     tally = learnt.tally
-    print(
-        f"n = {setup.plan.size:.3g}: {tally.mismatches} mismatches, {tally.failures} inexact of {pairs}; {verdict.reason}"
-    )
+    print(f"n = {setup.plan.size:.3g}: {tally.mismatches} mismatches, {tally.failures} inexact of {pairs}")
+    print(verdict.reason)
     assert verdict.outcome == "pass"
     return tally
 
@@ -193,7 +192,7 @@ def audited(source: object, pairs: int, **params: Any) -> Tally:
 @pytest.mark.parametrize("rho", [0.1, 0.5])
 def test_the_claims_hold_at_the_lemmas_size(name: str, rho: float) -> None:
     """A pass at rho needs 175 or 27 pairs without a mismatch; the true rates are far below the lemma's."""
-    tally = audited(NASTY[name], {0.1: 400, 0.5: 120}[rho], rho=rho, v=0.25, eps=0.1)
+    tally = audited(NASTY[name], {0.1: 250, 0.5: 80}[rho], rho=rho, v=0.25, eps=0.1)
     assert clopper_pearson_lower(tally.runs, tally.failures, ALPHA) <= rho / 2
 
 

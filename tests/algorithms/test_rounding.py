@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from algorithms.rounding import boxes, foams
+from algorithms.rounding import block_size, boxes, foams
 from auditor.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.randomness import Key, from_key, root_key
 
@@ -21,7 +21,7 @@ seeds = st.integers(0, 2**40)
 def stage_by_stage(x: Reals, r_key: Key) -> npt.NDArray[np.int64]:
     """Algorithm 5 as the paper lists it, for one point: draws stages in the order that `foams` does, one by one."""
     d = len(x)
-    stages = 1 << min(d + 2, 13)
+    stages = block_size(d)
     block = 0
     while True:
         r = from_key(r_key.child("stages", block))

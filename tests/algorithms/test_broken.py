@@ -1,0 +1,132 @@
+"""Every broken twin ends as it declares, and at the rate that its fault has in closed form.
+
+Chance: rates are compared by two-sided exact intervals that miss with probability 1e-6 for the whole file; that each
+audit fails its twin is certain to more digits than that, the rates being far above the target 0.1.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import tomllib
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import auditor
+from algorithms import broken
+from auditor.interval import clopper_pearson_lower, clopper_pearson_upper
+from auditor.pipeline import Silent, run_pairs
+from auditor.report.record import Learnt
+from auditor.setup import make_bench, make_setup
+from auditor.subjects import load_subject
+
+TWINS = sorted(
+    name for name, fn in vars(broken).items() if hasattr(fn, "__auditor__") and fn.__module__ == broken.__name__
+)
+
+
+def test_every_twin_is_registered() -> None:
+    project = tomllib.loads((Path(broken.__file__).parent.parent / "pyproject.toml").read_text())
+    registered = project["project"]["entry-points"]["auditor.subjects"].values()
+    assert {target for target in registered if target.startswith("algorithms.broken:")} == {
+        f"algorithms.broken:{name}" for name in TWINS
+    }
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_every_twin_is_caught_as_it_declares(name: str) -> None:
+    record = auditor.audit(f"algorithms.broken:{name}", confidence=1 - 1e-8)
+    print(f"{name}: {record.mismatches} mismatches in {record.pairs} pairs, {record.reason}")
+    assert (record.verdict, record.expect) == ("fail", "fail")
+    assert record.decided_by == "mismatches"
+
+
+# Closed forms.
+
+
+def collision(masses: Iterable[float]) -> float:
+    return math.fsum(mass**2 for mass in masses)
+
+
+def first_appearances(masses: dict[Hashable, float]) -> dict[tuple[Hashable, ...], float]:
+    """The law of the order in which i.i.d. rows show the values for the first time."""
+    orders = {}
+    for order in itertools.permutations(masses):
+        chance, left = 1.0, 1.0
+        for value in order:
+            chance *= masses[value] / left
+            left -= masses[value]
+        orders[order] = chance
+    return orders
+
+
+def no_offset() -> float:
+    """The mean falls on either side of 1/2; which side holds 1/2 itself moves the rate by less than 1e-5."""
+    below = float(binom.cdf(96_624 // 2 - 1, 96_624, 0.5))
+    return 2 * below * (1 - below)
+
+
+def unshared_offset() -> float:
+    """Two samples agree where their sums do, and with them the offsets."""
+    return 1 - collision(binom.pmf(np.arange(96_625), 96_624, 0.5))
+
+
+def fixed_threshold() -> float:
+    """Two values of probability v, whose counts have correlation -3/7: the orthants of a normal law."""
+    same_side = 0.25 + math.asin(-3 / 7) / (2 * math.pi)
+    return 1 - 2 * same_side**2 - 2 * (0.5 - same_side) ** 2
+
+
+def order_of_appearance() -> float:
+    return 1 - collision(first_appearances({1: 0.4, 2: 0.3, 3: 0.3}).values())
+
+
+def sum_in_sample_order() -> float:
+    sums: dict[float, float] = defaultdict(float)
+    for order, chance in first_appearances({0.1: 0.25, 0.2: 0.25, 0.3: 0.25, 1e16: 0.125, -1e16: 0.125}).items():
+        total = 0.0
+        for value in order:
+            total += value  # type: ignore[operator]
+        sums[total] += chance
+    return 1 - collision(sums.values())
+
+
+def generator_in_turn() -> float:
+    """The offset is shared where the first step drew as often in both runs; then rSTAT's own 0.00953 is left."""
+    return 1 - collision(binom.pmf(np.arange(101), 100, 0.5)) * (1 - 0.00953)
+
+
+CLOSED_FORMS: dict[str, tuple[Callable[[], float], int]] = {
+    "rstat_no_offset": (no_offset, 600),
+    "rstat_unshared_offset": (unshared_offset, 600),
+    "heavy_hitters_fixed_threshold": (fixed_threshold, 1500),
+    "heavy_hitters_in_order_of_appearance": (order_of_appearance, 2000),
+    "float_sum_in_sample_order": (sum_in_sample_order, 2000),
+    "one_generator_in_turn": (generator_in_turn, 600),
+}
+
+
+def test_the_closed_forms_are_what_the_faults_suggest() -> None:
+    assert no_offset() == pytest.approx(0.5, abs=1e-4)
+    assert unshared_offset() == pytest.approx(1 - 1 / (2 * math.sqrt(math.pi * 96_624 / 4)), abs=1e-6)
+    assert generator_in_turn() == pytest.approx(1 - math.comb(200, 100) / 2**200, abs=1e-3)
+    assert sum(first_appearances({1: 0.4, 2: 0.3, 3: 0.3}).values()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("name", CLOSED_FORMS)
+def test_the_rate_is_the_faults_own(name: str) -> None:
+    form, pairs = CLOSED_FORMS[name]
+    truth = form()
+    setup = make_setup(load_subject(getattr(broken, name)), fixed=pairs)
+    learnt = Learnt()
+    run_pairs(make_bench(setup), setup, learnt, Silent())
+    share = 1e-6 / (2 * len(CLOSED_FORMS))
+    mismatches = learnt.tally.mismatches
+    low, high = clopper_pearson_lower(pairs, mismatches, share), clopper_pearson_upper(pairs, mismatches, share)
+    print(f"{name}: {mismatches} of {pairs}, in [{low:.4f}, {high:.4f}], exact {truth:.4f}")
+    assert low <= truth <= high

@@ -1,0 +1,391 @@
+"""rMedian against its recursion, its claims and its published form.
+
+Chance: each audit is at confidence 1 - 1e-8, fewer than 60 of them; a subject that keeps its claims fails one with
+probability 1e-8. That a pass is reached, too, needs rates well below the claims: measured, at most 0.035 where 0.5
+is claimed, at which 60 pairs miss a pass with probability below 1e-9. The two-sample tests reject equal laws with
+probability about 1e-8 each. Together below 1e-6.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import binom, chi2_contingency
+
+import auditor
+from algorithms.median import check_parameters, group_size, levels, median, plain_size, r_median, sample_size
+from algorithms.median_as_published import depth, r_median_as_published
+from algorithms.median_as_published import sample_size as published_size
+from auditor.command_line import run
+from auditor.interval import clopper_pearson_lower, clopper_pearson_upper
+from auditor.pipeline import Silent, run_pairs
+from auditor.randomness import from_key, root_key
+from auditor.report.record import Learnt
+from auditor.sampling import CountSample
+from auditor.setup import make_bench, make_setup
+from auditor.sources import load_source
+from auditor.subjects import load_subject
+from auditor.trial import Bench, judge
+from auditor.verdict import decide
+
+ALPHA = 1e-8
+
+
+# Sizes, from the page that the module was written from.
+
+
+def by_the_page(d: int, tau: float, rho: float) -> int:
+    n, depth = d, 0
+    while n > 2:
+        n, depth = math.ceil(math.log2(n + 1)), depth + 1
+    rho0 = rho / (9 * depth + 3)
+    delta0 = rho0 / 4
+
+    def n_sq(t: float) -> int:
+        within = t * (rho0 - 2 * delta0) / (rho0 + 1 - 2 * delta0)
+        return math.ceil(math.log(2 / delta0) / (2 * within**2))
+
+    q1 = math.ceil(math.log(6 / (rho0 / 4)) * 4)
+    n_h = q1 + math.ceil(64 * math.log(q1 / rho0) * q1**2 / (rho0 / 16) ** 2)
+
+    def n_d(d: int, tau: float) -> int:
+        if d <= 2:
+            return (2**d - 1) * n_sq(tau / 2)
+        n_m = math.ceil(math.log(128) / (2 * tau**2))
+        n_m += n_m % 2 == 0
+        return n_m * (2 * n_d(math.ceil(math.log2(d + 1)), 1 / 16) + 2 * n_h + 7 * n_sq(1 / 32))
+
+    return n_d(d, tau)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 5, 7, 8, 15, 16, 31, 32, 62])
+@pytest.mark.parametrize(("tau", "rho"), [(0.05, 0.2), (0.01, 0.5), (0.45, 0.05), (1 / 16, 1.0)])
+def test_sizes_are_the_recursions(d: int, tau: float, rho: float) -> None:
+    assert sample_size(d, tau, rho) == by_the_page(d, tau, rho)
+    assert sample_size(d, tau, rho, delta=rho / 2) == sample_size(d, tau, rho)
+    assert sample_size(d, tau, rho, delta=rho / 8) == by_the_page(d, tau, rho / 4)
+
+
+def test_the_size_at_the_defaults_and_its_parts() -> None:
+    assert 1e22 < sample_size(8, 0.05, 0.2) < 1.1e22
+    assert [levels(d) for d in (1, 2, 3, 4, 7, 8, 15, 16, 62)] == [0, 0, 1, 2, 2, 3, 3, 3, 3]
+    assert (group_size(0.05), group_size(1 / 16), group_size(0.45)) == (971, 623, 13)
+    assert sample_size(8, 0.05, 0.2, None, 1e-3) < sample_size(8, 0.05, 0.2) / 900
+
+
+# The plain median.
+
+
+@pytest.mark.parametrize("tau", [0.01, 0.05, 0.2, 0.25, 0.26, 0.3, 0.4, 0.45, 0.49])
+@pytest.mark.parametrize("delta", [0.3, 0.05, 1 / 64, 0.001, 1e-9])
+def test_groups_fail_as_seldom_as_they_should(tau: float, delta: float) -> None:
+    """Exactly: more than half of the rows on the wrong side of the (1/2 - tau)-quantile, at either end."""
+    for n in (plain_size(tau, delta), group_size(tau, delta)):
+        assert n % 2 == 1
+        assert 2 * binom.sf((n - 1) // 2, n, 0.5 - tau) <= delta
+
+
+def test_lemma_4_3_asks_for_too_few_where_tau_is_large() -> None:
+    lemma = math.ceil(3 * (0.5 - 0.45) * math.log(2 / 0.001) / 0.45**2)
+    assert lemma == 6
+    assert binom.sf(2, lemma, 0.05) == pytest.approx(0.0022, abs=5e-5)  # three of six below: one end alone is too much
+    assert plain_size(0.45, 0.001) == 19
+    assert 2 * binom.sf(9, 19, 0.05) < 1e-7
+    assert plain_size(0.05, 0.05) == math.ceil(3 * 0.45 * math.log(40) / 0.05**2) | 1
+
+
+def test_the_plain_median_is_a_row_and_accurate_but_not_reproducible() -> None:
+    r = from_key(root_key(0))
+    assert median(np.array([3, 1, 2]), r) == 2
+    assert median(np.array([0.25, 0.75, 0.5, 9.0]), r) == 0.5  # of an even number the last is left out
+    assert median(np.array(["b", "c", "a"]), r) == "b"
+    with pytest.raises(ValueError, match="an empty sample has no median"):
+        median(np.array([]), r)
+    record = auditor.audit(median, fixed=200, confidence=1 - ALPHA)
+    assert record.accuracy is not None
+    print(f"{record.mismatches} mismatches, {record.accuracy.failures} inaccurate of {record.pairs}, delta 0.05")
+    assert (record.verdict, record.expect) == ("fail", "fail")
+    assert clopper_pearson_upper(200, record.accuracy.failures, ALPHA) < 0.15
+
+
+# What rMedian gives.
+
+SCALES = {1: 1e-4, 2: 3e-4, 3: 1e-7}  # of samples that fit into a test, and are small enough to matter
+
+
+def needed(d: int) -> int:
+    return sample_size(d, 0.45, 1.0, None, SCALES[d])
+
+
+def answer(rows: Any, d: int, seed: int, **params: Any) -> Any:
+    return r_median(rows, from_key(root_key(seed)), d=d, tau=0.45, rho=1.0, sample_scale=SCALES[d], **params)
+
+
+@settings(max_examples=15)
+@given(st.sampled_from([1, 2, 3]), st.integers(0, 2**32), st.data())
+def test_the_output_is_in_the_domain_and_pure(d: int, seed: int, data: st.DataObject) -> None:
+    rng = from_key(root_key(seed))
+    top = data.draw(st.integers(0, 2**d - 1))
+    rows = rng.integers(0, top + 1, needed(d))
+    output = answer(rows, d, seed)
+    assert type(output) is int
+    assert 0 <= output < 2**d
+    assert answer(rows.copy(), d, seed) == output
+    assert answer(rows.astype(np.uint8), d, seed) == output
+
+
+@settings(max_examples=15)
+@given(st.sampled_from([1, 2]), st.integers(0, 2**32))
+def test_the_base_case_is_blind_to_row_order_within_its_queries(d: int, seed: int) -> None:
+    rng = from_key(root_key(seed))
+    pieces = rng.integers(0, 2**d, (2**d - 1, needed(d) // (2**d - 1)))
+    shuffled = rng.permuted(pieces, axis=1)
+    assert answer(pieces.ravel(), d, seed) == answer(shuffled.ravel(), d, seed)
+
+
+def test_recursion_is_blind_to_row_order_within_its_groups() -> None:
+    rng = from_key(root_key(4))
+    groups = rng.integers(0, 8, (needed(3) // group_size(0.45), group_size(0.45)))
+    for seed in range(10):
+        assert answer(groups.ravel(), 3, seed) == answer(rng.permuted(groups, axis=1).ravel(), 3, seed)
+
+
+@pytest.mark.parametrize(("d", "runs"), [(1, 1500), (2, 1500), (3, 900)])
+def test_the_output_has_the_same_law_on_rows_and_counts(d: int, runs: int) -> None:
+    """At each of five fixed r; a two-sample chi-square test over (r, output), false alarm about 1e-8."""
+    source, key = load_source(f"binom({2**d - 1}, 0.5)"), root_key(6)
+    size = needed(d)
+    seen: list[Counter[Any]] = [Counter(), Counter()]
+    for i in range(runs):
+        rows = source.draw(from_key(key.child("rows", i)), size)
+        counts = CountSample(source.law(), size, from_key(key.child("counts", i)))
+        for counter, sample in zip(seen, (rows, counts), strict=True):
+            counter[i % 5, answer(sample, d, i % 5)] += 1
+    outcomes = [outcome for outcome in seen[0] | seen[1] if seen[0][outcome] + seen[1][outcome] >= 20]
+    table = [[counter[outcome] for outcome in outcomes] for counter in seen]
+    p_value = float(chi2_contingency(table).pvalue)
+    print(f"d = {d}, {size} rows, {runs} runs of each kind, {len(outcomes)} outcomes, p = {p_value:.3g}, bound {ALPHA}")
+    assert len(outcomes) > 5  # at some r the sample matters
+    assert p_value > ALPHA
+
+
+@pytest.mark.parametrize(
+    "domain", [[-1.5, 0.0, 0.25, 7.0, 1e300], ["ape", "bee", "cat", "dog", "eel"], list(range(10, 15))]
+)
+def test_a_domain_is_taken_by_rank(domain: list[Any]) -> None:
+    ranks = from_key(root_key(2)).integers(0, 5, needed(3))
+    for seed in range(8):
+        by_rank = answer(ranks, 3, seed)
+        output = answer(np.array(domain)[ranks], 3, seed, domain=domain)
+        assert output == domain[min(by_rank, 4)]
+        assert type(output) is type(domain[0])
+
+
+def test_a_domain_on_counts() -> None:
+    source = "pmf({'low': 0.2, 'middle': 0.5, 'top': 0.3})"
+    assert audited(source, 60, d=2, tau=0.1, rho=0.5, domain=["low", "middle", "top"]) == (0, 0)
+
+
+# Claims, by audit at the theorem's size.
+
+
+def bench(fn: Callable[..., Any], source: object, pairs: int, **params: Any) -> tuple[Bench, Any]:
+    setup = make_setup(load_subject(fn, params), source, fixed=pairs, confidence=1 - ALPHA)
+    return make_bench(setup), setup
+
+
+def audited(source: object, pairs: int, **params: Any) -> tuple[int, int]:
+    bench_, setup = bench(r_median, source, pairs, **params)
+    learnt = Learnt()
+    run_pairs(bench_, setup, learnt, Silent())
+    tally, verdict = learnt.tally, decide(setup.plan, learnt.tally)
+    print(f"n = {setup.plan.size:.3g}: {tally.mismatches} mismatches, {tally.failures} inaccurate of {pairs}")
+    print(verdict.reason)
+    assert tally.runs == pairs
+    assert verdict.outcome == "pass"
+    return tally.mismatches, tally.failures
+
+
+def atoms(masses: dict[int, float]) -> str:
+    return f"pmf({masses!r})"
+
+
+def geometric(d: int, ratio: float = 0.5) -> str:
+    weights = np.array([ratio**i for i in range(min(2**d, 60))])
+    return atoms(dict(enumerate((weights / weights.sum()).tolist())))
+
+
+def around(d: int, left: float) -> str:
+    """Two adjacent atoms that differ in every bit."""
+    middle = 2 ** (d - 1)
+    return atoms({middle - 1: left, middle: 1 - left})
+
+
+def nasty(d: int, tau: float) -> dict[str, str]:
+    last = 2**d - 1
+    return {
+        "first point": atoms({0: 1.0}),
+        "last point": atoms({last: 1.0}),
+        "middle": around(d, 0.5),
+        "middle at the threshold": around(d, 0.5 - tau),
+        "middle above the threshold": around(d, 0.5 + tau),
+        "ends": atoms({0: 0.5, last: 0.5}),
+        "ends at the threshold": atoms({0: 0.5 - tau, last: 0.5 + tau}),
+        "uniform": f"randint(0, {2**d})",
+        "geometric": geometric(d),
+        "slow geometric": geometric(d, 0.9),
+        "geometric from the end": atoms({last - i: 2.0 ** -min(i + 1, 3) for i in range(4)} if d > 1 else {1: 1.0}),
+    }
+
+
+CASES = [
+    *[(d, tau, name) for d in (1, 2) for tau in (0.01, 0.2, 0.45) for name in nasty(d, tau)],
+    *[(3, 0.05, name) for name in nasty(3, 0.05)],
+    *[(3, 0.45, name) for name in ("middle at the threshold", "uniform", "ends at the threshold")],
+    *[(4, tau, name) for tau in (0.01, 0.2) for name in ("middle", "uniform", "ends at the threshold")],
+    *[(5, tau, name) for tau in (0.05, 0.45) for name in ("middle above the threshold", "slow geometric")],
+    *[(8, 0.05, name) for name in ("middle", "ends", "uniform", "geometric", "middle at the threshold")],
+    *[(8, 0.01, "uniform"), (8, 0.2, "middle"), (8, 0.45, "slow geometric"), (8, 0.2, "last point")],
+    *[(16, 0.05, "uniform"), (16, 0.2, "middle"), (16, 0.45, "ends at the threshold"), (16, 0.01, "slow geometric")],
+]
+
+
+@pytest.mark.parametrize(("d", "tau", "name"), CASES)
+def test_the_claims_hold_at_the_theorems_size(d: int, tau: float, name: str) -> None:
+    audited(nasty(d, tau)[name], 60, d=d, tau=tau, rho=0.5)
+
+
+def test_the_claims_hold_at_a_smaller_rho_and_delta() -> None:
+    audited("randint(0, 8)", 200, d=3, tau=0.05, rho=0.1)
+    audited(around(3, 0.45), 200, d=3, tau=0.05, rho=0.1, delta=0.01)
+
+
+def test_sixty_two_bits_on_a_sparse_support() -> None:
+    half = 2**61
+    for source in (
+        atoms({1: 0.3, half: 0.4, 2 * half - 1: 0.3}),
+        atoms({half - 1: 0.5, half: 0.5}),
+        atoms({half + 2**i: 1 / 32 for i in range(32)}),
+    ):
+        assert audited(source, 60, d=62, tau=0.05, rho=0.5)[1] == 0
+
+
+def test_the_public_audit() -> None:
+    record = auditor.audit("r_median", fixed=90, confidence=1 - ALPHA)
+    assert (record.verdict, record.sample_kind, record.sample_scale) == ("pass", "counts", 1.0)
+    assert record.size > 10**22
+
+
+# As published.
+
+SOURCES = [(8, "randint(0, 256)"), (16, "randint(0, 65536)"), (8, around(8, 0.5))]
+
+
+@pytest.mark.parametrize(("d", "source"), SOURCES)
+def test_as_published_it_is_inaccurate_and_mended_it_is_not(d: int, source: str) -> None:
+    """Single runs with r of their own: at delta = 0.025 and 0.1, bounds at 1e-8."""
+    runs = 200
+    published, _ = bench(r_median_as_published, source, 1000, d=d, tau=0.05, rho=0.05)
+    failures = sum(not judge(published, published.run(i, 0), i) for i in range(runs))
+    least = clopper_pearson_lower(runs, failures, ALPHA)
+    mended, _ = bench(r_median, source, 1000, d=d, tau=0.05, rho=0.2)
+    of_mended = sum(not judge(mended, mended.run(i, 0), i) for i in range(runs))
+    most = clopper_pearson_upper(runs, of_mended, ALPHA)
+    print(f"as published {failures} of {runs} inaccurate, at least {least:.3f}; mended {of_mended}, at most {most:.3f}")
+    assert least > 0.025
+    assert most < 0.1
+
+
+def test_below_one_24th_the_published_test_holds() -> None:
+    bench_, _ = bench(r_median_as_published, "randint(0, 256)", 1000, d=8, tau=0.02, rho=0.05)
+    failures = sum(not judge(bench_, bench_.run(i, 0), i) for i in range(200))
+    print(f"tau = 0.02: {failures} of 200 inaccurate; at most 0.025 allowed")
+    assert clopper_pearson_lower(200, failures, ALPHA) <= 0.025
+
+
+def test_the_published_depth_and_size() -> None:
+    assert [depth(d) for d in (1, 2, 3, 4, 8, 16, 62)] == [0, 1, 2, 2, 3, 3, 4]
+    assert published_size(8, 0.05, 0.05) > sample_size(8, 0.05, 0.05)
+
+
+# What cannot be done.
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        ({"tau": 0.0}, "tau=0.0 must be in (0, 1/2): the accuracy, e.g. 0.05"),
+        ({"tau": 0.5}, "tau=0.5 must be in (0, 1/2)"),
+        ({"tau": -0.1}, "tau=-0.1 must be in (0, 1/2)"),
+        ({"d": 0}, "d=0 must be an integer from 1 to 62: the bits of the domain, e.g. 8"),
+        ({"d": 63}, "d=63 must be an integer from 1 to 62"),
+        ({"d": True}, "d=True must be an integer from 1 to 62"),
+        ({"d": 8.0}, "d=8.0 must be an integer from 1 to 62"),
+        ({"rho": 0.0}, "rho=0.0 must be in (0, 1]: how often two medians may differ, e.g. 0.2"),
+        ({"rho": 1.5}, "rho=1.5 must be in (0, 1]"),
+        ({"delta": 0.0}, "delta=0.0 must be in (0, 1): how often a median may be inaccurate, e.g. 0.1"),
+        ({"delta": 1.0}, "delta=1.0 must be in (0, 1)"),
+        ({"sample_scale": -1}, "sample_scale=-1 must be above 0"),
+    ],
+)
+def test_bad_parameters_get_name_value_range_and_cure(
+    bad: dict[str, Any], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(ValueError) as direct:  # noqa: PT011 - the words are compared below
+        r_median(np.ones(3, dtype=int), from_key(root_key(0)), **bad)
+    assert words in str(direct.value)
+    with pytest.raises(auditor.AuditorError) as by_audit:
+        auditor.audit(r_median, params=bad)
+    assert words in str(by_audit.value)
+    ((name, value),) = bad.items()
+    assert run(["check", "r_median", "--param", f"{name}={value}"]) == 2
+    assert words in " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda r: r_median_as_published(np.ones(3, dtype=int), r, d=0), "d=0 must be an integer from 1 to 62"),
+        (lambda r: r_median_as_published(np.ones(3, dtype=int), r, tau=0.5), "tau=0.5 must be in"),
+        (lambda r: median(np.ones(3), r, tau=0.5), "tau=0.5 must be in"),
+        (lambda r: median(np.ones(3), r, delta=0.0), "delta=0.0 must be in"),
+        (lambda r: r_median(np.array([0, 4]), r, d=2), r"integers in 0 .. 2\^2 - 1, and they are 0 to 4"),
+        (lambda r: r_median(np.array([-1, 0]), r, d=2), "and they are -1 to 0"),
+        (lambda r: r_median(np.array([0.5]), r, d=2), "and they are float64"),
+        (lambda r: r_median(np.array([[1, 2]]), r, d=2), "and they are points"),
+        (lambda r: r_median((np.ones((2, 2)), np.ones(2)), r, d=2), "and they are points"),
+        (lambda r: r_median(np.zeros(5, dtype=int), r, d=2), r"examples were asked for, and 5 are left"),
+        (lambda r: r_median(np.zeros(10**6, dtype=int), r, d=4), r"examples were asked for, and 1,029 are left"),
+        (lambda r: r_median(np.array([1, 9]), r, d=2, domain=[1, 2]), "a row is .*9.*, which is not in the domain"),
+        (lambda r: r_median(np.array([1]), r, d=1, domain=[1, 2, 3]), r"1 to 2\^1 different values in rising order.*3"),
+        (lambda r: r_median(np.array([1]), r, d=2, domain=[2, 1]), "in rising order"),
+        (lambda r: r_median(np.array([1]), r, d=2, domain=[]), "in rising order, and it has 0"),
+    ],
+)
+def test_bad_calls_get_a_sentence(call: Callable[[Any], Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        call(from_key(root_key(0)))
+
+
+def test_a_size_or_a_source_that_does_not_suit() -> None:
+    with pytest.raises(auditor.AuditorError, match=r"size=1,000 does not suit .*examples were asked for.*it declares"):
+        auditor.audit(r_median, size=1000)
+    record = auditor.audit(r_median, "randint(0, 300)")
+    assert record.verdict == "error"
+    assert any("integers in 0 .. 2^8 - 1, and they are 0 to 299" in finding.message for finding in record.findings)
+    with pytest.raises(auditor.AuditorError, match="cannot be listed"):
+        auditor.audit(r_median, "norm")
+
+
+def test_parameters_at_their_limits_are_taken() -> None:
+    for d in (1, 62):
+        for tau in (1e-9, 0.499999):
+            check_parameters(d, tau, 1.0, 0.999)
+            assert sample_size(d, tau, 1.0) > 0
