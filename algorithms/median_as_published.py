@@ -6,7 +6,7 @@ estimate in [1/4, 3/4], the whole domain is taken, and of several the one neares
 of a set, in no order); rSTAT's delta is a quarter of its rho. Sizes are the lemmas' own, with constant 1 for O().
 
 What goes wrong: at tau >= 1/24 an rSTAT estimate of an empty side, which may be off by tau, exceeds the threshold
-1/8 - 2 tau, and an end with nothing beyond it is returned. At tau = 0.05 one output in ten to five is no
+1/8 - 2 tau, and an end with nothing beyond it is returned. At tau = 0.05 one output in seven to four is no
 tau-approximate median, on the uniform distribution and on two adjacent atoms. `median` has the mended algorithm and
 the list of slips.
 """

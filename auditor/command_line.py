@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import rich_click as click
 
@@ -17,6 +17,7 @@ from auditor.errors import EXIT_CODES, AuditorError, BadValue, UsageError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from auditor.report.escape import HeldCommands
     from auditor.report.record import Record
     from auditor.setup import Setup
     from auditor.subjects import Subject
@@ -58,7 +59,7 @@ def cli() -> None:
 
 @cli.command()
 @click.argument("target")
-@click.option("--source", metavar="SPEC", help='Where samples come from: "bernoulli(0.5)", module:fn, file.py:fn.')
+@click.option("--source", metavar="SPEC", help='Where samples come from: "norm", module:fn, data.csv#label.')
 @click.option("--size", type=Count(), metavar="M", help="Rows a sample; 1e6 is understood.")
 @click.option("--sample", metavar="KIND", help="Samples as rows, or as counts over the values of a discrete source.")
 @click.option("--rho", type=float, metavar="R", help="The mismatch probability you accept.  [default: claimed, or 0.1]")
@@ -67,9 +68,18 @@ def cli() -> None:
 @click.option("--fixed", type=Count(), metavar="N", help="Run exactly N pairs and judge once, instead.")
 @click.option("--seed", type=Count(), default=0, show_default=True, help="Root of all randomness.")
 @click.option("--param", "params", multiple=True, metavar="K=V", help="A parameter of the subject; repeatable.")
+@click.option(
+    "--view", metavar="SPEC", help="What of the output counts: round(3), sign, argmax, top(5), attr(name), predict."
+)
+@click.option(
+    "--probe", metavar="N|FILE", help="Points that predictions are compared on.  [default: 1000 from the source]"
+)
+@click.option("--resample", metavar="HOW", help="How a data set is drawn from: bootstrap, split or subsample.")
 @click.option("--randomness", metavar="KIND", help="What r is: Generator, int, RandomState or Random.")
 @click.option("--replay", type=Count(), metavar="I", help="Run pair I again and show both outputs, nothing else.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the record here; - is standard output.")
+@click.option("--junit", "junit_file", metavar="FILE", help="Write JUnit XML here; - is standard output.")
+@click.option("--markdown", "markdown_file", metavar="FILE", help="Write a summary here; - is standard output.")
 def check(target: str, params: Sequence[str], randomness: str | None, **options: Any) -> int:
     """Audit TARGET: module:fn, path/to/file.py:fn, or a name that "list" shows. Runs its code.
 
@@ -88,19 +98,20 @@ def check(target: str, params: Sequence[str], randomness: str | None, **options:
 
     if is_package(target):
         return _check_package(target, {**options, "param": params or None, "randomness": randomness})
-    pair, json_file = options.pop("replay"), options.pop("json_file")
-    if pair is not None and json_file is not None:
-        raise UsageError("--json and --replay do not go together: a replay makes no record")
+    pair, files = options.pop("replay"), _take_files(options)
+    if pair is not None and files:
+        raise UsageError(f"{' and '.join(files)} and --replay do not go together: a replay makes no record")
     if pair is not None and pair < 0:
         raise BadValue("replay", pair, "must be the number of a pair, 0 or more")
-    _check_writable(json_file)
     _error_console().print(Text(f"loading {visible(target)}: this runs its code", style="dim"))
     with _stdout_kept():
         subject = load_subject(target, texts=_split_params(params), randomness=randomness)
+        if options["probe"] is not None and options["probe"].isdigit():
+            options["probe"] = int(options["probe"])
         setup = make_setup(subject, options.pop("source"), **options)
     if pair is not None:
         return _replay(setup, pair)
-    return _audit(setup, json_file)
+    return _audit(setup, files)
 
 
 @cli.command()
@@ -121,12 +132,21 @@ def replay(record_file: Path, pair: int) -> int:
             f"{record.subject} lives in no module: replay it in Python, auditor.replay(fn, ..., pair={pair})"
         )
     texts = {name: str(value) for name, value in record.params.items()}
+    randomness = None if record.randomness == "Generator" else record.randomness
     with _stdout_kept():
-        subject = load_subject(record.subject, texts=texts, randomness=record.randomness)
+        subject = load_subject(record.subject, texts=texts, randomness=randomness)
     if record.code_hash != code_hash(subject.fn):
         _error_console().print("warning: the code has changed since this record was made", style="yellow")
     setup = make_setup(
-        subject, record.source, size=record.size, seed=record.seed, rho=record.target, sample=record.sample_kind
+        subject,
+        record.source,
+        size=record.size,
+        seed=record.seed,
+        rho=record.target,
+        sample=record.sample_kind,
+        view=record.view,
+        probe=record.probe,
+        resample=record.resample,
     )
     return _replay(setup, pair)
 
@@ -173,7 +193,7 @@ def theorems(confidence: float, seed: int, only: str | None, folder: str) -> int
 
     Example: python -m auditor theorems
     """
-    from auditor.panel import exit_code, with_theorem
+    from auditor.panel import exit_code, make_setups, with_theorem
     from auditor.report.record import to_json_list
     from auditor.report.theorems import markdown, picture
 
@@ -186,11 +206,36 @@ def theorems(confidence: float, seed: int, only: str | None, folder: str) -> int
         chosen = [s for s in with_theorem() if not only or only in s.name or only in str(s.declared.theorem)]
     if not chosen:
         raise UsageError(f"--only {only} leaves no subject: python -m auditor list shows them")
-    records = _audit_several(chosen, confidence, seed)
+    records = _audit_several(make_setups(chosen, confidence=confidence, seed=seed), confidence)
     files["json"].write_bytes(to_json_list(records))
     files["md"].write_text(markdown(records, confidence), encoding="utf-8")
     files["svg"].write_text(picture(records), encoding="utf-8")
     _console().print(f"written: {', '.join(str(file) for file in files.values())}")
+    return exit_code(records)
+
+
+@cli.command()
+@click.option(
+    "--config", metavar="FILE", default="pyproject.toml", show_default=True, help="Where the audits are listed."
+)
+@click.option("--exitfirst", is_flag=True, help="Stop at the first that does not end as expected.")
+@click.option("--json", "json_file", metavar="FILE", help="Write the records here; - is standard output.")
+@click.option("--junit", "junit_file", metavar="FILE", help="Write JUnit XML here.")
+@click.option("--markdown", "markdown_file", metavar="FILE", help="Write a summary in markdown here.")
+def gate(config: str, exitfirst: bool, **options: Any) -> int:
+    """Audit every [[tool.auditor.subject]] of a project with one error budget, each against its expectation.
+
+    Example: python -m auditor gate --exitfirst
+    """
+    from auditor.config import make_setups, read_config
+    from auditor.panel import exit_code
+
+    files = _take_files(options)
+    asked = read_config(Path(config))
+    with _stdout_kept():
+        setups = make_setups(asked)
+    records = _audit_several(setups, asked.confidence, to_error="-" in files.values(), exitfirst=exitfirst)
+    _write_reports(records, [setup.subject for setup in setups[: len(records)]], files, asked.confidence)
     return exit_code(records)
 
 
@@ -202,40 +247,39 @@ def _make_folder(directory: Path) -> None:
 
 
 def _check_package(target: str, options: dict[str, Any]) -> int:
-    from auditor.panel import declared_in, exit_code
-    from auditor.report.record import to_json_list
+    from auditor.panel import declared_in, exit_code, make_setups
 
-    confidence, seed, json_file = (options.pop(name) for name in ("confidence", "seed", "json_file"))
+    confidence, seed = options.pop("confidence"), options.pop("seed")
+    files = _take_files(options)
     given = [f"--{name}" for name, value in options.items() if value is not None]
     if given:
         raise UsageError(
             f"{', '.join(given)} is for one subject, and {target} declares several: write {target}:function"
         )
-    _check_writable(json_file)
     with _stdout_kept():
         subjects = declared_in(target)
-    records = _audit_several(subjects, confidence, seed, to_error=json_file == "-")
-    if json_file:
-        _write(to_json_list(records), json_file)
+        setups = make_setups(subjects, confidence=confidence, seed=seed)
+    records = _audit_several(setups, confidence, to_error="-" in files.values())
+    _write_reports(records, subjects, files, confidence)
     return exit_code(records)
 
 
 def _audit_several(
-    subjects: Sequence[Subject], confidence: float, seed: int, *, to_error: bool = False
+    setups: Sequence[Setup], confidence: float, *, to_error: bool = False, exitfirst: bool = False
 ) -> list[Record]:
     """Audit in turn with a bar over all; an interrupt ends with a table of what was finished."""
-    from auditor.panel import audit_all
+    from auditor.panel import audit_all, is_as_expected
     from auditor.report.progress import WatchingSeveral
     from auditor.report.table import summary
 
     records: list[Record] = []
-    with _stdout_kept(), WatchingSeveral(_error_console(), len(subjects)) as watch:
-        for record in audit_all(subjects, confidence=confidence, seed=seed, watch=watch.subject):
+    with _stdout_kept(), WatchingSeveral(_error_console(), len(setups)) as watch:
+        for record in audit_all(setups, watch.audit):
             records.append(record)
-            if record.decided_by == "interrupt":
+            if record.decided_by == "interrupt" or (exitfirst and not is_as_expected(record)):
                 break
     console = _error_console() if to_error else _console()
-    for part in summary(records, confidence):
+    for part in summary(records, confidence, len(setups)):
         console.print(part)
     if records[-1].decided_by == "interrupt":
         raise KeyboardInterrupt
@@ -252,17 +296,15 @@ def _split_params(params: Sequence[str]) -> dict[str, str]:
     return texts
 
 
-def _audit(setup: Setup, json_file: str | None) -> int:
+def _audit(setup: Setup, files: dict[str, str]) -> int:
     from auditor.pipeline import run_audit
     from auditor.report.progress import Watching
-    from auditor.report.record import to_json
     from auditor.report.terminal import show
 
     with _stdout_kept(), Watching(_error_console()) as watch:
         record = run_audit(setup, watch)
-    show(record, _error_console() if json_file == "-" else _console())
-    if json_file:
-        _write(to_json(record), json_file)
+    show(record, _error_console() if "-" in files.values() else _console())
+    _write_reports([record], [setup.subject], files, setup.plan.confidence, single=True)
     return EXIT_CODES["interrupted" if record.decided_by == "interrupt" else record.verdict]
 
 
@@ -292,6 +334,72 @@ def _stdout_kept() -> Iterator[None]:
         os.close(kept)
 
 
+def _take_files(options: dict[str, Any]) -> dict[str, str]:
+    """The options that name a file to write, taken out of `options` and tried: {"--json": "record.json"}."""
+    given = {f"--{name}": options.pop(f"{name}_file") for name in ("json", "junit", "markdown")}
+    files: dict[str, str] = {}
+    for option, file in given.items():
+        if file is None:
+            continue
+        for other, taken in files.items():
+            if file == taken or os.path.realpath(file) == os.path.realpath(taken):
+                raise UsageError(f"{other} and {option} cannot both be written to {file}: give each its own")
+        _check_writable(file, option)
+        files[option] = file
+    return files
+
+
+def _write_reports(
+    records: Sequence[Record],
+    subjects: Sequence[Subject],
+    files: dict[str, str],
+    confidence: float,
+    *,
+    single: bool = False,
+) -> None:
+    """All that an audit leaves behind besides its exit code: the files asked for, and what GitHub offers to show."""
+    from auditor.report.junit import junit
+    from auditor.report.markdown import markdown
+    from auditor.report.record import to_json, to_json_list
+
+    documents = {
+        "--json": lambda: to_json(records[0]) if single else to_json_list(records),
+        "--junit": lambda: junit(records, confidence),
+        "--markdown": lambda: markdown(records, confidence).encode("utf-8", "backslashreplace"),
+    }
+    for option, file in files.items():
+        _write(documents[option](), file, option)
+    if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
+        _append(documents["--markdown"](), summary)
+    if _on_github():
+        _annotate(records, subjects, sys.stderr if "-" in files.values() else sys.stdout)
+
+
+def _append(document: bytes, file: str) -> None:
+    """Nobody asked for GitHub's summary by name, so losing it is worth a warning and no more."""
+    try:
+        with Path(file).open("ab") as summary:
+            summary.write(b"\n" + document)
+    except OSError as error:
+        _error_console().print(f"warning: cannot write GITHUB_STEP_SUMMARY: {error.strerror or error}", style="yellow")
+
+
+def _on_github() -> bool:
+    return os.environ.get("GITHUB_ACTIONS") == "true"
+
+
+def _annotate(records: Sequence[Record], subjects: Sequence[Subject], stream: TextIO) -> None:
+    from auditor.report.annotations import annotation_lines
+    from auditor.report.escape import HeldCommands
+
+    sys.stderr.flush()
+    context = click.get_current_context(silent=True)
+    if context and (held := context.find_object(HeldCommands)):
+        held.release(stream)
+    for line in annotation_lines(records, {subject.name: subject.fn for subject in subjects}):
+        print(line, file=stream, flush=True)
+
+
 def _check_writable(file: str | None, option: str = "--json") -> None:
     """Found out before the audit, not after it."""
     if file is None or file == "-":
@@ -307,7 +415,7 @@ def _check_writable(file: str | None, option: str = "--json") -> None:
         path.unlink()
 
 
-def _write(document: bytes, file: str) -> None:
+def _write(document: bytes, file: str, option: str = "--json") -> None:
     if file == "-":
         sys.stdout.buffer.write(document)
         sys.stdout.flush()
@@ -315,7 +423,8 @@ def _write(document: bytes, file: str) -> None:
     try:
         Path(file).write_bytes(document)
     except OSError as error:
-        raise UsageError(f"cannot write --json {file}: {error.strerror or error}; the report above is whole") from error
+        message = f"cannot write {option} {file}: {error.strerror or error}; the report above is whole"
+        raise UsageError(message) from error
 
 
 def _make_console(**options: Any) -> Console:
@@ -341,12 +450,22 @@ def _error_console() -> Console:
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; whatever goes wrong becomes a sentence on standard error."""
+    from auditor.report.escape import HeldCommands
+
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(AttributeError):  # a replaced stream may not know how
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     sys.path.insert(0, os.getcwd())
+    held = HeldCommands(sys.stderr if _on_github() else None)
     try:
-        return int(cli.main(arguments, prog_name="auditor", standalone_mode=False) or 0)
+        return _run(arguments, held)
+    finally:
+        held.release(sys.stderr)
+
+
+def _run(arguments: Sequence[str] | None, held: HeldCommands) -> int:
+    try:
+        return int(cli.main(arguments, prog_name="auditor", standalone_mode=False, obj=held) or 0)
     except click.ClickException as error:
         error.show()
         return error.exit_code

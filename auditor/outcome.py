@@ -195,6 +195,6 @@ def _cut(text: str, limit: int) -> str:
 def describe(value: object, limit: int = 200) -> str:
     """A repr of at most `limit` characters; never raises, and a shortened one says how long it was."""
     try:
-        return _cut(repr(value), limit)
+        return _cut(repr(value.item() if isinstance(value, np.generic) else value), limit)
     except (Exception, SystemExit) as error:
         return _cut(f"<{type(value).__name__}: its repr raised {type(error).__name__}>", limit)

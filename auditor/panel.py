@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import ModuleType
 
 from auditor.errors import EXIT_CODES, UsageError
@@ -13,7 +13,7 @@ from auditor.lookup import find_module, registered
 from auditor.pipeline import Watcher, run_audit
 from auditor.plan import error_probability
 from auditor.report.record import Record
-from auditor.setup import make_setup
+from auditor.setup import Setup, make_setup
 from auditor.subjects import Declaration, Subject, load_subject
 
 
@@ -50,18 +50,21 @@ def _place(subject: Subject) -> tuple[object, ...]:
     return (not section.isdigit(), section.rjust(4), int(item), subject.name)
 
 
-def audit_all(
-    subjects: Iterable[Subject],
-    *,
-    confidence: float = 0.95,
-    seed: int = 0,
-    watch: Callable[[int, Subject], Watcher],
-) -> Iterator[Record]:
-    """Each subject's audit in turn, its share of the error what makes all verdicts together hold at `confidence`."""
-    subjects = list(subjects)
-    share = error_probability(confidence) / len(subjects)
-    for index, subject in enumerate(subjects):
-        yield run_audit(make_setup(subject, confidence=1 - share, seed=seed), watch(index, subject))
+def make_setups(subjects: Sequence[Subject], *, confidence: float, seed: int) -> list[Setup]:
+    """An audit of each by its declarations, with its share of the error."""
+    each = share(confidence, len(subjects))
+    return [make_setup(subject, confidence=each, seed=seed) for subject in subjects]
+
+
+def share(confidence: float, count: int) -> float:
+    """The confidence of each verdict that makes all of them hold together at `confidence`."""
+    return 1 - error_probability(confidence) / count
+
+
+def audit_all(setups: Iterable[Setup], watch: Callable[[int, Setup], Watcher]) -> Iterator[Record]:
+    """Each audit in turn."""
+    for index, setup in enumerate(setups):
+        yield run_audit(setup, watch(index, setup))
 
 
 def is_as_expected(record: Record) -> bool:

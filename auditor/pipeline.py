@@ -52,6 +52,9 @@ def audit(
     params: Mapping[str, Any] | None = None,
     randomness: str | None = None,
     sample: str | None = None,
+    view: object = None,
+    probe: int | str | None = None,
+    resample: str | None = None,
 ) -> Record:
     """Run A(sample, r) on pairs of fresh samples until it is known whether rho is at most `rho`.
 
@@ -70,6 +73,9 @@ def audit(
         fixed=fixed,
         seed=seed,
         sample=sample,
+        view=view,
+        probe=probe,
+        resample=resample,
     )
     return run_audit(setup)
 
@@ -110,6 +116,8 @@ def _preflight(bench: Bench, setup: Setup, other: SecondProcess, learnt: Learnt,
         raise
     learnt.checked = checked
     learnt.findings += [Finding(kind, "warning", message) for kind, message in checked.warnings]
+    if bench.counted and getattr(bench.source, "is_cut", False):
+        learnt.findings.append(Finding("tail-cut", "info", f"{bench.source.name} is cut where a tail is below 2^-60"))
     if not checked.knows_truth:
         note = f"accuracy was not measured: the truth over {bench.source.name} is not known"
         learnt.findings.append(Finding("accuracy-unknown", "info", note))
@@ -150,7 +158,7 @@ def _add(learnt: Learnt, trial: Trial) -> Tally:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """One pair run again: both outputs, and where they first differ (None: they are the same)."""
+    """One pair run again: what counts of both outputs, and where they first differ (None: they are the same)."""
 
     pair: int
     outputs: tuple[Any, Any]
@@ -167,15 +175,19 @@ def replay(
     params: Mapping[str, Any] | None = None,
     randomness: str | None = None,
     sample: str | None = None,
+    view: object = None,
+    probe: int | str | None = None,
+    resample: str | None = None,
 ) -> Replayed:
     """Run one pair of an audit again, by its number: the same samples, the same r."""
     loaded = load_subject(subject, params, randomness=randomness)
-    return replay_setup(make_setup(loaded, source, size=size, seed=seed, sample=sample), pair)
+    setup = make_setup(loaded, source, size=size, seed=seed, sample=sample, view=view, probe=probe, resample=resample)
+    return replay_setup(setup, pair)
 
 
 def replay_setup(setup: Setup, pair: int) -> Replayed:
     if pair < 0:
         raise BadValue("pair", pair, "must be the number of a pair, 0 or more")
     bench = replace(make_bench(setup), copies=True)
-    outputs = (bench.run(pair, 0), bench.run(pair, 1))
+    outputs = (bench.see(bench.run(pair, 0)), bench.see(bench.run(pair, 1)))
     return Replayed(pair, outputs, first_difference(*outputs))

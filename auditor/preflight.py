@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 
 from auditor.errors import NotComparable, SourceError, SubjectError, UnknownTruth
+from auditor.estimators import Fit
 from auditor.outcome import first_difference, same
 from auditor.sampling import Sample
 from auditor.second_process import SecondProcess
 from auditor.trial import Bench, judge
+from auditor.views import fitted_attributes
 
 PAIRS = 3
 _CAUSES = (
@@ -55,7 +57,7 @@ def check(bench: Bench, other: SecondProcess, timed: Callable[[float], None]) ->
                 first, knows_truth = output, _knows_truth(bench, output)
     finally:
         _restore(state)
-    second = other.compare(first)
+    second = other.compare(bench.see(first))
     if second == "different":
         raise HiddenState(
             f"{bench.subject.name} gives another output in a second process, on the same sample with the same r. There "
@@ -88,20 +90,34 @@ def _run_twice(bench: Bench, index: int) -> tuple[Any, int, bool, set[str], floa
     moved = {name for name, state in _global_states().items() if not _state_equal(state, before[name])}
     changed = not _looks_same(sample, spare)
     again = bench.run_on(spare, index, 0)
-    if not same(output, again):
+    if not _agree(bench, output, again):
         culprit = f"it draws from the global generator {' and '.join(sorted(moved))}" if moved else _CAUSES
         raise _hidden(bench, output, again, culprit)
     runs = 2
     for name in sorted(moved):
         _disturb(name)
         runs += 1
-        if not same(output, again := bench.run_on(bench.draw(index, 0), index, 0)):
+        if not _agree(bench, output, again := bench.run_on(bench.draw(index, 0), index, 0)):
             raise _hidden(bench, output, again, f"it draws from the global generator {name}")
     return output, runs, changed, moved, seconds
 
 
+def _agree(bench: Bench, output: Any, again: Any) -> bool:
+    """What counts is the same; and for an estimator all that it learnt, where that can be compared."""
+    if not same(bench.see(output), bench.see(again)):
+        return False
+    if not isinstance(bench.subject.fn, Fit):
+        return True
+    try:
+        return same(fitted_attributes(output), fitted_attributes(again))
+    except NotComparable:
+        return True
+
+
 def _hidden(bench: Bench, left: Any, right: Any, why: str) -> HiddenState:
-    difference = first_difference(left, right)
+    difference = first_difference(bench.see(left), bench.see(right))
+    if difference is None:
+        difference = first_difference(fitted_attributes(left), fitted_attributes(right))
     shown = f" ({difference.path}: {difference.left} and {difference.right})" if difference else ""
     return HiddenState(
         f"{bench.subject.name} is not a function of (sample, r): on the same sample with the same r it gave two "

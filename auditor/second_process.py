@@ -11,14 +11,13 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 from auditor.lookup import importable_name
 from auditor.outcome import fingerprint
-from auditor.setup import Setup
-from auditor.sources import load_source
-from auditor.subjects import has_text, load_subject, param_text
-from auditor.trial import Bench, PairKeys
+from auditor.setup import Setup, make_bench, make_setup
+from auditor.subjects import load_subject, param_text
 
 
 class SecondProcess:
@@ -52,16 +51,20 @@ class SecondProcess:
 def _request(setup: Setup) -> dict[str, Any] | None:
     """What the other process needs to know; None if it could not find the subject or the source."""
     subject = setup.subject
-    source = setup.source if isinstance(setup.source, str) else importable_name(setup.source)
-    if subject.target is None or source is None or not all(map(has_text, subject.params.values())):
+    source = setup.source if isinstance(setup.source, str) else getattr(setup.source, "spec", None)
+    source = source or importable_name(setup.source)
+    if not subject.is_reachable or source is None or setup.view.spec is None:
         return None
     return {
         "target": subject.target,
         "source": source,
         "size": setup.plan.size,
-        "counted": setup.sample_kind == "counts",
         "seed": setup.plan.seed,
         "randomness": subject.randomness,
+        "sample": setup.sample_kind,
+        "view": setup.view.spec,
+        "probe": setup.probe,
+        "resample": setup.resample,
         "texts": {name: param_text(value) for name, value in subject.params.items()},
     }
 
@@ -84,17 +87,12 @@ def main() -> None:
     request = json.loads(sys.argv[1])
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever the subject prints is not the answer
-    subject = load_subject(request["target"], texts=request["texts"], randomness=request["randomness"])
-    bench = Bench(
-        subject,
-        load_source(request["source"]),
-        request["size"],
-        PairKeys(request["seed"]),
-        copies=True,
-        counted=request["counted"],
-    )
+    randomness = None if request["randomness"] == "Generator" else request["randomness"]
+    subject = load_subject(request["target"], texts=request["texts"], randomness=randomness)
+    options = {name: request[name] for name in ("size", "seed", "sample", "view", "probe", "resample")}
+    bench = replace(make_bench(make_setup(subject, request["source"], **options)), copies=True)
     bench.run(0, 1)
-    json.dump({"fingerprint": fingerprint(bench.run(0, 0))}, answer)
+    json.dump({"fingerprint": fingerprint(bench.see(bench.run(0, 0)))}, answer)
     answer.close()
 
 

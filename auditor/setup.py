@@ -6,13 +6,18 @@ import shlex
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from auditor.errors import UnknownTruth, UsageError
 from auditor.outcome import describe
-from auditor.plan import DEFAULT_TARGET, Plan, make_plan
+from auditor.plan import DEFAULT_TARGET, Plan, check_count, make_plan
 from auditor.randomness import from_key
-from auditor.sources import Source, check_size, load_source
-from auditor.subjects import Subject, check_sample_kind, has_text, param_text
+from auditor.sources import Source, check_size, is_dataset, load_dataset, load_source
+from auditor.subjects import Subject, check_sample_kind, param_text
 from auditor.trial import Bench, PairKeys
+from auditor.views import View, make_view
+
+PROBE = 1000  # points on which predictions are compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +31,14 @@ class Setup:
     declared_size: int | None
     overridden: dict[str, tuple[Any, Any]]  # name: (declared, used)
     sample_kind: str
+    view: View
+    probe: int | str | None = None
+    resample: str | None = None
+    expected: str | None = None  # by whoever asks; the subject's own expectation otherwise
+
+    @property
+    def expect(self) -> str:
+        return self.expected or self.subject.declared.expect
 
 
 def make_setup(
@@ -39,11 +52,16 @@ def make_setup(
     fixed: int | None = None,
     seed: int = 0,
     sample: str | None = None,
+    view: object = None,
+    probe: int | str | None = None,
+    resample: str | None = None,
 ) -> Setup:
     """Everything settled; UsageError with an example where nothing says what to do."""
     declared_size, claimed = subject.declares("size"), subject.declares("claimed")
     source_used = _first(source, subject.declared.source)
-    size_used = _first(size, declared_size)
+    if source_used is not None and is_dataset(source_used):
+        source_used = load_source(source_used, resample)
+    size_used = _first(size, declared_size, getattr(source_used, "default_size", None))
     if source_used is None or size_used is None:
         missing, example = ("source", '--source "bernoulli(0.5)"') if source_used is None else ("size", "--size 1000")
         raise UsageError(f"{subject.name} declares no {missing}, and none was given: add e.g. {example}")
@@ -70,7 +88,10 @@ def make_setup(
         for name, declared, used in options
         if declared is not None and used is not None and used != declared
     }
-    return Setup(subject, plan, source_used, claimed, declared_size, overridden, kind)
+    seen = make_view(_first(view, subject.declared.view, subject.default_view))
+    if probe is not None and not seen.needs_probe:
+        raise UsageError(f"--probe is for the view predict, and the view here is {seen.name}")
+    return Setup(subject, plan, source_used, claimed, declared_size, overridden, kind, seen, probe, resample)
 
 
 def _first(*values: Any) -> Any:
@@ -83,14 +104,27 @@ def _plain(value: object) -> Any:
 
 def make_bench(setup: Setup) -> Bench:
     """Load the source and see that its rows fit into memory."""
-    source = load_source(setup.source)
+    source = load_source(setup.source, None if is_dataset(setup.source) else setup.resample)
     keys = PairKeys(setup.plan.seed)
     counted = setup.sample_kind == "counts"
     if counted:
         check_countable(source)
     else:
         check_size(source, setup.plan.size, from_key(keys.probe), can_count=setup.subject.takes_sample)
-    return Bench(setup.subject, source, setup.plan.size, keys, counted=counted)
+    view = setup.view.on_probe(make_probe(setup, source, keys)) if setup.view.needs_probe else setup.view
+    return Bench(setup.subject, source, setup.plan.size, keys, counted=counted, view=view)
+
+
+def make_probe(setup: Setup, source: Source, keys: PairKeys) -> Any:
+    """The points that predictions are compared on: a file's, or drawn once from the source with a key of their own."""
+    if isinstance(setup.probe, str):
+        rows = load_dataset(setup.probe, "bootstrap").rows
+    else:
+        count = PROBE if setup.probe is None else setup.probe
+        check_count("probe", count, least=1, example=PROBE)
+        rows = source.draw(from_key(keys.probe.child("points")), count)
+    x = rows[0] if isinstance(rows, tuple) else rows
+    return x.reshape(-1, 1) if isinstance(x, np.ndarray) and x.ndim == 1 else x
 
 
 def check_countable(source: Source) -> None:
@@ -100,18 +134,28 @@ def check_countable(source: Source) -> None:
         raise UsageError(f"--sample counts: {error}; use --sample rows") from error
 
 
+def _default_view_name(subject: Subject) -> str:
+    return make_view(_first(subject.declared.view, subject.default_view)).name
+
+
 def replay_command(setup: Setup, source: Source, pair: int) -> str | None:
     """What a shell needs to run this pair again; None where only Python can reach the subject or the source."""
     subject = setup.subject
-    if subject.target is None or source.spec is None or not all(map(has_text, subject.params.values())):
+    if not subject.is_reachable or source.spec is None or setup.view.spec is None:
         return None
-    words = ["python", "-m", "auditor", "check", subject.target]
-    if setup.source != subject.declared.source:
+    words = ["python", "-m", "auditor", "check", str(subject.target)]
+    if source.spec != subject.declared.source:
         words += ["--source", source.spec]
     if setup.plan.size != setup.declared_size:
         words += ["--size", str(setup.plan.size)]
     if setup.sample_kind != subject.declared.sample:
         words += ["--sample", setup.sample_kind]
+    if setup.resample:
+        words += ["--resample", setup.resample]
+    if setup.view.name != _default_view_name(subject):
+        words += ["--view", str(setup.view.spec)]
+    if setup.probe is not None:
+        words += ["--probe", str(setup.probe)]
     if setup.plan.seed:
         words += ["--seed", str(setup.plan.seed)]
     for name, value in subject.params.items():

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.random import Generator
 
+from auditor.datasets import Dataset, check_resample, from_arrays, from_sklearn, is_file_spec, read_file
 from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError, suggestion
 from auditor.law import Law, Query
 from auditor.lookup import find_object, importable_name
@@ -71,6 +72,11 @@ class Distribution:
             self._laws.append(self._listed())
         return self._laws[0]
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether listing its values leaves out an infinite tail."""
+        return not np.isfinite(self.frozen.support()).all()
+
     def _listed(self) -> Law:
         if not hasattr(self.frozen, "pmf") or not hasattr(self.frozen, "support"):
             raise UnknownTruth(
@@ -78,13 +84,26 @@ class Distribution:
             )
         low, high = self.frozen.support()
         # Infinite tails are cut where less than 2^-60 is left on a side: no sample of any size here would notice.
-        low = low if np.isfinite(low) else self.frozen.ppf(TAIL)
-        high = high if np.isfinite(high) else self.frozen.isf(TAIL)
+        middle = int(self.frozen.mean()) if np.isfinite(self.frozen.mean()) else int(self.frozen.median())
+        low = low if np.isfinite(low) else middle - _tail_length(lambda x: self.frozen.cdf(middle - x - 1))
+        high = high if np.isfinite(high) else middle + _tail_length(lambda x: self.frozen.sf(middle + x))
         if high - low >= MAX_SUPPORT:
             raise UnknownTruth(f"{self.spec} has more than {MAX_SUPPORT:,} values, too many to count")
         values = np.arange(int(low), int(high) + 1)
         weights = np.asarray(self.frozen.pmf(values), dtype=float)
         return Law(values[weights > 0], weights[weights > 0] / weights.sum())
+
+
+def _tail_length(left_beyond: Callable[[int], float]) -> int:
+    """The least x with less than TAIL beyond it; scipy's own inverses lose the digits of so small a share."""
+    length = 1
+    while left_beyond(length) > TAIL and length < MAX_SUPPORT:
+        length *= 2
+    low, high = length // 2, length
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if left_beyond(middle) <= TAIL else (middle, high)
+    return high
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,20 +204,40 @@ def _checked(rows: Any, size: int, name: str) -> Any:
     return owned if isinstance(rows, tuple) and len(rows) == 2 else owned[0]
 
 
-def load_source(source: object) -> Source:
-    """A source from a spec, a function fn(rng, size), a frozen scipy.stats distribution, or a source itself."""
+def load_source(source: object, resample: str | None = None) -> Source:
+    """A source from a spec, a function fn(rng, size), a scipy.stats distribution, a data set, or a source itself."""
+    if is_dataset(source):
+        return load_dataset(source, resample or "bootstrap")
+    if resample is not None:
+        raise UsageError(f"--resample {resample} is for data sets: {source} draws fresh rows already")
     if isinstance(source, str):
         return _from_spec(source.strip())
     if isinstance(source, (Distribution, Sampler, Finite)):
         return source
-    if isinstance(source, np.ndarray) or (isinstance(source, tuple) and len(source) == 2):
-        return _empirical(source)
     if hasattr(source, "rvs") and hasattr(source, "mean"):
         return Distribution(_frozen_spec(source) or repr(source), source)
     if callable(source):
         name = importable_name(source)
         return Sampler(name or str(getattr(source, "__qualname__", source)), name, source)
     raise UsageError(f"source {source!r} must be a spec such as 'bernoulli(0.5)', or a function fn(rng, size)")
+
+
+def is_dataset(source: object) -> bool:
+    """Whether a source is made of rows that are there: a file, an array, something of scikit-learn's."""
+    if isinstance(source, str):
+        return source.startswith("sklearn:") or is_file_spec(source)
+    return isinstance(source, (np.ndarray, Dataset)) or (isinstance(source, tuple) and len(source) == 2)
+
+
+def load_dataset(source: object, resample: str) -> Dataset:
+    check_resample(resample)
+    if isinstance(source, Dataset):
+        return source
+    if not isinstance(source, str):
+        return from_arrays(source, resample=resample)
+    if source.startswith("sklearn:"):
+        return from_sklearn(source, *_parse_call(source.removeprefix("sklearn:")), resample)
+    return read_file(source, resample)
 
 
 def _from_spec(spec: str) -> Source:
@@ -215,18 +254,6 @@ def _from_spec(spec: str) -> Source:
         return Finite(spec, spec, LISTED[name](*args, **keywords))
     except (TypeError, ValueError) as error:
         raise UsageError(f"source {spec!r}: {error}") from error
-
-
-def _empirical(data: Any) -> Finite:
-    """Rows i.i.d. from the rows of a data set, each as likely as the others."""
-    parts = tuple(np.asarray(part) for part in data) if isinstance(data, tuple) else (np.asarray(data),)
-    if not len(parts[0]) or any(len(part) != len(parts[0]) for part in parts):
-        raise UsageError(f"a data set as source needs rows, and as many labels: it has {[len(part) for part in parts]}")
-    for part in parts:
-        if part.dtype.kind in "fc" and np.isnan(part).any():
-            raise UsageError("a data set as source must have no missing values: drop or fill its NaN first")
-    law = Law(parts if isinstance(data, tuple) else parts[0], np.full(len(parts[0]), 1 / len(parts[0])))
-    return Finite(f"{len(parts[0]):,} rows of data", None, law)
 
 
 def _scipy_distribution(spec: str) -> Distribution:
@@ -280,6 +307,8 @@ def _frozen_spec(frozen: Any) -> str | None:
 
 def check_size(source: Source, size: int, rng: Generator, *, can_count: bool = False) -> None:
     """Refuse a size whose rows cannot fit, judging by one row, before anything large is drawn."""
+    if isinstance(source, Dataset):
+        source.check_size(size)
     if size == 0:
         return
     try:

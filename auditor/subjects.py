@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from auditor.errors import BadValue, UsageError, suggestion
+from auditor.estimators import Fit, check_params, default_view, is_estimator
 from auditor.lookup import find_object, full_target, importable_name
 from auditor.outcome import same
 from auditor.randomness import KINDS, Key, check_kind, kind_of
@@ -42,6 +43,7 @@ class Declaration:
     reason: str | None = None
     sample: str = "rows"  # or "counts"
     note: Declared = None  # a line for the report, say what the run costs
+    view: object = None  # what of the output counts
 
 
 def subject(
@@ -56,6 +58,7 @@ def subject(
     reason: str | None = None,
     sample: str = "rows",
     note: Declared = None,
+    view: object = None,
 ) -> Callable[[F], F]:
     """Declare what is known of a learner; the function itself stays as it is.
 
@@ -67,7 +70,7 @@ def subject(
         raise UsageError(f"expect={expect!r} must be one of pass, fail, error")
     if expect != "pass" and not reason:
         raise UsageError(f"expect={expect!r} needs a reason: why is this subject no pass?")
-    declaration = Declaration(source, size, claimed, delta, accuracy, theorem, expect, reason, sample, note)
+    declaration = Declaration(source, size, claimed, delta, accuracy, theorem, expect, reason, sample, note, view)
 
     def declare(fn: F) -> F:
         fn.__auditor__ = declaration  # type: ignore[attr-defined]
@@ -93,7 +96,13 @@ class Subject:
     settings: Mapping[str, Any]  # defaults included
     randomness: str
     takes_sample: bool = False  # its first parameter is annotated auditor.Sample
+    default_view: object = "output"
     declared: Declaration = field(default_factory=Declaration)
+
+    @property
+    def is_reachable(self) -> bool:
+        """Whether a command line leads another process to this subject with these parameters."""
+        return self.target is not None and all(map(has_text, self.params.values()))
 
     def run(self, sample: Any, key: Key) -> Any:
         """One run, with a fresh r; an array is wrapped for a subject that takes a Sample."""
@@ -136,6 +145,9 @@ def load_subject(
     name = full_target(target) if isinstance(target, str) else importable_name(target)
     fn = find_object(name) if isinstance(target, str) and name else target
     shown = name or getattr(fn, "__qualname__", None) or repr(fn)
+    if is_estimator(fn):
+        given = {key: parse_param(text) for key, text in (texts or {}).items()}
+        return _load_estimator(fn, shown, name, {**(params or {}), **given})
     if not callable(fn):
         raise UsageError(f"{shown} is {type(fn).__name__}, not a function A(sample, r)")
     if inspect.iscoroutinefunction(fn) or inspect.isgeneratorfunction(fn):
@@ -145,7 +157,15 @@ def load_subject(
     settings, (sample_name, r_name) = _check_signature(fn, shown, given)
     kind = check_kind(randomness) if randomness else kind_of(hints.get(r_name))
     takes_sample = hints.get(sample_name) is Sample
-    return Subject(fn, shown, name, given, settings, kind, takes_sample, getattr(fn, "__auditor__", Declaration()))
+    declared = getattr(fn, "__auditor__", Declaration())
+    return Subject(fn, shown, name, given, settings, kind, takes_sample, declared=declared)
+
+
+def _load_estimator(estimator: Any, shown: str, name: str | None, given: dict[str, Any]) -> Subject:
+    settings = check_params(estimator, shown, given)
+    view = default_view(estimator)
+    declared = getattr(estimator, "__auditor__", Declaration())
+    return Subject(Fit(estimator), shown, name, given, settings, "Generator", default_view=view, declared=declared)
 
 
 def _hints(fn: Callable[..., Any]) -> dict[str, Any]:
@@ -224,6 +244,8 @@ def has_text(value: object) -> bool:
 
 def code_hash(fn: Callable[..., Any]) -> str | None:
     """A hash of the file that defines fn, so that a replay can tell that the code is not the one audited."""
+    if isinstance(fn, Fit):
+        fn = fn.estimator if inspect.isclass(fn.estimator) else type(fn.estimator)
     try:
         path = inspect.getsourcefile(inspect.unwrap(fn))
         body = Path(path).read_bytes() if path else inspect.getsource(fn).encode()

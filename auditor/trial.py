@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
+from auditor.datasets import Dataset
 from auditor.errors import AuditorError, SubjectError, UnknownTruth
 from auditor.outcome import Difference, first_difference, same
 from auditor.randomness import from_key, root_key
 from auditor.sampling import CountSample
 from auditor.sources import Source
 from auditor.subjects import Subject
+from auditor.views import OUTPUT, View
 
 
 class PairKeys:
@@ -25,6 +27,7 @@ class PairKeys:
         root = root_key(seed)
         self.samples = (root.child("sample", 0), root.child("sample", 1))
         self.r = root.child("r")
+        self.both_samples = root.child("both samples")  # for sources that draw them together
         self.probe = root.child("probe")
 
 
@@ -39,9 +42,12 @@ class Bench:
     copies: bool = False  # hand out copies, for a subject that changes its sample in place
     counted: bool = False  # samples as counts over the source's law, instead of rows
     judges: bool = True  # ask the accuracy oracle, where there is one
+    view: View = OUTPUT  # what of an output counts
 
     def draw(self, index: int, which: int) -> Any:
         """The sample of run `which` (0 or 1) of a pair."""
+        if isinstance(self.source, Dataset) and self.source.drawn_together:
+            return self.source.draw_half(from_key(self.keys.both_samples.child(index)), self.size, which)
         rng = from_key(self.keys.samples[which].child(index))
         if self.counted:
             return CountSample(self.source.law(), self.size, rng)
@@ -60,6 +66,16 @@ class Bench:
             raise
         except BaseException as error:  # SystemExit included: a subject that exits has not answered
             raise SubjectRaised(self.subject.name, index, which, error) from error
+
+    def see(self, output: Any) -> Any:
+        """What of an output counts."""
+        try:
+            return self.view.see(output)
+        except (AuditorError, KeyboardInterrupt):
+            raise
+        except BaseException as error:
+            what = f"the view {self.view.name} raised {type(error).__name__} on an output of {self.subject.name}"
+            raise SubjectError(what).caused_by(error) from error
 
 
 class SubjectRaised(SubjectError):
@@ -92,9 +108,9 @@ def run_pair(bench: Bench, index: int) -> Trial:
         outputs.append(bench.run_on(sample, index, which))
         seconds += perf_counter() - started
         del sample
-    first, second = outputs
+    first, second = bench.see(outputs[0]), bench.see(outputs[1])
     difference = None if same(first, second) else first_difference(first, second)
-    return Trial(index, difference, judge(bench, first, index), seconds)
+    return Trial(index, difference, judge(bench, outputs[0], index), seconds)
 
 
 def judge(bench: Bench, output: Any, index: int) -> bool | None:

@@ -22,6 +22,7 @@ MODULES = {
 FLOW = """
 auditor.__init__ auditor.errors
 auditor.randomness auditor.interval auditor.canonical auditor.lookup auditor.counting auditor.law
+auditor.datasets auditor.views auditor.estimators
 auditor.outcome auditor.gate auditor.cost auditor.sampling
 auditor.subjects auditor.sources auditor.plan
 auditor.trial auditor.verdict
@@ -31,9 +32,10 @@ auditor.preflight
 auditor.report.__init__ auditor.report.escape auditor.report.record
 auditor.pipeline
 auditor.panel
+auditor.config
 auditor.report.terminal auditor.report.progress auditor.report.replayed auditor.report.prospects auditor.report.registry
 auditor.report.table
-auditor.report.theorems
+auditor.report.theorems auditor.report.junit auditor.report.markdown auditor.report.annotations
 auditor.assertion auditor.command_line
 auditor.__main__
 """

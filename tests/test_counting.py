@@ -70,7 +70,7 @@ def compositions(n: int, parts: int) -> list[tuple[int, ...]]:
     ],
 )
 def test_a_small_multinomial_has_its_law(n: int, weights: list[float]) -> None:
-    times, rng = 5000, from_key(root_key(n))
+    times, rng = 3000, from_key(root_key(n))
     seen = Counter(tuple(multinomial(rng, n, np.array(weights)).tolist()) for _ in range(times))
     cells = compositions(n, len(weights))
     expected = [

@@ -12,7 +12,7 @@ import pytest
 import auditor
 from auditor.command_line import run
 from auditor.errors import UsageError
-from auditor.panel import audit_all, declared_in, exit_code, is_as_expected, with_theorem
+from auditor.panel import audit_all, declared_in, exit_code, is_as_expected, make_setups, with_theorem
 from auditor.pipeline import Silent
 from auditor.report.record import Record
 from auditor.report.theorems import markdown, picture
@@ -57,8 +57,8 @@ def test_a_package_declares_each_subject_once(package: Path) -> None:
 
 
 def test_each_of_k_subjects_spends_its_share(package: Path) -> None:
-    subjects = declared_in("some_learners")
-    records = list(audit_all(subjects, confidence=0.9, watch=lambda i, s: Silent()))
+    setups = make_setups(declared_in("some_learners"), confidence=0.9, seed=0)
+    records = list(audit_all(setups, lambda i, s: Silent()))
     assert [record.error_spent for record in records] == pytest.approx([0.05, 0.05])
     assert [record.confidence for record in records] == pytest.approx([0.95, 0.95])
     assert all(is_as_expected(record) for record in records)
@@ -123,7 +123,8 @@ def test_a_slice_of_the_theorems_writes_its_reports_and_makes_them_again(
         documents.append(document)
         table = (tmp_path / name / "theorems.md").read_text()
         assert (
-            "| Lemma 3.3 | r_heavy_hitters | rho=0.1, v=0.3, eps=0.1, sample_scale=1.0 | 3.05e+09 | 0.1 | &lt;= " in table
+            "| Lemma 3.3 | r_heavy_hitters | rho=0.1, v=0.3, eps=0.1, sample_scale=1.0 | 3.05e+09 | 0.1 | &lt;= "
+            in table
         )
         xml.etree.ElementTree.parse(tmp_path / name / "theorems.svg")
     assert documents[0] == documents[1]

@@ -261,7 +261,7 @@ LOOKS: dict[str, tuple[int, Callable[[Sample], Any]]] = {
     "map": (4, lambda s: plain(s.map(lambda x: x // 2).counts())),
     "prefixes": (4, lambda s: plain(s.prefixes(2, 1).counts())),
     "medians of one": (3, lambda s: plain(s.medians(1).counts())),
-    "medians of three": (7, lambda s: plain(s.medians(3).counts())),
+    "medians of three": (6, lambda s: plain(s.medians(3).counts())),
     "median of five": (5, lambda s: plain(s.medians(5).counts())),
     "common prefixes": (5, lambda s: plain(s.common_prefixes(2).counts())),
     "common prefixes of medians": (6, lambda s: plain(s.medians(3).common_prefixes(2).counts())),
@@ -276,7 +276,7 @@ def test_a_look_at_counts_has_the_law_of_a_look_at_rows(name: str) -> None:
     size, look = LOOKS[name]
     exact = enumerated(LAW, size, lambda rows: look(RowSample(rows)))
     key = root_key(17)
-    seen = [look(CountSample(LAW, size, from_key(key.child(i)))) for i in range(1500)]
+    seen = [look(CountSample(LAW, size, from_key(key.child(i)))) for i in range(1200)]
     assert_law(seen, exact)
 
 
@@ -481,16 +481,16 @@ def test_labelled_points_and_data_can_be_counted() -> None:
     assert auditor.audit(most_frequent, points, size=10**12, sample="counts", fixed=40).verdict == "pass"
 
 
-no_end = pytest.mark.xfail(strict=True, reason="sources.py: scipy's isf(2^-60) is its ppf(1), which is no number")
-
-
 @pytest.mark.parametrize(
     "spec",
     [
         "nbinom(3, 0.2)",
         "skellam(3, 4)",
-        *(pytest.param(spec, marks=no_end) for spec in ("poisson(5)", "geom(0.01)", "poisson(1000, loc=-3)")),
-        pytest.param("dlaplace(0.5)", marks=no_end),
+        "poisson(5)",
+        "geom(0.01)",
+        "poisson(1000, loc=-3)",
+        "dlaplace(0.5)",
+        "logser(0.5)",
     ],
 )
 def test_infinite_tails_are_cut_below_two_to_the_minus_60(spec: str) -> None:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import re
 import unicodedata
+from typing import TextIO
 
 # Control characters, format characters (bidi overrides, zero width), surrogates, line and paragraph separators.
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, section 2.2
+# Words, numbers and the marks of a sentence: nothing that markdown, HTML or GitHub's own links give a meaning to.
+_PLAIN = re.compile(r"(?!\d+[.)])(?!.*www\.)[A-Za-z0-9](?:[A-Za-z0-9 .,;()%'-]|: )*", re.IGNORECASE)
 
 
 def visible(text: str, *, keep: str = "") -> str:
@@ -15,3 +21,74 @@ def visible(text: str, *, keep: str = "") -> str:
     return "".join(
         c if c in keep or unicodedata.category(c) not in _HIDDEN else c.encode("unicode_escape").decode() for c in text
     )
+
+
+def shortened(text: str, limit: int) -> str:
+    """At most `limit` characters of a text, and how long it was. Comes first: escaping megabytes takes seconds."""
+    return text if len(text) <= limit else f"{text[:limit]}... ({len(text):,} characters)"
+
+
+def xml_text(text: str, *, keep: str = "") -> str:
+    """What XML 1.0 can hold. Markup is the writer's task: only xml.etree may write this."""
+    return _NOT_XML.sub(lambda found: found[0].encode("unicode_escape").decode(), visible(text, keep=keep))
+
+
+def code_span(text: str) -> str:
+    """Data within a line of markdown. In code there is no markup, no HTML, no link and no @mention; a backslash before
+    each sign would not do, since GitHub looks for mentions and links in what it has rendered already."""
+    if not text:
+        return ""
+    text = visible(text)
+    ticks = "`" * (_longest_run(text) + 1)
+    edge = " " if text.startswith(("`", " ")) or text.endswith(("`", " ")) else ""
+    return f"{ticks}{edge}{text}{edge}{ticks}"
+
+
+def code_cell(text: str) -> str:
+    r"""The same within a cell of a table, whose bars count even in code; parsers do not agree on what \\| means."""
+    return code_span(text.replace("\\|", "\\\\x7c")).replace("|", "\\|")
+
+
+def code_block(text: str, language: str = "text") -> str:
+    """Data on lines of its own, behind a fence longer than any in it."""
+    text = visible(text, keep="\n")
+    fence = "`" * max(3, _longest_run(text) + 1)
+    return f"{fence}{language}\n{text}\n{fence}"
+
+
+def sentence(text: str) -> str:
+    """Prose where it can be nothing else, code otherwise: most reasons are ours, some quote an exception."""
+    if "\n" in text:
+        return code_block(text)
+    return text if _PLAIN.fullmatch(text) else code_span(text)
+
+
+def _longest_run(text: str) -> int:
+    return max(map(len, re.findall("`+", text)), default=0)
+
+
+def github_message(text: str) -> str:
+    """The data of a GitHub workflow command; the percent sign first, since it is what the others become."""
+    return visible(text, keep="\r\n").replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def github_property(text: str) -> str:
+    return github_message(text).replace(":", "%3A").replace(",", "%2C")
+
+
+class HeldCommands:
+    """From here to its release GitHub takes no line of this process for a command, whichever way it got printed.
+
+    A report wraps lines and keeps the line ends of a traceback, so no escape could promise that none starts with ::.
+    """
+
+    def __init__(self, stream: TextIO | None) -> None:
+        self._token = os.urandom(16).hex() if stream else ""  # not to be guessed by what runs in between
+        if stream:
+            print(f"::stop-commands::{self._token}", file=stream, flush=True)
+
+    def release(self, stream: TextIO) -> None:
+        """Once; later calls do nothing."""
+        if self._token:
+            print(f"::{self._token}::", file=stream, flush=True)
+        self._token = ""

@@ -13,7 +13,6 @@ from auditor.pipeline import Silent
 from auditor.preflight import PAIRS
 from auditor.report.escape import visible
 from auditor.setup import Setup
-from auditor.subjects import Subject
 from auditor.verdict import Tally
 
 _REDRAW = 0.1  # seconds between two looks at the bounds, which cost milliseconds
@@ -90,8 +89,8 @@ class WatchingSeveral:
     def __exit__(self, *_: object) -> None:
         self._bar.stop()
 
-    def subject(self, index: int, subject: Subject) -> Silent:
-        words = visible(f"{index + 1} of {self._total}: {subject.name}")
+    def audit(self, index: int, setup: Setup) -> Silent:
+        words = visible(f"{index + 1} of {self._total}: {setup.subject.name}")
         self._bar.update(self._task, completed=index, description=words.replace("[", "\\["))
         if not self._console.is_terminal:
             self._console.print(Text(words, style="dim"))

@@ -126,6 +126,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     rho: Rho
     accuracy: Accuracy | None
     view: str
+    probe: int | str | None  # what predictions were compared on, where it was not the default
+    resample: str | None  # how samples were taken from a data set
     randomness: str
     overridden: dict[str, tuple[Any, Any]]  # what was declared, what was used instead
     preflight: Preflight | None
@@ -160,7 +162,7 @@ def make_record(setup: Setup, source: Source | None, learnt: Learnt, verdict: Ve
         note=subject.declares("note"),
         params=_as_json(subject.params),
         settings=_as_json(subject.settings),
-        source=source.name if source else str(setup.source),
+        source=source.name if source else str(getattr(setup.source, "name", setup.source)),
         sample_kind=setup.sample_kind,
         size=plan.size,
         sample_scale=subject.settings.get("sample_scale", 1.0) * plan.size / promised if promised else None,
@@ -168,7 +170,7 @@ def make_record(setup: Setup, source: Source | None, learnt: Learnt, verdict: Ve
         design=plan.design,
         target=plan.target,
         claimed=setup.claimed,
-        expect=subject.declared.expect,
+        expect=setup.expect,
         confidence=plan.confidence,
         budget=plan.budget,
         verdict=verdict.outcome,
@@ -180,7 +182,9 @@ def make_record(setup: Setup, source: Source | None, learnt: Learnt, verdict: Ve
         mismatches=tally.mismatches,
         rho=_rho(setup, learnt),
         accuracy=_accuracy(setup, learnt),
-        view="output",
+        view=setup.view.name,
+        probe=setup.probe,
+        resample=getattr(source, "resample", None),
         randomness=subject.randomness,
         overridden=setup.overridden,
         preflight=Preflight(checked.runs, checked.second_process, checked.changes_sample) if checked else None,

@@ -15,7 +15,7 @@ from auditor.report.record import Record
 from auditor.report.terminal import STYLES
 
 
-def summary(records: Sequence[Record], confidence: float) -> Iterator[RenderableType]:
+def summary(records: Sequence[Record], confidence: float, planned: int) -> Iterator[RenderableType]:
     """The table, the reasons of what did not end as expected, and what the verdicts are worth together."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in ("", "subject"):
@@ -33,9 +33,10 @@ def summary(records: Sequence[Record], confidence: float) -> Iterator[Renderable
         yield Text.assemble("\n", (visible(record.subject), "bold"), f": {record.verdict}, expected {record.expect}")
         yield Padding(Text(visible(record.reason, keep="\n")), (0, 0, 0, 2))
     met = len(records) - len(surprises)
-    share = (1 - confidence) / len(records)
+    share = (1 - confidence) / planned
+    cut = f" {planned - len(records)} were not run." if planned > len(records) else ""
     yield Text(
-        f"\n{met} of {len(records)} as expected. Each verdict is wrong with probability at most {share:.3g}: "
+        f"\n{met} of {len(records)} as expected.{cut} Each verdict is wrong with probability at most {share:.3g}: "
         f"all of them hold together with {100 * confidence:g} % confidence.",
         style="bold green" if not surprises else "bold red",
     )

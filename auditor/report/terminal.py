@@ -92,6 +92,10 @@ def _facts(record: Record) -> Iterator[tuple[str, str]]:
         yield from _measured(record)
     rows = "row" if record.size == 1 else "rows" if record.sample_kind == "rows" else "rows, as counts,"
     yield "sample", f"{record.size:,} {rows} from {record.source}, r as {record.randomness}, seed {record.seed}"
+    if record.resample:
+        yield "resampled", f"by {record.resample}: it speaks of the rows of this data set, and of no others"
+    if record.view != "output":
+        yield "compared", record.view
     if record.params:
         yield "parameters", ", ".join(f"{name}={value}" for name, value in record.params.items())
     if record.theorem or record.claimed is not None:

@@ -102,12 +102,12 @@ def generator_in_turn() -> float:
 
 
 CLOSED_FORMS: dict[str, tuple[Callable[[], float], int]] = {
-    "rstat_no_offset": (no_offset, 600),
-    "rstat_unshared_offset": (unshared_offset, 600),
+    "rstat_no_offset": (no_offset, 350),
+    "rstat_unshared_offset": (unshared_offset, 350),
     "heavy_hitters_fixed_threshold": (fixed_threshold, 1500),
     "heavy_hitters_in_order_of_appearance": (order_of_appearance, 2000),
     "float_sum_in_sample_order": (sum_in_sample_order, 2000),
-    "one_generator_in_turn": (generator_in_turn, 600),
+    "one_generator_in_turn": (generator_in_turn, 350),
 }
 
 

@@ -1,0 +1,107 @@
+"""Which audits does a project ask for? `[tool.auditor]` and `[[tool.auditor.subject]]` in pyproject.toml.
+
+    [tool.auditor]
+    confidence = 0.95
+
+    [[tool.auditor.subject]]
+    target = "mypackage.learners:fit"
+    source = "data.csv#label"
+    rho = 0.1
+
+Every key is one of `check`'s options; `expect = "fail"` needs a `reason`. Unknown keys are refused.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from auditor.errors import UsageError, suggestion
+from auditor.panel import share
+from auditor.setup import Setup, make_setup
+from auditor.subjects import load_subject
+
+_OPTIONS = ("size", "rho", "pairs", "fixed", "sample", "view", "probe", "resample")
+
+
+class SubjectTable(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """One [[tool.auditor.subject]]."""
+
+    target: str
+    source: str | None = None
+    size: int | None = None
+    rho: float | None = None
+    pairs: int | None = None
+    fixed: int | None = None
+    params: dict[str, Any] = {}
+    randomness: str | None = None
+    sample: str | None = None
+    view: str | None = None
+    probe: int | str | None = None
+    resample: str | None = None
+    expect: str = "pass"
+    reason: str | None = None
+
+
+class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """[tool.auditor]."""
+
+    confidence: float = 0.95
+    seed: int = 0
+    subject: list[SubjectTable] = []
+
+
+def read_config(path: Path) -> Config:
+    """The project's audits; UsageError with the key that is wrong."""
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{path} is no TOML: {error}") from error
+    tables = document.get("tool", {}).get("auditor")
+    if not tables or not tables.get("subject"):
+        raise UsageError(f"{path} has no [[tool.auditor.subject]]: add one with target, source, size and rho")
+    _check_keys(path, "[tool.auditor]", tables, Config)
+    for table in tables["subject"]:
+        _check_keys(path, "[[tool.auditor.subject]]", table, SubjectTable)
+    try:
+        config = msgspec.convert(tables, Config)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{path}, [tool.auditor]: {error}") from error
+    for table in config.subject:
+        _check_expectation(path, table)
+    return config
+
+
+def _check_keys(path: Path, place: str, table: Mapping[str, Any], kind: type[msgspec.Struct]) -> None:
+    known = kind.__struct_fields__
+    for key in table:
+        if key not in known:
+            close = suggestion(key, known)
+            raise UsageError(f"{path}, {place}: unknown key {key!r}{close}; it has {', '.join(known)}")
+
+
+def _check_expectation(path: Path, table: SubjectTable) -> None:
+    if table.expect not in ("pass", "fail", "error"):
+        raise UsageError(f"{path}: expect = {table.expect!r} of {table.target} must be one of pass, fail, error")
+    if table.expect != "pass" and not table.reason:
+        raise UsageError(f"{path}: expect = {table.expect!r} of {table.target} needs a reason")
+
+
+def make_setups(config: Config) -> list[Setup]:
+    """Every audit settled, with its share of the error, before any of them runs."""
+    confidence = share(config.confidence, len(config.subject))
+    return [_make_setup(table, config.seed, confidence) for table in config.subject]
+
+
+def _make_setup(table: SubjectTable, seed: int, confidence: float) -> Setup:
+    subject = load_subject(table.target, table.params, randomness=table.randomness)
+    options = {name: getattr(table, name) for name in _OPTIONS}
+    setup = make_setup(subject, table.source, confidence=confidence, seed=seed, **options)
+    return replace(setup, expected=table.expect)

@@ -1,0 +1,204 @@
+"""A data set as a source: a file, an array, or what scikit-learn bundles, and the ways to draw two samples from it.
+
+    bootstrap   rows i.i.d. from the rows there are: what a fresh sample of this very distribution would look like
+    split       two disjoint random halves
+    subsample   rows without replacement, each sample for itself
+
+None of them speaks of rows that the data set does not have; a report says which was used.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from auditor.errors import BadValue, UnknownTruth, UsageError, suggestion
+from auditor.law import Law, Query
+
+SUFFIXES = (".csv", ".npz", ".parquet")
+POPULATION = 10_000  # rows that a scikit-learn generator makes once, to be drawn from
+RESAMPLING = ("bootstrap", "split", "subsample")
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """Rows, with labels or without, and how samples are taken from them."""
+
+    name: str
+    spec: str | None
+    rows: Any
+    resample: str = "bootstrap"
+
+    @property
+    def count(self) -> int:
+        return len(self.rows[0]) if isinstance(self.rows, tuple) else len(self.rows)
+
+    @property
+    def default_size(self) -> int:
+        return self.count if self.resample == "bootstrap" else self.count // 2
+
+    @property
+    def drawn_together(self) -> bool:
+        """Whether the two samples of a pair come from one draw."""
+        return self.resample == "split"
+
+    def draw(self, rng: Generator, size: int) -> Any:
+        if self.resample == "bootstrap":
+            return self._take(rng.integers(0, self.count, size=size))
+        return self._take(rng.permutation(self.count)[:size])
+
+    def draw_half(self, rng: Generator, size: int, which: int) -> Any:
+        return self._take(rng.permutation(self.count)[which * size : (which + 1) * size])
+
+    def _take(self, chosen: Any) -> Any:
+        return tuple(part[chosen] for part in self.rows) if isinstance(self.rows, tuple) else self.rows[chosen]
+
+    def check_size(self, size: int) -> None:
+        most = {"bootstrap": None, "split": self.count // 2, "subsample": self.count}[self.resample]
+        if most is not None and size > most:
+            raise BadValue(
+                "size", size, f"is more than --resample {self.resample} can take of {self.count} rows: {most}"
+            )
+
+    def expect(self, query: Query | None = None) -> float:
+        return self.law().expect(query)
+
+    def law(self) -> Law:
+        if self.resample != "bootstrap":
+            raise UnknownTruth(f"samples by {self.resample} are not i.i.d. rows of a law: use --resample bootstrap")
+        return Law(self.rows, np.full(self.count, 1 / self.count))
+
+
+def from_arrays(data: Any, name: str | None = None, spec: str | None = None, resample: str = "bootstrap") -> Dataset:
+    """A data set from an array or (X, y); UsageError where rows are missing or have holes."""
+    parts = tuple(np.asarray(part) for part in data) if isinstance(data, tuple) else (np.asarray(data),)
+    lengths = [len(part) if part.ndim else 0 for part in parts]
+    shown = name or f"{lengths[0]:,} rows of data"
+    if lengths[0] < 2 or len(set(lengths)) > 1:
+        raise UsageError(f"source {shown}: a data set needs two rows or more and as many labels, and it has {lengths}")
+    for part in parts:
+        if part.dtype.kind in "fc" and np.isnan(part).any():
+            raise UsageError(f"source {shown} has missing values: drop or fill them first")
+    return Dataset(shown, spec, parts if isinstance(data, tuple) else parts[0], check_resample(resample))
+
+
+def check_resample(kind: str) -> str:
+    if kind not in RESAMPLING:
+        raise BadValue("resample", kind, f"must be one of {', '.join(RESAMPLING)}{suggestion(kind, RESAMPLING)}")
+    return kind
+
+
+def is_file_spec(spec: str) -> bool:
+    return spec.partition("#")[0].endswith(SUFFIXES)
+
+
+def read_file(spec: str, resample: str) -> Dataset:
+    """`path.csv`, `path.npz` or `path.parquet`, with `#column` for the labels."""
+    place, _, target = spec.partition("#")
+    path = Path(place)
+    if not path.is_file():
+        raise UsageError(f"source {spec!r}: there is no file {place!r}")
+    readers: dict[str, Callable[[Path], dict[str, Any]]] = {
+        ".csv": _read_csv,
+        ".npz": _read_npz,
+        ".parquet": _read_parquet,
+    }
+    columns = readers[path.suffix](path)
+    if path.suffix == ".npz" and not target and set(columns) == {"X", "y"}:
+        return from_arrays((columns["X"], columns["y"]), spec, spec, resample)
+    if target and target not in columns:
+        raise UsageError(
+            f"source {spec!r}: no column {target!r}{suggestion(target, columns)}; it has {', '.join(columns)}"
+        )
+    features = [values for name, values in columns.items() if name != target]
+    if not features:
+        raise UsageError(f"source {spec!r}: no column is left beside {target!r}")
+    x = features[0] if len(features) == 1 and features[0].ndim > 1 else np.column_stack(features)
+    return from_arrays((x, columns[target]) if target else x, spec, spec, resample)
+
+
+def _read_csv(path: Path) -> dict[str, Any]:
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        lines = [line for line in csv.reader(file) if line]
+    if len(lines) < 2:
+        raise UsageError(f"source {path}: a header and two rows are the least, and there are {len(lines)} lines")
+    header, body = lines[0], lines[1:]
+    for number, line in enumerate(body, start=2):
+        if len(line) != len(header):
+            raise UsageError(f"source {path}: line {number} has {len(line)} cells, and the header has {len(header)}")
+        for name, cell in zip(header, line, strict=True):
+            if cell.strip().lower() in ("", "nan", "na", "null"):
+                raise UsageError(f"source {path}: line {number} has no value for {name!r}: drop or fill it first")
+    return {name: _column(path, name, [line[i] for line in body]) for i, name in enumerate(header)}
+
+
+def _column(path: Path, name: str, cells: list[str]) -> Any:
+    """Numbers if all are; words if none is; a mixture is a mistake that would turn numbers into words."""
+    numbers: list[float] = []
+    words: list[str] = []
+    for cell in cells:
+        try:
+            numbers.append(float(cell))
+        except ValueError:
+            words.append(cell)
+    if numbers and words:
+        raise UsageError(f"source {path}: column {name!r} mixes numbers and words such as {words[0]!r}")
+    if words:
+        return np.array(words)
+    whole = np.array(numbers)
+    return whole.astype(np.int64) if np.all(whole == np.floor(whole)) and np.abs(whole).max() < 2**53 else whole
+
+
+def _read_npz(path: Path) -> dict[str, Any]:
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in arrays.files}
+    except (ValueError, OSError) as error:
+        raise UsageError(f"source {path}: {error}") from error
+
+
+def _read_parquet(path: Path) -> dict[str, Any]:
+    try:
+        import pyarrow.parquet
+    except ImportError as error:
+        raise UsageError("a .parquet source needs pyarrow: pip install 'reproducibility-auditor[data]'") from error
+    table = pyarrow.parquet.read_table(path)
+    for name in table.column_names:
+        if table[name].null_count:
+            raise UsageError(f"source {path}: column {name!r} has missing values: drop or fill them first")
+    return {name: table[name].to_numpy() for name in table.column_names}
+
+
+def from_sklearn(spec: str, name: str, args: list[Any], keywords: dict[str, Any], resample: str) -> Dataset:
+    """`sklearn:load_iris`, or `sklearn:make_moons(noise=0.1)`: a population that is made once and then drawn from.
+
+    A generator of scikit-learn's draws its very distribution anew with each random_state, so that two calls are no
+    two samples of one source.
+    """
+    try:
+        import sklearn.datasets
+    except ImportError as error:
+        raise UsageError(
+            "a sklearn: source needs scikit-learn: pip install 'reproducibility-auditor[sklearn]'"
+        ) from error
+    known = [key for key in dir(sklearn.datasets) if key.startswith(("load_", "make_"))]
+    if name not in known:
+        raise UsageError(f"source {spec!r}: sklearn.datasets has no {name!r}{suggestion(name, known)}")
+    if name.startswith("make_"):
+        keywords = {"n_samples": POPULATION, "random_state": 0, **keywords}
+    else:
+        keywords = {"return_X_y": True, **keywords}
+    try:
+        made = getattr(sklearn.datasets, name)(*args, **keywords)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"source {spec!r}: {error}") from error
+    rows = made[:2] if isinstance(made, tuple) else made
+    return from_arrays(
+        tuple(np.asarray(part) for part in rows) if isinstance(rows, tuple) else rows, spec, spec, resample
+    )

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.cluster import KMeans
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+import auditor
+from auditor.errors import UsageError
+from auditor.estimators import Fit
+from auditor.randomness import from_key, root_key
+from auditor.subjects import load_subject
+
+# Fifteen families, with no code of ours for any of them.
+FAMILIES = [
+    "sklearn.linear_model:LogisticRegression",
+    "sklearn.linear_model:Lasso",
+    "sklearn.linear_model:SGDClassifier",
+    "sklearn.tree:DecisionTreeClassifier",
+    "sklearn.ensemble:RandomForestClassifier",
+    "sklearn.ensemble:GradientBoostingRegressor",
+    "sklearn.neighbors:KNeighborsClassifier",
+    "sklearn.svm:SVC",
+    "sklearn.naive_bayes:GaussianNB",
+    "sklearn.cluster:KMeans",
+    "sklearn.cluster:DBSCAN",
+    "sklearn.mixture:GaussianMixture",
+    "sklearn.decomposition:PCA",
+    "sklearn.preprocessing:StandardScaler",
+    "sklearn.feature_selection:SelectKBest",
+    "sklearn.discriminant_analysis:LinearDiscriminantAnalysis",
+]
+
+scaled = make_pipeline(StandardScaler(), LogisticRegression(solver="saga", max_iter=20, tol=0.1))
+
+
+class FromGlobal(ClassifierMixin, BaseEstimator):
+    """A classifier that says it is scikit-learn's, and takes its state from the global generator."""
+
+    def fit(self, X: Any, y: Any) -> Any:
+        X, y = validate_data(self, X, y)
+        check_classification_targets(y)
+        self.classes_ = unique_labels(y)
+        self.seed_ = np.random.randint(2**31)
+        self.mean_ = X.mean(axis=0)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False)
+        return self.classes_[(X[:, 0] > self.mean_[0]).astype(int) % len(self.classes_)]
+
+
+class Parrot:
+    """No scikit-learn at all: just fit and predict."""
+
+    random_state = None
+
+    def fit(self, x: Any, y: Any = None) -> Parrot:
+        self.word_ = self.random_state
+        return self
+
+    def predict(self, x: Any) -> Any:
+        return np.full(len(x), self.word_)
+
+
+@pytest.mark.filterwarnings("ignore")  # what scikit-learn thinks of the fit is not the question here
+@pytest.mark.parametrize("target", FAMILIES)
+def test_families_of_estimators_audit_with_no_extra_code(target: str) -> None:
+    fit = load_subject(target)
+    assert fit.default_view == ("predict" if hasattr(fit.fn.estimator, "predict") else "fitted")  # type: ignore[attr-defined]
+    source = (np.array(IRIS[0]), np.array(IRIS[1]))
+    record = auditor.audit(target, source, size=80, rho=0.3, probe=60 if fit.default_view == "predict" else None)
+    assert record.verdict in ("pass", "fail"), record.reason
+    assert record.view == fit.default_view
+    assert record.subject == target
+
+
+def _iris() -> tuple[Any, Any]:
+    from sklearn.datasets import load_iris
+
+    return load_iris(return_X_y=True)
+
+
+IRIS = _iris()
+
+
+def test_r_reaches_every_random_state_inside_as_its_own_int() -> None:
+    fitted = Fit(scaled)(IRIS, from_key(root_key(1)))
+    again = Fit(scaled)(IRIS, from_key(root_key(1)))
+    other = Fit(scaled)(IRIS, from_key(root_key(2)))
+    state = fitted.get_params()["logisticregression__random_state"]
+    assert isinstance(state, int)
+    assert state == again.get_params()["logisticregression__random_state"]
+    assert state != other.get_params()["logisticregression__random_state"]
+    assert scaled.get_params()["logisticregression__random_state"] is None  # the user's own stays as it was
+    assert isinstance(Fit(Parrot())(IRIS, from_key(root_key(1))).word_, int)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_an_instance_a_pipeline_and_a_class_with_parameters() -> None:
+    assert auditor.audit(f"{__name__}:scaled", IRIS, size=100, probe=40, rho=0.3).verdict in ("pass", "fail")
+    record = auditor.audit(KMeans(n_clusters=3, n_init=1), IRIS, size=100, probe=40, rho=0.3)
+    assert record.subject.startswith("KMeans(") or "KMeans" in record.subject
+    record = auditor.audit(LogisticRegression, IRIS, params={"C": 1e-9}, size=100, view="attr(classes_)")
+    assert (record.verdict, record.params) == ("pass", {"C": 1e-9})
+    with pytest.raises(UsageError, match=r"no parameter 'c' .*: it has"):
+        auditor.audit(LogisticRegression, IRIS, params={"c": 1})
+    with pytest.raises(UsageError, match="needs a value for estimator: audit an instance"):
+        auditor.audit("sklearn.feature_selection:SelectFromModel", IRIS)
+
+
+def test_scikit_learns_own_check_passes_what_takes_its_state_from_the_global_generator() -> None:
+    """check_estimator looks at other things; here the audit exits 4 and names the generator."""
+    state = np.random.get_state()
+    try:
+        failed = [c for c in check_estimator(FromGlobal(), on_fail=None, on_skip=None) if c["status"] == "failed"]
+    finally:
+        np.random.set_state(state)
+    # it is no good classifier, which is all that scikit-learn holds against it
+    assert {check["check_name"] for check in failed} <= {"check_classifiers_train"}
+    record = auditor.audit(FromGlobal, IRIS, size=60, probe=20)
+    assert record.verdict == "error"
+    assert "numpy.random" in record.reason
+    assert "seed_" in record.reason
+
+
+def test_same_learner_same_record_from_python_and_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import json
+
+    import msgspec
+
+    from auditor.command_line import run
+
+    np.savez(tmp_path / "iris.npz", X=IRIS[0], y=IRIS[1])
+    spec = str(tmp_path / "iris.npz")
+    arguments = ["--source", spec, "--size", "90", "--probe", "30", "--param", "max_depth=2", "--json", "-"]
+    assert run(["check", "sklearn.tree:DecisionTreeClassifier", *arguments]) == 1
+    by_command = json.loads(capsys.readouterr().out)
+    record = auditor.audit("sklearn.tree:DecisionTreeClassifier", spec, size=90, probe=30, params={"max_depth": 2})
+    by_python = json.loads(msgspec.json.encode(record))
+    for document in (by_command, by_python):
+        del document["cost"]
+    assert by_command == by_python
+
+
+def test_nothing_imports_scikit_learn_unless_asked() -> None:
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, auditor; auditor.audit(lambda s, r: 1, lambda rng, n: rng.random(n), size=1);"
+        "sys.exit('sklearn' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == 0
