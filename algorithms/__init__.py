@@ -8,4 +8,10 @@ PAPER = {
     "Algorithm 1, Theorem 2.3": "algorithms.statistical_query",
     "Algorithm 2, Lemma 3.3": "algorithms.heavy_hitters",
     "Algorithm 3, Theorem 4.2, Lemma 4.3": "algorithms.median",
+    "Algorithm 4, Theorem 5.2, Algorithm 7, Theorem 5.14": "algorithms.halfspace",
+    "Algorithm 5, Lemma 5.3, Algorithm 6, Lemma 5.12": "algorithms.rounding",
+    "Algorithm 8, Theorem 6.1, Algorithm 9, Lemma 6.2, Corollary 6.5": "algorithms.boosting",
+    "Theorem A.3, Corollary A.4": "algorithms.amplification",
+    "Lemma A.6": "algorithms.generalisation",
+    "Lemma A.7": "algorithms.data_reuse",
 }
