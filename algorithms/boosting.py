@@ -182,7 +182,7 @@ def halfspaces(tau: float, d: int, rounding: str) -> WeakLearner:
     )
 
 
-def boosted_size(rho: float, eps: float, tau: float, d: int, rounding: str, sample_scale: float) -> int:
+def boosted_size(rho: float, eps: float, tau: float, d: int, sample_scale: float, rounding: str) -> int:
     return boost_size(halfspaces(tau, d, rounding), rho, eps, sample_scale)
 
 
@@ -193,15 +193,17 @@ PLANE = (
 )
 
 
-@subject(
-    source=PLANE,
-    sample="counts",
-    size=boosted_size,
-    claimed=lambda rho: rho,
-    delta=lambda rho: rho,
-    accuracy=errs_rarely,
-    theorem="Corollary 6.5",
-)
+_DECLARED: Any = {
+    "source": PLANE,
+    "sample": "counts",
+    "claimed": lambda rho: rho,
+    "delta": lambda rho: rho,
+    "accuracy": errs_rarely,
+    "theorem": "Corollary 6.5",
+}
+
+
+@subject(size=boosted_size, **_DECLARED)
 def r_halfspace_boosted(
     sample: Sample,
     r: Randomness,
@@ -216,3 +218,18 @@ def r_halfspace_boosted(
     """A strong learner for halfspaces of margin tau: rBoost over either weak learner."""
     weak = halfspaces(tau, d, rounding)
     return r_boost(sample, r, weak=weak, rho=rho, eps=eps, sample_scale=sample_scale)
+
+
+@subject(size=partial(boosted_size, rounding="boxes"), **_DECLARED)
+def r_halfspace_boosted_boxes(
+    sample: Sample,
+    r: Randomness,
+    *,
+    rho: float = 0.3,
+    eps: float = 0.3,
+    tau: float = 0.7,
+    d: int = 2,
+    sample_scale: float = 1.0,
+) -> Vote | Bottom:
+    """The same over the weak learner with boxes."""
+    return r_halfspace_boosted(sample, r, rho=rho, eps=eps, tau=tau, d=d, rounding="boxes", sample_scale=sample_scale)

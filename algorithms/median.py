@@ -19,7 +19,7 @@ D^m, and one end of its range is a crude median. That l is a median of a much sm
 
 Sample size: N(d) = n_m (2 N(d') + 2 (Q1 + Q2) + 7 n_sq), with heavy hitters at (rho0, 5/16, 1/16), rSTAT at (1/32,
 rho0, delta0), d' = the bits of d, and accuracy 1/16 for the recursive call; N(d <= 2) = (2^d - 1) n_sq(tau/2).
-n_m = ln(2 * 64) / (2 tau^2), made odd, by Hoeffding. `sample_scale` scales the numbers of medians, not n_m.
+n_m = ln(2 * 64) / (2 tau^2), made odd, by Hoeffding. `sample_scale` scales each of these numbers alike.
 
 Where the paper slips, and what is done here (`median_as_published` keeps the listing): a common prefix has one of d + 1
 lengths, which need ceil(log2(d + 1)) bits, not ceil(log2 d); then d = 2 maps to itself, so the base case takes d <= 2.
@@ -103,7 +103,10 @@ class Shares:
         if d <= 2:
             return ((1 << d) - 1) * self.query_size(tau / 2)
         medians = 2 * self.size(d.bit_length(), CRUDE) + 2 * self.heavy_size + (CANDIDATES + 1) * self.query_size(FINE)
-        return group_size(tau) * medians
+        return self.group_size(tau) * medians
+
+    def group_size(self, tau: float) -> int:
+        return scaled(group_size(tau), self.scale) | 1
 
     def ask(self, sample: Sample, r: Randomness, tau: float) -> float:
         return rstat(sample, r, tau=tau, rho=self.rho0, delta=self.delta0)
@@ -173,7 +176,7 @@ def recurse(sample: Sample, r: Randomness, d: int, tau: float, shares: Shares) -
     """Algorithm 3, mended. Every call takes fresh rows and its own named child of r."""
     if d <= 2:  # 1-9
         return _smallest_domain(sample, r, d, tau, shares)
-    medians = sample.medians(group_size(tau))  # 10, 11
+    medians = sample.medians(shares.group_size(tau))  # 10, 11
     bits = d.bit_length()
     pairs = medians.take(2 * shares.size(bits, CRUDE)).common_prefixes(d)  # 12-14
     length = min(d, recurse(pairs, r.child("length"), bits, CRUDE, shares))  # 15

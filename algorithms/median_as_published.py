@@ -1,4 +1,4 @@
-"""rMedian as the paper prints it: the listing of Algorithm 3 with its own constants. Kept to be caught.
+"""rMedian as the paper prints it: the listing with its own constants. Kept to be caught.
 
 The listing, with what it leaves open completed as follows: a common prefix of the full length d, for which ceil(log2 d)
 bits have no room when d is a power of two, counts as the largest length there is room for; where no candidate has an

@@ -4,6 +4,8 @@
 
 runs fn(sample, r) on pairs of independent samples with the same r and says whether two runs disagree with
 probability at most rho. Public names are loaded when first used: importing auditor imports neither numpy nor scipy.
+
+PYTEST_DONT_REWRITE: it has no asserts for pytest to rewrite, and may be imported before pytest is.
 """
 
 from __future__ import annotations

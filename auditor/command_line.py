@@ -193,7 +193,7 @@ def theorems(confidence: float, seed: int, only: str | None, folder: str) -> int
 
     Example: python -m auditor theorems
     """
-    from auditor.panel import exit_code, make_setups, with_theorem
+    from auditor.panel import make_setups, with_theorem
     from auditor.report.record import to_json_list
     from auditor.report.theorems import markdown, picture
 
@@ -211,7 +211,7 @@ def theorems(confidence: float, seed: int, only: str | None, folder: str) -> int
     files["md"].write_text(markdown(records, confidence), encoding="utf-8")
     files["svg"].write_text(picture(records), encoding="utf-8")
     _console().print(f"written: {', '.join(str(file) for file in files.values())}")
-    return exit_code(records)
+    return _several_code(records)
 
 
 @cli.command()
@@ -228,7 +228,6 @@ def gate(config: str, exitfirst: bool, **options: Any) -> int:
     Example: python -m auditor gate --exitfirst
     """
     from auditor.config import make_setups, read_config
-    from auditor.panel import exit_code
 
     files = _take_files(options)
     asked = read_config(Path(config))
@@ -236,7 +235,7 @@ def gate(config: str, exitfirst: bool, **options: Any) -> int:
         setups = make_setups(asked)
     records = _audit_several(setups, asked.confidence, to_error="-" in files.values(), exitfirst=exitfirst)
     _write_reports(records, [setup.subject for setup in setups[: len(records)]], files, asked.confidence)
-    return exit_code(records)
+    return _several_code(records)
 
 
 def _make_folder(directory: Path) -> None:
@@ -247,7 +246,7 @@ def _make_folder(directory: Path) -> None:
 
 
 def _check_package(target: str, options: dict[str, Any]) -> int:
-    from auditor.panel import declared_in, exit_code, make_setups
+    from auditor.panel import declared_in, make_setups
 
     confidence, seed = options.pop("confidence"), options.pop("seed")
     files = _take_files(options)
@@ -261,7 +260,7 @@ def _check_package(target: str, options: dict[str, Any]) -> int:
         setups = make_setups(subjects, confidence=confidence, seed=seed)
     records = _audit_several(setups, confidence, to_error="-" in files.values())
     _write_reports(records, subjects, files, confidence)
-    return exit_code(records)
+    return _several_code(records)
 
 
 def _audit_several(
@@ -281,9 +280,13 @@ def _audit_several(
     console = _error_console() if to_error else _console()
     for part in summary(records, confidence, len(setups)):
         console.print(part)
-    if records[-1].decided_by == "interrupt":
-        raise KeyboardInterrupt
     return records
+
+
+def _several_code(records: Sequence[Record]) -> int:
+    from auditor.panel import exit_code
+
+    return EXIT_CODES["interrupted"] if records[-1].decided_by == "interrupt" else exit_code(records)
 
 
 def _split_params(params: Sequence[str]) -> dict[str, str]:

@@ -6,7 +6,8 @@ import importlib
 import importlib.util
 import pkgutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from hashlib import blake2b
 from importlib.machinery import ModuleSpec
 from pathlib import Path
@@ -22,6 +23,16 @@ SUBJECTS = "auditor.subjects"  # the entry-point group by which installed packag
 
 
 _files: dict[str, Path] = {}  # modules that were loaded from a file: their names lead nowhere
+
+
+@contextmanager
+def loaded_from(path: Path, module: str) -> Iterator[None]:
+    """While this lasts, a module that somebody else loaded from a file is found by that file."""
+    _files[module] = path
+    try:
+        yield
+    finally:
+        del _files[module]
 
 
 def find_object(target: str) -> Any:

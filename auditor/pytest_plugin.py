@@ -198,17 +198,15 @@ def _sentence(error: Exception, forced: dict[str, int]) -> str:
 @contextlib.contextmanager
 def _found_by_file(item: AuditItem) -> Iterator[None]:
     """While this holds, objects of a test module are known by its file: pytest's name for it may lead nowhere."""
-    from auditor import lookup
+    from auditor.lookup import loaded_from
 
     module, start = _module(item), item.config.invocation_params.dir
     if _importable_afresh(module.__name__, item):
         yield
         return
-    lookup._files[module.__name__] = Path(os.path.relpath(item.path, start) if Path.cwd() == start else item.path)
-    try:
+    file = Path(os.path.relpath(item.path, start) if Path.cwd() == start else item.path)
+    with loaded_from(file, module.__name__):
         yield
-    finally:
-        del lookup._files[module.__name__]
 
 
 def _importable_afresh(name: str, item: AuditItem) -> bool:

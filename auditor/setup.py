@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from auditor.errors import UnknownTruth, UsageError
-from auditor.outcome import describe
+from auditor.outcome import describe, same
 from auditor.plan import DEFAULT_TARGET, Plan, check_count, make_plan
 from auditor.randomness import from_key
 from auditor.sources import Source, check_size, is_dataset, load_dataset, load_source
@@ -86,7 +86,7 @@ def make_setup(
     overridden = {
         name: (_plain(declared), _plain(used))
         for name, declared, used in options
-        if declared is not None and used is not None and used != declared
+        if declared is not None and used is not None and not same(used, declared)
     }
     seen = make_view(_first(view, subject.declared.view, subject.default_view))
     if probe is not None and not seen.needs_probe:

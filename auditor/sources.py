@@ -18,7 +18,7 @@ from numpy.random import Generator
 
 from auditor.datasets import Dataset, check_resample, from_arrays, from_sklearn, is_file_spec, read_file
 from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError, suggestion
-from auditor.law import Law, Query
+from auditor.law import Law, Query, as_values
 from auditor.lookup import find_object, importable_name
 
 TAIL = 2.0**-60
@@ -84,7 +84,7 @@ class Distribution:
             )
         low, high = self.frozen.support()
         # Infinite tails are cut where less than 2^-60 is left on a side: no sample of any size here would notice.
-        middle = int(self.frozen.mean()) if np.isfinite(self.frozen.mean()) else int(self.frozen.median())
+        middle = int(self.frozen.median()) if self.is_cut else 0
         low = low if np.isfinite(low) else middle - _tail_length(lambda x: self.frozen.cdf(middle - x - 1))
         high = high if np.isfinite(high) else middle + _tail_length(lambda x: self.frozen.sf(middle + x))
         if high - low >= MAX_SUPPORT:
@@ -154,12 +154,12 @@ def pmf(probabilities: Any) -> Law:
     """`pmf({value: probability})`, or `pmf([p0, p1, ...])` over 0, 1, ..."""
     if not isinstance(probabilities, dict):
         probabilities = dict(enumerate(probabilities))
-    return Law(_as_values(list(probabilities)), _as_weights(list(probabilities.values())))
+    return Law(as_values(list(probabilities)), _as_weights(list(probabilities.values())))
 
 
 def points(rows: Any, labels: Any = None, weights: Any = None) -> Law:
     """`points([[1, 0], [0, 1]], labels=[1, -1], weights=[0.3, 0.7])`: labelled points; equal weights without any."""
-    values = _as_values(rows)
+    values = as_values(rows)
     if weights is None:
         weights = np.full(len(values), 1 / len(values)) if len(values) else []
     checked = _as_weights(weights)
@@ -170,14 +170,6 @@ def points(rows: Any, labels: Any = None, weights: Any = None) -> Law:
 
 
 LISTED: dict[str, Callable[..., Law]] = {"pmf": pmf, "points": points}  # sources by name, beside scipy's
-
-
-def _as_values(items: Any) -> Any:
-    values = np.asarray(items)
-    if values.dtype.kind in "US" and not all(isinstance(item, (str, bytes)) for item in items):
-        values = np.empty(len(items), dtype=object)  # numpy would turn the numbers among them into strings
-        values[:] = list(items)
-    return values
 
 
 def _as_weights(weights: Any) -> Any:

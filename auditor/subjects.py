@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import collections.abc
+import functools
 import inspect
 import types
 import typing
@@ -115,7 +116,8 @@ class Subject:
         value = getattr(self.declared, name)
         if not callable(value):
             return value
-        wanted = inspect.signature(value).parameters
+        fixed = value.keywords if isinstance(value, functools.partial) else {}
+        wanted = [key for key in inspect.signature(value).parameters if key not in fixed]
         for key in wanted:
             if key not in self.settings:
                 raise UsageError(f"{self.name}: its declared {name} asks for {key!r}, and it has no parameter {key!r}")

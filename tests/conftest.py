@@ -28,3 +28,10 @@ def global_generators_stay(request: pytest.FixtureRequest) -> Iterator[None]:
     before = _states()
     yield
     assert before == _states(), f"{request.node.nodeid} moved a global generator"
+
+
+@pytest.fixture(autouse=True)
+def not_on_github(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that audits must not write into the summary of the job that runs it."""
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
+        monkeypatch.delenv(name, raising=False)

@@ -10,9 +10,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from auditor.report.escape import visible
+from auditor.report.escape import shortened, visible
 from auditor.report.record import Record
 
+_LONGEST = 4000  # characters of any one text from a subject
 STYLES = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow", "error": "bold magenta"}
 
 
@@ -33,7 +34,7 @@ def as_text(record: Record, width: int = 100) -> str:
 def _parts(record: Record, *, ascii_only: bool, width: int) -> Iterator[RenderableType]:
     title = "interrupted" if record.decided_by == "interrupt" else record.verdict
     yield Text.assemble((f"{title.upper()}", STYLES[record.verdict]), "  ", (visible(record.subject), "bold"))
-    yield Text(visible(record.reason, keep="\n"))
+    yield Text(visible(shortened(record.reason, _LONGEST), keep="\n"))
     if record.pairs:
         yield Padding(draw_interval(record, width=min(width - 2, 72), ascii_only=ascii_only), (1, 0, 1, 1))
     yield facts(record)
@@ -83,7 +84,7 @@ def facts(record: Record) -> Table:
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in _facts(record):
-        table.add_row(name, Text(visible(value)))
+        table.add_row(name, Text(visible(shortened(value, _LONGEST))))
     return table
 
 

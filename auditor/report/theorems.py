@@ -41,7 +41,7 @@ def markdown(records: Sequence[Record], confidence: float) -> str:
 def _row(record: Record) -> Iterator[str]:
     yield record.theorem or ""
     yield record.subject.rpartition(":")[2]
-    yield ", ".join(f"{name}={value}" for name, value in record.settings.items())
+    yield ", ".join(f"{name}={value}" for name, value in record.settings.items() if _tells(name, value))
     yield f"{record.size:.3g}" if record.size >= 10**6 else f"{record.size:,}"
     yield "" if record.claimed is None else f"{record.claimed:g}"
     yield reached(record)
@@ -50,6 +50,11 @@ def _row(record: Record) -> Iterator[str]:
     yield record.verdict if record.verdict == record.expect else f"{record.verdict} (expected {record.expect})"
     yield f"{record.pairs:,}"
     yield f"{record.cost.seconds_total:.1f}"
+
+
+def _tells(name: str, value: object) -> bool:
+    """Whether a setting says more than that nothing was asked for."""
+    return value is not None and (name, value) != ("sample_scale", 1.0)
 
 
 def _scale(record: Record) -> float:
@@ -72,6 +77,7 @@ def picture(records: Sequence[Record]) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + width + 60} {height}" '
         f'font-family="sans-serif" font-size="12" role="img" aria-label="Bounds on rho against the claims">'
     ]
+    parts.append(f'<text x="{left}" y="12" fill="#666">rho that the audit leaves open; the line is the target</text>')
     for tick in (0, 0.25, 0.5, 0.75, 1):
         x = left + tick * width
         parts.append(f'<line x1="{x}" y1="20" x2="{x}" y2="{height - 16}" stroke="#ddd"/>')
