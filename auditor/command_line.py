@@ -74,6 +74,7 @@ def cli() -> None:
 @click.option(
     "--probe", metavar="N|FILE", help="Points that predictions are compared on.  [default: 1000 from the source]"
 )
+@click.option("--gate", metavar="WHAT", default="rho", show_default=True, help="What the target is for: rho, or churn.")
 @click.option("--resample", metavar="HOW", help="How a data set is drawn from: bootstrap, split or subsample.")
 @click.option("--randomness", metavar="KIND", help="What r is: Generator, int, RandomState or Random.")
 @click.option("--replay", type=Count(), metavar="I", help="Run pair I again and show both outputs, nothing else.")
@@ -250,6 +251,7 @@ def _check_package(target: str, options: dict[str, Any]) -> int:
 
     confidence, seed = options.pop("confidence"), options.pop("seed")
     files = _take_files(options)
+    options["gate"] = None if options["gate"] == "rho" else options["gate"]
     given = [f"--{name}" for name, value in options.items() if value is not None]
     if given:
         raise UsageError(

@@ -91,6 +91,50 @@ def clopper_pearson_lower(n: int, k: int, alpha: float) -> float:
     return 0.0 if k == 0 else float(betaincinv(k, n - k + 1, alpha))
 
 
+class MeanEvidence:
+    """The same test for values in [0, 1] that are no counts, and its confidence sequence: a bet on each value.
+
+    (1 + x (theta - 1)) / (1 + p (theta - 1)) is linear in x, so its mean is 1 at a mean of p, whatever the law of x:
+    each term stays a martingale. On values that are all 0 or 1 it is the mixture above.
+    """
+
+    def __init__(self) -> None:
+        self.n = 0
+        self.total = 0.0
+        self._down, self._up = np.zeros(len(TILTS)), np.zeros(len(TILTS))
+        self._log_none = self._log_all = 0.0  # log prod (1 - x), log prod x: the bets at the extreme tilts
+
+    def add(self, x: float) -> None:
+        self.n, self.total = self.n + 1, self.total + x
+        self._down += np.log1p(x * np.expm1(-TILTS))
+        self._up += np.log1p(x * np.expm1(TILTS))
+        self._log_none += math.log1p(-x) if x < 1 else -math.inf
+        self._log_all += math.log(x) if x > 0 else -math.inf
+
+    def log_e_pass(self, p: float) -> float:
+        """Log evidence against a mean of p or more."""
+        atom = self._log_none - self.n * (math.log1p(-p) if p < 1 else _IMPOSSIBLE)
+        return self._mixed(self._down - self.n * np.log1p(p * np.expm1(-TILTS)), atom)
+
+    def log_e_fail(self, p: float) -> float:
+        """Log evidence against a mean of p or less."""
+        atom = self._log_all - self.n * (math.log(p) if p > 0 else _IMPOSSIBLE)
+        return self._mixed(self._up - self.n * np.log1p(p * np.expm1(TILTS)), atom)
+
+    def _mixed(self, terms: Reals, atom: float) -> float:
+        everything = np.append(LOG_WEIGHTS + terms, math.log(ATOM) + atom)
+        top = float(everything.max())
+        return top + math.log(float(np.exp(everything - top).sum()))
+
+    def upper(self, alpha: float) -> float:
+        """With probability 1 - alpha, the mean is at or below this at every n at once."""
+        return _crossing(lambda p: self.log_e_pass(p) >= -math.log(alpha), outer="high") if self.n else 1.0
+
+    def lower(self, alpha: float) -> float:
+        """With probability 1 - alpha, the mean is at or above this at every n at once."""
+        return _crossing(lambda p: self.log_e_fail(p) < -math.log(alpha), outer="low") if self.n else 0.0
+
+
 BOUNDS: dict[str, tuple[Callable[[int, int, float], float], Callable[[int, int, float], float]]] = {
     "anytime": (sequence_lower, sequence_upper),
     "fixed": (clopper_pearson_lower, clopper_pearson_upper),

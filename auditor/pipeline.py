@@ -18,7 +18,7 @@ from auditor.second_process import SecondProcess
 from auditor.setup import Setup, make_bench, make_setup
 from auditor.subjects import load_subject
 from auditor.trial import Bench, SubjectRaised, Trial, run_pair
-from auditor.verdict import Tally, Verdict, decide
+from auditor.verdict import Tally, Verdict, decide, is_decided
 
 EXAMPLES = 3  # mismatching pairs that a record shows
 
@@ -55,6 +55,7 @@ def audit(
     view: object = None,
     probe: int | str | None = None,
     resample: str | None = None,
+    gate: str = "rho",
 ) -> Record:
     """Run A(sample, r) on pairs of fresh samples until it is known whether rho is at most `rho`.
 
@@ -76,6 +77,7 @@ def audit(
         view=view,
         probe=probe,
         resample=resample,
+        gate=gate,
     )
     return run_audit(setup)
 
@@ -92,7 +94,7 @@ def run_audit(setup: Setup, watch: Watcher | None = None) -> Record:
             bench = make_bench(setup)
             bench = _preflight(bench, setup, other, learnt, watch)
             run_pairs(bench, setup, learnt, watch)
-            verdict = decide(setup.plan, learnt.tally)
+            verdict = decide(setup.plan, learnt.tally, learnt.churn)
         except KeyboardInterrupt:
             done = f"interrupted after {learnt.tally.pairs} of at most {setup.plan.budget} pairs"
             verdict = Verdict("inconclusive", done, "interrupt", setup.plan.alpha)
@@ -138,7 +140,7 @@ def run_pairs(bench: Bench, setup: Setup, learnt: Learnt, watch: Watcher) -> Non
     for trial in (run_pair(bench, index) for index in range(plan.budget)):
         tally = learnt.tally = _add(learnt, trial)
         watch.advanced(tally, perf_counter() - started)
-        if gate and gate.decided(tally.pairs, tally.mismatches, tally.failures):
+        if gate and is_decided(plan, gate, tally, learnt.churn):
             return
 
 
@@ -147,6 +149,9 @@ def _add(learnt: Learnt, trial: Trial) -> Tally:
     learnt.seconds_in_subject += trial.seconds
     if trial.difference is not None and len(learnt.examples) < EXAMPLES:
         learnt.examples.append((trial.index, trial.difference))
+    if trial.churn is not None:
+        learnt.churn.add(trial.churn)
+        learnt.churns.append(trial.churn)
     judged = trial.accurate is not None
     return Tally(
         tally.pairs + 1,

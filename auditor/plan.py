@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from auditor.errors import BadValue, UsageError
+from auditor.errors import BadValue, UsageError, suggestion
 from auditor.gate import Gate, pass_boundary
 
 DEFAULT_TARGET = 0.1
 PAIRS_TIMES_TARGET = 100  # the default budget decides all but the true rho within a factor of about 1.6 of the target
 MAX_PAIRS = 10**12
+GATES = ("rho", "churn")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,7 @@ class Plan:
     seed: int
     size: int
     delta: float | None  # the share of inaccurate runs the subject is allowed, where it declares one
+    gates: str = "rho"  # what is held against the target: how often outputs differ, or by how much ("churn")
 
     @property
     def alpha(self) -> float:
@@ -63,6 +65,7 @@ def make_plan(
     fixed: int | None = None,
     seed: int = 0,
     delta: float | None = None,
+    gates: str = "rho",
 ) -> Plan:
     """The plan for these options; BadValue or UsageError with the cure where they make none."""
     if pairs is not None and fixed is not None:
@@ -85,7 +88,9 @@ def make_plan(
         budget = math.ceil(PAIRS_TIMES_TARGET / target - 1e-9)
     check_count(option, budget, least=1, example=1000)
     _check_decidable(option, budget, design, target, confidence)
-    return Plan(float(target), float(confidence), design, budget, seed, size, delta)
+    if gates not in GATES:
+        raise BadValue("gate", gates, f"must be one of {', '.join(GATES)}{suggestion(gates, GATES)}")
+    return Plan(float(target), float(confidence), design, budget, seed, size, delta, gates)
 
 
 def _check_decidable(option: str, budget: int, design: str, target: float, confidence: float) -> None:

@@ -55,6 +55,7 @@ def make_setup(
     view: object = None,
     probe: int | str | None = None,
     resample: str | None = None,
+    gate: str = "rho",
 ) -> Setup:
     """Everything settled; UsageError with an example where nothing says what to do."""
     declared_size, claimed = subject.declares("size"), subject.declares("claimed")
@@ -73,6 +74,7 @@ def make_setup(
         fixed=fixed,
         seed=seed,
         delta=subject.declares("delta") if subject.declared.accuracy else None,
+        gates=gate,
     )
     kind = check_sample_kind(sample or subject.declared.sample)
     if kind == "counts" and not subject.takes_sample:
@@ -89,6 +91,8 @@ def make_setup(
         if declared is not None and used is not None and not same(used, declared)
     }
     seen = make_view(_first(view, subject.declared.view, subject.default_view))
+    if gate == "churn" and not seen.needs_probe:
+        raise UsageError(f"--gate churn counts predictions, and the view here is {seen.name}: use --view predict")
     if probe is not None and not seen.needs_probe:
         raise UsageError(f"--probe is for the view predict, and the view here is {seen.name}")
     return Setup(subject, plan, source_used, claimed, declared_size, overridden, kind, seen, probe, resample)

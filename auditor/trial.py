@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
+import numpy as np
+
 from auditor.datasets import Dataset
 from auditor.errors import AuditorError, SubjectError, UnknownTruth
 from auditor.outcome import Difference, first_difference, same
@@ -96,6 +98,7 @@ class Trial:
     difference: Difference | None  # None where the two outputs are the same
     accurate: bool | None  # of the first run; the second shares its r and is no new evidence
     seconds: float  # spent in the subject
+    churn: float | None = None  # the share of probe points that the two outputs predict differently
 
 
 def run_pair(bench: Bench, index: int) -> Trial:
@@ -110,7 +113,17 @@ def run_pair(bench: Bench, index: int) -> Trial:
         del sample
     first, second = bench.see(outputs[0]), bench.see(outputs[1])
     difference = None if same(first, second) else first_difference(first, second)
-    return Trial(index, difference, judge(bench, outputs[0], index), seconds)
+    churn = churn_of(first, second) if bench.view.needs_probe else None
+    return Trial(index, difference, judge(bench, outputs[0], index), seconds, churn)
+
+
+def churn_of(first: Any, second: Any) -> float:
+    """The share of points on which two arrays of predictions differ; rows that are vectors differ as a whole."""
+    left, right = np.asarray(first), np.asarray(second)
+    if left.shape != right.shape or left.ndim == 0:
+        return 0.0 if same(left, right) else 1.0
+    different = (left != right).reshape(len(left), -1).any(axis=1)
+    return float(different.mean())
 
 
 def judge(bench: Bench, output: Any, index: int) -> bool | None:

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from auditor import __version__
 from auditor.errors import AuditorError, UsageError
-from auditor.interval import two_sided
+from auditor.interval import MeanEvidence, two_sided
 from auditor.outcome import Difference as Found
 from auditor.preflight import Checked
 from auditor.setup import Setup, replay_command
@@ -51,6 +52,18 @@ class Accuracy(msgspec.Struct, frozen=True):
     low: float
     high: float
     confidence: float
+
+
+class Churn(msgspec.Struct, frozen=True):
+    """By how much predictions change: the share of probe points on which the two fits of a pair disagree."""
+
+    mean: float
+    low: float
+    high: float
+    confidence: float
+    median: float
+    ninth_decile: float
+    largest: float
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -125,6 +138,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     mismatches: int
     rho: Rho
     accuracy: Accuracy | None
+    gate: str  # what the target is for: "rho" or "churn"
+    churn: Churn | None
     view: str
     probe: int | str | None  # what predictions were compared on, where it was not the default
     resample: str | None  # how samples were taken from a data set
@@ -146,6 +161,8 @@ class Learnt:
     seconds_in_subject: float = 0.0
     examples: list[tuple[int, Found]] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    churn: MeanEvidence = field(default_factory=MeanEvidence)
+    churns: list[float] = field(default_factory=list)
     checked: Checked | None = None
 
 
@@ -182,6 +199,8 @@ def make_record(setup: Setup, source: Source | None, learnt: Learnt, verdict: Ve
         mismatches=tally.mismatches,
         rho=_rho(setup, learnt),
         accuracy=_accuracy(setup, learnt),
+        gate=plan.gates,
+        churn=_churn(setup, learnt),
         view=setup.view.name,
         probe=setup.probe,
         resample=getattr(source, "resample", None),
@@ -216,6 +235,15 @@ def _accuracy(setup: Setup, learnt: Learnt) -> Accuracy | None:
     design = plan.design if tally.pairs == plan.budget else "anytime"
     low, high = two_sided(design, tally.runs, tally.failures, plan.confidence)
     return Accuracy(tally.failures, tally.runs, plan.delta, low, high, plan.confidence)
+
+
+def _churn(setup: Setup, learnt: Learnt) -> Churn | None:
+    if not learnt.churns:
+        return None
+    evidence, share = learnt.churn, setup.plan.alpha / 2
+    quantiles = np.quantile(learnt.churns, [0.5, 0.9, 1.0], method="inverted_cdf").tolist()
+    low, high = evidence.lower(share), evidence.upper(share)
+    return Churn(evidence.total / evidence.n, low, high, setup.plan.confidence, *quantiles)
 
 
 def _as_json(params: Mapping[str, Any]) -> dict[str, Any]:

@@ -50,7 +50,8 @@ def _parts(record: Record, *, ascii_only: bool, width: int) -> Iterator[Renderab
 def draw_interval(record: Record, *, width: int, ascii_only: bool) -> Group:
     """The line of possible rho from 0 up, the part that the audit left open, and where the target stands."""
     low, high = _open_part(record)
-    top = min(1.0, 1.25 * max(1.6 * record.target, high if high < 1 else low, record.rho.estimate or 0.0))
+    centre = record.churn.mean if record.gate == "churn" and record.churn else record.rho.estimate or 0.0
+    top = min(1.0, 1.25 * max(1.6 * record.target, high if high < 1 else low, centre))
     full, rest, mark = ("#", "-", "|") if ascii_only else ("█", "─", "┃")
     left, right = "0 ", f" {top:.2g}"
     cells = max(8, width - len(left) - len(right))
@@ -75,7 +76,8 @@ def draw_interval(record: Record, *, width: int, ascii_only: bool) -> Group:
 def _open_part(record: Record) -> tuple[float, float]:
     """Where rho may still be: by the bound that decided, else by the two-sided interval."""
     if record.bound is None:
-        return record.rho.low, record.rho.high
+        measured = record.churn if record.gate == "churn" and record.churn else record.rho
+        return measured.low, measured.high
     return (0.0, record.bound.value) if record.bound.side == "upper" else (record.bound.value, 1.0)
 
 
@@ -116,6 +118,13 @@ def _measured(record: Record) -> Iterator[tuple[str, str]]:
         f"{record.mismatches:,} mismatches in {record.pairs:,} pairs; between {record.rho.low:.3g} and "
         f"{record.rho.high:.3g} ({sure}, {record.rho.method})",
     )
+    if (churn := record.churn) is not None:
+        yield (
+            "churn",
+            f"{churn.mean:.3g} of the probe points change on average, between {churn.low:.3g} and {churn.high:.3g} "
+            f"({sure}); "
+            f"half of the pairs at most {churn.median:.3g}, nine in ten at most {churn.ninth_decile:.3g}",
+        )
     if (found := record.accuracy) is not None:
         allowed = "" if found.allowed is None else f"; {found.allowed:g} is allowed"
         yield (
