@@ -5,22 +5,29 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
 from auditor import __version__
 from auditor.errors import EXIT_CODES, AuditorError, BadValue, UsageError
+from auditor.outlets import (
+    check_writable,
+    complain,
+    console,
+    error_console,
+    on_github,
+    stdout_kept,
+    take_files,
+    write_reports,
+)
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from auditor.report.escape import HeldCommands
     from auditor.report.record import Record
     from auditor.setup import Setup
-    from auditor.subjects import Subject
 
 click.rich_click.TEXT_MARKUP = None
 click.rich_click.MAX_WIDTH = 100
@@ -99,13 +106,13 @@ def check(target: str, params: Sequence[str], randomness: str | None, **options:
 
     if is_package(target):
         return _check_package(target, {**options, "param": params or None, "randomness": randomness})
-    pair, files = options.pop("replay"), _take_files(options)
+    pair, files = options.pop("replay"), take_files(options)
     if pair is not None and files:
         raise UsageError(f"{' and '.join(files)} and --replay do not go together: a replay makes no record")
     if pair is not None and pair < 0:
         raise BadValue("replay", pair, "must be the number of a pair, 0 or more")
-    _error_console().print(Text(f"loading {visible(target)}: this runs its code", style="dim"))
-    with _stdout_kept():
+    error_console().print(Text(f"loading {visible(target)}: this runs its code", style="dim"))
+    with stdout_kept():
         subject = load_subject(target, texts=_split_params(params), randomness=randomness)
         if options["probe"] is not None and options["probe"].isdigit():
             options["probe"] = int(options["probe"])
@@ -134,10 +141,10 @@ def replay(record_file: Path, pair: int) -> int:
         )
     texts = {name: str(value) for name, value in record.params.items()}
     randomness = None if record.randomness == "Generator" else record.randomness
-    with _stdout_kept():
+    with stdout_kept():
         subject = load_subject(record.subject, texts=texts, randomness=randomness)
     if record.code_hash != code_hash(subject.fn):
-        _error_console().print("warning: the code has changed since this record was made", style="yellow")
+        error_console().print("warning: the code has changed since this record was made", style="yellow")
     setup = make_setup(
         subject,
         record.source,
@@ -164,9 +171,9 @@ def plan(rho: float, confidence: float, pairs: int | None) -> int:
     from auditor.plan import make_plan
     from auditor.report.prospects import prospects
 
-    console = _console()
+    out = console()
     for part in prospects(make_plan(target=rho, size=0, confidence=confidence, pairs=pairs)):
-        console.print(part)
+        out.print(part)
     return 0
 
 
@@ -178,9 +185,9 @@ def list_subjects() -> int:
     """
     from auditor.report.registry import registry
 
-    console = _console()
+    out = console()
     for part in registry():
-        console.print(part)
+        out.print(part)
     return 0
 
 
@@ -202,8 +209,8 @@ def theorems(confidence: float, seed: int, only: str | None, folder: str) -> int
     files = {kind: directory / f"theorems.{kind}" for kind in ("json", "md", "svg")}
     _make_folder(directory)
     for file in files.values():
-        _check_writable(str(file), "--reports")
-    with _stdout_kept():
+        check_writable(str(file), "--reports")
+    with stdout_kept():
         chosen = [s for s in with_theorem() if not only or only in s.name or only in str(s.declared.theorem)]
     if not chosen:
         raise UsageError(f"--only {only} leaves no subject: python -m auditor list shows them")
@@ -211,7 +218,7 @@ def theorems(confidence: float, seed: int, only: str | None, folder: str) -> int
     files["json"].write_bytes(to_json_list(records))
     files["md"].write_text(markdown(records, confidence), encoding="utf-8")
     files["svg"].write_text(picture(records), encoding="utf-8")
-    _console().print(f"written: {', '.join(str(file) for file in files.values())}")
+    console().print(f"written: {', '.join(str(file) for file in files.values())}")
     return _several_code(records)
 
 
@@ -230,12 +237,12 @@ def gate(config: str, exitfirst: bool, **options: Any) -> int:
     """
     from auditor.config import make_setups, read_config
 
-    files = _take_files(options)
+    files = take_files(options)
     asked = read_config(Path(config))
-    with _stdout_kept():
+    with stdout_kept():
         setups = make_setups(asked)
     records = _audit_several(setups, asked.confidence, to_error="-" in files.values(), exitfirst=exitfirst)
-    _write_reports(records, [setup.subject for setup in setups[: len(records)]], files, asked.confidence)
+    write_reports(records, [setup.subject for setup in setups[: len(records)]], files, asked.confidence)
     return _several_code(records)
 
 
@@ -250,18 +257,18 @@ def _check_package(target: str, options: dict[str, Any]) -> int:
     from auditor.panel import declared_in, make_setups
 
     confidence, seed = options.pop("confidence"), options.pop("seed")
-    files = _take_files(options)
+    files = take_files(options)
     options["gate"] = None if options["gate"] == "rho" else options["gate"]
     given = [f"--{name}" for name, value in options.items() if value is not None]
     if given:
         raise UsageError(
             f"{', '.join(given)} is for one subject, and {target} declares several: write {target}:function"
         )
-    with _stdout_kept():
+    with stdout_kept():
         subjects = declared_in(target)
         setups = make_setups(subjects, confidence=confidence, seed=seed)
     records = _audit_several(setups, confidence, to_error="-" in files.values())
-    _write_reports(records, subjects, files, confidence)
+    write_reports(records, subjects, files, confidence)
     return _several_code(records)
 
 
@@ -274,14 +281,14 @@ def _audit_several(
     from auditor.report.table import summary
 
     records: list[Record] = []
-    with _stdout_kept(), WatchingSeveral(_error_console(), len(setups)) as watch:
+    with stdout_kept(), WatchingSeveral(error_console(), len(setups)) as watch:
         for record in audit_all(setups, watch.audit):
             records.append(record)
             if record.decided_by == "interrupt" or (exitfirst and not is_as_expected(record)):
                 break
-    console = _error_console() if to_error else _console()
+    out = error_console() if to_error else console()
     for part in summary(records, confidence, len(setups)):
-        console.print(part)
+        out.print(part)
     return records
 
 
@@ -306,10 +313,10 @@ def _audit(setup: Setup, files: dict[str, str]) -> int:
     from auditor.report.progress import Watching
     from auditor.report.terminal import show
 
-    with _stdout_kept(), Watching(_error_console()) as watch:
+    with stdout_kept(), Watching(error_console()) as watch:
         record = run_audit(setup, watch)
-    show(record, _error_console() if "-" in files.values() else _console())
-    _write_reports([record], [setup.subject], files, setup.plan.confidence, single=True)
+    show(record, error_console() if "-" in files.values() else console())
+    write_reports([record], [setup.subject], files, setup.plan.confidence, single=True)
     return EXIT_CODES["interrupted" if record.decided_by == "interrupt" else record.verdict]
 
 
@@ -317,140 +324,10 @@ def _replay(setup: Setup, pair: int) -> int:
     from auditor.pipeline import replay_setup
     from auditor.report.replayed import show_replay
 
-    with _stdout_kept():
+    with stdout_kept():
         replayed = replay_setup(setup, pair)
-    show_replay(replayed, _console())
+    show_replay(replayed, console())
     return 0
-
-
-@contextlib.contextmanager
-def _stdout_kept() -> Iterator[None]:
-    """Whatever the subject writes to standard output, by whichever way, goes to standard error."""
-    sys.stdout.flush()
-    kept = os.dup(1)
-    os.dup2(2, 1)
-    try:
-        with contextlib.redirect_stdout(sys.stderr):
-            yield
-    finally:
-        if sys.__stdout__ is not None:
-            sys.__stdout__.flush()
-        os.dup2(kept, 1)
-        os.close(kept)
-
-
-def _take_files(options: dict[str, Any]) -> dict[str, str]:
-    """The options that name a file to write, taken out of `options` and tried: {"--json": "record.json"}."""
-    given = {f"--{name}": options.pop(f"{name}_file") for name in ("json", "junit", "markdown")}
-    files: dict[str, str] = {}
-    for option, file in given.items():
-        if file is None:
-            continue
-        for other, taken in files.items():
-            if file == taken or os.path.realpath(file) == os.path.realpath(taken):
-                raise UsageError(f"{other} and {option} cannot both be written to {file}: give each its own")
-        _check_writable(file, option)
-        files[option] = file
-    return files
-
-
-def _write_reports(
-    records: Sequence[Record],
-    subjects: Sequence[Subject],
-    files: dict[str, str],
-    confidence: float,
-    *,
-    single: bool = False,
-) -> None:
-    """All that an audit leaves behind besides its exit code: the files asked for, and what GitHub offers to show."""
-    from auditor.report.junit import junit
-    from auditor.report.markdown import markdown
-    from auditor.report.record import to_json, to_json_list
-
-    documents = {
-        "--json": lambda: to_json(records[0]) if single else to_json_list(records),
-        "--junit": lambda: junit(records, confidence),
-        "--markdown": lambda: markdown(records, confidence).encode("utf-8", "backslashreplace"),
-    }
-    for option, file in files.items():
-        _write(documents[option](), file, option)
-    if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
-        _append(documents["--markdown"](), summary)
-    if _on_github():
-        _annotate(records, subjects, sys.stderr if "-" in files.values() else sys.stdout)
-
-
-def _append(document: bytes, file: str) -> None:
-    """Nobody asked for GitHub's summary by name, so losing it is worth a warning and no more."""
-    try:
-        with Path(file).open("ab") as summary:
-            summary.write(b"\n" + document)
-    except OSError as error:
-        _error_console().print(f"warning: cannot write GITHUB_STEP_SUMMARY: {error.strerror or error}", style="yellow")
-
-
-def _on_github() -> bool:
-    return os.environ.get("GITHUB_ACTIONS") == "true"
-
-
-def _annotate(records: Sequence[Record], subjects: Sequence[Subject], stream: TextIO) -> None:
-    from auditor.report.annotations import annotation_lines
-    from auditor.report.escape import HeldCommands
-
-    sys.stderr.flush()
-    context = click.get_current_context(silent=True)
-    if context and (held := context.find_object(HeldCommands)):
-        held.release(stream)
-    for line in annotation_lines(records, {subject.name: subject.fn for subject in subjects}):
-        print(line, file=stream, flush=True)
-
-
-def _check_writable(file: str | None, option: str = "--json") -> None:
-    """Found out before the audit, not after it."""
-    if file is None or file == "-":
-        return
-    path = Path(file)
-    existed = path.exists()
-    try:
-        with path.open("ab"):
-            pass
-    except OSError as error:
-        raise UsageError(f"cannot write {option} {file}: {error.strerror or error}") from error
-    if not existed:
-        path.unlink()
-
-
-def _write(document: bytes, file: str, option: str = "--json") -> None:
-    if file == "-":
-        sys.stdout.buffer.write(document)
-        sys.stdout.flush()
-        return
-    try:
-        Path(file).write_bytes(document)
-    except OSError as error:
-        message = f"cannot write {option} {file}: {error.strerror or error}; the report above is whole"
-        raise UsageError(message) from error
-
-
-def _make_console(**options: Any) -> Console:
-    from rich.console import Console
-
-    class Patient(Console):
-        """A reader that has gone away changes no exit code; rich itself would exit with 1, which is a verdict."""
-
-        def on_broken_pipe(self) -> None:
-            self.quiet = True
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-    return Patient(highlight=False, **options)
-
-
-def _console() -> Console:
-    return _make_console()
-
-
-def _error_console() -> Console:
-    return _make_console(stderr=True)
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -461,7 +338,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         with contextlib.suppress(AttributeError):  # a replaced stream may not know how
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     sys.path.insert(0, os.getcwd())
-    held = HeldCommands(sys.stderr if _on_github() else None)
+    held = HeldCommands(sys.stderr if on_github() else None)
     try:
         return _run(arguments, held)
     finally:
@@ -480,19 +357,8 @@ def _run(arguments: Sequence[str] | None, held: HeldCommands) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_CODES["error"]
     except AuditorError as error:
-        _complain(error.as_option() if isinstance(error, BadValue) else str(error), error.details)
+        complain(error.as_option() if isinstance(error, BadValue) else str(error), error.details)
         return error.exit_code
     except Exception as error:
-        _complain(f"auditor itself failed, please report it: {type(error).__name__}: {error}")
+        complain(f"auditor itself failed, please report it: {type(error).__name__}: {error}")
         return EXIT_CODES["error"]
-
-
-def _complain(message: str, details: str = "") -> None:
-    from rich.text import Text
-
-    from auditor.report.escape import visible
-
-    console = _error_console()
-    if details:
-        console.print(Text(visible(details, keep="\n")), soft_wrap=True)
-    console.print(Text.assemble(("error: ", "bold red"), visible(message, keep="\n")), soft_wrap=True)

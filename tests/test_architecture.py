@@ -38,7 +38,8 @@ auditor.config
 auditor.report.terminal auditor.report.progress auditor.report.replayed auditor.report.prospects auditor.report.registry
 auditor.report.table
 auditor.report.theorems auditor.report.junit auditor.report.markdown auditor.report.annotations
-auditor.assertion auditor.command_line auditor.pytest_plugin
+auditor.assertion auditor.outlets
+auditor.command_line auditor.pytest_plugin
 auditor.__main__
 """
 
