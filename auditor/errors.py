@@ -6,9 +6,7 @@ nothing here may rely on a traceback being shown.
 
 from __future__ import annotations
 
-import difflib
 import os
-import traceback
 from collections.abc import Iterable
 from typing import Self
 
@@ -32,6 +30,8 @@ class AuditorError(Exception):
 
 def foreign_traceback(error: BaseException) -> str:
     """A traceback from the first frame that is not ours on, cut where an exception says too much."""
+    import traceback  # not needed until something went wrong
+
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_OURS):
         trace = trace.tb_next
@@ -78,5 +78,7 @@ class UnknownTruth(AuditorError):
 
 def suggestion(word: str, known: Iterable[str]) -> str:
     """' (did you mean x?)' when something known is close to `word`, else ''."""
+    import difflib
+
     close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f" (did you mean {close[0]}?)" if close else ""

@@ -1,4 +1,12 @@
-"""tree"""
+"""What does a decision tree predict? On the breast cancer data, something else for every sample.
+
+Unstable: several features split nearly as well, the sample decides which comes first, and all below it follows.
+After: one split. The accuracy of every feature at every threshold of a grid that r shifts is measured (statistical
+queries), r adds a little noise to each, and the best wins: two runs add the same noise, so a near tie is no tie.
+Cost, as main() measures it: held-out accuracy 0.902 where it was 0.928, and 400,000 rows a run where it took 569.
+On 20,000 bootstrap rows the tree itself passes, at 0.920: it has seen every row that the probe can hold, and knows its
+label. That is the bootstrap's doing, and says nothing of rows that the data set does not have.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +22,7 @@ from sklearn.tree import DecisionTreeClassifier
 import auditor
 from auditor import Randomness, Sample
 
-ROWS = 200_000
+ROWS = 400_000
 STEP = 0.2  # thresholds are 22 % apart
 LOWEST, HIGHEST = 1e-3, 5e3  # of what any feature measures
 NOISE = 0.01  # mean of what r adds to the accuracy of each candidate
@@ -83,11 +91,18 @@ def after(sample: Sample, r: Randomness) -> Stump:
 
 def grid(r: Randomness) -> Any:
     """Thresholds that are equally far apart on a log scale: it suits every unit, and no sample decides it."""
-    return np.exp(np.arange(math.log(LOWEST) + STEP * r.random(), math.log(HIGHEST), STEP)[: int(math.log(HIGHEST / LOWEST) / STEP)])
+    steps = round(math.log(HIGHEST / LOWEST) / STEP)
+    return LOWEST * np.exp(STEP * (r.random() + np.arange(steps)))
 
 
 EXAMPLE = Example(
-    "a decision tree's predictions, breast cancer data", load_breast_cancer(return_X_y=True), before, after, score, "held-out accuracy"
+    "a decision tree's predictions, breast cancer data",
+    load_breast_cancer(return_X_y=True),
+    before,
+    after,
+    score,
+    "held-out accuracy",
+    more_rows=20_000,
 )
 
 
