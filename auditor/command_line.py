@@ -114,8 +114,7 @@ def check(target: str, params: Sequence[str], randomness: str | None, **options:
     error_console().print(Text(f"loading {visible(target)}: this runs its code", style="dim"))
     with stdout_kept():
         subject = load_subject(target, texts=_split_params(params), randomness=randomness)
-        if options["probe"] is not None and options["probe"].isdigit():
-            options["probe"] = int(options["probe"])
+        options["probe"] = _count_or_file(options["probe"])
         setup = make_setup(subject, options.pop("source"), **options)
     if pair is not None:
         return _replay(setup, pair)
@@ -137,7 +136,8 @@ def replay(record_file: Path, pair: int) -> int:
     record = read_record(record_file)
     if not record.importable:
         raise UsageError(
-            f"{record.subject} lives in no module: replay it in Python, auditor.replay(fn, ..., pair={pair})"
+            f"{record.subject}, its source, view or a parameter lives in no module: replay it in Python, "
+            f"auditor.replay(fn, ..., pair={pair})"
         )
     texts = {name: str(value) for name, value in record.params.items()}
     randomness = None if record.randomness == "Generator" else record.randomness
@@ -296,6 +296,13 @@ def _several_code(records: Sequence[Record]) -> int:
     from auditor.panel import exit_code
 
     return EXIT_CODES["interrupted"] if records[-1].decided_by == "interrupt" else exit_code(records)
+
+
+def _count_or_file(probe: str | None) -> int | str | None:
+    try:
+        return None if probe is None else Count().convert(probe, None, None)
+    except click.BadParameter:
+        return probe
 
 
 def _split_params(params: Sequence[str]) -> dict[str, str]:

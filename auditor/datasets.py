@@ -2,7 +2,7 @@
 
     bootstrap   rows i.i.d. from the rows there are: what a fresh sample of this very distribution would look like
     split       two disjoint random halves
-    subsample   rows without replacement, each sample for itself
+    subsample   at most half of the rows without replacement, each sample for itself: the two share some
 
 None of them speaks of rows that the data set does not have; a report says which was used.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,7 @@ class Dataset:
     spec: str | None
     rows: Any
     resample: str = "bootstrap"
+    _laws: list[Law] = field(default_factory=list, compare=False, repr=False)
 
     @property
     def count(self) -> int:
@@ -60,7 +61,7 @@ class Dataset:
         return tuple(part[chosen] for part in self.rows) if isinstance(self.rows, tuple) else self.rows[chosen]
 
     def check_size(self, size: int) -> None:
-        most = {"bootstrap": None, "split": self.count // 2, "subsample": self.count}[self.resample]
+        most = {"bootstrap": None, "split": self.count // 2, "subsample": self.count // 2}[self.resample]
         if most is not None and size > most:
             raise BadValue(
                 "size", size, f"is more than --resample {self.resample} can take of {self.count} rows: {most}"
@@ -72,7 +73,9 @@ class Dataset:
     def law(self) -> Law:
         if self.resample != "bootstrap":
             raise UnknownTruth(f"samples by {self.resample} are not i.i.d. rows of a law: use --resample bootstrap")
-        return Law(self.rows, np.full(self.count, 1 / self.count))
+        if not self._laws:  # one law, so that what is derived from it is derived once
+            self._laws.append(Law(self.rows, np.full(self.count, 1 / self.count)))
+        return self._laws[0]
 
 
 def from_arrays(data: Any, name: str | None = None, spec: str | None = None, resample: str = "bootstrap") -> Dataset:

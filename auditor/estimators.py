@@ -74,6 +74,8 @@ def check_params(estimator: Any, shown: str, given: Mapping[str, Any]) -> dict[s
     """All settings; UsageError where a parameter is unknown, or a class cannot be made without one."""
     known = known_params(estimator)
     for name in given:
+        if name.rpartition("__")[2] == "random_state":
+            raise UsageError(f"{shown}: {name} comes from r in an audit; leave it out")
         if known and name not in known:
             raise UsageError(f"{shown} has no parameter {name!r}{suggestion(name, known)}: it has {', '.join(known)}")
     if inspect.isclass(estimator):

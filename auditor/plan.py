@@ -74,6 +74,8 @@ def make_plan(
             "--fixed always runs all its pairs; choose one"
         )
     design = "anytime" if fixed is None else "fixed"
+    if gates not in GATES:
+        raise BadValue("gate", gates, f"must be one of {', '.join(GATES)}{suggestion(gates, GATES)}")
     _check_open_unit("rho", target, "the mismatch probability you accept, e.g. 0.1")
     _check_open_unit("confidence", confidence, "how sure the verdict must be, e.g. 0.95")
     if not error_probability(confidence):
@@ -87,9 +89,8 @@ def make_plan(
             raise BadValue("rho", target, f"would take more than {MAX_PAIRS:.0e} pairs, which no audit finishes")
         budget = math.ceil(PAIRS_TIMES_TARGET / target - 1e-9)
     check_count(option, budget, least=1, example=1000)
-    _check_decidable(option, budget, design, target, confidence)
-    if gates not in GATES:
-        raise BadValue("gate", gates, f"must be one of {', '.join(GATES)}{suggestion(gates, GATES)}")
+    judged = "anytime" if gates == "churn" else design  # churn has the sequence only
+    _check_decidable(option, budget, judged, target, confidence)
     return Plan(float(target), float(confidence), design, budget, seed, size, delta, gates)
 
 

@@ -148,6 +148,8 @@ def load_subject(
     fn = find_object(name) if isinstance(target, str) and name else target
     shown = name or getattr(fn, "__qualname__", None) or repr(fn)
     if is_estimator(fn):
+        if randomness not in (None, "Generator"):
+            raise UsageError(f"{shown} is an estimator: r becomes its random_state, and --randomness has no say")
         given = {key: parse_param(text) for key, text in (texts or {}).items()}
         return _load_estimator(fn, shown, name, {**(params or {}), **given})
     if not callable(fn):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from auditor.datasets import Dataset
-from auditor.errors import AuditorError, SubjectError, UnknownTruth
+from auditor.errors import AuditorError, SubjectError
 from auditor.outcome import Difference, first_difference, same
 from auditor.randomness import from_key, root_key
 from auditor.sampling import CountSample
@@ -119,11 +119,14 @@ def run_pair(bench: Bench, index: int) -> Trial:
 
 def churn_of(first: Any, second: Any) -> float:
     """The share of points on which two arrays of predictions differ; rows that are vectors differ as a whole."""
-    left, right = np.asarray(first), np.asarray(second)
+    try:
+        left, right = np.asarray(first), np.asarray(second)
+    except ValueError:  # rows of different lengths make no array
+        return 0.0 if same(first, second) else 1.0
     if left.shape != right.shape or left.ndim == 0:
         return 0.0 if same(left, right) else 1.0
-    different = (left != right).reshape(len(left), -1).any(axis=1)
-    return float(different.mean())
+    different = (left != right) & ~((left != left) & (right != right))  # NaN is NaN
+    return float(different.reshape(len(left), -1).any(axis=1).mean())
 
 
 def judge(bench: Bench, output: Any, index: int) -> bool | None:
@@ -132,8 +135,6 @@ def judge(bench: Bench, output: Any, index: int) -> bool | None:
         return None
     try:
         return bench.subject.is_accurate(output, bench.source, bench.keys.r.child(index))
-    except UnknownTruth:
-        raise
     except AuditorError:
         raise
     except (Exception, SystemExit) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from auditor.cost import information_bound
@@ -43,39 +44,64 @@ class Verdict:
 
 def is_decided(plan: Plan, gate: Gate, tally: Tally, churn: MeanEvidence) -> bool:
     """Whether a running audit may stop."""
-    if plan.gates == "rho":
-        return gate.decided(tally.pairs, tally.mismatches, tally.failures) is not None
     if tally.failures and gate.is_inaccurate(tally.runs, tally.failures):
         return True
-    return churn.log_e_pass(plan.target) >= -math.log(gate.alpha_pass) or churn.log_e_fail(plan.target) >= -math.log(
-        gate.alpha_fail
-    )
+    return any(_sides(plan, gate, tally, churn))
+
+
+def _sides(plan: Plan, gate: Gate, tally: Tally, churn: MeanEvidence) -> tuple[bool, bool]:
+    """Whether the evidence passes, and whether it fails: what stops an audit is what its verdict says."""
+    n, k = tally.pairs, tally.mismatches
+    if n == 0:
+        return False, False
+    if plan.gates == "churn":
+        passes = churn.log_e_pass(plan.target) >= -math.log(gate.alpha_pass)
+        return passes, churn.log_e_fail(plan.target) >= -math.log(gate.alpha_fail)
+    if plan.design == "anytime":
+        return gate.is_pass(n, k), gate.is_fail(n, k)
+    lower, upper = BOUNDS["fixed"]
+    return upper(n, k, gate.alpha_pass) <= plan.target, lower(n, k, gate.alpha_fail) > plan.target
 
 
 def decide(plan: Plan, tally: Tally, churn: MeanEvidence | None = None) -> Verdict:
-    """The verdict at the stop: one-sided bounds of the plan's design against its target."""
-    gate = plan.gate
-    lower, upper = BOUNDS[plan.design]
-    n, k = tally.pairs, tally.mismatches
-    what, decider = ("rho", "mismatches") if plan.gates == "rho" else ("the mean churn", "churn")
-    if n and plan.delta is not None and tally.failures:
-        least = lower(tally.runs, tally.failures, gate.alpha_fail)
-        if least > plan.delta or plan.delta == 0:
+    """The verdict at the stop, with the one-sided bound that says it."""
+    gate, churn = plan.gate, churn or MeanEvidence()
+    if plan.delta is not None and tally.failures:
+        least = BOUNDS[plan.design][0](tally.runs, tally.failures, gate.alpha_fail)
+        if _is_inaccurate(plan, gate, tally, least):
             return Verdict("fail", _inaccurate(plan, tally, least, gate.alpha_fail), "accuracy", plan.alpha)
-    if plan.gates == "churn" and churn is not None:
-        most, least = churn.upper(gate.alpha_pass), churn.lower(gate.alpha_fail)
-    else:
-        most, least = (upper(n, k, gate.alpha_pass), lower(n, k, gate.alpha_fail)) if n else (1.0, 0.0)
-    high = Bound("upper", most, round(1 - gate.alpha_pass, 15))
-    low = Bound("lower", least, round(1 - gate.alpha_fail, 15))
-    if high.value <= plan.target:
-        reason = f"{what} is at most {high.value:.3g} ({_sure(gate.alpha_pass)}), within the target {plan.target:g}"
+    passes, fails = _sides(plan, gate, tally, churn)
+    low, high = _bounds(plan, gate, tally, churn)
+    what, decider = ("rho", "mismatches") if plan.gates == "rho" else ("the mean churn", "churn")
+    if passes:
+        reason = (
+            f"{what} is at most {at_most(high.value)} ({_sure(gate.alpha_pass)}), within the target {plan.target:g}"
+        )
         return Verdict("pass", reason, decider, plan.alpha, high)
-    if low.value > plan.target:
-        reason = f"{what} is at least {low.value:.3g} ({_sure(gate.alpha_fail)}), above the target {plan.target:g}"
+    if fails:
+        reason = (
+            f"{what} is at least {at_least(low.value)} ({_sure(gate.alpha_fail)}), above the target {plan.target:g}"
+        )
         return Verdict("fail", reason, decider, plan.alpha, low)
-    rate = (k / n if what == "rho" or churn is None else churn.total / n) if n else 0.0
-    return Verdict("inconclusive", _undecided(plan, tally, rate, high.value), "budget", plan.alpha)
+    return Verdict("inconclusive", _undecided(plan, tally, churn, high.value), "budget", plan.alpha)
+
+
+def _is_inaccurate(plan: Plan, gate: Gate, tally: Tally, least: float) -> bool:
+    if plan.design == "anytime" or plan.delta == 0:
+        return gate.is_inaccurate(tally.runs, tally.failures)
+    return plan.delta is not None and least > plan.delta
+
+
+def _bounds(plan: Plan, gate: Gate, tally: Tally, churn: MeanEvidence) -> tuple[Bound, Bound]:
+    """One-sided limits from below and above, each at the level that its verdict has."""
+    n, k = tally.pairs, tally.mismatches
+    if plan.gates == "churn":
+        least, most = churn.lower(gate.alpha_fail), churn.upper(gate.alpha_pass)
+    else:
+        lower, upper = BOUNDS[plan.design]
+        least, most = (lower(n, k, gate.alpha_fail), upper(n, k, gate.alpha_pass)) if n else (0.0, 1.0)
+    sure = (round(1 - gate.alpha_fail, 15), round(1 - gate.alpha_pass, 15))
+    return Bound("lower", least, sure[0]), Bound("upper", most, sure[1])
 
 
 def _inaccurate(plan: Plan, tally: Tally, least: float, alpha: float) -> str:
@@ -91,25 +117,43 @@ def _sure(alpha: float) -> str:
     return f"{100 * (1 - alpha):.6g} % confidence"
 
 
-def _undecided(plan: Plan, tally: Tally, rate: float, high: float) -> str:
-    """Whether the budget was small or rho is near the target, and what would decide."""
-    option = "--pairs" if plan.design == "anytime" else "--fixed"
-    seen = f"{tally.mismatches} mismatches" if plan.gates == "rho" else f"a mean churn of {rate:.3g}"
+def _undecided(plan: Plan, tally: Tally, churn: MeanEvidence, high: float) -> str:
+    """Whether the budget was small or the truth is near the target, and what would decide."""
+    by_churn = plan.gates == "churn"
+    rate = (churn.total if by_churn else tally.mismatches) / tally.pairs if tally.pairs else 0.0
+    seen = f"a mean churn of {rate:.3g}" if by_churn else f"{tally.mismatches} mismatches"
     counts = f"{seen} in {tally.pairs} pairs do not decide {plan.gates} {plan.target:g}"
+    looser = f"--rho {_round_up(high)} would pass" if _round_up(high) != "1" else "no target below 1 would pass yet"
+    if plan.design == "fixed":
+        # The same pairs with more of them would be a second look at full error.
+        return f"{counts}: a fixed design is judged once; for another try take --pairs, and a new --seed"
     # At four times the information bound at most one audit in twenty is still undecided (exact, over a range of rho).
     needed = 4 * information_bound(rate, plan.target, plan.alpha)
-    near = plan.target / 2 <= rate <= 2 * plan.target
     if needed > 100 * max(plan.budget, 100 / plan.target):
-        return f"{counts}: the rate is too near the target for any affordable audit; --rho {_round_up(high)} would pass"
-    why = "rho is probably within a factor 2 of the target" if near else "the budget was small"
-    more = _round_up(max(needed, 2 * tally.pairs))
-    return f"{counts}: {why}; about {option} {more} would decide, or --rho {_round_up(high)} would pass now"
+        return f"{counts}: that is too near the target for any affordable audit; {looser}"
+    near = plan.target / 2 <= rate <= 2 * plan.target
+    why = f"{plan.gates} is probably within a factor 2 of the target" if near else "the budget was small"
+    more = _round_up(math.ceil(max(needed, 2 * tally.pairs, 10)))
+    return f"{counts}: {why}; about --pairs {more} would decide, or {looser} now"
+
+
+def at_most(value: float) -> str:
+    """Three digits, never below the value: a bound that is rounded down would claim too much."""
+    return _digits(value, 3, math.ceil)
+
+
+def at_least(value: float) -> str:
+    """Three digits, never above the value."""
+    return _digits(value, 3, math.floor)
 
 
 def _round_up(value: float) -> str:
-    """Two leading digits, never below the value."""
-    if value >= 10:
-        unit = 10 ** (math.floor(math.log10(value)) - 1)
-        return str(math.ceil(value / unit) * unit)
-    unit = 10.0 ** (math.floor(math.log10(value)) - 1)
-    return f"{math.ceil(value / unit - 1e-9) * unit:.10g}"
+    return _digits(value, 2, math.ceil)
+
+
+def _digits(value: float, digits: int, rounding: Callable[[float], int]) -> str:
+    if value <= 0 or value == 1:
+        return f"{value:g}"
+    places = digits - 1 - math.floor(math.log10(value))
+    scaled = rounding(round(value * 10.0**places, 9))
+    return str(scaled * 10**-places) if places <= 0 else f"{scaled / 10**places:.{digits}g}"

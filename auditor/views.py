@@ -33,14 +33,11 @@ class View:
     name: str
     spec: str | None
     see: Callable[[Any], Any]
-
-    @property
-    def needs_probe(self) -> bool:
-        return self.name == "predict"
+    needs_probe: bool = False
 
     def on_probe(self, probe: Any) -> View:
         """The same view, looking at its probe set."""
-        return View(self.name, self.spec, lambda output: _predict(output, probe))
+        return View(self.name, self.spec, lambda output: _predict(output, probe), needs_probe=True)
 
 
 OUTPUT = View("output", "output", lambda output: output)
@@ -66,7 +63,7 @@ def make_view(spec: object) -> View:
         "top": lambda n: View(text, text, lambda output: _top(output, _whole(text, n, 1))),
         "attr": lambda name: View(text, text, lambda output: _attr(output, str(name))),
         "fitted": lambda _: View("fitted", "fitted", fitted_attributes),
-        "predict": lambda _: View("predict", "predict", lambda output: _predict(output, None)),
+        "predict": lambda _: View("predict", "predict", lambda output: _predict(output, None), needs_probe=True),
     }
     if name in ("round", "top"):
         _whole(text, argument, 0)
@@ -109,7 +106,7 @@ def _array(output: Any) -> Any:
 def _round(output: Any, digits: int) -> Any:
     if isinstance(output, np.ndarray) and output.dtype.kind in "fc":
         return np.round(output, digits)
-    if isinstance(output, bool) or not isinstance(output, (numbers.Real, list, tuple, dict)):
+    if isinstance(output, numbers.Integral) or not isinstance(output, (numbers.Real, list, tuple, dict)):
         return output
     if isinstance(output, dict):
         return {key: _round(value, digits) for key, value in output.items()}
@@ -122,7 +119,8 @@ def _round(output: Any, digits: int) -> Any:
 
 def _top(output: Any, n: int) -> tuple[int, ...]:
     array = _array(output).ravel()
-    return tuple(sorted(np.argsort(-array, kind="stable")[:n].tolist()))
+    falling = len(array) - 1 - np.argsort(array[::-1], kind="stable")[::-1]  # no minus sign: it wraps unsigned numbers
+    return tuple(sorted(falling[:n].tolist()))
 
 
 def _attr(output: Any, name: str) -> Any:

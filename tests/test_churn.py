@@ -98,6 +98,9 @@ def test_churn_is_the_share_of_points_that_change() -> None:
     assert churn_of(np.array([[1, 2], [3, 4]]), np.array([[1, 2], [3, 5]])) == 0.5
     assert churn_of(np.array(["a", "b"]), np.array(["a", "b"])) == 0.0
     assert churn_of(np.array([1, 2]), np.array([1, 2, 3])) == 1.0
+    assert churn_of(np.array([np.nan, 1.0]), np.array([np.nan, 2.0])) == 0.5
+    assert churn_of([[1], [1, 2]], [[1], [1, 2]]) == 0.0
+    assert churn_of([[1], [1, 2]], [[1], [2, 2]]) == 1.0
 
 
 class Threshold:

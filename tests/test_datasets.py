@@ -120,8 +120,8 @@ def test_split_gives_two_disjoint_halves_and_subsample_no_row_twice(csv: Path) -
     assert all(sorted([*first, *second]) == list(range(40)) for first, second in pairs.tolist())
     assert len({tuple(first) for first in pairs[:, 0].tolist()}) == 40
     seen.clear()
-    record = auditor.audit(spy, f"{csv}#label", resample="subsample", size=30, fixed=40)
-    assert all(len(set(sample)) == 30 for sample in seen)
+    record = auditor.audit(spy, f"{csv}#label", resample="subsample", size=20, fixed=40)
+    assert all(len(set(sample)) == 20 for sample in seen)
     assert len({tuple(sample) for sample in seen[-80:]}) > 75
 
 

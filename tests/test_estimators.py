@@ -104,6 +104,8 @@ def test_an_instance_a_pipeline_and_a_class_with_parameters() -> None:
     assert (record.verdict, record.params) == ("pass", {"C": 1e-9})
     with pytest.raises(UsageError, match=r"no parameter 'c'.*: it has"):
         auditor.audit(LogisticRegression, IRIS, params={"c": 1})
+    with pytest.raises(UsageError, match="random_state comes from r in an audit; leave it out"):
+        auditor.audit(LogisticRegression, IRIS, params={"random_state": 7})
     with pytest.raises(UsageError, match="needs a value for estimator: audit an instance"):
         auditor.audit("sklearn.feature_selection:SelectFromModel", IRIS)
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from auditor.errors import BadValue, UsageError
 from auditor.interval import BOUNDS
 from auditor.plan import error_probability, make_plan
-from auditor.verdict import Tally, decide
+from auditor.verdict import Tally, at_least, at_most, decide
 
 
 def plan(**options: Any) -> Any:
@@ -113,7 +113,35 @@ def test_an_undecided_audit_says_why_and_what_would_decide() -> None:
     suggested = float(hopeless.reason.rpartition("--rho ")[2].split()[0])
     assert decide(plan(target=suggested), Tally(1000, 100)).outcome == "pass"
     fixed = decide(plan(fixed=1000), Tally(1000, 95))
-    assert "--fixed" in fixed.reason or "too near" in fixed.reason
+    assert "judged once; for another try take --pairs, and a new --seed" in fixed.reason
+    hardly = decide(plan(target=0.99, pairs=2), Tally(2, 1))
+    assert "no target below 1 would pass yet" in hardly.reason
+
+
+@given(st.integers(1, 60).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))), st.sampled_from([0.05, 0.02]))
+def test_what_stops_an_audit_is_its_verdict_also_at_a_tie(nk: tuple[int, int], alpha: float) -> None:
+    """Targets that are bounds themselves, and their neighbours: the gate and the verdict must not part."""
+    n, k = nk
+    for bound in (BOUNDS["anytime"][0](n, k, alpha), BOUNDS["anytime"][1](n, k, alpha)):
+        for target in (math.nextafter(bound, 0), bound, math.nextafter(bound, 1)):
+            if 1e-6 < target < 1 - 1e-6:
+                tied = make_plan(target=target, size=1, confidence=1 - alpha, pairs=10**9)
+                outcome = decide(tied, Tally(n, k)).outcome
+                assert (outcome == "pass", outcome == "fail") == (tied.gate.is_pass(n, k), tied.gate.is_fail(n, k))
+
+
+@given(st.floats(1e-9, 1, exclude_max=True))
+def test_bounds_are_rounded_so_that_they_stay_true(value: float) -> None:
+    assert float(at_least(value)) <= value * (1 + 1e-9)
+    assert float(at_most(value)) >= value * (1 - 1e-9)
+    assert float(at_most(value)) <= value * 1.011
+    assert float(at_least(value)) >= value * 0.989
+
+
+def test_churn_needs_the_pairs_of_the_sequence_in_either_design() -> None:
+    with pytest.raises(BadValue, match="even without a mismatch it takes 36 pairs"):
+        plan(fixed=35, gates="churn")
+    assert plan(fixed=36, gates="churn").budget == 36
 
 
 def test_the_suggested_number_of_pairs_does_decide() -> None:

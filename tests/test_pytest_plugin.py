@@ -74,7 +74,7 @@ def test_a_pass_passes_and_a_fail_shows_the_report_and_a_command_that_works(run:
     result.stdout.fnmatch_lines(
         [
             "FAIL  tests/test_learners.py:first_value",
-            "rho is at least 0.138 (95 % confidence), above the target 0.1",
+            "rho is at least 0.137 (95 % confidence), above the target 0.1",
             "python -m auditor check tests/test_learners.py:first_value --source tests/test_learners.py:draw --size*",
             "*Captured auditor call*",
             "rho is at most 0.0* (95 % confidence), within the target 0.1",

@@ -42,6 +42,10 @@ class Model:
         ("argmax", [0.1, 0.9, 0.3], 1),
         ("top(2)", [0.1, 0.9, 0.3, 0.5], (1, 3)),
         ("top(9)", [2, 1], (0, 1)),
+        ("top(1)", np.array([0, 200, 3], dtype=np.uint8), (1,)),
+        ("top(1)", [True, False], (0,)),
+        ("top(2)", [5, 5, 5], (0, 1)),
+        ("round(3)", 2**60 + 1, 2**60 + 1),
         ("attr(support_)", Model(), np.array([1, 0, 1])),
         (f"{__name__}:first_digit", 0.1234, "0.1"),
     ],
@@ -130,3 +134,16 @@ def test_predictions_are_compared_on_a_probe_set_drawn_once() -> None:
         auditor.audit(mean, uniform, size=5, probe=3)
     with pytest.raises(auditor.AuditorError, match="probe=0 must be an integer of at least 1"):
         auditor.audit(fit, uniform, size=5, view="predict", probe=0)
+
+
+def test_a_function_that_is_called_predict_is_a_view_of_its_own() -> None:
+    def predict(output: float) -> bool:
+        return output > 0.25
+
+    assert auditor.audit(mean, uniform, size=4000, view=predict).verdict == "pass"
+
+
+def test_a_record_that_only_python_can_replay_says_so() -> None:
+    assert auditor.audit(mean, uniform, size=10).importable
+    assert not auditor.audit(mean, uniform, size=10, view=lambda output: output).importable
+    assert not auditor.audit(mean, lambda rng, size: rng.random(size), size=10).importable

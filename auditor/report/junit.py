@@ -60,6 +60,8 @@ def _add_case(suite: Element, record: Record) -> None:
             ("target", f"{record.target:.15g}"),
             ("rho.low", f"{record.rho.low:.15g}"),
             ("rho.high", f"{record.rho.high:.15g}"),
+            ("gate", record.gate),
+            *((f"churn.{end}", f"{getattr(record.churn, end):.15g}") for end in ("low", "high") if record.churn),
             ("pairs", record.pairs),
             ("mismatches", record.mismatches),
         ),

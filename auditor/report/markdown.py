@@ -58,6 +58,9 @@ def _facts(record: Record) -> Iterator[tuple[str, str]]:
     if record.pairs:
         between = f"between {record.rho.low:.3g} and {record.rho.high:.3g} ({100 * record.confidence:.6g} % two-sided)"
         yield "rho", f"{record.mismatches:,} mismatches in {record.pairs:,} pairs; {between}"
+        if record.churn:
+            churn = f"between {record.churn.low:.3g} and {record.churn.high:.3g}"
+            yield "churn", f"{record.churn.mean:.3g} of the probe points change on average, {churn}"
     yield "target", f"{record.target:g}"
     if record.claimed is not None:
         yield "claimed", f"{record.claimed:g}"

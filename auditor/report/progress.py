@@ -38,12 +38,12 @@ class Watching:
         self._plan = plan = setup.plan
         self._started = perf_counter()
         runs = 2 * plan.least_pairs + 2 * PAIRS
-        self._say(f"auditing {setup.subject.name}: is rho at most {plan.target:g}?")
-        self._say(f"at least {runs:,} and at most {2 * plan.budget + 2 * PAIRS:,} runs")
+        self._say(f"auditing {setup.subject.name}: is {plan.gates} at most {plan.target:g}?")
+        self._say(f"a pass takes {runs:,} runs or more; {2 * plan.budget + 2 * PAIRS:,} are the most")
 
     def timed(self, seconds_a_run: float) -> None:
         least, most = (duration(2 * pairs * seconds_a_run) for pairs in (self._plan.least_pairs, self._plan.budget))
-        span = f"about {least}" if least == most else f"{least} at least, {most} at most"
+        span = f"about {least}" if least == most else f"{least} or more for a pass, {most} at most"
         self._say(f"one run takes {duration(seconds_a_run)}: {span}")
         if self._console.is_terminal:
             self._live = Progress(

@@ -112,7 +112,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     schema: str = SCHEMA
     auditor_version: str
     subject: str
-    importable: bool  # whether `subject` leads another process to the code
+    importable: bool  # whether another process can find the subject, its parameters, the source and the view
     code_hash: str | None
     theorem: str | None
     note: str | None
@@ -173,7 +173,7 @@ def make_record(setup: Setup, source: Source | None, learnt: Learnt, verdict: Ve
     return Record(
         auditor_version=__version__,
         subject=subject.name,
-        importable=subject.target is not None,
+        importable=bool(subject.is_reachable and source and source.spec and setup.view.spec),
         code_hash=code_hash(subject.fn),
         theorem=subject.declared.theorem,
         note=subject.declares("note"),
@@ -262,14 +262,14 @@ def _environment() -> dict[str, str]:
         "python": platform.python_version(),
         "numpy": version("numpy"),
         "scipy": version("scipy"),
-        "platform": platform.platform(),
+        "platform": f"{platform.system()} {platform.machine()}",
     }
 
 
 def failure_finding(error: AuditorError, setup: Setup, source: Source) -> Finding:
-    """What a subject or a source raised, whole, with the command that makes it raise again."""
-    pair = error.pair if isinstance(error, SubjectRaised) else 0
-    return Finding("raised", "error", error.details, replay_command(setup, source, pair))
+    """What foreign code raised, whole; with the command that makes it raise again where a run of a pair did."""
+    command = replay_command(setup, source, error.pair) if isinstance(error, SubjectRaised) else None
+    return Finding("raised", "error", error.details, command)
 
 
 def to_json(record: Record) -> bytes:

@@ -13,6 +13,7 @@ from auditor.panel import is_as_expected
 from auditor.report.escape import visible
 from auditor.report.record import Record
 from auditor.report.terminal import STYLES
+from auditor.verdict import at_least, at_most
 
 
 def summary(records: Sequence[Record], confidence: float, planned: int) -> Iterator[RenderableType]:
@@ -59,9 +60,12 @@ def _cells(record: Record, name: str) -> Iterator[Text]:
 
 
 def reached(record: Record) -> str:
-    """The bound on rho that an audit ended with."""
+    """The bound that an audit ended with, on rho unless it says churn."""
     if not record.pairs:
         return ""
+    what = "churn " if record.gate == "churn" else ""
     if record.bound is None:
-        return f"{record.rho.low:.3g} to {record.rho.high:.3g}"
-    return f"{'<=' if record.bound.side == 'upper' else '>='} {record.bound.value:.3g}"
+        measured = record.churn if what and record.churn else record.rho
+        return f"{what}{at_least(measured.low)} to {at_most(measured.high)}"
+    upper = record.bound.side == "upper"
+    return what + (f"<= {at_most(record.bound.value)}" if upper else f">= {at_least(record.bound.value)}")

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from auditor.report.escape import shortened, visible
 from auditor.report.record import Record
+from auditor.verdict import at_least, at_most
 
 _LONGEST = 4000  # characters of any one text from a subject
 STYLES = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow", "error": "bold magenta"}
@@ -115,22 +116,22 @@ def _measured(record: Record) -> Iterator[tuple[str, str]]:
     sure = f"{100 * record.confidence:.6g} % two-sided"
     yield (
         "rho",
-        f"{record.mismatches:,} mismatches in {record.pairs:,} pairs; between {record.rho.low:.3g} and "
-        f"{record.rho.high:.3g} ({sure}, {record.rho.method})",
+        f"{record.mismatches:,} mismatches in {record.pairs:,} pairs; between {at_least(record.rho.low)} and "
+        f"{at_most(record.rho.high)} ({sure}, {record.rho.method})",
     )
     if (churn := record.churn) is not None:
         yield (
             "churn",
-            f"{churn.mean:.3g} of the probe points change on average, between {churn.low:.3g} and {churn.high:.3g} "
-            f"({sure}); "
+            f"{churn.mean:.3g} of the probe points change on average, between {at_least(churn.low)} and "
+            f"{at_most(churn.high)} ({sure}); "
             f"half of the pairs at most {churn.median:.3g}, nine in ten at most {churn.ninth_decile:.3g}",
         )
     if (found := record.accuracy) is not None:
         allowed = "" if found.allowed is None else f"; {found.allowed:g} is allowed"
         yield (
             "inaccurate",
-            f"{found.failures:,} of {found.runs:,} runs; a share between {found.low:.3g} and {found.high:.3g} "
-            f"({sure}){allowed}",
+            f"{found.failures:,} of {found.runs:,} runs; a share between {at_least(found.low)} and "
+            f"{at_most(found.high)} ({sure}){allowed}",
         )
 
 
