@@ -76,8 +76,8 @@ def test_a_multivariate_distribution_keeps_its_rows() -> None:
         ("a.b(1)", "literal arguments"),
         ("bernoulli(0.5", "literal arguments"),
         ("bernoulli(1, 2, 3, 4)", "source 'bernoulli"),
-        ("tests.test_sources:nothing", "has no 'nothing'"),
-        ("tests.test_sources:KEEP", "not a function"),
+        (f"{__name__}:nothing", "has no 'nothing'"),
+        (f"{__name__}:KEEP", "not a function"),
         ("", "literal arguments"),
     ],
 )
