@@ -312,7 +312,7 @@ DIFFERENT: list[tuple[str, Any, Any]] = [
     ("strings and bytes in arrays", np.array(["a"]), np.array([b"a"])),
     ("dates", np.datetime64("2020-01-01"), np.datetime64("2020-01-02")),
     ("dates with one count", np.datetime64(1, "D"), np.datetime64(1, "s")),
-    ("date and duration", np.datetime64("NaT"), np.timedelta64("NaT")),
+    ("date and duration", np.datetime64("NaT", "D"), np.timedelta64("NaT", "D")),
     ("duration and number", np.timedelta64(1, "as"), 1),
     ("month and days", np.timedelta64(1, "M"), np.timedelta64(30, "D")),
     ("mask", np.ma.array([1, 1], mask=[0, 1]), np.ma.array([1, 1], mask=[1, 0])),
