@@ -65,7 +65,7 @@ def _first_true(
 
 
 class Gate:
-    """Decides a running audit: mismatches against the target, inaccurate runs against delta."""
+    """The boundaries of one audit: mismatches against the target, inaccurate runs against delta."""
 
     def __init__(self, target: float, alpha: float, *, delta: float | None = None) -> None:
         # Only one of pass and fail can be wrong at the true rho, so each has all of alpha. But two ways to
@@ -76,14 +76,6 @@ class Gate:
         self._fails = fail_boundary(target, self.alpha_fail)
         self._inaccurate = fail_boundary(delta, self.alpha_fail) if delta else None
         self._never_inaccurate = delta == 0
-
-    def decided(self, pairs: int, mismatches: int, failures: int = 0) -> str | None:
-        """'mismatches' (pass or fail), 'accuracy' (fail), or None while the audit must go on."""
-        if failures and self.is_inaccurate(pairs, failures):
-            return "accuracy"
-        if self.is_pass(pairs, mismatches) or self.is_fail(pairs, mismatches):
-            return "mismatches"
-        return None
 
     def is_pass(self, pairs: int, mismatches: int) -> bool:
         return pairs >= self._passes[mismatches]

@@ -15,9 +15,10 @@ from rich.console import Console
 from rich.table import Table
 
 import auditor
-from auditor import Randomness, Record, Sample
+from auditor import Randomness, Sample
 from auditor.datasets import from_arrays
 from auditor.randomness import from_key, root_key
+from auditor.report.table import reached
 from auditor.sampling import CountSample
 
 Learner = Callable[[Any, Randomness], Any]
@@ -78,11 +79,5 @@ def show(example: Example, console: Console | None = None) -> None:
         record = auditor.audit(learner, size=size, rho=rho)
         score = held_out_score(example, learner, size)
         seconds = f"{record.cost.seconds_total:.1f}"
-        table.add_row(name, _bound(record), record.verdict, f"{score:.3f}", f"{size:,}", str(record.pairs), seconds)
+        table.add_row(name, reached(record), record.verdict, f"{score:.3f}", f"{size:,}", str(record.pairs), seconds)
     (console or Console(width=110)).print(table)
-
-
-def _bound(record: Record) -> str:
-    if record.bound is None:
-        return f"{record.rho.low:.3g} to {record.rho.high:.3g}"
-    return f"{'<=' if record.bound.side == 'upper' else '>='} {record.bound.value:.3g}"

@@ -7,8 +7,9 @@ import pytest
 
 from auditor.cost import information_bound, prospect
 from auditor.gate import Gate, fail_boundary, pass_boundary
-from auditor.interval import log_e_fail, log_e_pass
+from auditor.interval import MeanEvidence, log_e_fail, log_e_pass
 from auditor.plan import make_plan
+from auditor.verdict import Tally, decide, is_decided
 
 
 def walk(rho: float, target: float, alpha: float, budget: int, delta: float | None = None) -> tuple[float, ...]:
@@ -112,7 +113,10 @@ def test_an_oracle_that_allows_no_failure_fails_at_the_first() -> None:
     gate = Gate(0.1, 0.05, delta=0)
     assert not gate.is_inaccurate(10, 0)
     assert gate.is_inaccurate(10, 1)
-    assert gate.decided(10, 0, 1) == "accuracy"
+    plan = make_plan(target=0.1, size=1, delta=0)
+    assert is_decided(plan, plan.gate, Tally(10, 0, 10, 1), MeanEvidence())
+    assert not is_decided(plan, plan.gate, Tally(10, 0, 10, 0), MeanEvidence())
+    assert decide(plan, Tally(10, 0, 10, 1)).decided_by == "accuracy"
 
 
 def test_looking_at_a_fixed_interval_after_every_pair_would_be_wrong() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from time import perf_counter
-
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
@@ -36,7 +34,6 @@ class Watching:
 
     def planned(self, setup: Setup) -> None:
         self._plan = plan = setup.plan
-        self._started = perf_counter()
         runs = 2 * plan.least_pairs + 2 * PAIRS
         self._say(f"auditing {setup.subject.name}: is {plan.gates} at most {plan.target:g}?")
         self._say(f"a pass takes {runs:,} runs or more; {2 * plan.budget + 2 * PAIRS:,} are the most")
