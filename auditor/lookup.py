@@ -60,7 +60,8 @@ def find_module(name: str) -> ModuleType:
             raise _import_failed(name, error) from error
         parent, _, last = error.name.rpartition(".")
         close = suggestion(last, _siblings(parent))
-        raise UsageError(f"no module named {error.name!r}{close}{_foreign_algorithms(name)}") from None
+        cure = "" if close or parent else ": install it here, or run from the folder that has it"
+        raise UsageError(f"no module named {error.name!r}{close}{cure}{_foreign_algorithms(name)}") from None
     except (Exception, SystemExit) as error:
         raise _import_failed(name, error) from error
 
