@@ -45,6 +45,8 @@ class Declaration:
     sample: str = "rows"  # or "counts"
     note: Declared = None  # a line for the report, say what the run costs
     view: object = None  # what of the output counts
+    bounds: Mapping[str, Callable[..., float | None]] = field(default_factory=dict)  # on rho, as functions of the size
+    plain: Declared = None  # rows that the same accuracy takes without reproducibility
 
 
 def subject(
@@ -60,18 +62,22 @@ def subject(
     sample: str = "rows",
     note: Declared = None,
     view: object = None,
+    bounds: Mapping[str, Callable[..., float | None]] | None = None,
+    plain: Declared = None,
 ) -> Callable[[F], F]:
     """Declare what is known of a learner; the function itself stays as it is.
 
-    `size`, `claimed` and `delta` are numbers or functions of the parameters that they name; `sample` is the kind
-    that an audit without options uses, "rows" or "counts".
+    `size`, `claimed`, `delta` and `plain` are numbers or functions of the parameters that they name; `sample` is the
+    kind that an audit without options uses, "rows" or "counts". `bounds` maps a name such as "Theorem 2.3" to a
+    function of `size` and parameters: what rho is bounded by at that size, None where it says nothing.
     """
     check_sample_kind(sample)
     if expect not in ("pass", "fail", "error"):
         raise UsageError(f"expect={expect!r} must be one of pass, fail, error")
     if expect != "pass" and not reason:
         raise UsageError(f"expect={expect!r} needs a reason: why is this subject no pass?")
-    declaration = Declaration(source, size, claimed, delta, accuracy, theorem, expect, reason, sample, note, view)
+    known = (source, size, claimed, delta, accuracy, theorem, expect, reason, sample, note, view, bounds or {}, plain)
+    declaration = Declaration(*known)
 
     def declare(fn: F) -> F:
         fn.__auditor__ = declaration  # type: ignore[attr-defined]
@@ -113,20 +119,32 @@ class Subject:
 
     def declares(self, name: str) -> Any:
         """A declared number: itself, or the function's value at this subject's parameters."""
-        value = getattr(self.declared, name)
+        return self._at_parameters(f"declared {name}", getattr(self.declared, name))
+
+    def bounds(self, size: int) -> dict[str, float]:
+        """What is declared to bound rho at this size, by name; those that say nothing there are left out."""
+        values = {
+            name: self._at_parameters(f"bound {name!r}", bound, size=size)
+            for name, bound in self.declared.bounds.items()
+        }
+        return {name: value for name, value in values.items() if value is not None}
+
+    def _at_parameters(self, what: str, value: Any, **more: Any) -> Any:
+        """A function's value at this subject's parameters, and at what else there is to know; else the value itself."""
         if not callable(value):
             return value
+        known = {**self.settings, **more}
         fixed = value.keywords if isinstance(value, functools.partial) else {}
         wanted = [key for key in inspect.signature(value).parameters if key not in fixed]
         for key in wanted:
-            if key not in self.settings:
-                raise UsageError(f"{self.name}: its declared {name} asks for {key!r}, and it has no parameter {key!r}")
+            if key not in known:
+                raise UsageError(f"{self.name}: its {what} asks for {key!r}, and it has no parameter {key!r}")
         try:
-            return value(**{key: self.settings[key] for key in wanted})
+            return value(**{key: known[key] for key in wanted})
         except ValueError as error:
             raise UsageError(f"{self.name}: {error}") from error
         except (Exception, SystemExit) as error:
-            raise UsageError(f"{self.name}: its declared {name} raised {type(error).__name__}: {error}") from error
+            raise UsageError(f"{self.name}: its {what} raised {type(error).__name__}: {error}") from error
 
     def is_accurate(self, output: Any, source: Any, key: Key) -> bool | None:
         """What the author's oracle says of one output; None without an oracle."""

@@ -39,7 +39,10 @@ auditor.report.terminal auditor.report.progress auditor.report.replayed auditor.
 auditor.report.table
 auditor.report.theorems auditor.report.junit auditor.report.markdown auditor.report.annotations
 auditor.assertion auditor.outlets
-auditor.command_line auditor.pytest_plugin
+auditor.pytest_plugin auditor.commands.__init__ auditor.commands.options
+auditor.commands.several auditor.commands.before
+auditor.commands.one
+auditor.command_line
 auditor.__main__
 """
 

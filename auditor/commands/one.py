@@ -1,0 +1,134 @@
+"""check and replay: one subject, or one of its pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from auditor.commands.options import Count, count_or_file, split_params
+from auditor.commands.several import check_package
+from auditor.errors import EXIT_CODES, BadValue, UsageError
+from auditor.outlets import console, error_console, stdout_kept, take_files, write_reports
+
+if TYPE_CHECKING:
+    from auditor.setup import Setup
+
+
+@click.command()
+@click.argument("target")
+@click.option("--source", metavar="SPEC", help='Where samples come from: "norm", module:fn, data.csv#label.')
+@click.option("--size", type=Count(), metavar="M", help="Rows a sample; 1e6 is understood.")
+@click.option("--sample", metavar="KIND", help="Samples as rows, or as counts over the values of a discrete source.")
+@click.option("--rho", type=float, metavar="R", help="The mismatch probability you accept.  [default: claimed, or 0.1]")
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="How sure the verdict must be.")
+@click.option("--pairs", type=Count(), metavar="MAX", help="Stop undecided after so many pairs.  [default: 100 / rho]")
+@click.option("--fixed", type=Count(), metavar="N", help="Run exactly N pairs and judge once, instead.")
+@click.option("--seed", type=Count(), default=0, show_default=True, help="Root of all randomness.")
+@click.option("--param", "params", multiple=True, metavar="K=V", help="A parameter of the subject; repeatable.")
+@click.option(
+    "--view", metavar="SPEC", help="What of the output counts: round(3), sign, argmax, top(5), attr(name), predict."
+)
+@click.option(
+    "--probe", metavar="N|FILE", help="Points that predictions are compared on.  [default: 1000 from the source]"
+)
+@click.option("--gate", metavar="WHAT", default="rho", show_default=True, help="What the target is for: rho, or churn.")
+@click.option("--resample", metavar="HOW", help="How a data set is drawn from: bootstrap, split or subsample.")
+@click.option("--randomness", metavar="KIND", help="What r is: Generator, int, RandomState or Random.")
+@click.option("--replay", type=Count(), metavar="I", help="Run pair I again and show both outputs, nothing else.")
+@click.option("--json", "json_file", metavar="FILE", help="Write the record here; - is standard output.")
+@click.option("--junit", "junit_file", metavar="FILE", help="Write JUnit XML here; - is standard output.")
+@click.option("--markdown", "markdown_file", metavar="FILE", help="Write a summary here; - is standard output.")
+def check(target: str, params: Sequence[str], randomness: str | None, **options: Any) -> int:
+    """Audit TARGET: module:fn, path/to/file.py:fn, or a name that "list" shows. Runs its code.
+
+    A package or module audits every subject that it declares, each against its expectation.
+
+    Example: python -m auditor check algorithms.controls:first_bit --source "bernoulli(0.5)" --rho 0.2
+
+    Exit codes: 0 pass, 1 fail, 2 usage, 3 inconclusive, 4 the subject could not be audited, 130 interrupted.
+    """
+    from rich.text import Text
+
+    from auditor.lookup import is_package
+    from auditor.report.escape import visible
+    from auditor.setup import make_setup
+    from auditor.subjects import load_subject
+
+    if is_package(target):
+        return check_package(target, {**options, "param": params or None, "randomness": randomness})
+    pair, files = options.pop("replay"), take_files(options)
+    if pair is not None and files:
+        raise UsageError(f"{' and '.join(files)} and --replay do not go together: a replay makes no record")
+    if pair is not None and pair < 0:
+        raise BadValue("replay", pair, "must be the number of a pair, 0 or more")
+    error_console().print(Text(f"loading {visible(target)}: this runs its code", style="dim"))
+    with stdout_kept():
+        subject = load_subject(target, texts=split_params(params), randomness=randomness)
+        options["probe"] = count_or_file(options["probe"])
+        setup = make_setup(subject, options.pop("source"), **options)
+    if pair is not None:
+        return _replay(setup, pair)
+    return _audit(setup, files)
+
+
+@click.command()
+@click.argument("record_file", metavar="RECORD", type=click.Path(path_type=Path))
+@click.option("--pair", type=Count(), required=True, metavar="I", help="Which pair to run again.")
+def replay(record_file: Path, pair: int) -> int:
+    """Run one pair of a recorded audit again and show both outputs. Runs the subject's code.
+
+    Example: python -m auditor replay record.json --pair 17
+    """
+    from auditor.report.record import read_record
+    from auditor.setup import make_setup
+    from auditor.subjects import code_hash, load_subject
+
+    record = read_record(record_file)
+    if not record.importable:
+        raise UsageError(
+            f"{record.subject}, its source, view or a parameter lives in no module: replay it in Python, "
+            f"auditor.replay(fn, ..., pair={pair})"
+        )
+    texts = {name: str(value) for name, value in record.params.items()}
+    randomness = None if record.randomness == "Generator" else record.randomness
+    with stdout_kept():
+        subject = load_subject(record.subject, texts=texts, randomness=randomness)
+    if record.code_hash != code_hash(subject.fn):
+        error_console().print("warning: the code has changed since this record was made", style="yellow")
+    setup = make_setup(
+        subject,
+        record.source,
+        size=record.size,
+        seed=record.seed,
+        rho=record.target,
+        sample=record.sample_kind,
+        view=record.view,
+        probe=record.probe,
+        resample=record.resample,
+    )
+    return _replay(setup, pair)
+
+
+def _audit(setup: Setup, files: dict[str, str]) -> int:
+    from auditor.pipeline import run_audit
+    from auditor.report.progress import Watching
+    from auditor.report.terminal import show
+
+    with stdout_kept(), Watching(error_console()) as watch:
+        record = run_audit(setup, watch)
+    show(record, error_console() if "-" in files.values() else console())
+    write_reports([record], [setup.subject], files, setup.plan.confidence, single=True)
+    return EXIT_CODES["interrupted" if record.decided_by == "interrupt" else record.verdict]
+
+
+def _replay(setup: Setup, pair: int) -> int:
+    from auditor.pipeline import replay_setup
+    from auditor.report.replayed import show_replay
+
+    with stdout_kept():
+        replayed = replay_setup(setup, pair)
+    show_replay(replayed, console())
+    return 0

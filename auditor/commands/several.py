@@ -1,0 +1,124 @@
+"""theorems, gate, and check of a package: many subjects, one error budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from auditor.commands.options import Count
+from auditor.errors import EXIT_CODES, UsageError
+from auditor.outlets import check_writable, console, error_console, stdout_kept, take_files, write_reports
+
+if TYPE_CHECKING:
+    from auditor.report.record import Record
+    from auditor.setup import Setup
+
+
+@click.command()
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of all verdicts together.")
+@click.option("--seed", type=Count(), default=0, show_default=True, help="Root of all randomness.")
+@click.option("--only", metavar="TEXT", help="Only the subjects whose name or theorem contains this.")
+@click.option("--reports", "folder", metavar="DIR", default="reports", show_default=True, help="Where the table goes.")
+def theorems(confidence: float, seed: int, only: str | None, folder: str) -> int:
+    """Audit every registered subject that names a theorem, at the theorem's size; writes theorems.json, .md and .svg.
+
+    Example: python -m auditor theorems
+    """
+    from auditor.panel import make_setups, with_theorem
+    from auditor.report.record import to_json_list
+    from auditor.report.theorems import markdown, picture
+
+    directory = Path(folder)
+    files = {kind: directory / f"theorems.{kind}" for kind in ("json", "md", "svg")}
+    make_folder(directory)
+    for file in files.values():
+        check_writable(str(file), "--reports")
+    with stdout_kept():
+        chosen = [s for s in with_theorem() if not only or only in s.name or only in str(s.declared.theorem)]
+    if not chosen:
+        raise UsageError(f"--only {only} leaves no subject: python -m auditor list shows them")
+    records = _audit_several(make_setups(chosen, confidence=confidence, seed=seed), confidence)
+    files["json"].write_bytes(to_json_list(records))
+    files["md"].write_text(markdown(records, confidence), encoding="utf-8")
+    files["svg"].write_text(picture(records), encoding="utf-8")
+    console().print(f"written: {', '.join(str(file) for file in files.values())}")
+    return _several_code(records)
+
+
+@click.command()
+@click.option(
+    "--config", metavar="FILE", default="pyproject.toml", show_default=True, help="Where the audits are listed."
+)
+@click.option("--exitfirst", is_flag=True, help="Stop at the first that does not end as expected.")
+@click.option("--json", "json_file", metavar="FILE", help="Write the records here; - is standard output.")
+@click.option("--junit", "junit_file", metavar="FILE", help="Write JUnit XML here.")
+@click.option("--markdown", "markdown_file", metavar="FILE", help="Write a summary in markdown here.")
+def gate(config: str, exitfirst: bool, **options: Any) -> int:
+    """Audit every [[tool.auditor.subject]] of a project with one error budget, each against its expectation.
+
+    Example: python -m auditor gate --exitfirst
+    """
+    from auditor.config import make_setups, read_config
+
+    files = take_files(options)
+    asked = read_config(Path(config))
+    with stdout_kept():
+        setups = make_setups(asked)
+    records = _audit_several(setups, asked.confidence, to_error="-" in files.values(), exitfirst=exitfirst)
+    write_reports(records, [setup.subject for setup in setups[: len(records)]], files, asked.confidence)
+    return _several_code(records)
+
+
+def make_folder(directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"cannot make --reports {directory}: {error.strerror or error}") from error
+
+
+def check_package(target: str, options: dict[str, Any]) -> int:
+    from auditor.panel import declared_in, make_setups
+
+    confidence, seed = options.pop("confidence"), options.pop("seed")
+    files = take_files(options)
+    options["gate"] = None if options["gate"] == "rho" else options["gate"]
+    given = [f"--{name}" for name, value in options.items() if value is not None]
+    if given:
+        raise UsageError(
+            f"{', '.join(given)} is for one subject, and {target} declares several: write {target}:function"
+        )
+    with stdout_kept():
+        subjects = declared_in(target)
+        setups = make_setups(subjects, confidence=confidence, seed=seed)
+    records = _audit_several(setups, confidence, to_error="-" in files.values())
+    write_reports(records, subjects, files, confidence)
+    return _several_code(records)
+
+
+def _audit_several(
+    setups: Sequence[Setup], confidence: float, *, to_error: bool = False, exitfirst: bool = False
+) -> list[Record]:
+    """Audit in turn with a bar over all; an interrupt ends with a table of what was finished."""
+    from auditor.panel import audit_all, is_as_expected
+    from auditor.report.progress import WatchingSeveral
+    from auditor.report.table import summary
+
+    records: list[Record] = []
+    with stdout_kept(), WatchingSeveral(error_console(), len(setups)) as watch:
+        for record in audit_all(setups, watch.audit):
+            records.append(record)
+            if record.decided_by == "interrupt" or (exitfirst and not is_as_expected(record)):
+                break
+    out = error_console() if to_error else console()
+    for part in summary(records, confidence, len(setups)):
+        out.print(part)
+    return records
+
+
+def _several_code(records: Sequence[Record]) -> int:
+    from auditor.panel import exit_code
+
+    return EXIT_CODES["interrupted"] if records[-1].decided_by == "interrupt" else exit_code(records)
