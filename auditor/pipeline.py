@@ -92,7 +92,7 @@ def run_audit(setup: Setup, watch: Watcher | None = None) -> Record:
         bench: Bench | None = None
         try:
             bench = make_bench(setup)
-            bench = _preflight(bench, setup, other, learnt, watch)
+            bench = see_fit(bench, setup, other, learnt, watch)
             run_pairs(bench, setup, learnt, watch)
             verdict = decide(setup.plan, learnt.tally, learnt.churn)
         except KeyboardInterrupt:
@@ -107,7 +107,8 @@ def run_audit(setup: Setup, watch: Watcher | None = None) -> Record:
     return make_record(setup, bench.source if bench else None, learnt, verdict, perf_counter() - started)
 
 
-def _preflight(bench: Bench, setup: Setup, other: SecondProcess, learnt: Learnt, watch: Watcher) -> Bench:
+def see_fit(bench: Bench, setup: Setup, other: SecondProcess | None, learnt: Learnt, watch: Watcher) -> Bench:
+    """The bench after its preflight, with what that taught."""
     try:
         checked = preflight_check(bench, other, watch.timed)
     except SubjectRaised as error:

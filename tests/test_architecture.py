@@ -32,15 +32,19 @@ auditor.setup
 auditor.second_process
 auditor.preflight
 auditor.report.__init__ auditor.report.escape auditor.report.record
-auditor.pipeline
-auditor.panel
+auditor.report.curve_record
+auditor.pipeline auditor.exponent
+auditor.panel auditor.vary auditor.arms
+auditor.curve
 auditor.config
 auditor.report.terminal auditor.report.progress auditor.report.replayed auditor.report.prospects auditor.report.registry
-auditor.report.table
+auditor.report.table auditor.report.axes
+auditor.report.curves
+auditor.report.figure
 auditor.report.theorems auditor.report.junit auditor.report.markdown auditor.report.annotations
 auditor.assertion auditor.outlets
 auditor.pytest_plugin auditor.commands.__init__ auditor.commands.options
-auditor.commands.several auditor.commands.before
+auditor.commands.several auditor.commands.before auditor.commands.curves
 auditor.commands.one
 auditor.command_line
 auditor.__main__

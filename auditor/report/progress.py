@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from time import perf_counter
+
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from auditor.arms import Arm
 from auditor.interval import two_sided
 from auditor.pipeline import Silent
 from auditor.preflight import PAIRS
@@ -92,6 +96,50 @@ class WatchingSeveral:
         if not self._console.is_terminal:
             self._console.print(Text(words, style="dim"))
         return Silent()
+
+
+class WatchingArms:
+    """One bar over all pairs of a curve or a search, with where the last ones went; plain lines without a terminal."""
+
+    def __init__(self, console: Console, vary: str) -> None:
+        self._console, self._vary = console, vary
+        self._bar = Progress(
+            TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=console, transient=True
+        )
+        self._task = self._bar.add_task("")
+        self._done, self._started, self._next = 0, 0.0, 0.0
+
+    def __enter__(self) -> WatchingArms:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def planned(self, setups: Sequence[Setup], budget: int) -> None:
+        self._budget = budget
+        name = setups[0].subject.name
+        self._say(f"{name}: {len(setups)} values of {self._vary}, {budget:,} pairs in all, where they tell most")
+
+    def started(self) -> None:
+        """The preflight is over."""
+        self._started = perf_counter()
+        self._bar.update(self._task, total=self._budget)
+        if self._console.is_terminal:
+            self._bar.start()
+
+    def advanced(self, pairs: int, arm: Arm) -> None:
+        self._done += pairs
+        low, high = arm.band
+        words = f"{self._done:,} of {self._budget:,} pairs; the last where rho is in [{low:.2g}, {high:.2g}]"
+        self._bar.update(self._task, completed=self._done, description=words.replace("[", "\\["))
+        seconds = perf_counter() - self._started
+        if not self._console.is_terminal and seconds > self._next + _MILESTONE:
+            self._next = seconds
+            left = seconds * (self._budget - self._done) / self._done
+            self._say(f"{words}; about {duration(left)} left")
+
+    def _say(self, words: str) -> None:
+        self._console.print(Text(visible(words), style="dim"))
 
 
 def duration(seconds: float) -> str:
