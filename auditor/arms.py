@@ -64,9 +64,9 @@ class Arm:
             self.seconds += perf_counter() - started
 
 
-def make_arms(setups: Sequence[Setup], confidence: float) -> list[Arm]:
-    """An arm for each setup, after its preflight; a second process looks at the first and the last."""
-    asked = {0, len(setups) - 1}
+def make_arms(setups: Sequence[Setup], confidence: float, *, elsewhere: bool = True) -> list[Arm]:
+    """An arm for each setup, after its preflight; a second process looks at the first and the last if `elsewhere`."""
+    asked = {0, len(setups) - 1} if elsewhere else set()
     return [_make_arm(setup, confidence, elsewhere=index in asked) for index, setup in enumerate(setups)]
 
 

@@ -129,10 +129,14 @@ class Subject:
         value: float | None = self._at_parameters("promise", self.declared.promise, size=size)
         return value
 
+    def bound(self, name: str, size: int) -> float | None:
+        """Below what no algorithm can be at this size; None where it says nothing."""
+        value: float | None = self._at_parameters(f"bound {name!r}", self.declared.bounds[name], size=size)
+        return value
+
     def bounds(self, size: int) -> dict[str, float]:
-        """Below what no algorithm can be at this size, by name; those that say nothing there are left out."""
-        declared = self.declared.bounds.items()
-        values = {name: self._at_parameters(f"bound {name!r}", bound, size=size) for name, bound in declared}
+        """All that say something at this size, by name."""
+        values = {name: self.bound(name, size) for name in self.declared.bounds}
         return {name: value for name, value in values.items() if value is not None}
 
     def _at_parameters(self, what: str, value: Any, **more: Any) -> Any:

@@ -57,6 +57,44 @@ def curve(target: str, vary: str, params: Sequence[str], randomness: str | None,
     return _curve_code(measured)
 
 
+@click.command()
+@click.argument("target")
+@click.option("--rho", type=float, metavar="R", help="The mismatch probability you accept.  [default: claimed, or 0.1]")
+@click.option("--source", metavar="SPEC", help='Where samples come from: "bernoulli(0.5)", module:fn, data.csv#label.')
+@click.option("--sample", metavar="KIND", help="Samples as rows, or as counts over the values of a discrete source.")
+@click.option("--pairs", type=Count(), metavar="N", help="Pairs in all, at most.  [default: 2000 / rho and / delta]")
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of all that is said together.")
+@click.option("--seed", type=Count(), default=0, show_default=True, help="Root of all randomness.")
+@click.option("--param", "params", multiple=True, metavar="K=V", help="A parameter of the subject; repeatable.")
+@click.option("--view", metavar="SPEC", help="What of the output counts: round(3), sign, argmax, predict, ...")
+@click.option("--randomness", metavar="KIND", help="What r is: Generator, int, RandomState or Random.")
+@click.option("--json", "json_file", metavar="FILE", help="Write what was found here; - is standard output.")
+def price(target: str, params: Sequence[str], **options: Any) -> int:
+    """The smallest size at which TARGET keeps its claim, beside what theorem and limits say. Runs its code.
+
+    It is taken for granted that more rows never hurt. A subject with a parameter rho is given the target as its rho.
+
+    Example: python -m auditor price algorithms.statistical_query:rstat --rho 0.1
+
+    Exit codes: 0 found, 1 the theorem's own size is too small, 2 usage, 3 not found within the pairs, 4 a run failed.
+    """
+    from auditor.price import run_price
+    from auditor.report.price_record import to_json
+    from auditor.report.prices import show_price
+    from auditor.report.progress import WatchingPrice
+
+    files = take_files(options, ("json",))
+    with stdout_kept(), WatchingPrice(error_console()) as watch:
+        found = run_price(target, options.pop("source"), split_params(params), watch=watch, **options)
+    show_price(found, error_console() if "-" in files.values() else console())
+    for option, file in files.items():
+        write(to_json(found), file, option)
+    if found.interrupted:
+        return EXIT_CODES["interrupted"]
+    missing = any(one.high is None for one in found.asked)
+    return EXIT_CODES["fail" if found.findings else "inconclusive" if missing else "pass"]
+
+
 def _write_curve(measured: CurveRecord, files: dict[str, str]) -> None:
     from auditor.report.curve_record import to_csv, to_json
     from auditor.report.figure import figure

@@ -15,6 +15,7 @@ from auditor.pipeline import Silent
 from auditor.preflight import PAIRS
 from auditor.report.escape import visible
 from auditor.setup import Setup
+from auditor.subjects import Subject
 from auditor.verdict import Tally
 
 _REDRAW = 0.1  # seconds between two looks at the bounds, which cost milliseconds
@@ -137,6 +138,37 @@ class WatchingArms:
             self._next = seconds
             left = seconds * (self._budget - self._done) / self._done
             self._say(f"{words}; about {duration(left)} left")
+
+    def _say(self, words: str) -> None:
+        self._console.print(Text(visible(words), style="dim"))
+
+
+class WatchingPrice:
+    """One line for the size that is being asked; plain lines without a terminal, one a size."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._status = console.status("")
+        self._last: tuple[str, int] | None = None
+
+    def __enter__(self) -> WatchingPrice:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._status.stop()
+
+    def planned(self, subject: Subject, budget: int) -> None:
+        self._say(f"pricing {subject.name}: at most {budget:,} pairs in all")
+        if self._console.is_terminal:
+            self._status.start()
+
+    def asked(self, question: str, size: int, pairs: int) -> None:
+        words = f"{question} at {size:,} rows?"
+        if self._console.is_terminal:
+            self._status.update(Text(f"{words} {pairs:,} pairs", style="dim"))
+        elif self._last != (question, size):
+            self._say(words)
+        self._last = (question, size)
 
     def _say(self, words: str) -> None:
         self._console.print(Text(visible(words), style="dim"))
