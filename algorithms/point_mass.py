@@ -83,9 +83,7 @@ def is_the_point(output: int, *, source: Any, r: np.random.Generator, params: Ma
     delta=lambda rho: rho,
     accuracy=is_the_point,
 )
-def point_by_queries(
-    sample: Sample, r: Randomness, *, domain: int = 1024, tau: float = 0.1, rho: float = 0.1
-) -> int:
+def point_by_queries(sample: Sample, r: Randomness, *, domain: int = 1024, tau: float = 0.1, rho: float = 0.1) -> int:
     """The one value of the source, found by reproducible statistical queries alone."""
     rows, queries = Sample.of(sample), max(1, queries_needed(domain, tau))
     share, each = rho / queries, sample_size(domain, tau, rho) // queries

@@ -17,7 +17,7 @@ from auditor.arms import Arm, make_arms
 from auditor.errors import BadValue
 from auditor.gate import Gate
 from auditor.least_size import MOST_PROBES, Spent, find_least
-from auditor.plan import DEFAULT_TARGET, check_count, error_probability
+from auditor.plan import DEFAULT_TARGET, check_count, error_probability, least_pairs
 from auditor.report.price_record import Asked, PriceRecord, Probe
 from auditor.report.record import Finding, as_json, environment
 from auditor.setup import Setup, make_setup
@@ -65,16 +65,18 @@ def run_price(
     started = perf_counter()
     subject = _at_target(load_subject(target, texts=texts, randomness=randomness), target, texts, randomness, rho)
     limit = rho if rho is not None else subject.declares("claimed") or DEFAULT_TARGET
+    if pairs is not None:
+        check_count("pairs", pairs, least=1, example=20_000)
     if not 0 < limit < 1:
         raise BadValue("rho", limit, "must be in (0, 1): the mismatch probability you accept, e.g. 0.1")
-    make, start = _by_size(subject, target, texts, randomness, source, options)
+    make, start = _by_size(subject, target, texts, randomness, source, {**options, "confidence": confidence})
     sizes = _Sizes(make)
     first = sizes.at(start)
     delta = subject.declares("delta") if subject.declared.accuracy and first.bench.judges else None
     limits = {"reproducible": limit} | ({"accurate": delta} if delta else {})
-    budgets = _budgets(limits, pairs)
-    watch.planned(subject, sum(budgets.values()))
     alpha = error_probability(confidence) / (len(limits) * MOST_PROBES)
+    budgets = _budgets(limits, pairs, alpha)
+    watch.planned(subject, sum(budgets.values()))
     asked: list[Asked] = []
     interrupted = False
     try:
@@ -106,12 +108,16 @@ def run_price(
     )
 
 
-def _budgets(limits: Mapping[str, float], pairs: int | None) -> dict[str, int]:
-    """Pairs for each question: equal parts of what the user allows, else by how rare the event is."""
-    if pairs is None:
-        return {question: math.ceil(PAIRS_TIMES_LIMIT / limit) for question, limit in limits.items()}
-    check_count("pairs", pairs, least=200 * len(limits), example=10_000)
-    return dict.fromkeys(limits, pairs // len(limits))
+def _budgets(limits: Mapping[str, float], pairs: int | None, alpha: float) -> dict[str, int]:
+    """Pairs for each question, by how rare its event is; refused where even a spotless size could not pass."""
+    rarity = {question: 1 / limit for question, limit in limits.items()}
+    total = PAIRS_TIMES_LIMIT * sum(rarity.values()) if pairs is None else pairs
+    budgets = {question: math.ceil(total * rare / sum(rarity.values())) for question, rare in rarity.items()}
+    short = max(_A_SIZE * least_pairs(limits[one], alpha, "anytime") / budgets[one] for one in limits)
+    if short > 1:
+        needed = math.ceil(short * total)
+        raise BadValue("pairs", pairs, f"cannot show any size to do: use --pairs {needed} or more")
+    return budgets
 
 
 def _at_target(
