@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from auditor import __version__
 from auditor.arms import Arm, make_arms
-from auditor.errors import BadValue
+from auditor.errors import AuditorError, BadValue
 from auditor.gate import Gate
 from auditor.least_size import MOST_PROBES, Spent, find_least
 from auditor.plan import DEFAULT_TARGET, check_count, error_probability, least_pairs
@@ -42,11 +42,18 @@ class _Sizes:
 
     make: Callable[[int], Setup]
     arms: dict[int, Arm] = field(default_factory=dict)
+    refused: dict[int, AuditorError] = field(default_factory=dict)
 
-    def at(self, size: int) -> Arm:
-        if size not in self.arms:
-            (self.arms[size],) = make_arms([self.make(size)], 0.5, elsewhere=not self.arms)
-        return self.arms[size]
+    def at(self, size: int) -> Arm | None:
+        """None where the subject does not run: after the first size, which must, that is one that will not do."""
+        if size not in self.arms and size not in self.refused:
+            try:
+                (self.arms[size],) = make_arms([self.make(size)], 0.5, elsewhere=not self.arms)
+            except AuditorError as error:
+                if not self.arms:
+                    raise
+                self.refused[size] = error
+        return self.arms.get(size)
 
 
 def run_price(
@@ -72,6 +79,7 @@ def run_price(
     make, start = _by_size(subject, target, texts, randomness, source, {**options, "confidence": confidence})
     sizes = _Sizes(make)
     first = sizes.at(start)
+    assert first is not None
     delta = subject.declares("delta") if subject.declared.accuracy and first.bench.judges else None
     limits = {"reproducible": limit} | ({"accurate": delta} if delta else {})
     alpha = error_probability(confidence) / (len(limits) * MOST_PROBES)
@@ -102,7 +110,7 @@ def run_price(
         plain=subject.declares("plain"),
         promised=subject.declares("size") if subject.declared.theorem else None,
         bounds=_least_by_bound(subject, limit),
-        findings=_contradictions(subject, asked),
+        findings=[*_contradictions(subject, asked), *_refusals(sizes)],
         seconds_total=perf_counter() - started,
         environment=environment(),
     )
@@ -158,6 +166,8 @@ def _bracket(
     def ask(size: int) -> bool | None:
         nonlocal left
         arm = sizes.at(size)
+        if arm is None:
+            return False
         while not (decided := _decided(gate, _counts(arm, question))):
             watch.asked(question, arm.setup.plan.size, arm.tally.pairs)
             if left <= 0:
@@ -172,7 +182,7 @@ def _bracket(
         return decided == "pass"
 
     found = find_least(ask, start)
-    ends = (None if end is None else sizes.arms[end].setup.plan.size for end in (found.low, found.high))
+    ends = (sizes.arms[end].setup.plan.size if end in sizes.arms else end for end in (found.low, found.high))
     return Asked(question, limit, *ends)
 
 
@@ -193,7 +203,7 @@ def _probe(arm: Arm) -> Probe:
 
 
 def _least_by_bound(subject: Subject, limit: float) -> dict[str, int]:
-    """For each bound the size at which it first allows the target, to 1 %."""
+    """For each bound the least size that it does not exclude, to 1 %: all below are."""
     return {name: size for name in subject.declared.bounds if (size := _invert(subject, name, limit))}
 
 
@@ -213,7 +223,16 @@ def _invert(subject: Subject, name: str, limit: float) -> int | None:
     while high - low > 1 and high > 1.01 * low:
         middle = max(low + 1, min(high - 1, math.isqrt(max(low, 1) * high)))
         low, high = (low, middle) if allows(middle) else (middle, high)
-    return high
+    return low + 1
+
+
+def _refusals(sizes: _Sizes) -> list[Finding]:
+    """The largest size at which the subject did not run, and why."""
+    if not sizes.refused:
+        return []
+    size, error = max(sizes.refused.items())
+    why = error.__cause__ or error
+    return [Finding("refused", "info", f"at about {size:,} rows it does not run: {type(why).__name__}: {why}")]
 
 
 def _contradictions(subject: Subject, asked: list[Asked]) -> list[Finding]:

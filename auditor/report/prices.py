@@ -9,7 +9,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from auditor.report.escape import visible
+from auditor.report.escape import shortened, visible
 from auditor.report.price_record import Asked, PriceRecord
 
 _BAR = 30
@@ -79,7 +79,8 @@ def _parts(price: PriceRecord, width: int, *, ascii_only: bool) -> Iterator[Rend
     yield Text()
     yield Text("\n".join(sentences(price)), style="dim")
     for finding in price.findings:
-        yield Text.assemble(("\nerror: ", "bold red"), visible(finding.message))
+        style = "bold red" if finding.severity == "error" else "dim"
+        yield Text.assemble((f"\n{finding.severity}: ", style), visible(shortened(finding.message, 4000), keep="\n"))
 
 
 def _bar(size: int | None, longest: int, block: str) -> str:
