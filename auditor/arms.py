@@ -93,7 +93,12 @@ def _give(arm: Arm, pairs: int, watch: Callable[[int, Arm], None]) -> int:
     return pairs
 
 
-def widest(floor: float) -> Priority:
+def widest(arm: Arm) -> float:
+    """By the width of the band."""
+    return arm.band[1] - arm.band[0]
+
+
+def widest_by_ratio(floor: float) -> Priority:
     """By the width of the band on a log axis that ends at `floor`: what lies below is not worth a pair."""
     return lambda arm: math.log(max(arm.band[1], floor)) - math.log(max(arm.band[0], floor))
 

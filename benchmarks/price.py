@@ -139,12 +139,9 @@ def domain_rows() -> list[list[str]]:
 
 
 def domain_figure(rows: Sequence[Sequence[str]]) -> str:
-    """Rows used, over those of the smallest domain: one line climbs, the other does not move."""
+    """What is used, over that of the smallest domain: one line climbs with log |X|, the other does not move."""
     bits = [int(row[0].removeprefix("2^")) for row in rows]
-    lines = {
-        "#c0392b": [int(row[2].replace(",", "")) for row in rows],
-        "#2a6f97": [int(row[3].replace(",", "")) for row in rows],
-    }
+    lines = {"#c0392b": [int(row[1]) for row in rows], "#2a6f97": [int(row[3].replace(",", "")) for row in rows]}
     top = max(sizes[-1] / sizes[0] for sizes in lines.values())
     parts = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 560 300" font-family="sans-serif" font-size="12">']
     parts.append('<rect width="100%" height="100%" fill="#ffffff"/>')
@@ -159,8 +156,8 @@ def domain_figure(rows: Sequence[Sequence[str]]) -> str:
     for tick in range(0, int(top) + 1, max(1, int(top) // 5)):
         parts.append(f'<text x="44" y="{244 - 200 * tick / top:.1f}" text-anchor="end" fill="#666666">{tick}</text>')
     parts.append('<text x="290" y="276" text-anchor="middle" fill="#666666">log2 of the domain</text>')
-    parts.append('<text x="50" y="18" fill="#c0392b">rows, over those at 2^4: statistical queries</text>')
-    parts.append('<text x="320" y="18" fill="#2a6f97">rHeavyHitters</text>')
+    parts.append('<text x="50" y="18" fill="#c0392b">over that at 2^4: statistical queries asked</text>')
+    parts.append('<text x="320" y="18" fill="#2a6f97">rows of rHeavyHitters</text>')
     return "\n".join([*parts, "</svg>"]) + "\n"
 
 

@@ -20,7 +20,7 @@ import msgspec
 import pytest
 from scipy.stats import binom
 
-from auditor.arms import Arm, highest, make_arms, spend, widest
+from auditor.arms import Arm, highest, make_arms, spend, widest, widest_by_ratio
 from auditor.curve import run_curve
 from auditor.report.curve_record import CurveRecord, to_csv, to_json
 from auditor.report.curves import plot, summary
@@ -67,6 +67,15 @@ def test_pairs_add_up_and_go_where_the_band_is_widest(known: CurveRecord) -> Non
     assert pairs[0] > 3 * pairs[3], "on a log axis a small rho takes more pairs for the same width"
 
 
+def test_on_a_linear_axis_width_is_a_difference() -> None:
+    """The band of a rho near 1/2 is the widest there; on a log axis it would be that of the smallest."""
+    found = measure(FIRST_BIT, "p=0.01,0.02,0.5", "bernoulli({p})", budget=1500)
+    assert found.is_log
+    linear = measure(FIRST_BIT, "p=0.02:0.5:lin2", "bernoulli({p})", budget=1000)
+    assert linear.points[1].pairs > linear.points[0].pairs
+    assert found.points[2].pairs < found.points[0].pairs
+
+
 def test_each_claim_spends_its_share(known: CurveRecord) -> None:
     """Five bands and the exponent."""
     assert 1 - known.band_confidence == pytest.approx(1e-6 / 6)
@@ -90,7 +99,7 @@ def test_bands_hold_together_whoever_gets_the_pairs() -> None:
     for seed in range(runs):
         _, setups = make_points(MIXED, axis, None, {}, None, seed=seed)
         arms = make_arms(setups, 1 - alpha / 3, elsewhere=False)
-        spend(arms, 300, highest if seed % 2 else widest(0.01), lambda pairs, arm: None)
+        spend(arms, 300, (highest, widest, widest_by_ratio(0.01))[seed % 3], lambda pairs, arm: None)
         missed += any(not arm.band[0] <= q <= arm.band[1] for q, arm in zip(truths, arms, strict=True))
     most = binom.isf(1e-6, runs, alpha)
     print(f"{missed} of {runs} curves miss a truth, at most {most:.0f} allowed")

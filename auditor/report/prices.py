@@ -60,7 +60,9 @@ def sentences(price: PriceRecord) -> Iterator[str]:
     )
     for one in price.asked:
         if one.high is None:
-            yield f"No size was shown to be {one.question} at {one.limit:g} within {price.budget:,} pairs."
+            most = max(probe.size for probe in price.probes)
+            allowed = f"{price.budget:,} pairs were allowed"
+            yield f"No size up to {most:,} was shown to be {one.question} at {one.limit:g}; {allowed}."
 
 
 def _parts(price: PriceRecord, width: int, *, ascii_only: bool) -> Iterator[RenderableType]:
