@@ -17,15 +17,19 @@ from typing import Any
 from auditor.lookup import importable_name
 from auditor.outcome import fingerprint
 from auditor.setup import Setup, make_bench, make_setup
+from auditor.steadiness import limit_memory, one_thread
 from auditor.subjects import load_subject, param_text
+
+_START = 60.0  # seconds that a second process may take to start and to load
 
 
 class SecondProcess:
     """A running second opinion on pair 0; a context manager that leaves no process behind."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setup: Setup, *, timeout: float | None = None, memory: int | None = None) -> None:
         request = _request(setup)
-        self._process = _start(request) if request else None
+        self._timeout = None if timeout is None else 2 * timeout + _START
+        self._process = _start(request | {"memory": memory}) if request else None
 
     def __enter__(self) -> SecondProcess:
         return self
@@ -37,15 +41,20 @@ class SecondProcess:
             if self._process.poll() is None:
                 os.killpg(self._process.pid, signal.SIGKILL)  # and whatever it started
 
-    def compare(self, output: Any) -> str:
-        """ "same", "different", or "skipped: why"."""
+    def compare(self, expected: str | None) -> str:
+        """ "same", "different", or "skipped: why", against the fingerprint of the output here."""
         if self._process is None:
             return "skipped: the subject, the source or a parameter cannot be found by another process"
-        answer, complaint = self._process.communicate()
+        if expected is None:
+            return "skipped: the first run gave no output"
+        try:
+            answer, complaint = self._process.communicate(timeout=self._timeout)
+        except subprocess.TimeoutExpired:
+            return "skipped: the second process ended with no answer in time"
         if self._process.returncode:
             last = complaint.strip().rpartition("\n")[2]
             return f"skipped: the second process ended with code {self._process.returncode} ({last[:200]})"
-        return "same" if json.loads(answer)["fingerprint"] == fingerprint(output) else "different"
+        return "same" if json.loads(answer)["fingerprint"] == expected else "different"
 
 
 def _request(setup: Setup) -> dict[str, Any] | None:
@@ -91,8 +100,11 @@ def main() -> None:
     subject = load_subject(request["target"], texts=request["texts"], randomness=randomness)
     options = {name: request[name] for name in ("size", "seed", "sample", "view", "probe", "resample")}
     bench = replace(make_bench(make_setup(subject, request["source"], **options)), copies=True)
-    bench.run(0, 1)
-    json.dump({"fingerprint": fingerprint(bench.see(bench.run(0, 0)))}, answer)
+    if request["memory"]:
+        limit_memory(request["memory"])
+    with one_thread():
+        bench.run(0, 1)
+        json.dump({"fingerprint": fingerprint(bench.see(bench.run(0, 0)))}, answer)
     answer.close()
 
 

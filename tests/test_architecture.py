@@ -28,10 +28,16 @@ auditor.datasets auditor.views auditor.estimators
 auditor.outcome auditor.gate auditor.cost auditor.sampling
 auditor.subjects auditor.sources auditor.plan
 auditor.trial auditor.verdict
-auditor.setup
+auditor.setup auditor.steadiness
 auditor.second_process
 auditor.preflight
+auditor.engine
+auditor.seat
+auditor.hiring
+auditor.workers
+auditor.cluster
 auditor.report.__init__ auditor.report.escape auditor.report.record
+auditor.ledger
 auditor.pipeline
 auditor.panel
 auditor.config

@@ -64,6 +64,9 @@ class Watching:
         elif tally.pairs > 1:
             self._say(words)
 
+    def notice(self, words: str) -> None:
+        self._say(words)
+
     def _say(self, words: str) -> None:
         self._console.print(Text(visible(words), style="dim"))
 
