@@ -26,7 +26,6 @@ from auditor.trial import Bench
 
 _HEAVY = ("scipy.stats", "sklearn.base", "pandas")  # slow to import: once for all workers, if anybody needs them
 _SILENCE = 10.0  # seconds after which a worker that is done should have been heard
-_GONE = 0.5  # seconds in which pebble says how a process ended, if it does
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +48,8 @@ class Worker:
         self.tasks: deque[tuple[Any, Any]] = deque()  # (task, its future)
         self._answered = answered
         self._overdue: Reading | None = None
-        self._gone_since: float | None = None
-        self._pool: Any = ProcessPool(1, context=context, initializer=sit_down, initargs=(numbers, luggage))
+        self._context = Once(context)
+        self._pool: Any = ProcessPool(1, context=self._context, initializer=sit_down, initargs=(numbers, luggage))
 
     def give(self, task: Any, call: Callable[..., Any], *args: Any) -> None:
         with _main_hidden():
@@ -72,7 +71,8 @@ class Worker:
         if future.done():
             if future.exception() is None:
                 return None  # answered since we looked
-            return self._death(getattr(future.exception(), "exitcode", None))
+            reading = self._slot.read()
+            return Death(reading, self._context.exit_code(), overdue=self._overdue == reading)
         reading = self._slot.read()
         age = monotonic() - reading.since
         overdue = reading.run is not None and timeout is not None and age > timeout
@@ -80,18 +80,7 @@ class Worker:
         if (overdue or silent) and reading == self._slot.read():
             self._overdue = reading if overdue else None
             self._kill()
-        return self._gone(reading.pid)
-
-    def _gone(self, pid: int) -> Death | None:
-        """pebble says nothing of a process that left with exit code 0."""
-        if pid == 0 or _is_alive(pid):
-            return None
-        self._gone_since = self._gone_since or monotonic()
-        return self._death(0) if monotonic() - self._gone_since > _GONE else None
-
-    def _death(self, code: int | None) -> Death:
-        reading = self._slot.read()
-        return Death(reading, code, overdue=self._overdue == reading)
+        return None
 
     def stop(self) -> None:
         """At once, with all that its subject started."""
@@ -113,14 +102,28 @@ class Worker:
                     os.kill(pid, signal.SIGTERM)
 
 
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        return True
-    return True
+class Once:
+    """A multiprocessing context with one process in it.
+
+    pebble replaces a worker that dies: the new one would run the main module again and take the place of what the dead
+    one said last; and of a worker that left with exit code 0 it would never tell. So it finds that there is none.
+    """
+
+    def __init__(self, context: Any) -> None:
+        self._context = context
+        self._process: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
+
+    def Process(self, **how: Any) -> Any:
+        if self._process is not None:
+            raise OSError("this worker is not replaced")
+        self._process = self._context.Process(**how)
+        return self._process
+
+    def exit_code(self) -> int | None:
+        return None if self._process is None else self._process.exitcode
 
 
 def context() -> Any:

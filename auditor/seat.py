@@ -22,7 +22,6 @@ from auditor.steadiness import limit_memory, one_thread
 from auditor.trial import Bench, SubjectRaised, run_pair
 
 LOADING, RUNNING, IDLE = 0.0, 1.0, 2.0
-LOG_LIMIT = 2**20  # bytes of prints that are kept
 Fell = Mapping[int, Mapping[int, str]]  # pair: run: why; the runs that are known to end their process
 
 
@@ -99,18 +98,6 @@ class Seat:
                 limit_memory(self._luggage.memory)
         return self._bench
 
-    def trim_log(self) -> None:
-        """Keep the first prints and let go of the rest."""
-        if self._luggage.log:
-            sys.stdout.flush()
-            sys.stderr.flush()
-            trim_log(1)
-
-
-def trim_log(descriptor: int) -> None:
-    if os.fstat(descriptor).st_size > LOG_LIMIT:
-        os.ftruncate(descriptor, LOG_LIMIT)
-
 
 _seat: list[Seat] = []  # the one of this process, once it is a worker
 
@@ -118,8 +105,6 @@ _seat: list[Seat] = []  # the one of this process, once it is a worker
 def sit_down(numbers: Any, luggage: Luggage) -> None:
     """What a worker does first: leave its parent's terminal and group, and stay no longer than its parent."""
     slot = Slot(numbers)
-    if slot.read().pid:
-        os._exit(0)  # pebble replaces a dead worker; what the dead one said last must stay
     _seat[:] = [Seat(slot, luggage)]
     if hasattr(os, "setsid"):
         os.setsid()  # a group of its own: it can be killed with all that its subject started
@@ -177,7 +162,6 @@ def run_block(block: range, fell: Fell, copies: bool, judges: bool) -> Done:
         with one_thread(None):
             for index in block:
                 trials.append(run_pair(bench, index, fell.get(index, {})))
-        seat.trim_log()
     except AuditorError as error:
         failure = error
     except BaseException as error:  # an interrupt of the subject's own making, or no memory left for us

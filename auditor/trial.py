@@ -81,9 +81,9 @@ class Bench:
             self.publish(index, which)
         try:
             return self.subject.run(sample, key)
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:  # SystemExit included: a subject that exits has not answered
+            if isinstance(error, KeyboardInterrupt) and not self.publish:
+                raise  # from the keyboard; a worker hears none
             failed = SubjectRaised(self.subject.name, index, which, error)
             if self.bottoms:
                 return Bottom(str(failed))

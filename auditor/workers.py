@@ -214,7 +214,7 @@ class Workers:
             self._give(Task(range(task.block.start, middle), task.fell))
             self._give(replace(task, block=range(middle, task.block.stop)))
         elif task.again:
-            what = f"lost its process ({_how_it_ended(death)})"
+            what = f"gave no answer and ended its process ({_how_it_ended(death)})"
             failure = RunFailed(self._luggage.name, task.block.start, None, what)
             return [Done((), 0.0, task.block.start, failure)]
         else:
@@ -225,20 +225,20 @@ class Workers:
         name, run = self._luggage.name, death.reading.run
         if run is None:
             return SubjectError(
-                f"a worker process for {name} ended before it could run anything: it {_how_it_ended(death)}; "
+                f"a worker process for {name} ended before it could run anything ({_how_it_ended(death)}); "
                 "--jobs 1 without --timeout and --memory runs it in this process"
             )
         if death.overdue:
             return Hung(name, *run, f"was still running after {self._how.timeout:g} s (--timeout)")
-        return RunFailed(name, *run, _how_it_ended(death))
+        return RunFailed(name, *run, f"ended its process ({_how_it_ended(death)})")
 
 
 def _how_it_ended(death: Death) -> str:
     if death.code is None:
-        return "lost its process"
+        return "it never began"
     if death.code >= 0:
-        return f"ended its process with exit code {death.code}"
+        return f"exit code {death.code}"
     with suppress(ValueError):
         name = signal.Signals(-death.code).name
-        return f"was killed by {name}" + (" (out of memory, or by hand)" if name == "SIGKILL" else "")
-    return f"was killed by signal {-death.code}"
+        return f"killed by {name}" + (", perhaps for want of memory" if name == "SIGKILL" else "")
+    return f"killed by signal {-death.code}"

@@ -42,11 +42,11 @@ auditor.pipeline
 auditor.panel
 auditor.config
 auditor.report.terminal auditor.report.progress auditor.report.replayed auditor.report.prospects auditor.report.registry
-auditor.report.table
+auditor.report.table auditor.report.history
 auditor.report.theorems auditor.report.junit auditor.report.markdown auditor.report.annotations
 auditor.assertion auditor.outlets
 auditor.pytest_plugin auditor.commands.__init__ auditor.commands.options
-auditor.commands.several auditor.commands.before
+auditor.commands.several auditor.commands.before auditor.commands.past
 auditor.commands.one
 auditor.command_line
 auditor.__main__

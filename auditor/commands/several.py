@@ -85,7 +85,7 @@ def check_package(target: str, options: dict[str, Any]) -> int:
     confidence, seed = options.pop("confidence"), options.pop("seed")
     files = take_files(options)
     options["gate"] = None if options["gate"] == "rho" else options["gate"]
-    given = [f"--{name}" for name, value in options.items() if value is not None]
+    given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
     if given:
         raise UsageError(
             f"{', '.join(given)} is for one subject, and {target} declares several: write {target}:function"
