@@ -154,7 +154,8 @@ def _start(workers: int) -> Any:
         threads_per_worker=1,
         processes=True,
         memory_limit=None,
-        dashboard_address=None,
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",
         silence_logs=logging.CRITICAL,
     )
 

@@ -43,12 +43,21 @@ _TRIM = 0.5  # seconds between two looks at how much it has printed
 
 
 class Log:
-    """The file that takes what a subject prints; gone afterwards if that was nothing."""
+    """The file that takes what a subject prints; it gets a name only when it is known that there is something in it.
+
+    So nothing is left behind of an audit that is killed.
+    """
 
     def __init__(self) -> None:
-        self.descriptor, self.file = tempfile.mkstemp(prefix="auditor-", suffix=".log")
-        os.close(self.descriptor)
-        self.descriptor = os.open(self.file, os.O_WRONLY | os.O_APPEND)  # workers write here too
+        self._name: str | None = None
+        descriptor, name = tempfile.mkstemp(prefix="auditor-", suffix=".log")
+        self.descriptor = os.open(name, os.O_RDWR | os.O_APPEND)  # workers append here too
+        os.close(descriptor)
+        self.file = f"/proc/{os.getpid()}/fd/{self.descriptor}"
+        if os.path.exists(self.file):
+            os.unlink(name)
+        else:
+            self.file = self._name = name
         self.stream = os.fdopen(os.dup(self.descriptor), "a", buffering=1, encoding="utf-8", errors="backslashreplace")
         self.printed = 0
         self._over = threading.Event()
@@ -71,15 +80,20 @@ class Log:
         self._trimmer.join()
         self.stream.close()
         self._cut()
-        self.printed += os.fstat(self.descriptor).st_size
+        kept = os.pread(self.descriptor, LOG_LIMIT, 0)
         os.close(self.descriptor)
-        if not self.printed:
-            Path(self.file).unlink(missing_ok=True)
+        self.printed += len(kept)
+        if self.printed and self._name is None:
+            descriptor, self._name = tempfile.mkstemp(prefix="auditor-", suffix=".log")
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(kept)
+        elif self._name is not None and not self.printed:
+            os.unlink(self._name)
 
     def tell(self, console: Console) -> None:
         if self.printed:
             kept = f", of which the first {LOG_LIMIT:,} are" if self.printed > LOG_LIMIT else ""
-            console.print(f"\nThe subject printed {self.printed:,} bytes{kept} in {self.file}", soft_wrap=True)
+            console.print(f"\nThe subject printed {self.printed:,} bytes{kept} in {self._name}", soft_wrap=True)
 
 
 @contextlib.contextmanager

@@ -18,7 +18,7 @@ def audits_over_time(subject: str, past: Sequence[Past]) -> Iterator[RenderableT
     yield Text.assemble((visible(subject), "bold"), f": {len(past)} audit{'s' if len(past) > 1 else ''}")
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in ("started", "code", "size", "seed", "target", "pairs", "mismatches", "rho", "verdict"):
-        table.add_column(name, justify="right" if name in ("size", "pairs", "mismatches") else "left")
+        table.add_column(name, no_wrap=name in ("started", "code", "verdict"))
     for audit in past:
         table.add_row(*_row(audit))
     yield table
