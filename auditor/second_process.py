@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -29,7 +30,10 @@ class SecondProcess:
     def __init__(self, setup: Setup, *, timeout: float | None = None, memory: int | None = None) -> None:
         request = _request(setup)
         self._timeout = None if timeout is None else 2 * timeout + _START
-        self._process = _start(request | {"memory": memory}) if request else None
+        self._process: subprocess.Popen[str] | None = None
+        self._alive: int | None = None
+        if request:
+            self._process, self._alive = _start(request | {"memory": memory})
 
     def __enter__(self) -> SecondProcess:
         return self
@@ -40,6 +44,8 @@ class SecondProcess:
         with self._process:  # closes its pipes and waits for it
             if self._process.poll() is None:
                 os.killpg(self._process.pid, signal.SIGKILL)  # and whatever it started
+        if self._alive is not None:
+            os.close(self._alive)
 
     def compare(self, expected: str | None) -> str:
         """ "same", "different", or "skipped: why", against the fingerprint of the output here."""
@@ -78,22 +84,34 @@ def _request(setup: Setup) -> dict[str, Any] | None:
     }
 
 
-def _start(request: dict[str, Any]) -> subprocess.Popen[str]:
+def _start(request: dict[str, Any]) -> tuple[subprocess.Popen[str], int]:
+    """The process, and the end of a pipe that closes when this one is no more."""
+    read, write = os.pipe()
     hash_seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
-    return subprocess.Popen(
-        [sys.executable, "-m", "auditor.second_process", json.dumps(request)],
+    process = subprocess.Popen(
+        [sys.executable, "-m", "auditor.second_process", json.dumps(request | {"alive": read})],
         text=True,
         start_new_session=True,  # Ctrl-C is the parent's business
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=os.environ | {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": paths},
+        pass_fds=(read,),
     )
+    os.close(read)
+    return process, write
+
+
+def _leave_with_parent(alive: int) -> None:
+    """A parent that was killed can end nobody."""
+    os.read(alive, 1)
+    os.killpg(os.getpgid(0), signal.SIGKILL)
 
 
 def main() -> None:
     request = json.loads(sys.argv[1])
+    threading.Thread(target=_leave_with_parent, args=(request["alive"],), daemon=True).start()
     answer = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever the subject prints is not the answer
     randomness = None if request["randomness"] == "Generator" else request["randomness"]

@@ -106,7 +106,7 @@ def interrupt(marker):
 
 
 def leave_a_mark(marker):
-    Path(marker).touch()
+    Path(f"{marker}-{os.getpid()}").touch()
     hang(marker)
 
 
