@@ -27,13 +27,12 @@ from auditor.workers import Workers
 _CONNECT = 20.0  # seconds to find a scheduler, and a worker of it
 _AHEAD = 2  # blocks for each thread of the cluster
 _RECOUNT = 5.0  # seconds between two counts of the cluster's threads
+_BLOCKS_A_SECOND = 100  # of all workers together: a tenth of what a scheduler can do, as benchmarks/cluster.py measures
 _FAREWELL = 5.0  # seconds for those who are to leave
 
 
 class Cluster:
     """An engine on a Dask cluster: `local:4` starts one here, `tcp://host:8786` or `tls://...` is one that runs."""
-
-    block_seconds = 2.0  # a scheduler handles some thousand tasks a second, and a thousand workers are many
 
     def __init__(self, how: How, spec: str) -> None:
         self._spec, self._local = spec, spec.startswith("local:")
@@ -72,11 +71,20 @@ class Cluster:
         finally:
             self.close()
 
+    @property
+    def block_seconds(self) -> float:
+        """Longer on more workers, so that the scheduler, which is one, always has the same to do."""
+        return max(1.0, self._count() / _BLOCKS_A_SECOND)
+
     def has_room(self) -> bool:
-        if monotonic() > self._counted:  # workers come and go
+        return len(self._under_way) < max(1, _AHEAD * self._count())
+
+    def _count(self) -> int:
+        """Threads of the cluster; workers come and go."""
+        if monotonic() > self._counted:
             self._threads = sum(self._client.nthreads().values())
             self._counted = monotonic() + _RECOUNT
-        return len(self._under_way) < max(1, _AHEAD * self._threads)
+        return self._threads
 
     def submit(self, block: range) -> None:
         future = self._executor.submit(block_there, self._key, self._how, self._luggage, block, *self._flags)
@@ -122,9 +130,12 @@ def _connect(spec: str) -> tuple[Any, Any]:
     if not spec.startswith(("local:", "tcp://", "tls://")) or (spec.startswith("local:") and not spec[6:].isdigit()):
         raise BadValue("cluster", spec, "must be tcp://HOST:8786, tls://HOST:8786, or local:4 for four workers here")
     try:
+        import dask.config
         import distributed
     except ImportError as error:
         raise UsageError("--cluster needs Dask: pip install 'reproducibility-auditor[dask]'") from error
+    if spec.startswith("tls://") and not dask.config.get("distributed.comm.tls.ca-file", None):
+        raise UsageError(f"--cluster {spec} needs certificates: docs/cluster.md shows how to make and to name them")
     own = _start(int(spec[6:])) if spec.startswith("local:") else None
     try:
         client: Any = distributed.Client(own or spec, timeout=_CONNECT, set_as_default=False)  # type: ignore[no-untyped-call]

@@ -9,7 +9,7 @@ block is cut in two until the pair is known.
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from queue import Empty, SimpleQueue
@@ -100,9 +100,13 @@ class Workers:
     def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]:
         self.pack(bench)
         try:
-            yield from in_order(self, wanted, keep)
+            yield from self.stream(wanted, keep)
         finally:
             self.close()
+
+    def stream(self, wanted: Iterable[int], keep: Keep) -> Iterator[Trial]:
+        """Trials of what was packed; the workers stay for more."""
+        return in_order(self, wanted, keep)
 
     def run(self, block: range, *flags: bool) -> Done:
         """One block, whole, for those who wait for it."""

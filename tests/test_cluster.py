@@ -157,6 +157,8 @@ def test_clusters_that_are_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
             auditor.audit("faults:slow", ROWS, size=5, cluster=spec)
     with pytest.raises(UsageError, match=r"--cluster tcp://127\.0\.0\.1:9 cannot be reached: "):
         auditor.audit("faults:slow", ROWS, size=5, cluster="tcp://127.0.0.1:9")
+    with pytest.raises(UsageError, match=r"tls://127.* needs certificates"):
+        auditor.audit("faults:slow", ROWS, size=5, cluster="tls://127.0.0.1:9")
     lonely = Running(tmp_path)
     try:
         with pytest.raises(UsageError, match=r"has no workers after 0\.5 s: start some with: dask worker"):
