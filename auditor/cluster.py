@@ -27,7 +27,7 @@ from auditor.workers import Workers
 _CONNECT = 20.0  # seconds to find a scheduler, and a worker of it
 _AHEAD = 2  # blocks for each thread of the cluster
 _RECOUNT = 5.0  # seconds between two counts of the cluster's threads
-_BLOCKS_A_SECOND = 100  # of all workers together: a tenth of what a scheduler can do, as benchmarks/cluster.py measures
+BLOCKS_A_SECOND = 50  # of all workers together: a scheduler does three to six times as many (benchmarks/cluster.py)
 _FAREWELL = 5.0  # seconds for those who are to leave
 
 
@@ -74,7 +74,7 @@ class Cluster:
     @property
     def block_seconds(self) -> float:
         """Longer on more workers, so that the scheduler, which is one, always has the same to do."""
-        return max(1.0, self._count() / _BLOCKS_A_SECOND)
+        return max(1.0, self._count() / BLOCKS_A_SECOND)
 
     def has_room(self) -> bool:
         return len(self._under_way) < max(1, _AHEAD * self._count())

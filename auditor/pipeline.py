@@ -125,6 +125,7 @@ def run_audit(setup: Setup, watch: Watcher | None = None, how: How | None = None
             engine = stack.enter_context(closing(make_engine(setup, how, watch)))
             stack.enter_context(one_thread())
             bench = _preflight(bench, setup, engine, other, learnt, watch)
+            stack.enter_context(one_thread())  # a run may have loaded another library
             with closing(_trials(bench, setup, engine, ledger, learnt)) as trials:
                 run_pairs(bench, setup, learnt, watch, trials)
             verdict = decide(setup.plan, learnt.tally, learnt.churn)

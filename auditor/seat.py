@@ -18,10 +18,11 @@ from auditor.engine import Done
 from auditor.errors import AuditorError, SubjectError
 from auditor.lookup import load_file_modules
 from auditor.preflight import Look, look
-from auditor.steadiness import limit_memory, one_thread
+from auditor.steadiness import limit_memory, stay_with_one_thread
 from auditor.trial import Bench, SubjectRaised, run_pair
 
 LOADING, RUNNING, IDLE = 0.0, 1.0, 2.0
+_STEADIED = 3  # tasks before which threads are limited: a run may load a library that was not there yet
 Fell = Mapping[int, Mapping[int, str]]  # pair: run: why; the runs that are known to end their process
 
 
@@ -84,9 +85,18 @@ class Seat:
     def __init__(self, slot: Slot, luggage: Luggage) -> None:
         self.slot, self._luggage = slot, luggage
         self._bench: Bench | None = None
+        self._steadied = 0
 
     def bench(self) -> Bench:
         """Unpacked when the first task asks for it, so that what goes wrong is the answer to a task."""
+        self._load()
+        if self._steadied < _STEADIED:
+            self._steadied += 1
+            stay_with_one_thread()
+        assert self._bench is not None
+        return self._bench
+
+    def _load(self) -> None:
         if self._bench is None:
             import cloudpickle
 
@@ -96,7 +106,6 @@ class Seat:
             self._bench = replace(cloudpickle.loads(self._luggage.bench), publish=self.slot.begin)
             if self._luggage.memory:
                 limit_memory(self._luggage.memory)
-        return self._bench
 
 
 _seat: list[Seat] = []  # the one of this process, once it is a worker
@@ -143,8 +152,7 @@ def look_here(skip: frozenset[int]) -> Look | AuditorError:
     seat = _seat[0]
     try:
         bench = seat.bench()
-        with one_thread(None):
-            return look(bench, skip)
+        return look(bench, skip)
     except AuditorError as error:
         return error
     except BaseException as error:
@@ -159,9 +167,8 @@ def run_block(block: range, fell: Fell, copies: bool, judges: bool) -> Done:
     index, failure = block.start, None
     try:
         bench = replace(seat.bench(), copies=copies, judges=judges)
-        with one_thread(None):
-            for index in block:
-                trials.append(run_pair(bench, index, fell.get(index, {})))
+        for index in block:
+            trials.append(run_pair(bench, index, fell.get(index, {})))
     except AuditorError as error:
         failure = error
     except BaseException as error:  # an interrupt of the subject's own making, or no memory left for us

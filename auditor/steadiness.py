@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import Any
 
 from auditor.errors import BadValue, UsageError
 
@@ -17,12 +17,19 @@ LEAST_MEMORY = 256 * 2**20  # less than an interpreter with numpy takes
 
 
 @contextmanager
-def one_thread(api: Literal["blas"] | None = "blas") -> Iterator[None]:
-    """While this lasts BLAS computes in one thread, and with `api=None` OpenMP too."""
+def one_thread() -> Iterator[None]:
+    """While this lasts the BLAS libraries that are loaded compute in one thread."""
     from threadpoolctl import threadpool_limits
 
-    with threadpool_limits(1, user_api=api):
+    with threadpool_limits(1, user_api="blas"):
         yield
+
+
+def stay_with_one_thread() -> None:
+    """From here on, for a process that is one of several: OpenMP too, lest they crowd each other out."""
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1)
 
 
 def read_memory(text: int | str | None) -> int | None:
