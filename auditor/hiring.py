@@ -51,11 +51,16 @@ class Worker:
         self._context = Once(context)
         self._pool: Any = ProcessPool(1, context=self._context, initializer=sit_down, initargs=(numbers, luggage))
 
-    def give(self, task: Any, call: Callable[..., Any], *args: Any) -> None:
-        with _main_hidden():
-            future = self._pool.schedule(call, args=args)
+    def give(self, task: Any, call: Callable[..., Any], *args: Any) -> bool:
+        """Whether it took the task: one that has died does not."""
+        try:
+            with _main_hidden():
+                future = self._pool.schedule(call, args=args)
+        except RuntimeError:
+            return False
         self.tasks.append((task, future))
         future.add_done_callback(lambda _: self._answered.put(None))
+        return True
 
     def answers(self) -> Iterator[tuple[Any, Any]]:
         """The tasks that were answered, in order, each once."""

@@ -184,10 +184,10 @@ def churn_of(first: Any, second: Any) -> float:
 
 def judge(bench: Bench, output: Any, index: int) -> bool | None:
     """Whether an output is accurate; None where nobody can say."""
-    if not bench.judges:
+    if not bench.judges or bench.subject.declared.accuracy is None:
         return None
     if isinstance(output, Bottom):
-        return None if bench.subject.declared.accuracy is None else False
+        return False
     try:
         return bench.subject.is_accurate(output, bench.source, bench.keys.r.child(index))
     except AuditorError:

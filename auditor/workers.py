@@ -84,7 +84,7 @@ class Workers:
         """The preflight's runs in a worker; a pair whose run ends it is left out where that is an output."""
         skip: set[int] = set()
         while True:
-            self._hire().give(None, look_here, frozenset(skip))
+            self._hand(self._hire(), None, look_here, frozenset(skip))
             worker, _, found = next(iter(self._events()))
             if isinstance(found, Death):
                 self._dismiss(worker)
@@ -161,7 +161,13 @@ class Workers:
     def _give(self, task: Task) -> None:
         least_busy = sorted(self._workers, key=lambda worker: len(worker.tasks))
         worker = least_busy[0] if len(self._workers) == self._jobs else self._hire()
-        worker.give(task, run_block, task.block, task.fell, *self._flags)
+        self._hand(worker, task, run_block, task.block, task.fell, *self._flags)
+
+    def _hand(self, worker: Worker, task: Task | None, call: Callable[..., Any], *args: Any) -> None:
+        """To this worker, or to another if it died while it had nothing to do."""
+        while not worker.give(task, call, *args):
+            self._dismiss(worker)
+            worker = self._hire()
 
     def _events(self) -> list[tuple[Worker, Any, Any]]:
         """What has come of tasks: (worker, task, answer or Death); waits for the first."""

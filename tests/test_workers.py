@@ -283,6 +283,20 @@ def test_a_worker_killed_at_any_moment_costs_one_run_or_nothing(seed: int, monke
     assert engines[0]._workers == []
 
 
+@on_linux
+@pytest.mark.parametrize("noticed", [True, False])
+def test_a_worker_that_dies_with_nothing_to_do_is_replaced(noticed: bool) -> None:
+    bench = make_bench(make_setup(load_subject("faults:slow"), ROWS, size=5))
+    engine = Workers(How(jobs=1), 1)
+    engine.look(bench, lambda seconds: None)
+    pid = engine._workers[0]._slot.read().pid
+    os.kill(pid, signal.SIGKILL)
+    if noticed:
+        assert wait_until(lambda: not engine._workers[0]._pool.active)
+    trials = engine.trials(bench, range(5), keep_nothing)
+    assert [trial.index for trial in trials] == list(range(5))
+
+
 class Poison:
     """Unpacks as a call."""
 

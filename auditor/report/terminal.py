@@ -150,7 +150,7 @@ def _seconds(record: Record) -> str:
     """In several processes at once a subject takes more seconds than pass."""
     total, inside = record.cost.seconds_total, record.cost.seconds_in_subject
     if record.cost.engine == IN_PROCESS:
-        return f"{total:.3g} s, of them {inside:.3g} s"
+        return f"{total:.3g} s in this process, of them {inside:.3g} s"
     return f"{total:.3g} s {record.cost.engine}, {inside:.3g} s"
 
 
