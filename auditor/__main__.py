@@ -4,10 +4,23 @@ from __future__ import annotations
 
 import signal
 import sys
+from time import monotonic
+from types import FrameType
+
+_AGAIN = 1.0  # seconds in which a second Ctrl-C is the same wish as the first
+_last = [-_AGAIN]
+
+
+def interrupt(number: int, frame: FrameType | None) -> None:
+    """Once: an impatient second Ctrl-C must not cut short what the first began, the report of what was learnt."""
+    if monotonic() - _last[0] >= _AGAIN:
+        _last[0] = monotonic()
+        raise KeyboardInterrupt
 
 
 def main() -> None:
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # a killed audit keeps what it learnt, too
+    for kind in (signal.SIGINT, signal.SIGTERM):  # a killed audit keeps what it learnt, too
+        signal.signal(kind, interrupt)
     try:
         from auditor.command_line import run
     except KeyboardInterrupt:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 
+from auditor.engine import Serial
 from auditor.errors import AuditorError
 from auditor.interval import two_sided
 from auditor.pipeline import Silent, see_fit
@@ -71,7 +72,7 @@ def make_arms(setups: Sequence[Setup], confidence: float, *, elsewhere: bool = T
     with contextlib.ExitStack() as stack:
         others = {index: stack.enter_context(SecondProcess(setups[index])) for index in sorted(asked)}
         benches = [
-            see_fit(make_bench(setup), setup, others.get(index), Learnt(), Silent())
+            see_fit(make_bench(setup), setup, Serial(), others.get(index), Learnt(), Silent())
             for index, setup in enumerate(setups)
         ]
     return [Arm(setup, bench, confidence) for setup, bench in zip(setups, benches, strict=True)]

@@ -14,6 +14,7 @@ from auditor import __version__
 from auditor.commands.before import list_subjects, plan
 from auditor.commands.curves import curve, price
 from auditor.commands.one import check, replay
+from auditor.commands.past import history
 from auditor.commands.several import gate, theorems
 from auditor.errors import EXIT_CODES, AuditorError, BadValue
 from auditor.outlets import complain, on_github
@@ -37,7 +38,7 @@ def cli() -> None:
     """
 
 
-for command in (check, gate, curve, price, theorems, replay, plan, list_subjects):
+for command in (check, gate, curve, price, theorems, replay, history, plan, list_subjects):
     cli.add_command(command)
 
 

@@ -20,7 +20,7 @@ from auditor.interval import Reals
 
 @dataclass(frozen=True, slots=True)
 class Prospect:
-    """What happens to a gate at one true rho."""
+    """What happens to a gate at one true rho; `expected_pairs` are those still to be run."""
 
     rho: float
     passes: float
@@ -29,32 +29,33 @@ class Prospect:
     expected_pairs: float
 
 
-def prospect(rho: float, *, target: float, alpha: float, budget: int) -> Prospect:
-    """The exact probabilities of each ending, and the expected number of pairs."""
+def prospect(rho: float, *, target: float, alpha: float, budget: int, pairs: int = 0, mismatches: int = 0) -> Prospect:
+    """The exact probabilities of each ending, and the expected number of pairs; from an undecided (n, k) if given."""
     passing, failing = pass_boundary(target, alpha), fail_boundary(target, alpha)
     if rho == 0:
-        pairs = min(passing[0], budget)
-        return Prospect(rho, float(pairs == passing[0]), 0.0, float(pairs < passing[0]), float(pairs))
+        end = min(passing[mismatches], budget)
+        decided = end == passing[mismatches]
+        return Prospect(rho, float(decided), 0.0, float(not decided), float(end - pairs))
     alive = np.ones(1)  # alive[i]: probability of being undecided with `least` + i mismatches
-    least = now = 0
-    passes = fails = mismatches = 0.0
-    for then, fail_at in _steps(passing, failing, budget):
+    least, now = mismatches, pairs
+    passes = fails = at_end = 0.0
+    for then, fail_at in _steps(passing, failing, budget, pairs):
         alive, failed = _advance(alive, then - now, rho, fail_at - least)
-        fails, mismatches = fails + failed, mismatches + failed * fail_at
+        fails, at_end = fails + failed, at_end + failed * fail_at
         while len(alive) and then >= passing[least]:
             passed, alive = float(alive[0]), alive[1:]
-            passes, mismatches = passes + passed, mismatches + passed * least
+            passes, at_end = passes + passed, at_end + passed * least
             least += 1
         now = then
         if alive.sum() < 1e-16:
             break
-    mismatches += float(alive @ np.arange(least, least + len(alive)))
-    return Prospect(rho, passes, fails, float(alive.sum()), mismatches / rho)
+    at_end += float(alive @ np.arange(least, least + len(alive)))
+    return Prospect(rho, passes, fails, float(alive.sum()), (at_end - mismatches) / rho)
 
 
-def _steps(passing: Boundary, failing: Boundary, budget: int) -> Iterator[tuple[int, int]]:
+def _steps(passing: Boundary, failing: Boundary, budget: int, now: int = 0) -> Iterator[tuple[int, int]]:
     """Each n up to the budget at which a boundary steps, with the least k that fails up to there."""
-    passed = failed = now = 0
+    passed = failed = 0
     while now < budget:
         while passing[passed] <= now:
             passed += 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from typing import Self
+from typing import Any, Self
 
 _OURS = (os.path.dirname(__file__) + os.sep, "<frozen importlib")
 _LONGEST = 20_000  # characters of a traceback
@@ -26,6 +26,17 @@ class AuditorError(Exception):
         """This error, with the foreign traceback that belongs to it."""
         self.details = foreign_traceback(error)
         return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _revive, (type(self), self.args, dict(vars(self)))  # without the call of an __init__ that takes more
+
+
+def _revive(kind: type[AuditorError], args: tuple[Any, ...], attributes: dict[str, Any]) -> AuditorError:
+    """An error as it was in another process."""
+    error = kind.__new__(kind, *args)
+    error.args = args
+    vars(error).update(attributes)
+    return error
 
 
 def foreign_traceback(error: BaseException) -> str:

@@ -35,6 +35,17 @@ def loaded_from(path: Path, module: str) -> Iterator[None]:
         del _files[module]
 
 
+def file_modules() -> dict[str, str]:
+    """The modules that only their files lead to, so that another process can have them under the same names."""
+    return {name: str(path) for name, path in _files.items()}
+
+
+def load_file_modules(files: Mapping[str, str]) -> None:
+    for name, path in files.items():
+        if name not in sys.modules:
+            sys.modules[name] = _load_file(Path(path))
+
+
 def find_object(target: str) -> Any:
     """The object that `module:attr.attr` or `file.py:attr` names; UsageError with a suggestion otherwise."""
     place, _, path = target.rpartition(":")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
@@ -34,6 +36,101 @@ def stdout_kept() -> Iterator[None]:
             sys.__stdout__.flush()
         os.dup2(kept, 1)
         os.close(kept)
+
+
+LOG_LIMIT = 2**20  # bytes of a subject's prints that are kept
+_TRIM = 0.5  # seconds between two looks at how much it has printed
+
+
+class Log:
+    """The file that takes what a subject prints; it gets a name only when it is known that there is something in it.
+
+    So nothing is left behind of an audit that is killed.
+    """
+
+    def __init__(self) -> None:
+        self._name: str | None = None
+        descriptor, name = tempfile.mkstemp(prefix="auditor-", suffix=".log")
+        self.descriptor = os.open(name, os.O_RDWR | os.O_APPEND)  # workers append here too
+        os.close(descriptor)
+        self.file = f"/proc/{os.getpid()}/fd/{self.descriptor}"
+        if os.path.exists(self.file):
+            os.unlink(name)
+        else:
+            self.file = self._name = name
+        self.stream = os.fdopen(os.dup(self.descriptor), "a", buffering=1, encoding="utf-8", errors="backslashreplace")
+        self.printed = 0
+        self._over = threading.Event()
+        self._trimmer = threading.Thread(target=self._trim, daemon=True)
+        self._trimmer.start()
+
+    def _trim(self) -> None:
+        while not self._over.wait(_TRIM):
+            self._cut()
+
+    def _cut(self) -> None:
+        """The first prints tell most; a subject that prints in each of a million runs must not fill the disk."""
+        size = os.fstat(self.descriptor).st_size
+        if size > LOG_LIMIT:
+            self.printed += size - LOG_LIMIT
+            os.ftruncate(self.descriptor, LOG_LIMIT)
+
+    def close(self) -> None:
+        self._over.set()
+        self._trimmer.join()
+        self.stream.close()
+        self._cut()
+        kept = os.pread(self.descriptor, LOG_LIMIT, 0)
+        os.close(self.descriptor)
+        self.printed += len(kept)
+        if self.printed and self._name is None:
+            descriptor, self._name = tempfile.mkstemp(prefix="auditor-", suffix=".log")
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(kept)
+        elif self._name is not None and not self.printed:
+            os.unlink(self._name)
+
+    def tell(self, console: Console) -> None:
+        if self.printed:
+            kept = f", of which the first {LOG_LIMIT:,} are" if self.printed > LOG_LIMIT else ""
+            console.print(f"\nThe subject printed {self.printed:,} bytes{kept} in {self._name}", soft_wrap=True)
+
+
+@contextlib.contextmanager
+def prints_logged() -> Iterator[tuple[Log, Console]]:
+    """Whatever the subject writes, by whichever way, goes to a log; our own words still reach standard error."""
+    ours = _make_console(**_kept_error_stream())
+    folder, log = os.getcwd(), Log()
+    kept = [(descriptor, os.dup(descriptor)) for descriptor in (1, 2)]
+    try:
+        with contextlib.redirect_stdout(log.stream), contextlib.redirect_stderr(log.stream):
+            for descriptor, _ in kept:
+                os.dup2(log.descriptor, descriptor)
+            yield log, ours
+    finally:
+        for stream in (sys.__stdout__, sys.__stderr__):
+            with contextlib.suppress(OSError, ValueError, AttributeError):  # the subject may have closed it
+                stream.flush()  # type: ignore[union-attr]
+        for descriptor, copy in kept:
+            os.dup2(copy, descriptor)
+            os.close(copy)
+        with contextlib.suppress(OSError):
+            os.chdir(folder)  # reports go where they were asked for, wherever the subject went
+        log.close()
+
+
+def _kept_error_stream() -> dict[str, Any]:
+    """Standard error for a console, in a copy if it is the descriptor that the subject's prints are taken from."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    try:
+        real = sys.stderr.fileno() == 2
+    except (OSError, ValueError):
+        real = False
+    if not real:
+        return {"file": sys.stderr}
+    copy = os.fdopen(os.dup(2), "w", buffering=1, encoding=sys.stderr.encoding, errors="backslashreplace")
+    return {"file": copy, "width": error_console().width}
 
 
 def take_files(options: dict[str, Any], kinds: Sequence[str] = ("json", "junit", "markdown")) -> dict[str, str]:

@@ -5,30 +5,36 @@ The command line, pytest and Python all end in `audit`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
+from pathlib import Path
 from time import perf_counter
 from typing import Any, Protocol
 
-from auditor.errors import AuditorError, BadValue, SampleError, UsageError
+from auditor.engine import Engine, How, Measured, Serial, cores, keep_nothing, make_how, skipping
+from auditor.errors import AuditorError, BadValue, UsageError
+from auditor.ledger import Ledger, NoLedger, open_ledger
 from auditor.outcome import Difference, first_difference
-from auditor.preflight import check as preflight_check
+from auditor.preflight import conclude
 from auditor.report.record import Finding, Learnt, Record, failure_finding, make_record
 from auditor.second_process import SecondProcess
 from auditor.setup import Setup, make_bench, make_setup
+from auditor.steadiness import one_thread
 from auditor.subjects import load_subject
-from auditor.trial import Bench, SubjectRaised, Trial, run_pair
+from auditor.trial import Bench, RunFailed, SubjectRaised, Trial
 from auditor.verdict import Tally, Verdict, decide, is_decided
 
 EXAMPLES = 3  # mismatching pairs that a record shows
 
 
 class Watcher(Protocol):
-    """Who wants to know how it is going; called in this order, `advanced` after every pair."""
+    """Who wants to know how it is going; called in this order, `advanced` after every pair, `notice` at any time."""
 
     def planned(self, setup: Setup) -> None: ...
     def timed(self, seconds_a_run: float) -> None: ...
     def advanced(self, tally: Tally, seconds: float) -> None: ...
+    def notice(self, words: str) -> None: ...
 
 
 class Silent:
@@ -37,6 +43,7 @@ class Silent:
     def planned(self, setup: Setup) -> None: ...
     def timed(self, seconds_a_run: float) -> None: ...
     def advanced(self, tally: Tally, seconds: float) -> None: ...
+    def notice(self, words: str) -> None: ...
 
 
 def audit(
@@ -56,13 +63,33 @@ def audit(
     probe: int | str | None = None,
     resample: str | None = None,
     gate: str = "rho",
+    jobs: int | None = 1,
+    timeout: float | None = None,
+    memory: int | str | None = None,
+    on_error: str = "stop",
+    cluster: str | None = None,
+    ledger: str | Path | None = None,
+    resume: bool = False,
 ) -> Record:
     """Run A(sample, r) on pairs of fresh samples until it is known whether rho is at most `rho`.
 
     `subject` is a function or a target such as "module:fn"; `source` a spec such as "bernoulli(0.5)", a function
     fn(rng, size) or a frozen scipy.stats distribution; what is not given is taken from the subject's declarations.
     Raises UsageError where nothing can be run; a subject that fails on the way gives a record that says so.
+
+    `jobs` worker processes run it (None: as many as pay), or `cluster`, a Dask scheduler; `timeout` in seconds a run
+    and `memory` a worker keep it within limits, and on_error="bottom" counts a run that fails as an output of its own.
+    `ledger` is a file that keeps finished trials, `resume` goes on where a killed audit of the same plan ended.
     """
+    how = make_how(
+        jobs=jobs,
+        timeout=timeout,
+        memory=memory,
+        on_error=on_error,
+        cluster=cluster,
+        ledger=ledger,
+        resume=resume,
+    )
     loaded = load_subject(subject, params, randomness=randomness)
     setup = make_setup(
         loaded,
@@ -79,21 +106,28 @@ def audit(
         resample=resample,
         gate=gate,
     )
-    return run_audit(setup)
+    return run_audit(setup, how=how)
 
 
-def run_audit(setup: Setup, watch: Watcher | None = None) -> Record:
+def run_audit(setup: Setup, watch: Watcher | None = None, how: How | None = None) -> Record:
     """Carry a settled audit out, to its verdict or to whatever ends it."""
-    watch = watch or Silent()
+    watch, how = watch or Silent(), how or How()
     started = perf_counter()
     watch.planned(setup)
     learnt = Learnt()
-    with SecondProcess(setup) as other:
+    ledger: Ledger | NoLedger = NoLedger()
+    with ExitStack() as stack:
         bench: Bench | None = None
         try:
-            bench = make_bench(setup)
-            bench = see_fit(bench, setup, other, learnt, watch)
-            run_pairs(bench, setup, learnt, watch)
+            other = stack.enter_context(SecondProcess(setup, timeout=how.timeout, memory=how.memory))
+            bench = replace(make_bench(setup), bottoms=how.on_error == "bottom")
+            ledger = stack.enter_context(open_ledger(setup, bench.source, how, watch.notice))
+            engine = stack.enter_context(closing(make_engine(setup, how, watch)))
+            stack.enter_context(one_thread())
+            bench = see_fit(bench, setup, engine, other, learnt, watch)
+            stack.enter_context(one_thread())  # a run may have loaded another library
+            with closing(_trials(bench, setup, engine, ledger, learnt)) as trials:
+                run_pairs(bench, setup, learnt, watch, trials)
             verdict = decide(setup.plan, learnt.tally, learnt.churn)
         except KeyboardInterrupt:
             done = f"interrupted after {learnt.tally.pairs} of at most {setup.plan.budget} pairs"
@@ -102,20 +136,65 @@ def run_audit(setup: Setup, watch: Watcher | None = None) -> Record:
             raise
         except AuditorError as error:
             verdict = Verdict("error", str(error), "error", 0.0)
-            if bench and error.details:
+            if bench and (error.details or isinstance(error, RunFailed)):
                 learnt.findings.append(failure_finding(error, setup, bench.source))
-    return make_record(setup, bench.source if bench else None, learnt, verdict, perf_counter() - started)
+        source = bench.source if bench else None
+        record = make_record(setup, source, learnt, verdict, perf_counter() - started)
+        ledger.finish(record)
+        if ledger.trouble:
+            learnt.findings.append(Finding("ledger", "warning", ledger.trouble))
+            record = make_record(setup, source, learnt, verdict, perf_counter() - started)
+    return record
 
 
-def see_fit(bench: Bench, setup: Setup, other: SecondProcess | None, learnt: Learnt, watch: Watcher) -> Bench:
+def make_engine(setup: Setup, how: How, watch: Watcher) -> Engine:
+    """Who runs the trials: what was asked for, else this process until the first pairs show that others pay."""
+    from auditor.workers import Workers
+
+    if how.cluster is not None:
+        from auditor.cluster import Cluster
+
+        return Cluster(how, how.cluster)
+    if how.isolates:
+        return Workers(how, how.jobs or cores())
+    if how.jobs == 1:
+        return Serial()
+
+    def crowd(bench: Bench) -> Engine | None:
+        workers = Workers(how, cores())
+        try:
+            workers.pack(bench)
+        except UsageError:
+            return None  # it goes on as it began
+        return workers
+
+    return Measured(setup.plan.least_pairs, setup.plan.budget, crowd, watch.notice)
+
+
+def _trials(
+    bench: Bench, setup: Setup, engine: Engine, ledger: Ledger | NoLedger, learnt: Learnt
+) -> Generator[Trial, None, None]:
+    """Every trial in index order: those that a ledger has, and those that are still to be run."""
+    stored = ledger.stored()
+    with closing(engine.trials(bench, skipping(setup.plan.budget, ledger.known), ledger.keep)) as fresh:
+        try:
+            for index in range(setup.plan.budget):
+                yield next(stored if index in ledger.known else fresh)
+        finally:
+            learnt.engine = engine.words
+
+
+def see_fit(
+    bench: Bench, setup: Setup, engine: Engine, other: SecondProcess | None, learnt: Learnt, watch: Watcher
+) -> Bench:
     """The bench after its preflight, with what that taught."""
     try:
-        checked = preflight_check(bench, other, watch.timed)
+        checked = conclude(bench, engine.look(bench, watch.timed), other)
     except SubjectRaised as error:
         if setup.plan.size == 0:
             raise UsageError(f"size=0 must be at least 1 for this subject: {error}; use e.g. --size 1000") from error
-        if isinstance(error.__cause__, SampleError):
-            raise UsageError(_too_small(setup, error.__cause__)) from error
+        if error.shortage is not None:
+            raise UsageError(_too_small(setup, error.shortage)) from error
         raise
     learnt.checked = checked
     learnt.findings += [Finding(kind, "warning", message) for kind, message in checked.warnings]
@@ -127,18 +206,20 @@ def see_fit(bench: Bench, setup: Setup, other: SecondProcess | None, learnt: Lea
     return replace(bench, copies=checked.changes_sample, judges=checked.knows_truth)
 
 
-def _too_small(setup: Setup, error: SampleError) -> str:
+def _too_small(setup: Setup, error: str) -> str:
     cure = f"; it declares {setup.declared_size:,}" if setup.declared_size else ""
     if "sample_scale" in setup.subject.settings:
         cure += "; --param sample_scale=S scales down what it draws"
     return f"size={setup.plan.size:,} does not suit {setup.subject.name}: {error}{cure}"
 
 
-def run_pairs(bench: Bench, setup: Setup, learnt: Learnt, watch: Watcher) -> None:
-    """Pairs in index order until the gate decides or the budget is spent."""
+def run_pairs(
+    bench: Bench, setup: Setup, learnt: Learnt, watch: Watcher, trials: Iterable[Trial] | None = None
+) -> None:
+    """Pairs in index order until the gate decides or the budget is spent; in this process unless `trials` are given."""
     plan, started = setup.plan, perf_counter()
     gate = plan.gate if plan.design == "anytime" else None
-    for trial in (run_pair(bench, index) for index in range(plan.budget)):
+    for trial in trials or Serial().trials(bench, range(plan.budget), keep_nothing):
         tally = learnt.tally = _add(learnt, trial)
         watch.advanced(tally, perf_counter() - started)
         if gate and is_decided(plan, gate, tally, learnt.churn):
@@ -148,6 +229,9 @@ def run_pairs(bench: Bench, setup: Setup, learnt: Learnt, watch: Watcher) -> Non
 def _add(learnt: Learnt, trial: Trial) -> Tally:
     tally = learnt.tally
     learnt.seconds_in_subject += trial.seconds
+    if trial.bottoms:
+        learnt.bottoms += len(trial.bottoms)
+        learnt.first_bottom = learnt.first_bottom or (trial.index, trial.bottoms[0])
     if trial.difference is not None and len(learnt.examples) < EXAMPLES:
         learnt.examples.append((trial.index, trial.difference))
     if trial.churn is not None:
@@ -195,5 +279,6 @@ def replay_setup(setup: Setup, pair: int) -> Replayed:
     if pair < 0:
         raise BadValue("pair", pair, "must be the number of a pair, 0 or more")
     bench = replace(make_bench(setup), copies=True)
-    outputs = (bench.see(bench.run(pair, 0)), bench.see(bench.run(pair, 1)))
+    with one_thread():
+        outputs = (bench.see(bench.run(pair, 0)), bench.see(bench.run(pair, 1)))
     return Replayed(pair, outputs, first_difference(*outputs))

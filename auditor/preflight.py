@@ -6,7 +6,7 @@ They use the first pairs' own keys: what goes wrong here goes wrong in a replay 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -15,10 +15,10 @@ import numpy as np
 
 from auditor.errors import NotComparable, SourceError, SubjectError, UnknownTruth
 from auditor.estimators import Fit
-from auditor.outcome import first_difference, same
+from auditor.outcome import fingerprint, first_difference, same
 from auditor.sampling import Sample
 from auditor.second_process import SecondProcess
-from auditor.trial import Bench, judge
+from auditor.trial import Bench, Bottom, judge
 from auditor.views import fitted_attributes
 
 PAIRS = 3
@@ -39,25 +39,49 @@ class Checked:
     warnings: tuple[tuple[str, str], ...]  # (kind, message)
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the runs of one process showed: all of it can be sent to another."""
+
+    runs: int
+    changes_sample: bool
+    knows_truth: bool
+    moved: tuple[str, ...]  # the global generators that a run moved
+    seconds: float  # of one run
+    first: str | None  # fingerprint of the first output of pair 0; None where there was none
+
+
 class HiddenState(SubjectError):
     """The subject's answer depends on something besides (sample, r)."""
 
 
-def check(bench: Bench, other: SecondProcess | None, timed: Callable[[float], None]) -> Checked:
-    """Run the preflight; HiddenState or SourceError where the audit would measure something else than rho."""
+def look(bench: Bench, skip: Container[int] = (), timed: Callable[[float], None] | None = None) -> Look:
+    """Run twice what should come out the same; `skip` has pairs of which a run is known to end its process."""
     state = _global_states()
     bench = replace(bench, copies=True)  # two draws that share memory would always look the same
-    runs, changes, moved = 0, False, set[str]()
+    runs, changes, moved, knows_truth = 0, False, set[str](), None
+    first, took = None, 0.0
     try:
-        for index in range(PAIRS):
+        for index in (index for index in range(PAIRS) if index not in skip):
             output, spent, changed, touched, seconds = _run_twice(bench, index)
             runs, changes, moved = runs + spent, changes or changed, moved | touched
-            if index == 0:
+            took = took or seconds
+            if timed and index == 0:
                 timed(seconds)
-                first, knows_truth = output, _knows_truth(bench, output)
+            if isinstance(output, Bottom):
+                continue
+            if index == 0:
+                first = fingerprint(bench.see(output))
+            if knows_truth is None:
+                knows_truth = _knows_truth(bench, output, index)
     finally:
         _restore(state)
-    second = other.compare(bench.see(first)) if other else "skipped: asked at other points"
+    return Look(runs, changes, knows_truth is not False, tuple(sorted(moved)), took, first)
+
+
+def conclude(bench: Bench, found: Look, other: SecondProcess | None) -> Checked:
+    """What the looks of both processes mean; HiddenState where the audit would measure something else than rho."""
+    second = other.compare(found.first) if other else "skipped: asked at other points"
     if second == "different":
         raise HiddenState(
             f"{bench.subject.name} gives another output in a second process, on the same sample with the same r. There "
@@ -66,13 +90,13 @@ def check(bench: Bench, other: SecondProcess | None, timed: Callable[[float], No
         )
     warnings = [
         ("global-state", f"the subject moves the state of {name}; its output did not depend on it")
-        for name in sorted(moved)
+        for name in found.moved
     ]
     if second.startswith("skipped: the second process ended"):
         warnings.append(("second-process", second))
-    if changes:
+    if found.changes_sample:
         warnings.append(("changes-sample", "the subject changes its sample in place; each run gets a copy of its own"))
-    return Checked(runs, second, changes, knows_truth, tuple(warnings))
+    return Checked(found.runs, second, found.changes_sample, found.knows_truth, tuple(warnings))
 
 
 def _run_twice(bench: Bench, index: int) -> tuple[Any, int, bool, set[str], float]:
@@ -134,9 +158,9 @@ def _looks_same(left: Any, right: Any) -> bool:
         return True  # rows of a type of the user's own: no way to tell
 
 
-def _knows_truth(bench: Bench, output: Any) -> bool:
+def _knows_truth(bench: Bench, output: Any, index: int) -> bool:
     try:
-        judge(bench, output, 0)
+        judge(bench, output, index)
     except UnknownTruth:
         return False
     return True

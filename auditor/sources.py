@@ -181,19 +181,28 @@ def _as_weights(weights: Any) -> Any:
 
 def _checked(rows: Any, size: int, name: str) -> Any:
     """The rows, if they are a sample: of the asked length, no NaN, and in memory of their own."""
+    if type(rows) is np.ndarray and rows.base is None and rows.ndim and len(rows) == size and not _has_nan(rows):
+        return rows  # what nearly all samplers return, at half the cost
     parts = rows if isinstance(rows, tuple) and len(rows) == 2 else (rows,)
     for part in parts:
         if not hasattr(part, "__len__") or (isinstance(part, np.ndarray) and part.ndim == 0):
             raise SourceError(f"source {name} returned {type(part).__name__}: return an array of {size} rows or (X, y)")
         if len(part) != size:
             raise SourceError(f"source {name} returned {len(part)} rows where {size} were asked for")
-        if isinstance(part, np.ndarray) and part.dtype.kind in "fc" and part.size and np.isnan(part.min()):
+        if isinstance(part, np.ndarray) and _has_nan(part):
             raise SourceError(f"source {name} returned NaN: drop or fill missing values in the sampler")
     # A view into data the sampler keeps would let one run's changes reach the next.
     owned = tuple(
         part.copy(order="K") if isinstance(part, np.ndarray) and part.base is not None else part for part in parts
     )
     return owned if isinstance(rows, tuple) and len(rows) == 2 else owned[0]
+
+
+def _has_nan(rows: Any) -> bool:
+    if rows.dtype.kind not in "fc" or not rows.size:
+        return False
+    least = rows.min()
+    return bool(least != least)
 
 
 def load_source(source: object, resample: str | None = None) -> Source:

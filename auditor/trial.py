@@ -6,6 +6,7 @@ So any pair can be run again alone, in any order, in any process, and gives the 
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -13,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from auditor.datasets import Dataset
-from auditor.errors import AuditorError, SubjectError
-from auditor.outcome import Difference, first_difference, same
+from auditor.errors import AuditorError, SampleError, SubjectError
+from auditor.outcome import Difference, describe, first_difference, same
 from auditor.randomness import from_key, root_key
 from auditor.sampling import CountSample
 from auditor.sources import Source
@@ -34,6 +35,16 @@ class PairKeys:
 
 
 @dataclass(frozen=True, slots=True)
+class Bottom:
+    """The output of a run that gave none, where that counts as an output: two of them agree, whatever went wrong.
+
+    `why` is a sentence that names the run.
+    """
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Bench:
     """Everything that a trial needs: the subject, where its samples come from, and the keys."""
 
@@ -45,9 +56,13 @@ class Bench:
     counted: bool = False  # samples as counts over the source's law, instead of rows
     judges: bool = True  # ask the accuracy oracle, where there is one
     view: View = OUTPUT  # what of an output counts
+    bottoms: bool = False  # a run that raises gives bottom, instead of ending the audit
+    publish: Callable[[int, int], None] | None = None  # told which run begins, so that a watcher can time it
 
     def draw(self, index: int, which: int) -> Any:
         """The sample of run `which` (0 or 1) of a pair."""
+        if self.publish:
+            self.publish(index, which)
         if isinstance(self.source, Dataset) and self.source.drawn_together:
             return self.source.draw_half(from_key(self.keys.both_samples.child(index)), self.size, which)
         rng = from_key(self.keys.samples[which].child(index))
@@ -62,15 +77,22 @@ class Bench:
 
     def run_on(self, sample: Any, index: int, which: int) -> Any:
         key = self.keys.r.child(index)
+        if self.publish:
+            self.publish(index, which)
         try:
             return self.subject.run(sample, key)
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:  # SystemExit included: a subject that exits has not answered
-            raise SubjectRaised(self.subject.name, index, which, error) from error
+            if isinstance(error, KeyboardInterrupt) and not self.publish:
+                raise  # from the keyboard; a worker hears none
+            failed = SubjectRaised(self.subject.name, index, which, error)
+            if self.bottoms:
+                return Bottom(str(failed))
+            raise failed from error
 
     def see(self, output: Any) -> Any:
         """What of an output counts."""
+        if isinstance(output, Bottom):
+            return output
         try:
             return self.view.see(output)
         except (AuditorError, KeyboardInterrupt):
@@ -80,13 +102,25 @@ class Bench:
             raise SubjectError(what).caused_by(error) from error
 
 
-class SubjectRaised(SubjectError):
+class RunFailed(SubjectError):
+    """One run gave no output."""
+
+    kind = "died"
+
+    def __init__(self, name: str, pair: int, which: int | None, what: str) -> None:
+        self.pair = pair
+        run = "a run" if which is None else f"the {('first', 'second')[which]} run"
+        super().__init__(f"{name} {what} in {run} of pair {pair}")
+
+
+class SubjectRaised(RunFailed):
     """The subject raised in one of its runs."""
 
+    kind = "raised"
+
     def __init__(self, name: str, pair: int, which: int, error: BaseException) -> None:
-        self.pair = pair
-        run = ("first", "second")[which]
-        super().__init__(f"{name} raised {type(error).__name__} in the {run} run of pair {pair}")
+        super().__init__(name, pair, which, f"raised {type(error).__name__}")
+        self.shortage = str(error) if isinstance(error, SampleError) else None  # the sample had too few examples
         self.caused_by(error)
 
 
@@ -99,22 +133,41 @@ class Trial:
     accurate: bool | None  # of the first run; the second shares its r and is no new evidence
     seconds: float  # spent in the subject
     churn: float | None = None  # the share of probe points that the two outputs predict differently
+    bottoms: tuple[str, ...] = ()  # the runs that gave no output, a sentence each
 
 
-def run_pair(bench: Bench, index: int) -> Trial:
-    """Both runs of a pair, compared."""
-    outputs = []
+NONE_FELL: Mapping[int, str] = {}
+
+
+def run_pair(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
+    """Both runs of a pair, compared; `fell` has the runs that are known to end their process, which are not tried."""
+    outputs: list[Any] = []
     seconds = 0.0
     for which in (0, 1):
+        if which in fell:
+            outputs.append(Bottom(fell[which]))
+            continue
         sample = bench.draw(index, which)
         started = perf_counter()
         outputs.append(bench.run_on(sample, index, which))
         seconds += perf_counter() - started
         del sample
+    if isinstance(outputs[0], Bottom) or isinstance(outputs[1], Bottom):
+        return _with_bottom(bench, index, outputs, seconds)
     first, second = bench.see(outputs[0]), bench.see(outputs[1])
     difference = None if same(first, second) else first_difference(first, second)
     churn = churn_of(first, second) if bench.view.needs_probe else None
     return Trial(index, difference, judge(bench, outputs[0], index), seconds, churn)
+
+
+def _with_bottom(bench: Bench, index: int, outputs: Sequence[Any], seconds: float) -> Trial:
+    """A pair of which at least one run gave no output."""
+    bottoms = tuple(output.why for output in outputs if isinstance(output, Bottom))
+    agree = len(bottoms) == 2
+    shown = ("no output" if isinstance(output, Bottom) else describe(bench.see(output)) for output in outputs)
+    difference = None if agree else Difference("output", *shown)
+    churn = float(not agree) if bench.view.needs_probe else None
+    return Trial(index, difference, judge(bench, outputs[0], index), seconds, churn, bottoms)
 
 
 def churn_of(first: Any, second: Any) -> float:
@@ -131,8 +184,10 @@ def churn_of(first: Any, second: Any) -> float:
 
 def judge(bench: Bench, output: Any, index: int) -> bool | None:
     """Whether an output is accurate; None where nobody can say."""
-    if not bench.judges:
+    if not bench.judges or bench.subject.declared.accuracy is None:
         return None
+    if isinstance(output, Bottom):
+        return False
     try:
         return bench.subject.is_accurate(output, bench.source, bench.keys.r.child(index))
     except AuditorError:

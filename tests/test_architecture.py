@@ -28,23 +28,29 @@ auditor.datasets auditor.views auditor.estimators
 auditor.outcome auditor.gate auditor.cost auditor.sampling
 auditor.subjects auditor.sources auditor.plan
 auditor.trial auditor.verdict
-auditor.setup
+auditor.setup auditor.steadiness
 auditor.second_process
 auditor.preflight
+auditor.engine
+auditor.seat
+auditor.hiring
+auditor.workers
+auditor.cluster
 auditor.report.__init__ auditor.report.escape auditor.report.record
 auditor.report.curve_record auditor.report.price_record
+auditor.ledger
 auditor.pipeline auditor.exponent auditor.least_size
 auditor.panel auditor.vary auditor.arms
 auditor.curve auditor.price
 auditor.config
 auditor.report.terminal auditor.report.progress auditor.report.replayed auditor.report.prospects auditor.report.registry
-auditor.report.table auditor.report.axes
+auditor.report.table auditor.report.axes auditor.report.history
 auditor.report.curves
 auditor.report.figure auditor.report.prices
 auditor.report.theorems auditor.report.junit auditor.report.markdown auditor.report.annotations
 auditor.assertion auditor.outlets
 auditor.pytest_plugin auditor.commands.__init__ auditor.commands.options
-auditor.commands.several auditor.commands.before auditor.commands.curves
+auditor.commands.several auditor.commands.before auditor.commands.curves auditor.commands.past
 auditor.commands.one
 auditor.command_line
 auditor.__main__
@@ -106,7 +112,7 @@ def test_no_module_carries_the_name_of_a_public_function_and_there_is_no_drawer(
 
 @pytest.mark.parametrize("code", ["import auditor", "import auditor.command_line", "import auditor; dir(auditor)"])
 def test_importing_costs_neither_numpy_nor_scipy(code: str) -> None:
-    check = f"import sys; {code}; sys.exit(bool({{'numpy', 'scipy'}} & set(sys.modules)))"
+    check = f"import sys; {code}; sys.exit(bool({{'numpy', 'scipy', 'pebble', 'dask'}} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
 
 

@@ -12,13 +12,15 @@ from auditor.plan import make_plan
 from auditor.verdict import Tally, decide, is_decided
 
 
-def walk(rho: float, target: float, alpha: float, budget: int, delta: float | None = None) -> tuple[float, ...]:
+def walk(
+    rho: float, target: float, alpha: float, budget: int, delta: float | None = None, start: tuple[int, int] = (0, 0)
+) -> tuple[float, ...]:
     """Pass, fail, undecided and expected pairs, pair by pair over every (n, k): slow, and obviously right."""
     gate = Gate(target, alpha, delta=delta)
     alive = np.zeros(budget + 1)
-    alive[0] = 1.0
+    alive[start[1]] = 1.0
     passes = fails = expected = 0.0
-    for n in range(1, budget + 1):
+    for n in range(start[0] + 1, budget + 1):
         alive = np.concatenate([[alive[0] * (1 - rho)], alive[1:] * (1 - rho) + alive[:-1] * rho])
         for k in np.flatnonzero(alive > 0):
             verdict_pass, verdict_fail = gate.is_pass(n, int(k)), gate.is_fail(n, int(k))
@@ -37,6 +39,17 @@ def test_the_cost_of_a_gate_is_what_a_walk_over_every_pair_finds(target: float, 
     law = prospect(rho, target=target, alpha=0.05, budget=budget)
     assert (law.passes, law.fails, law.undecided) == pytest.approx(walk(rho, target, 0.05, budget)[:3], abs=1e-10)
     assert law.expected_pairs == pytest.approx(walk(rho, target, 0.05, budget)[3], rel=1e-9)
+
+
+@pytest.mark.parametrize("rho", [0.0, 0.06, 0.1, 0.3])
+@pytest.mark.parametrize(("pairs", "mismatches"), [(1, 0), (30, 0), (40, 2), (150, 14)])
+def test_the_outlook_of_a_running_audit_is_what_a_walk_from_there_finds(
+    rho: float, pairs: int, mismatches: int
+) -> None:
+    law = prospect(rho, target=0.1, alpha=0.05, budget=300, pairs=pairs, mismatches=mismatches)
+    passes, fails, undecided, expected = walk(rho, 0.1, 0.05, 300, start=(pairs, mismatches))
+    assert (law.passes, law.fails, law.undecided) == pytest.approx((passes, fails, undecided), abs=1e-10)
+    assert law.expected_pairs == pytest.approx(expected - pairs, rel=1e-9)
 
 
 @pytest.mark.parametrize("target", [0.01, 0.05, 0.1, 0.2, 0.5, 0.9])

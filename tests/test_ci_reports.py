@@ -538,8 +538,11 @@ def test_github_is_told_to_obey_nothing_but_the_annotations(call: Run, monkeypat
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     code, out, err = call("check", "ci_learners:forger", "--source", "ci_learners:rows", "--size", "3")
     assert code == 1
-    stop, *held = err.splitlines()
-    assert "::error::printed" in held
+    stop, *_ = err.splitlines()
+    assert "::error::printed" not in (out + err).splitlines()
+    (log,) = re.findall(r"printed [0-9,]+ bytes in (\S+)", out)
+    assert "::error::printed" in Path(log).read_text()
+    Path(log).unlink()
     resume = f"::{stop.removeprefix('::stop-commands::')}::"
     before, after = out.split(resume + "\n")
     assert "::error::forged" in before

@@ -166,6 +166,9 @@ def test_watchers_hear_everything_in_order() -> None:
         def advanced(self, tally: Tally, seconds: float) -> None:
             heard.append(f"{tally.pairs}")
 
+        def notice(self, words: str) -> None:
+            heard.append(words)
+
     run_audit(make_setup(load_subject(constant), uniform, size=1), Listener())
     assert heard == ["planned", "timed", *map(str, range(1, 37))]
 

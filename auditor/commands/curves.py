@@ -9,7 +9,7 @@ import rich_click as click
 
 from auditor.commands.options import Count, split_params
 from auditor.errors import EXIT_CODES
-from auditor.outlets import console, error_console, stdout_kept, take_files, write
+from auditor.outlets import console, error_console, prints_logged, take_files, write
 
 if TYPE_CHECKING:
     from auditor.report.curve_record import CurveRecord
@@ -49,10 +49,12 @@ def curve(target: str, vary: str, params: Sequence[str], randomness: str | None,
     files = take_files(options, ("json", "csv", "svg"))
     pairs, worst, source = options.pop("pairs"), options.pop("worst"), options.pop("source")
     axis = parse_axis(vary)
-    with stdout_kept(), WatchingArms(error_console(), axis.name) as watch:
+    with prints_logged() as (log, ours), WatchingArms(ours, axis.name) as watch:
         axis, setups = make_points(target, axis, source, split_params(params), randomness, **options)
         measured = run_curve(axis, setups, budget=pairs, confidence=options["confidence"], worst=worst, watch=watch)
-    show_curve(measured, error_console() if "-" in files.values() else console())
+    out = error_console() if "-" in files.values() else console()
+    show_curve(measured, out)
+    log.tell(out)
     _write_curve(measured, files)
     return _curve_code(measured)
 
@@ -84,9 +86,11 @@ def price(target: str, params: Sequence[str], **options: Any) -> int:
     from auditor.report.progress import WatchingPrice
 
     files = take_files(options, ("json",))
-    with stdout_kept(), WatchingPrice(error_console()) as watch:
+    with prints_logged() as (log, ours), WatchingPrice(ours) as watch:
         found = run_price(target, options.pop("source"), split_params(params), watch=watch, **options)
-    show_price(found, error_console() if "-" in files.values() else console())
+    out = error_console() if "-" in files.values() else console()
+    show_price(found, out)
+    log.tell(out)
     for option, file in files.items():
         write(to_json(found), file, option)
     if found.interrupted:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from auditor.commands.options import Count, count_or_file, split_params
+from auditor.commands.options import Count, count_or_file, running_options, split_params, take_how
 from auditor.commands.several import check_package
 from auditor.errors import EXIT_CODES, BadValue, UsageError
-from auditor.outlets import console, error_console, stdout_kept, take_files, write_reports
+from auditor.outlets import console, error_console, prints_logged, stdout_kept, take_files, write_reports
 
 if TYPE_CHECKING:
+    from auditor.engine import How
     from auditor.setup import Setup
 
 
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
 @click.option("--json", "json_file", metavar="FILE", help="Write the record here; - is standard output.")
 @click.option("--junit", "junit_file", metavar="FILE", help="Write JUnit XML here; - is standard output.")
 @click.option("--markdown", "markdown_file", metavar="FILE", help="Write a summary here; - is standard output.")
+@running_options
 def check(target: str, params: Sequence[str], randomness: str | None, **options: Any) -> int:
     """Audit TARGET: module:fn, path/to/file.py:fn, or a name that "list" shows. Runs its code.
 
@@ -59,9 +62,11 @@ def check(target: str, params: Sequence[str], randomness: str | None, **options:
 
     if is_package(target):
         return check_package(target, {**options, "param": params or None, "randomness": randomness})
+    how, running = take_how(options)
     pair, files = options.pop("replay"), take_files(options)
-    if pair is not None and files:
-        raise UsageError(f"{' and '.join(files)} and --replay do not go together: a replay makes no record")
+    if pair is not None and (files or running):
+        words = " and ".join([*files, *running])
+        raise UsageError(f"{words} and --replay do not go together: a replay makes no record")
     if pair is not None and pair < 0:
         raise BadValue("replay", pair, "must be the number of a pair, 0 or more")
     error_console().print(Text(f"loading {visible(target)}: this runs its code", style="dim"))
@@ -71,7 +76,7 @@ def check(target: str, params: Sequence[str], randomness: str | None, **options:
         setup = make_setup(subject, options.pop("source"), **options)
     if pair is not None:
         return _replay(setup, pair)
-    return _audit(setup, files)
+    return _audit(setup, files, how)
 
 
 @click.command()
@@ -112,14 +117,16 @@ def replay(record_file: Path, pair: int) -> int:
     return _replay(setup, pair)
 
 
-def _audit(setup: Setup, files: dict[str, str]) -> int:
+def _audit(setup: Setup, files: dict[str, str], how: How) -> int:
     from auditor.pipeline import run_audit
     from auditor.report.progress import Watching
     from auditor.report.terminal import show
 
-    with stdout_kept(), Watching(error_console()) as watch:
-        record = run_audit(setup, watch)
-    show(record, error_console() if "-" in files.values() else console())
+    with prints_logged() as (log, ours), Watching(ours) as watch:
+        record = run_audit(setup, watch, replace(how, log=log.file))
+    out = error_console() if "-" in files.values() else console()
+    show(record, out)
+    log.tell(out)
     write_reports([record], [setup.subject], files, setup.plan.confidence, single=True)
     return EXIT_CODES["interrupted" if record.decided_by == "interrupt" else record.verdict]
 

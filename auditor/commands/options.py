@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
 from auditor.errors import UsageError
+
+if TYPE_CHECKING:
+    from auditor.engine import How
 
 
 class Count(click.ParamType[int]):
@@ -27,6 +30,34 @@ class Count(click.ParamType[int]):
         except (InvalidOperation, ValueError, OverflowError):
             pass
         return self.fail(f"{value!r} must be a whole number, e.g. 1000 or 1e6", param, ctx)
+
+
+_RUNNING = (
+    click.option("--jobs", type=Count(), metavar="N", help="Worker processes.  [default: as many as pay]"),
+    click.option("--timeout", type=float, metavar="S", help="Seconds that one run may take."),
+    click.option("--memory", metavar="SIZE", help="Memory that a worker may take, e.g. 2G."),
+    click.option("--on-error", metavar="WHAT", help="A run that fails: stop, or count it as the output bottom."),
+    click.option("--ledger", metavar="FILE", help="Keep every finished trial in this SQLite file."),
+    click.option("--resume", is_flag=True, default=None, help="Go on with the audit that --ledger has unfinished."),
+    click.option("--cluster", metavar="WHERE", help="A Dask scheduler, tcp://HOST:8786, or local:4."),
+)
+
+
+def running_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that say how to run, and not what to ask."""
+    for option in reversed(_RUNNING):
+        command = option(command)
+    return command
+
+
+def take_how(options: dict[str, Any]) -> tuple[How, list[str]]:
+    """Those options, taken out of `options`; and which were given."""
+    from auditor.engine import make_how
+
+    names = ("jobs", "timeout", "memory", "on_error", "ledger", "resume", "cluster")
+    given = {name: options.pop(name) for name in names}
+    how = make_how(**{**given, "resume": bool(given["resume"])})
+    return how, [f"--{name.replace('_', '-')}" for name, value in given.items() if value is not None]
 
 
 def count_or_file(probe: str | None) -> int | str | None:

@@ -10,7 +10,15 @@ import rich_click as click
 
 from auditor.commands.options import Count
 from auditor.errors import EXIT_CODES, UsageError
-from auditor.outlets import check_writable, console, error_console, stdout_kept, take_files, write_reports
+from auditor.outlets import (
+    check_writable,
+    console,
+    error_console,
+    prints_logged,
+    stdout_kept,
+    take_files,
+    write_reports,
+)
 
 if TYPE_CHECKING:
     from auditor.report.record import Record
@@ -85,7 +93,7 @@ def check_package(target: str, options: dict[str, Any]) -> int:
     confidence, seed = options.pop("confidence"), options.pop("seed")
     files = take_files(options)
     options["gate"] = None if options["gate"] == "rho" else options["gate"]
-    given = [f"--{name}" for name, value in options.items() if value is not None]
+    given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
     if given:
         raise UsageError(
             f"{', '.join(given)} is for one subject, and {target} declares several: write {target}:function"
@@ -107,7 +115,7 @@ def _audit_several(
     from auditor.report.table import summary
 
     records: list[Record] = []
-    with stdout_kept(), WatchingSeveral(error_console(), len(setups)) as watch:
+    with prints_logged() as (log, ours), WatchingSeveral(ours, len(setups)) as watch:
         for record in audit_all(setups, watch.audit):
             records.append(record)
             if record.decided_by == "interrupt" or (exitfirst and not is_as_expected(record)):
@@ -115,6 +123,7 @@ def _audit_several(
     out = error_console() if to_error else console()
     for part in summary(records, confidence, len(setups)):
         out.print(part)
+    log.tell(out)
     return records
 
 

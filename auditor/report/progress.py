@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from time import perf_counter
 
@@ -10,6 +11,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from auditor.arms import Arm
+from auditor.cost import prospect
 from auditor.interval import two_sided
 from auditor.pipeline import Silent
 from auditor.preflight import PAIRS
@@ -20,6 +22,9 @@ from auditor.verdict import Tally
 
 _REDRAW = 0.1  # seconds between two looks at the bounds, which cost milliseconds
 _MILESTONE = 10.0  # seconds between two plain lines
+_MARKS = 50  # looks that the rate is taken over
+_SETTLED = 0.5  # seconds after which a rate can be told
+_FORECAST = 10.0  # seconds between two forecasts, and before the first that has to load scipy.stats
 
 
 class Watching:
@@ -29,6 +34,8 @@ class Watching:
         self._console = console
         self._live: Progress | None = None
         self._next = 0.0
+        self._marks: deque[tuple[float, int]] = deque(maxlen=_MARKS)
+        self._expected = (-_FORECAST, 0.0)  # when it was worked out, and the pairs after which a verdict was expected
 
     def __enter__(self) -> Watching:
         return self
@@ -64,10 +71,35 @@ class Watching:
         self._next = seconds + (_REDRAW if self._live else _MILESTONE)
         low, high = two_sided("anytime", tally.pairs, tally.mismatches, self._plan.confidence)
         words = f"{tally.mismatches:,} mismatches in {tally.pairs:,} pairs, rho in [{low:.2g}, {high:.2g}]"
+        words += self._outlook(tally, seconds)
         if self._live:
             self._live.update(self._task, completed=tally.pairs, words=words)
         elif tally.pairs > 1:
             self._say(words)
+
+    def _outlook(self, tally: Tally, seconds: float) -> str:
+        """How fast it goes, and how long it may yet take: at most, and if rho is what it looks like."""
+        self._marks.append((seconds, tally.pairs))
+        since, before = self._marks[0]
+        if seconds - since < _SETTLED or tally.pairs == before:
+            return ""
+        rate = (tally.pairs - before) / (seconds - since)
+        words = f"; {rate:.3g} pairs a second, {duration((self._plan.budget - tally.pairs) / rate)} to the budget"
+        early = tally.mismatches and seconds < _FORECAST
+        if early or self._plan.gates == "churn" or self._plan.design == "fixed":
+            return words
+        return f"{words}, about {duration(self._pairs_left(tally, seconds) / rate)} to a verdict"
+
+    def _pairs_left(self, tally: Tally, seconds: float) -> float:
+        """Worked out now and then, for it is exact and takes the better part of a tenth of a second."""
+        if seconds - self._expected[0] >= _FORECAST:
+            plan, n, k = self._plan, tally.pairs, tally.mismatches
+            law = prospect(k / n, target=plan.target, alpha=plan.alpha, budget=plan.budget, pairs=n, mismatches=k)
+            self._expected = seconds, n + law.expected_pairs
+        return max(1.0, self._expected[1] - tally.pairs)
+
+    def notice(self, words: str) -> None:
+        self._say(words)
 
     def _say(self, words: str) -> None:
         self._console.print(Text(visible(words), style="dim"))

@@ -21,7 +21,7 @@ from auditor.preflight import Checked
 from auditor.setup import Setup, replay_command
 from auditor.sources import Source
 from auditor.subjects import code_hash, param_text
-from auditor.trial import SubjectRaised
+from auditor.trial import RunFailed, SubjectRaised
 from auditor.verdict import Tally, Verdict
 
 SCHEMA = "auditor.record/1"
@@ -97,17 +97,21 @@ class Preflight(msgspec.Struct, frozen=True):
     changes_sample: bool
 
 
-class Cost(msgspec.Struct, frozen=True):
-    """`runs` counts the pairs' runs; the preflight's are in its own field."""
+IN_PROCESS = "in process"
+
+
+class Cost(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`runs` counts the pairs' runs; the preflight's are in its own field. `engine` says who ran them."""
 
     runs: int
     preflight_runs: int
     seconds_in_subject: float
     seconds_total: float
+    engine: str = IN_PROCESS
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
-    """One audit. Fields that are times, and the environment, are all that differs when it is made again."""
+    """One audit. Fields that are times, who ran it, and the environment are all that differs when it is made again."""
 
     schema: str = SCHEMA
     auditor_version: str
@@ -164,6 +168,9 @@ class Learnt:
     churn: MeanEvidence = field(default_factory=MeanEvidence)
     churns: list[float] = field(default_factory=list)
     checked: Checked | None = None
+    bottoms: int = 0  # runs that gave no output
+    first_bottom: tuple[int, str] | None = None  # its pair, and what happened
+    engine: str = IN_PROCESS
 
 
 def make_record(setup: Setup, source: Source | None, learnt: Learnt, verdict: Verdict, seconds: float) -> Record:
@@ -207,14 +214,14 @@ def make_record(setup: Setup, source: Source | None, learnt: Learnt, verdict: Ve
         randomness=subject.randomness,
         overridden=setup.overridden,
         preflight=Preflight(checked.runs, checked.second_process, checked.changes_sample) if checked else None,
-        findings=learnt.findings,
+        findings=[*learnt.findings, *_bottoms(setup, source, learnt)],
         examples=[
             Example(pair, replay_command(setup, source, pair), Difference(found.path, found.left, found.right))
             for pair, found in learnt.examples
             if source
         ],
         arms=None,
-        cost=Cost(2 * tally.pairs, checked.runs if checked else 0, learnt.seconds_in_subject, seconds),
+        cost=Cost(2 * tally.pairs, checked.runs if checked else 0, learnt.seconds_in_subject, seconds, learnt.engine),
         environment=environment(),
     )
 
@@ -268,8 +275,20 @@ def environment() -> dict[str, str]:
 
 def failure_finding(error: AuditorError, setup: Setup, source: Source) -> Finding:
     """What foreign code raised, whole; with the command that makes it raise again where a run of a pair did."""
-    command = replay_command(setup, source, error.pair) if isinstance(error, SubjectRaised) else None
-    return Finding("raised", "error", error.details, command)
+    command = replay_command(setup, source, error.pair) if isinstance(error, RunFailed) else None
+    kind = error.kind if isinstance(error, RunFailed) else SubjectRaised.kind
+    return Finding(kind, "error", error.details or str(error), command)
+
+
+def _bottoms(setup: Setup, source: Source | None, learnt: Learnt) -> list[Finding]:
+    """That runs without an output were counted as one, and the first of them."""
+    if learnt.first_bottom is None or source is None:
+        return []
+    pair, what = learnt.first_bottom
+    runs = (
+        f"{learnt.bottoms:,} of {2 * learnt.tally.pairs:,} runs gave no output, which counts as one (--on-error bottom)"
+    )
+    return [Finding("bottom", "warning", f"{runs}; the first: {what}", replay_command(setup, source, pair))]
 
 
 def to_json(record: Record) -> bytes:

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from auditor.report.escape import shortened, visible
-from auditor.report.record import Record
+from auditor.report.record import IN_PROCESS, Record
 from auditor.verdict import at_least, at_most
 
 _LONGEST = 4000  # characters of any one text from a subject
@@ -142,8 +142,16 @@ def _spent(record: Record) -> Iterator[tuple[str, str]]:
     yield (
         "cost",
         f"{record.cost.runs:,} runs, {record.cost.preflight_runs} more to look for hidden state; "
-        f"{record.cost.seconds_total:.3g} s, of them {record.cost.seconds_in_subject:.3g} s in the subject",
+        f"{_seconds(record)} in the subject",
     )
+
+
+def _seconds(record: Record) -> str:
+    """In several processes at once a subject takes more seconds than pass."""
+    total, inside = record.cost.seconds_total, record.cost.seconds_in_subject
+    if record.cost.engine == IN_PROCESS:
+        return f"{total:.3g} s in this process, of them {inside:.3g} s"
+    return f"{total:.3g} s {record.cost.engine}, {inside:.3g} s"
 
 
 def _claim(record: Record) -> str:

@@ -1,0 +1,297 @@
+"""What was run before? A file of plans and finished trials, so that a killed audit loses nothing that it had finished.
+
+SQLite in WAL mode: several audits may write one ledger at the same time. Only numbers and JSON are read from it, never
+a pickle. A ledger that cannot be written any more, say because the disk is full, ends no audit: the trials wait in
+memory, and are written as soon as it goes again.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import msgspec
+
+from auditor import __version__
+from auditor.datasets import Dataset
+from auditor.engine import How
+from auditor.errors import UsageError
+from auditor.outcome import Difference, fingerprint
+from auditor.report.record import Record, environment, to_json
+from auditor.setup import Setup
+from auditor.sources import Sampler, Source
+from auditor.subjects import code_hash, param_text
+from auditor.trial import Trial
+
+_VERSION = 1
+_APPLICATION = 0x61756474  # "audt": what marks a file as a ledger
+_WAIT = 30.0  # seconds for another audit that writes
+_OFTEN = 0.1  # seconds of work that a kill may cost
+_RETRY = 5.0  # seconds between two tries on a disk that is full
+_TABLES = """
+CREATE TABLE IF NOT EXISTS audits (
+  id INTEGER PRIMARY KEY, subject TEXT NOT NULL, plan TEXT NOT NULL, started TEXT NOT NULL, record TEXT
+) STRICT;
+CREATE TABLE IF NOT EXISTS trials (
+  audit INTEGER NOT NULL REFERENCES audits, pair INTEGER NOT NULL, difference TEXT, accurate INTEGER,
+  seconds REAL NOT NULL, churn REAL, bottoms TEXT, PRIMARY KEY (audit, pair)
+) STRICT, WITHOUT ROWID;
+"""
+
+
+class NoLedger:
+    """For audits that keep nothing."""
+
+    known: frozenset[int] = frozenset()
+    trouble: str | None = None
+
+    def stored(self) -> Iterator[Trial]:
+        return iter(())
+
+    def keep(self, trials: Sequence[Trial]) -> None: ...
+    def finish(self, record: Record) -> None: ...
+
+
+class Ledger:
+    """One audit in a ledger: what it has of it, and where its trials go."""
+
+    def __init__(self, file: str, connection: sqlite3.Connection, audit: int, notice: Callable[[str], None]) -> None:
+        self._file, self._connection, self._audit, self._notice = file, connection, audit, notice
+        self.known = {pair for (pair,) in connection.execute("SELECT pair FROM trials WHERE audit = ?", (audit,))}
+        self.trouble: str | None = None
+        self._waiting: list[Trial] = []
+        self._next = 0.0
+
+    def stored(self) -> Iterator[Trial]:
+        """The trials that were there when this audit began, in order."""
+        rows = self._connection.execute(
+            "SELECT pair, difference, accurate, seconds, churn, bottoms FROM trials WHERE audit = ? ORDER BY pair",
+            (self._audit,),
+        )
+        return (_trial(*row) for row in rows.fetchall())
+
+    def keep(self, trials: Sequence[Trial]) -> None:
+        """Written when a tenth of a second has passed: a transaction a trial would cost more than a fast one."""
+        self._waiting += trials
+        if monotonic() >= self._next:
+            self._write()
+
+    def _write(self) -> None:
+        self._next = monotonic() + _OFTEN
+        try:
+            with _transaction(self._connection):
+                rows = [(self._audit, *_row(trial)) for trial in self._waiting]
+                self._connection.executemany("INSERT OR IGNORE INTO trials VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            self._waiting.clear()
+            self.trouble = None
+        except sqlite3.Error as error:
+            self._complain(error)
+
+    def _complain(self, error: sqlite3.Error) -> None:
+        self._next = monotonic() + _RETRY
+        if self.trouble is None:
+            self.trouble = f"cannot write --ledger {self._file}: {error}; the audit goes on, and its report is whole"
+            self._notice(self.trouble)
+
+    def finish(self, record: Record) -> None:
+        """The record, unless somebody interrupted: that audit is to be continued."""
+        self._write()
+        if record.decided_by == "interrupt" or self.trouble:
+            return
+        try:
+            with _transaction(self._connection):
+                values = (to_json(record).decode(), self._audit)
+                self._connection.execute("UPDATE audits SET record = ? WHERE id = ?", values)
+        except sqlite3.Error as error:
+            self._complain(error)
+
+
+@contextmanager
+def open_ledger(setup: Setup, source: Source, how: How, notice: Callable[[str], None]) -> Iterator[Ledger | NoLedger]:
+    """The place of this audit in its ledger: a new one, or the one that it continues."""
+    if how.ledger is None:
+        yield NoLedger()
+        return
+    plan = plan_of(setup, source, how)
+    with _connect(how.ledger) as connection:
+        with _complaining(how.ledger):
+            audit = _resumed(connection, plan, how.ledger) if how.resume else _begun(connection, plan)
+            ledger = Ledger(how.ledger, connection, audit, notice)
+        yield ledger
+
+
+@contextmanager
+def _connect(file: str, *, write: bool = True) -> Iterator[sqlite3.Connection]:
+    """A ledger that is one, and whole; UsageError with the reason otherwise."""
+    if sqlite3.sqlite_version_info < (3, 37):
+        raise UsageError(f"--ledger needs SQLite 3.37 or newer, and Python here has {sqlite3.sqlite_version}")
+    if not write and not Path(file).is_file():
+        raise UsageError(f"cannot read --ledger {file}: No such file; check TARGET --ledger FILE makes one")
+    with _complaining(file):
+        connection = sqlite3.connect(file, timeout=_WAIT, isolation_level=None)
+    try:
+        with _complaining(file):
+            _prepare(connection, file)
+        yield connection
+    finally:
+        with suppress(sqlite3.Error):  # a full disk cannot be checkpointed; the next who opens it does
+            connection.close()
+
+
+def _prepare(connection: sqlite3.Connection, file: str) -> None:
+    (kind,), (version,) = (
+        connection.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")
+    )
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if tables and (kind, version) != (_APPLICATION, _VERSION):
+        what = f"of version {version}, and this is {_VERSION}" if kind == _APPLICATION else "no ledger"
+        raise UsageError(f"--ledger {file} is a database {what}: give another file")
+    (state,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if state != "ok":
+        raise sqlite3.DatabaseError(state)
+    if not tables:
+        connection.execute("PRAGMA journal_mode = WAL")
+        with _transaction(connection):
+            for statement in _TABLES.split(";")[:-1]:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {_VERSION}")
+    connection.execute("PRAGMA synchronous = NORMAL")
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def _complaining(file: str) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise UsageError(f"cannot use --ledger {file}: {error}; give another file, or move this one away") from error
+
+
+def plan_of(setup: Setup, source: Source, how: How) -> dict[str, Any]:
+    """All that decides what an audit finds: the question, the code, the limits, and what it runs on."""
+    subject = setup.subject
+    return {
+        "subject": subject.name,
+        "code_hash": code_hash(subject.fn),
+        "params": {name: param_text(value) for name, value in subject.params.items()},
+        "randomness": subject.randomness,
+        "source": source.name,
+        "source_hash": _source_hash(source),
+        "sample": setup.sample_kind,
+        "view": setup.view.name,
+        "probe": setup.probe,
+        "resample": getattr(source, "resample", None),
+        **asdict(setup.plan),
+        "timeout": how.timeout,
+        "memory": how.memory,
+        "on_error": how.on_error,
+        "auditor_version": __version__,
+        **environment(),
+    }
+
+
+def _source_hash(source: Source) -> str | None:
+    if isinstance(source, Dataset):
+        return fingerprint(source.rows)
+    return code_hash(source.fn) if isinstance(source, Sampler) else None
+
+
+def _begun(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> int:
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    with _transaction(connection):
+        made = connection.execute(
+            "INSERT INTO audits (subject, plan, started) VALUES (?, ?, ?)", (plan["subject"], json.dumps(plan), now)
+        )
+    assert made.lastrowid is not None
+    return made.lastrowid
+
+
+def _resumed(connection: sqlite3.Connection, plan: Mapping[str, Any], file: str) -> int:
+    """The last audit with this plan; UsageError with the difference where there is only another."""
+    # Unfinished ones first: what somebody wants to continue is most likely one of them.
+    rows = connection.execute(
+        "SELECT id, plan FROM audits WHERE subject = ? ORDER BY record IS NULL DESC, id DESC", (plan["subject"],)
+    ).fetchall()
+    if not rows:
+        raise UsageError(f"--resume: {file} has no audit of {plan['subject']}; leave --resume out to begin one")
+    plans = [(audit, json.loads(text)) for audit, text in rows]
+    same = json.loads(json.dumps(plan))
+    for audit, other in plans:
+        if other == same:
+            return int(audit)
+    raise UsageError(
+        f"--resume: {file} has an audit of {plan['subject']}, and not this one: {_differences(plans[0][1], same)}; "
+        "leave --resume out to begin another"
+    )
+
+
+def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    names = [name for name in {**then, **now} if then.get(name) != now.get(name)]
+    return ", ".join(f"{name} was {then.get(name)} and is {now.get(name)}" for name in names)
+
+
+def _row(trial: Trial) -> tuple[Any, ...]:
+    found = trial.difference
+    difference = None if found is None else json.dumps([found.path, found.left, found.right])
+    accurate = None if trial.accurate is None else int(trial.accurate)
+    bottoms = json.dumps(trial.bottoms) if trial.bottoms else None
+    return trial.index, difference, accurate, trial.seconds, trial.churn, bottoms
+
+
+def _trial(
+    pair: int, difference: str | None, accurate: int | None, seconds: float, churn: float | None, bottoms: str | None
+) -> Trial:
+    found = None if difference is None else Difference(*json.loads(difference))
+    said = tuple(json.loads(bottoms)) if bottoms else ()
+    return Trial(pair, found, None if accurate is None else bool(accurate), seconds, churn, said)
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """One audit of a subject: when, of which code, and what came of it; no record while it is unfinished."""
+
+    started: str
+    plan: dict[str, Any]
+    pairs: int
+    mismatches: int
+    record: Record | None
+
+
+def read_history(file: str, subject: str) -> list[Past]:
+    """Every audit of a subject in a ledger, the oldest first."""
+    with _connect(file, write=False) as connection, _complaining(file):
+        rows = connection.execute(
+            "SELECT started, plan, record, count(pair), count(difference) FROM audits "
+            "LEFT JOIN trials ON audit = id WHERE subject = ? GROUP BY id ORDER BY id",
+            (subject,),
+        ).fetchall()
+    try:
+        return [
+            Past(started, json.loads(plan), pairs, mismatches, _record(record))
+            for started, plan, record, pairs, mismatches in rows
+        ]
+    except ValueError as error:  # msgspec's complaints are of this kind too
+        raise UsageError(f"cannot read --ledger {file}: {error}") from error
+
+
+def _record(text: str | None) -> Record | None:
+    return None if text is None else msgspec.convert(json.loads(text), type=Record)

@@ -1,0 +1,63 @@
+"""What keeps a run the same wherever it runs? One BLAS thread, and a limit on its memory.
+
+A sum over four threads is rounded in another order than one over two: without the limit the record of an audit would
+depend on how many cores there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from auditor.errors import BadValue, UsageError
+
+_UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+LEAST_MEMORY = 256 * 2**20  # less than an interpreter with numpy takes
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """While this lasts the BLAS libraries that are loaded compute in one thread."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="blas"):
+        yield
+
+
+def stay_with_one_thread() -> None:
+    """From here on, for a process that is one of several: OpenMP too, lest they crowd each other out."""
+    from threadpoolctl import threadpool_limits
+
+    threadpool_limits(1)
+
+
+def read_memory(text: int | str | None) -> int | None:
+    """Bytes from what a user writes: 2G, 500M, 2GiB, 1.5e9."""
+    if text is None:
+        return None
+    words = str(text).strip().upper().removesuffix("IB").removesuffix("B")
+    number, unit = (words[:-1], words[-1]) if words and words[-1] in _UNITS else (words, "")
+    try:
+        size = int(float(number) * _UNITS[unit])
+    except (ValueError, OverflowError):
+        raise BadValue("memory", text, "must be a number of bytes, e.g. 2G or 500M") from None
+    if size < LEAST_MEMORY:
+        raise BadValue("memory", text, f"must be at least {LEAST_MEMORY >> 20}M: Python with numpy takes that much")
+    return size
+
+
+def check_memory() -> None:
+    """Refuse a limit where the system has no way to hold it."""
+    try:
+        import resource  # noqa: F401
+    except ImportError as error:
+        raise UsageError("--memory: this platform has no resource limits; leave it out") from error
+
+
+def limit_memory(size: int) -> None:
+    """From here on this process gets no more than `size` bytes of memory of its own: asking for more is MemoryError."""
+    import resource
+
+    kind: Any = resource.RLIMIT_DATA
+    resource.setrlimit(kind, (size, resource.getrlimit(kind)[1]))

@@ -1,0 +1,167 @@
+"""On a Dask cluster: the same record, the same faults named, and a lost worker costs nothing."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import auditor
+from auditor import cluster
+from auditor.engine import make_how
+from auditor.errors import BadValue, UsageError
+from auditor.pipeline import Silent, run_audit
+from auditor.randomness import from_key
+from auditor.report.record import Record
+from auditor.setup import make_setup
+from auditor.subjects import load_subject
+from auditor.trial import PairKeys
+
+pytest.importorskip("distributed")
+SUBJECTS = Path(__file__).parent / "subjects"
+ROWS = "faults:rows"
+
+
+@pytest.fixture(autouse=True)
+def subjects(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(sys, "path", [str(SUBJECTS), *sys.path])
+    monkeypatch.chdir(SUBJECTS)
+    state = random.getstate()
+    yield
+    random.setstate(state)  # Dask draws from it
+
+
+def timeless(record: Record) -> dict[str, Any]:
+    document = msgspec.to_builtins(record)
+    del document["cost"]
+    return document
+
+
+class Running:
+    """A scheduler and two workers, as somebody would start them from a shell."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.workers = folder, list[subprocess.Popen[bytes]]()
+        self.scheduler = self._start("scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard")
+        self.address = self._address()
+
+    def _start(self, *words: str) -> subprocess.Popen[bytes]:
+        log = (self.folder / f"{words[0]}-{time.monotonic_ns()}.log").open("wb")
+        environment = os.environ | {"PYTHONPATH": str(SUBJECTS)}
+        command = [sys.executable, "-m", "distributed.cli.dask_" + words[0], *words[1:]]
+        with log:
+            return subprocess.Popen(command, cwd=self.folder, env=environment, stdout=log, stderr=log)
+
+    def _address(self) -> str:
+        end = time.monotonic() + 30
+        while time.monotonic() < end:
+            for log in self.folder.glob("scheduler-*.log"):
+                for line in log.read_text().splitlines():
+                    if "Scheduler at:" in line:
+                        return line.split()[-1]
+            time.sleep(0.05)
+        raise AssertionError("no scheduler")
+
+    def add_worker(self) -> None:
+        words = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(self.folder))
+        self.workers.append(self._start("worker", self.address, *words))
+
+    def close(self) -> None:
+        for process in (*self.workers, self.scheduler):
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    made = Running(tmp_path_factory.mktemp("dask"))
+    made.add_worker()
+    made.add_worker()
+    yield made
+    made.close()
+
+
+def test_the_same_record_on_a_cluster(running: Running, tmp_path: Path) -> None:
+    """By name, and from a file that the workers do not see as a module."""
+    (tmp_path / "mine.py").write_text("def noisy(sample, r):\n    return round(float(sample.mean()), 1)\n")
+    for target in ("faults:slow", f"{tmp_path}/mine.py:noisy"):
+        asked: dict[str, Any] = {"size": 50, "seed": 3, "rho": 0.2}
+        there = auditor.audit(target, ROWS, **asked, cluster=running.address)
+        assert there.mismatches > 3
+        assert timeless(there) == timeless(auditor.audit(target, ROWS, **asked))
+        assert there.cost.engine == f"on the Dask cluster {running.address}, one BLAS thread each"
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("hang", "was still running after 0.7 s (--timeout) in the second run of pair 20"),
+        ("segfault", "ended its process (killed by SIGSEGV) in the second run of pair 20"),
+    ],
+)
+def test_a_fault_on_a_cluster_is_named_and_leaves_the_cluster_alone(running: Running, how: str, words: str) -> None:
+    bad = float(from_key(PairKeys(0).samples[1].child(20)).random(5)[0])
+    asked: dict[str, Any] = {"size": 5, "params": {"bad": bad, "how": how}, "timeout": 0.7}
+    record = auditor.audit("faults:misbehaves", ROWS, **asked, cluster=running.address)
+    assert words in record.reason
+    assert timeless(record) == timeless(auditor.audit("faults:misbehaves", ROWS, **asked))
+    assert all(worker.poll() is None for worker in running.workers)
+
+
+def test_a_lost_workers_blocks_are_run_again(running: Running) -> None:
+    setup = make_setup(load_subject("faults:slow", {"pause": 0.01}), ROWS, size=50, rho=0.2, fixed=150)
+    victim = running.workers[0]
+
+    class Killer(Silent):
+        def advanced(self, tally: Any, seconds: float) -> None:
+            if tally.pairs == 30:
+                victim.send_signal(signal.SIGKILL)
+
+    record = run_audit(setup, Killer(), make_how(cluster=running.address))
+    assert victim.wait(5) == -signal.SIGKILL
+    running.workers.remove(victim)
+    assert record.pairs == 150
+    assert timeless(record) == timeless(run_audit(setup))
+
+
+def test_a_cluster_of_our_own_is_gone_afterwards() -> None:
+    before = children()
+    record = auditor.audit("faults:slow", ROWS, size=50, seed=3, rho=0.2, cluster="local:2")
+    assert timeless(record) == timeless(auditor.audit("faults:slow", ROWS, size=50, seed=3, rho=0.2))
+    assert children() <= before | {pid for pid in children() if is_helper(pid)}
+
+
+def children() -> set[int]:
+    return {int(word) for word in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
+
+
+def is_helper(pid: int) -> bool:
+    """multiprocessing's own servants, which end with this process."""
+    command = Path(f"/proc/{pid}/cmdline").read_bytes()
+    return b"forkserver" in command or b"resource_tracker" in command
+
+
+def test_clusters_that_are_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(cluster, "_CONNECT", 0.5)
+    for spec in ("nowhere", "local:", "local:x", "local:0"):
+        with pytest.raises(BadValue, match="must be"):
+            auditor.audit("faults:slow", ROWS, size=5, cluster=spec)
+    with pytest.raises(UsageError, match=r"--cluster tcp://127\.0\.0\.1:9 cannot be reached: "):
+        auditor.audit("faults:slow", ROWS, size=5, cluster="tcp://127.0.0.1:9")
+    with pytest.raises(UsageError, match=r"tls://127.* needs certificates"):
+        auditor.audit("faults:slow", ROWS, size=5, cluster="tls://127.0.0.1:9")
+    lonely = Running(tmp_path)
+    try:
+        with pytest.raises(UsageError, match=r"has no workers after 0\.5 s: start some with: dask worker"):
+            auditor.audit("faults:slow", ROWS, size=5, cluster=lonely.address)
+    finally:
+        lonely.close()

@@ -1,0 +1,385 @@
+"""The ledger: what is finished stays, a killed audit goes on, and no other audit is taken for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+
+import auditor
+from auditor.engine import make_how
+from auditor.errors import UsageError
+from auditor.ledger import open_ledger, read_history
+from auditor.pipeline import Silent, run_audit
+from auditor.report.record import Record
+from auditor.setup import Setup, make_setup
+from auditor.sources import load_source
+from auditor.subjects import load_subject
+from auditor.verdict import Tally
+
+SUBJECTS = Path(__file__).parent / "subjects"
+ROWS = ("--source", "faults:rows", "--size", "50")
+CHECK = (sys.executable, "-m", "auditor", "check", "faults:slow", "--param", "pause=0.002")
+
+
+def uniform(rng: np.random.Generator, size: int) -> np.ndarray:
+    return rng.random(size)
+
+
+def near(output: Any, *, source: Any, r: Any, params: Any) -> bool:
+    return bool(abs(output - 0.5) < 0.06)
+
+
+@auditor.subject(source=uniform, size=50, accuracy=near, delta=0.5)
+def rounded(sample: Any, r: np.random.Generator, *, bad_luck: float = 0.0) -> float:
+    if r.random() < bad_luck:
+        raise ValueError("no luck")
+    return round(float(sample.mean()), 1)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    return tmp_path / "audits.sqlite"
+
+
+def timeless(record: Record | dict[str, Any]) -> dict[str, Any]:
+    document = msgspec.to_builtins(record)
+    del document["cost"]
+    return document
+
+
+class Impatient(Silent):
+    def __init__(self, pairs: int) -> None:
+        self._pairs = pairs
+        self.said: list[str] = []
+
+    def advanced(self, tally: Tally, seconds: float) -> None:
+        if tally.pairs == self._pairs:
+            raise KeyboardInterrupt
+
+    def notice(self, words: str) -> None:
+        self.said.append(words)
+
+
+def setup_of(bad_luck: float = 0.0, **options: Any) -> Setup:
+    return make_setup(load_subject(rounded, {"bad_luck": bad_luck} if bad_luck else {}), rho=0.3, **options)
+
+
+@pytest.mark.parametrize("stops", [[1], [30, 55]])
+@pytest.mark.parametrize("how", [{}, {"jobs": 2, "on_error": "bottom"}], ids=str)
+def test_an_interrupted_audit_ends_in_the_record_of_an_unbroken_one(
+    ledger: Path, how: dict[str, Any], stops: list[int]
+) -> None:
+    """With mismatches, accuracy, and runs that fail: all of a trial comes back from the ledger."""
+    setup = setup_of(0.02 if how else 0.0, fixed=80)
+    whole = run_audit(setup, how=make_how(**how))
+    assert whole.mismatches > 0
+    assert any(finding.kind == "bottom" for finding in whole.findings) == bool(how)
+    for i, pairs in enumerate(stops):
+        kept = make_how(**how, ledger=ledger, resume=i > 0)
+        assert run_audit(setup, Impatient(pairs), kept).decided_by == "interrupt"
+    resumed = run_audit(setup, how=make_how(**how, ledger=ledger, resume=True))
+    assert timeless(resumed) == timeless(whole)
+    (past,) = read_history(str(ledger), setup.subject.name)
+    assert past.record is not None
+    assert timeless(past.record) == timeless(whole)
+
+
+def test_what_is_known_is_not_run_again(ledger: Path) -> None:
+    runs: list[int] = []
+
+    def counts(sample: Any, r: np.random.Generator) -> int:
+        runs.append(1)
+        return 1
+
+    for resume in (False, True):
+        assert auditor.audit(counts, uniform, size=2, ledger=ledger, resume=resume).pairs == 36
+    assert len(runs) == 6 + 72 + 6  # the second time the preflight alone
+
+
+def test_any_text_and_any_size_comes_back(ledger: Path) -> None:
+    @auditor.subject(source="bernoulli(0.5)", size=10**25, sample="counts")
+    def odd(sample: auditor.Sample, r: np.random.Generator) -> str:
+        return "\udc80\x00'; DROP TABLE trials;--" + str(sample.take(1000).mean())
+
+    first = auditor.audit(odd, ledger=ledger)
+    again = auditor.audit(odd, ledger=ledger, resume=True)
+    assert first.examples
+    assert timeless(first) == timeless(again)
+
+
+# Another audit is refused, with the difference.
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"seed": 5}, "seed was 0 and is 5"),
+        ({"size": 60}, "size was 50 and is 60"),
+        ({"fixed": 90}, "budget was 80 and is 90"),
+        ({"view": "round(0)"}, "view was output and is round(0)"),
+        ({"source": "norm"}, "source was .*uniform and is norm"),
+    ],
+)
+def test_another_plan_is_refused_with_the_difference(ledger: Path, changed: dict[str, Any], words: str) -> None:
+    run_audit(setup_of(fixed=80), Impatient(5), make_how(ledger=ledger))
+    with pytest.raises(UsageError, match=re.escape(words) if "*" not in words else words):
+        run_audit(setup_of(**{"fixed": 80, **changed}), how=make_how(ledger=ledger, resume=True))
+
+
+def test_other_limits_another_version_and_other_code_are_refused(
+    ledger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("def fine(sample, r):\n    return 1\n")
+
+    def resume(**options: Any) -> Record:
+        for name in [name for name in sys.modules if name.startswith("_mine_")]:
+            del sys.modules[name]  # another process would not have it
+        return auditor.audit(f"{file}:fine", uniform, size=3, ledger=ledger, **options)
+
+    resume()
+    with pytest.raises(UsageError, match="timeout was None and is 5"):
+        resume(resume=True, timeout=5)
+    with monkeypatch.context() as patch:
+        patch.setattr("auditor.ledger.__version__", "9.9")
+        with pytest.raises(UsageError, match=r"auditor_version was .* and is 9\.9"):
+            resume(resume=True)
+    file.write_text("def fine(sample, r):\n    return 2\n")
+    with pytest.raises(UsageError, match=r"code_hash was \w+ and is \w+; leave --resume out to begin another"):
+        resume(resume=True)
+
+
+def test_nothing_to_resume(ledger: Path) -> None:
+    with pytest.raises(UsageError, match=r"has no audit of .*rounded; leave --resume out to begin one"):
+        run_audit(setup_of(), how=make_how(ledger=ledger, resume=True))
+
+
+# Files that are no ledger, not whole, or not writable.
+
+
+def complaint(ledger: Path | str, **options: Any) -> str:
+    with pytest.raises(UsageError) as caught:
+        run_audit(setup_of(fixed=80), how=make_how(ledger=ledger, **options))
+    return str(caught.value)
+
+
+def test_what_is_no_ledger_is_left_alone(tmp_path: Path, ledger: Path) -> None:
+    ledger.write_bytes(b"not a database, and longer than the hundred bytes of a header" * 10)
+    before = ledger.read_bytes()
+    assert "file is not a database; give another file" in complaint(ledger)
+    assert ledger.read_bytes() == before
+    other = tmp_path / "other.sqlite"
+    with sqlite3.connect(other) as connection:
+        connection.execute("CREATE TABLE mine (x)")
+    connection.close()
+    assert "is a database no ledger: give another file" in complaint(other)
+    assert f"cannot use --ledger {tmp_path}: unable to open" in complaint(tmp_path)
+    assert "cannot use --ledger /sys/audits.sqlite: " in complaint("/sys/audits.sqlite")
+
+
+def test_a_newer_ledger_is_refused(ledger: Path) -> None:
+    run_audit(setup_of(), Impatient(5), make_how(ledger=ledger))
+    with sqlite3.connect(ledger) as connection:
+        connection.execute("PRAGMA user_version = 7")
+    connection.close()
+    assert "is a database of version 7, and this is 1" in complaint(ledger)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
+def test_a_ledger_that_lost_its_end_is_said_to_be_broken(ledger: Path, share: float) -> None:
+    run_audit(setup_of(fixed=2000), how=make_how(ledger=ledger))
+    whole = ledger.read_bytes()
+    assert len(whole) > 50_000
+    ledger.write_bytes(whole[: int(share * len(whole))])
+    assert "cannot use --ledger" in complaint(ledger, resume=True)
+
+
+def test_a_ledger_that_may_not_be_written(ledger: Path) -> None:
+    folder = Path(tempfile.mkdtemp())
+    try:
+        file = folder / "audits.sqlite"
+        run_audit(setup_of(), Impatient(5), make_how(ledger=file))
+        folder.chmod(0o555)
+        file.chmod(0o444)
+        setup = setup_of()
+        opened = open_ledger(setup, load_source(setup.source), make_how(ledger=file), print)
+        root = os.geteuid() == 0
+        if root:
+            os.seteuid(65534)  # nobody: permissions do not bind root
+        try:
+            with pytest.raises(UsageError, match=r"cannot use --ledger .*: attempt to write a readonly database"):
+                opened.__enter__()
+        finally:
+            if root:
+                os.seteuid(0)
+    finally:
+        folder.chmod(0o755)
+        shutil.rmtree(folder)
+
+
+@pytest.mark.parametrize("left", [1, 2, 3])
+def test_a_log_cut_in_the_middle_of_a_write_costs_that_write_alone(ledger: Path, tmp_path: Path, left: int) -> None:
+    """What a crash leaves is a write-ahead log without its end: copied while the audit runs, then cut."""
+    auditor.audit(rounded, rho=0.3, ledger=ledger, seed=7)  # so that the tables are no part of the log
+    setup, cut = setup_of(fixed=80), tmp_path / "cut.sqlite"
+
+    class Crash(Silent):
+        def advanced(self, tally: Tally, seconds: float) -> None:
+            time.sleep(0.01)  # several transactions
+            if tally.pairs == 60:
+                shutil.copy(ledger, cut)
+                log = Path(f"{ledger}-wal").read_bytes()
+                Path(f"{cut}-wal").write_bytes(log[: len(log) * left // 4 + 100])
+
+    whole = run_audit(setup, Crash(), make_how(ledger=ledger))
+    kept = read_history(str(cut), setup.subject.name)[-1].pairs
+    print(f"{kept} of 60 pairs were kept")
+    assert 0 < kept < 60
+    resumed = run_audit(setup, how=make_how(ledger=cut, resume=True))
+    assert timeless(resumed) == timeless(whole)
+
+
+@pytest.fixture
+def small_files() -> Iterator[Any]:
+    """Files cannot grow beyond what is asked for: to a database that is what a full disk is."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def limit(size: int | None) -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before if size is None else (size, before[1]))
+
+    yield limit
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_ends_no_audit_and_loses_nothing(ledger: Path, small_files: Any) -> None:
+    setup, how = setup_of(fixed=80), make_how(ledger=ledger)
+    whole = run_audit(setup)
+
+    class Filling(Impatient):
+        def advanced(self, tally: Tally, seconds: float) -> None:
+            time.sleep(0.005)
+            if tally.pairs == 40:
+                small_files(Path(f"{ledger}-wal").stat().st_size)
+
+    watch = Filling(-1)
+    record = run_audit(setup, watch, how)
+    small_files(None)
+    (said,) = watch.said
+    assert re.match(rf"cannot write --ledger {ledger}: .*; the audit goes on, and its report is whole", said)
+    assert record.findings[-1].kind == "ledger"
+    assert timeless(msgspec.structs.replace(record, findings=record.findings[:-1])) == timeless(whole)
+    (past,) = read_history(str(ledger), setup.subject.name)
+    assert past.record is None
+    assert past.pairs > 0
+    resumed = run_audit(setup, how=make_how(ledger=ledger, resume=True))
+    assert timeless(resumed) == timeless(whole)
+
+
+def test_a_disk_that_has_room_again_gets_what_waited(
+    ledger: Path, small_files: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("auditor.ledger._RETRY", 0.0)
+    monkeypatch.setattr("auditor.ledger._OFTEN", 0.0)
+
+    class Filling(Impatient):
+        def advanced(self, tally: Tally, seconds: float) -> None:
+            if tally.pairs == 40:
+                small_files(Path(f"{ledger}-wal").stat().st_size)
+            if tally.pairs == 60:
+                small_files(None)
+
+    watch = Filling(-1)
+    record = run_audit(setup_of(fixed=80), watch, make_how(ledger=ledger))
+    assert len(watch.said) == 1
+    assert all(finding.kind != "ledger" for finding in record.findings)
+    (past,) = read_history(str(ledger), record.subject)
+    assert past.pairs == 80
+
+
+def test_two_audits_write_one_ledger_at_the_same_time(ledger: Path) -> None:
+    commands = [
+        [*CHECK, *ROWS, "--fixed", "60", "--rho", "0.9", "--seed", str(seed), "--ledger", str(ledger)]
+        for seed in (1, 2, 3)
+    ]
+    running = [subprocess.Popen(command, cwd=SUBJECTS, stdout=subprocess.DEVNULL) for command in commands]
+    assert [process.wait(60) for process in running] == [0, 0, 0]
+    past = read_history(str(ledger), "faults:slow")
+    assert sorted(audit.plan["seed"] for audit in past) == [1, 2, 3]
+    assert [audit.pairs for audit in past] == [60, 60, 60]
+    assert all(audit.record is not None and audit.record.seed == audit.plan["seed"] for audit in past)
+
+
+def test_history_of_nothing(ledger: Path) -> None:
+    with pytest.raises(UsageError, match="No such file"):
+        read_history(str(ledger), "x")
+    assert not ledger.exists()
+
+
+# SIGKILL to the whole audit, at any moment.
+
+
+def check(*options: str) -> list[str]:
+    return [*CHECK, *ROWS, "--rho", "0.2", "--fixed", "150", *options]
+
+
+def run_to_the_end(*options: str) -> dict[str, Any]:
+    done = subprocess.run(check(*options, "--json", "-"), cwd=SUBJECTS, capture_output=True, timeout=60)
+    assert done.returncode in (0, 1, 3), done.stderr.decode()
+    return timeless(json.loads(done.stdout))
+
+
+def killed_after(seconds: float, *options: str) -> None:
+    """Killed with its whole group; its workers have groups of their own and must notice."""
+    process = subprocess.Popen(
+        check(*options), cwd=SUBJECTS, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, process_group=0
+    )
+    time.sleep(seconds)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+@pytest.fixture(scope="module")
+def unbroken() -> dict[str, Any]:
+    return run_to_the_end()
+
+
+def resume_after_kill(ledger: Path, seed: int, unbroken: dict[str, Any]) -> None:
+    rng = random.Random(seed)
+    jobs = ("--jobs", str(rng.choice([1, 2])))
+    killed_after(rng.uniform(0.3, 2.5), *jobs, "--ledger", str(ledger))
+    for _ in range(rng.randrange(2)):
+        if ledger.exists():
+            killed_after(rng.uniform(0.3, 2.0), *jobs, "--ledger", str(ledger), "--resume")
+    begun = ledger.exists() and bool(read_history(str(ledger), "faults:slow"))
+    kept = read_history(str(ledger), "faults:slow")[0].pairs if begun else 0
+    print(f"seed {seed}: {jobs}, {kept} of 150 pairs were kept")
+    resumed = run_to_the_end(*jobs, "--ledger", str(ledger), *(["--resume"] if begun else []))
+    assert resumed == unbroken
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_killed_at_any_moment_it_ends_in_the_same_record(seed: int, ledger: Path, unbroken: dict[str, Any]) -> None:
+    resume_after_kill(ledger, seed, unbroken)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(5, 50))
+def test_killed_at_any_of_many_moments(seed: int, ledger: Path, unbroken: dict[str, Any]) -> None:
+    resume_after_kill(ledger, seed, unbroken)

@@ -1,0 +1,286 @@
+"""A long audit from a shell: interrupted, killed, flooded; what it says, what it keeps, and that nobody is left."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from auditor.__main__ import interrupt
+from auditor.ledger import read_history
+from auditor.randomness import from_key
+from auditor.report.progress import Watching, duration
+from auditor.setup import make_setup
+from auditor.subjects import load_subject
+from auditor.trial import PairKeys
+from auditor.verdict import Tally
+
+SUBJECTS = Path(__file__).parent / "subjects"
+ROWS = ("--source", "faults:rows", "--size", "5")
+SLOW = ("check", "faults:slow", *ROWS, "--rho", "0.5", "--fixed", "1e5")
+pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
+
+
+class Shell:
+    """Audits as processes of their own, in a folder for what they leave behind."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.started = folder, list[subprocess.Popen[bytes]]()
+
+    def start(self, *words: str, **environment: str) -> subprocess.Popen[bytes]:
+        with (self.folder / "out").open("wb") as out, (self.folder / "err").open("wb") as err:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "auditor", *words],
+                cwd=SUBJECTS,
+                stdout=out,
+                stderr=err,
+                env=os.environ | {"TMPDIR": str(self.folder), "COLUMNS": "200", **environment},
+                process_group=0,
+            )
+        self.started.append(process)
+        return process
+
+    def run(self, *words: str, **environment: str) -> tuple[int, str, str]:
+        code = self.start(*words, **environment).wait(60)
+        return code, self.out, self.err
+
+    @property
+    def out(self) -> str:
+        return (self.folder / "out").read_text()
+
+    @property
+    def err(self) -> str:
+        return (self.folder / "err").read_text()
+
+    def logs(self) -> list[Path]:
+        return sorted(self.folder.glob("auditor-*.log"))
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Iterator[Shell]:
+    made = Shell(tmp_path)
+    yield made
+    for process in made.started:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def descendants(pid: int) -> set[int]:
+    """Everybody below a process, workers of workers too."""
+    parents: dict[int, int] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+    found, waiting = set[int](), [pid]
+    while waiting:
+        parent = waiting.pop()
+        new = {child for child, its in parents.items() if its == parent} - found
+        found |= new
+        waiting += new
+    return found
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def wait_until(condition: Callable[[], Any], seconds: float = 20) -> bool:
+    end = time.monotonic() + seconds
+    while not (met := condition()) and time.monotonic() < end:
+        time.sleep(0.02)
+    return bool(met)
+
+
+def kept(ledger: Path, subject: str = "faults:slow") -> int:
+    past = read_history(str(ledger), subject) if ledger.exists() else []
+    return past[-1].pairs if past else 0
+
+
+@pytest.mark.parametrize("how", [("--jobs", "2"), ("--cluster", "local:1")], ids=" ".join)
+def test_ctrl_c_twice_keeps_what_was_learnt_and_leaves_nobody(shell: Shell, tmp_path: Path, how: tuple[str]) -> None:
+    ledger, record = tmp_path / "audits.sqlite", tmp_path / "record.json"
+    process = shell.start(*SLOW, *how, "--ledger", str(ledger), "--json", str(record))
+    assert wait_until(lambda: kept(ledger) > 5)
+    everybody = descendants(process.pid)
+    assert len(everybody) >= 3
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20) == 130
+    assert "Traceback" not in shell.err
+    assert shell.out.startswith("INTERRUPTED")
+    written = json.loads(record.read_bytes())
+    assert written["decided_by"] == "interrupt"
+    assert kept(ledger) >= written["pairs"] > 0
+    assert wait_until(lambda: not any(map(is_alive, everybody)))
+    assert not Path(f"{ledger}-wal").exists()
+    assert shell.logs() == []
+
+
+@pytest.mark.parametrize("how", [("--jobs", "2"), ("--cluster", "local:1")], ids=" ".join)
+def test_a_killed_audit_takes_its_workers_along(shell: Shell, tmp_path: Path, how: tuple[str]) -> None:
+    """In the middle of a run that never ends: nobody else would end it."""
+    marker, ledger = tmp_path / "hangs", tmp_path / "audits.sqlite"
+    words = ("check", "faults:always", *ROWS, "--param", "how=mark", "--param", f"marker={marker}")
+    process = shell.start(*words, *how, "--ledger", str(ledger))
+    assert wait_until(lambda: len([*tmp_path.glob("hangs-*")]) == 2)  # the second process, and a worker
+    everybody = descendants(process.pid)
+    process.kill()
+    process.wait()
+    assert wait_until(lambda: not any(map(is_alive, everybody))), "a worker outlived the audit"
+    assert shell.logs() == []
+
+
+def test_a_subjects_prints_are_in_a_log_and_nowhere_else(shell: Shell) -> None:
+    """A hundred megabytes in one run: a megabyte is kept, and the record is the record."""
+    bad = float(from_key(PairKeys(0).samples[1].child(20)).random(5)[0])
+    for how in (("--jobs", "1"), ("--jobs", "2")):
+        words = ("check", "faults:misbehaves", *ROWS, "--param", f"bad={bad}", "--param", "how=flood", "--json", "-")
+        code, out, err = shell.run(*words, *how)
+        assert code == 0
+        assert json.loads(out)["verdict"] == "pass"
+        assert "from the subject" not in err
+        (log,) = shell.logs()
+        assert f"are in {log}" in err.replace("\n", " ")
+        assert log.stat().st_size == 2**20
+        assert log.read_bytes().startswith(b"from the subject....")
+        log.unlink()
+
+
+def test_a_silent_subject_leaves_no_log(shell: Shell) -> None:
+    code, out, err = shell.run("check", "faults:misbehaves", *ROWS, "--jobs", "2")
+    assert code == 0
+    assert "printed" not in out + err
+    assert shell.logs() == []
+    assert "in 2 worker processes, one BLAS thread each" in out
+
+
+def test_reports_go_where_they_were_asked_for_wherever_the_subject_goes(shell: Shell) -> None:
+    name = f"record-{os.getpid()}.json"
+    try:
+        words = ("check", "faults:always", *ROWS, "--param", "how=chdir", "--json", name, "--jobs", "1")
+        assert shell.run(*words)[0] == 0
+        assert (SUBJECTS / name).exists()
+    finally:
+        (SUBJECTS / name).unlink(missing_ok=True)
+
+
+def test_a_full_disk_costs_the_file_and_not_the_report(shell: Shell) -> None:
+    code, out, err = shell.run("check", "faults:misbehaves", *ROWS, "--json", "/dev/full")
+    assert code == 2
+    assert out.startswith("PASS")
+    assert "cannot write --json /dev/full: No space left on device; the report above is whole" in " ".join(err.split())
+
+
+def test_a_hung_run_is_exit_code_4_and_replayable(shell: Shell, tmp_path: Path) -> None:
+    record = tmp_path / "record.json"
+    code, out, _ = shell.run(
+        "check", "faults:always", *ROWS, "--param", "how=hang", "--timeout", "0.5", "--json", str(record)
+    )
+    assert code == 4
+    assert out.startswith(
+        "ERROR  faults:always\nfaults:always was still running after 0.5 s (--timeout) in the first run"
+    )
+    (finding,) = json.loads(record.read_bytes())["findings"]
+    assert finding["replay"].endswith("--param how=hang --replay 0")
+
+
+def test_history_shows_rho_over_time_and_code(shell: Shell, tmp_path: Path) -> None:
+    ledger, file = tmp_path / "audits.sqlite", tmp_path / "mine.py"
+    words = ("check", f"{file}:mine", *ROWS, "--ledger", str(ledger))
+    for body, code in (("float(sample[0])", 1), ("len(sample)", 0)):
+        file.write_text(f"def mine(sample, r):\n    return {body}\n")
+        assert shell.run(*words)[0] == code
+    code, out, _ = shell.run("history", f"{file}:mine", "--ledger", str(ledger))
+    assert code == 0
+    assert "2 audits" in out
+    first, second = (line for line in out.splitlines() if re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", line))
+    assert first.split()[-1] == "fail"
+    assert second.split()[-1] == "pass"
+    assert first.split()[2] != second.split()[2]  # the code
+    code, _, err = shell.run("history", "faults:slow", "--ledger", str(ledger))
+    assert code == 2
+    assert "has no audit of faults:slow" in err
+    code, _, err = shell.run("history", "faults:slow", "--ledger", str(tmp_path / "none"))
+    assert code == 2
+    assert "No such file" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (("--jobs", "0"), "--jobs 0 must be an integer of at least 1"),
+        (("--timeout", "-1"), "--timeout -1.0 must be a number of seconds above 0"),
+        (("--memory", "lots"), "--memory lots must be a number of bytes, e.g. 2G or 500M"),
+        (("--on-error", "ignore"), "--on-error ignore must be one of stop, bottom"),
+        (("--resume",), "--resume needs the ledger of the audit that it continues: add --ledger FILE"),
+        (("--cluster", "here"), "--cluster here must be tcp://HOST:8786, tls://HOST:8786, or local:4"),
+        (("--replay", "3", "--jobs", "2"), "--jobs and --replay do not go together"),
+    ],
+    ids=lambda words: " ".join(words) if isinstance(words, tuple) else "",
+)
+def test_options_that_make_no_sense(shell: Shell, words: tuple[str, ...], complaint: str) -> None:
+    code, out, err = shell.run("check", "faults:slow", *ROWS, *words)
+    assert code == 2
+    assert complaint in " ".join(err.split())
+    assert out == ""
+
+
+def test_a_second_interrupt_at_once_is_the_same_wish(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("auditor.__main__.monotonic", lambda: now[0])
+    with pytest.raises(KeyboardInterrupt):
+        interrupt(2, None)
+    now[0] += 0.5
+    interrupt(2, None)
+    now[0] += 1.5  # the first was not heard: say it again
+    with pytest.raises(KeyboardInterrupt):
+        interrupt(2, None)
+
+
+# What is shown meanwhile.
+
+
+def shown(*looks: tuple[int, int, float], **options: Any) -> list[str]:
+    """The milestones of an audit of which so many pairs and mismatches were known after so many seconds."""
+    console = Console(width=300, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
+    setup = make_setup(load_subject(lambda sample, r: 1), lambda rng, size: rng.random(size), size=5, **options)
+    with console.file, Watching(console) as watch:
+        watch.planned(setup)
+        for pairs, mismatches, seconds in looks:
+            watch.advanced(Tally(pairs, mismatches), seconds)
+        return console.export_text().splitlines()[2:]
+
+
+def test_progress_tells_the_speed_the_bounds_and_how_long_it_may_take() -> None:
+    first, second = shown((2, 0, 0.0), (102, 0, 10.0), (202, 0, 20.5), rho=0.01, pairs=5000)[-2:]
+    assert "0 mismatches in 102 pairs, rho in [0, 0.0" in first
+    assert first.endswith("10 pairs a second, 8.2 min to the budget, about 26 s to a verdict")  # 367 - 102 pairs
+    assert second.endswith("9.76 pairs a second, 8.2 min to the budget, about 17 s to a verdict")
+
+
+def test_progress_of_an_audit_that_has_seen_mismatches_is_that_of_the_exact_law() -> None:
+    from auditor.cost import prospect
+
+    (line,) = shown((2, 0, 0.0), (500, 30, 10.0), rho=0.1)[-1:]
+    left = prospect(0.06, target=0.1, alpha=0.05, budget=1000, pairs=500, mismatches=30).expected_pairs
+    assert line.endswith(f"to the budget, about {duration(left / 49.8)} to a verdict")
+
+
+def test_progress_of_a_fixed_design_has_one_end() -> None:
+    assert shown((2, 0, 0.0), (102, 0, 10.0), fixed=1002)[-1].endswith("10 pairs a second, 90 s to the budget")
