@@ -25,7 +25,7 @@ FLOW = """
 auditor.__init__ auditor.errors
 auditor.randomness auditor.interval auditor.canonical auditor.lookup auditor.counting auditor.law
 auditor.datasets auditor.views auditor.estimators
-auditor.outcome auditor.gate auditor.cost auditor.sampling
+auditor.outcome auditor.gate auditor.cost auditor.sampling auditor.profile
 auditor.subjects auditor.sources auditor.plan
 auditor.trial auditor.verdict
 auditor.setup
@@ -88,7 +88,9 @@ def test_the_auditor_never_imports_the_algorithms_and_they_use_public_names_only
             assert used <= {f"auditor.{public}" for public in auditor.__all__}, name
 
 
-@pytest.mark.parametrize("name", ["auditor.interval", "auditor.verdict", "auditor.gate", "auditor.cost"])
+@pytest.mark.parametrize(
+    "name", ["auditor.interval", "auditor.verdict", "auditor.gate", "auditor.cost", "auditor.profile"]
+)
 def test_judgement_is_pure(name: str) -> None:
     forbidden = {"random", "numpy.random", "os", "sys", "io", "pathlib", "time", "auditor.randomness"}
     assert not imports(MODULES[name]) & forbidden
