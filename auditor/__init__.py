@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from auditor.assertion import assert_reproducible as assert_reproducible
     from auditor.errors import AuditorError as AuditorError
+    from auditor.grouped import audit_profile as audit_profile
     from auditor.outcome import fingerprint as fingerprint
     from auditor.pipeline import audit as audit
     from auditor.pipeline import replay as replay
@@ -32,6 +33,7 @@ _HOMES = {
     "Sample": "auditor.sampling",
     "assert_reproducible": "auditor.assertion",
     "audit": "auditor.pipeline",
+    "audit_profile": "auditor.grouped",
     "fingerprint": "auditor.outcome",
     "replay": "auditor.pipeline",
     "subject": "auditor.subjects",

@@ -82,8 +82,16 @@ def audit(
     return run_audit(setup)
 
 
-def run_audit(setup: Setup, watch: Watcher | None = None) -> Record:
-    """Carry a settled audit out, to its verdict or to whatever ends it."""
+CarryOut = Callable[[Bench, Setup, Learnt, Watcher], Verdict]
+
+
+def _gate_pairs(bench: Bench, setup: Setup, learnt: Learnt, watch: Watcher) -> Verdict:
+    run_pairs(bench, setup, learnt, watch)
+    return decide(setup.plan, learnt.tally, learnt.churn)
+
+
+def run_audit(setup: Setup, watch: Watcher | None = None, carry_out: CarryOut = _gate_pairs) -> Record:
+    """Carry a settled audit out, to its verdict or to whatever ends it; `carry_out` asks the question itself."""
     watch = watch or Silent()
     started = perf_counter()
     watch.planned(setup)
@@ -93,10 +101,9 @@ def run_audit(setup: Setup, watch: Watcher | None = None) -> Record:
         try:
             bench = make_bench(setup)
             bench = _preflight(bench, setup, other, learnt, watch)
-            run_pairs(bench, setup, learnt, watch)
-            verdict = decide(setup.plan, learnt.tally, learnt.churn)
+            verdict = carry_out(bench, setup, learnt, watch)
         except KeyboardInterrupt:
-            done = f"interrupted after {learnt.tally.pairs} of at most {setup.plan.budget} pairs"
+            done = f"interrupted after {learnt.tally.pairs} of at most {setup.plan.budget} {setup.plan.unit}"
             verdict = Verdict("inconclusive", done, "interrupt", setup.plan.alpha)
         except UsageError:
             raise

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -110,27 +110,34 @@ def thresholds(runs: int) -> range:
     return range(1, runs)
 
 
+@lru_cache(maxsize=4096)
+def _limit(design: str, side: int, n: int, k: int, alpha: float) -> float:
+    """A limit on one phi_t; the same for every eta, and milliseconds of bisection."""
+    return BOUNDS[design][side](n, k, alpha)
+
+
 def nu_upper(groups: Groups, eta: float, alpha: float, *, design: str = "fixed", t: int | None = None) -> float:
     """With probability 1 - alpha, nu(eta) is at or below this for every eta at once."""
     chosen = thresholds(groups.runs) if t is None else (t,)
-    upper, n = BOUNDS[design][1], groups.strings
+    n = groups.strings
     best = 1.0
     for each in chosen if n else ():
         room = 1 - bad_stays_below(groups.runs, each, eta)
         if room > 0:
-            best = min(best, upper(n, groups.at_least(each), alpha / len(chosen)) / room)
+            best = min(best, _limit(design, 1, n, groups.at_least(each), alpha / len(chosen)) / room)
     return best
 
 
 def nu_lower(groups: Groups, eta: float, alpha: float, *, design: str = "fixed", t: int | None = None) -> float:
     """With probability 1 - alpha, nu(eta) is at or above this for every eta at once."""
     chosen = thresholds(groups.runs) if t is None else (t,)
-    lower, n = BOUNDS[design][0], groups.strings
+    n = groups.strings
     best = 0.0
     for each in chosen if n else ():
         reached = good_reaches(groups.runs, each, eta)
         if reached < 1:
-            best = max(best, (lower(n, groups.at_least(each), alpha / len(chosen)) - reached) / (1 - reached))
+            least = _limit(design, 0, n, groups.at_least(each), alpha / len(chosen))
+            best = max(best, (least - reached) / (1 - reached))
     return best
 
 

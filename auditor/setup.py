@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from auditor.errors import UnknownTruth, UsageError
+from auditor.errors import NotComparable, UnknownTruth, UsageError
 from auditor.outcome import describe, same
 from auditor.plan import DEFAULT_TARGET, Plan, check_count, make_plan
 from auditor.randomness import from_key
@@ -88,7 +88,7 @@ def make_setup(
     overridden = {
         name: (_plain(declared), _plain(used))
         for name, declared, used in options
-        if declared is not None and used is not None and not same(used, declared)
+        if declared is not None and used is not None and _differs(used, declared)
     }
     seen = make_view(_first(view, subject.declared.view, subject.default_view))
     if gate == "churn" and not seen.needs_probe:
@@ -100,6 +100,13 @@ def make_setup(
 
 def _first(*values: Any) -> Any:
     return next((value for value in values if value is not None), None)
+
+
+def _differs(used: object, declared: object) -> bool:
+    try:
+        return not same(used, declared)
+    except NotComparable:  # a function that lives in no module, which no declaration named
+        return used is not declared
 
 
 def _plain(value: object) -> Any:

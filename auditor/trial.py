@@ -15,7 +15,7 @@ import numpy as np
 from auditor.datasets import Dataset
 from auditor.errors import AuditorError, SubjectError
 from auditor.outcome import Difference, first_difference, same
-from auditor.randomness import from_key, root_key
+from auditor.randomness import Key, from_key, root_key
 from auditor.sampling import CountSample
 from auditor.sources import Source
 from auditor.subjects import Subject
@@ -27,10 +27,15 @@ class PairKeys:
 
     def __init__(self, seed: int) -> None:
         root = root_key(seed)
-        self.samples = (root.child("sample", 0), root.child("sample", 1))
+        self._sample = root.child("sample")
+        self.samples = (self._sample.child(0), self._sample.child(1))  # nearly all that is ever asked for
         self.r = root.child("r")
         self.both_samples = root.child("both samples")  # for sources that draw them together
         self.probe = root.child("probe")
+
+    def sample(self, which: int) -> Key:
+        """Whence run `which` of every index has its samples: a pair's two runs are 0 and 1, a group's go on."""
+        return self.samples[which] if which < 2 else self._sample.child(which)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +52,10 @@ class Bench:
     view: View = OUTPUT  # what of an output counts
 
     def draw(self, index: int, which: int) -> Any:
-        """The sample of run `which` (0 or 1) of a pair."""
+        """The sample of run `which`: 0 or 1 of a pair, and on from there for more runs with the same r."""
         if isinstance(self.source, Dataset) and self.source.drawn_together:
             return self.source.draw_half(from_key(self.keys.both_samples.child(index)), self.size, which)
-        rng = from_key(self.keys.samples[which].child(index))
+        rng = from_key(self.keys.sample(which).child(index))
         if self.counted:
             return CountSample(self.source.law(), self.size, rng)
         sample = self.source.draw(rng, self.size)
@@ -84,9 +89,9 @@ class SubjectRaised(SubjectError):
     """The subject raised in one of its runs."""
 
     def __init__(self, name: str, pair: int, which: int, error: BaseException) -> None:
-        self.pair = pair
-        run = ("first", "second")[which]
-        super().__init__(f"{name} raised {type(error).__name__} in the {run} run of pair {pair}")
+        self.pair, self.which = pair, which
+        run = f"the {('first', 'second')[which]} run of pair" if which < 2 else f"run {which} of string"
+        super().__init__(f"{name} raised {type(error).__name__} in {run} {pair}")
         self.caused_by(error)
 
 

@@ -27,20 +27,22 @@ auditor.randomness auditor.interval auditor.canonical auditor.lookup auditor.cou
 auditor.datasets auditor.views auditor.estimators
 auditor.outcome auditor.gate auditor.cost auditor.sampling auditor.profile
 auditor.subjects auditor.sources auditor.plan
-auditor.trial auditor.verdict
+auditor.trial auditor.verdict auditor.group_verdict
 auditor.setup
 auditor.second_process
 auditor.preflight
-auditor.report.__init__ auditor.report.escape auditor.report.record
+auditor.report.__init__ auditor.report.escape auditor.report.parts
+auditor.report.record
 auditor.pipeline
-auditor.panel
+auditor.panel auditor.grouped
 auditor.config
+auditor.report.several_parts auditor.report.figure
 auditor.report.terminal auditor.report.progress auditor.report.replayed auditor.report.prospects auditor.report.registry
 auditor.report.table
 auditor.report.theorems auditor.report.junit auditor.report.markdown auditor.report.annotations
 auditor.assertion auditor.outlets
 auditor.pytest_plugin auditor.commands.__init__ auditor.commands.options
-auditor.commands.several auditor.commands.before
+auditor.commands.several auditor.commands.before auditor.commands.definitions
 auditor.commands.one
 auditor.command_line
 auditor.__main__
@@ -89,7 +91,8 @@ def test_the_auditor_never_imports_the_algorithms_and_they_use_public_names_only
 
 
 @pytest.mark.parametrize(
-    "name", ["auditor.interval", "auditor.verdict", "auditor.gate", "auditor.cost", "auditor.profile"]
+    "name",
+    ["auditor.interval", "auditor.verdict", "auditor.gate", "auditor.cost", "auditor.profile", "auditor.group_verdict"],
 )
 def test_judgement_is_pure(name: str) -> None:
     forbidden = {"random", "numpy.random", "os", "sys", "io", "pathlib", "time", "auditor.randomness"}

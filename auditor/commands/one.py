@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+from auditor.commands.definitions import answer, definition_options, make_question, take_asked
 from auditor.commands.options import Count, count_or_file, split_params
 from auditor.commands.several import check_package
 from auditor.errors import EXIT_CODES, BadValue, UsageError
@@ -19,7 +20,12 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("target")
-@click.option("--source", metavar="SPEC", help='Where samples come from: "norm", module:fn, data.csv#label.')
+@click.option(
+    "--source",
+    multiple=True,
+    metavar="SPEC",
+    help='Where samples come from: "norm", module:fn, data.csv#label; repeated: the worst of them counts.',
+)
 @click.option("--size", type=Count(), metavar="M", help="Rows a sample; 1e6 is understood.")
 @click.option("--sample", metavar="KIND", help="Samples as rows, or as counts over the values of a discrete source.")
 @click.option("--rho", type=float, metavar="R", help="The mismatch probability you accept.  [default: claimed, or 0.1]")
@@ -37,6 +43,7 @@ if TYPE_CHECKING:
 @click.option("--gate", metavar="WHAT", default="rho", show_default=True, help="What the target is for: rho, or churn.")
 @click.option("--resample", metavar="HOW", help="How a data set is drawn from: bootstrap, split or subsample.")
 @click.option("--randomness", metavar="KIND", help="What r is: Generator, int, RandomState or Random.")
+@definition_options
 @click.option("--replay", type=Count(), metavar="I", help="Run pair I again and show both outputs, nothing else.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the record here; - is standard output.")
 @click.option("--junit", "junit_file", metavar="FILE", help="Write JUnit XML here; - is standard output.")
@@ -57,8 +64,9 @@ def check(target: str, params: Sequence[str], randomness: str | None, **options:
     from auditor.setup import make_setup
     from auditor.subjects import load_subject
 
+    asked = take_asked(options)
     if is_package(target):
-        return check_package(target, {**options, "param": params or None, "randomness": randomness})
+        return check_package(target, {**options, **asked, "param": params or None, "randomness": randomness})
     pair, files = options.pop("replay"), take_files(options)
     if pair is not None and files:
         raise UsageError(f"{' and '.join(files)} and --replay do not go together: a replay makes no record")
@@ -68,7 +76,12 @@ def check(target: str, params: Sequence[str], randomness: str | None, **options:
     with stdout_kept():
         subject = load_subject(target, texts=split_params(params), randomness=randomness)
         options["probe"] = count_or_file(options["probe"])
-        setup = make_setup(subject, options.pop("source"), **options)
+        if asked:
+            question = make_question(subject, options, asked, pair)
+        else:
+            setup = make_setup(subject, options.pop("source"), **options)
+    if asked:
+        return answer(question, files)
     if pair is not None:
         return _replay(setup, pair)
     return _audit(setup, files)

@@ -18,6 +18,7 @@ from auditor.errors import AuditorError, UsageError
 from auditor.interval import MeanEvidence, two_sided
 from auditor.outcome import Difference as Found
 from auditor.preflight import Checked
+from auditor.report.parts import Arm, Profile
 from auditor.setup import Setup, replay_command
 from auditor.sources import Source
 from auditor.subjects import code_hash, param_text
@@ -148,7 +149,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     preflight: Preflight | None
     findings: list[Finding]
     examples: list[Example]
-    arms: list[Any] | None
+    arms: list[Arm] | None  # where the question is one of several sources or inputs: a row each
+    profile: Profile | None = None  # where the gate is on nu
     cost: Cost
     environment: dict[str, str]
 
@@ -214,7 +216,7 @@ def make_record(setup: Setup, source: Source | None, learnt: Learnt, verdict: Ve
             if source
         ],
         arms=None,
-        cost=Cost(2 * tally.pairs, checked.runs if checked else 0, learnt.seconds_in_subject, seconds),
+        cost=Cost(plan.runs * tally.pairs, checked.runs if checked else 0, learnt.seconds_in_subject, seconds),
         environment=_environment(),
     )
 
@@ -269,6 +271,8 @@ def _environment() -> dict[str, str]:
 def failure_finding(error: AuditorError, setup: Setup, source: Source) -> Finding:
     """What foreign code raised, whole; with the command that makes it raise again where a run of a pair did."""
     command = replay_command(setup, source, error.pair) if isinstance(error, SubjectRaised) else None
+    if command and isinstance(error, SubjectRaised) and error.which > 1:
+        command += f" --runs {error.which + 1}"
     return Finding("raised", "error", error.details, command)
 
 

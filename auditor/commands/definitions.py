@@ -1,0 +1,131 @@
+"""check, where Definition 1.1 for one source is not the question: (eta, nu), and pseudo-global stability."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import rich_click as click
+
+from auditor.commands.options import Count
+from auditor.errors import EXIT_CODES, BadValue, UsageError
+from auditor.outlets import check_writable, console, error_console, stdout_kept, write_reports
+
+if TYPE_CHECKING:
+    from auditor.pipeline import Watcher
+    from auditor.report.record import Record
+    from auditor.setup import Setup
+    from auditor.subjects import Subject
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OPTIONS = (
+    click.option("--eta", type=float, metavar="E", help="With --nu: how often a good r may give another output."),
+    click.option("--nu", type=float, metavar="V", help="With --eta: the share of r that need not be good."),
+    click.option("--beta", type=float, metavar="B", help="With --eta: share of r whose answer may be inaccurate."),
+    click.option("--runs", type=Count(), metavar="K", help="With --eta: runs with each r.  [default: 2 / eta]"),
+    click.option("--strings", type=Count(), metavar="MAX", help="With --eta: at most so many r.  [default: 100 / nu]"),
+    click.option("--figure", metavar="FILE", help="With --eta: write nu(eta) as SVG here."),
+)
+_NAMES = ("eta", "nu", "beta", "runs", "strings", "figure")
+
+
+def definition_options(command: F) -> F:
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def take_asked(options: dict[str, Any]) -> dict[str, Any]:
+    """What was given of the options here, taken out of `options`; the source becomes a single one again."""
+    asked = {name: value for name in _NAMES if (value := options.pop(name)) is not None}
+    sources = options.pop("source")
+    options["source"] = sources[0] if sources else None
+    return asked
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A settled question: either something to audit, or something to show again."""
+
+    setup: Setup
+    run: Callable[[Watcher], Record] | None = None
+    show_again: Callable[[], None] | None = None
+    figure: str | None = None
+
+
+def make_question(subject: Subject, options: dict[str, Any], asked: dict[str, Any], replay: int | None) -> Question:
+    """Settle what was asked, or say why it makes no question."""
+    return _profile_question(subject, options, asked, replay)
+
+
+def _profile_question(subject: Subject, options: dict[str, Any], asked: dict[str, Any], replay: int | None) -> Question:
+    from auditor.grouped import make_group_setup, run_groups
+
+    figure = asked.pop("figure", None)
+    source, pairs, rho, gate = (options.pop(name) for name in ("source", "pairs", "rho", "gate"))
+    if replay is not None and set(asked) == {"runs"}:
+        return _replay_question(subject, source, options, asked["runs"], replay)
+    _refuse({"--pairs": pairs, "--rho": rho, "--replay": replay, "--gate": None if gate == "rho" else gate})
+    for name, other in (("eta", "nu"), ("nu", "eta")):
+        if name not in asked:
+            given = ", ".join(f"--{word}" for word in asked) or "--figure"
+            raise UsageError(f"{given} goes with --eta and --nu, and --{name} is missing: add e.g. --{name} 0.1"
+                             if other not in asked else f"--{other} needs --{name}: add e.g. --{name} 0.1")  # fmt: skip
+    check_writable(figure, "--figure")
+    setup = make_group_setup(subject, source, **asked, **options)
+    return Question(setup, run=lambda watch: run_groups(setup, watch), figure=figure)
+
+
+def _replay_question(subject: Subject, source: object, options: dict[str, Any], runs: int, string: int) -> Question:
+    from auditor.grouped import replay_group
+    from auditor.report.replayed import show_group
+    from auditor.setup import make_setup
+
+    if runs < 1:
+        raise BadValue("runs", runs, "must be an integer of at least 1, e.g. 20")
+    setup = make_setup(subject, source, **options)
+
+    def show_again() -> None:
+        with stdout_kept():
+            found = replay_group(setup, string, runs)
+        show_group(string, runs, found, console())
+
+    return Question(setup, show_again=show_again)
+
+
+def _refuse(given: dict[str, object]) -> None:
+    for option, value in given.items():
+        if value is not None:
+            cure = {"--pairs": ": use --strings", "--rho": ": use --nu", "--replay": ": use --runs alone"}
+            raise UsageError(f"{option} {value} does not go with --eta{cure.get(option, '')}")
+
+
+def answer(question: Question, files: dict[str, str]) -> int:
+    """Carry a question out and report; or show again what was asked for."""
+    from auditor.report.figure import profile_picture
+    from auditor.report.progress import Watching
+    from auditor.report.terminal import show
+
+    if question.show_again:
+        question.show_again()
+        return 0
+    assert question.run is not None
+    with stdout_kept(), Watching(error_console()) as watch:
+        record = question.run(watch)
+    show(record, error_console() if "-" in files.values() else console())
+    write_reports([record], [question.setup.subject], files, question.setup.plan.confidence, single=True)
+    if question.figure:
+        _write_figure(profile_picture(record), question.figure)
+    return EXIT_CODES["interrupted" if record.decided_by == "interrupt" else record.verdict]
+
+
+def _write_figure(picture: str, file: str) -> None:
+    if file == "-":
+        raise UsageError("--figure - would mix a picture with the report: name a file, e.g. profile.svg")
+    try:
+        Path(file).write_text(picture, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write --figure {file}: {error.strerror or error}; the report is whole") from error
