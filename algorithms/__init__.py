@@ -7,6 +7,7 @@ proves to the module that carries it.
 PAPER = {
     "Algorithm 1, Theorem 2.3": "algorithms.statistical_query",
     "Algorithm 2, Lemma 3.3": "algorithms.heavy_hitters",
+    "Claim 3.5": "algorithms.point_mass",
     "Algorithm 3, Theorem 4.2, Lemma 4.3": "algorithms.median",
     "Algorithm 4, Theorem 5.2, Algorithm 7, Theorem 5.14": "algorithms.halfspace",
     "Algorithm 5, Lemma 5.3, Algorithm 6, Lemma 5.12": "algorithms.rounding",

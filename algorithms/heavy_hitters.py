@@ -57,6 +57,13 @@ def sample_size(rho: float, v: float, eps: float, sample_scale: float = 1.0) -> 
     return sum(step_sizes(rho, v, eps, sample_scale))
 
 
+def plain_size(rho: float, v: float, eps: float) -> int:
+    """Rows for a list with all (v + eps)-heavy values and none below v - eps, without reproducibility: Q1 candidates,
+    each measured within eps but for a share rho/4 (Hoeffding)."""
+    q1, _ = step_sizes(rho, v, eps)
+    return q1 + math.ceil(math.log(8 * q1 / rho) / (2 * eps**2))
+
+
 def threshold(r: np.random.Generator, v: float, eps: float) -> float:
     """v'."""
     return float(r.uniform(v - eps, v + eps))
@@ -76,6 +83,7 @@ def is_exact(output: tuple[Hashable, ...], *, source: Any, r: np.random.Generato
     delta=lambda rho: rho / 2,
     accuracy=is_exact,
     theorem="Lemma 3.3",
+    plain=plain_size,
 )
 def r_heavy_hitters(
     sample: Sample,

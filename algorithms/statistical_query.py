@@ -55,6 +55,21 @@ def sample_size(tau: float, rho: float, delta: float, sample_scale: float = 1.0)
     return scaled(math.ceil(math.log(2 / delta) / (2 * tau_prime**2)), sample_scale)
 
 
+def promise(size: int, tau: float, rho: float, delta: float) -> float:
+    """What the proof makes of rho at any size: 2 tau'/alpha + 2 delta', at the delta' that suits this size best.
+
+    The theorem fixes delta' = delta; the proof holds for any, and the regions stay those of delta.
+    """
+    deltas = np.geomspace(1e-12, 0.5, 400)
+    tau_prime = np.sqrt(np.log(2 / deltas) / (2 * max(size, 1)))
+    return min(1.0, float(np.min(2 * tau_prime / region_width(tau, rho, delta) + 2 * deltas)))
+
+
+def plain_size(tau: float, delta: float) -> int:
+    """Rows after which the plain mean is within tau of the truth except with probability delta (Hoeffding)."""
+    return math.ceil(math.log(2 / delta) / (2 * tau**2))
+
+
 def scaled(size: int, sample_scale: float) -> int:
     """A theorem's number of examples, times what the caller can afford of it; at least one."""
     if not 0 < sample_scale < math.inf:
@@ -74,6 +89,8 @@ def within_tau(output: float, *, source: Any, r: np.random.Generator, params: Ma
     delta=lambda delta: delta,
     accuracy=within_tau,
     theorem="Theorem 2.3",
+    promise=promise,
+    plain=plain_size,
 )
 def rstat(
     sample: Sample,

@@ -36,9 +36,9 @@ def stdout_kept() -> Iterator[None]:
         os.close(kept)
 
 
-def take_files(options: dict[str, Any]) -> dict[str, str]:
+def take_files(options: dict[str, Any], kinds: Sequence[str] = ("json", "junit", "markdown")) -> dict[str, str]:
     """The options that name a file to write, taken out of `options` and tried: {"--json": "record.json"}."""
-    given = {f"--{name}": options.pop(f"{name}_file") for name in ("json", "junit", "markdown")}
+    given = {f"--{name}": options.pop(f"{name}_file") for name in kinds}
     files: dict[str, str] = {}
     for option, file in given.items():
         if file is None:
@@ -70,7 +70,7 @@ def write_reports(
         "--markdown": lambda: markdown(records, confidence).encode("utf-8", "backslashreplace"),
     }
     for option, file in files.items():
-        _write(documents[option](), file, option)
+        write(documents[option](), file, option)
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
         _append(documents["--markdown"](), summary)
     if on_github():
@@ -117,7 +117,7 @@ def check_writable(file: str | None, option: str = "--json") -> None:
         path.unlink()
 
 
-def _write(document: bytes, file: str, option: str = "--json") -> None:
+def write(document: bytes, file: str, option: str) -> None:
     if file == "-":
         sys.stdout.buffer.write(document)
         sys.stdout.flush()

@@ -100,7 +100,7 @@ def run_audit(setup: Setup, watch: Watcher | None = None, carry_out: CarryOut = 
         bench: Bench | None = None
         try:
             bench = make_bench(setup)
-            bench = _preflight(bench, setup, other, learnt, watch)
+            bench = see_fit(bench, setup, other, learnt, watch)
             verdict = carry_out(bench, setup, learnt, watch)
         except KeyboardInterrupt:
             done = f"interrupted after {learnt.tally.pairs} of at most {setup.plan.budget} {setup.plan.unit}"
@@ -114,7 +114,8 @@ def run_audit(setup: Setup, watch: Watcher | None = None, carry_out: CarryOut = 
     return make_record(setup, bench.source if bench else None, learnt, verdict, perf_counter() - started)
 
 
-def _preflight(bench: Bench, setup: Setup, other: SecondProcess, learnt: Learnt, watch: Watcher) -> Bench:
+def see_fit(bench: Bench, setup: Setup, other: SecondProcess | None, learnt: Learnt, watch: Watcher) -> Bench:
+    """The bench after its preflight, with what that taught."""
     try:
         checked = preflight_check(bench, other, watch.timed)
     except SubjectRaised as error:

@@ -45,7 +45,8 @@ class Declaration:
     sample: str = "rows"  # or "counts"
     note: Declared = None  # a line for the report, say what the run costs
     view: object = None  # what of the output counts
-    bounds: Mapping[str, Callable[..., float | None]] = field(default_factory=dict)  # on rho, as functions of the size
+    promise: Callable[..., float | None] | None = None  # what the theorem makes of rho at a size
+    bounds: Mapping[str, Callable[..., float | None]] = field(default_factory=dict)  # below which none can be, by size
     plain: Declared = None  # rows that the same accuracy takes without reproducibility
 
 
@@ -62,22 +63,24 @@ def subject(
     sample: str = "rows",
     note: Declared = None,
     view: object = None,
+    promise: Callable[..., float | None] | None = None,
     bounds: Mapping[str, Callable[..., float | None]] | None = None,
     plain: Declared = None,
 ) -> Callable[[F], F]:
     """Declare what is known of a learner; the function itself stays as it is.
 
     `size`, `claimed`, `delta` and `plain` are numbers or functions of the parameters that they name; `sample` is the
-    kind that an audit without options uses, "rows" or "counts". `bounds` maps a name such as "Theorem 2.3" to a
-    function of `size` and parameters: what rho is bounded by at that size, None where it says nothing.
+    kind that an audit without options uses, "rows" or "counts". `promise` is a function of `size` and parameters: what
+    the theorem says that rho is at most. `bounds` maps a name such as "Lemma 7.2" to such a function for what no
+    algorithm for the same task can be below. Both may be None where they say nothing.
     """
     check_sample_kind(sample)
     if expect not in ("pass", "fail", "error"):
         raise UsageError(f"expect={expect!r} must be one of pass, fail, error")
     if expect != "pass" and not reason:
         raise UsageError(f"expect={expect!r} needs a reason: why is this subject no pass?")
-    known = (source, size, claimed, delta, accuracy, theorem, expect, reason, sample, note, view, bounds or {}, plain)
-    declaration = Declaration(*known)
+    known = (source, size, claimed, delta, accuracy, theorem, expect, reason, sample, note, view)
+    declaration = Declaration(*known, promise=promise, bounds=bounds or {}, plain=plain)
 
     def declare(fn: F) -> F:
         fn.__auditor__ = declaration  # type: ignore[attr-defined]
@@ -121,12 +124,19 @@ class Subject:
         """A declared number: itself, or the function's value at this subject's parameters."""
         return self._at_parameters(f"declared {name}", getattr(self.declared, name))
 
+    def promised(self, size: int) -> float | None:
+        """What the theorem says that rho is at most at this size."""
+        value: float | None = self._at_parameters("promise", self.declared.promise, size=size)
+        return value
+
+    def bound(self, name: str, size: int) -> float | None:
+        """Below what no algorithm can be at this size; None where it says nothing."""
+        value: float | None = self._at_parameters(f"bound {name!r}", self.declared.bounds[name], size=size)
+        return value
+
     def bounds(self, size: int) -> dict[str, float]:
-        """What is declared to bound rho at this size, by name; those that say nothing there are left out."""
-        values = {
-            name: self._at_parameters(f"bound {name!r}", bound, size=size)
-            for name, bound in self.declared.bounds.items()
-        }
+        """All that say something at this size, by name."""
+        values = {name: self.bound(name, size) for name in self.declared.bounds}
         return {name: value for name, value in values.items() if value is not None}
 
     def _at_parameters(self, what: str, value: Any, **more: Any) -> Any:
@@ -135,7 +145,8 @@ class Subject:
             return value
         known = {**self.settings, **more}
         fixed = value.keywords if isinstance(value, functools.partial) else {}
-        wanted = [key for key in inspect.signature(value).parameters if key not in fixed]
+        asked = inspect.signature(value).parameters.values()
+        wanted = [p.name for p in asked if p.name not in fixed and (p.name in known or p.default is p.empty)]
         for key in wanted:
             if key not in known:
                 raise UsageError(f"{self.name}: its {what} asks for {key!r}, and it has no parameter {key!r}")

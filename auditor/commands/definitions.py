@@ -105,7 +105,7 @@ def _refuse(given: dict[str, object]) -> None:
 
 def answer(question: Question, files: dict[str, str]) -> int:
     """Carry a question out and report; or show again what was asked for."""
-    from auditor.report.figure import profile_picture
+    from auditor.report.profile_figure import profile_picture
     from auditor.report.progress import Watching
     from auditor.report.terminal import show
 

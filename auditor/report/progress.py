@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from time import perf_counter
+
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from auditor.arms import Arm
 from auditor.interval import two_sided
 from auditor.pipeline import Silent
 from auditor.preflight import PAIRS
 from auditor.report.escape import visible
 from auditor.setup import Setup
+from auditor.subjects import Subject
 from auditor.verdict import Tally
 
 _REDRAW = 0.1  # seconds between two looks at the bounds, which cost milliseconds
@@ -94,6 +99,81 @@ class WatchingSeveral:
         if not self._console.is_terminal:
             self._console.print(Text(words, style="dim"))
         return Silent()
+
+
+class WatchingArms:
+    """One bar over all pairs of a curve or a search, with where the last ones went; plain lines without a terminal."""
+
+    def __init__(self, console: Console, vary: str) -> None:
+        self._console, self._vary = console, vary
+        self._bar = Progress(
+            TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=console, transient=True
+        )
+        self._task = self._bar.add_task("")
+        self._done, self._started, self._next = 0, 0.0, 0.0
+
+    def __enter__(self) -> WatchingArms:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def planned(self, setups: Sequence[Setup], budget: int) -> None:
+        self._budget = budget
+        name = setups[0].subject.name
+        self._say(f"{name}: {len(setups)} values of {self._vary}, {budget:,} pairs in all, where they tell most")
+
+    def started(self) -> None:
+        """The preflight is over."""
+        self._started = perf_counter()
+        self._bar.update(self._task, total=self._budget)
+        if self._console.is_terminal:
+            self._bar.start()
+
+    def advanced(self, pairs: int, arm: Arm) -> None:
+        self._done += pairs
+        low, high = arm.band
+        words = f"{self._done:,} of {self._budget:,} pairs; the last where rho is in [{low:.2g}, {high:.2g}]"
+        self._bar.update(self._task, completed=self._done, description=words.replace("[", "\\["))
+        seconds = perf_counter() - self._started
+        if not self._console.is_terminal and seconds > self._next + _MILESTONE:
+            self._next = seconds
+            left = seconds * (self._budget - self._done) / self._done
+            self._say(f"{words}; about {duration(left)} left")
+
+    def _say(self, words: str) -> None:
+        self._console.print(Text(visible(words), style="dim"))
+
+
+class WatchingPrice:
+    """One line for the size that is being asked; plain lines without a terminal, one a size."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._status = console.status("")
+        self._last: tuple[str, int] | None = None
+
+    def __enter__(self) -> WatchingPrice:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._status.stop()
+
+    def planned(self, subject: Subject, budget: int) -> None:
+        self._say(f"pricing {subject.name}: at most {budget:,} pairs in all")
+        if self._console.is_terminal:
+            self._status.start()
+
+    def asked(self, question: str, size: int, pairs: int) -> None:
+        words = f"{question} at {size:,} rows?"
+        if self._console.is_terminal:
+            self._status.update(Text(f"{words} {pairs:,} pairs", style="dim"))
+        elif self._last != (question, size):
+            self._say(words)
+        self._last = (question, size)
+
+    def _say(self, words: str) -> None:
+        self._console.print(Text(visible(words), style="dim"))
 
 
 def duration(seconds: float) -> str:

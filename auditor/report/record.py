@@ -179,8 +179,8 @@ def make_record(setup: Setup, source: Source | None, learnt: Learnt, verdict: Ve
         code_hash=code_hash(subject.fn),
         theorem=subject.declared.theorem,
         note=subject.declares("note"),
-        params=_as_json(subject.params),
-        settings=_as_json(subject.settings),
+        params=as_json(subject.params),
+        settings=as_json(subject.settings),
         source=source.name if source else str(getattr(setup.source, "name", setup.source)),
         sample_kind=setup.sample_kind,
         size=plan.size,
@@ -217,7 +217,7 @@ def make_record(setup: Setup, source: Source | None, learnt: Learnt, verdict: Ve
         ],
         arms=None,
         cost=Cost(plan.runs * tally.pairs, checked.runs if checked else 0, learnt.seconds_in_subject, seconds),
-        environment=_environment(),
+        environment=environment(),
     )
 
 
@@ -248,7 +248,7 @@ def _churn(setup: Setup, learnt: Learnt) -> Churn | None:
     return Churn(evidence.total / evidence.n, low, high, setup.plan.confidence, *quantiles)
 
 
-def _as_json(params: Mapping[str, Any]) -> dict[str, Any]:
+def as_json(params: Mapping[str, Any]) -> dict[str, Any]:
     """Numbers, booleans and None as they are; everything else as the text that --param takes."""
     plain = (bool, int, float, type(None))
     return {
@@ -257,7 +257,7 @@ def _as_json(params: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _environment() -> dict[str, str]:
+def environment() -> dict[str, str]:
     from importlib.metadata import version
 
     return {
@@ -277,14 +277,14 @@ def failure_finding(error: AuditorError, setup: Setup, source: Source) -> Findin
 
 
 def to_json(record: Record) -> bytes:
-    return _encode(msgspec.to_builtins(record))
+    return encode(msgspec.to_builtins(record))
 
 
 def to_json_list(records: Sequence[Record]) -> bytes:
-    return _encode([msgspec.to_builtins(record) for record in records])
+    return encode([msgspec.to_builtins(record) for record in records])
 
 
-def _encode(document: Any) -> bytes:
+def encode(document: Any) -> bytes:
     # The standard library's encoder: a theorem's size may be an integer beyond 64 bits.
     text = json.dumps(document, indent=2, ensure_ascii=False)
     return text.encode("utf-8", "backslashreplace") + b"\n"

@@ -1,0 +1,96 @@
+"""Finding a point mass by statistical queries takes more of them the larger the domain. Claim 3.5.
+
+Guarantee: on the distributions D_x that put all mass on one x of a domain X, answers within tau of the truth can
+separate B = ceil(1 / (2 tau)) groups of x and no more, so that ceil(log |X| / log B) queries are needed in the worst
+case, and are enough.
+
+    tau     tolerance of an answer, in (0, 1/4]
+    domain  |X|; its values are 0, ..., |X| - 1
+    B       ceil(1 / (2 tau))
+
+Needed: B answers 1/(2B), 3/(2B), ... are enough to be within 1/(2B) <= tau of every truth. Whatever is asked, one of
+them fits at least a part 1/B of the x that are still possible, and an oracle may give that one: q queries leave
+|X| / B^q. Enough: ask for a digit of x in base B, as a multiple of 1/(B - 1). Two digits are more than 2 tau apart,
+as B - 1 < 1 / (2 tau), so the nearest one is right.
+
+Where the paper slips: it counts a part tau as kept, which is true and gives log |X| / log(1/tau); the part kept is
+1/B, about 2 tau, so more queries are needed than it says.
+
+rHeavyHitters finds the same point from a number of rows that does not know |X|.
+
+Cost: `sample_size` rows a query, each answered by rSTAT on fresh ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from algorithms.statistical_query import rstat
+from algorithms.statistical_query import sample_size as rows_a_query
+from auditor import Randomness, Sample, subject
+
+Oracle = Callable[[Callable[[Any], Any]], float]  # the mean of a query over the distribution, within tau
+
+
+def base(tau: float) -> int:
+    """B: how many groups an answer can tell apart."""
+    if not 0 < tau <= 0.25:
+        raise ValueError(f"tau={tau!r} must be in (0, 1/4]: answers further off can separate nothing, e.g. 0.1")
+    return math.ceil(1 / (2 * tau))
+
+
+def queries_needed(domain: int, tau: float) -> int:
+    """ceil(log |X| / log B), in integers."""
+    if domain < 1:
+        raise ValueError(f"domain={domain!r} must be at least 1: how many values there are, e.g. 1024")
+    queries, reach, digits = 0, 1, base(tau)
+    while reach < domain:
+        queries, reach = queries + 1, reach * digits
+    return queries
+
+
+def digit_query(place: int, digits: int) -> Callable[[Any], Any]:
+    """The digit of x at a place, in base `digits`, as a number in [0, 1]."""
+    return lambda x: (np.asarray(x) // digits**place % digits) / (digits - 1)
+
+
+def search(oracle: Oracle, domain: int, tau: float) -> int:
+    """The x that all mass is on, digit by digit."""
+    digits = base(tau)
+    found = [round(oracle(digit_query(place, digits)) * (digits - 1)) for place in range(queries_needed(domain, tau))]
+    return sum(digit * digits**place for place, digit in enumerate(found))
+
+
+def sample_size(domain: int, tau: float, rho: float) -> int:
+    """Rows for all queries: each has its share of rho."""
+    queries = max(1, queries_needed(domain, tau))
+    return queries * rows_a_query(tau, rho / queries, rho / (4 * queries))
+
+
+def is_the_point(output: int, *, source: Any, r: np.random.Generator, params: Mapping[str, Any]) -> bool:
+    return bool(source.law().values.tolist() == [output])
+
+
+@subject(
+    source="pmf({11: 1.0})",
+    sample="counts",
+    size=sample_size,
+    claimed=lambda rho: rho,
+    delta=lambda rho: rho,
+    accuracy=is_the_point,
+)
+def point_by_queries(sample: Sample, r: Randomness, *, domain: int = 1024, tau: float = 0.1, rho: float = 0.1) -> int:
+    """The one value of the source, found by reproducible statistical queries alone."""
+    rows, queries = Sample.of(sample), max(1, queries_needed(domain, tau))
+    share, each = rho / queries, sample_size(domain, tau, rho) // queries
+    places = iter(range(queries))
+
+    def oracle(query: Callable[[Any], Any]) -> float:
+        child = r.child("query", next(places))
+        return rstat(rows.take(each), child, tau=tau, rho=share, delta=share / 4, query=query)
+
+    return search(oracle, domain, tau)

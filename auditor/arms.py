@@ -1,0 +1,102 @@
+"""Which question gets the next pairs? Several benches side by side, each with its own counts.
+
+Every arm keeps an anytime-valid band, so pairs may go wherever the counts so far point, and the band still holds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from auditor.errors import AuditorError
+from auditor.interval import two_sided
+from auditor.pipeline import Silent, see_fit
+from auditor.report.record import Learnt
+from auditor.second_process import SecondProcess
+from auditor.setup import Setup, make_bench
+from auditor.trial import Bench, run_pair
+from auditor.verdict import Tally
+
+_FIRST = 32  # pairs that each arm gets before any is preferred
+_SHARE = 8  # a block is a part 1/8 of the arm's pairs: few looks at the bands, little given to the wrong arm
+
+Priority = Callable[["Arm"], float]
+
+
+@dataclass(slots=True)
+class Arm:
+    """One question among several, and what its pairs showed."""
+
+    setup: Setup
+    bench: Bench
+    confidence: float  # of its band alone
+    tally: Tally = field(default_factory=Tally)
+    seconds: float = 0.0
+    error: AuditorError | None = None
+    _band: tuple[int, tuple[float, float]] = (0, (0.0, 1.0))
+
+    @property
+    def band(self) -> tuple[float, float]:
+        """Where its rho is, whenever one looks."""
+        if self._band[0] != self.tally.pairs:
+            n, k = self.tally.pairs, self.tally.mismatches
+            self._band = (n, two_sided("anytime", n, k, self.confidence))
+        return self._band[1]
+
+    def run(self, pairs: int) -> None:
+        """Its next pairs; what a subject raises ends this arm and no other."""
+        started = perf_counter()
+        try:
+            for index in range(self.tally.pairs, self.tally.pairs + pairs):
+                trial, tally = run_pair(self.bench, index), self.tally
+                judged = trial.accurate is not None
+                self.tally = Tally(
+                    index + 1,
+                    tally.mismatches + (trial.difference is not None),
+                    tally.runs + judged,
+                    tally.failures + (judged and not trial.accurate),
+                )
+        except AuditorError as error:
+            self.error = error
+        finally:
+            self.seconds += perf_counter() - started
+
+
+def make_arms(setups: Sequence[Setup], confidence: float, *, elsewhere: bool = True) -> list[Arm]:
+    """An arm for each setup, after its preflight; a second process looks at the first and the last if `elsewhere`."""
+    asked = {0, len(setups) - 1} if elsewhere else set()
+    return [_make_arm(setup, confidence, elsewhere=index in asked) for index, setup in enumerate(setups)]
+
+
+def _make_arm(setup: Setup, confidence: float, *, elsewhere: bool) -> Arm:
+    with SecondProcess(setup if elsewhere else None) as other:
+        bench = see_fit(make_bench(setup), setup, other if elsewhere else None, Learnt(), Silent())
+    return Arm(setup, bench, confidence)
+
+
+def spend(arms: Sequence[Arm], budget: int, priority: Priority, watch: Callable[[int, Arm], None]) -> None:
+    """Give `budget` pairs in all, each block to the arm with the highest priority just then."""
+    left = budget
+    for arm in arms:
+        left -= _give(arm, min(_FIRST, left), watch)
+    while left > 0 and (alive := [arm for arm in arms if arm.error is None]):
+        arm = max(alive, key=priority)
+        left -= _give(arm, min(left, max(_FIRST, arm.tally.pairs // _SHARE)), watch)
+
+
+def _give(arm: Arm, pairs: int, watch: Callable[[int, Arm], None]) -> int:
+    arm.run(pairs)
+    watch(pairs, arm)
+    return pairs
+
+
+def widest(floor: float) -> Priority:
+    """By the width of the band on a log axis that ends at `floor`: what lies below is not worth a pair."""
+    return lambda arm: math.log(max(arm.band[1], floor)) - math.log(max(arm.band[0], floor))
+
+
+def highest(arm: Arm) -> float:
+    """By how large rho may still be: whoever might be the worst is looked at again."""
+    return arm.band[1]

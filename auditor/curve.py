@@ -1,0 +1,166 @@
+"""rho against something that varies: bands that hold all at once, the exponent, and where rho is worst."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from time import perf_counter
+from typing import Any, Protocol
+
+from auditor import __version__, exponent
+from auditor.arms import Arm, highest, make_arms, spend, widest
+from auditor.plan import check_count, error_probability
+from auditor.report.curve_record import CurveRecord, Fitted, Point, Worst
+from auditor.report.record import Finding, as_json, environment
+from auditor.setup import Setup, replay_command
+from auditor.subjects import code_hash
+from auditor.vary import Axis
+
+PAIRS_A_POINT = 1000
+_CONFIRMING = 4  # a part 1/4 of a search's pairs confirms what it found
+
+
+class CurveWatcher(Protocol):
+    """Who wants to know how it is going."""
+
+    def planned(self, setups: Sequence[Setup], budget: int) -> None: ...
+    def started(self) -> None: ...
+    def advanced(self, pairs: int, arm: Arm) -> None: ...
+
+
+def run_curve(
+    axis: Axis, setups: Sequence[Setup], *, budget: int | None, confidence: float, worst: bool, watch: CurveWatcher
+) -> CurveRecord:
+    """Measure rho at every value. With `worst`, pairs go where rho may be largest, and fresh ones confirm it."""
+    started = perf_counter()
+    budget = PAIRS_A_POINT * len(setups) if budget is None else budget
+    check_count("pairs", budget, least=64 * len(setups), example=PAIRS_A_POINT * len(setups))
+    each = 1 - error_probability(confidence) / (len(setups) + axis.is_log + worst)  # bands, exponent, confirmation
+    watch.planned(setups, budget)
+    arms = make_arms([_unjudged(setup) for setup in setups], each)
+    watch.started()
+    confirmed: tuple[Any, Arm] | None = None
+    interrupted = False
+    try:
+        kept = budget // _CONFIRMING if worst else 0
+        spend(arms, budget - kept, highest if worst else widest(len(arms) / budget), watch.advanced)
+        if worst:
+            confirmed = _confirm(axis, arms, kept, each, watch.advanced)
+    except KeyboardInterrupt:
+        interrupted = True
+    points = [_point(value, arm) for value, arm in zip(axis.values, arms, strict=True)]
+    return _record(axis, arms, points, confirmed, budget, confidence, interrupted, perf_counter() - started)
+
+
+def _unjudged(setup: Setup) -> Setup:
+    """A curve speaks of rho alone, so no accuracy is judged."""
+    declared = replace(setup.subject.declared, accuracy=None)
+    return replace(setup, subject=replace(setup.subject, declared=declared))
+
+
+def _confirm(
+    axis: Axis, arms: Sequence[Arm], pairs: int, confidence: float, watch: Callable[[int, Arm], None]
+) -> tuple[Any, Arm] | None:
+    """The worst value, again, under the next seed: these counts owe nothing to having been picked."""
+    alive = [(value, arm) for value, arm in zip(axis.values, arms, strict=True) if arm.error is None]
+    if not alive:
+        return None
+    value, found = max(alive, key=lambda one: one[1].band)  # the largest lower limit
+    setup = replace(found.setup, plan=replace(found.setup.plan, seed=found.setup.plan.seed + 1))
+    (arm,) = make_arms([setup], confidence)
+    arm.run(pairs)
+    watch(pairs, arm)
+    return value, arm
+
+
+def _point(value: Any, arm: Arm) -> Point:
+    n, k = arm.tally.pairs, arm.tally.mismatches
+    low, high = arm.band
+    size, subject = arm.setup.plan.size, arm.setup.subject
+    return Point(
+        value=value,
+        source=arm.bench.source.name,
+        size=size,
+        pairs=n,
+        mismatches=k,
+        estimate=k / n if n else None,
+        low=low,
+        high=high,
+        promised=subject.promised(size),
+        bounds=subject.bounds(size),
+        error=str(arm.error) if arm.error else None,
+        seconds=arm.seconds,
+    )
+
+
+def _record(
+    axis: Axis,
+    arms: Sequence[Arm],
+    points: list[Point],
+    confirmed: tuple[Any, Arm] | None,
+    budget: int,
+    confidence: float,
+    interrupted: bool,
+    seconds: float,
+) -> CurveRecord:
+    setup, subject = arms[0].setup, arms[0].setup.subject
+    return CurveRecord(
+        auditor_version=__version__,
+        subject=subject.name,
+        code_hash=code_hash(subject.fn),
+        theorem=subject.declared.theorem,
+        settings={key: value for key, value in as_json(subject.settings).items() if key != axis.name},
+        source=arms[0].bench.source.name,
+        sample_kind=setup.sample_kind,
+        size=setup.plan.size,
+        seed=setup.plan.seed,
+        vary=axis.name,
+        spacing=axis.spacing,
+        is_log=axis.is_log,
+        confidence=confidence,
+        band_confidence=arms[0].confidence,
+        budget=budget,
+        interrupted=interrupted,
+        points=points,
+        exponent=_fitted(axis, points, arms[0].confidence),
+        worst=_worst(*confirmed) if confirmed else None,
+        findings=[*_contradictions(subject.declared.theorem, axis.name, points), *_failures(axis, arms)],
+        seconds_total=seconds,
+        environment=environment(),
+    )
+
+
+def _fitted(axis: Axis, points: Sequence[Point], confidence: float) -> Fitted | None:
+    counted = [point for point in points if point.pairs]
+    if not axis.is_log or sum(point.mismatches > 0 for point in counted) < 2:
+        return None
+    x, pairs, mismatches = zip(*((point.value, point.pairs, point.mismatches) for point in counted), strict=True)
+    limits = exponent.fit(x, pairs, mismatches, error_probability(confidence))
+    return Fitted(*limits, confidence, exponent.is_power_law(x, [(point.low, point.high) for point in counted]))
+
+
+def _worst(value: Any, arm: Arm) -> Worst:
+    command = replay_command(arm.setup, arm.bench.source, 0)
+    return Worst(value, arm.tally.pairs, arm.tally.mismatches, *arm.band, arm.setup.plan.seed, command)
+
+
+def _contradictions(theorem: str | None, name: str, points: Sequence[Point]) -> list[Finding]:
+    """Where the whole band lies above what was proved; a lower bound is for the worst source, and accuses nobody."""
+    return [
+        Finding(
+            "above-promise",
+            "error",
+            f"at {name}={point.value}, rho is at least {point.low:.3g}, and {theorem or 'the subject'} says that it is "
+            f"at most {point.promised:.3g}",
+        )
+        for point in points
+        if point.promised is not None and point.low > point.promised
+    ]
+
+
+def _failures(axis: Axis, arms: Sequence[Arm]) -> list[Finding]:
+    return [
+        Finding("raised", "error", f"{axis.name}={value}: {arm.error}\n{arm.error.details}".strip())
+        for value, arm in zip(axis.values, arms, strict=True)
+        if arm.error
+    ]

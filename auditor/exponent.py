@@ -1,0 +1,108 @@
+"""How fast does rho fall? The exponent b of a power law rho = c x^b, with an interval that holds at every look. Pure.
+
+For any fixed (c', b') the likelihood ratio L(c', b') / L(c, b) of all points together is a martingale under (c, b),
+whichever point each pair went to; so is its mean over a prior that was fixed beforehand. By Ville's inequality the
+true (c, b) keeps log L(c, b) > log(mean L) - log(1/alpha) except with probability alpha: the interval is every b for
+which some c does. The prior is uniform in b over [-4, 4] and in log rho at the middle of the range over nine decades.
+Only the part of it near the best fit is integrated, which can but widen the interval. The likelihood is concave in
+(log c, b), so all searches are bisections.
+
+Whether there is a power law at all is another question: if every band holds its rho and the law is true, a line runs
+through all bands of the plot. Where none does, the law is refuted with the bands' confidence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+Reals = npt.NDArray[np.float64]
+STEEPEST = 4.0
+LEAST = math.log(1e-9)
+_DEEP = 20.0  # how far below its peak a log likelihood adds nothing
+_GRID = 201
+
+
+class _Counts:
+    """k mismatches in n pairs at each log x, measured from the middle so that height and slope hardly mix."""
+
+    def __init__(self, x: Sequence[float], n: Sequence[int], k: Sequence[int]) -> None:
+        at = np.log(np.asarray(x, dtype=float))
+        self.at: Reals = at - (at[0] + at[-1]) / 2
+        self.n, self.k = np.asarray(n, dtype=float), np.asarray(k, dtype=float)
+
+    def log_likelihood(self, a: Reals, b: Reals) -> Reals:
+        """Of rho = exp(a + b x), for arrays of one shape; -inf where some rho is not below 1."""
+        z = np.asarray(a)[..., None] + np.asarray(b)[..., None] * self.at
+        inside = np.asarray((z < 0).all(axis=-1))
+        z = np.where(inside[..., None], z, -1.0)
+        value = (self.k * z + (self.n - self.k) * np.log(-np.expm1(z))).sum(axis=-1)
+        return np.where(inside, value, -np.inf)
+
+    def best_height(self, b: float) -> float:
+        """The a that fits best at a slope: where the derivative, which falls with a, is 0."""
+        top = -float(np.max(b * self.at)) - 1e-12
+
+        def rises(a: float) -> bool:
+            z = a + b * self.at
+            return float((self.k + (self.n - self.k) * np.exp(z) / np.expm1(z)).sum()) > 0
+
+        return _last(rises, LEAST, top)
+
+    def profile(self, b: float) -> float:
+        return float(self.log_likelihood(np.array(self.best_height(b)), np.array(b)))
+
+
+def fit(
+    x: Sequence[float], pairs: Sequence[int], mismatches: Sequence[int], alpha: float
+) -> tuple[float, float, float]:
+    """The exponent that fits best, and its interval at 1 - alpha, whenever one looks."""
+    counts = _Counts(x, pairs, mismatches)
+    step = 1e-6
+    best = _last(lambda b: counts.profile(b + step) > counts.profile(b - step), -STEEPEST, STEEPEST)
+    peak = counts.profile(best)
+    least = min(_log_mean(counts, best, peak), peak) + math.log(alpha)
+    low = -_last(lambda b: counts.profile(-b) > least, -best, STEEPEST)
+    high = _last(lambda b: counts.profile(b) > least, best, STEEPEST)
+    return best, low, high
+
+
+def _log_mean(counts: _Counts, best: float, peak: float) -> float:
+    """log of the mean likelihood under the prior, from the part near the best fit."""
+    height = counts.best_height(best)
+
+    def stays(a: float) -> bool:
+        return float(counts.log_likelihood(np.array(a), np.array(best))) > peak - _DEEP
+
+    a = np.linspace(-_last(lambda v: stays(-v), -height, -LEAST), _last(stays, height, 0.0), _GRID)
+    b = np.linspace(
+        -_last(lambda v: counts.profile(-v) > peak - _DEEP, -best, STEEPEST),
+        _last(lambda v: counts.profile(v) > peak - _DEEP, best, STEEPEST),
+        _GRID,
+    )
+    likelihood = np.exp(counts.log_likelihood(*np.meshgrid(a, b)) - peak)
+    cell = (a[1] - a[0]) * (b[1] - b[0]) / (2 * STEEPEST * -LEAST)
+    return peak + math.log(max(float(likelihood.sum()) * cell, 1e-300))
+
+
+def is_power_law(x: Sequence[float], bands: Sequence[tuple[float, float]]) -> bool:
+    """Whether a line runs through all bands: no two of them may ask for slopes that exclude each other."""
+    at = np.log(np.asarray(x, dtype=float))
+    with np.errstate(divide="ignore"):
+        low, high = np.log(np.asarray(bands, dtype=float)).T
+    i, j = np.triu_indices(len(at), 1)
+    least, most = (low[j] - high[i]) / (at[j] - at[i]), (high[j] - low[i]) / (at[j] - at[i])
+    return bool(least.max() <= most.min())
+
+
+def _last(condition: Callable[[float], bool], start: float, end: float) -> float:
+    """How far from `start` towards `end` a condition that turns false once stays true."""
+    if condition(end):
+        return end
+    for _ in range(60):
+        middle = (start + end) / 2
+        start, end = (middle, end) if condition(middle) else (start, middle)
+    return start

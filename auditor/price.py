@@ -1,0 +1,225 @@
+"""What does a claim cost in rows? The smallest size at which it holds, beside what theorems and limits say.
+
+Two questions share the pairs: is rho at most the target, and are no more runs inaccurate than the subject allows?
+Each size that is asked spends its share of the error, so that all brackets hold together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, Protocol
+
+from auditor import __version__
+from auditor.arms import Arm, make_arms
+from auditor.errors import BadValue
+from auditor.gate import Gate
+from auditor.least_size import MOST_PROBES, Spent, find_least
+from auditor.plan import DEFAULT_TARGET, check_count, error_probability
+from auditor.report.price_record import Asked, PriceRecord, Probe
+from auditor.report.record import Finding, as_json, environment
+from auditor.setup import Setup, make_setup
+from auditor.subjects import Subject, code_hash, load_subject
+
+PAIRS_TIMES_LIMIT = 2000
+_A_SIZE = 4  # no size gets more than a part 1/4 of a question's pairs
+_BLOCK = 16
+_SOMEWHERE = 1000  # where a search starts if nobody declares a size
+
+
+class PriceWatcher(Protocol):
+    """Who wants to know how it is going."""
+
+    def planned(self, subject: Subject, budget: int) -> None: ...
+    def asked(self, question: str, size: int, pairs: int) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """An arm for every size that was asked, kept: both questions look at the same pairs."""
+
+    make: Callable[[int], Setup]
+    arms: dict[int, Arm] = field(default_factory=dict)
+
+    def at(self, size: int) -> Arm:
+        if size not in self.arms:
+            (self.arms[size],) = make_arms([self.make(size)], 0.5, elsewhere=not self.arms)
+        return self.arms[size]
+
+
+def run_price(
+    target: str,
+    source: str | None,
+    texts: Mapping[str, str],
+    *,
+    randomness: str | None = None,
+    rho: float | None = None,
+    pairs: int | None = None,
+    confidence: float = 0.95,
+    watch: PriceWatcher,
+    **options: Any,
+) -> PriceRecord:
+    """Search for the smallest size, of rho and of accuracy where the subject says what that is."""
+    started = perf_counter()
+    subject = _at_target(load_subject(target, texts=texts, randomness=randomness), target, texts, randomness, rho)
+    limit = rho if rho is not None else subject.declares("claimed") or DEFAULT_TARGET
+    if not 0 < limit < 1:
+        raise BadValue("rho", limit, "must be in (0, 1): the mismatch probability you accept, e.g. 0.1")
+    make, start = _by_size(subject, target, texts, randomness, source, options)
+    sizes = _Sizes(make)
+    first = sizes.at(start)
+    delta = subject.declares("delta") if subject.declared.accuracy and first.bench.judges else None
+    limits = {"reproducible": limit} | ({"accurate": delta} if delta else {})
+    budgets = _budgets(limits, pairs)
+    watch.planned(subject, sum(budgets.values()))
+    alpha = error_probability(confidence) / (len(limits) * MOST_PROBES)
+    asked: list[Asked] = []
+    interrupted = False
+    try:
+        for question, share in limits.items():
+            asked.append(_bracket(sizes, question, share, alpha, start, budgets[question], watch))
+    except KeyboardInterrupt:
+        interrupted = True
+    return PriceRecord(
+        auditor_version=__version__,
+        subject=subject.name,
+        code_hash=code_hash(subject.fn),
+        theorem=subject.declared.theorem,
+        settings=as_json(subject.settings),
+        source=first.bench.source.name,
+        sample_kind=first.setup.sample_kind,
+        seed=first.setup.plan.seed,
+        target=limit,
+        confidence=confidence,
+        budget=sum(budgets.values()),
+        interrupted=interrupted,
+        asked=asked,
+        probes=[_probe(arm) for _, arm in sorted(sizes.arms.items())],
+        plain=subject.declares("plain"),
+        promised=subject.declares("size") if subject.declared.theorem else None,
+        bounds=_least_by_bound(subject, limit),
+        findings=_contradictions(subject, asked),
+        seconds_total=perf_counter() - started,
+        environment=environment(),
+    )
+
+
+def _budgets(limits: Mapping[str, float], pairs: int | None) -> dict[str, int]:
+    """Pairs for each question: equal parts of what the user allows, else by how rare the event is."""
+    if pairs is None:
+        return {question: math.ceil(PAIRS_TIMES_LIMIT / limit) for question, limit in limits.items()}
+    check_count("pairs", pairs, least=200 * len(limits), example=10_000)
+    return dict.fromkeys(limits, pairs // len(limits))
+
+
+def _at_target(
+    subject: Subject, target: str, texts: Mapping[str, str], randomness: str | None, rho: float | None
+) -> Subject:
+    """A subject with a parameter rho is asked to reach the target, unless its user says what to ask of it."""
+    if rho is None or "rho" not in subject.settings or "rho" in texts:
+        return subject
+    return load_subject(target, {"rho": rho}, texts=texts, randomness=randomness)
+
+
+def _by_size(
+    subject: Subject,
+    target: str,
+    texts: Mapping[str, str],
+    randomness: str | None,
+    source: str | None,
+    options: Mapping[str, Any],
+) -> tuple[Callable[[int], Setup], int]:
+    """How a size is asked for, and where to start. A subject that draws what its theorem asks for is scaled instead."""
+    declared = subject.declares("size")
+    if "sample_scale" not in subject.settings or declared is None:
+        return lambda size: make_setup(subject, source, size=size, **options), declared or _SOMEWHERE
+
+    def scaled(size: int) -> Setup:
+        scale = subject.settings["sample_scale"] * size / declared
+        params = {**subject.params, "sample_scale": scale}
+        return make_setup(load_subject(target, params, randomness=randomness), source, **options)
+
+    return scaled, declared
+
+
+def _bracket(
+    sizes: _Sizes, question: str, limit: float, alpha: float, start: int, budget: int, watch: PriceWatcher
+) -> Asked:
+    gate, left = Gate(limit, alpha), budget
+
+    def ask(size: int) -> bool | None:
+        nonlocal left
+        arm = sizes.at(size)
+        while not (decided := _decided(gate, _counts(arm, question))):
+            watch.asked(question, arm.setup.plan.size, arm.tally.pairs)
+            if left <= 0:
+                raise Spent
+            more = min(max(_BLOCK, arm.tally.pairs // 8), left, budget // _A_SIZE - arm.tally.pairs)
+            if more <= 0:
+                return None
+            left -= more
+            arm.run(more)
+            if arm.error:
+                raise arm.error
+        return decided == "pass"
+
+    found = find_least(ask, start)
+    ends = (None if end is None else sizes.arms[end].setup.plan.size for end in (found.low, found.high))
+    return Asked(question, limit, *ends)
+
+
+def _decided(gate: Gate, counts: tuple[int, int]) -> str | None:
+    if not counts[0]:
+        return None
+    return "pass" if gate.is_pass(*counts) else "fail" if gate.is_fail(*counts) else None
+
+
+def _counts(arm: Arm, question: str) -> tuple[int, int]:
+    tally = arm.tally
+    return (tally.pairs, tally.mismatches) if question == "reproducible" else (tally.runs, tally.failures)
+
+
+def _probe(arm: Arm) -> Probe:
+    tally = arm.tally
+    return Probe(arm.setup.plan.size, tally.pairs, tally.mismatches, tally.runs, tally.failures)
+
+
+def _least_by_bound(subject: Subject, limit: float) -> dict[str, int]:
+    """For each bound the size at which it first allows the target, to 1 %."""
+    return {name: size for name in subject.declared.bounds if (size := _invert(subject, name, limit))}
+
+
+def _invert(subject: Subject, name: str, limit: float) -> int | None:
+    """A bound falls as the size grows, and says nothing below some size: gallop, then halve by ratio."""
+
+    def allows(size: int) -> bool:
+        bound = subject.bound(name, size)
+        return bound is not None and bound <= limit
+
+    high = 1
+    while not allows(high):
+        high *= 4
+        if high > 10**7:
+            return None
+    low = high // 4
+    while high - low > 1 and high > 1.01 * low:
+        middle = max(low + 1, min(high - 1, math.isqrt(max(low, 1) * high)))
+        low, high = (low, middle) if allows(middle) else (middle, high)
+    return high
+
+
+def _contradictions(subject: Subject, asked: list[Asked]) -> list[Finding]:
+    """A theorem's own size that is shown not to do."""
+    promised = subject.declares("size") if subject.declared.theorem else None
+    return [
+        Finding(
+            "above-promise",
+            "error",
+            f"{one.question} at {one.limit:g} takes more than {one.low:,} rows, and {subject.declared.theorem} "
+            f"promises it at {promised:,}",
+        )
+        for one in asked
+        if promised is not None and one.low is not None and one.low >= promised
+    ]
