@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from auditor.report.record import Record as Record
     from auditor.sampling import Sample as Sample
     from auditor.subjects import subject as subject
+    from auditor.worst_case import audit_worst as audit_worst
 
 __version__ = "0.1.0"
 
@@ -34,6 +35,7 @@ _HOMES = {
     "assert_reproducible": "auditor.assertion",
     "audit": "auditor.pipeline",
     "audit_profile": "auditor.grouped",
+    "audit_worst": "auditor.worst_case",
     "fingerprint": "auditor.outcome",
     "replay": "auditor.pipeline",
     "subject": "auditor.subjects",

@@ -31,6 +31,7 @@ class Plan:
     delta: float | None  # the share of inaccurate runs the subject is allowed, where it declares one
     gates: str = "rho"  # what is held against the target: how often outputs differ, or by how much ("churn")
     runs: int = 2  # with each r: a pair, or a group where "nu" is held against the target
+    arms: int = 1  # sources and inputs that share the target, where the worst of them is the question
     eta: float | None = None  # how often a good string's output may be another, where the gate is on nu
 
     @property
@@ -59,7 +60,9 @@ class Plan:
         """What a spotless subject costs."""
         if self.nu_gate:
             return self.nu_gate.least_strings(self.runs) or self.budget
-        return self.budget if self.design == "fixed" else least_pairs(self.target, self.alpha, self.design)
+        if self.design == "fixed":
+            return self.budget
+        return self.arms * least_pairs(self.target, self.alpha, self.design)
 
 
 def error_probability(confidence: float) -> float:

@@ -60,6 +60,8 @@ def make_setup(
     """Everything settled; UsageError with an example where nothing says what to do."""
     declared_size, claimed = subject.declares("size"), subject.declares("claimed")
     source_used = _first(source, subject.declared.source)
+    if source_used is None and _first(size, declared_size) == 0:
+        source_used = "nothing"  # no sample at all: all that is random is inside
     if source_used is not None and is_dataset(source_used):
         source_used = load_source(source_used, resample)
     size_used = _first(size, declared_size, getattr(source_used, "default_size", None))

@@ -26,8 +26,8 @@ auditor.__init__ auditor.errors
 auditor.randomness auditor.interval auditor.canonical auditor.lookup auditor.counting auditor.law
 auditor.datasets auditor.views auditor.estimators
 auditor.outcome auditor.gate auditor.cost auditor.sampling auditor.profile
-auditor.subjects auditor.sources auditor.plan
-auditor.trial auditor.verdict auditor.group_verdict
+auditor.subjects auditor.sources auditor.plan auditor.inputs
+auditor.trial auditor.verdict auditor.group_verdict auditor.worst_arm
 auditor.setup
 auditor.second_process
 auditor.preflight
@@ -35,7 +35,7 @@ auditor.report.__init__ auditor.report.escape auditor.report.parts
 auditor.report.record
 auditor.report.curve_record auditor.report.price_record
 auditor.pipeline auditor.exponent auditor.least_size
-auditor.panel auditor.vary auditor.arms auditor.grouped
+auditor.panel auditor.vary auditor.arms auditor.grouped auditor.worst_case
 auditor.curve auditor.price
 auditor.config
 auditor.report.several_parts auditor.report.profile_figure
@@ -95,7 +95,7 @@ def test_the_auditor_never_imports_the_algorithms_and_they_use_public_names_only
 
 
 @pytest.mark.parametrize(
-    "name", ["interval", "verdict", "gate", "cost", "exponent", "least_size", "profile", "group_verdict"]
+    "name", ["interval", "verdict", "gate", "cost", "exponent", "least_size", "profile", "group_verdict", "worst_arm"]
 )
 def test_judgement_is_pure(name: str) -> None:
     forbidden = {"random", "numpy.random", "os", "sys", "io", "pathlib", "time", "auditor.randomness"}

@@ -1,4 +1,4 @@
-"""check, where Definition 1.1 for one source is not the question: (eta, nu), and pseudo-global stability."""
+"""check, where Definition 1.1 for one source is not the question: (eta, nu), stability, the worst source or input."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from auditor.errors import EXIT_CODES, BadValue, UsageError
 from auditor.outlets import check_writable, console, error_console, stdout_kept, write_reports
 
 if TYPE_CHECKING:
+    from auditor.inputs import Inputs
     from auditor.pipeline import Watcher
     from auditor.report.record import Record
     from auditor.setup import Setup
@@ -28,8 +29,10 @@ _OPTIONS = (
     click.option("--runs", type=Count(), metavar="K", help="With --eta: runs with each r.  [default: 2 / eta]"),
     click.option("--strings", type=Count(), metavar="MAX", help="With --eta: at most so many r.  [default: 100 / nu]"),
     click.option("--figure", metavar="FILE", help="With --eta: write nu(eta) as SVG here."),
+    click.option("--inputs", metavar="SPEC", help='Gate on the worst x: "[3, 5]", "n=range(9)", a file, module:fn.'),
+    click.option("--arm", type=Count(), metavar="J", help="With --replay: which source or input, from 0."),
 )
-_NAMES = ("eta", "nu", "beta", "runs", "strings", "figure")
+_NAMES = ("eta", "nu", "beta", "runs", "strings", "figure", "inputs", "arm")
 
 
 def definition_options(command: F) -> F:
@@ -43,7 +46,17 @@ def take_asked(options: dict[str, Any]) -> dict[str, Any]:
     asked = {name: value for name in _NAMES if (value := options.pop(name)) is not None}
     sources = options.pop("source")
     options["source"] = sources[0] if sources else None
-    return asked
+    return {**asked, "sources": sources} if len(sources) > 1 else asked
+
+
+def first_input(asked: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
+    """The first of the inputs as a parameter, since a subject may not be loaded without; reads them all."""
+    from auditor.inputs import read_inputs
+
+    if "inputs" not in asked:
+        return {}
+    asked["inputs"] = read_inputs(asked["inputs"], options["seed"])
+    return {asked["inputs"].name: asked["inputs"].values[0]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +71,50 @@ class Question:
 
 def make_question(subject: Subject, options: dict[str, Any], asked: dict[str, Any], replay: int | None) -> Question:
     """Settle what was asked, or say why it makes no question."""
+    worst = {name: asked.pop(name, None) for name in ("sources", "inputs", "arm")}
+    if worst["sources"] or worst["inputs"]:
+        if asked:
+            raise UsageError(f"{_listed(asked)} is for one source and one input: give them one at a time")
+        return _worst_question(subject, options, replay=replay, **worst)
+    if worst["arm"] is not None:
+        raise UsageError(f"--arm {worst['arm']} goes with --replay and several sources or inputs")
     return _profile_question(subject, options, asked, replay)
+
+
+def _listed(asked: dict[str, Any]) -> str:
+    return " and ".join(f"--{name}" for name in asked)
+
+
+def _worst_question(
+    subject: Subject,
+    options: dict[str, Any],
+    *,
+    sources: tuple[str, ...] | None,
+    inputs: Inputs | None,
+    arm: int | None,
+    replay: int | None,
+) -> Question:
+    from auditor.worst_case import make_cases, run_worst
+
+    source = options.pop("source")
+    cases = make_cases(subject, sources or [source], inputs, **options)
+    if replay is None:
+        if arm is not None:
+            raise UsageError(f"--arm {arm} goes with --replay: which pair of it is to be run again?")
+        return Question(cases[0].setup, run=lambda watch: run_worst(cases, watch))
+    if arm is None or arm >= len(cases):
+        raise UsageError(f"--replay {replay} of which arm? Add --arm J, from 0 to {len(cases) - 1}")
+    setup = cases[arm].setup
+    return Question(setup, show_again=lambda: _show_pair(setup, replay))
+
+
+def _show_pair(setup: Setup, pair: int) -> None:
+    from auditor.pipeline import replay_setup
+    from auditor.report.replayed import show_replay
+
+    with stdout_kept():
+        replayed = replay_setup(setup, pair)
+    show_replay(replayed, console())
 
 
 def _profile_question(subject: Subject, options: dict[str, Any], asked: dict[str, Any], replay: int | None) -> Question:
@@ -71,7 +127,7 @@ def _profile_question(subject: Subject, options: dict[str, Any], asked: dict[str
     _refuse({"--pairs": pairs, "--rho": rho, "--replay": replay, "--gate": None if gate == "rho" else gate})
     for name, other in (("eta", "nu"), ("nu", "eta")):
         if name not in asked:
-            given = ", ".join(f"--{word}" for word in asked) or "--figure"
+            given = _listed(asked) or "--figure"
             raise UsageError(f"{given} goes with --eta and --nu, and --{name} is missing: add e.g. --{name} 0.1"
                              if other not in asked else f"--{other} needs --{name}: add e.g. --{name} 0.1")  # fmt: skip
     check_writable(figure, "--figure")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from auditor.commands.definitions import answer, definition_options, make_question, take_asked
+from auditor.commands.definitions import answer, definition_options, first_input, make_question, take_asked
 from auditor.commands.options import Count, count_or_file, split_params
 from auditor.commands.several import check_package
 from auditor.errors import EXIT_CODES, BadValue, UsageError
@@ -74,13 +74,11 @@ def check(target: str, params: Sequence[str], randomness: str | None, **options:
         raise BadValue("replay", pair, "must be the number of a pair, 0 or more")
     error_console().print(Text(f"loading {visible(target)}: this runs its code", style="dim"))
     with stdout_kept():
-        subject = load_subject(target, texts=split_params(params), randomness=randomness)
+        subject = load_subject(target, first_input(asked, options), texts=split_params(params), randomness=randomness)
         options["probe"] = count_or_file(options["probe"])
-        if asked:
-            question = make_question(subject, options, asked, pair)
-        else:
-            setup = make_setup(subject, options.pop("source"), **options)
-    if asked:
+        question = make_question(subject, options, asked, pair) if asked else None
+        setup = question.setup if question else make_setup(subject, options.pop("source"), **options)
+    if question:
         return answer(question, files)
     if pair is not None:
         return _replay(setup, pair)
@@ -105,6 +103,8 @@ def replay(record_file: Path, pair: int) -> int:
             f"{record.subject}, its source, view or a parameter lives in no module: replay it in Python, "
             f"auditor.replay(fn, ..., pair={pair})"
         )
+    if record.arms:
+        raise UsageError(f"{record_file} has {len(record.arms)} arms: run the replay command that each row of them has")
     texts = {name: str(value) for name, value in record.params.items()}
     randomness = None if record.randomness == "Generator" else record.randomness
     with stdout_kept():

@@ -15,7 +15,7 @@ from auditor.report.record import Record
 from auditor.verdict import at_least, at_most
 
 PROFILE_HEAD = ("eta", "seen beyond eta", "nu at least", "nu at most")
-ARM_HEAD = ("", "verdict", "mismatches", "pairs", "rho at least", "rho at most", "inaccurate")
+ARM_HEAD = ("", "verdict", "mismatches", "pairs", "at least", "at most")
 _NAME = 60  # characters of an arm's name in a table
 
 
@@ -42,6 +42,10 @@ def rho_noun(record: Record) -> str:
     if record.profile:
         return "pairs, the first two runs of each string;"
     return f"pairs over all {len(record.arms)} arms; the largest is" if record.arms else "pairs;"
+
+
+def scope(record: Record) -> str:
+    return f"these {len(record.arms)} arms" if record.arms else "this source"
 
 
 def accuracy_noun(record: Record) -> str:
@@ -73,12 +77,11 @@ def arm_rows(record: Record) -> list[Sequence[str]]:
     return [
         (
             shortened(arm.name, _NAME),
-            arm.verdict,
-            f"{arm.mismatches:,}",
+            "undecided" if arm.verdict == "inconclusive" else arm.verdict,
+            f"{arm.mismatches:,}" + (f", {arm.failures:,} inaccurate" if arm.failures else ""),
             f"{arm.pairs:,}",
             at_least(arm.low),
             at_most(arm.high),
-            "" if arm.failures is None else f"{arm.failures:,}",
         )
         for arm in record.arms or []
     ]
@@ -109,14 +112,14 @@ def arm_parts(record: Record) -> Iterator[RenderableType]:
     if not record.arms:
         return
     sure = f"{100 * record.arms[0].confidence:.6g} %"
-    yield Text(f"\nEach arm; all intervals hold together with {sure} confidence:")
+    yield Text(f"\nrho of each arm; all intervals hold together with {sure} confidence:")
     yield _table(ARM_HEAD, arm_rows(record))
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in head:
-        table.add_column(name, justify="right" if name else "left", overflow="fold")
+        table.add_column(name, justify="right" if name else "left", overflow="fold", no_wrap=bool(name))
     for row in rows:
         table.add_row(*(Text(visible(text)) for text in row))
     return table

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from auditor.report.escape import shortened, visible
 from auditor.report.record import Record
-from auditor.report.several_parts import accuracy_noun, arm_parts, gated, profile_facts, profile_parts, rho_noun
+from auditor.report.several_parts import accuracy_noun, arm_parts, gated, profile_facts, profile_parts, rho_noun, scope
 from auditor.verdict import at_least, at_most
 
 _LONGEST = 4000  # characters of any one text from a subject
@@ -46,7 +46,8 @@ def _parts(record: Record, *, ascii_only: bool, width: int) -> Iterator[Renderab
     yield from _findings(record)
     if record.verdict == "pass":
         yield Text(
-            "\nA pass speaks of this source and this size only: it proves nothing for other distributions or sizes.",
+            f"\nA pass speaks of {scope(record)} and this size only: "
+            "it proves nothing for other distributions or sizes.",
             style="dim",
         )
 
