@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from auditor.randomness import Randomness as Randomness
     from auditor.report.record import Record as Record
     from auditor.sampling import Sample as Sample
+    from auditor.side_by_side import audit_private as audit_private
     from auditor.subjects import subject as subject
     from auditor.worst_case import audit_worst as audit_worst
 
@@ -34,6 +35,7 @@ _HOMES = {
     "Sample": "auditor.sampling",
     "assert_reproducible": "auditor.assertion",
     "audit": "auditor.pipeline",
+    "audit_private": "auditor.side_by_side",
     "audit_profile": "auditor.grouped",
     "audit_worst": "auditor.worst_case",
     "fingerprint": "auditor.outcome",

@@ -126,6 +126,9 @@ def see_fit(bench: Bench, setup: Setup, other: SecondProcess | None, learnt: Lea
         raise
     learnt.checked = checked
     learnt.findings += [Finding(kind, "warning", message) for kind, message in checked.warnings]
+    if setup.plan.size == 0 and setup.private != "unshared":
+        message = "two runs of a pair get the same r and no sample: they can only agree; write A(sample, r, private)"
+        learnt.findings.append(Finding("nothing-fresh", "warning", message))
     if bench.counted and getattr(bench.source, "is_cut", False):
         learnt.findings.append(Finding("tail-cut", "info", f"{bench.source.name} is cut where a tail is below 2^-60"))
     if not checked.knows_truth:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from auditor.errors import NotComparable, UnknownTruth, UsageError
+from auditor.errors import BadValue, NotComparable, UnknownTruth, UsageError
 from auditor.outcome import describe, same
 from auditor.plan import DEFAULT_TARGET, Plan, check_count, make_plan
 from auditor.randomness import from_key
@@ -34,6 +34,7 @@ class Setup:
     view: View
     probe: int | str | None = None
     resample: str | None = None
+    private: str | None = None  # "shared" or "unshared", where the subject has private randomness
     expected: str | None = None  # by whoever asks; the subject's own expectation otherwise
 
     @property
@@ -56,6 +57,7 @@ def make_setup(
     probe: int | str | None = None,
     resample: str | None = None,
     gate: str = "rho",
+    private: str | None = None,
 ) -> Setup:
     """Everything settled; UsageError with an example where nothing says what to do."""
     declared_size, claimed = subject.declares("size"), subject.declares("claimed")
@@ -97,7 +99,16 @@ def make_setup(
         raise UsageError(f"--gate churn counts predictions, and the view here is {seen.name}: use --view predict")
     if probe is not None and not seen.needs_probe:
         raise UsageError(f"--probe is for the view predict, and the view here is {seen.name}")
-    return Setup(subject, plan, source_used, claimed, declared_size, overridden, kind, seen, probe, resample)
+    own = _check_private(subject, private)
+    return Setup(subject, plan, source_used, claimed, declared_size, overridden, kind, seen, probe, resample, own)
+
+
+def _check_private(subject: Subject, private: str | None) -> str | None:
+    if private is not None and private not in ("shared", "unshared"):
+        raise BadValue("private", private, "must be shared or unshared")
+    if private is not None and not subject.private:
+        raise UsageError(f"--private {private}: {subject.name} has no parameter private; write A(sample, r, private)")
+    return private or ("unshared" if subject.private else None)
 
 
 def _first(*values: Any) -> Any:
@@ -125,7 +136,8 @@ def make_bench(setup: Setup) -> Bench:
     else:
         check_size(source, setup.plan.size, from_key(keys.probe), can_count=setup.subject.takes_sample)
     view = setup.view.on_probe(make_probe(setup, source, keys)) if setup.view.needs_probe else setup.view
-    return Bench(setup.subject, source, setup.plan.size, keys, counted=counted, view=view)
+    shares = setup.private == "shared"
+    return Bench(setup.subject, source, setup.plan.size, keys, counted=counted, view=view, shares_private=shares)
 
 
 def make_probe(setup: Setup, source: Source, keys: PairKeys) -> Any:
@@ -169,6 +181,8 @@ def replay_command(setup: Setup, source: Source, pair: int) -> str | None:
         words += ["--view", str(setup.view.spec)]
     if setup.probe is not None:
         words += ["--probe", str(setup.probe)]
+    if setup.private == "shared":
+        words += ["--private", "shared"]
     if setup.plan.seed:
         words += ["--seed", str(setup.plan.seed)]
     for name, value in subject.params.items():

@@ -32,6 +32,7 @@ class PairKeys:
         self.r = root.child("r")
         self.both_samples = root.child("both samples")  # for sources that draw them together
         self.probe = root.child("probe")
+        self.private = root.child("private")
 
     def sample(self, which: int) -> Key:
         """Whence run `which` of every index has its samples: a pair's two runs are 0 and 1, a group's go on."""
@@ -50,6 +51,7 @@ class Bench:
     counted: bool = False  # samples as counts over the source's law, instead of rows
     judges: bool = True  # ask the accuracy oracle, where there is one
     view: View = OUTPUT  # what of an output counts
+    shares_private: bool = False  # whether the runs of an index have their private randomness in common
 
     def draw(self, index: int, which: int) -> Any:
         """The sample of run `which`: 0 or 1 of a pair, and on from there for more runs with the same r."""
@@ -67,8 +69,9 @@ class Bench:
 
     def run_on(self, sample: Any, index: int, which: int) -> Any:
         key = self.keys.r.child(index)
+        private = self.keys.private.child(index, 0 if self.shares_private else which)
         try:
-            return self.subject.run(sample, key)
+            return self.subject.run(sample, key, private)
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # SystemExit included: a subject that exits has not answered

@@ -164,7 +164,7 @@ class WorstAudit:
             name=case.name,
             source=source,
             input=case.input,
-            private=None,
+            private=case.setup.private,
             pairs=tally.pairs,
             mismatches=tally.mismatches,
             low=low,

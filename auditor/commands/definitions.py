@@ -30,9 +30,10 @@ _OPTIONS = (
     click.option("--strings", type=Count(), metavar="MAX", help="With --eta: at most so many r.  [default: 100 / nu]"),
     click.option("--figure", metavar="FILE", help="With --eta: write nu(eta) as SVG here."),
     click.option("--inputs", metavar="SPEC", help='Gate on the worst x: "[3, 5]", "n=range(9)", a file, module:fn.'),
+    click.option("--private", metavar="HOW", help="For A(sample, r, private): both, shared or unshared."),
     click.option("--arm", type=Count(), metavar="J", help="With --replay: which source or input, from 0."),
 )
-_NAMES = ("eta", "nu", "beta", "runs", "strings", "figure", "inputs", "arm")
+_NAMES = ("eta", "nu", "beta", "runs", "strings", "figure", "inputs", "private", "arm")
 
 
 def definition_options(command: F) -> F:
@@ -71,6 +72,12 @@ class Question:
 
 def make_question(subject: Subject, options: dict[str, Any], asked: dict[str, Any], replay: int | None) -> Question:
     """Settle what was asked, or say why it makes no question."""
+    private = asked.pop("private", None)
+    if not asked and replay is None and private in (None, "both"):
+        return _sides_question(subject, options)
+    if private == "both":
+        raise UsageError("--private both compares two plain audits: with other questions give shared or unshared")
+    options["private"] = private
     worst = {name: asked.pop(name, None) for name in ("sources", "inputs", "arm")}
     if worst["sources"] or worst["inputs"]:
         if asked:
@@ -78,7 +85,26 @@ def make_question(subject: Subject, options: dict[str, Any], asked: dict[str, An
         return _worst_question(subject, options, replay=replay, **worst)
     if worst["arm"] is not None:
         raise UsageError(f"--arm {worst['arm']} goes with --replay and several sources or inputs")
+    if not asked:
+        return _plain_question(subject, options, replay)
     return _profile_question(subject, options, asked, replay)
+
+
+def _sides_question(subject: Subject, options: dict[str, Any]) -> Question:
+    from auditor.side_by_side import make_sides, run_sides
+
+    sides = make_sides(subject, options.pop("source"), **options)
+    return Question(sides[0], run=lambda watch: run_sides(sides, watch))
+
+
+def _plain_question(subject: Subject, options: dict[str, Any], replay: int | None) -> Question:
+    from auditor.pipeline import run_audit
+    from auditor.setup import make_setup
+
+    setup = make_setup(subject, options.pop("source"), **options)
+    if replay is None:
+        return Question(setup, run=lambda watch: run_audit(setup, watch))
+    return Question(setup, show_again=lambda: _show_pair(setup, replay))
 
 
 def _listed(asked: dict[str, Any]) -> str:

@@ -76,7 +76,7 @@ def check(target: str, params: Sequence[str], randomness: str | None, **options:
     with stdout_kept():
         subject = load_subject(target, first_input(asked, options), texts=split_params(params), randomness=randomness)
         options["probe"] = count_or_file(options["probe"])
-        question = make_question(subject, options, asked, pair) if asked else None
+        question = make_question(subject, options, asked, pair) if asked or subject.private else None
         setup = question.setup if question else make_setup(subject, options.pop("source"), **options)
     if question:
         return answer(question, files)
@@ -121,6 +121,7 @@ def replay(record_file: Path, pair: int) -> int:
         view=record.view,
         probe=record.probe,
         resample=record.resample,
+        private=record.private,
     )
     return _replay(setup, pair)
 

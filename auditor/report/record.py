@@ -150,6 +150,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     findings: list[Finding]
     examples: list[Example]
     arms: list[Arm] | None  # where the question is one of several sources or inputs: a row each
+    private: str | None = None  # "shared" or "unshared", where the subject has private randomness
     profile: Profile | None = None  # where the gate is on nu
     cost: Cost
     environment: dict[str, str]
@@ -216,6 +217,7 @@ def make_record(setup: Setup, source: Source | None, learnt: Learnt, verdict: Ve
             if source
         ],
         arms=None,
+        private=setup.private,
         cost=Cost(plan.runs * tally.pairs, checked.runs if checked else 0, learnt.seconds_in_subject, seconds),
         environment=environment(),
     )

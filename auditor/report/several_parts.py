@@ -41,11 +41,18 @@ def rho_noun(record: Record) -> str:
     """What the mismatches were counted in."""
     if record.profile:
         return "pairs, the first two runs of each string;"
-    return f"pairs over all {len(record.arms)} arms; the largest is" if record.arms else "pairs;"
+    if record.arms and _is_worst_case(record):
+        return f"pairs over all {len(record.arms)} arms; the largest is"
+    return f"pairs, with private randomness {record.private};" if record.private else "pairs;"
+
+
+def _is_worst_case(record: Record) -> bool:
+    """Whether the arms are sources or inputs, and not one question asked in two ways."""
+    return len({arm.private for arm in record.arms or []}) == 1
 
 
 def scope(record: Record) -> str:
-    return f"these {len(record.arms)} arms" if record.arms else "this source"
+    return f"these {len(record.arms)} arms" if record.arms and _is_worst_case(record) else "this source"
 
 
 def accuracy_noun(record: Record) -> str:
