@@ -8,10 +8,14 @@ own_coin       private randomness: for a share q of the r its coin is private, f
 nonresidue     a pseudodeterministic search: no sample, an input x, all randomness private. The least of `tries` random
                numbers that is no square modulo the prime x; with N = x - 1 and the non-squares u_1 < u_2 < ... among
                1..N its law is exact, and `search_rho` has its rho
+memoriser      generalisation: for a share q of the r the hypothesis is its own sample, else a constant. Labels are fair
+               coins and points never come back, so rho = q and a share q of the runs break the inequality, and of the
+               others as many as `constant_breaks` says
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -76,7 +80,7 @@ def search_rho(x: int, tries: int) -> float:
     for u in range(1, x):
         if not is_square(u, x):
             found += 1
-            then = (1 - found / n) ** tries  # none of the first `found` non-squares was drawn
+            then = math.pow(1 - found / n, tries)  # none of the first `found` non-squares was drawn
             same += (left - then) ** 2
             left = then
     return 1 - same - left**2
@@ -89,3 +93,29 @@ def nonresidue(sample: Rows, r: Randomness, private: Randomness, *, x: int = 101
         raise ValueError(f"x={x!r} must be a prime above 2, e.g. 101")
     drawn = sorted(set(private.integers(1, x, size=tries).tolist()))
     return next((u for u in drawn if not is_square(u, x)), None)
+
+
+def labelled_noise(rng: np.random.Generator, size: int) -> tuple[Rows, Rows]:
+    """Points that never come back, with labels that are fair coins."""
+    return rng.random(size), rng.integers(0, 2, size=size).astype(float)
+
+
+def misses(output: tuple[tuple[float, float], ...], rows: Any) -> Any:
+    """The loss of memoriser: whether a label is another than what is remembered for its point, 0 if nothing is."""
+    known = dict(output)
+    return np.array([known.get(x, 0.0) != y for x, y in zip(rows[0].tolist(), rows[1].tolist(), strict=True)])
+
+
+def constant_breaks(rows: int, delta: float) -> float:
+    """Pr[Bin(n, 1/2) / n < 1/2 - slack]: how often a constant hypothesis looks better than it is by more than that."""
+    slack = math.sqrt(math.log(1 / delta) / (2 * rows))
+    worst = math.ceil(rows * (0.5 - slack)) - 1
+    return math.fsum(math.comb(rows, k) / 2**rows for k in range(worst + 1))
+
+
+@subject(source="algorithms.known_answers:labelled_noise", size=50, claimed=0.1)
+def memoriser(sample: tuple[Rows, Rows], r: Randomness, *, q: float = 0.01) -> tuple[tuple[float, float], ...]:
+    """What it remembers: its whole sample for a share q of the r, else nothing."""
+    if r.random() >= q:
+        return ()
+    return tuple(zip(sample[0].tolist(), sample[1].tolist(), strict=True))

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from auditor.assertion import assert_reproducible as assert_reproducible
     from auditor.errors import AuditorError as AuditorError
+    from auditor.generalise import audit_generalisation as audit_generalisation
     from auditor.grouped import audit_profile as audit_profile
     from auditor.outcome import fingerprint as fingerprint
     from auditor.pipeline import audit as audit
@@ -35,6 +36,7 @@ _HOMES = {
     "Sample": "auditor.sampling",
     "assert_reproducible": "auditor.assertion",
     "audit": "auditor.pipeline",
+    "audit_generalisation": "auditor.generalise",
     "audit_private": "auditor.side_by_side",
     "audit_profile": "auditor.grouped",
     "audit_worst": "auditor.worst_case",

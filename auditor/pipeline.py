@@ -85,12 +85,13 @@ def audit(
 CarryOut = Callable[[Bench, Setup, Learnt, Watcher], Verdict]
 
 
-def _gate_pairs(bench: Bench, setup: Setup, learnt: Learnt, watch: Watcher) -> Verdict:
+def gate_pairs(bench: Bench, setup: Setup, learnt: Learnt, watch: Watcher) -> Verdict:
+    """The question of most audits: is rho, or the mean churn, at most the target?"""
     run_pairs(bench, setup, learnt, watch)
     return decide(setup.plan, learnt.tally, learnt.churn)
 
 
-def run_audit(setup: Setup, watch: Watcher | None = None, carry_out: CarryOut = _gate_pairs) -> Record:
+def run_audit(setup: Setup, watch: Watcher | None = None, carry_out: CarryOut = gate_pairs) -> Record:
     """Carry a settled audit out, to its verdict or to whatever ends it; `carry_out` asks the question itself."""
     watch = watch or Silent()
     started = perf_counter()

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from auditor.errors import BadValue, NotComparable, UnknownTruth, UsageError
+from auditor.losses import Loss
 from auditor.outcome import describe, same
 from auditor.plan import DEFAULT_TARGET, Plan, check_count, make_plan
 from auditor.randomness import from_key
@@ -35,6 +36,7 @@ class Setup:
     probe: int | str | None = None
     resample: str | None = None
     private: str | None = None  # "shared" or "unshared", where the subject has private randomness
+    loss: Loss | None = None  # by which runs are judged, in place of the subject's own oracle
     expected: str | None = None  # by whoever asks; the subject's own expectation otherwise
 
     @property
@@ -137,7 +139,9 @@ def make_bench(setup: Setup) -> Bench:
         check_size(source, setup.plan.size, from_key(keys.probe), can_count=setup.subject.takes_sample)
     view = setup.view.on_probe(make_probe(setup, source, keys)) if setup.view.needs_probe else setup.view
     shares = setup.private == "shared"
-    return Bench(setup.subject, source, setup.plan.size, keys, counted=counted, view=view, shares_private=shares)
+    oracle = setup.loss.holds if setup.loss else None
+    more = {"counted": counted, "shares_private": shares}
+    return Bench(setup.subject, source, setup.plan.size, keys, view=view, oracle=oracle, **more)
 
 
 def make_probe(setup: Setup, source: Source, keys: PairKeys) -> Any:

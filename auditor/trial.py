@@ -6,6 +6,7 @@ So any pair can be run again alone, in any order, in any process, and gives the 
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
@@ -51,6 +52,7 @@ class Bench:
     counted: bool = False  # samples as counts over the source's law, instead of rows
     judges: bool = True  # ask the accuracy oracle, where there is one
     view: View = OUTPUT  # what of an output counts
+    oracle: Callable[[Bench, Any, int], bool] | None = None  # judges an output in place of the subject's own
     shares_private: bool = False  # whether the runs of an index have their private randomness in common
 
     def draw(self, index: int, which: int) -> Any:
@@ -141,6 +143,8 @@ def judge(bench: Bench, output: Any, index: int) -> bool | None:
     """Whether an output is accurate; None where nobody can say."""
     if not bench.judges:
         return None
+    if bench.oracle is not None:
+        return bench.oracle(bench, output, index)
     try:
         return bench.subject.is_accurate(output, bench.source, bench.keys.r.child(index))
     except AuditorError:

@@ -27,7 +27,7 @@ auditor.randomness auditor.interval auditor.canonical auditor.lookup auditor.cou
 auditor.datasets auditor.views auditor.estimators
 auditor.outcome auditor.gate auditor.cost auditor.sampling auditor.profile
 auditor.subjects auditor.sources auditor.plan auditor.inputs
-auditor.trial auditor.verdict auditor.group_verdict auditor.worst_arm
+auditor.trial auditor.verdict auditor.group_verdict auditor.worst_arm auditor.losses
 auditor.setup
 auditor.second_process
 auditor.preflight
@@ -35,7 +35,7 @@ auditor.report.__init__ auditor.report.escape auditor.report.parts
 auditor.report.record
 auditor.report.curve_record auditor.report.price_record
 auditor.pipeline auditor.exponent auditor.least_size
-auditor.panel auditor.vary auditor.arms auditor.grouped auditor.worst_case
+auditor.panel auditor.vary auditor.arms auditor.grouped auditor.worst_case auditor.generalise
 auditor.curve auditor.price auditor.side_by_side
 auditor.config
 auditor.report.several_parts auditor.report.profile_figure

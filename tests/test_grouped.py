@@ -14,7 +14,7 @@ import pytest
 from scipy.stats import binom
 
 import auditor
-from algorithms.known_answers import good_and_bad, nu_of
+from algorithms.known_answers import good_and_bad, nu_of, rho_of
 from auditor.command_line import run
 from auditor.errors import BadValue, UsageError
 from auditor.group_verdict import GroupGate, Inaccurate
@@ -75,9 +75,7 @@ def test_the_gate_says_what_is_so(params: dict[str, float], verdict: str) -> Non
             assert step.low <= nu_of(step.eta, params["bad"], params.get("stray", 0.0)) <= step.high
     assert sum(profile.exactly) == record.pairs
     assert record.cost.runs == 20 * record.pairs
-    assert (
-        record.rho.low <= good_and_bad.__auditor__.claimed(params["bad"], params.get("stray", 0.0)) <= record.rho.high
-    )  # type: ignore[attr-defined]
+    assert record.rho.low <= rho_of(params["bad"], params.get("stray", 0.0)) <= record.rho.high
 
 
 def test_what_follows_is_no_more_than_the_paper_says() -> None:
@@ -157,7 +155,7 @@ def test_the_record_reads_back_and_every_report_is_drawn_from_it(tmp_path: Path)
 def test_the_command_writes_a_picture_and_a_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     picture, document = tmp_path / "nu.svg", tmp_path / "record.json"
     words = ["check", "good_and_bad", "--eta", "0.1", "--nu", "0.1", "--param", "bad=0"]
-    assert run([*words, "--figure", str(picture), "--json", str(document)]) == 0
+    assert run([*words, "--svg", str(picture), "--json", str(document)]) == 0
     xml.etree.ElementTree.parse(picture)
     assert json.loads(document.read_text())["profile"]["eta"] == 0.1
     assert "within nu 0.1" in " ".join(capsys.readouterr().out.split())
@@ -179,7 +177,7 @@ def test_the_command_writes_a_picture_and_a_record(tmp_path: Path, capsys: pytes
         (["--eta", "0.6", "--nu", "0.1", "--beta", "0.1"], "below 1/2"),
         (["--eta", "0.1", "--nu", "0.1", "--runs", "1"], "--runs 1 must be an integer of at least 2"),
         (["--eta", "0.1", "--nu", "0.1", "--strings", "200", "--fixed", "200"], "two designs"),
-        (["--eta", "0.1", "--nu", "0.1", "--figure", "/nowhere/x.svg"], "cannot write --figure"),
+        (["--eta", "0.1", "--nu", "0.1", "--svg", "/nowhere/x.svg"], "cannot write --svg"),
     ],
 )
 def test_what_makes_no_question_is_refused(

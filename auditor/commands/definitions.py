@@ -28,12 +28,16 @@ _OPTIONS = (
     click.option("--beta", type=float, metavar="B", help="With --eta: share of r whose answer may be inaccurate."),
     click.option("--runs", type=Count(), metavar="K", help="With --eta: runs with each r.  [default: 2 / eta]"),
     click.option("--strings", type=Count(), metavar="MAX", help="With --eta: at most so many r.  [default: 100 / nu]"),
-    click.option("--figure", metavar="FILE", help="With --eta: write nu(eta) as SVG here."),
+    click.option("--svg", metavar="FILE", help="With --eta: write nu(eta) as a picture here."),
     click.option("--inputs", metavar="SPEC", help='Gate on the worst x: "[3, 5]", "n=range(9)", a file, module:fn.'),
     click.option("--private", metavar="HOW", help="For A(sample, r, private): both, shared or unshared."),
+    click.option(
+        "--loss", metavar="FN", help="Count runs that break R(h) <= R^(h) + slack; module:fn, fn(output, rows)."
+    ),
+    click.option("--delta", type=float, metavar="D", help="With --loss: how often by chance.  [default: 0.05]"),
     click.option("--arm", type=Count(), metavar="J", help="With --replay: which source or input, from 0."),
 )
-_NAMES = ("eta", "nu", "beta", "runs", "strings", "figure", "inputs", "private", "arm")
+_NAMES = ("eta", "nu", "beta", "runs", "strings", "svg", "inputs", "private", "loss", "delta", "arm")
 
 
 def definition_options(command: F) -> F:
@@ -87,6 +91,8 @@ def make_question(subject: Subject, options: dict[str, Any], asked: dict[str, An
         raise UsageError(f"--arm {worst['arm']} goes with --replay and several sources or inputs")
     if not asked:
         return _plain_question(subject, options, replay)
+    if "loss" in asked or "delta" in asked:
+        return _loss_question(subject, options, asked, replay)
     return _profile_question(subject, options, asked, replay)
 
 
@@ -95,6 +101,18 @@ def _sides_question(subject: Subject, options: dict[str, Any]) -> Question:
 
     sides = make_sides(subject, options.pop("source"), **options)
     return Question(sides[0], run=lambda watch: run_sides(sides, watch))
+
+
+def _loss_question(subject: Subject, options: dict[str, Any], asked: dict[str, Any], replay: int | None) -> Question:
+    from auditor.generalise import make_loss_setup, run_loss
+
+    if "loss" not in asked:
+        raise UsageError("--delta goes with --loss: add e.g. --loss module:fn, called fn(output, rows)")
+    others = {name: value for name, value in asked.items() if name not in ("loss", "delta")}
+    if others or replay is not None:
+        raise UsageError(f"--loss does not go with {_listed(others) or '--replay'}: leave one of them out")
+    setup = make_loss_setup(subject, options.pop("source"), **asked, **options)
+    return Question(setup, run=lambda watch: run_loss(setup, watch))
 
 
 def _plain_question(subject: Subject, options: dict[str, Any], replay: int | None) -> Question:
@@ -146,17 +164,17 @@ def _show_pair(setup: Setup, pair: int) -> None:
 def _profile_question(subject: Subject, options: dict[str, Any], asked: dict[str, Any], replay: int | None) -> Question:
     from auditor.grouped import make_group_setup, run_groups
 
-    figure = asked.pop("figure", None)
+    figure = asked.pop("svg", None)
     source, pairs, rho, gate = (options.pop(name) for name in ("source", "pairs", "rho", "gate"))
     if replay is not None and set(asked) == {"runs"}:
         return _replay_question(subject, source, options, asked["runs"], replay)
     _refuse({"--pairs": pairs, "--rho": rho, "--replay": replay, "--gate": None if gate == "rho" else gate})
     for name, other in (("eta", "nu"), ("nu", "eta")):
         if name not in asked:
-            given = _listed(asked) or "--figure"
+            given = _listed(asked) or "--svg"
             raise UsageError(f"{given} goes with --eta and --nu, and --{name} is missing: add e.g. --{name} 0.1"
                              if other not in asked else f"--{other} needs --{name}: add e.g. --{name} 0.1")  # fmt: skip
-    check_writable(figure, "--figure")
+    check_writable(figure, "--svg")
     setup = make_group_setup(subject, source, **asked, **options)
     return Question(setup, run=lambda watch: run_groups(setup, watch), figure=figure)
 
@@ -206,8 +224,8 @@ def answer(question: Question, files: dict[str, str]) -> int:
 
 def _write_figure(picture: str, file: str) -> None:
     if file == "-":
-        raise UsageError("--figure - would mix a picture with the report: name a file, e.g. profile.svg")
+        raise UsageError("--svg - would mix a picture with the report: name a file, e.g. profile.svg")
     try:
         Path(file).write_text(picture, encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"cannot write --figure {file}: {error.strerror or error}; the report is whole") from error
+        raise UsageError(f"cannot write --svg {file}: {error.strerror or error}; the report is whole") from error

@@ -7,7 +7,16 @@ from collections.abc import Iterator, Sequence
 from auditor.panel import is_as_expected
 from auditor.report.escape import code_block, code_cell, code_span, sentence, shortened
 from auditor.report.record import Record
-from auditor.report.several_parts import ARM_HEAD, PROFILE_HEAD, arm_rows, profile_facts, profile_rows, rho_noun
+from auditor.report.several_parts import (
+    ARM_HEAD,
+    PROFILE_HEAD,
+    accuracy_label,
+    accuracy_noun,
+    arm_rows,
+    profile_facts,
+    profile_rows,
+    rho_noun,
+)
 from auditor.report.table import reached
 
 _CELL = 300  # characters of what a subject said, in a table or a line
@@ -71,7 +80,10 @@ def _facts(record: Record) -> Iterator[tuple[str, str]]:
         yield "by", _cell(record.theorem)
     if (found := record.accuracy) is not None:
         allowed = "" if found.allowed is None else f"; {found.allowed:g} is allowed"
-        yield "inaccurate", f"{found.failures:,} of {found.runs:,} runs{allowed}"
+        yield (
+            accuracy_label(record),
+            _cell(f"{found.failures:,} of {found.runs:,} {accuracy_noun(record)}{allowed}", plain=True),
+        )
     yield "sample", f"{record.size:,} {'row' if record.size == 1 else 'rows'} from {_cell(record.source)}"
     if record.resample:
         yield "resampled", f"by {_cell(record.resample)}"

@@ -151,6 +151,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     examples: list[Example]
     arms: list[Arm] | None  # where the question is one of several sources or inputs: a row each
     private: str | None = None  # "shared" or "unshared", where the subject has private randomness
+    loss: str | None = None  # by which runs were judged: how many break R(h) <= R^(h) + slack
     profile: Profile | None = None  # where the gate is on nu
     cost: Cost
     environment: dict[str, str]
@@ -218,6 +219,7 @@ def make_record(setup: Setup, source: Source | None, learnt: Learnt, verdict: Ve
         ],
         arms=None,
         private=setup.private,
+        loss=setup.loss.name if setup.loss else None,
         cost=Cost(plan.runs * tally.pairs, checked.runs if checked else 0, learnt.seconds_in_subject, seconds),
         environment=environment(),
     )

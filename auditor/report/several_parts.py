@@ -56,7 +56,13 @@ def scope(record: Record) -> str:
 
 
 def accuracy_noun(record: Record) -> str:
+    if record.loss:
+        return f"runs break R(h) <= R^(h) + slack by {record.loss}"
     return "strings' most frequent outputs" if record.profile else "runs"
+
+
+def accuracy_label(record: Record) -> str:
+    return "generalises" if record.loss else "inaccurate"
 
 
 def profile_facts(record: Record) -> Iterator[tuple[str, str]]:

@@ -12,7 +12,16 @@ from rich.text import Text
 
 from auditor.report.escape import shortened, visible
 from auditor.report.record import Record
-from auditor.report.several_parts import accuracy_noun, arm_parts, gated, profile_facts, profile_parts, rho_noun, scope
+from auditor.report.several_parts import (
+    accuracy_label,
+    accuracy_noun,
+    arm_parts,
+    gated,
+    profile_facts,
+    profile_parts,
+    rho_noun,
+    scope,
+)
 from auditor.verdict import at_least, at_most
 
 _LONGEST = 4000  # characters of any one text from a subject
@@ -132,8 +141,9 @@ def _measured(record: Record) -> Iterator[tuple[str, str]]:
         )
     if (found := record.accuracy) is not None:
         allowed = "" if found.allowed is None else f"; {found.allowed:g} is allowed"
+        allowed += ", by Lemma A.6" if record.loss else ""
         yield (
-            "inaccurate",
+            accuracy_label(record),
             f"{found.failures:,} of {found.runs:,} {accuracy_noun(record)}; a share between {at_least(found.low)} and "
             f"{at_most(found.high)} ({sure}){allowed}",
         )
