@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from auditor.pipeline import replay as replay
     from auditor.randomness import Randomness as Randomness
     from auditor.report.record import Record as Record
+    from auditor.reuse import audit_reuse as audit_reuse
     from auditor.sampling import Sample as Sample
     from auditor.side_by_side import audit_private as audit_private
     from auditor.subjects import subject as subject
@@ -39,6 +40,7 @@ _HOMES = {
     "audit_generalisation": "auditor.generalise",
     "audit_private": "auditor.side_by_side",
     "audit_profile": "auditor.grouped",
+    "audit_reuse": "auditor.reuse",
     "audit_worst": "auditor.worst_case",
     "fingerprint": "auditor.outcome",
     "replay": "auditor.pipeline",

@@ -13,6 +13,7 @@ import rich_click as click
 from auditor import __version__
 from auditor.commands.before import list_subjects, plan
 from auditor.commands.curves import curve, price
+from auditor.commands.interviews import reuse
 from auditor.commands.one import check, replay
 from auditor.commands.several import gate, theorems
 from auditor.errors import EXIT_CODES, AuditorError, BadValue
@@ -37,7 +38,7 @@ def cli() -> None:
     """
 
 
-for command in (check, gate, curve, price, theorems, replay, plan, list_subjects):
+for command in (check, gate, curve, price, theorems, replay, plan, list_subjects, reuse):
     cli.add_command(command)
 
 

@@ -27,15 +27,15 @@ auditor.randomness auditor.interval auditor.canonical auditor.lookup auditor.cou
 auditor.datasets auditor.views auditor.estimators
 auditor.outcome auditor.gate auditor.cost auditor.sampling auditor.profile
 auditor.subjects auditor.sources auditor.plan auditor.inputs
-auditor.trial auditor.verdict auditor.group_verdict auditor.worst_arm auditor.losses
+auditor.trial auditor.verdict auditor.group_verdict auditor.worst_arm auditor.losses auditor.transcripts
 auditor.setup
 auditor.second_process
 auditor.preflight
 auditor.report.__init__ auditor.report.escape auditor.report.parts
 auditor.report.record
-auditor.report.curve_record auditor.report.price_record
+auditor.report.curve_record auditor.report.price_record auditor.report.reuse_record
 auditor.pipeline auditor.exponent auditor.least_size
-auditor.panel auditor.vary auditor.arms auditor.grouped auditor.worst_case auditor.generalise
+auditor.panel auditor.vary auditor.arms auditor.grouped auditor.worst_case auditor.generalise auditor.reuse
 auditor.curve auditor.price auditor.side_by_side
 auditor.config
 auditor.report.several_parts auditor.report.profile_figure
@@ -47,6 +47,7 @@ auditor.report.theorems auditor.report.junit auditor.report.markdown auditor.rep
 auditor.assertion auditor.outlets
 auditor.pytest_plugin auditor.commands.__init__ auditor.commands.options
 auditor.commands.several auditor.commands.before auditor.commands.curves auditor.commands.definitions
+auditor.commands.interviews
 auditor.commands.one
 auditor.command_line
 auditor.__main__
