@@ -167,6 +167,10 @@ class GroupAudit:
 
     def __call__(self, bench: Bench, setup: Setup, learnt: Learnt, watch: Watcher) -> Verdict:
         plan, started, self.bench = setup.plan, perf_counter(), bench
+        if plan.delta is not None and not bench.judges:
+            raise UsageError(
+                f"--beta {plan.delta:g} asks for accuracy, and the truth over {bench.source.name} is not known: drop it"
+            )
         for index in range(plan.budget):
             self._add(run_group(bench, index, plan.runs), index, learnt)
             watch.advanced(learnt.tally, perf_counter() - started)

@@ -12,7 +12,8 @@ the supremum over all laws of an output with no probability above 1 - eta. Hence
     (1 - b_t) nu(eta)  <=  phi_t  <=  nu(eta) + (1 - nu(eta)) a_t
 
 for every t and eta at once: limits on the phi_t are limits on all of nu(eta). With one t fixed beforehand its limit has
-the whole error, over all t each has an equal share. The gate bets on several t: a weighted mean of E-processes is one.
+the whole error. Over all t they share it: from below equally, from above as 1 / (t (t + 1)), since small t say most
+there. The gate bets on several t: a weighted mean of E-processes is one.
 """
 
 from __future__ import annotations
@@ -124,7 +125,8 @@ def nu_upper(groups: Groups, eta: float, alpha: float, *, design: str = "fixed",
     for each in chosen if n else ():
         room = 1 - bad_stays_below(groups.runs, each, eta)
         if room > 0:
-            best = min(best, _limit(design, 1, n, groups.at_least(each), alpha / len(chosen)) / room)
+            share = 1.0 if t else groups.runs / (groups.runs - 1) / (each * (each + 1))  # they add up to 1
+            best = min(best, _limit(design, 1, n, groups.at_least(each), alpha * share) / room)
     return best
 
 

@@ -62,17 +62,22 @@ class WorstArm:
             self.states = [self._judge_once(each) for each in range(len(self.tallies))]
 
     def _state(self, arm: int) -> str:
-        tally, fails = self.tallies[arm], self._fail_gates[arm]
-        if fails.is_inaccurate(tally.runs, tally.failures) or fails.is_fail(tally.pairs, tally.mismatches):
+        tally = self.tallies[arm]
+        if self._is_inaccurate(arm) or self._fail_gates[arm].is_fail(tally.pairs, tally.mismatches):
             return "fail"
         return "pass" if self._pass_gate.is_pass(tally.pairs, tally.mismatches) else "inconclusive"
 
     def _judge_once(self, arm: int) -> str:
         low, high = self.bounds(arm)
-        fails, tally = self._fail_gates[arm], self.tallies[arm]
-        delta = fails.delta
-        inaccurate = delta is not None and BOUNDS["fixed"][0](tally.runs, tally.failures, fails.alpha_fail) > delta
-        return "fail" if low > self.target or inaccurate else "pass" if high <= self.target else "inconclusive"
+        if low > self.target or self._is_inaccurate(arm):
+            return "fail"
+        return "pass" if high <= self.target else "inconclusive"
+
+    def _is_inaccurate(self, arm: int) -> bool:
+        tally, gate = self.tallies[arm], self._fail_gates[arm]
+        if self.design == "anytime" or gate.delta is None or not tally.runs:
+            return gate.is_inaccurate(tally.runs, tally.failures)
+        return BOUNDS["fixed"][0](tally.runs, tally.failures, gate.alpha_fail) > gate.delta
 
     def bounds(self, arm: int) -> tuple[float, float]:
         """One-sided limits on one rho from below and above, each at the level that its verdict has."""
@@ -105,7 +110,7 @@ class WorstArm:
     def _failed(self, arm: int, names: Sequence[str]) -> Verdict:
         gate, tally, (low, _) = self._fail_gates[arm], self.tallies[arm], self.bounds(arm)
         sure = _sure(self.alpha)
-        if low > self.target:
+        if not self._is_inaccurate(arm):
             bound = Bound("lower", low, round(1 - self.alpha, 15))
             reason = f"with {names[arm]} rho is at least {at_least(low)} ({sure}), above the target {self.target:g}"
             return Verdict("fail", reason, "mismatches", self.alpha, bound)

@@ -20,6 +20,7 @@ from auditor.errors import BadValue, UsageError
 from auditor.group_verdict import GroupGate, Inaccurate
 from auditor.grouped import audit_profile, make_group_setup, replay_group, run_group
 from auditor.profile import Groups
+from auditor.report.junit import junit
 from auditor.report.markdown import markdown
 from auditor.report.record import read_record, to_json
 from auditor.report.terminal import as_text
@@ -150,6 +151,7 @@ def test_the_record_reads_back_and_every_report_is_drawn_from_it(tmp_path: Path)
     assert read_record(tmp_path / "record.json") == record
     assert "| eta | seen beyond eta | nu at least | nu at most |" in markdown([record], 0.95)
     assert "The worst string" in as_text(record)
+    assert b'name="nu.low"' in junit([record], 0.95)
 
 
 def test_the_command_writes_a_picture_and_a_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -192,6 +194,8 @@ def test_halves_of_a_data_set_are_two_and_no_more() -> None:
         audit_profile(lambda sample, r: 0, np.arange(40.0), size=20, resample="split", eta=0.1, nu=0.1)
     with pytest.raises(BadValue, match="beta=2 must be in"):
         audit(beta=2)
+    with pytest.raises(UsageError, match=r"the truth over .* is not known"):
+        audit_profile("rstat", lambda rng, n: rng.random(n), size=10, eta=0.1, nu=0.1, beta=0.1)
     with pytest.raises(UsageError, match="declares none"):
         audit_profile(lambda sample, r: 0, "norm", size=1, eta=0.1, nu=0.1, beta=0.1)
 

@@ -54,6 +54,11 @@ def take_asked(options: dict[str, Any]) -> dict[str, Any]:
     return {**asked, "sources": sources} if len(sources) > 1 else asked
 
 
+def without_sources(asked: dict[str, Any]) -> dict[str, Any]:
+    """What was asked besides the sources, of which the options still have one."""
+    return {name: value for name, value in asked.items() if name != "sources"}
+
+
 def first_input(asked: dict[str, Any], options: dict[str, Any]) -> dict[str, Any]:
     """The first of the inputs as a parameter, since a subject may not be loaded without; reads them all."""
     from auditor.inputs import read_inputs

@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from auditor.commands.definitions import answer, definition_options, first_input, make_question, take_asked
+from auditor.commands.definitions import (
+    answer,
+    definition_options,
+    first_input,
+    make_question,
+    take_asked,
+    without_sources,
+)
 from auditor.commands.options import Count, count_or_file, split_params
 from auditor.commands.several import check_package
 from auditor.errors import EXIT_CODES, BadValue, UsageError
@@ -66,7 +73,9 @@ def check(target: str, params: Sequence[str], randomness: str | None, **options:
 
     asked = take_asked(options)
     if is_package(target):
-        return check_package(target, {**options, **asked, "param": params or None, "randomness": randomness})
+        return check_package(
+            target, {**options, **without_sources(asked), "param": params or None, "randomness": randomness}
+        )
     pair, files = options.pop("replay"), take_files(options)
     if pair is not None and files:
         raise UsageError(f"{' and '.join(files)} and --replay do not go together: a replay makes no record")
