@@ -12,6 +12,7 @@ PAPER = {
     "Algorithm 4, Theorem 5.2, Algorithm 7, Theorem 5.14": "algorithms.halfspace",
     "Algorithm 5, Lemma 5.3, Algorithm 6, Lemma 5.12": "algorithms.rounding",
     "Algorithm 8, Theorem 6.1, Algorithm 9, Lemma 6.2, Corollary 6.5": "algorithms.boosting",
+    "Theorem 7.1, Lemma 7.2": "algorithms.coin_problem",
     "Theorem A.3, Corollary A.4": "algorithms.amplification",
     "Lemma A.6": "algorithms.generalisation",
     "Lemma A.7": "algorithms.data_reuse",

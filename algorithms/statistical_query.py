@@ -65,6 +65,20 @@ def promise(size: int, tau: float, rho: float, delta: float) -> float:
     return min(1.0, float(np.min(2 * tau_prime / region_width(tau, rho, delta) + 2 * deltas)))
 
 
+def least_by_lemma(size: int, tau: float, delta: float) -> float | None:
+    """Lemma 7.2, for the query that reads a coin: an answer within tau decides between 1/2 - tau and 1/2 + tau."""
+    from algorithms import coin_problem
+
+    return coin_problem.least_by_lemma(size, tau, delta)
+
+
+def least_by_frontier(size: int, tau: float, delta: float) -> float | None:
+    """The exact limit for the same task, where the lemma has only its order."""
+    from algorithms import coin_problem
+
+    return coin_problem.least_by_frontier(size, tau, delta)
+
+
 def plain_size(tau: float, delta: float) -> int:
     """Rows after which the plain mean is within tau of the truth except with probability delta (Hoeffding)."""
     return math.ceil(math.log(2 / delta) / (2 * tau**2))
@@ -90,6 +104,7 @@ def within_tau(output: float, *, source: Any, r: np.random.Generator, params: Ma
     accuracy=within_tau,
     theorem="Theorem 2.3",
     promise=promise,
+    bounds={"Lemma 7.2": least_by_lemma, "frontier": least_by_frontier},
     plain=plain_size,
 )
 def rstat(

@@ -5,6 +5,7 @@ Every arm keeps an anytime-valid band, so pairs may go wherever the counts so fa
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -67,13 +68,13 @@ class Arm:
 def make_arms(setups: Sequence[Setup], confidence: float, *, elsewhere: bool = True) -> list[Arm]:
     """An arm for each setup, after its preflight; a second process looks at the first and the last if `elsewhere`."""
     asked = {0, len(setups) - 1} if elsewhere else set()
-    return [_make_arm(setup, confidence, elsewhere=index in asked) for index, setup in enumerate(setups)]
-
-
-def _make_arm(setup: Setup, confidence: float, *, elsewhere: bool) -> Arm:
-    with SecondProcess(setup if elsewhere else None) as other:
-        bench = see_fit(make_bench(setup), setup, other if elsewhere else None, Learnt(), Silent())
-    return Arm(setup, bench, confidence)
+    with contextlib.ExitStack() as stack:
+        others = {index: stack.enter_context(SecondProcess(setups[index])) for index in sorted(asked)}
+        benches = [
+            see_fit(make_bench(setup), setup, others.get(index), Learnt(), Silent())
+            for index, setup in enumerate(setups)
+        ]
+    return [Arm(setup, bench, confidence) for setup, bench in zip(setups, benches, strict=True)]
 
 
 def spend(arms: Sequence[Arm], budget: int, priority: Priority, watch: Callable[[int, Arm], None]) -> None:
@@ -92,7 +93,12 @@ def _give(arm: Arm, pairs: int, watch: Callable[[int, Arm], None]) -> int:
     return pairs
 
 
-def widest(floor: float) -> Priority:
+def widest(arm: Arm) -> float:
+    """By the width of the band."""
+    return arm.band[1] - arm.band[0]
+
+
+def widest_by_ratio(floor: float) -> Priority:
     """By the width of the band on a log axis that ends at `floor`: what lies below is not worth a pair."""
     return lambda arm: math.log(max(arm.band[1], floor)) - math.log(max(arm.band[0], floor))
 

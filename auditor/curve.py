@@ -8,7 +8,7 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from auditor import __version__, exponent
-from auditor.arms import Arm, highest, make_arms, spend, widest
+from auditor.arms import Arm, Priority, highest, make_arms, spend, widest, widest_by_ratio
 from auditor.plan import check_count, error_probability
 from auditor.report.curve_record import CurveRecord, Fitted, Point, Worst
 from auditor.report.record import Finding, as_json, environment
@@ -43,13 +43,20 @@ def run_curve(
     interrupted = False
     try:
         kept = budget // _CONFIRMING if worst else 0
-        spend(arms, budget - kept, highest if worst else widest(len(arms) / budget), watch.advanced)
+        spend(arms, budget - kept, _priority(axis, budget, worst), watch.advanced)
         if worst:
             confirmed = _confirm(axis, arms, kept, each, watch.advanced)
     except KeyboardInterrupt:
         interrupted = True
     points = [_point(value, arm) for value, arm in zip(axis.values, arms, strict=True)]
     return _record(axis, arms, points, confirmed, budget, confidence, interrupted, perf_counter() - started)
+
+
+def _priority(axis: Axis, budget: int, worst: bool) -> Priority:
+    """Who gets the next pairs: who may be the worst, or whose band is widest as it is drawn."""
+    if worst:
+        return highest
+    return widest_by_ratio(len(axis.values) / budget) if axis.is_log else widest
 
 
 def _unjudged(setup: Setup) -> Setup:

@@ -5,7 +5,7 @@ whichever point each pair went to; so is its mean over a prior that was fixed be
 true (c, b) keeps log L(c, b) > log(mean L) - log(1/alpha) except with probability alpha: the interval is every b for
 which some c does. The prior is uniform in b over [-4, 4] and in log rho at the middle of the range over nine decades.
 Only the part of it near the best fit is integrated, which can but widen the interval. The likelihood is concave in
-(log c, b), so all searches are bisections.
+(log c, b), so each search has one answer.
 
 Whether there is a power law at all is another question: if every band holds its rho and the law is true, a line runs
 through all bands of the plot. Where none does, the law is refuted with the bands' confidence.
@@ -46,11 +46,11 @@ class _Counts:
         """The a that fits best at a slope: where the derivative, which falls with a, is 0."""
         top = -float(np.max(b * self.at)) - 1e-12
 
-        def rises(a: float) -> bool:
+        def slope(a: float) -> float:
             z = a + b * self.at
-            return float((self.k + (self.n - self.k) * np.exp(z) / np.expm1(z)).sum()) > 0
+            return float((self.k + (self.n - self.k) * np.exp(z) / np.expm1(z)).sum())
 
-        return _last(rises, LEAST, top)
+        return _crossing(slope, LEAST, top)
 
     def profile(self, b: float) -> float:
         return float(self.log_likelihood(np.array(self.best_height(b)), np.array(b)))
@@ -60,29 +60,34 @@ def fit(
     x: Sequence[float], pairs: Sequence[int], mismatches: Sequence[int], alpha: float
 ) -> tuple[float, float, float]:
     """The exponent that fits best, and its interval at 1 - alpha, whenever one looks."""
+    from scipy.optimize import minimize_scalar
+
     counts = _Counts(x, pairs, mismatches)
-    step = 1e-6
-    best = _last(lambda b: counts.profile(b + step) > counts.profile(b - step), -STEEPEST, STEEPEST)
+    best = float(minimize_scalar(lambda b: -counts.profile(b), bounds=(-STEEPEST, STEEPEST), method="bounded").x)
     peak = counts.profile(best)
     least = min(_log_mean(counts, best, peak), peak) + math.log(alpha)
-    low = -_last(lambda b: counts.profile(-b) > least, -best, STEEPEST)
-    high = _last(lambda b: counts.profile(b) > least, best, STEEPEST)
-    return best, low, high
+    return best, *_slopes_above(counts, best, least)
+
+
+def _slopes_above(counts: _Counts, best: float, least: float) -> tuple[float, float]:
+    """Between which slopes the profile is above a value that it has at its peak."""
+
+    def over(b: float) -> float:
+        return counts.profile(b) - least
+
+    return _crossing(over, best, -STEEPEST), _crossing(over, best, STEEPEST)
 
 
 def _log_mean(counts: _Counts, best: float, peak: float) -> float:
     """log of the mean likelihood under the prior, from the part near the best fit."""
+
+    def over(a: float) -> float:
+        return float(counts.log_likelihood(np.array(a), np.array(best))) - peak + _DEEP
+
     height = counts.best_height(best)
-
-    def stays(a: float) -> bool:
-        return float(counts.log_likelihood(np.array(a), np.array(best))) > peak - _DEEP
-
-    a = np.linspace(-_last(lambda v: stays(-v), -height, -LEAST), _last(stays, height, 0.0), _GRID)
-    b = np.linspace(
-        -_last(lambda v: counts.profile(-v) > peak - _DEEP, -best, STEEPEST),
-        _last(lambda v: counts.profile(v) > peak - _DEEP, best, STEEPEST),
-        _GRID,
-    )
+    top = -float(np.max(best * counts.at)) - 1e-12
+    a = np.linspace(_crossing(over, height, LEAST), _crossing(over, height, top), _GRID)
+    b = np.linspace(*_slopes_above(counts, best, peak - _DEEP), _GRID)
     likelihood = np.exp(counts.log_likelihood(*np.meshgrid(a, b)) - peak)
     cell = (a[1] - a[0]) * (b[1] - b[0]) / (2 * STEEPEST * -LEAST)
     return peak + math.log(max(float(likelihood.sum()) * cell, 1e-300))
@@ -98,11 +103,10 @@ def is_power_law(x: Sequence[float], bands: Sequence[tuple[float, float]]) -> bo
     return bool(least.max() <= most.min())
 
 
-def _last(condition: Callable[[float], bool], start: float, end: float) -> float:
-    """How far from `start` towards `end` a condition that turns false once stays true."""
-    if condition(end):
+def _crossing(falls: Callable[[float], float], start: float, end: float) -> float:
+    """Where a function that is positive at `start` turns negative; `end` if it does not."""
+    from scipy.optimize import brentq
+
+    if falls(end) >= 0:
         return end
-    for _ in range(60):
-        middle = (start + end) / 2
-        start, end = (middle, end) if condition(middle) else (start, middle)
-    return start
+    return start if falls(start) <= 0 else float(brentq(falls, start, end, xtol=1e-9))

@@ -16,7 +16,7 @@ MOST_PROBES = 24  # sizes asked; each spends its share of the error
 _STRIDE = 8
 _CLOSE = 1.05  # a bracket this narrow is good enough
 _OPEN = 1.25  # and this much beside a size that stayed open, where every answer is dear
-_FARTHEST = 2**20  # how far above the first size the gallop goes
+_FARTHEST = 64  # times the first size is as far up as the gallop goes: rows cost memory, and a learner may never pass
 
 
 @dataclass(frozen=True, slots=True)

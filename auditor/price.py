@@ -14,10 +14,10 @@ from typing import Any, Protocol
 
 from auditor import __version__
 from auditor.arms import Arm, make_arms
-from auditor.errors import BadValue
+from auditor.errors import AuditorError, BadValue
 from auditor.gate import Gate
 from auditor.least_size import MOST_PROBES, Spent, find_least
-from auditor.plan import DEFAULT_TARGET, check_count, error_probability
+from auditor.plan import DEFAULT_TARGET, check_count, error_probability, least_pairs
 from auditor.report.price_record import Asked, PriceRecord, Probe
 from auditor.report.record import Finding, as_json, environment
 from auditor.setup import Setup, make_setup
@@ -42,11 +42,18 @@ class _Sizes:
 
     make: Callable[[int], Setup]
     arms: dict[int, Arm] = field(default_factory=dict)
+    refused: dict[int, AuditorError] = field(default_factory=dict)
 
-    def at(self, size: int) -> Arm:
-        if size not in self.arms:
-            (self.arms[size],) = make_arms([self.make(size)], 0.5, elsewhere=not self.arms)
-        return self.arms[size]
+    def at(self, size: int) -> Arm | None:
+        """None where the subject does not run: after the first size, which must, that is one that will not do."""
+        if size not in self.arms and size not in self.refused:
+            try:
+                (self.arms[size],) = make_arms([self.make(size)], 0.5, elsewhere=not self.arms)
+            except AuditorError as error:
+                if not self.arms:
+                    raise
+                self.refused[size] = error
+        return self.arms.get(size)
 
 
 def run_price(
@@ -65,16 +72,19 @@ def run_price(
     started = perf_counter()
     subject = _at_target(load_subject(target, texts=texts, randomness=randomness), target, texts, randomness, rho)
     limit = rho if rho is not None else subject.declares("claimed") or DEFAULT_TARGET
+    if pairs is not None:
+        check_count("pairs", pairs, least=1, example=20_000)
     if not 0 < limit < 1:
         raise BadValue("rho", limit, "must be in (0, 1): the mismatch probability you accept, e.g. 0.1")
-    make, start = _by_size(subject, target, texts, randomness, source, options)
+    make, start = _by_size(subject, target, texts, randomness, source, {**options, "confidence": confidence})
     sizes = _Sizes(make)
     first = sizes.at(start)
+    assert first is not None
     delta = subject.declares("delta") if subject.declared.accuracy and first.bench.judges else None
     limits = {"reproducible": limit} | ({"accurate": delta} if delta else {})
-    budgets = _budgets(limits, pairs)
-    watch.planned(subject, sum(budgets.values()))
     alpha = error_probability(confidence) / (len(limits) * MOST_PROBES)
+    budgets = _budgets(limits, pairs, alpha)
+    watch.planned(subject, sum(budgets.values()))
     asked: list[Asked] = []
     interrupted = False
     try:
@@ -100,18 +110,22 @@ def run_price(
         plain=subject.declares("plain"),
         promised=subject.declares("size") if subject.declared.theorem else None,
         bounds=_least_by_bound(subject, limit),
-        findings=_contradictions(subject, asked),
+        findings=[*_contradictions(subject, asked), *_refusals(sizes)],
         seconds_total=perf_counter() - started,
         environment=environment(),
     )
 
 
-def _budgets(limits: Mapping[str, float], pairs: int | None) -> dict[str, int]:
-    """Pairs for each question: equal parts of what the user allows, else by how rare the event is."""
-    if pairs is None:
-        return {question: math.ceil(PAIRS_TIMES_LIMIT / limit) for question, limit in limits.items()}
-    check_count("pairs", pairs, least=200 * len(limits), example=10_000)
-    return dict.fromkeys(limits, pairs // len(limits))
+def _budgets(limits: Mapping[str, float], pairs: int | None, alpha: float) -> dict[str, int]:
+    """Pairs for each question, by how rare its event is; refused where even a spotless size could not pass."""
+    rarity = {question: 1 / limit for question, limit in limits.items()}
+    total = PAIRS_TIMES_LIMIT * sum(rarity.values()) if pairs is None else pairs
+    budgets = {question: math.ceil(total * rare / sum(rarity.values())) for question, rare in rarity.items()}
+    short = max(_A_SIZE * least_pairs(limits[one], alpha, "anytime") / budgets[one] for one in limits)
+    if short > 1:
+        needed = math.ceil(short * total)
+        raise BadValue("pairs", pairs, f"cannot show any size to do: use --pairs {needed} or more")
+    return budgets
 
 
 def _at_target(
@@ -152,6 +166,8 @@ def _bracket(
     def ask(size: int) -> bool | None:
         nonlocal left
         arm = sizes.at(size)
+        if arm is None:
+            return False
         while not (decided := _decided(gate, _counts(arm, question))):
             watch.asked(question, arm.setup.plan.size, arm.tally.pairs)
             if left <= 0:
@@ -166,7 +182,7 @@ def _bracket(
         return decided == "pass"
 
     found = find_least(ask, start)
-    ends = (None if end is None else sizes.arms[end].setup.plan.size for end in (found.low, found.high))
+    ends = (sizes.arms[end].setup.plan.size if end in sizes.arms else end for end in (found.low, found.high))
     return Asked(question, limit, *ends)
 
 
@@ -187,7 +203,7 @@ def _probe(arm: Arm) -> Probe:
 
 
 def _least_by_bound(subject: Subject, limit: float) -> dict[str, int]:
-    """For each bound the size at which it first allows the target, to 1 %."""
+    """For each bound the least size that it does not exclude, to 1 %: all below are."""
     return {name: size for name in subject.declared.bounds if (size := _invert(subject, name, limit))}
 
 
@@ -207,7 +223,16 @@ def _invert(subject: Subject, name: str, limit: float) -> int | None:
     while high - low > 1 and high > 1.01 * low:
         middle = max(low + 1, min(high - 1, math.isqrt(max(low, 1) * high)))
         low, high = (low, middle) if allows(middle) else (middle, high)
-    return high
+    return low + 1
+
+
+def _refusals(sizes: _Sizes) -> list[Finding]:
+    """The largest size at which the subject did not run, and why."""
+    if not sizes.refused:
+        return []
+    size, error = max(sizes.refused.items())
+    why = error.__cause__ or error
+    return [Finding("refused", "info", f"at about {size:,} rows it does not run: {type(why).__name__}: {why}")]
 
 
 def _contradictions(subject: Subject, asked: list[Asked]) -> list[Finding]:

@@ -23,8 +23,8 @@ from auditor.subjects import load_subject, param_text
 class SecondProcess:
     """A running second opinion on pair 0; a context manager that leaves no process behind."""
 
-    def __init__(self, setup: Setup | None) -> None:
-        request = _request(setup) if setup else None
+    def __init__(self, setup: Setup) -> None:
+        request = _request(setup)
         self._process = _start(request) if request else None
 
     def __enter__(self) -> SecondProcess:

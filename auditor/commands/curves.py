@@ -92,7 +92,8 @@ def price(target: str, params: Sequence[str], **options: Any) -> int:
     if found.interrupted:
         return EXIT_CODES["interrupted"]
     missing = any(one.high is None for one in found.asked)
-    return EXIT_CODES["fail" if found.findings else "inconclusive" if missing else "pass"]
+    wrong = any(finding.severity == "error" for finding in found.findings)
+    return EXIT_CODES["fail" if wrong else "inconclusive" if missing else "pass"]
 
 
 def _write_curve(measured: CurveRecord, files: dict[str, str]) -> None:

@@ -46,14 +46,14 @@ def plot(curve: CurveRecord, width: int, *, ascii_only: bool) -> list[str]:
     grid = [[" "] * columns for _ in range(_ROWS)]
     bar, dot = ("|", "o") if ascii_only else ("│", "●")
     at = [round(across.at(value) * (columns - 1)) for value in values]
+    measured = [(column, point) for column, point in zip(at, curve.points, strict=True) if point.pairs]
+    for column, point in measured:
+        for row in range(_row(up.at(point.low)), _row(up.at(point.high)) + 1):
+            grid[row][column] = bar
     for mark, numbers in zip(_MARKS, lines(curve).values(), strict=False):
         for i, number in visible_ends(numbers):
             grid[_row(up.at(number))][at[i]] = mark
-    for column, point in zip(at, curve.points, strict=True):
-        if not point.pairs:
-            continue
-        for row in range(_row(up.at(point.low)), _row(up.at(point.high)) + 1):
-            grid[row][column] = bar
+    for column, point in measured:
         grid[_row(up.at(point.estimate or 0.0))][column] = dot
     axis = "|" if ascii_only else "┤"
     drawn = [f"{ticks.get(row, ''):>{margin - 1}}{axis}{''.join(grid[row])}".rstrip() for row in range(_ROWS)][::-1]

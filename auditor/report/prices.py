@@ -9,7 +9,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from auditor.report.escape import visible
+from auditor.report.escape import shortened, visible
 from auditor.report.price_record import Asked, PriceRecord
 
 _BAR = 30
@@ -60,7 +60,9 @@ def sentences(price: PriceRecord) -> Iterator[str]:
     )
     for one in price.asked:
         if one.high is None:
-            yield f"No size was shown to be {one.question} at {one.limit:g} within {price.budget:,} pairs."
+            most = max(probe.size for probe in price.probes)
+            allowed = f"{price.budget:,} pairs were allowed"
+            yield f"No size up to {most:,} was shown to be {one.question} at {one.limit:g}; {allowed}."
 
 
 def _parts(price: PriceRecord, width: int, *, ascii_only: bool) -> Iterator[RenderableType]:
@@ -79,7 +81,8 @@ def _parts(price: PriceRecord, width: int, *, ascii_only: bool) -> Iterator[Rend
     yield Text()
     yield Text("\n".join(sentences(price)), style="dim")
     for finding in price.findings:
-        yield Text.assemble(("\nerror: ", "bold red"), visible(finding.message))
+        style = "bold red" if finding.severity == "error" else "dim"
+        yield Text.assemble((f"\n{finding.severity}: ", style), visible(shortened(finding.message, 4000), keep="\n"))
 
 
 def _bar(size: int | None, longest: int, block: str) -> str:

@@ -129,6 +129,8 @@ class WatchingArms:
         self._bar.update(self._task, total=self._budget)
         if self._console.is_terminal:
             self._bar.start()
+        else:
+            self._say("no hidden state found; running pairs")
 
     def advanced(self, pairs: int, arm: Arm) -> None:
         self._done += pairs

@@ -1,0 +1,208 @@
+"""Makes reports/price.md: what reproducibility costs, exactly where that is known and measured where it is not.
+
+Run: python benchmarks/price.py (about three minutes; --quick spends a tenth of the pairs, for a look).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import auditor
+from algorithms.coin_frontier import frontier
+from algorithms.coin_problem import exact_error, lemma_bound, rstat_mixture, uniform_mixture, worst_rho
+from algorithms.heavy_hitters import r_heavy_hitters
+from algorithms.point_mass import point_by_queries, queries_needed
+from auditor.arms import Arm
+from auditor.curve import run_curve
+from auditor.price import run_price
+from auditor.report.curve_record import CurveRecord
+from auditor.report.curves import summary
+from auditor.report.figure import figure
+from auditor.report.price_record import PriceRecord
+from auditor.report.prices import rows_of, sentences, size_text, times_text
+from auditor.setup import Setup
+from auditor.subjects import Subject
+from auditor.vary import make_points, parse_axis
+
+REPORTS = Path(__file__).parent.parent / "reports"
+COIN = "algorithms.coin_problem"
+DECIDERS = ("fixed_threshold", "uniform_threshold", "coin_from_rstat", "optimal_coin")
+DELTA = 1 / 16
+
+
+class Quiet:
+    """Watches nothing; a line on standard error says what is being made."""
+
+    def planned(self, what: Sequence[Setup] | Subject, budget: int) -> None: ...
+    def started(self) -> None: ...
+    def advanced(self, pairs: int, arm: Arm) -> None: ...
+    def asked(self, question: str, size: int, pairs: int) -> None: ...
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield "| " + " | ".join(head) + " |"
+    yield "|" + "---|" * len(head)
+    yield from ("| " + " | ".join(row) + " |" for row in rows)
+    yield ""
+
+
+def frontier_rows() -> list[list[str]]:
+    """The exact limit, as rho tau sqrt(m), beside the lemma's."""
+    rows = []
+    for m, tau in ((100, 0.1), (400, 0.1), (1600, 0.1), (400, 0.2), (10_000, 0.1), (100_000, 0.1), (1_000_000, 0.1)):
+        found, unit = frontier(m, tau, DELTA), tau * m**0.5
+        lemma = lemma_bound(m, tau) * unit
+        limits = (f"{found.lower * unit:.5f}", f"{found.upper * unit:.5f}", f"{found.gap:.1e}")
+        rows.append([f"{m:,}", f"{tau:g}", f"{found.rho:.5f}", *limits, f"{lemma:.5f}", str(len(found.mixture[0]))])
+    return rows
+
+
+def decider_rows(m: int, tau: float) -> list[list[str]]:
+    """The exact worst rho of each bundled decider, held against the frontier at the decider's own error."""
+    import numpy as np
+
+    half = (np.array([(m + 1) // 2]), np.array([1.0]))
+    mixtures = {
+        "fixed_threshold": half,
+        "uniform_threshold": uniform_mixture(m, tau),
+        "coin_from_rstat": rstat_mixture(m, tau, 0.1, 0.025),
+        "optimal_coin": frontier(m, tau, DELTA).mixture,
+    }
+    rows = []
+    for name, mixture in mixtures.items():
+        (rho, bias), error, unit = worst_rho(mixture, m, tau), exact_error(mixture, m, tau), tau * m**0.5
+        limit = frontier(m, tau, min(max(error, 1e-12), 0.49)).lower
+        numbers = (f"{rho:.5f}", f"{rho * unit:.4f}", f"{bias:.4f}", f"{error:.3g}", f"{limit * unit:.4f}")
+        rows.append([name, *numbers, f"{rho / limit:.4f}"])
+    return rows
+
+
+def curve(
+    target: str, vary: str, source: str | None, pairs: int, *, worst: bool = False, **options: Any
+) -> CurveRecord:
+    print(f"curve of {target} against {vary}", file=sys.stderr)
+    axis, setups = make_points(target, parse_axis(vary), source, {}, None, **options)
+    return run_curve(axis, setups, budget=pairs, confidence=0.95, worst=worst, watch=Quiet())
+
+
+def worst_rows(pairs: int) -> list[list[str]]:
+    """Where each decider is least reproducible at 1,600 flips: found by search, confirmed on fresh pairs."""
+    rows = []
+    for name in DECIDERS:
+        found = curve(
+            f"{COIN}:{name}", "p=0.4:0.6:lin21", "bernoulli({p})", pairs, worst=True, size=1600, sample="counts"
+        ).worst
+        assert found is not None
+        rows.append(
+            [
+                name,
+                f"{found.value:g}",
+                f"{found.mismatches:,} of {found.pairs:,}",
+                f"{found.low:.3f} to {found.high:.3f}",
+            ]
+        )
+    return rows
+
+
+def price(target: str, pairs: int | None, **options: Any) -> PriceRecord:
+    print(f"price of {target}", file=sys.stderr)
+    return run_price(target, None, {}, pairs=pairs, watch=Quiet(), **options)
+
+
+def price_lines(found: PriceRecord) -> Iterator[str]:
+    yield f"### {found.subject.rpartition(':')[2]}, rho at most {found.target:g}"
+    yield ""
+    rows = [[what, size_text(low, high), times_text(high, found.plain)] for what, low, high in rows_of(found)]
+    yield from table(("", "rows", "x plain"), rows)
+    yield from sentences(found)
+    yield ""
+
+
+def domain_rows() -> list[list[str]]:
+    """Claim 3.5: what a growing domain costs a search by statistical queries, and what it costs heavy hitters."""
+    rows = []
+    for bits in (4, 8, 16, 24, 32, 48, 60):
+        source = f"pmf({{{2**bits - 3}: 1.0}})"
+        queries = auditor.audit(point_by_queries, source, params={"domain": 2**bits}, seed=bits)
+        heavy = auditor.audit(r_heavy_hitters, source, seed=bits)
+        assert queries.accuracy is not None
+        assert heavy.accuracy is not None
+        wrong = (
+            f"{queries.accuracy.failures + heavy.accuracy.failures} of {queries.accuracy.runs + heavy.accuracy.runs}"
+        )
+        asked = queries_needed(2**bits, 0.1)
+        rows.append([f"2^{bits}", str(asked), f"{queries.size:,}", f"{heavy.size:,}", wrong])
+    return rows
+
+
+def domain_figure(rows: Sequence[Sequence[str]]) -> str:
+    """What is used, over that of the smallest domain: one line climbs with log |X|, the other does not move."""
+    bits = [int(row[0].removeprefix("2^")) for row in rows]
+    lines = {"#c0392b": [int(row[1]) for row in rows], "#2a6f97": [int(row[3].replace(",", "")) for row in rows]}
+    top = max(sizes[-1] / sizes[0] for sizes in lines.values())
+    parts = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 560 300" font-family="sans-serif" font-size="12">']
+    parts.append('<rect width="100%" height="100%" fill="#ffffff"/>')
+    for colour, sizes in lines.items():
+        at = [
+            f"{50 + 480 * b / bits[-1]:.1f},{240 - 200 * size / sizes[0] / top:.1f}"
+            for b, size in zip(bits, sizes, strict=True)
+        ]
+        parts.append(f'<polyline points="{" ".join(at)}" fill="none" stroke="{colour}" stroke-width="2"/>')
+    for b in bits:
+        parts.append(f'<text x="{50 + 480 * b / bits[-1]:.1f}" y="258" text-anchor="middle" fill="#666666">{b}</text>')
+    for tick in range(0, int(top) + 1, max(1, int(top) // 5)):
+        parts.append(f'<text x="44" y="{244 - 200 * tick / top:.1f}" text-anchor="end" fill="#666666">{tick}</text>')
+    parts.append('<text x="290" y="276" text-anchor="middle" fill="#666666">log2 of the domain</text>')
+    parts.append('<text x="50" y="18" fill="#c0392b">over that at 2^4: statistical queries asked</text>')
+    parts.append('<text x="320" y="18" fill="#2a6f97">rows of rHeavyHitters</text>')
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+def report(share: int) -> str:
+    lines = ["# The price of reproducibility", "", "Made by `python benchmarks/price.py`.", ""]
+    lines += ["## The exact frontier of the coin problem", ""]
+    lines += [
+        "The least worst-case rho of any algorithm that tells the biases 1/2 - tau and 1/2 + tau apart from m flips "
+        "with error at most 1/16, from a linear program over mixtures of thresholds; lower and upper are "
+        "rho tau sqrt(m), certified. Lemma 7.2 with its constants written out is 40 times below.",
+        "",
+    ]
+    head = ("m", "tau", "rho", "lower", "upper", "gap", "Lemma 7.2", "thresholds mixed")
+    lines += table(head, frontier_rows())
+    lines += ["## Bundled deciders at 1,600 flips, tau = 0.1, exactly", ""]
+    head = ("decider", "worst rho", "rho tau sqrt(m)", "at bias", "error", "frontier at that error", "ratio")
+    lines += table(head, decider_rows(1600, 0.1))
+    lines += ["## Where they are worst, measured", ""]
+    head = ("decider", "worst bias found", "differ on fresh pairs", "rho there")
+    lines += table(head, worst_rows(21_000 // share))
+    lines += ["## rho against size", ""]
+    for name, target, size in (
+        ("rstat", "algorithms.statistical_query:rstat", "size=100:1e6:log12"),
+        ("fixed_threshold", f"{COIN}:fixed_threshold", "size=100:1e6:log5"),
+    ):
+        found = curve(target, size, None, 24_000 // share, sample="counts")
+        (REPORTS / f"price_{name}.svg").write_bytes(figure(found))
+        lines += [f"![rho of {name} against size](price_{name}.svg)", "", " ".join(summary(found)), ""]
+    lines += ["## What a claim costs", ""]
+    lines += ["Measured on one source each; at bias 1/2 every decision about a coin is right.", ""]
+    for target in (
+        "algorithms.statistical_query:rstat",
+        f"{COIN}:optimal_coin",
+        "algorithms.heavy_hitters:r_heavy_hitters",
+    ):
+        sample = {"sample": "counts"}
+        lines += price_lines(price(target, 60_000 // share if share > 1 else None, rho=0.1, **sample))
+    lines += ["## Claim 3.5: a point mass in a growing domain", ""]
+    rows = domain_rows()
+    (REPORTS / "price_domain.svg").write_text(domain_figure(rows))
+    lines += table(("domain", "queries", "rows for all queries", "rows of rHeavyHitters", "wrong outputs, both"), rows)
+    lines += ["![rows against the domain](price_domain.svg)", ""]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    (REPORTS / "price.md").write_text(report(10 if "--quick" in sys.argv[1:] else 1))
+    print(f"written: {REPORTS / 'price.md'}")

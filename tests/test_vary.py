@@ -1,0 +1,103 @@
+"""What varies along a curve: what a user may type, and what is said of the rest."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from auditor.errors import UsageError
+from auditor.vary import Axis, make_points, parse_axis
+
+
+@pytest.mark.parametrize(
+    ("text", "values", "log"),
+    [
+        ("size=100:10000:log3", (100, 1000, 10000), True),
+        ("size=1:3:log9", (1, 2, 3), True),  # rounded to rows, each once
+        ("p=0.4:0.6:lin3", (0.4, 0.5, 0.6), False),
+        ("tau=0.1,0.05", (0.05, 0.1), False),
+        ("tau=0.1,0.01", (0.01, 0.1), True),
+        ("shift=-1,0,1", (-1, 0, 1), False),
+        ("kind=rbf,linear", ("rbf", "linear"), False),
+        ("size=1e3,1e4", (1000, 10000), True),
+        ("flag=True,False", (True, False), False),
+    ],
+)
+def test_what_may_be_typed(text: str, values: tuple[object, ...], log: bool) -> None:
+    axis = parse_axis(text)
+    assert axis.values == values
+    assert axis.is_log is log
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("size", "must be NAME=VALUES"),
+        ("=1,2", "must be NAME=VALUES"),
+        ("a b=1,2", "must be NAME=VALUES"),
+        ("size=100", "a curve needs two or more"),
+        ("size=5,5", "a curve needs two or more"),
+        ("size=100:1000", "a range is START:STOP:logN"),
+        ("size=100:1000:cubic9", "a range is START:STOP:logN"),
+        ("size=a:b:log9", "could not convert"),
+        ("size=1000:100:log9", "from a smaller to a larger"),
+        ("size=0:100:log9", "must start above 0"),
+        ("size=1:inf:lin9", "from a smaller to a larger"),
+        ("size=1:100:log1", "use 2 to 1000"),
+        ("size=1:100:log5000", "use 2 to 1000"),
+        ("size=ten,20", "is no number of rows"),
+        ("size=-5,20", "is no number of rows"),
+    ],
+)
+def test_what_may_not(text: str, complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint) as raised:
+        parse_axis(text)
+    assert "size=100:1e6:log12" in str(raised.value), "an example is the cure"
+
+
+@given(st.integers(1, 10**9), st.integers(2, 10**6), st.integers(2, 50))
+def test_a_range_has_both_ends_and_no_more_than_its_points(start: int, ratio: int, count: int) -> None:
+    axis = parse_axis(f"size={start}:{start * ratio}:log{count}")
+    assert axis.values[0] == pytest.approx(start, rel=1e-5)
+    assert axis.values[-1] == pytest.approx(start * ratio, rel=1e-5)
+    assert len(axis.values) <= count
+    assert list(axis.values) == sorted(set(axis.values))
+
+
+MIXED = "algorithms.controls:mixed"
+
+
+def test_a_size_a_parameter_or_a_hole_in_the_source() -> None:
+    _, sizes = make_points(MIXED, parse_axis("size=2,8"), None, {}, None)
+    assert [setup.plan.size for setup in sizes] == [2, 8]
+    _, params = make_points(MIXED, parse_axis("q=0.1,0.5"), None, {}, None)
+    assert [setup.subject.settings["q"] for setup in params] == [0.1, 0.5]
+    _, sources = make_points(MIXED, parse_axis("s=1,2.5"), "norm(0, {s})", {}, None)
+    assert [setup.source for setup in sources] == ["norm(0, 1)", "norm(0, 2.5)"]
+
+
+def test_whole_numbers_for_a_parameter_that_is_one() -> None:
+    axis, setups = make_points("algorithms.point_mass:point_by_queries", parse_axis("domain=4:64:log3"), None, {}, None)
+    assert axis.values == (4, 16, 64)
+    assert all(type(setup.subject.settings["domain"]) is int for setup in setups)
+
+
+@pytest.mark.parametrize(
+    ("axis", "source", "texts", "options", "complaint"),
+    [
+        ("w=1,2", None, {}, {}, r"has no parameter 'w'.*it has size, q.*bernoulli\(\{p\}\)"),
+        ("siez=1,2", None, {}, {}, "did you mean"),
+        ("q=0.1,0.2", None, {"q": "0.3"}, {}, "two answers"),
+        ("size=1,2", None, {}, {"size": 5}, "two answers"),
+    ],
+)
+def test_two_answers_or_none(
+    axis: str, source: str | None, texts: dict[str, str], options: dict[str, int], complaint: str
+) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        make_points(MIXED, parse_axis(axis), source, texts, None, **options)
+
+
+def test_an_axis_of_equal_differences_reads_no_power_law() -> None:
+    assert not Axis("p", (1, 100), "lin").is_log
