@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from auditor.side_by_side import audit_private as audit_private
     from auditor.subjects import subject as subject
     from auditor.worst_case import audit_worst as audit_worst
+    from auditor.worst_profile import audit_worst_profile as audit_worst_profile
 
 __version__ = "0.1.0"
 
@@ -42,6 +43,7 @@ _HOMES = {
     "audit_profile": "auditor.grouped",
     "audit_reuse": "auditor.reuse",
     "audit_worst": "auditor.worst_case",
+    "audit_worst_profile": "auditor.worst_profile",
     "fingerprint": "auditor.outcome",
     "replay": "auditor.pipeline",
     "subject": "auditor.subjects",

@@ -44,11 +44,14 @@ class Plan:
 
     @property
     def nu_gate(self) -> NuGate | None:
-        """Where the gate is on nu. As with rho: a pass has all of alpha, two ways to fail share it."""
+        """Where the gate is on nu. As with rho: a pass has all of the error, two ways to fail share it.
+
+        With several arms `confidence` is of one alone: a fail has its share, a pass still all that they have.
+        """
         if self.eta is None:
             return None
         share = self.alpha if self.delta is None else self.alpha / 2
-        return NuGate(self.eta, self.target, self.runs, alpha_pass=self.alpha, alpha_fail=share)
+        return NuGate(self.eta, self.target, self.runs, alpha_pass=self.arms * self.alpha, alpha_fail=share)
 
     @property
     def unit(self) -> str:

@@ -15,7 +15,7 @@ from auditor.panel import share
 from auditor.pipeline import Silent, Watcher, run_audit
 from auditor.plan import error_probability
 from auditor.report.parts import Arm
-from auditor.report.record import Finding, Record
+from auditor.report.record import Finding, Record, total_cost
 from auditor.setup import Setup, make_setup
 from auditor.subjects import Subject, load_subject
 from auditor.verdict import at_least, at_most
@@ -51,19 +51,12 @@ def run_sides(sides: Sides, watch: Watcher | None = None) -> Record:
     if first.decided_by in ("error", "interrupt"):
         return first
     second = run_audit(shared, Silent())
-    cost = msgspec.structs.replace(
-        first.cost,
-        runs=first.cost.runs + second.cost.runs,
-        preflight_runs=first.cost.preflight_runs + second.cost.preflight_runs,
-        seconds_in_subject=first.cost.seconds_in_subject + second.cost.seconds_in_subject,
-        seconds_total=first.cost.seconds_total + second.cost.seconds_total,
-    )
     return msgspec.structs.replace(
         first,
         arms=[_row(record, confidence) for record in (first, second)],
         findings=[*first.findings, _compare(first, second, confidence)],
         error_spent=error_probability(confidence),
-        cost=cost,
+        cost=total_cost((first, second)),
     )
 
 

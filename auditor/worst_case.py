@@ -6,6 +6,7 @@ share does no harm: no bound here asks for independence between arms.
 
 from __future__ import annotations
 
+import functools
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -69,14 +70,21 @@ def audit_worst(
     return run_worst(make_cases(loaded, list(sources or [None]), listed, **options))
 
 
-def make_cases(subject: Subject, sources: Sequence[object], inputs: Inputs | None, **options: Any) -> list[Case]:
+def make_cases(
+    subject: Subject,
+    sources: Sequence[object],
+    inputs: Inputs | None,
+    *,
+    make: Callable[..., Setup] = make_setup,
+    **options: Any,
+) -> list[Case]:
     """An arm for each source and input; UsageError where they have no target in common."""
     if options.get("gate", "rho") != "rho":
         raise UsageError(f"--gate {options['gate']} is for one source and one input: drop it, or the others")
     cases = []
     for source in sources:
         for index in range(len(inputs.values)) if inputs else [None]:
-            case = _make_case(subject, source, inputs, index, options)
+            case = _make_case(subject, source, inputs, index, functools.partial(make, **options))
             cases.append(replace(case, name=_name(case, source, inputs, several=len(sources) > 1)))
     targets = {case.setup.plan.target for case in cases}
     if len(targets) > 1:
@@ -86,13 +94,13 @@ def make_cases(subject: Subject, sources: Sequence[object], inputs: Inputs | Non
 
 
 def _make_case(
-    subject: Subject, source: object, inputs: Inputs | None, index: int | None, options: dict[str, Any]
+    subject: Subject, source: object, inputs: Inputs | None, index: int | None, make: Callable[..., Setup]
 ) -> Case:
     if inputs is None or index is None:
-        return Case("", make_setup(subject, source, **options))
+        return Case("", make(subject, source))
     given = {inputs.name: inputs.values[index]}
     bound = replace(subject, params={**subject.params, **given}, settings={**subject.settings, **given})
-    setup = make_setup(bound, source, **options)
+    setup = make(bound, source)
     if has_text(inputs.values[index]):
         return Case("", setup, inputs.text(index), inputs.name)
     again = ("--inputs", shlex.quote(inputs.spec), "--arm", str(index)) if inputs.spec else ()

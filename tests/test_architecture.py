@@ -36,7 +36,7 @@ auditor.report.record
 auditor.report.curve_record auditor.report.price_record auditor.report.reuse_record
 auditor.pipeline auditor.exponent auditor.least_size
 auditor.panel auditor.vary auditor.arms auditor.grouped auditor.worst_case auditor.generalise auditor.reuse
-auditor.curve auditor.price auditor.side_by_side
+auditor.curve auditor.price auditor.side_by_side auditor.worst_profile
 auditor.config
 auditor.report.several_parts auditor.report.profile_figure
 auditor.report.terminal auditor.report.progress auditor.report.replayed auditor.report.prospects auditor.report.registry

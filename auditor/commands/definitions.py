@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import rich_click as click
 
 from auditor.commands.options import Count
-from auditor.errors import EXIT_CODES, BadValue, UsageError
+from auditor.errors import EXIT_CODES, UsageError
 from auditor.outlets import check_writable, console, error_console, stdout_kept, write_reports
 
 if TYPE_CHECKING:
@@ -89,9 +89,9 @@ def make_question(subject: Subject, options: dict[str, Any], asked: dict[str, An
     options["private"] = private
     worst = {name: asked.pop(name, None) for name in ("sources", "inputs", "arm")}
     if worst["sources"] or worst["inputs"]:
-        if asked:
+        if "loss" in asked or "delta" in asked:
             raise UsageError(f"{_listed(asked)} is for one source and one input: give them one at a time")
-        return _worst_question(subject, options, replay=replay, **worst)
+        return _worst_question(subject, options, asked, replay=replay, **worst)
     if worst["arm"] is not None:
         raise UsageError(f"--arm {worst['arm']} goes with --replay and several sources or inputs")
     if not asked:
@@ -137,6 +137,7 @@ def _listed(asked: dict[str, Any]) -> str:
 def _worst_question(
     subject: Subject,
     options: dict[str, Any],
+    asked: dict[str, Any],
     *,
     sources: tuple[str, ...] | None,
     inputs: Inputs | None,
@@ -145,16 +146,38 @@ def _worst_question(
 ) -> Question:
     from auditor.worst_case import make_cases, run_worst
 
-    source = options.pop("source")
-    cases = make_cases(subject, sources or [source], inputs, **options)
+    if replay is None and arm is not None:
+        raise UsageError(f"--arm {arm} goes with --replay: which pair of it is to be run again?")
+    if replay is None and asked:
+        return _worst_profile_question(subject, options, asked, sources or [options.pop("source")], inputs)
+    runs = asked.pop("runs", None)
+    if asked:
+        raise UsageError(f"{_listed(asked)} does not go with --replay: it takes --arm, and --runs for a whole string")
+    cases = make_cases(subject, sources or [options["source"]], inputs, **_without_source(options))
     if replay is None:
-        if arm is not None:
-            raise UsageError(f"--arm {arm} goes with --replay: which pair of it is to be run again?")
         return Question(cases[0].setup, run=lambda watch: run_worst(cases, watch))
     if arm is None or arm >= len(cases):
         raise UsageError(f"--replay {replay} of which arm? Add --arm J, from 0 to {len(cases) - 1}")
     setup = cases[arm].setup
+    if runs is not None:
+        return Question(setup, show_again=lambda: _show_string(setup, replay, runs))
     return Question(setup, show_again=lambda: _show_pair(setup, replay))
+
+
+def _without_source(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if name != "source"}
+
+
+def _worst_profile_question(
+    subject: Subject, options: dict[str, Any], asked: dict[str, Any], sources: Sequence[object], inputs: Inputs | None
+) -> Question:
+    from auditor.grouped import make_group_setup
+    from auditor.worst_case import make_cases
+    from auditor.worst_profile import run_worst_groups
+
+    picture = _take_profile(options, asked, None)
+    cases = make_cases(subject, sources, inputs, make=make_group_setup, **asked, **_without_source(options))
+    return Question(cases[0].setup, run=lambda watch: run_worst_groups(cases, watch), figure=picture)
 
 
 def _show_pair(setup: Setup, pair: int) -> None:
@@ -168,37 +191,35 @@ def _show_pair(setup: Setup, pair: int) -> None:
 
 def _profile_question(subject: Subject, options: dict[str, Any], asked: dict[str, Any], replay: int | None) -> Question:
     from auditor.grouped import make_group_setup, run_groups
-
-    figure = asked.pop("svg", None)
-    source, pairs, rho, gate = (options.pop(name) for name in ("source", "pairs", "rho", "gate"))
-    if replay is not None and set(asked) == {"runs"}:
-        return _replay_question(subject, source, options, asked["runs"], replay)
-    _refuse({"--pairs": pairs, "--rho": rho, "--replay": replay, "--gate": None if gate == "rho" else gate})
-    for name, other in (("eta", "nu"), ("nu", "eta")):
-        if name not in asked:
-            given = _listed(asked) or "--svg"
-            raise UsageError(f"{given} goes with --eta and --nu, and --{name} is missing: add e.g. --{name} 0.1"
-                             if other not in asked else f"--{other} needs --{name}: add e.g. --{name} 0.1")  # fmt: skip
-    check_writable(figure, "--svg")
-    setup = make_group_setup(subject, source, **asked, **options)
-    return Question(setup, run=lambda watch: run_groups(setup, watch), figure=figure)
-
-
-def _replay_question(subject: Subject, source: object, options: dict[str, Any], runs: int, string: int) -> Question:
-    from auditor.grouped import replay_group
-    from auditor.report.replayed import show_group
     from auditor.setup import make_setup
 
-    if runs < 1:
-        raise BadValue("runs", runs, "must be an integer of at least 1, e.g. 20")
-    setup = make_setup(subject, source, **options)
+    if replay is not None and set(asked) == {"runs"}:
+        again = make_setup(subject, options.pop("source"), **options)
+        return Question(again, show_again=lambda: _show_string(again, replay, asked["runs"]))
+    picture = _take_profile(options, asked, replay)
+    setup = make_group_setup(subject, options.pop("source"), **asked, **options)
+    return Question(setup, run=lambda watch: run_groups(setup, watch), figure=picture)
 
-    def show_again() -> None:
-        with stdout_kept():
-            found = replay_group(setup, string, runs)
-        show_group(string, runs, found, console())
 
-    return Question(setup, show_again=show_again)
+def _take_profile(options: dict[str, Any], asked: dict[str, Any], replay: int | None) -> str | None:
+    """Where the picture goes; what does not belong to a profile is refused, and taken out of the options."""
+    pairs, rho, gate = (options.pop(name) for name in ("pairs", "rho", "gate"))
+    _refuse({"--pairs": pairs, "--rho": rho, "--replay": replay, "--gate": None if gate == "rho" else gate})
+    missing = [name for name in ("eta", "nu") if name not in asked]
+    if missing:
+        raise UsageError(f"{_listed(asked)} goes with --eta and --nu: add e.g. --{missing[0]} 0.1")
+    picture: str | None = asked.pop("svg", None)
+    check_writable(picture, "--svg")
+    return picture
+
+
+def _show_string(setup: Setup, string: int, runs: int) -> None:
+    from auditor.grouped import replay_group
+    from auditor.report.replayed import show_group
+
+    with stdout_kept():
+        found = replay_group(setup, string, runs)
+    show_group(string, runs, found, console())
 
 
 def _refuse(given: dict[str, object]) -> None:

@@ -8,10 +8,10 @@ from auditor.panel import is_as_expected
 from auditor.report.escape import code_block, code_cell, code_span, sentence, shortened
 from auditor.report.record import Record
 from auditor.report.several_parts import (
-    ARM_HEAD,
     PROFILE_HEAD,
     accuracy_label,
     accuracy_noun,
+    arm_head,
     arm_rows,
     profile_facts,
     profile_rows,
@@ -96,7 +96,7 @@ def _facts(record: Record) -> Iterator[tuple[str, str]]:
 
 
 def _tables(record: Record) -> Iterator[str]:
-    for head, rows in ((PROFILE_HEAD, profile_rows(record)), (ARM_HEAD, arm_rows(record))):
+    for head, rows in ((PROFILE_HEAD, profile_rows(record)), (arm_head(record), arm_rows(record))):
         if rows:
             yield _table(head, [[_cell(text, plain=True) for text in row] for row in rows])
 

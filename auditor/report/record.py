@@ -294,6 +294,12 @@ def encode(document: Any) -> bytes:
     return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
+def total_cost(records: Sequence[Record]) -> Cost:
+    """What several audits cost together."""
+    costs = [msgspec.structs.astuple(record.cost) for record in records]
+    return Cost(*(sum(parts) for parts in zip(*costs, strict=True)))
+
+
 def read_record(path: Path) -> Record:
     """A record from its file; UsageError with the field that is wrong."""
     try:

@@ -15,7 +15,6 @@ from auditor.report.record import Record
 from auditor.verdict import at_least, at_most
 
 PROFILE_HEAD = ("eta", "seen beyond eta", "nu at least", "nu at most")
-ARM_HEAD = ("", "verdict", "mismatches", "pairs", "at least", "at most")
 _NAME = 60  # characters of an arm's name in a table
 
 
@@ -86,6 +85,11 @@ def profile_rows(record: Record) -> list[Sequence[str]]:
     return [(f"{step.eta:g}", f"{step.seen:.3g}", at_least(step.low), at_most(step.high)) for step in steps]
 
 
+def arm_head(record: Record) -> Sequence[str]:
+    counted = ("beyond eta", "strings") if record.profile else ("mismatches", "pairs")
+    return ("", "verdict", *counted, "at least", "at most")
+
+
 def arm_rows(record: Record) -> list[Sequence[str]]:
     return [
         (
@@ -125,8 +129,8 @@ def arm_parts(record: Record) -> Iterator[RenderableType]:
     if not record.arms:
         return
     sure = f"{100 * record.arms[0].confidence:.6g} %"
-    yield Text(f"\nrho of each arm; all intervals hold together with {sure} confidence:")
-    yield _table(ARM_HEAD, arm_rows(record))
+    yield Text(f"\n{record.gate} of each arm; all intervals hold together with {sure} confidence:")
+    yield _table(arm_head(record), arm_rows(record))
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
