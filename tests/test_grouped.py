@@ -180,6 +180,8 @@ def test_the_command_writes_a_picture_and_a_record(tmp_path: Path, capsys: pytes
         (["--eta", "0.1", "--nu", "0.1", "--runs", "1"], "--runs 1 must be an integer of at least 2"),
         (["--eta", "0.1", "--nu", "0.1", "--strings", "200", "--fixed", "200"], "two designs"),
         (["--eta", "0.1", "--nu", "0.1", "--svg", "/nowhere/x.svg"], "cannot write --svg"),
+        (["--eta", "0.1", "--nu", "0.1", "--svg", "-"], "name a file"),
+        (["--svg", "x.svg"], "--svg goes with --eta and --nu"),
     ],
 )
 def test_what_makes_no_question_is_refused(

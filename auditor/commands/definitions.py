@@ -209,6 +209,8 @@ def _take_profile(options: dict[str, Any], asked: dict[str, Any], replay: int | 
     if missing:
         raise UsageError(f"{_listed(asked)} goes with --eta and --nu: add e.g. --{missing[0]} 0.1")
     picture: str | None = asked.pop("svg", None)
+    if picture == "-":
+        raise UsageError("--svg - would mix a picture with the report: name a file, e.g. profile.svg")
     check_writable(picture, "--svg")
     return picture
 
@@ -249,8 +251,6 @@ def answer(question: Question, files: dict[str, str]) -> int:
 
 
 def _write_figure(picture: str, file: str) -> None:
-    if file == "-":
-        raise UsageError("--svg - would mix a picture with the report: name a file, e.g. profile.svg")
     try:
         Path(file).write_text(picture, encoding="utf-8")
     except OSError as error:

@@ -10,7 +10,7 @@ from auditor.report.escape import visible
 from auditor.report.parts import Profile
 from auditor.report.record import Record
 
-_LEFT, _TOP, _WIDTH, _HEIGHT = 60, 40, 480, 260
+_LEFT, _TOP, _WIDTH, _HEIGHT = 60, 56, 480, 260
 
 
 def profile_picture(record: Record) -> str:
@@ -57,7 +57,7 @@ def _axes(top: float) -> Iterator[str]:
         yield f'<text x="{_LEFT - 6}" y="{y + 4:.1f}" text-anchor="end" fill="#666">{part * top:.3g}</text>'
     middle, eta = _LEFT + _WIDTH / 2, "eta: how often a string may give another output"
     yield f'<text x="{middle}" y="{bottom + 36}" text-anchor="middle">{eta}</text>'
-    yield f'<text x="{_LEFT - 50}" y="{_TOP - 6}">nu: share of strings that give more</text>'
+    yield f'<text x="{_LEFT - 50}" y="{_TOP - 14}">nu: share of strings that give more</text>'
 
 
 def _band(profile: Profile, top: float) -> Iterator[str]:
