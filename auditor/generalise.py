@@ -10,16 +10,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import msgspec
+
 from auditor.errors import BadValue, UsageError
 from auditor.lookup import find_object, importable_name
 from auditor.losses import Loss
-from auditor.pipeline import Watcher, gate_pairs, run_audit
-from auditor.report.record import Learnt, Record
+from auditor.pipeline import Watcher, run_audit
+from auditor.report.record import Record
 from auditor.setup import Setup, make_setup
 from auditor.sources import load_source
 from auditor.subjects import Subject, load_subject
-from auditor.trial import Bench
-from auditor.verdict import Verdict
 
 
 def audit_generalisation(
@@ -61,13 +61,9 @@ def make_loss_setup(
 
 def run_loss(setup: Setup, watch: Watcher | None = None) -> Record:
     """Carry a settled audit with a loss out."""
-    return run_audit(setup, watch, _carry_out)
-
-
-def _carry_out(bench: Bench, setup: Setup, learnt: Learnt, watch: Watcher) -> Verdict:
-    verdict = gate_pairs(bench, setup, learnt, watch)
-    if verdict.decided_by != "accuracy" or setup.loss is None:
-        return verdict
+    record = run_audit(setup, watch)
+    if record.decided_by != "accuracy" or setup.loss is None:
+        return record
     broken = f"break R(h) <= R^(h) + {setup.loss.slack(setup.plan.size):.3g}"
-    words = verdict.reason.replace("are inaccurate", broken).replace("the subject allows", "Lemma A.6 allows")
-    return replace(verdict, reason=f"{words}: so rho is above {setup.plan.target:g}")
+    words = record.reason.replace("are inaccurate", broken).replace("the subject allows", "Lemma A.6 allows")
+    return msgspec.structs.replace(record, reason=f"{words}: so rho is above {setup.plan.target:g}")

@@ -82,17 +82,11 @@ def audit(
     return run_audit(setup)
 
 
-CarryOut = Callable[[Bench, Setup, Learnt, Watcher], Verdict]
+CarryOut = Callable[[Bench, Setup, Learnt, Watcher], Verdict]  # another question than that of pairs against a target
 
 
-def gate_pairs(bench: Bench, setup: Setup, learnt: Learnt, watch: Watcher) -> Verdict:
-    """The question of most audits: is rho, or the mean churn, at most the target?"""
-    run_pairs(bench, setup, learnt, watch)
-    return decide(setup.plan, learnt.tally, learnt.churn)
-
-
-def run_audit(setup: Setup, watch: Watcher | None = None, carry_out: CarryOut = gate_pairs) -> Record:
-    """Carry a settled audit out, to its verdict or to whatever ends it; `carry_out` asks the question itself."""
+def run_audit(setup: Setup, watch: Watcher | None = None, carry_out: CarryOut | None = None) -> Record:
+    """Carry a settled audit out, to its verdict or to whatever ends it; `carry_out` asks another question."""
     watch = watch or Silent()
     started = perf_counter()
     watch.planned(setup)
@@ -102,7 +96,11 @@ def run_audit(setup: Setup, watch: Watcher | None = None, carry_out: CarryOut = 
         try:
             bench = make_bench(setup)
             bench = see_fit(bench, setup, other, learnt, watch)
-            verdict = carry_out(bench, setup, learnt, watch)
+            if carry_out:
+                verdict = carry_out(bench, setup, learnt, watch)
+            else:
+                run_pairs(bench, setup, learnt, watch)
+                verdict = decide(setup.plan, learnt.tally, learnt.churn)
         except KeyboardInterrupt:
             done = f"interrupted after {learnt.tally.pairs} of at most {setup.plan.budget} {setup.plan.unit}"
             verdict = Verdict("inconclusive", done, "interrupt", setup.plan.alpha)
