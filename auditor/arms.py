@@ -52,14 +52,8 @@ class Arm:
         started = perf_counter()
         try:
             for index in range(self.tally.pairs, self.tally.pairs + pairs):
-                trial, tally = run_pair(self.bench, index), self.tally
-                judged = trial.accurate is not None
-                self.tally = Tally(
-                    index + 1,
-                    tally.mismatches + (trial.difference is not None),
-                    tally.runs + judged,
-                    tally.failures + (judged and not trial.accurate),
-                )
+                trial = run_pair(self.bench, index)
+                self.tally = self.tally.plus(differs=trial.difference is not None, accurate=trial.accurate)
         except AuditorError as error:
             self.error = error
         finally:

@@ -13,6 +13,7 @@ import rich_click as click
 from auditor import __version__
 from auditor.commands.before import list_subjects, plan
 from auditor.commands.curves import curve, price
+from auditor.commands.interviews import reuse
 from auditor.commands.one import check, replay
 from auditor.commands.past import history
 from auditor.commands.several import gate, theorems
@@ -38,7 +39,7 @@ def cli() -> None:
     """
 
 
-for command in (check, gate, curve, price, theorems, replay, history, plan, list_subjects):
+for command in (check, gate, curve, price, theorems, reuse, replay, history, plan, list_subjects):
     cli.add_command(command)
 
 

@@ -70,7 +70,7 @@ class Gate:
     def __init__(self, target: float, alpha: float, *, delta: float | None = None) -> None:
         # Only one of pass and fail can be wrong at the true rho, so each has all of alpha. But two ways to
         # fail, irreproducible and inaccurate, share it.
-        self.alpha_pass = alpha
+        self.alpha_pass, self.delta = alpha, delta
         self.alpha_fail = alpha if delta is None else alpha / 2
         self._passes = pass_boundary(target, self.alpha_pass)
         self._fails = fail_boundary(target, self.alpha_fail)

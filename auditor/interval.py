@@ -55,17 +55,17 @@ def sequence_upper(n: int, k: int, alpha: float) -> float:
     """With probability 1 - alpha, rho is at or below this at every n at once."""
     if k >= n:
         return 1.0
-    return _crossing(lambda p: float(log_e_pass(n, k, p)) >= -math.log(alpha), outer="high")
+    return crossing(lambda p: float(log_e_pass(n, k, p)) >= -math.log(alpha), outer="high")
 
 
 def sequence_lower(n: int, k: int, alpha: float) -> float:
     """With probability 1 - alpha, rho is at or above this at every n at once."""
     if k == 0:
         return 0.0
-    return _crossing(lambda p: float(log_e_fail(n, k, p)) < -math.log(alpha), outer="low")
+    return crossing(lambda p: float(log_e_fail(n, k, p)) < -math.log(alpha), outer="low")
 
 
-def _crossing(above: Callable[[float], bool], *, outer: str) -> float:
+def crossing(above: Callable[[float], bool], *, outer: str) -> float:
     """Where a monotone condition on p turns true, to the last bits; the conservative end of the last bracket."""
     low, high = 0.0, 1.0
     for _ in range(90):
@@ -128,11 +128,11 @@ class MeanEvidence:
 
     def upper(self, alpha: float) -> float:
         """With probability 1 - alpha, the mean is at or below this at every n at once."""
-        return _crossing(lambda p: self.log_e_pass(p) >= -math.log(alpha), outer="high") if self.n else 1.0
+        return crossing(lambda p: self.log_e_pass(p) >= -math.log(alpha), outer="high") if self.n else 1.0
 
     def lower(self, alpha: float) -> float:
         """With probability 1 - alpha, the mean is at or above this at every n at once."""
-        return _crossing(lambda p: self.log_e_fail(p) < -math.log(alpha), outer="low") if self.n else 0.0
+        return crossing(lambda p: self.log_e_fail(p) < -math.log(alpha), outer="low") if self.n else 0.0
 
 
 BOUNDS: dict[str, tuple[Callable[[int, int, float], float], Callable[[int, int, float], float]]] = {

@@ -109,8 +109,13 @@ def audit(
     return run_audit(setup, how=how)
 
 
-def run_audit(setup: Setup, watch: Watcher | None = None, how: How | None = None) -> Record:
-    """Carry a settled audit out, to its verdict or to whatever ends it."""
+CarryOut = Callable[[Bench, Setup, Learnt, Watcher], Verdict]  # another question than that of pairs against a target
+
+
+def run_audit(
+    setup: Setup, watch: Watcher | None = None, how: How | None = None, *, carry_out: CarryOut | None = None
+) -> Record:
+    """Carry a settled audit out, to its verdict or to whatever ends it; `carry_out` asks another question."""
     watch, how = watch or Silent(), how or How()
     started = perf_counter()
     watch.planned(setup)
@@ -126,11 +131,14 @@ def run_audit(setup: Setup, watch: Watcher | None = None, how: How | None = None
             stack.enter_context(one_thread())
             bench = see_fit(bench, setup, engine, other, learnt, watch)
             stack.enter_context(one_thread())  # a run may have loaded another library
-            with closing(_trials(bench, setup, engine, ledger, learnt)) as trials:
-                run_pairs(bench, setup, learnt, watch, trials)
-            verdict = decide(setup.plan, learnt.tally, learnt.churn)
+            if carry_out:
+                verdict = carry_out(bench, setup, learnt, watch)
+            else:
+                with closing(_trials(bench, setup, engine, ledger, learnt)) as trials:
+                    run_pairs(bench, setup, learnt, watch, trials)
+                verdict = decide(setup.plan, learnt.tally, learnt.churn)
         except KeyboardInterrupt:
-            done = f"interrupted after {learnt.tally.pairs} of at most {setup.plan.budget} pairs"
+            done = f"interrupted after {learnt.tally.pairs} of at most {setup.plan.budget} {setup.plan.unit}"
             verdict = Verdict("inconclusive", done, "interrupt", setup.plan.alpha)
         except UsageError:
             raise
@@ -198,6 +206,9 @@ def see_fit(
         raise
     learnt.checked = checked
     learnt.findings += [Finding(kind, "warning", message) for kind, message in checked.warnings]
+    if setup.plan.size == 0 and setup.private != "unshared":
+        message = "two runs of a pair get the same r and no sample: they can only agree; write A(sample, r, private)"
+        learnt.findings.append(Finding("nothing-fresh", "warning", message))
     if bench.counted and getattr(bench.source, "is_cut", False):
         learnt.findings.append(Finding("tail-cut", "info", f"{bench.source.name} is cut where a tail is below 2^-60"))
     if not checked.knows_truth:
@@ -237,13 +248,7 @@ def _add(learnt: Learnt, trial: Trial) -> Tally:
     if trial.churn is not None:
         learnt.churn.add(trial.churn)
         learnt.churns.append(trial.churn)
-    judged = trial.accurate is not None
-    return Tally(
-        tally.pairs + 1,
-        tally.mismatches + (trial.difference is not None),
-        tally.runs + judged,
-        tally.failures + (judged and not trial.accurate),
-    )
+    return tally.plus(differs=trial.difference is not None, accurate=trial.accurate)
 
 
 @dataclass(frozen=True, slots=True)

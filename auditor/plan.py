@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from auditor.errors import BadValue, UsageError, suggestion
 from auditor.gate import Gate, pass_boundary
+from auditor.profile import NuGate
 
 DEFAULT_TARGET = 0.1
 PAIRS_TIMES_TARGET = 100  # 19 audits in 20 are decided where rho is below 0.6 or above 1.5 times the target
@@ -29,6 +30,9 @@ class Plan:
     size: int
     delta: float | None  # the share of inaccurate runs the subject is allowed, where it declares one
     gates: str = "rho"  # what is held against the target: how often outputs differ, or by how much ("churn")
+    runs: int = 2  # with each r: a pair, or a group where "nu" is held against the target
+    arms: int = 1  # sources and inputs that share the target, where the worst of them is the question
+    eta: float | None = None  # how often a good string's output may be another, where the gate is on nu
 
     @property
     def alpha(self) -> float:
@@ -39,9 +43,29 @@ class Plan:
         return Gate(self.target, self.alpha, delta=self.delta)
 
     @property
+    def nu_gate(self) -> NuGate | None:
+        """Where the gate is on nu. As with rho: a pass has all of the error, two ways to fail share it.
+
+        With several arms `confidence` is of one alone: a fail has its share, a pass still all that they have.
+        """
+        if self.eta is None:
+            return None
+        share = self.alpha if self.delta is None else self.alpha / 2
+        return NuGate(self.eta, self.target, self.runs, alpha_pass=self.arms * self.alpha, alpha_fail=share)
+
+    @property
+    def unit(self) -> str:
+        """What is counted, each with an r of its own."""
+        return "pairs" if self.eta is None else "strings"
+
+    @property
     def least_pairs(self) -> int:
         """What a spotless subject costs."""
-        return self.budget if self.design == "fixed" else least_pairs(self.target, self.alpha, self.design)
+        if self.nu_gate:
+            return self.nu_gate.least_strings(self.runs) or self.budget
+        if self.design == "fixed":
+            return self.budget
+        return self.arms * least_pairs(self.target, self.alpha, self.design)
 
 
 def error_probability(confidence: float) -> float:

@@ -80,6 +80,7 @@ def _request(setup: Setup) -> dict[str, Any] | None:
         "view": setup.view.spec,
         "probe": setup.probe,
         "resample": setup.resample,
+        "private": setup.private,
         "texts": {name: param_text(value) for name, value in subject.params.items()},
     }
 
@@ -116,7 +117,7 @@ def main() -> None:
     os.dup2(2, 1)  # whatever the subject prints is not the answer
     randomness = None if request["randomness"] == "Generator" else request["randomness"]
     subject = load_subject(request["target"], texts=request["texts"], randomness=randomness)
-    options = {name: request[name] for name in ("size", "seed", "sample", "view", "probe", "resample")}
+    options = {name: request[name] for name in ("size", "seed", "sample", "view", "probe", "resample", "private")}
     bench = replace(make_bench(make_setup(subject, request["source"], **options)), copies=True)
     if request["memory"]:
         limit_memory(request["memory"])

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from auditor.errors import UnknownTruth, UsageError
+from auditor.errors import BadValue, NotComparable, UnknownTruth, UsageError
+from auditor.losses import Loss
 from auditor.outcome import describe, same
 from auditor.plan import DEFAULT_TARGET, Plan, check_count, make_plan
 from auditor.randomness import from_key
@@ -34,6 +35,8 @@ class Setup:
     view: View
     probe: int | str | None = None
     resample: str | None = None
+    private: str | None = None  # "shared" or "unshared", where the subject has private randomness
+    loss: Loss | None = None  # by which runs are judged, in place of the subject's own oracle
     expected: str | None = None  # by whoever asks; the subject's own expectation otherwise
 
     @property
@@ -56,10 +59,13 @@ def make_setup(
     probe: int | str | None = None,
     resample: str | None = None,
     gate: str = "rho",
+    private: str | None = None,
 ) -> Setup:
     """Everything settled; UsageError with an example where nothing says what to do."""
     declared_size, claimed = subject.declares("size"), subject.declares("claimed")
     source_used = _first(source, subject.declared.source)
+    if source_used is None and _first(size, declared_size) == 0:
+        source_used = "nothing"  # no sample at all: all that is random is inside
     if source_used is not None and is_dataset(source_used):
         source_used = load_source(source_used, resample)
     size_used = _first(size, declared_size, getattr(source_used, "default_size", None))
@@ -88,18 +94,34 @@ def make_setup(
     overridden = {
         name: (_plain(declared), _plain(used))
         for name, declared, used in options
-        if declared is not None and used is not None and not same(used, declared)
+        if declared is not None and used is not None and _differs(used, declared)
     }
     seen = make_view(_first(view, subject.declared.view, subject.default_view))
     if gate == "churn" and not seen.needs_probe:
         raise UsageError(f"--gate churn counts predictions, and the view here is {seen.name}: use --view predict")
     if probe is not None and not seen.needs_probe:
         raise UsageError(f"--probe is for the view predict, and the view here is {seen.name}")
-    return Setup(subject, plan, source_used, claimed, declared_size, overridden, kind, seen, probe, resample)
+    own = _check_private(subject, private)
+    return Setup(subject, plan, source_used, claimed, declared_size, overridden, kind, seen, probe, resample, own)
+
+
+def _check_private(subject: Subject, private: str | None) -> str | None:
+    if private is not None and private not in ("shared", "unshared"):
+        raise BadValue("private", private, "must be shared or unshared")
+    if private is not None and not subject.private:
+        raise UsageError(f"--private {private}: {subject.name} has no parameter private; write A(sample, r, private)")
+    return private or ("unshared" if subject.private else None)
 
 
 def _first(*values: Any) -> Any:
     return next((value for value in values if value is not None), None)
+
+
+def _differs(used: object, declared: object) -> bool:
+    try:
+        return not same(used, declared)
+    except NotComparable:  # a function that lives in no module, which no declaration named
+        return used is not declared
 
 
 def _plain(value: object) -> Any:
@@ -116,7 +138,16 @@ def make_bench(setup: Setup) -> Bench:
     else:
         check_size(source, setup.plan.size, from_key(keys.probe), can_count=setup.subject.takes_sample)
     view = setup.view.on_probe(make_probe(setup, source, keys)) if setup.view.needs_probe else setup.view
-    return Bench(setup.subject, source, setup.plan.size, keys, counted=counted, view=view)
+    return Bench(
+        setup.subject,
+        source,
+        setup.plan.size,
+        keys,
+        counted=counted,
+        view=view,
+        oracle=setup.loss.holds if setup.loss else None,
+        shares_private=setup.private == "shared",
+    )
 
 
 def make_probe(setup: Setup, source: Source, keys: PairKeys) -> Any:
@@ -160,6 +191,8 @@ def replay_command(setup: Setup, source: Source, pair: int) -> str | None:
         words += ["--view", str(setup.view.spec)]
     if setup.probe is not None:
         words += ["--probe", str(setup.probe)]
+    if setup.private == "shared":
+        words += ["--private", "shared"]
     if setup.plan.seed:
         words += ["--seed", str(setup.plan.seed)]
     for name, value in subject.params.items():

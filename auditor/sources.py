@@ -169,7 +169,11 @@ def points(rows: Any, labels: Any = None, weights: Any = None) -> Law:
     return Law(values if labels is None else (values, np.asarray(labels)), checked)
 
 
-LISTED: dict[str, Callable[..., Law]] = {"pmf": pmf, "points": points}  # sources by name, beside scipy's
+LISTED: dict[str, Callable[..., Law]] = {
+    "pmf": pmf,
+    "points": points,
+    "nothing": lambda: pmf({0: 1.0}),
+}  # sources by name, beside scipy's
 
 
 def _as_weights(weights: Any) -> Any:

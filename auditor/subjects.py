@@ -2,7 +2,8 @@
 
 The contract: A(sample, r) depends on nothing but its arguments. Two runs of a pair get independent samples and a
 fresh r with the same key; A is rho-reproducible if their outputs are the same except with probability rho.
-A function with no declarations is a subject too.
+A function with no declarations is a subject too. A parameter `private` without a default is randomness that only the
+run itself knows: A(sample, r, private). Whether two runs share it is the audit's choice, and it is not r's.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from auditor.randomness import KINDS, Key, check_kind, kind_of
 from auditor.sampling import Sample
 
 F = TypeVar("F", bound=Callable[..., Any])
+PRIVATE = "private"  # the parameter that has randomness of the run's own
 Declared = Any  # a value, or a function of the parameters it names
 
 
@@ -107,6 +109,7 @@ class Subject:
     randomness: str
     takes_sample: bool = False  # its first parameter is annotated auditor.Sample
     default_view: object = "output"
+    private: str | None = None  # what its private randomness is, where it has any: a kind, as for r
     declared: Declaration = field(default_factory=Declaration)
 
     @property
@@ -114,10 +117,13 @@ class Subject:
         """Whether a command line leads another process to this subject with these parameters."""
         return self.target is not None and all(map(has_text, self.params.values()))
 
-    def run(self, sample: Any, key: Key) -> Any:
+    def run(self, sample: Any, key: Key, private: Key | None = None) -> Any:
         """One run, with a fresh r; an array is wrapped for a subject that takes a Sample."""
         if self.takes_sample:
             sample = Sample.of(sample)
+        if self.private:
+            own = KINDS[self.private](private or key.child(PRIVATE))
+            return self.fn(sample, KINDS[self.randomness](key), private=own, **self.params)
         return self.fn(sample, KINDS[self.randomness](key), **self.params)
 
     def declares(self, name: str) -> Any:
@@ -191,7 +197,15 @@ def load_subject(
     kind = check_kind(randomness) if randomness else kind_of(hints.get(r_name))
     takes_sample = hints.get(sample_name) is Sample
     declared = getattr(fn, "__auditor__", Declaration())
-    return Subject(fn, shown, name, given, settings, kind, takes_sample, declared=declared)
+    private = kind_of(hints.get(PRIVATE)) if PRIVATE not in settings and _has_private(fn) else None
+    return Subject(fn, shown, name, given, settings, kind, takes_sample, private=private, declared=declared)
+
+
+def _has_private(fn: Callable[..., Any]) -> bool:
+    try:
+        return PRIVATE in inspect.signature(fn).parameters
+    except (TypeError, ValueError):
+        return False
 
 
 def _load_estimator(estimator: Any, shown: str, name: str | None, given: dict[str, Any]) -> Subject:
@@ -235,7 +249,7 @@ def _check_signature(fn: Callable[..., Any], shown: str, given: Mapping[str, Any
             if key not in named:
                 known = f"it has {', '.join(named)}" if named else "it has none"
                 raise UsageError(f"{shown} has no parameter {key!r}{suggestion(key, named)}: {known}")
-    missing = [key for key, p in named.items() if p.default is p.empty and key not in given]
+    missing = [key for key, p in named.items() if p.default is p.empty and key not in (*given, PRIVATE)]
     if missing:
         raise UsageError(f"{shown} needs a value for {', '.join(missing)}: --param {missing[0]}=VALUE")
     defaults = {key: p.default for key, p in named.items() if p.default is not p.empty}

@@ -16,7 +16,7 @@ import numpy as np
 from auditor.datasets import Dataset
 from auditor.errors import AuditorError, SampleError, SubjectError
 from auditor.outcome import Difference, describe, first_difference, same
-from auditor.randomness import from_key, root_key
+from auditor.randomness import Key, from_key, root_key
 from auditor.sampling import CountSample
 from auditor.sources import Source
 from auditor.subjects import Subject
@@ -28,10 +28,16 @@ class PairKeys:
 
     def __init__(self, seed: int) -> None:
         root = root_key(seed)
-        self.samples = (root.child("sample", 0), root.child("sample", 1))
+        self._sample = root.child("sample")
+        self.samples = (self._sample.child(0), self._sample.child(1))  # nearly all that is ever asked for
         self.r = root.child("r")
         self.both_samples = root.child("both samples")  # for sources that draw them together
         self.probe = root.child("probe")
+        self.private = root.child("private")
+
+    def sample(self, which: int) -> Key:
+        """Whence run `which` of every index has its samples: a pair's two runs are 0 and 1, a group's go on."""
+        return self.samples[which] if which < 2 else self._sample.child(which)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,14 +64,16 @@ class Bench:
     view: View = OUTPUT  # what of an output counts
     bottoms: bool = False  # a run that raises gives bottom, instead of ending the audit
     publish: Callable[[int, int], None] | None = None  # told which run begins, so that a watcher can time it
+    oracle: Callable[[Bench, Any, int], bool] | None = None  # judges an output in place of the subject's own
+    shares_private: bool = False  # whether the runs of an index have their private randomness in common
 
     def draw(self, index: int, which: int) -> Any:
-        """The sample of run `which` (0 or 1) of a pair."""
+        """The sample of run `which`: 0 or 1 of a pair, and on from there for more runs with the same r."""
         if self.publish:
             self.publish(index, which)
         if isinstance(self.source, Dataset) and self.source.drawn_together:
             return self.source.draw_half(from_key(self.keys.both_samples.child(index)), self.size, which)
-        rng = from_key(self.keys.samples[which].child(index))
+        rng = from_key(self.keys.sample(which).child(index))
         if self.counted:
             return CountSample(self.source.law(), self.size, rng)
         sample = self.source.draw(rng, self.size)
@@ -77,10 +85,11 @@ class Bench:
 
     def run_on(self, sample: Any, index: int, which: int) -> Any:
         key = self.keys.r.child(index)
+        private = self.keys.private.child(index, 0 if self.shares_private else which)
         if self.publish:
             self.publish(index, which)
         try:
-            return self.subject.run(sample, key)
+            return self.subject.run(sample, key, private)
         except BaseException as error:  # SystemExit included: a subject that exits has not answered
             if isinstance(error, KeyboardInterrupt) and not self.publish:
                 raise  # from the keyboard; a worker hears none
@@ -108,9 +117,15 @@ class RunFailed(SubjectError):
     kind = "died"
 
     def __init__(self, name: str, pair: int, which: int | None, what: str) -> None:
-        self.pair = pair
-        run = "a run" if which is None else f"the {('first', 'second')[which]} run"
-        super().__init__(f"{name} {what} in {run} of pair {pair}")
+        self.pair, self.which = pair, which
+        super().__init__(f"{name} {what} in {_run_words(which)} {pair}")
+
+
+def _run_words(which: int | None) -> str:
+    """A pair has two runs; the string of a group has more, and those are counted from 0."""
+    if which is None or which < 2:
+        return f"{'a' if which is None else ('the first', 'the second')[which]} run of pair"
+    return f"run {which} of string"
 
 
 class SubjectRaised(RunFailed):
@@ -188,6 +203,8 @@ def judge(bench: Bench, output: Any, index: int) -> bool | None:
         return None
     if isinstance(output, Bottom):
         return False
+    if bench.oracle is not None:
+        return bench.oracle(bench, output, index)
     try:
         return bench.subject.is_accurate(output, bench.source, bench.keys.r.child(index))
     except AuditorError:

@@ -21,6 +21,15 @@ class Tally:
     runs: int = 0  # runs whose accuracy was judged
     failures: int = 0  # of them, inaccurate
 
+    def plus(self, *, differs: bool, accurate: bool | None) -> Tally:
+        """With one more pair; `accurate` is None where nobody could say."""
+        return Tally(
+            self.pairs + 1,
+            self.mismatches + differs,
+            self.runs + (accurate is not None),
+            self.failures + (accurate is False),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Bound:

@@ -25,9 +25,9 @@ FLOW = """
 auditor.__init__ auditor.errors
 auditor.randomness auditor.interval auditor.canonical auditor.lookup auditor.counting auditor.law
 auditor.datasets auditor.views auditor.estimators
-auditor.outcome auditor.gate auditor.cost auditor.sampling
-auditor.subjects auditor.sources auditor.plan
-auditor.trial auditor.verdict
+auditor.outcome auditor.gate auditor.cost auditor.sampling auditor.profile
+auditor.subjects auditor.sources auditor.plan auditor.inputs
+auditor.trial auditor.verdict auditor.group_verdict auditor.worst_arm auditor.losses auditor.transcripts
 auditor.setup auditor.steadiness
 auditor.second_process
 auditor.preflight
@@ -36,13 +36,15 @@ auditor.seat
 auditor.hiring
 auditor.workers
 auditor.cluster
-auditor.report.__init__ auditor.report.escape auditor.report.record
-auditor.report.curve_record auditor.report.price_record
+auditor.report.__init__ auditor.report.escape auditor.report.parts
+auditor.report.record
+auditor.report.curve_record auditor.report.price_record auditor.report.reuse_record
 auditor.ledger
 auditor.pipeline auditor.exponent auditor.least_size
-auditor.panel auditor.vary auditor.arms
-auditor.curve auditor.price
+auditor.panel auditor.vary auditor.arms auditor.grouped auditor.worst_case auditor.generalise auditor.reuse
+auditor.curve auditor.price auditor.side_by_side auditor.worst_profile
 auditor.config
+auditor.report.several_parts auditor.report.profile_figure
 auditor.report.terminal auditor.report.progress auditor.report.replayed auditor.report.prospects auditor.report.registry
 auditor.report.table auditor.report.axes auditor.report.history
 auditor.report.curves
@@ -50,7 +52,8 @@ auditor.report.figure auditor.report.prices
 auditor.report.theorems auditor.report.junit auditor.report.markdown auditor.report.annotations
 auditor.assertion auditor.outlets
 auditor.pytest_plugin auditor.commands.__init__ auditor.commands.options
-auditor.commands.several auditor.commands.before auditor.commands.curves auditor.commands.past
+auditor.commands.several auditor.commands.before auditor.commands.curves auditor.commands.definitions
+auditor.commands.interviews auditor.commands.past
 auditor.commands.one
 auditor.command_line
 auditor.__main__
@@ -98,7 +101,9 @@ def test_the_auditor_never_imports_the_algorithms_and_they_use_public_names_only
             assert used <= {f"auditor.{public}" for public in auditor.__all__}, name
 
 
-@pytest.mark.parametrize("name", ["interval", "verdict", "gate", "cost", "exponent", "least_size"])
+@pytest.mark.parametrize(
+    "name", ["interval", "verdict", "gate", "cost", "exponent", "least_size", "profile", "group_verdict", "worst_arm"]
+)
 def test_judgement_is_pure(name: str) -> None:
     forbidden = {"random", "numpy.random", "os", "sys", "io", "pathlib", "time", "auditor.randomness"}
     assert not imports(MODULES[f"auditor.{name}"]) & forbidden

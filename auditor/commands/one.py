@@ -9,6 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
+from auditor.commands.definitions import (
+    answer,
+    definition_options,
+    first_input,
+    make_question,
+    take_asked,
+    without_sources,
+)
 from auditor.commands.options import Count, count_or_file, running_options, split_params, take_how
 from auditor.commands.several import check_package
 from auditor.errors import EXIT_CODES, BadValue, UsageError
@@ -21,7 +29,12 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("target")
-@click.option("--source", metavar="SPEC", help='Where samples come from: "norm", module:fn, data.csv#label.')
+@click.option(
+    "--source",
+    multiple=True,
+    metavar="SPEC",
+    help='Where samples come from: "norm", module:fn, data.csv#label; repeated: the worst of them counts.',
+)
 @click.option("--size", type=Count(), metavar="M", help="Rows a sample; 1e6 is understood.")
 @click.option("--sample", metavar="KIND", help="Samples as rows, or as counts over the values of a discrete source.")
 @click.option("--rho", type=float, metavar="R", help="The mismatch probability you accept.  [default: claimed, or 0.1]")
@@ -39,6 +52,7 @@ if TYPE_CHECKING:
 @click.option("--gate", metavar="WHAT", default="rho", show_default=True, help="What the target is for: rho, or churn.")
 @click.option("--resample", metavar="HOW", help="How a data set is drawn from: bootstrap, split or subsample.")
 @click.option("--randomness", metavar="KIND", help="What r is: Generator, int, RandomState or Random.")
+@definition_options
 @click.option("--replay", type=Count(), metavar="I", help="Run pair I again and show both outputs, nothing else.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the record here; - is standard output.")
 @click.option("--junit", "junit_file", metavar="FILE", help="Write JUnit XML here; - is standard output.")
@@ -60,8 +74,11 @@ def check(target: str, params: Sequence[str], randomness: str | None, **options:
     from auditor.setup import make_setup
     from auditor.subjects import load_subject
 
+    asked = take_asked(options)
     if is_package(target):
-        return check_package(target, {**options, "param": params or None, "randomness": randomness})
+        return check_package(
+            target, {**options, **without_sources(asked), "param": params or None, "randomness": randomness}
+        )
     how, running = take_how(options)
     pair, files = options.pop("replay"), take_files(options)
     if pair is not None and (files or running):
@@ -71,9 +88,14 @@ def check(target: str, params: Sequence[str], randomness: str | None, **options:
         raise BadValue("replay", pair, "must be the number of a pair, 0 or more")
     error_console().print(Text(f"loading {visible(target)}: this runs its code", style="dim"))
     with stdout_kept():
-        subject = load_subject(target, texts=split_params(params), randomness=randomness)
+        subject = load_subject(target, first_input(asked, options), texts=split_params(params), randomness=randomness)
         options["probe"] = count_or_file(options["probe"])
-        setup = make_setup(subject, options.pop("source"), **options)
+        question = make_question(subject, options, asked, pair) if asked or subject.private else None
+        setup = question.setup if question else make_setup(subject, options.pop("source"), **options)
+    if question and running:
+        raise UsageError(f"{' and '.join(running)} is for pairs against a target: this question runs in this process")
+    if question:
+        return answer(question, files)
     if pair is not None:
         return _replay(setup, pair)
     return _audit(setup, files, how)
@@ -97,6 +119,8 @@ def replay(record_file: Path, pair: int) -> int:
             f"{record.subject}, its source, view or a parameter lives in no module: replay it in Python, "
             f"auditor.replay(fn, ..., pair={pair})"
         )
+    if record.arms:
+        raise UsageError(f"{record_file} has {len(record.arms)} arms: run the replay command that each row of them has")
     texts = {name: str(value) for name, value in record.params.items()}
     randomness = None if record.randomness == "Generator" else record.randomness
     with stdout_kept():
@@ -113,6 +137,7 @@ def replay(record_file: Path, pair: int) -> int:
         view=record.view,
         probe=record.probe,
         resample=record.resample,
+        private=record.private,
     )
     return _replay(setup, pair)
 

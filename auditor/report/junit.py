@@ -62,6 +62,7 @@ def _add_case(suite: Element, record: Record) -> None:
             ("rho.high", f"{record.rho.high:.15g}"),
             ("gate", record.gate),
             *((f"churn.{end}", f"{getattr(record.churn, end):.15g}") for end in ("low", "high") if record.churn),
+            *((f"nu.{end}", f"{getattr(record.profile, end):.15g}") for end in ("low", "high") if record.profile),
             ("pairs", record.pairs),
             ("mismatches", record.mismatches),
         ),

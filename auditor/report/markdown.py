@@ -7,6 +7,16 @@ from collections.abc import Iterator, Sequence
 from auditor.panel import is_as_expected
 from auditor.report.escape import code_block, code_cell, code_span, sentence, shortened
 from auditor.report.record import Record
+from auditor.report.several_parts import (
+    PROFILE_HEAD,
+    accuracy_label,
+    accuracy_noun,
+    arm_head,
+    arm_rows,
+    profile_facts,
+    profile_rows,
+    rho_noun,
+)
 from auditor.report.table import reached
 
 _CELL = 300  # characters of what a subject said, in a table or a line
@@ -50,6 +60,7 @@ def _section(record: Record, mark: str) -> Iterator[str]:
     yield f"{mark} {sentence(title.upper())} {code_span(shortened(record.subject, _CELL))}"
     yield sentence(shortened(record.reason, _BLOCK))
     yield _table(("", ""), list(_facts(record)))
+    yield from _tables(record)
     yield from _first_mismatch(record)
     yield from _errors(record)
 
@@ -57,7 +68,8 @@ def _section(record: Record, mark: str) -> Iterator[str]:
 def _facts(record: Record) -> Iterator[tuple[str, str]]:
     if record.pairs:
         between = f"between {record.rho.low:.3g} and {record.rho.high:.3g} ({100 * record.confidence:.6g} % two-sided)"
-        yield "rho", f"{record.mismatches:,} mismatches in {record.pairs:,} pairs; {between}"
+        yield "rho", f"{record.mismatches:,} mismatches in {record.pairs:,} {rho_noun(record)} {between}"
+        yield from profile_facts(record)
         if record.churn:
             churn = f"between {record.churn.low:.3g} and {record.churn.high:.3g}"
             yield "churn", f"{record.churn.mean:.3g} of the probe points change on average, {churn}"
@@ -68,7 +80,10 @@ def _facts(record: Record) -> Iterator[tuple[str, str]]:
         yield "by", _cell(record.theorem)
     if (found := record.accuracy) is not None:
         allowed = "" if found.allowed is None else f"; {found.allowed:g} is allowed"
-        yield "inaccurate", f"{found.failures:,} of {found.runs:,} runs{allowed}"
+        yield (
+            accuracy_label(record),
+            _cell(f"{found.failures:,} of {found.runs:,} {accuracy_noun(record)}{allowed}", plain=True),
+        )
     yield "sample", f"{record.size:,} {'row' if record.size == 1 else 'rows'} from {_cell(record.source)}"
     if record.resample:
         yield "resampled", f"by {_cell(record.resample)}"
@@ -78,6 +93,12 @@ def _facts(record: Record) -> Iterator[tuple[str, str]]:
         yield "parameters", _cell(", ".join(f"{name}={value}" for name, value in record.params.items()))
     yield "seed", f"{record.seed}"
     yield "seconds", f"{record.cost.seconds_total:.3g}"
+
+
+def _tables(record: Record) -> Iterator[str]:
+    for head, rows in ((PROFILE_HEAD, profile_rows(record)), (arm_head(record), arm_rows(record))):
+        if rows:
+            yield _table(head, [[_cell(text, plain=True) for text in row] for row in rows])
 
 
 def _first_mismatch(record: Record) -> Iterator[str]:

@@ -46,12 +46,14 @@ class Watching:
 
     def planned(self, setup: Setup) -> None:
         self._plan = plan = setup.plan
-        runs = 2 * plan.least_pairs + 2 * PAIRS
+        runs = plan.runs * plan.least_pairs + 2 * PAIRS
         self._say(f"auditing {setup.subject.name}: is {plan.gates} at most {plan.target:g}?")
-        self._say(f"a pass takes {runs:,} runs or more; {2 * plan.budget + 2 * PAIRS:,} are the most")
+        self._say(f"a pass takes {runs:,} runs or more; {plan.runs * plan.budget + 2 * PAIRS:,} are the most")
 
     def timed(self, seconds_a_run: float) -> None:
-        least, most = (duration(2 * pairs * seconds_a_run) for pairs in (self._plan.least_pairs, self._plan.budget))
+        least, most = (
+            duration(self._plan.runs * count * seconds_a_run) for count in (self._plan.least_pairs, self._plan.budget)
+        )
         span = f"about {least}" if least == most else f"{least} or more for a pass, {most} at most"
         self._say(f"one run takes {duration(seconds_a_run)}: {span}")
         if self._console.is_terminal:

@@ -18,6 +18,7 @@ from auditor.errors import AuditorError, UsageError
 from auditor.interval import MeanEvidence, two_sided
 from auditor.outcome import Difference as Found
 from auditor.preflight import Checked
+from auditor.report.parts import Arm, Profile
 from auditor.setup import Setup, replay_command
 from auditor.sources import Source
 from auditor.subjects import code_hash, param_text
@@ -152,7 +153,10 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     preflight: Preflight | None
     findings: list[Finding]
     examples: list[Example]
-    arms: list[Any] | None
+    arms: list[Arm] | None  # where the question is one of several sources or inputs: a row each
+    private: str | None = None  # "shared" or "unshared", where the subject has private randomness
+    loss: str | None = None  # by which runs were judged: how many break R(h) <= R^(h) + slack
+    profile: Profile | None = None  # where the gate is on nu
     cost: Cost
     environment: dict[str, str]
 
@@ -221,9 +225,16 @@ def make_record(setup: Setup, source: Source | None, learnt: Learnt, verdict: Ve
             if source
         ],
         arms=None,
-        cost=Cost(2 * tally.pairs, checked.runs if checked else 0, learnt.seconds_in_subject, seconds, learnt.engine),
+        private=setup.private,
+        loss=setup.loss.name if setup.loss else None,
+        cost=_cost(setup, learnt, seconds),
         environment=environment(),
     )
+
+
+def _cost(setup: Setup, learnt: Learnt, seconds: float) -> Cost:
+    runs, before = setup.plan.runs * learnt.tally.pairs, learnt.checked.runs if learnt.checked else 0
+    return Cost(runs, before, learnt.seconds_in_subject, seconds, learnt.engine)
 
 
 def _rho(setup: Setup, learnt: Learnt) -> Rho:
@@ -276,6 +287,8 @@ def environment() -> dict[str, str]:
 def failure_finding(error: AuditorError, setup: Setup, source: Source) -> Finding:
     """What foreign code raised, whole; with the command that makes it raise again where a run of a pair did."""
     command = replay_command(setup, source, error.pair) if isinstance(error, RunFailed) else None
+    if command and isinstance(error, RunFailed) and error.which is not None and error.which > 1:
+        command += f" --runs {error.which + 1}"
     kind = error.kind if isinstance(error, RunFailed) else SubjectRaised.kind
     return Finding(kind, "error", error.details or str(error), command)
 
@@ -303,6 +316,12 @@ def encode(document: Any) -> bytes:
     # The standard library's encoder: a theorem's size may be an integer beyond 64 bits.
     text = json.dumps(document, indent=2, ensure_ascii=False)
     return text.encode("utf-8", "backslashreplace") + b"\n"
+
+
+def total_cost(records: Sequence[Record]) -> Cost:
+    """What several audits cost together."""
+    costs = [msgspec.structs.astuple(record.cost) for record in records]
+    return Cost(*(sum(parts) for parts in zip(*costs, strict=True)))
 
 
 def read_record(path: Path) -> Record:

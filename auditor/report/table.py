@@ -12,6 +12,7 @@ from rich.text import Text
 from auditor.panel import is_as_expected
 from auditor.report.escape import visible
 from auditor.report.record import Record
+from auditor.report.several_parts import gated
 from auditor.report.terminal import STYLES
 from auditor.verdict import at_least, at_most
 
@@ -60,12 +61,11 @@ def _cells(record: Record, name: str) -> Iterator[Text]:
 
 
 def reached(record: Record) -> str:
-    """The bound that an audit ended with, on rho unless it says churn."""
+    """The bound that an audit ended with, on rho unless it names something else."""
     if not record.pairs:
         return ""
-    what = "churn " if record.gate == "churn" else ""
+    what = "" if record.gate == "rho" else f"{record.gate} "
     if record.bound is None:
-        measured = record.churn if what and record.churn else record.rho
-        return f"{what}{at_least(measured.low)} to {at_most(measured.high)}"
+        return f"{what}{at_least(gated(record).low)} to {at_most(gated(record).high)}"
     upper = record.bound.side == "upper"
     return what + (f"<= {at_most(record.bound.value)}" if upper else f">= {at_least(record.bound.value)}")

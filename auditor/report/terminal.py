@@ -12,6 +12,16 @@ from rich.text import Text
 
 from auditor.report.escape import shortened, visible
 from auditor.report.record import IN_PROCESS, Record
+from auditor.report.several_parts import (
+    accuracy_label,
+    accuracy_noun,
+    arm_parts,
+    gated,
+    profile_facts,
+    profile_parts,
+    rho_noun,
+    scope,
+)
 from auditor.verdict import at_least, at_most
 
 _LONGEST = 4000  # characters of any one text from a subject
@@ -39,11 +49,14 @@ def _parts(record: Record, *, ascii_only: bool, width: int) -> Iterator[Renderab
     if record.pairs:
         yield Padding(draw_interval(record, width=min(width - 2, 72), ascii_only=ascii_only), (1, 0, 1, 1))
     yield facts(record)
+    yield from profile_parts(record)
+    yield from arm_parts(record)
     yield from _examples(record)
     yield from _findings(record)
     if record.verdict == "pass":
         yield Text(
-            "\nA pass speaks of this source and this size only: it proves nothing for other distributions or sizes.",
+            f"\nA pass speaks of {scope(record)} and this size only: "
+            "it proves nothing for other distributions or sizes.",
             style="dim",
         )
 
@@ -51,7 +64,7 @@ def _parts(record: Record, *, ascii_only: bool, width: int) -> Iterator[Renderab
 def draw_interval(record: Record, *, width: int, ascii_only: bool) -> Group:
     """The line of possible rho from 0 up, the part that the audit left open, and where the target stands."""
     low, high = _open_part(record)
-    centre = record.churn.mean if record.gate == "churn" and record.churn else record.rho.estimate or 0.0
+    centre = gated(record).centre
     top = min(1.0, 1.25 * max(1.6 * record.target, high if high < 1 else low, centre))
     full, rest, mark = ("#", "-", "|") if ascii_only else ("█", "─", "┃")
     left, right = "0 ", f" {top:.2g}"
@@ -77,8 +90,7 @@ def draw_interval(record: Record, *, width: int, ascii_only: bool) -> Group:
 def _open_part(record: Record) -> tuple[float, float]:
     """Where rho may still be: by the bound that decided, else by the two-sided interval."""
     if record.bound is None:
-        measured = record.churn if record.gate == "churn" and record.churn else record.rho
-        return measured.low, measured.high
+        return gated(record).low, gated(record).high
     return (0.0, record.bound.value) if record.bound.side == "upper" else (record.bound.value, 1.0)
 
 
@@ -116,9 +128,10 @@ def _measured(record: Record) -> Iterator[tuple[str, str]]:
     sure = f"{100 * record.confidence:.6g} % two-sided"
     yield (
         "rho",
-        f"{record.mismatches:,} mismatches in {record.pairs:,} pairs; between {at_least(record.rho.low)} and "
-        f"{at_most(record.rho.high)} ({sure}, {record.rho.method})",
+        f"{record.mismatches:,} mismatches in {record.pairs:,} {rho_noun(record)} between "
+        f"{at_least(record.rho.low)} and {at_most(record.rho.high)} ({sure}, {record.rho.method})",
     )
+    yield from profile_facts(record)
     if (churn := record.churn) is not None:
         yield (
             "churn",
@@ -128,9 +141,10 @@ def _measured(record: Record) -> Iterator[tuple[str, str]]:
         )
     if (found := record.accuracy) is not None:
         allowed = "" if found.allowed is None else f"; {found.allowed:g} is allowed"
+        allowed += ", by Lemma A.6" if record.loss else ""
         yield (
-            "inaccurate",
-            f"{found.failures:,} of {found.runs:,} runs; a share between {at_least(found.low)} and "
+            accuracy_label(record),
+            f"{found.failures:,} of {found.runs:,} {accuracy_noun(record)}; a share between {at_least(found.low)} and "
             f"{at_most(found.high)} ({sure}){allowed}",
         )
 
@@ -138,7 +152,8 @@ def _measured(record: Record) -> Iterator[tuple[str, str]]:
 def _spent(record: Record) -> Iterator[tuple[str, str]]:
     how = "all of them run" if record.design == "fixed" else "fewer if decided earlier"
     wrong = f"; a verdict is wrong with probability at most {record.error_spent:g}" if record.error_spent else ""
-    yield "budget", f"{record.budget:,} pairs, {how}{wrong}"
+    unit = f"strings of {record.profile.runs} runs" if record.profile else "pairs"
+    yield "budget", f"{record.budget:,} {unit}, {how}{wrong}"
     yield (
         "cost",
         f"{record.cost.runs:,} runs, {record.cost.preflight_runs} more to look for hidden state; "
@@ -164,7 +179,7 @@ def _claim(record: Record) -> str:
 
 
 def _examples(record: Record) -> Iterator[RenderableType]:
-    for example in record.examples[:1]:
+    for example in record.examples[:1] if record.profile is None else ():  # its worst string tells more
         found = example.first_difference
         yield Text(f"\nThe outputs of pair {example.pair} differ at {visible(found.path)}:")
         for side in (found.left, found.right):

@@ -1,0 +1,258 @@
+"""Is there one answer for most random strings? (eta, nu)-reproducibility: k runs with each r, string after string."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import msgspec
+
+from auditor.datasets import Dataset
+from auditor.errors import BadValue, UsageError
+from auditor.group_verdict import GroupGate, Inaccurate
+from auditor.outcome import Difference, describe, fingerprint, first_difference
+from auditor.pipeline import EXAMPLES, Watcher, run_audit
+from auditor.plan import MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, check_count
+from auditor.profile import Groups, nu_lower, nu_upper
+from auditor.report.parts import Frequency, Profile, Step, Worst
+from auditor.report.record import Learnt, Record
+from auditor.setup import Setup, make_bench, make_setup, replay_command
+from auditor.subjects import Subject, load_subject
+from auditor.trial import Bench, judge
+from auditor.verdict import Tally, Verdict
+
+ETAS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)  # where a profile is shown, beside the eta that was asked for
+SHOWN = 5  # outputs of the worst string
+_TEXT = 200  # characters of each
+
+
+def audit_profile(
+    subject: str | Callable[..., Any],
+    source: object = None,
+    *,
+    eta: float,
+    nu: float,
+    runs: int | None = None,
+    strings: int | None = None,
+    fixed: int | None = None,
+    beta: float | None = None,
+    params: Mapping[str, Any] | None = None,
+    randomness: str | None = None,
+    **options: Any,
+) -> Record:
+    """Run A(sample, r) `runs` times with each of many r until it is known whether all but a share `nu` of them have one
+    output of probability 1 - eta or more; with `beta`, also whether all but a share `beta` have an accurate one.
+
+    The other options are those of `audit`.
+    """
+    loaded = load_subject(subject, params, randomness=randomness)
+    counts = {"runs": runs, "strings": strings, "fixed": fixed}
+    return run_groups(make_group_setup(loaded, source, eta=eta, nu=nu, beta=beta, **counts, **options))
+
+
+def make_group_setup(
+    subject: Subject,
+    source: object = None,
+    *,
+    eta: float,
+    nu: float,
+    runs: int | None = None,
+    strings: int | None = None,
+    fixed: int | None = None,
+    beta: float | None = None,
+    **options: Any,
+) -> Setup:
+    """The setup of an audit by groups; BadValue or UsageError where no number of strings could decide it."""
+    _check_asked(subject, eta, nu, beta, strings, fixed)
+    setup = make_setup(subject, source, rho=nu, **options)
+    if isinstance(setup.source, Dataset) and setup.source.drawn_together:
+        raise UsageError("--resample split makes two halves and no more: with --eta use bootstrap or subsample")
+    runs = max(4, math.ceil(2 / eta - 1e-9)) if runs is None else runs
+    check_count("runs", runs, least=2, example=20)
+    option, budget = ("fixed", fixed) if fixed is not None else ("strings", strings)
+    budget = math.ceil(PAIRS_TIMES_TARGET / nu - 1e-9) if budget is None else budget
+    check_count(option, budget, least=1, example=2000)
+    design = "anytime" if fixed is None else "fixed"
+    plan = replace(setup.plan, gates="nu", eta=eta, runs=runs, budget=budget, design=design, delta=beta)
+    _check_decidable(plan, option)
+    told = {name: pair for name, pair in setup.overridden.items() if name != "rho"}
+    return replace(setup, plan=plan, overridden=told)
+
+
+def _check_asked(
+    subject: Subject, eta: float, nu: float, beta: float | None, strings: int | None, fixed: int | None
+) -> None:
+    for name, value, meaning in (
+        ("eta", eta, "how often a good string may give another output, e.g. 0.1"),
+        ("nu", nu, "the share of strings that need not be good, e.g. 0.05"),
+        ("beta", 0.5 if beta is None else beta, "the share of strings whose canonical output may be inaccurate"),
+    ):
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1:
+            raise BadValue(name, value, f"must be in (0, 1): {meaning}")
+    if beta is not None and not subject.declared.accuracy:
+        raise UsageError(f"--beta {beta:g} asks for accuracy, and {subject.name} declares none: drop --beta")
+    if beta is not None and eta >= 0.5:
+        raise UsageError(f"--beta takes an --eta below 1/2, not {eta:g}: above it a string may have two such outputs")
+    if strings is not None and fixed is not None:
+        raise UsageError(f"--strings {strings} and --fixed {fixed} are two designs: choose one")
+
+
+def _check_decidable(plan: Plan, option: str) -> None:
+    """Whether strings without one run outside would pass."""
+    if plan.budget > MAX_PAIRS:
+        raise BadValue(option, plan.budget, f"is more than {MAX_PAIRS:.0e} strings, which no audit finishes")
+    if plan.eta is None or plan.nu_gate is None or plan.nu_gate.least_strings(plan.runs) is None:
+        cure = math.ceil(2 / (plan.eta or 1))
+        raise BadValue("runs", plan.runs, f"are too few to tell strings apart by eta {plan.eta:g}: use --runs {cure}")
+    gate, needed = GroupGate(plan), plan.budget
+    while not gate.is_pass(Groups(plan.runs, (needed,) + (0,) * (plan.runs - 1)), Inaccurate()):
+        needed += max(1, needed // 50)
+    if needed > plan.budget:
+        raise BadValue(
+            option,
+            plan.budget,
+            f"cannot decide nu {plan.target:g} at eta {plan.eta:g}, confidence {plan.confidence:g}: even without a run "
+            f"outside it takes about {needed} strings of {plan.runs} runs; use --{option} {needed} or more",
+        )
+
+
+@dataclass(slots=True)
+class Group:
+    """The runs of one string: which output each gave, the outputs themselves, and the most frequent of them."""
+
+    names: list[str]  # a fingerprint for each run
+    outputs: dict[str, Any]  # the first output of each fingerprint
+    seconds: float
+
+    @property
+    def canonical(self) -> str:
+        """The most frequent; of several the one that came first."""
+        return max(self.outputs, key=self.names.count)
+
+    @property
+    def outside(self) -> int:
+        return len(self.names) - self.names.count(self.canonical)
+
+    def frequencies(self) -> list[tuple[str, list[int]]]:
+        """Each fingerprint with the runs that gave it, the most frequent first."""
+        found = {name: [run for run, other in enumerate(self.names) if other == name] for name in self.outputs}
+        return sorted(found.items(), key=lambda pair: -len(pair[1]))
+
+
+def run_group(bench: Bench, index: int, runs: int) -> Group:
+    """All runs of string `index`: a pure function of (bench, index), and run j of it of (bench, index, j)."""
+    group = Group([], {}, 0.0)
+    for which in range(runs):
+        sample = bench.draw(index, which)
+        started = perf_counter()
+        output = bench.run_on(sample, index, which)
+        group.seconds += perf_counter() - started
+        group.names.append(fingerprint(bench.see(output)))
+        group.outputs.setdefault(group.names[-1], output)
+    return group
+
+
+class GroupAudit:
+    """Carries out an audit by groups; what it learns besides the tally is kept for the record."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.gate = GroupGate(plan)
+        self.groups = Groups.empty(plan.runs)
+        self.wrong = Inaccurate()
+        self.worst: tuple[int, Group] | None = None
+        self.bench: Bench | None = None
+
+    def __call__(self, bench: Bench, setup: Setup, learnt: Learnt, watch: Watcher) -> Verdict:
+        plan, started, self.bench = setup.plan, perf_counter(), bench
+        if plan.delta is not None and not bench.judges:
+            raise UsageError(
+                f"--beta {plan.delta:g} asks for accuracy, and the truth over {bench.source.name} is not known: drop it"
+            )
+        for index in range(plan.budget):
+            self._add(run_group(bench, index, plan.runs), index, learnt)
+            watch.advanced(learnt.tally, perf_counter() - started)
+            if plan.design == "anytime" and self._is_decided():
+                break
+        return self.gate.decide(self.groups, self.wrong)
+
+    def _is_decided(self) -> bool:
+        return self.gate.is_pass(self.groups, self.wrong) or self.gate.is_fail(self.groups, self.wrong)
+
+    def _add(self, group: Group, index: int, learnt: Learnt) -> None:
+        assert self.bench is not None
+        outside, tally = group.outside, learnt.tally
+        self.groups = self.groups.add(outside)
+        if self.worst is None or outside > self.worst[1].outside:
+            self.worst = index, group
+        accurate = judge(self.bench, group.outputs[group.canonical], index)
+        wrong = accurate is False
+        self.wrong = Inaccurate(self.wrong.strings + wrong, self.wrong.agreed + (wrong and not outside))
+        differ = group.names[0] != group.names[1]
+        if differ and len(learnt.examples) < EXAMPLES:
+            learnt.examples.append((index, self._difference(group)))
+        learnt.seconds_in_subject += group.seconds
+        learnt.tally = Tally(
+            tally.pairs + 1, tally.mismatches + differ, tally.runs + (accurate is not None), tally.failures + wrong
+        )
+
+    def _difference(self, group: Group) -> Difference:
+        assert self.bench is not None
+        found = first_difference(*(self.bench.see(group.outputs[name]) for name in group.names[:2]))
+        assert found is not None  # their fingerprints differ
+        return found
+
+    def profile(self, setup: Setup, record: Record) -> Profile:
+        plan, eta = setup.plan, self.gate.eta
+        # A fixed design that was cut short has looked early: only the sequence still holds.
+        design = plan.design if self.groups.strings in (0, plan.budget) else "anytime"
+        low, high = GroupGate(replace(plan, design=design)).nu_bounds(self.groups)
+        steps = [self._step(each, plan.alpha / 2, design) for each in sorted({*ETAS, eta})]
+        follows = record.rho.high / plan.target
+        return Profile(
+            eta=eta,
+            runs=plan.runs,
+            exactly=list(self.groups.exactly),
+            steps=steps,
+            confidence=plan.confidence,
+            low=low,
+            high=high,
+            rho_at_most=min(1.0, *(2 * step.eta + step.high for step in steps)),
+            eta_at_most=follows if follows < 1 else None,
+            worst=self._worst(setup),
+        )
+
+    def _step(self, eta: float, alpha: float, design: str) -> Step:
+        groups = self.groups
+        seen = groups.beyond(eta) / groups.strings if groups.strings else 0.0
+        low, high = nu_lower(groups, eta, alpha, design=design), nu_upper(groups, eta, alpha, design=design)
+        return Step(eta, seen, low, high)
+
+    def _worst(self, setup: Setup) -> Worst | None:
+        if self.worst is None or self.bench is None:
+            return None
+        index, group = self.worst
+        command = replay_command(setup, self.bench.source, index)
+        shown = [
+            Frequency(describe(self.bench.see(group.outputs[name]), _TEXT), runs)
+            for name, runs in group.frequencies()[:SHOWN]
+        ]
+        replay = f"{command} --runs {setup.plan.runs}" if command else None
+        return Worst(index, group.outside, shown, len(group.outputs), replay)
+
+
+def run_groups(setup: Setup, watch: Watcher | None = None) -> Record:
+    """Carry a settled audit by groups out."""
+    inquiry = GroupAudit(setup.plan)
+    record = run_audit(setup, watch, carry_out=inquiry)
+    return msgspec.structs.replace(record, profile=inquiry.profile(setup, record))
+
+
+def replay_group(setup: Setup, index: int, runs: int) -> list[tuple[Any, list[int]]]:
+    """One string's runs again: each output with the runs that gave it, the most frequent first."""
+    check_count("runs", runs, least=1, example=20)
+    bench = replace(make_bench(setup), copies=True)
+    group = run_group(bench, index, runs)
+    return [(bench.see(group.outputs[name]), which) for name, which in group.frequencies()]

@@ -1,0 +1,125 @@
+"""Which source or input gets the next pair, and when is the worst of them known? Pure, in integers.
+
+"Every rho_j is at most the target" passes once each arm has passed: a wrong pass needs the worst arm to pass, so no
+arm's evidence is corrected. It fails as soon as one arm's E_fail reaches K/alpha: K arms that each fail wrongly with
+probability alpha/K. Both hold for every order of pairs, since each arm's evidence is bounded at all its counts at
+once; so the next pair may go to whoever looks worst, the undecided arm with the largest E_fail.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Sequence
+from functools import lru_cache
+
+from auditor.gate import Gate
+from auditor.interval import BOUNDS, log_e_fail, two_sided
+from auditor.verdict import Bound, Tally, Verdict, at_least, at_most
+
+
+@lru_cache
+def _gate(target: float, alpha: float, delta: float | None) -> Gate:
+    """Arms that are asked the same share their boundaries."""
+    return Gate(target, alpha, delta=delta)
+
+
+@lru_cache(maxsize=2**16)
+def _log_e_fail(n: int, k: int, target: float) -> float:
+    return float(log_e_fail(n, k, target))
+
+
+class WorstArm:
+    """K arms against one target. `deltas` are the shares of inaccurate runs allowed, None where nobody judges."""
+
+    def __init__(
+        self, target: float, alpha: float, deltas: Sequence[float | None], *, budget: int, design: str = "anytime"
+    ) -> None:
+        self.target, self.alpha, self.budget, self.design = target, alpha, budget, design
+        count = len(deltas)
+        self.tallies = [Tally()] * count
+        self.states = ["inconclusive"] * count
+        self._pass_gate = _gate(target, alpha, None)
+        self._fail_gates = [_gate(target, alpha / count, delta) for delta in deltas]
+        self._waiting = [(0.0, 0, arm) for arm in range(count)]  # the heap's least is the largest E_fail
+
+    def next_arm(self) -> int | None:
+        """Who gets the next pair; None once the question is decided or every budget spent."""
+        if not self._waiting or "fail" in self.states:
+            return None
+        return self._waiting[0][2]
+
+    def add(self, arm: int, tally: Tally) -> None:
+        """The tally of the arm that was next, after its pair."""
+        _, _, first = heapq.heappop(self._waiting)
+        assert first == arm
+        self.tallies[arm] = tally
+        if self.design == "anytime":
+            self.states[arm] = self._state(arm)
+        if self.states[arm] == "inconclusive" and tally.pairs < self.budget:
+            priority = -_log_e_fail(tally.pairs, tally.mismatches, self.target)
+            heapq.heappush(self._waiting, (priority if self.design == "anytime" else tally.pairs, tally.pairs, arm))
+        elif self.design == "fixed" and not self._waiting:
+            self.states = [self._judge_once(each) for each in range(len(self.tallies))]
+
+    def _state(self, arm: int) -> str:
+        tally = self.tallies[arm]
+        if self._is_inaccurate(arm) or self._fail_gates[arm].is_fail(tally.pairs, tally.mismatches):
+            return "fail"
+        return "pass" if self._pass_gate.is_pass(tally.pairs, tally.mismatches) else "inconclusive"
+
+    def _judge_once(self, arm: int) -> str:
+        low, high = self.bounds(arm)
+        if low > self.target or self._is_inaccurate(arm):
+            return "fail"
+        return "pass" if high <= self.target else "inconclusive"
+
+    def _is_inaccurate(self, arm: int) -> bool:
+        tally, gate = self.tallies[arm], self._fail_gates[arm]
+        if self.design == "anytime" or gate.delta is None or not tally.runs:
+            return gate.is_inaccurate(tally.runs, tally.failures)
+        return BOUNDS["fixed"][0](tally.runs, tally.failures, gate.alpha_fail) > gate.delta
+
+    def bounds(self, arm: int) -> tuple[float, float]:
+        """One-sided limits on one rho from below and above, each at the level that its verdict has."""
+        lower, upper = BOUNDS[self.design]
+        n, k = self.tallies[arm].pairs, self.tallies[arm].mismatches
+        return (lower(n, k, self._fail_gates[arm].alpha_fail), upper(n, k, self.alpha)) if n else (0.0, 1.0)
+
+    def interval(self, arm: int, *, cut: bool = False) -> tuple[float, float]:
+        """Two-sided, at alpha/K: the intervals of all arms hold together. `cut`: a fixed design was left early."""
+        tally, share = self.tallies[arm], self.alpha / len(self.tallies)
+        return two_sided("anytime" if cut else self.design, tally.pairs, tally.mismatches, 1 - share)
+
+    def decide(self, names: Sequence[str]) -> Verdict:
+        count = len(names)
+        if "fail" in self.states:
+            return self._failed(self.states.index("fail"), names)
+        if set(self.states) == {"pass"}:
+            most = max(self.bounds(arm)[1] for arm in range(count))
+            bound = Bound("upper", most, round(1 - self.alpha, 15))
+            reason = f"rho is at most {at_most(most)} for each of {count} arms ({_sure(self.alpha)}), within the target"
+            return Verdict("pass", f"{reason} {self.target:g}", "mismatches", self.alpha, bound)
+        open_arms = [arm for arm, state in enumerate(self.states) if state == "inconclusive"]
+        worst = max(open_arms, key=lambda arm: self.bounds(arm)[1])
+        reason = (
+            f"{len(open_arms)} of {count} arms are undecided after {self.budget:,} pairs each, "
+            f"{names[worst]} with {self.tallies[worst].mismatches:,} mismatches; use more --pairs, or a larger --rho"
+        )
+        return Verdict("inconclusive", reason, "budget", self.alpha)
+
+    def _failed(self, arm: int, names: Sequence[str]) -> Verdict:
+        gate, tally, (low, _) = self._fail_gates[arm], self.tallies[arm], self.bounds(arm)
+        sure = _sure(self.alpha)
+        if not self._is_inaccurate(arm):
+            bound = Bound("lower", low, round(1 - self.alpha, 15))
+            reason = f"with {names[arm]} rho is at least {at_least(low)} ({sure}), above the target {self.target:g}"
+            return Verdict("fail", reason, "mismatches", self.alpha, bound)
+        reason = (
+            f"with {names[arm]} {tally.failures} of {tally.runs} runs are inaccurate, "
+            f"more than the {gate.delta:g} that the subject allows ({sure})"
+        )
+        return Verdict("fail", reason, "accuracy", self.alpha)
+
+
+def _sure(alpha: float) -> str:
+    return f"{100 * (1 - alpha):.6g} % confidence"

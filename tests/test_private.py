@@ -1,0 +1,144 @@
+"""Private randomness, shared and not; searches without a sample: against exact truths."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import auditor
+from algorithms.known_answers import is_square, nonresidue, own_coin, private_rho, search_rho
+from auditor.command_line import run
+from auditor.errors import BadValue, UsageError
+from auditor.interval import two_sided
+from auditor.pipeline import run_audit
+from auditor.report.terminal import as_text
+from auditor.setup import make_bench, make_setup
+from auditor.side_by_side import _compare, audit_private
+from auditor.subjects import load_subject
+from auditor.worst_case import audit_worst
+
+FALSE_ALARM = 1e-6  # of each comparison with an exact rho
+
+
+def uniform(rng: np.random.Generator, size: int) -> np.ndarray:
+    return rng.random(size)
+
+
+def counted(fn: Any, pairs: int, source: Any = None, **options: Any) -> tuple[int, tuple[float, float]]:
+    setup = make_setup(load_subject(fn, options.pop("params", None)), source, fixed=pairs, rho=0.1, **options)
+    record = run_audit(setup)
+    return record.mismatches, two_sided("fixed", pairs, record.mismatches, 1 - FALSE_ALARM)
+
+
+@pytest.mark.parametrize(("private", "q_counts"), [("unshared", 1.0), ("shared", 0.0)])
+def test_private_randomness_counts_where_it_is_not_shared(private: str, q_counts: float) -> None:
+    truth = private_rho(0.3, 0.2) - (1 - q_counts) * 0.3 / 2
+    k, (low, high) = counted(own_coin, 3000, lambda rng, n: rng.random(n), params={"q": 0.3, "p": 0.2}, private=private)
+    print(f"{private}: {k} mismatches in 3000 pairs, exact rho {truth:.4f}, between {low:.4f} and {high:.4f}")
+    assert low <= truth <= high
+
+
+def test_sides_stand_beside_each_other_and_unshared_decides() -> None:
+    record = audit_private(own_coin, lambda rng, n: rng.random(n), rho=0.1, params={"q": 0.9, "p": 0.0})
+    assert (record.verdict, record.private, record.error_spent) == ("fail", "unshared", 0.05)
+    assert record.arms is not None
+    assert [(arm.private, arm.verdict) for arm in record.arms] == [("unshared", "fail"), ("shared", "pass")]
+    assert record.confidence == pytest.approx(0.975)
+    assert record.arms[0].confidence == 0.95
+    (finding,) = [found for found in record.findings if found.kind == "private"]
+    assert finding.severity == "info"
+    assert "more reproducible" in finding.message
+    assert "private unshared" in as_text(record)
+
+
+def test_what_the_lemma_rules_out_is_said() -> None:
+    """No function of (sample, r, private) can be worse shared; so two audits that stand for none are compared."""
+    never, always = (
+        auditor.audit(fn, lambda rng, n: rng.random(n), size=1, fixed=100)
+        for fn in (lambda s, r: 0, lambda s, r: float(s[0]))
+    )
+    assert _compare(never, always, 0.95).severity == "error"
+    assert "Lemma A.5 rules out" in _compare(never, always, 0.95).message
+    assert _compare(always, never, 0.95).severity == "info"
+    assert "not seen to be worse" in _compare(never, never, 0.95).message
+
+
+def test_a_run_has_private_randomness_of_its_own_or_in_common() -> None:
+    def shown(sample: Any, r: Any, private: Any) -> float:
+        return float(private.random())
+
+    def bench(how: str) -> Any:
+        return make_bench(make_setup(load_subject(shown), uniform, size=1, private=how))
+
+    assert bench("shared").run(3, 0) == bench("shared").run(3, 1) == bench("unshared").run(3, 0)
+    assert bench("unshared").run(3, 0) != bench("unshared").run(3, 1)
+    assert bench("shared").run(3, 0) != bench("shared").run(4, 0)
+
+
+def test_private_randomness_is_what_its_annotation_asks_for_and_a_default_makes_it_a_parameter() -> None:
+    def whole(sample: Any, r: Any, private: int) -> int:
+        return private
+
+    def flag(sample: Any, r: Any, *, private: bool = False) -> bool:
+        return private
+
+    assert load_subject(whole).private == "int"
+    assert load_subject(flag).private is None
+    assert auditor.audit(flag, uniform, size=1).verdict == "pass"
+    with pytest.raises(UsageError, match="has no parameter private"):
+        make_setup(load_subject(flag), uniform, size=1, private="shared")
+    with pytest.raises(BadValue, match="must be shared or unshared"):
+        make_setup(load_subject(whole), uniform, size=1, private="sometimes")
+
+
+@pytest.mark.parametrize(("x", "tries"), [(11, 5), (101, 60), (251, 300)])
+def test_a_search_without_a_sample_has_its_exact_rho(x: int, tries: int) -> None:
+    truth, pairs = search_rho(x, tries), 1500
+    k, (low, high) = counted(nonresidue, pairs, params={"x": x, "tries": tries})
+    print(f"x={x}: {k} mismatches in {pairs} pairs, exact rho {truth:.4f}, between {low:.4f} and {high:.4f}")
+    assert low <= truth <= high
+    outputs = {make_bench(make_setup(load_subject(nonresidue, {"x": x}))).run(i, 0) for i in range(3)}
+    assert all(u is not None and not is_square(u, x) for u in outputs)
+
+
+def test_a_search_is_pseudodeterministic_on_every_input_or_fails_on_the_worst() -> None:
+    assert audit_worst(nonresidue, inputs=[11, 53, 101]).verdict == "pass"
+    failed = audit_worst(nonresidue, inputs=[11, 2003], params={"tries": 300})
+    assert failed.verdict == "fail"
+    assert "with x=2003" in failed.reason
+
+
+def test_a_search_that_draws_from_r_alone_is_told_that_nothing_is_fresh() -> None:
+    def from_r(sample: Any, r: np.random.Generator) -> float:
+        assert len(sample) == 0
+        return float(r.random())
+
+    record = auditor.audit(from_r, size=0)
+    assert (record.verdict, record.source, record.size) == ("pass", "nothing", 0)
+    assert [finding.kind for finding in record.findings] == ["nothing-fresh"]
+    assert not [found for found in auditor.audit(nonresidue).findings if found.kind == "nothing-fresh"]
+
+
+def test_the_command_compares_both_and_replays_what_was_shared(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["check", "own_coin", "--param", "p=0.5", "--param", "q=0.2", "--json", str(tmp_path / "record.json")]
+    assert run([*words, "--private", "both"]) == 1
+    document = json.loads((tmp_path / "record.json").read_text())
+    assert [arm["private"] for arm in document["arms"]] == ["unshared", "shared"]
+    assert "--private shared" in document["arms"][1]["replay"]
+    assert run([*words, "--private", "shared"]) == 1
+    document = json.loads((tmp_path / "record.json").read_text())
+    assert (document["private"], document["arms"], document["preflight"]["second_process"]) == ("shared", None, "same")
+    capsys.readouterr()
+    pair = document["examples"][0]["pair"]
+    assert run(["check", "own_coin", *words[2:6], "--private", "shared", "--replay", str(pair)]) == 0
+    assert "DIFFERENT" in capsys.readouterr().out
+    assert run(["replay", str(tmp_path / "record.json"), "--pair", str(pair)]) == 0
+    assert "DIFFERENT" in capsys.readouterr().out
+    assert run(["check", "own_coin", "--private", "both", "--eta", "0.1", "--nu", "0.1"]) == 2
+    assert run(["check", "mixed", "--private", "shared"]) == 2

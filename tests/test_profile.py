@@ -1,0 +1,218 @@
+"""nu(eta): the inequalities behind the bounds by enumeration, coverage exactly or at a declared false alarm."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from auditor.profile import Groups, NuGate, bad_stays_below, good_reaches, nu_lower, nu_upper, thresholds
+
+Law = list[float]
+
+
+def law_of_t(runs: int, outputs: Law) -> np.ndarray:
+    """The law of T by running through every sequence of outputs: slow, and obviously right."""
+    law = np.zeros(runs)
+    for sequence in itertools.product(range(len(outputs)), repeat=runs):
+        top = max(sequence.count(z) for z in set(sequence))
+        law[runs - top] += math.prod(outputs[z] for z in sequence)
+    return law
+
+
+def two_outputs(runs: int, p: float) -> np.ndarray:
+    """The same for outputs of probability p and 1 - p, for any number of runs."""
+    law = np.zeros(runs)
+    for h, mass in enumerate(binom.pmf(np.arange(runs + 1), runs, p)):
+        law[min(h, runs - h)] += mass
+    return law
+
+
+def one_and_no_other_twice(runs: int, p: float) -> np.ndarray:
+    """The same where one output has probability p and no other comes back."""
+    law = np.zeros(runs)
+    for h, mass in enumerate(binom.pmf(np.arange(runs + 1), runs, p)):
+        law[runs - max(h, 1)] += mass
+    return law
+
+
+def mixture(nu: float, bad: np.ndarray, good: np.ndarray) -> np.ndarray:
+    return nu * bad + (1 - nu) * good
+
+
+def spotless(runs: int) -> np.ndarray:
+    return np.eye(runs)[0]
+
+
+laws = st.lists(st.floats(0.01, 1), min_size=1, max_size=4).map(lambda w: [x / sum(w) for x in w])
+etas = st.sampled_from([0.05, 0.1, 0.3, 0.5, 0.7])
+
+
+@given(laws, st.integers(2, 6), etas)
+def test_good_strings_seldom_reach_t_and_bad_ones_seldom_stay_below(outputs: Law, runs: int, eta: float) -> None:
+    law = law_of_t(runs, outputs)
+    for t in thresholds(runs):
+        if max(outputs) >= 1 - eta:
+            assert law[t:].sum() <= good_reaches(runs, t, eta) + 1e-9
+        else:
+            assert law[:t].sum() <= bad_stays_below(runs, t, eta) + 1e-9
+
+
+@pytest.mark.parametrize(("runs", "eta"), [(20, 0.1), (20, 0.4), (7, 0.5), (40, 0.05)])
+def test_the_share_of_bad_strings_that_look_good_is_no_larger_than_some_law_has_it(runs: int, eta: float) -> None:
+    """The supremum is searched on cells: what that costs, against the laws that come near it."""
+    for t in thresholds(runs):
+        bound = bad_stays_below(runs, t, eta)
+        two = max(two_outputs(runs, p)[:t].sum() for p in (0.5, *np.linspace(0.5, 1 - eta, 50)) if p <= 1 - eta)
+        lone = max(one_and_no_other_twice(runs, p)[:t].sum() for p in np.linspace(0.01, 1 - eta, 200))
+        worst = max(two, lone)
+        assert bound >= worst - 1e-12
+        if runs - t + 1 > runs / 2:  # no two outputs can both be so frequent: the sum over outputs is exact
+            assert bound <= worst + 2e-3
+
+
+def test_t_1_is_what_a_pencil_says() -> None:
+    assert bad_stays_below(20, 1, 0.1) == pytest.approx(0.9**20 + 0.1**20, rel=1e-4)
+    assert good_reaches(20, 1, 0.1) == pytest.approx(1 - 0.9**20, rel=1e-12)
+    assert bad_stays_below(2, 1, 0.25) == pytest.approx(0.75**2 + 0.25**2, rel=1e-3)
+
+
+def test_counts_are_what_they_say() -> None:
+    groups = Groups.empty(5)
+    for outside in (0, 0, 2, 4):
+        groups = groups.add(outside)
+    assert (groups.strings, groups.at_least(1), groups.at_least(3)) == (4, 2, 1)
+    assert (groups.beyond(0.1), groups.beyond(0.4), groups.beyond(0.39)) == (2, 1, 2)
+
+
+def split(n: int, k: int, runs: int, t: int) -> Groups:
+    """n strings, k of them with T = t, the others without one run outside."""
+    exactly = [0] * runs
+    exactly[0], exactly[t] = n - k, k
+    return Groups(runs, tuple(exactly))
+
+
+def test_the_bound_at_300_strings_of_20_runs() -> None:
+    """5 % of the strings a fair coin, t = 1: exact, by summing over every count. Both sides of a 95 % interval."""
+    n, runs, nu, eta = 300, 20, 0.05, 0.1
+    phi = nu * two_outputs(runs, 0.5)[1:].sum()
+    mass = binom.pmf(np.arange(n + 1), n, phi)
+    upper = np.array([nu_upper(split(n, k, runs, 1), eta, 0.025, t=1) for k in range(n + 1)])
+    lower = np.array([nu_lower(split(n, k, runs, 1), eta, 0.025, t=1) for k in range(n + 1)])
+    covered, mean = float(mass[(upper >= nu) & (lower <= nu)].sum()), float(mass @ upper)
+    print(f"coverage {covered:.4f} of 0.95, mean upper bound {mean:.4f} of 0.095")
+    assert covered >= 0.95
+    assert mean <= 0.095
+
+
+@pytest.mark.parametrize("t", [1, 2, 4])
+@pytest.mark.parametrize("nu", [0.02, 0.05, 0.2, 0.6])
+@pytest.mark.parametrize("n", [40, 200])
+def test_one_t_covers_exactly_at_the_hardest_laws(t: int, nu: float, n: int) -> None:
+    """Bad strings as near to good as can be with the good ones spotless, and good ones as near to bad."""
+    runs, eta, alpha, k = 12, 0.2, 0.05, np.arange(n + 1)
+    upper = np.array([nu_upper(split(n, int(i), runs, t), eta, alpha, t=t) for i in k])
+    lower = np.array([nu_lower(split(n, int(i), runs, t), eta, alpha, t=t) for i in k])
+    hidden = mixture(nu, two_outputs(runs, 1 - eta), spotless(runs))[t:].sum()
+    shown = mixture(nu, one_and_no_other_twice(runs, 0), one_and_no_other_twice(runs, 1 - eta))[t:].sum()
+    missed = binom.pmf(k, n, hidden)[upper < nu].sum(), binom.pmf(k, n, shown)[lower > nu].sum()
+    print(f"t={t}, nu={nu}, n={n}: missed from above {missed[0]:.4f}, from below {missed[1]:.4f}, allowed {alpha}")
+    assert max(missed) <= alpha + 1e-9
+
+
+def test_all_t_cover_for_every_eta_at_once() -> None:
+    """Three kinds of string, so that nu(eta) has steps; false alarm below 1e-6 for each side."""
+    rng = np.random.default_rng(8)
+    runs, n, alpha, repeats = 10, 60, 0.1, 1500
+    kinds = [(0.8, 0.97), (0.15, 0.8), (0.05, 0.5)]  # share of the strings, probability of the canonical output
+    law = sum(share * two_outputs(runs, p) for share, p in kinds)
+    grid = [0.02, 0.03 + 1e-9, 0.1, 0.2 + 1e-9, 0.3, 0.49, 0.5 + 1e-9]
+    truth = [sum(share for share, p in kinds if p < 1 - eta) for eta in grid]
+    above = below = 0
+    for _ in range(repeats):
+        groups = Groups(runs, tuple(int(c) for c in rng.multinomial(n, law)))
+        above += any(nu_upper(groups, eta, alpha) < nu for eta, nu in zip(grid, truth, strict=True))
+        below += any(nu_lower(groups, eta, alpha) > nu for eta, nu in zip(grid, truth, strict=True))
+    allowed = binom.isf(1e-6, repeats, alpha)
+    print(f"missed {above} and {below} of {repeats}, allowed {allowed:.0f}")
+    assert max(above, below) <= allowed
+
+
+@given(st.lists(st.integers(0, 40), min_size=5, max_size=5), etas)
+def test_the_profile_falls_in_eta_and_its_sides_are_in_order(exactly: list[int], eta: float) -> None:
+    assume(sum(exactly))
+    groups = Groups(5, tuple(exactly))
+    for design in ("fixed", "anytime"):
+        high, low = nu_upper(groups, eta, 0.05, design=design), nu_lower(groups, eta, 0.05, design=design)
+        assert 0 <= low <= high <= 1
+        assert nu_upper(groups, eta + 0.1, 0.05, design=design) <= high + 1e-12
+        assert nu_lower(groups, eta + 0.1, 0.05, design=design) <= low + 1e-12
+
+
+@given(
+    st.lists(st.integers(0, 60), min_size=10, max_size=10),
+    st.sampled_from([(0.1, 0.05), (0.2, 0.2), (0.3, 0.01), (0.5, 0.4)]),
+)
+def test_the_gates_evidence_never_grows_on_average_where_its_null_holds(
+    exactly: list[int], asked: tuple[float, float]
+) -> None:
+    """One step of each E-process, exactly, at the hardest laws of its null. With E = 1 at most at the start, Ville's
+    inequality makes each verdict wrong with probability alpha at most, whenever one stops."""
+    (eta, nu), runs, groups = asked, 10, Groups(10, tuple(exactly))
+    gate = NuGate(eta, nu, runs, alpha_pass=0.05, alpha_fail=0.05)
+
+    def growth(evidence: object, law: np.ndarray) -> float:
+        now = gate_log(evidence, groups, nu)
+        return sum(law[t] * math.exp(gate_log(evidence, groups.add(t), nu) - now) for t in range(runs) if law[t])
+
+    for bad in (two_outputs(runs, 1 - eta), one_and_no_other_twice(runs, 1 - eta), two_outputs(runs, 0.5)):
+        if eta <= 0.5:
+            assert growth(gate.log_e_pass, mixture(nu, bad, spotless(runs))) <= 1 + 1e-9
+            assert growth(gate.log_e_pass, mixture(min(1, 2 * nu), bad, spotless(runs))) <= 1 + 1e-9
+    for good in (two_outputs(runs, 1 - eta), one_and_no_other_twice(runs, 1 - eta), spotless(runs)):
+        assert growth(gate.log_e_fail, mixture(nu, one_and_no_other_twice(runs, 0), good)) <= 1 + 1e-9
+    assert max(gate.log_e_pass(Groups.empty(runs), nu), gate.log_e_fail(Groups.empty(runs), nu)) <= 1e-12
+
+
+def gate_log(evidence: object, groups: Groups, nu: float) -> float:
+    assert callable(evidence)
+    return float(evidence(groups, nu))
+
+
+def test_the_gate_stops_where_its_bounds_say() -> None:
+    gate = NuGate(0.1, 0.05, 20, alpha_pass=0.05, alpha_fail=0.05)
+    needed = gate.least_strings(20)
+    assert needed == 97
+    assert not gate.is_pass(split(needed - 1, 0, 20, 1))
+    for groups in (split(needed, 0, 20, 1), split(600, 10, 20, 3), split(20, 8, 20, 10), split(50, 3, 20, 9)):
+        assert gate.is_pass(groups) == (gate.upper(groups) <= 0.05)
+        assert gate.is_fail(groups) == (gate.lower(groups) > 0.05)
+    assert gate.is_fail(split(20, 8, 20, 10))
+    assert not gate.is_fail(split(20, 20, 20, 1)), "one run outside in each string is what eta = 0.1 allows"
+
+
+def test_noise_that_eta_allows_passes_where_one_threshold_would_not() -> None:
+    """Every string good, with outputs that stray once in a hundred runs: T >= 1 for a fifth of them, nu(0.1) = 0."""
+    law, n = two_outputs(20, 0.99), 1000
+    groups = Groups(20, tuple(round(n * mass) for mass in law))
+    gate = NuGate(0.1, 0.05, 20, alpha_pass=0.05, alpha_fail=0.05)
+    assert gate.is_pass(groups)
+    assert nu_upper(groups, 0.1, 0.05, t=1) > 0.05
+    assert nu_upper(groups, 0.1, 0.05) <= 0.05
+
+
+def test_a_gate_on_pairs_alone_says_what_pairs_say() -> None:
+    """k = 2: T >= 1 is a mismatch, and a bad string has at least 2 eta (1 - eta) of them."""
+    assert 1 - bad_stays_below(2, 1, 0.1) == pytest.approx(2 * 0.1 * 0.9, rel=2e-2)
+    assert NuGate(0.1, 0.05, 2, alpha_pass=0.05, alpha_fail=0.05).least_strings(2) is not None
+
+
+def test_a_gate_that_no_string_can_pass_says_so() -> None:
+    gate = NuGate(0.001, 0.05, 2, alpha_pass=0.05, alpha_fail=0.05)
+    assert gate.least_strings(2) is None
+    assert gate.upper(split(10**6, 0, 2, 1)) == 1.0

@@ -1,0 +1,176 @@
+"""Transcripts with fresh samples and with one: the bounds against exact distances, the analyst that overfits."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from algorithms.data_reuse import FEW, fit_a_vote, plain_answer, rstat_answer
+from auditor.command_line import run
+from auditor.errors import BadValue, SubjectError, UsageError
+from auditor.reuse import audit_reuse
+from auditor.transcripts import Event, Transcript, bound_distance
+
+Draw = tuple[Transcript, Transcript]
+
+
+def the_same_bit(rng: np.random.Generator) -> Draw:
+    """Two answers that are one bit of the sample: fresh bits against the same bit twice. Distance 1/2."""
+    bits = rng.integers(0, 2, size=2).tolist()
+    return Transcript(tuple(bits)), Transcript((bits[0], bits[0]))
+
+
+def seldom_a_bit(rng: np.random.Generator, q: float = 0.8) -> Draw:
+    """The same, each answer a bit with probability q over r, else 0. Distance q^2/2, the coupling q/2."""
+    bits, looks = rng.integers(0, 2, size=2), rng.random(2) < q
+    return Transcript(tuple((bits * looks).tolist())), Transcript(tuple((bits[0] * looks).tolist()))
+
+
+def shifted(rng: np.random.Generator) -> Draw:
+    """A number that reuse moves by 0.3 of its range. Distance 0.3; the coupling always differs."""
+    x = float(rng.random())
+    return Transcript((x,)), Transcript((x + 0.3,))
+
+
+def worded(rng: np.random.Generator) -> Draw:
+    """Answers that are no numbers: with reuse "b" instead of "a" in a quarter of the trials. Distance 1/4."""
+    return Transcript(("a",)), Transcript(("b" if rng.random() < 0.25 else "a",))
+
+
+@pytest.mark.parametrize(
+    ("draw", "distance"), [(the_same_bit, 0.5), (seldom_a_bit, 0.32), (shifted, 0.3), (worded, 0.25)]
+)
+def test_the_bounds_cover_exact_distances(draw: Any, distance: float) -> None:
+    """Both sides, 150 audits of 80 trials at 20 % error; false alarm 1e-6 for each side."""
+    rng, audits, trials, alpha = np.random.default_rng(7), 150, 80, 0.2
+    found = [bound_distance([draw(rng) for _ in range(trials)], alpha) for _ in range(audits)]
+    above = sum(one.high < distance for one in found)
+    below = sum(one.low > distance for one in found)
+    allowed = binom.isf(1e-6, audits, alpha / 2)
+    means = np.mean([one.low for one in found]), np.mean([one.high for one in found])
+    print(f"{draw.__name__}: missed {above} and {below} of {audits}, allowed {allowed:.0f}; mean {means}")
+    assert max(above, below) <= allowed
+    assert means[0] > distance / 5, "a bound from below that finds nothing is no bound"
+
+
+def test_the_events_are_what_they_say() -> None:
+    above = Event("", 1, threshold=0.5)
+    below = Event("", 1, above=False, threshold=0.5)
+    for event, value in ((above, 0.6), (below, 0.5), (below, 0.4)):
+        assert event.holds(Transcript((9, value)))
+    assert not above.holds(Transcript((9, 0.5)))
+    assert not above.holds(Transcript((9,)))
+    assert not above.holds(Transcript((9, float("nan"))))
+    assert Event("", None, among=frozenset([Transcript((1, 2)).name])).holds(Transcript((1, 2)))
+
+
+def bits(rng: np.random.Generator, size: int) -> np.ndarray:
+    return rng.integers(0, 2, size=size)
+
+
+def looks(sample: Any, r: np.random.Generator, *, query: Any, q: float = 0.5) -> int:
+    """The sample's first bit, or its opposite for the query 1; 0 but for a share q of the r. rho is q/2."""
+    return int(sample[0] ^ query) if r.random() < q else 0
+
+
+def curious(ask: Any, rng: np.random.Generator) -> None:
+    """Each query is the answer before it."""
+    answer = 0
+    for _ in range(3):
+        answer = ask(answer)
+
+
+def exact_distance(q: float, m: int = 3) -> float:
+    """Every sample and every r enumerated."""
+    laws: list[dict[tuple[int, ...], float]] = [{}, {}]
+    for look in itertools.product((0, 1), repeat=m):
+        chance = np.prod([q if seen else 1 - q for seen in look])
+        for law, samples in zip(
+            laws, (list(itertools.product((0, 1), repeat=m)), [(b,) * m for b in (0, 1)]), strict=True
+        ):
+            for sample in samples:
+                answers: list[int] = []
+                for seen, bit in zip(look, sample, strict=True):
+                    answers.append((bit ^ (answers[-1] if answers else 0)) if seen else 0)
+                key = tuple(answers)
+                law[key] = law.get(key, 0.0) + float(chance) / len(samples)
+    fresh, reused = laws
+    return sum(abs(fresh.get(t, 0.0) - reused.get(t, 0.0)) for t in {*fresh, *reused}) / 2
+
+
+def test_an_interview_end_to_end_against_its_exact_distance() -> None:
+    truth = exact_distance(0.5)
+    record = audit_reuse(looks, bits, size=1, analyst=curious, queries=3, rho=0.25, fixed=600, confidence=0.999999)
+    print(f"exact {truth:.4f}, found {record.distance}, bound {record.bound}; false alarm 1e-6")
+    assert record.distance.low <= truth <= record.distance.high
+    assert record.bound == 0.5
+    assert truth <= record.bound, "the lemma"
+    again = audit_reuse(looks, bits, size=1, analyst=curious, queries=3, rho=0.25, fixed=600, confidence=0.999999)
+    assert (again.distance, again.event) == (record.distance, record.event)
+
+
+def test_an_analyst_fools_itself_with_plain_means_and_is_held_by_rstat() -> None:
+    asked = {"analyst": fit_a_vote, "queries": FEW + 1, "rho": 0.03, "fixed": 100}
+    plain, held = audit_reuse(plain_answer, **asked), audit_reuse(rstat_answer, **asked)
+    assert (plain.verdict, held.verdict) == ("fail", "pass")
+    assert "answer 20 is above" in plain.event, "the vote is what gives it away"
+    assert plain.distance.low > held.distance.high
+    assert "rho is above 0.03" in plain.reason
+
+
+def test_the_command_writes_its_record(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "interview.py").write_text(
+        "def bits(rng, size):\n    return rng.integers(0, 2, size=size)\n"
+        "def answer(sample, r, *, query, noise=0):\n    return int(sample[0]) * noise\n"
+        "def twice(ask, rng):\n    ask('x'), ask('y')\n"
+    )
+    place = tmp_path / "interview.py"
+    words = ["reuse", f"{place}:answer", "--analyst", f"{place}:twice", "--queries", "2", "--source", f"{place}:bits"]
+    words += ["--size", "1", "--rho", "0.3", "--fixed", "60", "--json", str(tmp_path / "record.json")]
+    assert run(words) == 0
+    document = json.loads((tmp_path / "record.json").read_text())
+    assert (document["schema"], document["verdict"], document["differ"]) == ("auditor.reuse/1", "pass", 0)
+    assert "within (m - 1) rho = 0.3" in " ".join(capsys.readouterr().out.split())
+    assert run([*words, "--param", "noise=1"]) in (1, 3)
+
+
+def ask_often(ask: Any, rng: Any) -> None:
+    for _ in range(9):
+        ask(0)
+
+
+def give_up(ask: Any, rng: Any) -> None:
+    raise KeyError("nothing to ask")
+
+
+counter = itertools.count()
+
+
+def forgetful(sample: Any, r: Any, *, query: Any) -> int:
+    return next(counter)
+
+
+def test_what_makes_no_interview_is_refused() -> None:
+    asked: dict[str, Any] = {"size": 1, "analyst": curious, "queries": 3, "rho": 0.2}
+    with pytest.raises(UsageError, match="every distance is at most 1"):
+        audit_reuse(looks, bits, **{**asked, "rho": 0.5})
+    with pytest.raises(BadValue, match=r"fixed=8 cannot show a distance of 0.2: use --fixed 17 or more"):
+        audit_reuse(looks, bits, **{**asked, "rho": 0.1, "fixed": 8})
+    with pytest.raises(BadValue, match="queries=1 must be"):
+        audit_reuse(looks, bits, **{**asked, "queries": 1})
+    with pytest.raises(UsageError, match="not a function analyst"):
+        audit_reuse(looks, bits, **{**asked, "analyst": "math:pi"})
+    with pytest.raises(SubjectError, match="asks more than 3 queries"):
+        audit_reuse(looks, bits, **{**asked, "analyst": ask_often})
+    with pytest.raises(SubjectError, match="raised KeyError in trial 0"):
+        audit_reuse(looks, bits, **{**asked, "analyst": give_up})
+    with pytest.raises(SubjectError, match="no function of"):
+        audit_reuse(forgetful, bits, **asked)
+    with pytest.raises(SubjectError, match="raised TypeError at query 0"):
+        audit_reuse(looks, bits, **{**asked, "analyst": lambda ask, rng: ask("x")}, params={"q": 1.0})
