@@ -199,7 +199,7 @@ def churn_of(first: Any, second: Any) -> float:
 
 def judge(bench: Bench, output: Any, index: int) -> bool | None:
     """Whether an output is accurate; None where nobody can say."""
-    if not bench.judges or bench.subject.declared.accuracy is None:
+    if not bench.judges or (bench.oracle is None and bench.subject.declared.accuracy is None):
         return None
     if isinstance(output, Bottom):
         return False

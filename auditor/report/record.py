@@ -319,9 +319,9 @@ def encode(document: Any) -> bytes:
 
 
 def total_cost(records: Sequence[Record]) -> Cost:
-    """What several audits cost together."""
-    costs = [msgspec.structs.astuple(record.cost) for record in records]
-    return Cost(*(sum(parts) for parts in zip(*costs, strict=True)))
+    """What several audits cost together; one engine ran them all."""
+    *sums, engines = zip(*(msgspec.structs.astuple(record.cost) for record in records), strict=True)
+    return Cost(*map(sum, sums), engines[0])
 
 
 def read_record(path: Path) -> Record:
