@@ -320,8 +320,14 @@ def encode(document: Any) -> bytes:
 
 def total_cost(records: Sequence[Record]) -> Cost:
     """What several audits cost together; one engine ran them all."""
-    *sums, engines = zip(*(msgspec.structs.astuple(record.cost) for record in records), strict=True)
-    return Cost(*map(sum, sums), engines[0])
+    costs = [record.cost for record in records]
+    return Cost(
+        runs=sum(cost.runs for cost in costs),
+        preflight_runs=sum(cost.preflight_runs for cost in costs),
+        seconds_in_subject=sum(cost.seconds_in_subject for cost in costs),
+        seconds_total=sum(cost.seconds_total for cost in costs),
+        engine=costs[0].engine,
+    )
 
 
 def read_record(path: Path) -> Record:
