@@ -48,6 +48,7 @@ class Worker:
         self.tasks: deque[tuple[Any, Any]] = deque()  # (task, its future)
         self._answered = answered
         self._overdue: Reading | None = None
+        self._given = 0.0  # when it got its last task
         self._context = Once(context)
         self._pool: Any = ProcessPool(1, context=self._context, initializer=sit_down, initargs=(numbers, luggage))
 
@@ -59,6 +60,7 @@ class Worker:
         except RuntimeError:
             return False
         self.tasks.append((task, future))
+        self._given = monotonic()
         future.add_done_callback(lambda _: self._answered.put(None))
         return True
 
@@ -81,7 +83,8 @@ class Worker:
         reading = self._slot.read()
         age = monotonic() - reading.since
         overdue = reading.run is not None and timeout is not None and age > timeout
-        silent = reading.state == IDLE and age > _SILENCE  # its answer went elsewhere, say into a file of the subject's
+        # Its answer went elsewhere, say into a file of the subject's.
+        silent = reading.state == IDLE and min(age, monotonic() - self._given) > _SILENCE
         if (overdue or silent) and reading == self._slot.read():
             self._overdue = reading if overdue else None
             self._kill()

@@ -40,10 +40,14 @@ def file_modules() -> dict[str, str]:
     return {name: str(path) for name, path in _files.items()}
 
 
-def load_file_modules(files: Mapping[str, str]) -> None:
-    for name, path in files.items():
-        if name not in sys.modules:
-            sys.modules[name] = _load_file(Path(path))
+class FileFinder:
+    """Finds those modules in another process, when something there asks for one."""
+
+    def __init__(self, files: Mapping[str, str]) -> None:
+        self._files = files
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
+        return importlib.util.spec_from_file_location(name, self._files[name]) if name in self._files else None
 
 
 def find_object(target: str) -> Any:
@@ -97,7 +101,7 @@ def _load_file(path: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
-        del sys.modules[name]
+        del sys.modules[name], _files[name]
         raise _import_failed(str(path), error) from error
     return module
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from auditor.engine import Done
 from auditor.errors import AuditorError, SubjectError
-from auditor.lookup import load_file_modules
+from auditor.lookup import FileFinder
 from auditor.preflight import Look, look
 from auditor.steadiness import limit_memory, stay_with_one_thread
 from auditor.trial import Bench, SubjectRaised, run_pair
@@ -101,7 +101,7 @@ class Seat:
             import cloudpickle
 
             self.slot.sit()
-            load_file_modules(self._luggage.files)
+            sys.meta_path.append(FileFinder(self._luggage.files))
             # From our own parent through a pipe: it is as trustworthy as this process.
             self._bench = replace(cloudpickle.loads(self._luggage.bench), publish=self.slot.begin)
             if self._luggage.memory:

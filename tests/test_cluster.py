@@ -133,6 +133,27 @@ def test_a_lost_workers_blocks_are_run_again(running: Running) -> None:
     assert timeless(record) == timeless(run_audit(setup))
 
 
+@pytest.mark.nightly  # Dask takes its time to find out
+def test_a_lost_scheduler_ends_the_audit_and_the_ledger_has_the_rest(tmp_path: Path) -> None:
+    lonely, ledger = Running(tmp_path), tmp_path / "audits.sqlite"
+    lonely.add_worker()
+    setup = make_setup(load_subject("faults:slow", {"pause": 0.01}), ROWS, size=50, rho=0.2, fixed=150)
+
+    class Killer(Silent):
+        def advanced(self, tally: Any, seconds: float) -> None:
+            if tally.pairs == 30:
+                lonely.scheduler.kill()
+
+    try:
+        record = run_audit(setup, Killer(), make_how(cluster=lonely.address, ledger=ledger))
+    finally:
+        lonely.close()
+    assert record.verdict == "error"
+    assert "(the connection is lost); with --ledger, --resume goes on from here" in record.reason
+    resumed = run_audit(setup, how=make_how(ledger=ledger, resume=True))
+    assert timeless(resumed) == timeless(run_audit(setup))
+
+
 def test_a_cluster_of_our_own_is_gone_afterwards() -> None:
     before = children()
     record = auditor.audit("faults:slow", ROWS, size=50, seed=3, rho=0.2, cluster="local:2")
