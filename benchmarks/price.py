@@ -1,6 +1,6 @@
 """Makes reports/price.md: what reproducibility costs, exactly where that is known and measured where it is not.
 
-Run: python benchmarks/price.py (about three minutes; --quick spends a tenth of the pairs, for a look).
+Run: python benchmarks/price.py (about five minutes; --quick spends a tenth of the pairs, for a look).
 """
 
 from __future__ import annotations
