@@ -24,6 +24,7 @@ from auditor.preflight import Look, look
 from auditor.steadiness import check_memory, read_memory
 from auditor.trial import Bench, Trial, run_pair
 
+_DEATH = 0.3  # seconds that a run without an output may have cost: most likely it took its worker along
 Keep = Callable[[Sequence[Trial]], None]
 ON_ERROR = ("stop", "bottom")
 
@@ -142,7 +143,8 @@ def in_order(crew: Crew, wanted: Iterable[int], keep: Keep, first: int = 1) -> I
         for done in crew.finished():
             keep(done.trials)
             arrived.update((trial.index, trial) for trial in done.trials)
-            blocks.took(done.seconds, len(done.trials))
+            lost = sum(len(trial.bottoms) for trial in done.trials)
+            blocks.took(done.seconds + lost * _DEATH, len(done.trials))
             if done.failed_at is not None and done.failure is not None:
                 arrived[done.failed_at] = done.failure
         yield from _in_turn(expected, arrived)

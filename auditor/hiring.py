@@ -25,6 +25,8 @@ from auditor.seat import IDLE, Luggage, Reading, Slot, sit_down
 from auditor.trial import Bench
 
 _HEAVY = ("scipy.stats", "sklearn.base", "pandas")  # slow to import: once for all workers, if anybody needs them
+_FAREWELL = 5.0  # seconds for the threads of a pool to end
+_PATIENCE = 10  # looks, a twentieth of a second each
 _SILENCE = 10.0  # seconds after which a worker that is done should have been heard
 
 
@@ -49,6 +51,8 @@ class Worker:
         self._answered = answered
         self._overdue: Reading | None = None
         self._given = 0.0  # when it got its last task
+        self._inactive = 0  # looks at a pool that has given up
+        self._joining: threading.Thread | None = None
         self._context = Once(context)
         self._pool: Any = ProcessPool(1, context=self._context, initializer=sit_down, initargs=(numbers, luggage))
 
@@ -81,6 +85,9 @@ class Worker:
             reading = self._slot.read()
             return Death(reading, self._context.exit_code(), overdue=self._overdue == reading)
         reading = self._slot.read()
+        if not self._pool.active:  # it tells those who wait, but for when one of its threads fell
+            self._inactive += 1
+            return Death(reading, self._context.exit_code()) if self._inactive > _PATIENCE else None
         age = monotonic() - reading.since
         overdue = reading.run is not None and timeout is not None and age > timeout
         # Its answer went elsewhere, say into a file of the subject's.
@@ -94,10 +101,13 @@ class Worker:
         """At once, with all that its subject started."""
         self._pool.stop()
         self._kill()
+        self._joining = threading.Thread(target=self._pool.join, daemon=True)
+        self._joining.start()
 
     def join(self) -> None:
-        with suppress(RuntimeError):
-            self._pool.join()
+        """Not for ever: a worker that was killed in the middle of an answer may leave pebble waiting for its end."""
+        if self._joining:
+            self._joining.join(_FAREWELL)
         self._kill()  # it may have sat down meanwhile
 
     def _kill(self) -> None:
@@ -145,18 +155,22 @@ def context() -> Any:
     return made
 
 
+_hiding = threading.Lock()
+
+
 @contextmanager
 def _main_hidden() -> Iterator[None]:
     """Workers need no copy of the main module, whose top level would run again in each of them.
 
     What it defines is sent by value.
     """
-    main = sys.modules["__main__"]
-    sys.modules["__main__"] = types.ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = main
+    with _hiding:
+        main = sys.modules["__main__"]
+        sys.modules["__main__"] = types.ModuleType("__main__")
+        try:
+            yield
+        finally:
+            sys.modules["__main__"] = main
 
 
 def pack(bench: Bench, how: How, *, far: bool = False) -> Luggage:

@@ -121,10 +121,14 @@ def main() -> None:
     bench = replace(make_bench(make_setup(subject, request["source"], **options)), copies=True)
     if request["memory"]:
         limit_memory(request["memory"])
-    with one_thread():
-        bench.run(0, 1)
-        json.dump({"fingerprint": fingerprint(bench.see(bench.run(0, 0)))}, answer)
-    answer.close()
+    try:
+        with one_thread():
+            bench.run(0, 1)
+            json.dump({"fingerprint": fingerprint(bench.see(bench.run(0, 0)))}, answer)
+        answer.close()
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        os.killpg(os.getpgid(0), signal.SIGTERM)  # a child that lives on would hold our pipes open
 
 
 if __name__ == "__main__":

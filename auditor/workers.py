@@ -53,6 +53,7 @@ class Workers:
     def __init__(self, how: How, jobs: int, luggage: Luggage | None = None) -> None:
         self._how, self._jobs = how, jobs
         self._workers: list[Worker] = []
+        self._left: list[Worker] = []
         self._answers: SimpleQueue[None] = SimpleQueue()
         self._packed = luggage
         self._flags = (False, True)  # what the preflight said since: copies, judges
@@ -142,32 +143,40 @@ class Workers:
             leaving, self._workers = self._workers, []
             for worker in leaving:
                 worker.stop()
-            for worker in leaving:
+            for worker in (*leaving, *self._left):
                 worker.join()
+            self._left.clear()
 
     def _hire(self) -> Worker:
-        if idle := [worker for worker in self._workers if not worker.tasks]:
-            return idle[0]
+        idle = [worker for worker in self._workers if not worker.tasks]
+        return idle[0] if idle else self._hire_new()
+
+    def _hire_new(self) -> Worker:
         with uninterrupted():
             self._workers.append(Worker(context(), self._luggage, self._answers))
         return self._workers[-1]
 
     def _dismiss(self, worker: Worker) -> None:
+        """At once; its end is waited for when all end."""
         with uninterrupted():
             self._workers.remove(worker)
             worker.stop()
-            worker.join()
+            self._left.append(worker)
 
     def _give(self, task: Task) -> None:
         least_busy = sorted(self._workers, key=lambda worker: len(worker.tasks))
-        worker = least_busy[0] if len(self._workers) == self._jobs else self._hire()
+        worker = least_busy[0] if len(self._workers) >= self._jobs else self._hire()
         self._hand(worker, task, run_block, task.block, task.fell, *self._flags)
 
     def _hand(self, worker: Worker, task: Task | None, call: Callable[..., Any], *args: Any) -> None:
-        """To this worker, or to another if it died while it had nothing to do."""
-        while not worker.give(task, call, *args):
-            self._dismiss(worker)
-            worker = self._hire()
+        """To this worker, or to a new one if it has died: what it had under way is still to be asked for."""
+        for _ in range(_STARTS):
+            if worker.give(task, call, *args):
+                return
+            if not worker.tasks:
+                self._dismiss(worker)
+            worker = self._hire_new()
+        raise SubjectError(f"no worker process for {self._luggage.name} can be started")
 
     def _events(self) -> list[tuple[Worker, Any, Any]]:
         """What has come of tasks: (worker, task, answer or Death); waits for the first."""
@@ -201,7 +210,9 @@ class Workers:
         index, which = run
         if self._luggage.bottoms:
             fell = {**task.fell, index: {**task.fell.get(index, {}), which: str(failure)}}
-            self._give(replace(task, fell=fell))
+            self._give(Task(range(task.block.start, index + 1), fell))
+            if index + 1 < task.block.stop:
+                self._give(replace(task, block=range(index + 1, task.block.stop)))
             return []
         return self._up_to(task, index, failure)
 

@@ -244,26 +244,38 @@ def test_a_child_that_outlives_its_run_does_not_outlive_the_audit(tmp_path: Path
     assert wait_until(lambda: not is_alive(child))
 
 
+def test_children_of_every_run_hold_nobody_up(tmp_path: Path) -> None:
+    """They live for five minutes, and have the pipes of their parents."""
+    params = {"how": "fork", "marker": str(tmp_path / "child")}
+    record = auditor.audit("faults:always", ROWS, size=5, params=params, rho=0.5, timeout=60)
+    assert record.verdict == "pass"
+    assert record.preflight is not None
+    assert record.preflight.second_process == "same"
+
+
 # Workers that are killed from outside.
 
 
 class Killer(Silent):
-    """Kills a worker after so many pairs, at whatever it is doing."""
+    """Kills workers after so many pairs, at whatever they are doing."""
 
-    def __init__(self, engine: list[Workers], at: int, wait: float) -> None:
-        self.engine, self.at, self.wait = engine, at, wait
+    def __init__(self, engine: list[Workers], at: int, wait: float, victims: int) -> None:
+        self.engine, self.at, self.wait, self.victims = engine, at, wait, victims
 
     def advanced(self, tally: Any, seconds: float) -> None:
         if tally.pairs == self.at:
             time.sleep(self.wait)
-            pid = self.engine[0]._workers[0]._slot.read().pid
-            if pid > 0:
-                os.kill(pid, signal.SIGKILL)
+            for worker in self.engine[0]._workers[: self.victims]:
+                if (pid := worker._slot.read().pid) > 0:
+                    os.kill(pid, signal.SIGKILL)
 
 
 @on_linux
-@pytest.mark.parametrize("seed", range(6))
-def test_a_worker_killed_at_any_moment_costs_one_run_or_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("victims", [1, 3])
+@pytest.mark.parametrize("seed", range(4))
+def test_workers_killed_at_any_moment_cost_a_run_or_nothing(
+    seed: int, victims: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Inside a run that run is an error; between runs its block is run again and the record is the same."""
     rng = random.Random(seed)
     engines: list[Workers] = []
@@ -275,15 +287,15 @@ def test_a_worker_killed_at_any_moment_costs_one_run_or_nothing(seed: int, monke
 
     monkeypatch.setattr("auditor.workers.Workers", Seen)
     setup = make_setup(load_subject("faults:slow", {"pause": 0.002}), ROWS, size=5, rho=0.3, fixed=60)
-    watch = Killer(engines, rng.randrange(1, 40), rng.random() * 0.02)
-    record = run_audit(setup, watch, How(jobs=2))
+    watch = Killer(engines, rng.randrange(1, 40), rng.random() * 0.02, victims)
+    record = run_audit(setup, watch, How(jobs=3))
     print(f"killed after {watch.at} pairs: {record.reason}")
     if record.verdict == "error":
         assert "ended its process (killed by SIGKILL" in record.reason
         assert record.findings[0].replay is not None
         assert record.pairs >= watch.at
     else:
-        assert record.pairs == 60
+        assert timeless(record) == timeless(run_audit(setup))
     assert engines[0]._workers == []
 
 
