@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
 import msgspec
@@ -138,32 +138,52 @@ def _connect(file: str, *, write: bool = True) -> Iterator[sqlite3.Connection]:
         connection = sqlite3.connect(file, timeout=_WAIT, isolation_level=None)
     try:
         with _complaining(file):
-            _prepare(connection, file)
+            _prepare(connection, file, write=write)
         yield connection
     finally:
         with suppress(sqlite3.Error):  # a full disk cannot be checkpointed; the next who opens it does
             connection.close()
 
 
-def _prepare(connection: sqlite3.Connection, file: str) -> None:
+def _prepare(connection: sqlite3.Connection, file: str, *, write: bool) -> None:
+    # The tables first: whoever makes them marks the file in the same transaction, so what is read after them is theirs.
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     (kind,), (version,) = (
         connection.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")
     )
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if tables and (kind, version) != (_APPLICATION, _VERSION):
         what = f"of version {version}, and this is {_VERSION}" if kind == _APPLICATION else "no ledger"
         raise UsageError(f"--ledger {file} is a database {what}: give another file")
     (state,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if state != "ok":
         raise sqlite3.DatabaseError(state)
-    if not tables:
-        connection.execute("PRAGMA journal_mode = WAL")
-        with _transaction(connection):
-            for statement in _TABLES.split(";")[:-1]:
-                connection.execute(statement)
-            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-            connection.execute(f"PRAGMA user_version = {_VERSION}")
+    if write and not tables:
+        _make_tables(connection)
+    if write:
+        _switch_to_wal(connection)
     connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    """Several audits may be about to make them, and one does."""
+    with _transaction(connection):
+        for statement in _TABLES.split(";")[:-1]:
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {_VERSION}")
+
+
+def _switch_to_wal(connection: sqlite3.Connection) -> None:
+    """Nothing where it is done already; no timeout of SQLite's own covers the switch."""
+    end = monotonic() + _WAIT
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or monotonic() > end:
+                raise
+            sleep(0.01)
 
 
 @contextmanager
@@ -279,6 +299,8 @@ class Past:
 def read_history(file: str, subject: str) -> list[Past]:
     """Every audit of a subject in a ledger, the oldest first."""
     with _connect(file, write=False) as connection, _complaining(file):
+        if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            return []  # somebody is just making it
         rows = connection.execute(
             "SELECT started, plan, record, count(pair), count(difference) FROM audits "
             "LEFT JOIN trials ON audit = id WHERE subject = ? GROUP BY id ORDER BY id",

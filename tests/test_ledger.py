@@ -13,8 +13,10 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -324,6 +326,30 @@ def test_two_audits_write_one_ledger_at_the_same_time(ledger: Path) -> None:
     assert sorted(audit.plan["seed"] for audit in past) == [1, 2, 3]
     assert [audit.pairs for audit in past] == [60, 60, 60]
     assert all(audit.record is not None and audit.record.seed == audit.plan["seed"] for audit in past)
+
+
+def test_many_begin_a_ledger_at_once_while_others_read_it(ledger: Path) -> None:
+    """Whoever comes while it is being made finds a ledger, or nothing yet: never a file that is none."""
+    setup = make_setup(load_subject(rounded))
+    source = load_source(uniform)
+
+    def begin(path: Path, start: threading.Barrier) -> None:
+        how = make_how(ledger=path)
+        start.wait()
+        with open_ledger(setup, source, how, lambda words: None):
+            pass
+
+    def read(path: Path, start: threading.Barrier) -> int:
+        start.wait()
+        return max(len(read_history(str(path), setup.subject.name)) for _ in range(20)) if path.exists() else 0
+
+    with ThreadPoolExecutor(6) as threads:
+        for attempt in range(20):
+            path, start = ledger.with_name(f"{attempt}.sqlite"), threading.Barrier(6)
+            tasks = [threads.submit(begin if i < 4 else read, path, start) for i in range(6)]
+            for task in tasks:
+                task.result()
+            assert len(read_history(str(path), setup.subject.name)) == 4
 
 
 def test_history_of_nothing(ledger: Path) -> None:

@@ -126,7 +126,7 @@ def test_ctrl_c_twice_keeps_what_was_learnt_and_leaves_nobody(shell: Shell, tmp_
     assert shell.out.startswith("INTERRUPTED")
     written = json.loads(record.read_bytes())
     assert written["decided_by"] == "interrupt"
-    assert kept(ledger) >= written["pairs"] > 0
+    assert kept(ledger) >= max(written["pairs"], 6)  # pairs that overtook the first are kept too
     assert wait_until(lambda: not any(map(is_alive, everybody)))
     assert not Path(f"{ledger}-wal").exists()
     assert shell.logs() == []
