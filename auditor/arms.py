@@ -8,11 +8,11 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 
 from auditor.engine import Serial
-from auditor.errors import AuditorError
+from auditor.errors import AuditorError, SubjectError
 from auditor.interval import two_sided
 from auditor.pipeline import Silent, see_fit
 from auditor.report.record import Learnt
@@ -65,17 +65,28 @@ def make_arms(setups: Sequence[Setup], confidence: float, *, elsewhere: bool = T
     asked = {0, len(setups) - 1} if elsewhere else set()
     with contextlib.ExitStack() as stack:
         others = {index: stack.enter_context(SecondProcess(setups[index])) for index in sorted(asked)}
-        benches = [
-            see_fit(make_bench(setup), setup, Serial(), others.get(index), Learnt(), Silent())
-            for index, setup in enumerate(setups)
-        ]
-    return [Arm(setup, bench, confidence) for setup, bench in zip(setups, benches, strict=True)]
+        return [_make_arm(setup, others.get(index), confidence) for index, setup in enumerate(setups)]
+
+
+def _make_arm(setup: Setup, other: SecondProcess | None, confidence: float) -> Arm:
+    arm = Arm(setup, make_bench(setup), confidence)
+    try:
+        arm.bench = see_fit(arm.bench, setup, Serial(), other, Learnt(), Silent())
+    except SubjectError as error:
+        arm.error = error
+    return arm
+
+
+def with_seed(setup: Setup, seed: int) -> Setup:
+    """The same question with randomness of its own: counts of arms are multiplied, and what one shows may choose
+    another, so no two may share theirs."""
+    return replace(setup, plan=replace(setup.plan, seed=seed))
 
 
 def spend(arms: Sequence[Arm], budget: int, priority: Priority, watch: Callable[[int, Arm], None]) -> None:
     """Give `budget` pairs in all, each block to the arm with the highest priority just then."""
     left = budget
-    for arm in arms:
+    for arm in (arm for arm in arms if arm.error is None):
         left -= _give(arm, min(_FIRST, left), watch)
     while left > 0 and (alive := [arm for arm in arms if arm.error is None]):
         arm = max(alive, key=priority)

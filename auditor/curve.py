@@ -8,12 +8,13 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from auditor import __version__, exponent
-from auditor.arms import Arm, Priority, highest, make_arms, spend, widest, widest_by_ratio
+from auditor.arms import Arm, Priority, highest, make_arms, spend, widest, widest_by_ratio, with_seed
 from auditor.plan import check_count, error_probability
 from auditor.report.curve_record import CurveRecord, Fitted, Point, Worst
 from auditor.report.record import Finding, as_json, environment
 from auditor.setup import Setup, replay_command
 from auditor.subjects import code_hash
+from auditor.trial import RunFailed
 from auditor.vary import Axis
 
 PAIRS_A_POINT = 1000
@@ -37,7 +38,9 @@ def run_curve(
     check_count("pairs", budget, least=64 * len(setups), example=PAIRS_A_POINT * len(setups))
     each = 1 - error_probability(confidence) / (len(setups) + axis.is_log + worst)  # bands, exponent, confirmation
     watch.planned(setups, budget)
-    arms = make_arms([_unjudged(setup) for setup in setups], each)
+    arms = make_arms([with_seed(_unjudged(s), s.plan.seed + i) for i, s in enumerate(setups)], each)
+    if (failed := arms[0].error) and all(arm.error for arm in arms):
+        raise failed
     watch.started()
     confirmed: tuple[Any, Arm] | None = None
     interrupted = False
@@ -68,14 +71,14 @@ def _unjudged(setup: Setup) -> Setup:
 def _confirm(
     axis: Axis, arms: Sequence[Arm], pairs: int, confidence: float, watch: Callable[[int, Arm], None]
 ) -> tuple[Any, Arm] | None:
-    """The worst value, again, under the next seed: these counts owe nothing to having been picked."""
+    """The worst value, again, under a seed that no arm had: these counts owe nothing to having been picked."""
     alive = [(value, arm) for value, arm in zip(axis.values, arms, strict=True) if arm.error is None]
     if not alive:
         return None
     value, found = max(alive, key=lambda one: one[1].band)  # the largest lower limit
-    setup = replace(found.setup, plan=replace(found.setup.plan, seed=found.setup.plan.seed + 1))
-    (arm,) = make_arms([setup], confidence)
-    arm.run(pairs)
+    (arm,) = make_arms([with_seed(found.setup, arms[0].setup.plan.seed + len(arms))], confidence)
+    if arm.error is None:
+        arm.run(pairs)
     watch(pairs, arm)
     return value, arm
 
@@ -88,6 +91,7 @@ def _point(value: Any, arm: Arm) -> Point:
         value=value,
         source=arm.bench.source.name,
         size=size,
+        seed=arm.setup.plan.seed,
         pairs=n,
         mismatches=k,
         estimate=k / n if n else None,
@@ -131,7 +135,7 @@ def _record(
         points=points,
         exponent=_fitted(axis, points, arms[0].confidence),
         worst=_worst(*confirmed) if confirmed else None,
-        findings=[*_contradictions(subject.declared.theorem, axis.name, points), *_failures(axis, arms)],
+        findings=[*_contradictions(subject.declared.theorem, axis.name, points), *_failures(axis, arms, confirmed)],
         seconds_total=seconds,
         environment=environment(),
     )
@@ -165,9 +169,16 @@ def _contradictions(theorem: str | None, name: str, points: Sequence[Point]) -> 
     ]
 
 
-def _failures(axis: Axis, arms: Sequence[Arm]) -> list[Finding]:
+def _failures(axis: Axis, arms: Sequence[Arm], confirmed: tuple[Any, Arm] | None) -> list[Finding]:
+    """What a subject raised, at which value, and how to see it again."""
+    ended = [*zip(axis.values, arms, strict=True), *([confirmed] if confirmed else [])]
     return [
-        Finding("raised", "error", f"{axis.name}={value}: {arm.error}\n{arm.error.details}".strip())
-        for value, arm in zip(axis.values, arms, strict=True)
+        Finding("raised", "error", f"{axis.name}={value}: {arm.error}\n{arm.error.details}".strip(), _again(arm))
+        for value, arm in ended
         if arm.error
     ]
+
+
+def _again(arm: Arm) -> str | None:
+    failed = arm.error
+    return replay_command(arm.setup, arm.bench.source, failed.pair) if isinstance(failed, RunFailed) else None

@@ -10,7 +10,6 @@ on who was faster. Closing the generator cancels at once what is under way.
 
 from __future__ import annotations
 
-import math
 import os
 from collections import deque
 from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
@@ -27,6 +26,8 @@ from auditor.trial import Bench, Trial, run_pair
 _DEATH = 0.3  # seconds that a run without an output may have cost: most likely it took its worker along
 Keep = Callable[[Sequence[Trial]], None]
 ON_ERROR = ("stop", "bottom")
+_MOST_JOBS = 32  # workers a core
+_LONGEST = 1e7  # seconds a run, a third of a year
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +64,11 @@ def make_how(
     """What was asked for, if it can be done; BadValue or UsageError with the cure otherwise."""
     if jobs is not None:
         check_count("jobs", jobs, least=1, example=4)
-    if timeout is not None and not 0 < timeout < math.inf:
-        raise BadValue("timeout", timeout, "must be a number of seconds above 0, e.g. 60")
+        if jobs > _MOST_JOBS * cores():
+            most = _MOST_JOBS * cores()
+            raise BadValue("jobs", jobs, f"must be at most {most} on {cores()} cores: more only wait for each other")
+    if timeout is not None and not 0 < timeout <= _LONGEST:
+        raise BadValue("timeout", timeout, f"must be a number of seconds above 0 and up to {_LONGEST:.0e}, e.g. 60")
     on_error = on_error or "stop"
     if on_error not in ON_ERROR:
         raise BadValue("on-error", on_error, f"must be one of {', '.join(ON_ERROR)}{suggestion(on_error, ON_ERROR)}")

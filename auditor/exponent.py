@@ -3,7 +3,8 @@
 For any fixed (c', b') the likelihood ratio L(c', b') / L(c, b) of all points together is a martingale under (c, b),
 whichever point each pair went to; so is its mean over a prior that was fixed beforehand. By Ville's inequality the
 true (c, b) keeps log L(c, b) > log(mean L) - log(1/alpha) except with probability alpha: the interval is every b for
-which some c does. The prior is uniform in b over [-4, 4] and in log rho at the middle of the range over nine decades.
+which some c does. The points must have randomness of their own. The prior is Cauchy in b, and uniform in log rho at
+the middle of the range over nine decades; b is looked for in [-200, 200].
 Only the part of it near the best fit is integrated, which can but widen the interval. The likelihood is concave in
 (log c, b), so each search has one answer.
 
@@ -20,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 Reals = npt.NDArray[np.float64]
-STEEPEST = 4.0
+STEEPEST = 200.0
 LEAST = math.log(1e-9)
 _DEEP = 20.0  # how far below its peak a log likelihood adds nothing
 _GRID = 201
@@ -42,15 +43,20 @@ class _Counts:
         value = (self.k * z + (self.n - self.k) * np.log(-np.expm1(z))).sum(axis=-1)
         return np.where(inside, value, -np.inf)
 
+    def top(self, b: float) -> float:
+        """The largest a at which every rho is below 1, and stays so when it is rounded."""
+        most = float(np.max(b * self.at))
+        return -most - 1e-12 * max(1.0, 1e4 * abs(most))
+
     def best_height(self, b: float) -> float:
         """The a that fits best at a slope: where the derivative, which falls with a, is 0."""
-        top = -float(np.max(b * self.at)) - 1e-12
+        top = self.top(b)
 
         def slope(a: float) -> float:
             z = a + b * self.at
             return float((self.k + (self.n - self.k) * np.exp(z) / np.expm1(z)).sum())
 
-        return _crossing(slope, LEAST, top)
+        return _crossing(slope, top - 60, top)  # there all rho together are below any k / n
 
     def profile(self, b: float) -> float:
         return float(self.log_likelihood(np.array(self.best_height(b)), np.array(b)))
@@ -85,11 +91,12 @@ def _log_mean(counts: _Counts, best: float, peak: float) -> float:
         return float(counts.log_likelihood(np.array(a), np.array(best))) - peak + _DEEP
 
     height = counts.best_height(best)
-    top = -float(np.max(best * counts.at)) - 1e-12
-    a = np.linspace(_crossing(over, height, LEAST), _crossing(over, height, top), _GRID)
+    top = counts.top(best)
+    low, high = _crossing(over, height, height - 60), _crossing(over, height, top)
+    a = np.linspace(max(low, LEAST), max(min(high, 0.0), LEAST), _GRID)  # none where the fit is below the prior
     b = np.linspace(*_slopes_above(counts, best, peak - _DEEP), _GRID)
-    likelihood = np.exp(counts.log_likelihood(*np.meshgrid(a, b)) - peak)
-    cell = (a[1] - a[0]) * (b[1] - b[0]) / (2 * STEEPEST * -LEAST)
+    likelihood = np.exp(counts.log_likelihood(*np.meshgrid(a, b)) - peak) / (math.pi * (1 + b**2))[:, None]
+    cell = (a[1] - a[0]) * (b[1] - b[0]) / -LEAST
     return peak + math.log(max(float(likelihood.sum()) * cell, 1e-300))
 
 

@@ -52,6 +52,11 @@ def make_loss_setup(
     setup = make_setup(subject, source, **options)
     if setup.sample_kind != "rows" or setup.plan.size == 0:
         raise UsageError("--loss needs the rows that an output was learnt from: use --sample rows and a --size above 0")
+    if setup.resample in ("split", "subsample"):
+        raise UsageError(
+            f"--loss needs samples that are independent of each other: --resample {setup.resample} takes rows "
+            "without putting them back; use --resample bootstrap"
+        )
     known = Loss(str(loss) if isinstance(loss, str) else importable_name(fn) or "loss", fn, delta)
     allowed = known.allowed(setup.plan.target, load_source(setup.source))
     if allowed >= 1:

@@ -25,6 +25,7 @@ from auditor.trial import Bench, judge
 from auditor.verdict import Tally, Verdict
 
 ETAS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)  # where a profile is shown, beside the eta that was asked for
+MOST_RUNS = 2000  # with each string: the bounds look at every number of them
 SHOWN = 5  # outputs of the worst string
 _TEXT = 200  # characters of each
 
@@ -72,6 +73,9 @@ def make_group_setup(
         raise UsageError("--resample split makes two halves and no more: with --eta use bootstrap or subsample")
     runs = max(4, math.ceil(2 / eta - 1e-9)) if runs is None else runs
     check_count("runs", runs, least=2, example=20)
+    if runs > MOST_RUNS:
+        cure = f"use --eta {2 / MOST_RUNS:g} or more, or --runs {MOST_RUNS}"
+        raise BadValue("eta", eta, f"takes {runs:,} runs with each r, and {MOST_RUNS:,} are the most: {cure}")
     option, budget = ("fixed", fixed) if fixed is not None else ("strings", strings)
     budget = math.ceil(PAIRS_TIMES_TARGET / nu - 1e-9) if budget is None else budget
     check_count(option, budget, least=1, example=2000)

@@ -119,6 +119,8 @@ def open_ledger(setup: Setup, source: Source, how: How, notice: Callable[[str], 
     if how.ledger is None:
         yield NoLedger()
         return
+    if how.resume and not Path(how.ledger).is_file():
+        raise UsageError(f"--resume: there is no file {how.ledger}; leave --resume out to begin an audit")
     plan = plan_of(setup, source, how)
     with _connect(how.ledger) as connection:
         with _complaining(how.ledger):

@@ -13,11 +13,11 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from auditor import __version__
-from auditor.arms import Arm, make_arms
-from auditor.errors import AuditorError, BadValue
+from auditor.arms import Arm, make_arms, with_seed
+from auditor.errors import AuditorError, BadValue, SubjectError
 from auditor.gate import Gate
 from auditor.least_size import MOST_PROBES, Spent, find_least
-from auditor.plan import DEFAULT_TARGET, check_count, error_probability, least_pairs
+from auditor.plan import DEFAULT_TARGET, MAX_PAIRS, check_count, error_probability, least_pairs
 from auditor.report.price_record import Asked, PriceRecord, Probe
 from auditor.report.record import Finding, as_json, environment
 from auditor.setup import Setup, make_setup
@@ -47,13 +47,25 @@ class _Sizes:
     def at(self, size: int) -> Arm | None:
         """None where the subject does not run: after the first size, which must, that is one that will not do."""
         if size not in self.arms and size not in self.refused:
+            setup = self.make(size)
+            seed = setup.plan.seed + len(self.arms) + len(self.refused)
             try:
-                (self.arms[size],) = make_arms([self.make(size)], 0.5, elsewhere=not self.arms)
+                (arm,) = make_arms([with_seed(setup, seed)], 0.5, elsewhere=not self.arms)
             except AuditorError as error:
                 if not self.arms:
                     raise
                 self.refused[size] = error
+            else:
+                self._sort(size, arm)
         return self.arms.get(size)
+
+    def _sort(self, size: int, arm: Arm) -> None:
+        if arm.error is None:
+            self.arms[size] = arm
+        elif self.arms:
+            self.refused[size] = arm.error
+        else:
+            raise arm.error
 
 
 def run_price(
@@ -121,6 +133,8 @@ def _budgets(limits: Mapping[str, float], pairs: int | None, alpha: float) -> di
     rarity = {question: 1 / limit for question, limit in limits.items()}
     total = PAIRS_TIMES_LIMIT * sum(rarity.values()) if pairs is None else pairs
     budgets = {question: math.ceil(total * rare / sum(rarity.values())) for question, rare in rarity.items()}
+    if total > MAX_PAIRS:
+        raise BadValue("rho", min(limits.values()), f"would take more than {MAX_PAIRS:.0e} pairs: give --pairs")
     short = max(_A_SIZE * least_pairs(limits[one], alpha, "anytime") / budgets[one] for one in limits)
     if short > 1:
         needed = math.ceil(short * total)
@@ -167,7 +181,7 @@ def _bracket(
         nonlocal left
         arm = sizes.at(size)
         if arm is None:
-            return False
+            return False if size < start else None  # too small; above a size that runs it is no answer
         while not (decided := _decided(gate, _counts(arm, question))):
             watch.asked(question, arm.setup.plan.size, arm.tally.pairs)
             if left <= 0:
@@ -178,7 +192,7 @@ def _bracket(
             left -= more
             arm.run(more)
             if arm.error:
-                raise arm.error
+                raise SubjectError(f"at {arm.setup.plan.size:,} rows: {arm.error}").caused_by(arm.error)
         return decided == "pass"
 
     found = find_least(ask, start)
@@ -199,7 +213,7 @@ def _counts(arm: Arm, question: str) -> tuple[int, int]:
 
 def _probe(arm: Arm) -> Probe:
     tally = arm.tally
-    return Probe(arm.setup.plan.size, tally.pairs, tally.mismatches, tally.runs, tally.failures)
+    return Probe(arm.setup.plan.size, arm.setup.plan.seed, tally.pairs, tally.mismatches, tally.runs, tally.failures)
 
 
 def _least_by_bound(subject: Subject, limit: float) -> dict[str, int]:

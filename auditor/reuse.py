@@ -108,6 +108,9 @@ def audit_reuse(
         pairs.append(tuple(interview.transcript(index, reuse=reuse) for reuse in (False, True)))
         if watch:
             watch(index + 1, fixed)
+    asked = max(len(transcript.answers) for pair in pairs for transcript in pair)
+    if asked < 2:
+        raise UsageError(f"{name} asks {asked} queries at most, and reuse begins with the second: give another analyst")
     distance = bound_distance(pairs, error_probability(confidence))  # type: ignore[arg-type]
     return _record(setup, interview, distance, perf_counter() - started)
 

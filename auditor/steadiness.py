@@ -44,6 +44,8 @@ def read_memory(text: int | str | None) -> int | None:
         raise BadValue("memory", text, "must be a number of bytes, e.g. 2G or 500M") from None
     if size < LEAST_MEMORY:
         raise BadValue("memory", text, f"must be at least {LEAST_MEMORY >> 20}M: Python with numpy takes that much")
+    if size > 2**62:
+        raise BadValue("memory", text, "is more than any machine has: use e.g. 2G")
     return size
 
 

@@ -115,6 +115,7 @@ class RunFailed(SubjectError):
     """One run gave no output."""
 
     kind = "died"
+    limit: float | None = None  # seconds after which it was ended
 
     def __init__(self, name: str, pair: int, which: int | None, what: str) -> None:
         self.pair, self.which = pair, which

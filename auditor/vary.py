@@ -51,7 +51,7 @@ def parse_axis(text: str) -> Axis:
     if name == "size":
         values = [_whole(text, value) for value in values]
     numbers = all(map(_is_number, values))
-    unique = sorted(set(values)) if numbers else list(dict.fromkeys(values))
+    unique = sorted(set(values)) if numbers else [v for i, v in enumerate(values) if v not in values[:i]]
     if len(unique) < 2:
         raise UsageError(f"--vary {text} gives {len(unique)} value: a curve needs two or more, {_EXAMPLE}")
     return Axis(name, tuple(unique), spacing if numbers else "list")
@@ -118,4 +118,9 @@ def _like_default(axis: Axis, default: object) -> Axis:
     """Whole numbers for a parameter that is one."""
     if not isinstance(default, int) or isinstance(default, bool) or not all(map(_is_number, axis.values)):
         return axis
-    return replace(axis, values=tuple(dict.fromkeys(round(value) for value in axis.values)))
+    whole = tuple(dict.fromkeys(round(value) for value in axis.values))
+    if len(whole) < 2:
+        raise UsageError(
+            f"--vary {axis.name} is a whole number, and these are all {whole[0]}: give two or more, {_EXAMPLE}"
+        )
+    return replace(axis, values=whole)

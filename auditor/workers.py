@@ -250,7 +250,9 @@ class Workers:
                 "--jobs 1 without --timeout and --memory runs it in this process"
             )
         if death.overdue:
-            return Hung(name, *run, f"was still running after {self._how.timeout:g} s (--timeout)")
+            hung = Hung(name, *run, f"was still running after {self._how.timeout:g} s (--timeout)")
+            hung.limit = self._how.timeout
+            return hung
         return RunFailed(name, *run, f"ended its process ({_how_it_ended(death)})")
 
 

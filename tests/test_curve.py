@@ -113,7 +113,7 @@ def test_a_search_finds_the_worst_and_confirms_it_on_other_pairs() -> None:
     assert 0.3 <= found.worst.value <= 0.7
     p = found.worst.value
     assert found.worst.low <= 2 * p * (1 - p) <= found.worst.high
-    assert found.worst.seed == found.seed + 1
+    assert found.worst.seed not in {point.seed for point in found.points}, "fresh randomness"
     assert found.worst.pairs == 750
     searched = next(point for point in found.points if point.value == p)
     assert (searched.pairs, searched.mismatches) != (found.worst.pairs, found.worst.mismatches)
@@ -146,6 +146,48 @@ def test_a_size_at_which_the_subject_raises_ends_that_point_alone(tmp_path: Path
     assert broken.error is not None
     assert "RuntimeError" in broken.error
     assert 'raise RuntimeError("too tall")' in found.findings[0].message.replace("'", '"')
+
+
+def test_no_two_points_share_their_randomness(known: CurveRecord) -> None:
+    """The exponent multiplies the likelihoods of points; with one r for all, they would move together."""
+    assert len({point.seed for point in known.points}) == len(known.points)
+    same = measure(MIXED, "size=1:4:log3", budget=600)
+    assert len({(point.pairs, point.mismatches) for point in same.points}) > 1
+
+
+def test_a_law_steeper_than_most_is_not_cut_off(tmp_path: Path) -> None:
+    """rho = (10 / size)^7, exactly. False alarm 5 % at this one seed, by the confidence."""
+    (tmp_path / "steep.py").write_text(
+        "def steep(sample, r):\n    return float(sample[0]) if r.random() < (10 / len(sample))**7 / 3 else 0.0\n"
+    )
+    found = measure(f"{tmp_path}/steep.py:steep", "size=10:20:log4", "norm", budget=2000)
+    assert found.exponent is not None
+    assert found.exponent.low <= -7 <= found.exponent.high
+    assert found.exponent.high < -3
+
+
+def test_a_confirmation_that_fails_is_no_confirmation(tmp_path: Path) -> None:
+    """The subject raises wherever r is that of the confirmation's seed; all else that was measured is kept."""
+    (tmp_path / "late.py").write_text(
+        "def late(sample, r):\n"
+        "    if r.random() in BAD:\n        raise ValueError('not here')\n"
+        "    return float(sample[0]) if r.random() < 0.5 else 0.0\n"
+        "import auditor.trial, auditor.randomness\n"
+        "keys = auditor.trial.PairKeys(2)\n"
+        "BAD = {auditor.randomness.from_key(keys.r.child(i)).random() for i in range(50)}\n"
+    )
+    found = measure(f"{tmp_path}/late.py:late", "size=10,20", "norm", budget=400, worst=True)
+    assert [finding.kind for finding in found.findings] == ["raised"]
+    assert "not here" in found.findings[0].message
+    assert found.findings[0].replay is not None
+    assert "--seed 2" in found.findings[0].replay
+    assert all(point.pairs and point.error is None for point in found.points)
+
+
+def test_values_far_apart_are_drawn() -> None:
+    found = measure(MIXED, "q=1e-300,1e-100,0.5", budget=300)
+    assert plot(found, 60, ascii_only=True)
+    ElementTree.fromstring(figure(found))
 
 
 def test_json_and_csv_say_the_same(known: CurveRecord) -> None:
@@ -229,8 +271,8 @@ def test_the_command_writes_its_files_and_keeps_standard_output_clean(tmp_path: 
 def test_what_cannot_be_measured_is_said(arguments: list[str], complaint: str, tmp_path: Path) -> None:
     ended = auditor(MIXED, *arguments, cwd=tmp_path, columns=200)
     assert ended.returncode in (2, 4)
-    assert complaint in re.sub(r"\s+", " ", ended.stderr)
-    assert "Traceback" not in ended.stderr or "q=2" in complaint
+    assert complaint in re.sub(r"\s+", " ", ended.stderr + ended.stdout)  # what a subject raised is in the report
+    assert "Traceback" not in ended.stderr
 
 
 def test_ctrl_c_shows_what_was_measured(tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_more_broken_than_allowed_is_a_fail_of_its_own() -> None:
     [
         (lambda output, rows: np.zeros(3), "has shape"),
         (lambda output, rows: np.full(len(rows), 2.0), "not within"),
-        (lambda output, rows: np.full(len(rows), np.nan), "not within"),
+        (lambda output, rows: np.full(len(rows), np.nan), "is NaN for a row"),
         (lambda output, rows: 1 / 0, "raised ZeroDivisionError"),
     ],
 )
@@ -86,6 +86,9 @@ def test_what_makes_no_question_is_refused(capsys: pytest.CaptureFixture[str]) -
         audit_generalisation(zero, "norm", size=5, loss=is_other, delta=1)
     with pytest.raises(UsageError, match="every share is within it"):
         audit_generalisation(zero, "norm", size=5, loss=is_other, delta=0.6, rho=0.5)
+    for resample in ("split", "subsample"):
+        with pytest.raises(UsageError, match="use --resample bootstrap"):
+            audit_generalisation(zero, np.arange(40.0), size=20, loss=is_other, resample=resample)
     with pytest.raises(UsageError, match="needs the rows"):
         audit_generalisation("rstat", loss=is_other, sample="counts")
     for words, complaint in (

@@ -169,6 +169,7 @@ def test_other_limits_another_version_and_other_code_are_refused(
 
 
 def test_nothing_to_resume(ledger: Path) -> None:
+    run_audit(make_setup(load_subject("algorithms.controls:constant"), fixed=80), how=make_how(ledger=ledger))
     with pytest.raises(UsageError, match=r"has no audit of .*rounded; leave --resume out to begin one"):
         run_audit(setup_of(), how=make_how(ledger=ledger, resume=True))
 
@@ -350,6 +351,12 @@ def test_many_begin_a_ledger_at_once_while_others_read_it(ledger: Path) -> None:
             for task in tasks:
                 task.result()
             assert len(read_history(str(path), setup.subject.name)) == 4
+
+
+def test_there_is_nothing_to_resume_without_a_file(ledger: Path) -> None:
+    with pytest.raises(UsageError, match="there is no file"):
+        run_audit(make_setup(load_subject(rounded)), how=make_how(ledger=ledger, resume=True))
+    assert not ledger.exists()
 
 
 def test_history_of_nothing(ledger: Path) -> None:

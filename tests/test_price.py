@@ -39,6 +39,12 @@ def bold(sample, r):
 def never(sample, r):
     return float(sample[0])
 
+@auditor.subject(source="norm", size=8, theorem="Theorem Z")
+def edge(sample, r):
+    if len(sample) > 20:
+        raise MemoryError("no more than 20 rows")
+    return float(sample[0]) if r.random() < 0.09 else 0.0
+
 def asks(sample, r, *, rho=0.5, width=1.0):
     return float(sample[0]) if r.random() < rho / len(sample) else 0.0
 """
@@ -80,7 +86,7 @@ def test_both_brackets_hold_the_sizes_that_are_known(folder: Path) -> None:
 def test_rows_are_in_order_and_say_what_they_are(folder: Path) -> None:
     found = price(folder, "known", pairs=12_000)
     named = [what for what, _, _ in rows_of(found)]
-    assert named[0] == "limit: no algorithm can do with less"
+    assert named[0] == "limit: on the worst source none can do with less"
     assert named[1].startswith("plain")
     assert named[-1] == "Theorem X asks for"
     assert json.loads(to_json(found))["schema"] == "auditor.price/1"
@@ -98,6 +104,20 @@ def test_what_no_size_mends_has_no_upper_end(folder: Path) -> None:
     assert one.high is None
     assert one.low is not None
     assert one.low >= 1000
+
+
+def test_a_size_that_does_not_run_is_no_measurement_above_one_that_does(folder: Path) -> None:
+    found = price(folder, "edge", pairs=2000)
+    (one,) = found.asked
+    assert (one.low or 0) <= 1
+    assert [finding.kind for finding in found.findings] == ["refused"]
+    assert "no more than 20 rows" in found.findings[0].message
+
+
+def test_sizes_have_randomness_of_their_own(folder: Path) -> None:
+    """Which size comes next depends on what the last one showed."""
+    found = price(folder, "known", pairs=12_000)
+    assert len({probe.seed for probe in found.probes}) == len(found.probes)
 
 
 def test_a_parameter_rho_is_given_the_target_unless_its_user_says_otherwise(folder: Path) -> None:
@@ -123,6 +143,7 @@ def test_a_subject_that_draws_what_its_theorem_asks_is_scaled() -> None:
     ("options", "complaint"),
     [
         ({"rho": 1.5}, "rho=1.5 must be in"),
+        ({"rho": 1e-9}, "rho=1e-09 would take more than"),
         ({"pairs": 0}, "pairs=0 must be an integer of at least"),
         ({"pairs": 500}, r"pairs=500 cannot show any size to do: use --pairs \d+ or more"),
         ({"confidence": 2.0}, "confidence"),

@@ -170,6 +170,8 @@ def test_what_makes_no_interview_is_refused() -> None:
         audit_reuse(looks, bits, **{**asked, "analyst": ask_often})
     with pytest.raises(SubjectError, match="raised KeyError in trial 0"):
         audit_reuse(looks, bits, **{**asked, "analyst": give_up})
+    with pytest.raises(UsageError, match="asks 0 queries at most, and reuse begins with the second"):
+        audit_reuse(looks, bits, **{**asked, "analyst": lambda ask, rng: None})
     with pytest.raises(SubjectError, match="no function of"):
         audit_reuse(forgetful, bits, **asked)
     with pytest.raises(SubjectError, match="raised TypeError at query 0"):

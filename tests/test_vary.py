@@ -22,6 +22,7 @@ from auditor.vary import Axis, make_points, parse_axis
         ("kind=rbf,linear", ("rbf", "linear"), False),
         ("size=1e3,1e4", (1000, 10000), True),
         ("flag=True,False", (True, False), False),
+        ("k=[1],[2],[1]", ([1], [2]), False),
     ],
 )
 def test_what_may_be_typed(text: str, values: tuple[object, ...], log: bool) -> None:
@@ -97,6 +98,11 @@ def test_two_answers_or_none(
 ) -> None:
     with pytest.raises(UsageError, match=complaint):
         make_points(MIXED, parse_axis(axis), source, texts, None, **options)
+
+
+def test_whole_numbers_that_are_all_one_are_no_axis() -> None:
+    with pytest.raises(UsageError, match="these are all 4: give two or more"):
+        make_points("algorithms.point_mass:point_by_queries", parse_axis("domain=4:4.4:lin5"), None, {}, None)
 
 
 def test_an_axis_of_equal_differences_reads_no_power_law() -> None:

@@ -35,7 +35,8 @@ def curve(target: str, vary: str, params: Sequence[str], randomness: str | None,
     """rho of TARGET against its size, a parameter, or an argument of its source. Runs its code.
 
     Every band holds together with the others; pairs go where the band is widest, or with --worst where rho may be
-    largest. Shown beside it: what the subject's theorem promises, and what no algorithm can be below.
+    largest. Shown beside it: what the subject's theorem promises, and what no algorithm can be below on its worst
+    source.
 
     Example: python -m auditor curve algorithms.statistical_query:rstat --vary size=100:1e6:log12 --sample counts
 

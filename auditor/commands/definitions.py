@@ -157,7 +157,7 @@ def _worst_question(
     if replay is None:
         return Question(cases[0].setup, run=lambda watch: run_worst(cases, watch))
     if arm is None or arm >= len(cases):
-        raise UsageError(f"--replay {replay} of which arm? Add --arm J, from 0 to {len(cases) - 1}")
+        raise UsageError(f"--replay {replay} of which arm? Give --arm J, from 0 to {len(cases) - 1}")
     setup = cases[arm].setup
     if runs is not None:
         return Question(setup, show_again=lambda: _show_string(setup, replay, runs))
@@ -207,7 +207,9 @@ def _take_profile(options: dict[str, Any], asked: dict[str, Any], replay: int | 
     _refuse({"--pairs": pairs, "--rho": rho, "--replay": replay, "--gate": None if gate == "rho" else gate})
     missing = [name for name in ("eta", "nu") if name not in asked]
     if missing:
-        raise UsageError(f"{_listed(asked)} goes with --eta and --nu: add e.g. --{missing[0]} 0.1")
+        others = {name: value for name, value in asked.items() if name not in ("eta", "nu")}
+        words = f"{_listed(others)} goes with --eta and --nu" if others else f"{_listed(asked)} is half of a question"
+        raise UsageError(f"{words}: add e.g. --{missing[0]} 0.1")
     picture: str | None = asked.pop("svg", None)
     if picture == "-":
         raise UsageError("--svg - would mix a picture with the report: name a file, e.g. profile.svg")

@@ -93,7 +93,8 @@ def check(target: str, params: Sequence[str], randomness: str | None, **options:
         question = make_question(subject, options, asked, pair) if asked or subject.private else None
         setup = question.setup if question else make_setup(subject, options.pop("source"), **options)
     if question and running:
-        raise UsageError(f"{' and '.join(running)} is for pairs against a target: this question runs in this process")
+        given = " and ".join(running)
+        raise UsageError(f"{given}: this question runs in this process, and has no use for it; leave it out")
     if question:
         return answer(question, files)
     if pair is not None:

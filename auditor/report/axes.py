@@ -20,7 +20,8 @@ class Scale:
     def at(self, value: float) -> float:
         if not self.log:
             return (value - self.low) / (self.high - self.low)
-        return math.log(max(value, self.low) / self.low) / math.log(self.high / self.low)
+        low, high = math.log(self.low), math.log(self.high)  # a ratio of the two may overflow
+        return (math.log(max(value, self.low)) - low) / (high - low)
 
     def ticks(self, most: int) -> list[float]:
         """Round numbers within, at most so many."""
@@ -73,7 +74,7 @@ def lines(curve: CurveRecord) -> dict[str, list[float | None]]:
     if any(point.promised is not None for point in curve.points):
         named[f"{curve.theorem or 'promised'} (rho is at most)"] = [point.promised for point in curve.points]
     for name in dict.fromkeys(name for point in curve.points for name in point.bounds):
-        named[f"{name} (none can be below)"] = [point.bounds.get(name) for point in curve.points]
+        named[f"{name} (on the worst source none can be below)"] = [point.bounds.get(name) for point in curve.points]
     return named
 
 

@@ -19,6 +19,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     value: Any
     source: str
     size: int
+    seed: int  # of its own: no two points share randomness
     pairs: int
     mismatches: int
     estimate: float | None

@@ -35,6 +35,8 @@ def _parts(curve: CurveRecord, width: int, *, ascii_only: bool) -> Iterator[Rend
     yield _table(curve, narrow=width < 70)
     for finding in curve.findings:
         yield Text.assemble(("\nerror: ", "bold red"), visible(shortened(finding.message, _LONGEST), keep="\n"))
+        if finding.replay:
+            yield Text(f"run it again: {visible(finding.replay)}", no_wrap=True)
 
 
 def plot(curve: CurveRecord, width: int, *, ascii_only: bool) -> list[str]:

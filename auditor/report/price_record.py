@@ -24,6 +24,7 @@ class Probe(msgspec.Struct, frozen=True):
     """What was counted at one size."""
 
     size: int
+    seed: int
     pairs: int
     mismatches: int
     runs: int

@@ -23,7 +23,7 @@ def show_price(price: PriceRecord, console: Console) -> None:
 def rows_of(price: PriceRecord) -> list[tuple[str, int | None, int | None]]:
     """(what, above, at most): a size that is known has both ends alike; in order of size."""
     known: list[tuple[str, int | None, int | None]] = [
-        (f"{name}: no algorithm can do with less", size, size) for name, size in price.bounds.items()
+        (f"{name}: on the worst source none can do with less", size, size) for name, size in price.bounds.items()
     ]
     if price.plain is not None:
         known.append(("plain: as accurate, not reproducible", price.plain, price.plain))
@@ -53,6 +53,9 @@ def times_text(high: int | None, plain: int | None) -> str:
 
 def sentences(price: PriceRecord) -> Iterator[str]:
     pairs = sum(probe.pairs for probe in price.probes)
+    if not price.asked:
+        yield f"{pairs:,} pairs were run, and nothing was found yet."
+        return
     yield (
         f"{pairs:,} pairs at {len(price.probes)} sizes on {price.source} ({price.sample_kind}, seed {price.seed}); "
         f"both ends of every bracket hold together with {100 * price.confidence:g} % confidence, if more rows "

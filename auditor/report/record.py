@@ -289,6 +289,8 @@ def failure_finding(error: AuditorError, setup: Setup, source: Source) -> Findin
     command = replay_command(setup, source, error.pair) if isinstance(error, RunFailed) else None
     if command and isinstance(error, RunFailed) and error.which is not None and error.which > 1:
         command += f" --runs {error.which + 1}"
+    if command and isinstance(error, RunFailed) and error.limit:
+        command = f"timeout {math.ceil(error.limit) + 10} {command}"  # it hangs again
     kind = error.kind if isinstance(error, RunFailed) else SubjectRaised.kind
     return Finding(kind, "error", error.details or str(error), command)
 
