@@ -227,7 +227,7 @@ def test_inputs_are_read_from_lists_files_and_generators(tmp_path: Path) -> None
     ("words", "complaint"),
     [
         (["--inputs", "[1]"], "has no parameter 'x'"),
-        (["--inputs", "q=[0.1]", "--eta", "0.1"], "--eta goes with --eta and --nu"),
+        (["--inputs", "q=[0.1]", "--eta", "0.1"], "--eta is half of a question"),
         (["--inputs", "q=[0.1]", "--loss", "math:cos"], "one source and one input"),
         (["--inputs", "q=[0.1]", "--nu", "0.1", "--replay", "1", "--arm", "0"], "does not go with --replay"),
         (["--inputs", "q=[0.1]", "--arm", "0"], "--arm 0 goes with --replay"),
