@@ -85,11 +85,10 @@ class Bench:
 
     def run_on(self, sample: Any, index: int, which: int) -> Any:
         key = self.keys.r.child(index)
-        private = self.keys.private.child(index, 0 if self.shares_private else which)
         if self.publish:
             self.publish(index, which)
         try:
-            return self.subject.run(sample, key, private)
+            return self.subject.run(sample, key, self._private(index, which) if self.subject.private else None)
         except BaseException as error:  # SystemExit included: a subject that exits has not answered
             if isinstance(error, KeyboardInterrupt) and not self.publish:
                 raise  # from the keyboard; a worker hears none
@@ -97,6 +96,9 @@ class Bench:
             if self.bottoms:
                 return Bottom(str(failed))
             raise failed from error
+
+    def _private(self, index: int, which: int) -> Key:
+        return self.keys.private.child(index, 0 if self.shares_private else which)
 
     def see(self, output: Any) -> Any:
         """What of an output counts."""
