@@ -13,6 +13,7 @@ from auditor.plan import check_count, error_probability
 from auditor.report.curve_record import CurveRecord, Fitted, Point, Worst
 from auditor.report.record import Finding, as_json, environment
 from auditor.setup import Setup, replay_command
+from auditor.steadiness import one_thread
 from auditor.subjects import code_hash
 from auditor.trial import RunFailed
 from auditor.vary import Axis
@@ -29,6 +30,7 @@ class CurveWatcher(Protocol):
     def advanced(self, pairs: int, arm: Arm) -> None: ...
 
 
+@one_thread()
 def run_curve(
     axis: Axis, setups: Sequence[Setup], *, budget: int | None, confidence: float, worst: bool, watch: CurveWatcher
 ) -> CurveRecord:

@@ -22,7 +22,7 @@ from auditor.report.record import Learnt, Record
 from auditor.setup import Setup, make_bench, make_setup, replay_command
 from auditor.subjects import Subject, load_subject
 from auditor.trial import Bench, judge
-from auditor.verdict import Tally, Verdict
+from auditor.verdict import Verdict
 
 ETAS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)  # where a profile is shown, beside the eta that was asked for
 MOST_RUNS = 2000  # with each string: the bounds look at every number of them
@@ -71,11 +71,14 @@ def make_group_setup(
     setup = make_setup(subject, source, rho=nu, **options)
     if isinstance(setup.source, Dataset) and setup.source.drawn_together:
         raise UsageError("--resample split makes two halves and no more: with --eta use bootstrap or subsample")
-    runs = max(4, math.ceil(2 / eta - 1e-9)) if runs is None else runs
+    if runs is None:
+        runs = max(4, math.ceil(2 / eta - 1e-9))
+        if runs > MOST_RUNS:
+            cure = f"use --eta {2 / MOST_RUNS:g} or more, or --runs {MOST_RUNS}"
+            raise BadValue("eta", eta, f"takes {runs:,} runs with each r, and {MOST_RUNS:,} are the most: {cure}")
     check_count("runs", runs, least=2, example=20)
     if runs > MOST_RUNS:
-        cure = f"use --eta {2 / MOST_RUNS:g} or more, or --runs {MOST_RUNS}"
-        raise BadValue("eta", eta, f"takes {runs:,} runs with each r, and {MOST_RUNS:,} are the most: {cure}")
+        raise BadValue("runs", runs, f"must be at most {MOST_RUNS:,}: the bounds look at every number of them")
     option, budget = ("fixed", fixed) if fixed is not None else ("strings", strings)
     budget = math.ceil(PAIRS_TIMES_TARGET / nu - 1e-9) if budget is None else budget
     check_count(option, budget, least=1, example=2000)
@@ -187,7 +190,7 @@ class GroupAudit:
 
     def _add(self, group: Group, index: int, learnt: Learnt) -> None:
         assert self.bench is not None
-        outside, tally = group.outside, learnt.tally
+        outside = group.outside
         self.groups = self.groups.add(outside)
         if self.worst is None or outside > self.worst[1].outside:
             self.worst = index, group
@@ -198,9 +201,7 @@ class GroupAudit:
         if differ and len(learnt.examples) < EXAMPLES:
             learnt.examples.append((index, self._difference(group)))
         learnt.seconds_in_subject += group.seconds
-        learnt.tally = Tally(
-            tally.pairs + 1, tally.mismatches + differ, tally.runs + (accurate is not None), tally.failures + wrong
-        )
+        learnt.tally = learnt.tally.plus(differs=differ, accurate=accurate)
 
     def _difference(self, group: Group) -> Difference:
         assert self.bench is not None

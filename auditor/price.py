@@ -1,7 +1,7 @@
 """What does a claim cost in rows? The smallest size at which it holds, beside what theorems and limits say.
 
 Two questions share the pairs: is rho at most the target, and are no more runs inaccurate than the subject allows?
-Each size that is asked spends its share of the error, so that all brackets hold together.
+Every size spends its share of the error on every question, so that all brackets hold together.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from auditor.plan import DEFAULT_TARGET, MAX_PAIRS, check_count, error_probabili
 from auditor.report.price_record import Asked, PriceRecord, Probe
 from auditor.report.record import Finding, as_json, environment
 from auditor.setup import Setup, make_setup
+from auditor.steadiness import one_thread
 from auditor.subjects import Subject, code_hash, load_subject
 
 PAIRS_TIMES_LIMIT = 2000
@@ -68,6 +69,7 @@ class _Sizes:
             raise arm.error
 
 
+@one_thread()
 def run_price(
     target: str,
     source: str | None,
@@ -94,7 +96,8 @@ def run_price(
     assert first is not None
     delta = subject.declares("delta") if subject.declared.accuracy and first.bench.judges else None
     limits = {"reproducible": limit} | ({"accurate": delta} if delta else {})
-    alpha = error_probability(confidence) / (len(limits) * MOST_PROBES)
+    # Each question asks at most so many sizes, but may ask those of the other: any of them all may err on any question.
+    alpha = error_probability(confidence) / (len(limits) ** 2 * MOST_PROBES)
     budgets = _budgets(limits, pairs, alpha)
     watch.planned(subject, sum(budgets.values()))
     asked: list[Asked] = []

@@ -170,6 +170,7 @@ def test_the_command_writes_a_picture_and_a_record(tmp_path: Path, capsys: pytes
         (["--nu", "0.1"], "--eta"),
         (["--strings", "5"], "goes with --eta and --nu"),
         (["--eta", "0.1"], "--eta is half of a question: add e.g. --nu 0.1"),
+        (["--eta", "0.1", "--nu", "0.1", "--runs", "9999"], "--runs 9999 must be at most 2,000"),
         (["--eta", "1e-9", "--nu", "0.1"], "2,000 are the most: use --eta 0.001 or more"),
         (["--eta", "0.1", "--nu", "0.1", "--jobs", "2"], "this question runs in this process"),
         (["--eta", "1.5", "--nu", "0.1"], "--eta 1.5 must be in (0, 1)"),
