@@ -17,8 +17,8 @@ from auditor.verdict import at_least, at_most
 def audits_over_time(subject: str, past: Sequence[Past]) -> Iterator[RenderableType]:
     yield Text.assemble((visible(subject), "bold"), f": {len(past)} audit{'s' if len(past) > 1 else ''}")
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in ("started", "code", "size", "seed", "target", "pairs", "mismatches", "rho", "verdict"):
-        table.add_column(name, no_wrap=name in ("started", "code", "verdict"))
+    for name in ("started", "code", "rho", "verdict", "target", "differ", "of pairs", "size", "seed"):
+        table.add_column(name, no_wrap=name in ("code", "rho", "verdict"), overflow="fold")  # kept on any terminal
     for audit in past:
         table.add_row(*_row(audit))
     yield table
@@ -28,10 +28,10 @@ def _row(audit: Past) -> Iterator[str | Text]:
     plan, record = audit.plan, audit.record
     yield audit.started.replace("T", " ").removesuffix("+00:00")
     yield str(plan["code_hash"] or "")[:8]
-    yield f"{plan['size']:,}"
-    yield str(plan["seed"])
-    yield f"{plan['target']:g}"
-    yield f"{record.pairs if record else audit.pairs:,}"
-    yield f"{record.mismatches if record else audit.mismatches:,}"
     yield f"{at_least(record.rho.low)} to {at_most(record.rho.high)}" if record else ""
     yield Text(record.verdict, STYLES[record.verdict]) if record else Text("unfinished", "dim")
+    yield f"{plan['target']:g}"
+    yield f"{record.mismatches if record else audit.mismatches:,}"
+    yield f"{record.pairs if record else audit.pairs:,}"
+    yield f"{plan['size']:,}"
+    yield str(plan["seed"])
