@@ -210,8 +210,8 @@ def test_history_shows_rho_over_time_and_code(shell: Shell, tmp_path: Path) -> N
     assert code == 0
     assert "2 audits" in out
     first, second = (line for line in out.splitlines() if re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", line))
-    assert first.split()[-1] == "fail"
-    assert second.split()[-1] == "pass"
+    assert first.split()[6] == "fail"
+    assert second.split()[6] == "pass"
     assert first.split()[2] != second.split()[2]  # the code
     code, _, err = shell.run("history", "faults:slow", "--ledger", str(ledger))
     assert code == 2
