@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from auditor import __version__, exponent
 from auditor.arms import Arm, Priority, highest, make_arms, spend, widest, widest_by_ratio, with_seed
+from auditor.outward import at_least, at_most
 from auditor.plan import check_count, error_probability
 from auditor.report.curve_record import CurveRecord, Fitted, Point, Worst
 from auditor.report.record import Finding, as_json, environment
@@ -163,8 +164,8 @@ def _contradictions(theorem: str | None, name: str, points: Sequence[Point]) -> 
         Finding(
             "above-promise",
             "error",
-            f"at {name}={point.value}, rho is at least {point.low:.3g}, and {theorem or 'the subject'} says that it is "
-            f"at most {point.promised:.3g}",
+            f"at {name}={point.value}, rho is at least {at_least(point.low)}, and {theorem or 'the subject'} says that it is "
+            f"at most {at_most(point.promised)}",
         )
         for point in points
         if point.promised is not None and point.low > point.promised

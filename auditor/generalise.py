@@ -67,7 +67,13 @@ def make_loss_setup(
 def run_loss(setup: Setup, watch: Watcher | None = None) -> Record:
     """Carry a settled audit with a loss out."""
     record = run_audit(setup, watch)
-    if record.decided_by != "accuracy" or setup.loss is None:
+    if setup.loss is None:
+        return record
+    if record.verdict == "pass":
+        words = record.reason.replace("accuracy was", "Lemma A.6's inequality was")
+        words = words.replace("of the runs are inaccurate", "of the runs break Lemma A.6's inequality")
+        return msgspec.structs.replace(record, reason=words)
+    if record.decided_by != "accuracy":
         return record
     broken = f"break R(h) <= R^(h) + {setup.loss.slack(setup.plan.size):.3g}"
     words = record.reason.replace("are inaccurate", broken).replace("the subject allows", "Lemma A.6 allows")

@@ -51,6 +51,7 @@ class NoLedger:
 
     known: frozenset[int] = frozenset()
     trouble: str | None = None
+    first_budget: int | None = None
 
     def stored(self) -> Iterator[Trial]:
         return iter(())
@@ -64,6 +65,8 @@ class Ledger:
 
     def __init__(self, file: str, connection: sqlite3.Connection, audit: int, notice: Callable[[str], None]) -> None:
         self._file, self._connection, self._audit, self._notice = file, connection, audit, notice
+        (plan,) = connection.execute("SELECT plan FROM audits WHERE id = ?", (audit,)).fetchone()
+        self.first_budget: int | None = json.loads(plan).get("first_budget")
         self.known = {pair for (pair,) in connection.execute("SELECT pair FROM trials WHERE audit = ?", (audit,))}
         self.trouble: str | None = None
         self._waiting: list[Trial] = []
@@ -251,19 +254,48 @@ def _resumed(connection: sqlite3.Connection, plan: Mapping[str, Any], file: str)
     """The last audit with this plan; UsageError with the difference where there is only another."""
     # Unfinished ones first: what somebody wants to continue is most likely one of them.
     rows = connection.execute(
-        "SELECT id, plan FROM audits WHERE subject = ? ORDER BY record IS NULL DESC, id DESC", (plan["subject"],)
+        "SELECT id, plan, record FROM audits WHERE subject = ? ORDER BY record IS NULL DESC, id DESC",
+        (plan["subject"],),
     ).fetchall()
     if not rows:
         raise UsageError(f"--resume: {file} has no audit of {plan['subject']}; leave --resume out to begin one")
-    plans = [(audit, json.loads(text)) for audit, text in rows]
+    plans = [(audit, json.loads(text), record) for audit, text, record in rows]
     same = json.loads(json.dumps(plan))
-    for audit, other in plans:
-        if other == same:
+    for audit, other, _ in plans:
+        if {**other, "first_budget": None} == same:
             return int(audit)
+    for audit, other, record in plans:
+        if _is_longer(other, same):
+            _check_undecided(record, file)
+            return _extended(connection, int(audit), other, same)
     raise UsageError(
         f"--resume: {file} has an audit of {plan['subject']}, and not this one: {_differences(plans[0][1], same)}; "
         "leave --resume out to begin another"
     )
+
+
+def _is_longer(then: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether this is the audit of then with more pairs; one that is judged once has no more."""
+    same = {**then, "budget": now["budget"], "first_budget": None} == now
+    return same and now["design"] == "anytime" and now["budget"] > then["budget"]
+
+
+def _check_undecided(record: str | None, file: str) -> None:
+    """What has been decided stays so: more pairs would be a second answer to one question."""
+    verdict = json.loads(record).get("verdict") if record else None
+    if verdict in ("pass", "fail"):
+        raise UsageError(
+            f"--resume: {file} has this audit, and it was decided: {verdict}; only an undecided one goes on with more "
+            "--pairs. Leave --resume out, and take a new --seed, to begin another"
+        )
+
+
+def _extended(connection: sqlite3.Connection, audit: int, then: Mapping[str, Any], now: Mapping[str, Any]) -> int:
+    """The same audit with a larger budget; its gate stays calibrated to the first, and asks for more after it."""
+    plan = {**now, "first_budget": then.get("first_budget") or then["budget"]}
+    with _transaction(connection):
+        connection.execute("UPDATE audits SET plan = ?, record = NULL WHERE id = ?", (json.dumps(plan), audit))
+    return audit
 
 
 def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> str:

@@ -79,7 +79,8 @@ def audit(
 
     `jobs` worker processes run it (None: as many as pay), or `cluster`, a Dask scheduler; `timeout` in seconds a run
     and `memory` a worker keep it within limits, and on_error="bottom" counts a run that fails as an output of its own.
-    `ledger` is a file that keeps finished trials, `resume` goes on where a killed audit of the same plan ended.
+    `ledger` is a file that keeps finished trials, `resume` goes on where a killed audit of the same plan ended, or,
+    with more `pairs`, an undecided one.
     """
     how = make_how(
         jobs=jobs,
@@ -127,6 +128,7 @@ def run_audit(
             other = stack.enter_context(SecondProcess(setup, timeout=how.timeout, memory=how.memory))
             bench = replace(make_bench(setup), bottoms=how.on_error == "bottom")
             ledger = stack.enter_context(open_ledger(setup, bench.source, how, watch.notice))
+            setup = replace(setup, plan=replace(setup.plan, first_budget=ledger.first_budget))
             engine = stack.enter_context(closing(make_engine(setup, how, watch)))
             stack.enter_context(one_thread())
             bench = see_fit(bench, setup, engine, other, learnt, watch)
@@ -136,7 +138,7 @@ def run_audit(
             else:
                 with closing(_trials(bench, setup, engine, ledger, learnt)) as trials:
                     run_pairs(bench, setup, learnt, watch, trials)
-                verdict = decide(setup.plan, learnt.tally, learnt.churn)
+                verdict = decide(setup.plan, learnt.tally, learnt.churn, resumable=how.ledger is not None)
         except KeyboardInterrupt:
             done = f"interrupted after {learnt.tally.pairs} of at most {setup.plan.budget} {setup.plan.unit}"
             verdict = Verdict("inconclusive", done, "interrupt", setup.plan.alpha)

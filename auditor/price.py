@@ -17,7 +17,7 @@ from auditor.arms import Arm, make_arms, with_seed
 from auditor.errors import AuditorError, BadValue, SubjectError
 from auditor.gate import Gate
 from auditor.least_size import MOST_PROBES, Spent, find_least
-from auditor.plan import DEFAULT_TARGET, MAX_PAIRS, check_count, error_probability, least_pairs
+from auditor.plan import DEFAULT_TARGET, MAX_PAIRS, check_count, error_probability, least_budget
 from auditor.report.price_record import Asked, PriceRecord, Probe
 from auditor.report.record import Finding, as_json, environment
 from auditor.setup import Setup, make_setup
@@ -104,7 +104,9 @@ def run_price(
     interrupted = False
     try:
         for question, share in limits.items():
-            asked.append(_bracket(sizes, question, share, alpha, start, budgets[question], watch))
+            # Both questions look at the pairs of a size, so that either may see as many as the other asked for.
+            gate = Gate(share, alpha, budget=max(budgets.values()) // _A_SIZE)
+            asked.append(_bracket(sizes, question, gate, start, budgets[question], watch))
     except KeyboardInterrupt:
         interrupted = True
     return PriceRecord(
@@ -138,7 +140,7 @@ def _budgets(limits: Mapping[str, float], pairs: int | None, alpha: float) -> di
     budgets = {question: math.ceil(total * rare / sum(rarity.values())) for question, rare in rarity.items()}
     if total > MAX_PAIRS:
         raise BadValue("rho", min(limits.values()), f"would take more than {MAX_PAIRS:.0e} pairs: give --pairs")
-    short = max(_A_SIZE * least_pairs(limits[one], alpha, "anytime") / budgets[one] for one in limits)
+    short = max(_A_SIZE * least_budget(limits[one], alpha) / budgets[one] for one in limits)
     if short > 1:
         needed = math.ceil(short * total)
         raise BadValue("pairs", pairs, f"cannot show any size to do: use --pairs {needed} or more")
@@ -175,10 +177,8 @@ def _by_size(
     return scaled, declared
 
 
-def _bracket(
-    sizes: _Sizes, question: str, limit: float, alpha: float, start: int, budget: int, watch: PriceWatcher
-) -> Asked:
-    gate, left = Gate(limit, alpha), budget
+def _bracket(sizes: _Sizes, question: str, gate: Gate, start: int, budget: int, watch: PriceWatcher) -> Asked:
+    left = budget
 
     def ask(size: int) -> bool | None:
         nonlocal left
@@ -200,7 +200,7 @@ def _bracket(
 
     found = find_least(ask, start)
     ends = (sizes.arms[end].setup.plan.size if end in sizes.arms else end for end in (found.low, found.high))
-    return Asked(question, limit, *ends)
+    return Asked(question, gate.target, *ends)
 
 
 def _decided(gate: Gate, counts: tuple[int, int]) -> str | None:

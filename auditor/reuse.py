@@ -25,7 +25,7 @@ from auditor.setup import Setup, make_bench, make_setup
 from auditor.subjects import code_hash, load_subject
 from auditor.transcripts import LEAST_TRIALS, Distance, Transcript, bound_distance
 from auditor.trial import Bench
-from auditor.verdict import at_least, at_most
+from auditor.outward import at_least, at_most, sure
 
 TRIALS = 400
 QUERY = "query"
@@ -175,12 +175,9 @@ def _record(setup: Setup, interview: Interview, distance: Distance, seconds: flo
 
 
 def _reason(distance: Distance, bound: float, confidence: float, rho: float, verdict: str) -> str:
-    sure = f"{100 * confidence:.6g} % confidence"
     low, high = at_least(distance.low), at_most(distance.high)
     if verdict == "pass":
-        return f"reuse moves transcripts by at most {high} ({sure}), within (m - 1) rho = {bound:g}"
+        return f"reuse moves transcripts by at most {high} ({sure(confidence)}), within (m - 1) rho = {bound:g}"
     if verdict == "fail":
-        return (
-            f"reuse moves transcripts by at least {low} ({sure}), above (m - 1) rho = {bound:g}: rho is above {rho:g}"
-        )
-    return f"reuse moves transcripts by {low} to {high} ({sure}), which does not decide (m - 1) rho = {bound:g}"
+        return f"reuse moves transcripts by at least {low} ({sure(confidence)}), above (m - 1) rho = {bound:g}: rho is above {rho:g}"
+    return f"reuse moves transcripts by {low} to {high} ({sure(confidence)}), which does not decide (m - 1) rho = {bound:g}"

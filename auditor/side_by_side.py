@@ -18,7 +18,7 @@ from auditor.report.parts import Arm
 from auditor.report.record import Finding, Record, total_cost
 from auditor.setup import Setup, make_setup
 from auditor.subjects import Subject, load_subject
-from auditor.verdict import at_least, at_most
+from auditor.outward import at_least, at_most, sure
 
 Sides = tuple[Setup, Setup, float]
 
@@ -80,7 +80,7 @@ def _row(record: Record, confidence: float) -> Arm:
 def _compare(unshared: Record, shared: Record, confidence: float) -> Finding:
     both = (
         f"rho is at least {at_least(shared.rho.low)} shared and at most {at_most(unshared.rho.high)} unshared "
-        f"({100 * confidence:.6g} % confidence)"
+        f"({sure(confidence)})"
     )
     if shared.rho.low > unshared.rho.high:
         cause = "the subject is no function of (sample, r, private), or this is one of the audits that err"

@@ -20,7 +20,7 @@ from auditor.plan import error_probability
 from auditor.report.parts import Arm
 from auditor.report.record import Record, total_cost
 from auditor.subjects import load_subject
-from auditor.verdict import at_most
+from auditor.outward import at_most
 from auditor.worst_case import Case, make_cases
 
 

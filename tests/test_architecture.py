@@ -23,9 +23,9 @@ MODULES = {
 # Each module may import those before it; one line a stage of the flow.
 FLOW = """
 auditor.__init__ auditor.errors
-auditor.randomness auditor.interval auditor.canonical auditor.lookup auditor.counting auditor.law
+auditor.randomness auditor.interval auditor.outward auditor.lattice auditor.canonical auditor.lookup auditor.counting auditor.law
 auditor.datasets auditor.views auditor.estimators
-auditor.outcome auditor.gate auditor.cost auditor.sampling auditor.profile
+auditor.outcome auditor.threshold auditor.gate auditor.cost auditor.sampling auditor.profile
 auditor.subjects auditor.sources auditor.plan auditor.inputs
 auditor.trial auditor.verdict auditor.group_verdict auditor.worst_arm auditor.losses auditor.transcripts
 auditor.setup auditor.steadiness
@@ -44,7 +44,7 @@ auditor.pipeline auditor.exponent auditor.least_size
 auditor.panel auditor.vary auditor.arms auditor.grouped auditor.worst_case auditor.generalise auditor.reuse
 auditor.curve auditor.price auditor.side_by_side auditor.worst_profile
 auditor.config
-auditor.report.several_parts auditor.report.profile_figure
+auditor.report.confidence auditor.report.several_parts auditor.report.profile_figure
 auditor.report.terminal auditor.report.progress auditor.report.replayed auditor.report.prospects auditor.report.registry
 auditor.report.table auditor.report.axes auditor.report.history
 auditor.report.curves
@@ -102,7 +102,21 @@ def test_the_auditor_never_imports_the_algorithms_and_they_use_public_names_only
 
 
 @pytest.mark.parametrize(
-    "name", ["interval", "verdict", "gate", "cost", "exponent", "least_size", "profile", "group_verdict", "worst_arm"]
+    "name",
+    [
+        "interval",
+        "verdict",
+        "gate",
+        "cost",
+        "exponent",
+        "least_size",
+        "profile",
+        "group_verdict",
+        "worst_arm",
+        "threshold",
+        "lattice",
+        "outward",
+    ],
 )
 def test_judgement_is_pure(name: str) -> None:
     forbidden = {"random", "numpy.random", "os", "sys", "io", "pathlib", "time", "auditor.randomness"}

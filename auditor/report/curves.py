@@ -11,7 +11,7 @@ from rich.text import Text
 from auditor.report.axes import lines, visible_ends, x_scale, y_scale
 from auditor.report.curve_record import CurveRecord, Fitted, Point
 from auditor.report.escape import shortened, visible
-from auditor.verdict import at_least, at_most
+from auditor.outward import at_least, at_most, between, percent
 
 _ROWS = 15
 _MARKS = "abcdef"
@@ -96,14 +96,14 @@ def summary(curve: CurveRecord) -> Iterator[str]:
         )
         most = max(point.high for point in curve.points)
         yield f"At no value that was tried is rho above {at_most(most)}; values in between were not tried."
-    sure = f"{100 * curve.confidence:g} % confidence"
+    sure = f"{percent(curve.confidence)} confidence"
     yield f"All of this holds together with {sure} ({curve.sample_kind}, seed {curve.seed})."
 
 
 def _exponent(name: str, fitted: Fitted) -> str:
     if not fitted.holds:
         return f"rho is no power of {name} over this range: no line runs through all bands."
-    return f"rho ~ {name}^{fitted.estimate:.3f}, exponent between {fitted.low:.3f} and {fitted.high:.3f}."
+    return f"rho ~ {name}^{fitted.estimate:.3f}, exponent {between(fitted.low, fitted.high)}."
 
 
 def _table(curve: CurveRecord, *, narrow: bool) -> Table:

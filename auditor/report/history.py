@@ -11,7 +11,7 @@ from rich.text import Text
 from auditor.ledger import Past
 from auditor.report.escape import visible
 from auditor.report.terminal import STYLES
-from auditor.verdict import at_least, at_most
+from auditor.outward import at_least, at_most
 
 
 def audits_over_time(subject: str, past: Sequence[Past]) -> Iterator[RenderableType]:

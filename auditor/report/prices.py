@@ -9,6 +9,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from auditor.outward import percent
 from auditor.report.escape import shortened, visible
 from auditor.report.price_record import Asked, PriceRecord
 
@@ -58,7 +59,7 @@ def sentences(price: PriceRecord) -> Iterator[str]:
         return
     yield (
         f"{pairs:,} pairs at {len(price.probes)} sizes on {price.source} ({price.sample_kind}, seed {price.seed}); "
-        f"both ends of every bracket hold together with {100 * price.confidence:g} % confidence, if more rows "
+        f"both ends of every bracket hold together with {percent(price.confidence)} confidence, if more rows "
         "never hurt."
     )
     for one in price.asked:

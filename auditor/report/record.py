@@ -23,13 +23,14 @@ from auditor.setup import Setup, replay_command
 from auditor.sources import Source
 from auditor.subjects import code_hash, param_text
 from auditor.trial import RunFailed, SubjectRaised
-from auditor.verdict import Tally, Verdict
+from auditor.verdict import Tally, Verdict, is_accuracy_certified
 
 SCHEMA = "auditor.record/1"
 
 
 class Bound(msgspec.Struct, frozen=True):
-    """The one-sided limit that decided; what the picture draws."""
+    """The one-sided limit that decided; what the picture draws. A calibrated gate shows the target's side alone: then
+    the limit is the target, and rho is above it where the side is "lower"."""
 
     side: str
     value: float
@@ -53,6 +54,7 @@ class Accuracy(msgspec.Struct, frozen=True):
     low: float
     high: float
     confidence: float
+    certified: bool | None = None  # whether the share was shown to be within what is allowed; a pass only refutes none
 
 
 class Churn(msgspec.Struct, frozen=True):
@@ -157,6 +159,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     private: str | None = None  # "shared" or "unshared", where the subject has private randomness
     loss: str | None = None  # by which runs were judged: how many break R(h) <= R^(h) + slack
     profile: Profile | None = None  # where the gate is on nu
+    first_budget: int | None = None  # that the gate was planned for, where an undecided audit was continued
     cost: Cost
     environment: dict[str, str]
 
@@ -201,6 +204,7 @@ def make_record(setup: Setup, source: Source | None, learnt: Learnt, verdict: Ve
         expect=setup.expect,
         confidence=plan.confidence,
         budget=plan.budget,
+        first_budget=plan.first_budget,
         verdict=verdict.outcome,
         reason=verdict.reason,
         decided_by=verdict.decided_by,
@@ -252,7 +256,8 @@ def _accuracy(setup: Setup, learnt: Learnt) -> Accuracy | None:
         return None
     design = plan.design if tally.pairs == plan.budget else "anytime"
     low, high = two_sided(design, tally.runs, tally.failures, plan.confidence)
-    return Accuracy(tally.failures, tally.runs, plan.delta, low, high, plan.confidence)
+    certified = is_accuracy_certified(plan, tally) if plan.eta is None else None  # a group gate asks in its own way
+    return Accuracy(tally.failures, tally.runs, plan.delta, low, high, plan.confidence, certified)
 
 
 def _churn(setup: Setup, learnt: Learnt) -> Churn | None:

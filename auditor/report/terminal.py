@@ -16,13 +16,15 @@ from auditor.report.several_parts import (
     accuracy_label,
     accuracy_noun,
     arm_parts,
+    certified,
     gated,
     profile_facts,
     profile_parts,
     rho_noun,
     scope,
 )
-from auditor.verdict import at_least, at_most
+from auditor.outward import at_most, between, percent
+from auditor.report.confidence import beside, confidences
 
 _LONGEST = 4000  # characters of any one text from a subject
 STYLES = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow", "error": "bold magenta"}
@@ -125,18 +127,17 @@ def _facts(record: Record) -> Iterator[tuple[str, str]]:
 
 
 def _measured(record: Record) -> Iterator[tuple[str, str]]:
-    sure = f"{100 * record.confidence:.6g} % two-sided"
+    sure = f"{percent(record.confidence)} two-sided"
     yield (
         "rho",
-        f"{record.mismatches:,} mismatches in {record.pairs:,} {rho_noun(record)} between "
-        f"{at_least(record.rho.low)} and {at_most(record.rho.high)} ({sure}, {record.rho.method})",
+        f"{record.mismatches:,} mismatches in {record.pairs:,} {rho_noun(record)} "
+        f"{between(record.rho.low, record.rho.high)} ({sure}, {record.rho.method}){beside(record)}",
     )
     yield from profile_facts(record)
     if (churn := record.churn) is not None:
         yield (
             "churn",
-            f"{churn.mean:.3g} of the probe points change on average, between {at_least(churn.low)} and "
-            f"{at_most(churn.high)} ({sure}); "
+            f"{churn.mean:.3g} of the probe points change on average, {between(churn.low, churn.high)} ({sure}); "
             f"half of the pairs at most {churn.median:.3g}, nine in ten at most {churn.ninth_decile:.3g}",
         )
     if (found := record.accuracy) is not None:
@@ -144,16 +145,18 @@ def _measured(record: Record) -> Iterator[tuple[str, str]]:
         allowed += ", by Lemma A.6" if record.loss else ""
         yield (
             accuracy_label(record),
-            f"{found.failures:,} of {found.runs:,} {accuracy_noun(record)}; a share between {at_least(found.low)} and "
-            f"{at_most(found.high)} ({sure}){allowed}",
+            f"{found.failures:,} of {found.runs:,} {accuracy_noun(record)} "
+            f"{between(found.low, found.high)} ({sure}){allowed}{certified(record)}",
         )
 
 
 def _spent(record: Record) -> Iterator[tuple[str, str]]:
     how = "all of them run" if record.design == "fixed" else "fewer if decided earlier"
-    wrong = f"; a verdict is wrong with probability at most {record.error_spent:g}" if record.error_spent else ""
     unit = f"strings of {record.profile.runs} runs" if record.profile else "pairs"
-    yield "budget", f"{record.budget:,} {unit}, {how}{wrong}"
+    since = f"; the gate was planned for {record.first_budget:,}" if record.first_budget else ""
+    yield "budget", f"{record.budget:,} {unit}, {how}{since}"
+    if stated := confidences(record):
+        yield "confidence", stated
     yield (
         "cost",
         f"{record.cost.runs:,} runs, {record.cost.preflight_runs} more to look for hidden state; "
