@@ -164,8 +164,8 @@ def _contradictions(theorem: str | None, name: str, points: Sequence[Point]) -> 
         Finding(
             "above-promise",
             "error",
-            f"at {name}={point.value}, rho is at least {at_least(point.low)}, and {theorem or 'the subject'} says that it is "
-            f"at most {at_most(point.promised)}",
+            f"at {name}={point.value}, rho is at least {at_least(point.low)}, and {theorem or 'the subject'} says that "
+            f"it is at most {at_most(point.promised)}",
         )
         for point in points
         if point.promised is not None and point.low > point.promised

@@ -90,8 +90,8 @@ class GroupGate:
             return Verdict("pass", self._passed(upper), "strings", plan.alpha, upper)
         if self._nu_fails(groups):
             reason = (
-                f"for a share of at least {at_least(low)} of the random strings ({sure(lower.confidence)}) no output has "
-                f"probability {1 - self.eta:g}, above nu {plan.target:g}"
+                f"for a share of at least {at_least(low)} of the random strings ({sure(lower.confidence)}) no output "
+                f"has probability {1 - self.eta:g}, above nu {plan.target:g}"
             )
             return Verdict("fail", reason, "strings", plan.alpha, lower)
         if self.is_inaccurate(groups.strings, wrong.agreed):
@@ -103,8 +103,8 @@ class GroupGate:
             "" if self.plan.delta is None else f"; all but {self.plan.delta:g} of the canonical ones are accurate"
         )
         return (
-            f"for all but a share of {at_most(upper.value)} of the random strings ({sure(upper.confidence)}) one output has "
-            f"probability {1 - self.eta:g} or more, within nu {self.plan.target:g}{accurate}"
+            f"for all but a share of {at_most(upper.value)} of the random strings ({sure(upper.confidence)}) one output "
+            f"has probability {1 - self.eta:g} or more, within nu {self.plan.target:g}{accurate}"
         )
 
     def _inaccurate(self, groups: Groups, wrong: Inaccurate) -> str:

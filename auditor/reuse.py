@@ -17,6 +17,7 @@ from typing import Any
 from auditor import __version__
 from auditor.errors import AuditorError, BadValue, SubjectError, UsageError
 from auditor.lookup import find_object, importable_name
+from auditor.outward import at_least, at_most, sure
 from auditor.plan import check_count, error_probability
 from auditor.randomness import from_key
 from auditor.report.record import as_json, environment
@@ -25,7 +26,6 @@ from auditor.setup import Setup, make_bench, make_setup
 from auditor.subjects import code_hash, load_subject
 from auditor.transcripts import LEAST_TRIALS, Distance, Transcript, bound_distance
 from auditor.trial import Bench
-from auditor.outward import at_least, at_most, sure
 
 TRIALS = 400
 QUERY = "query"
@@ -175,9 +175,10 @@ def _record(setup: Setup, interview: Interview, distance: Distance, seconds: flo
 
 
 def _reason(distance: Distance, bound: float, confidence: float, rho: float, verdict: str) -> str:
-    low, high = at_least(distance.low), at_most(distance.high)
+    low, high, words = at_least(distance.low), at_most(distance.high), sure(confidence)
     if verdict == "pass":
-        return f"reuse moves transcripts by at most {high} ({sure(confidence)}), within (m - 1) rho = {bound:g}"
+        return f"reuse moves transcripts by at most {high} ({words}), within (m - 1) rho = {bound:g}"
     if verdict == "fail":
-        return f"reuse moves transcripts by at least {low} ({sure(confidence)}), above (m - 1) rho = {bound:g}: rho is above {rho:g}"
-    return f"reuse moves transcripts by {low} to {high} ({sure(confidence)}), which does not decide (m - 1) rho = {bound:g}"
+        above = f"above (m - 1) rho = {bound:g}: rho is above {rho:g}"
+        return f"reuse moves transcripts by at least {low} ({words}), {above}"
+    return f"reuse moves transcripts by {low} to {high} ({words}), which does not decide (m - 1) rho = {bound:g}"

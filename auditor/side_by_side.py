@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from auditor.outward import at_least, at_most, sure
 from auditor.panel import share
 from auditor.pipeline import Silent, Watcher, run_audit
 from auditor.plan import error_probability
@@ -18,7 +19,6 @@ from auditor.report.parts import Arm
 from auditor.report.record import Finding, Record, total_cost
 from auditor.setup import Setup, make_setup
 from auditor.subjects import Subject, load_subject
-from auditor.outward import at_least, at_most, sure
 
 Sides = tuple[Setup, Setup, float]
 

@@ -23,7 +23,8 @@ MODULES = {
 # Each module may import those before it; one line a stage of the flow.
 FLOW = """
 auditor.__init__ auditor.errors
-auditor.randomness auditor.interval auditor.outward auditor.lattice auditor.canonical auditor.lookup auditor.counting auditor.law
+auditor.randomness auditor.interval auditor.outward auditor.lattice
+auditor.canonical auditor.lookup auditor.counting auditor.law
 auditor.datasets auditor.views auditor.estimators
 auditor.outcome auditor.threshold auditor.gate auditor.cost auditor.sampling auditor.profile
 auditor.subjects auditor.sources auditor.plan auditor.inputs

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from auditor.panel import is_as_expected
 from auditor.outward import between, percent
+from auditor.panel import is_as_expected
 from auditor.report.confidence import beside, confidences, of_several
 from auditor.report.escape import code_block, code_cell, code_span, sentence, shortened
 from auditor.report.record import Record

@@ -178,7 +178,8 @@ class WatchingArms:
     def advanced(self, pairs: int, arm: Arm) -> None:
         self._done += pairs
         low, high = arm.band
-        words = f"{self._done:,} of {self._budget:,} pairs; the last where rho is in [{at_least(low, 2)}, {at_most(high, 2)}]"
+        words = f"{self._done:,} of {self._budget:,} pairs; "
+        words += f"the last where rho is in [{at_least(low, 2)}, {at_most(high, 2)}]"
         self._bar.update(self._task, completed=self._done, description=words.replace("[", "\\["))
         seconds = perf_counter() - self._started
         if not self._console.is_terminal and seconds > self._next + _MILESTONE:

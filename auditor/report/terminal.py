@@ -10,6 +10,8 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from auditor.outward import between, percent
+from auditor.report.confidence import beside, confidences
 from auditor.report.escape import shortened, visible
 from auditor.report.record import IN_PROCESS, Record
 from auditor.report.several_parts import (
@@ -23,8 +25,6 @@ from auditor.report.several_parts import (
     rho_noun,
     scope,
 )
-from auditor.outward import at_most, between, percent
-from auditor.report.confidence import beside, confidences
 
 _LONGEST = 4000  # characters of any one text from a subject
 STYLES = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow", "error": "bold magenta"}
