@@ -103,8 +103,8 @@ class GroupGate:
             "" if self.plan.delta is None else f"; all but {self.plan.delta:g} of the canonical ones are accurate"
         )
         return (
-            f"for all but a share of {at_most(upper.value)} of the random strings ({sure(upper.confidence)}) one output "
-            f"has probability {1 - self.eta:g} or more, within nu {self.plan.target:g}{accurate}"
+            f"for all but a share of {at_most(upper.value)} of the random strings ({sure(upper.confidence)}) one "
+            f"output has probability {1 - self.eta:g} or more, within nu {self.plan.target:g}{accurate}"
         )
 
     def _inaccurate(self, groups: Groups, wrong: Inaccurate) -> str:
