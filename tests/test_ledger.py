@@ -27,9 +27,11 @@ import pytest
 import auditor
 from auditor.engine import make_how
 from auditor.errors import UsageError
+from auditor.gate import Gate
 from auditor.ledger import open_ledger, read_history
 from auditor.pipeline import Silent, run_audit
 from auditor.report.record import Record
+from auditor.report.terminal import as_text
 from auditor.setup import Setup, make_setup
 from auditor.sources import load_source
 from auditor.subjects import load_subject
@@ -111,8 +113,59 @@ def test_what_is_known_is_not_run_again(ledger: Path) -> None:
         return 1
 
     for resume in (False, True):
-        assert auditor.audit(counts, uniform, size=2, ledger=ledger, resume=resume).pairs == 36
-    assert len(runs) == 6 + 72 + 6  # the second time the preflight alone
+        assert auditor.audit(counts, uniform, size=2, ledger=ledger, resume=resume).pairs == 33
+    assert len(runs) == 6 + 66 + 6  # the second time the preflight alone
+
+
+def make_wavers() -> Any:
+    """Its rho is 0.1, exactly; no second process can find it, which saves a second."""
+
+    def wavers(sample: Any, r: np.random.Generator) -> float:
+        return float(sample[0]) if r.random() < 0.1 else 0.0
+
+    return wavers
+
+
+def test_an_undecided_audit_goes_on_with_more_pairs(tmp_path: Path) -> None:
+    """Its gate stays that of the first budget: the way there does not matter, and its boundaries decide."""
+    ends, wavers = [], make_wavers()
+    for name, budgets in (("at once", (60, 400)), ("in steps", (60, 100, 400, 400))):
+        for step, pairs in enumerate(budgets):
+            record = auditor.audit(
+                wavers, uniform, size=2, rho=0.1, pairs=pairs, seed=3, ledger=tmp_path / name, resume=step > 0
+            )
+            gate = Gate(0.1, 0.05, budget=60)
+            decided = gate.is_pass(record.pairs, record.mismatches), gate.is_fail(record.pairs, record.mismatches)
+            assert decided == (record.verdict == "pass", record.verdict == "fail")
+            assert (record.budget, record.first_budget) == (pairs, 60 if step else None)
+            assert record.pairs == pairs or any(decided)
+        ends.append(timeless(record))
+    assert ends[0] == ends[1]
+    assert "the gate was planned for 60" in as_text(record)
+
+
+def test_a_killed_audit_may_go_on_with_more_pairs(ledger: Path) -> None:
+    options: dict[str, Any] = {"rho": 0.1, "size": 2, "seed": 3}
+    wavers = make_wavers()
+    setup = make_setup(load_subject(wavers), uniform, pairs=60, **options)
+    assert run_audit(setup, Impatient(20), make_how(ledger=ledger)).decided_by == "interrupt"
+    longer = auditor.audit(wavers, uniform, pairs=100, ledger=ledger, resume=True, **options)
+    assert (longer.pairs > 20, longer.budget, longer.first_budget) == (True, 100, 60)
+    with pytest.raises(UsageError, match="budget was 100 and is 60"):
+        auditor.audit(wavers, uniform, pairs=60, ledger=ledger, resume=True, **options)
+
+
+def test_a_decided_audit_does_not_go_on(ledger: Path) -> None:
+    def constant(sample: Any, r: np.random.Generator) -> int:
+        return 1
+
+    assert auditor.audit(constant, uniform, size=2, pairs=60, ledger=ledger).verdict == "pass"
+    with pytest.raises(UsageError, match="it was decided: pass; only an undecided one goes on"):
+        auditor.audit(constant, uniform, size=2, pairs=100, ledger=ledger, resume=True)
+    wavers = make_wavers()
+    assert auditor.audit(wavers, uniform, size=2, fixed=60, seed=3, ledger=ledger).verdict == "inconclusive"
+    with pytest.raises(UsageError, match="budget was 60 and is 100"):
+        auditor.audit(wavers, uniform, size=2, fixed=100, seed=3, ledger=ledger, resume=True)
 
 
 def test_any_text_and_any_size_comes_back(ledger: Path) -> None:
