@@ -148,8 +148,8 @@ class _Search:
             if sure and (self.share * (1 - _CLOSE) < error <= self.share or high - low < 1.5 / _GRID):
                 return high
             c = self._guess(low, high)
-            if sure and c >= high:
-                return high
+            if sure and c >= high:  # as it is expected; the next one below says whether that is so
+                c = _on_grid(high - 1.5 / _GRID)
 
     def _guess(self, low: float, high: float) -> float:
         """The least c between that is expected to do."""
