@@ -270,8 +270,8 @@ def shown(*looks: tuple[int, int, float], **options: Any) -> list[str]:
 def test_progress_tells_the_speed_the_bounds_and_how_long_it_may_take() -> None:
     first, second = shown((2, 0, 0.0), (102, 0, 10.0), (202, 0, 20.5), rho=0.01, pairs=5000)[-2:]
     assert "0 mismatches in 102 pairs, rho in [0, 0.0" in first
-    assert first.endswith("10 pairs a second, 8.2 min to the budget, about 26 s to a verdict")  # 367 - 102 pairs
-    assert second.endswith("9.76 pairs a second, 8.2 min to the budget, about 17 s to a verdict")
+    assert first.endswith("10 pairs a second, 8.2 min to the budget, about 24 s to a verdict")  # 340 - 102 pairs
+    assert second.endswith("9.76 pairs a second, 8.2 min to the budget, about 14 s to a verdict")
 
 
 def test_progress_of_an_audit_that_has_seen_mismatches_is_that_of_the_exact_law() -> None:
