@@ -130,7 +130,7 @@ def _accuracy_words(plan: Plan, tally: Tally) -> str:
         return ""
     if certified:
         return f"; at most {plan.delta:g} of the runs are inaccurate ({sure(1 - plan.alpha)}, its own)"
-    return "; accuracy was not refuted, and not certified"
+    return "; accuracy was not certified"
 
 
 def _is_inaccurate(plan: Plan, gate: Gate, tally: Tally, least: float) -> bool:

@@ -170,7 +170,7 @@ def test_watchers_hear_everything_in_order() -> None:
             heard.append(words)
 
     run_audit(make_setup(load_subject(constant), uniform, size=1), Listener())
-    assert heard == ["planned", "timed", *map(str, range(1, 37))]
+    assert heard == ["planned", "timed", *map(str, range(1, 34))]
 
 
 def test_accuracy_is_judged_on_first_runs_with_a_fresh_r() -> None:
@@ -204,7 +204,7 @@ def test_accuracy_is_left_out_where_nobody_knows_the_truth() -> None:
 
 def test_assert_reproducible_shows_the_report() -> None:
     assert auditor.assert_reproducible(constant, uniform, size=1).verdict == "pass"
-    with pytest.raises(AssertionError, match=r"(?s)FAIL .*first.*rho is at least .*differ at output"):
+    with pytest.raises(AssertionError, match=r"(?s)FAIL .*first.*rho is above 0.1.*differ at output"):
         auditor.assert_reproducible(first, uniform, size=1)
 
 
