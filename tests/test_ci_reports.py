@@ -367,7 +367,7 @@ def test_markdown_of_several_is_a_table_and_tells_only_surprises_in_full() -> No
     document = markdown(records, 0.9)
     assert document.startswith("### auditor: 1 of 2 as expected\n")
     assert len([line for line in document.splitlines() if line.count(" | ") == 7]) == 4
-    assert "All verdicts hold together with 90 % confidence." in document
+    assert "All verdicts hold together with 90 % confidence; so do the intervals of rho" in document
     assert "#### FAIL `a:unmet`" in document
     assert "#### FAIL `a:met`" not in document
     assert "5 more did not end as expected." in markdown([failed()] * 25, 0.9)

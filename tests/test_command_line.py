@@ -156,7 +156,8 @@ def test_a_rate_near_the_target_is_inconclusive(call: Auditor) -> None:
     code, out, _ = call("check", "algorithms.controls:mixed", "--source", "faulty:rows", "--param", "q=0.1")
     assert code == 3
     assert out.startswith("INCONCLUSIVE")
-    assert "--pairs" in out or "--rho" in out
+    assert "by now rho is at most" in out
+    assert "--pairs" in words(out) or "pairs or more on average" in words(out)
 
 
 def test_a_fixed_design_runs_all_its_pairs(call: Auditor) -> None:
@@ -603,4 +604,12 @@ def test_plan_tells_the_cost(call: Auditor) -> None:
     code, out, _ = call("plan", "--rho", "0.05")
     assert code == 0
     assert "Without a mismatch it passes after 68 pairs" in words(out)
-    assert re.search(r"^ +0 +72\.0 +100\.00% +0\.00% +0\.00%", out, re.MULTILINE)
+    assert re.search(r"^ +0 +68\.0 +58\.4 +100\.00% +0\.00% +0\.00%", out, re.MULTILINE)
+    assert "thresholds" not in out
+
+
+def test_plan_of_a_budget_beyond_calibration_says_so(call: Auditor) -> None:
+    code, out, _ = call("plan", "--rho", "0.1", "--pairs", "1e6")
+    assert code == 0
+    assert "Above 100,000 pairs its thresholds are those of no budget, 1/alpha on both sides." in words(out)
+    assert "925,377.8" in out
