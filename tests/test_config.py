@@ -60,7 +60,7 @@ def test_a_gate_audits_all_with_one_error_budget(project: Path, capsys: pytest.C
     assert run(["gate", "--json", "all.json"]) == 0
     out = capsys.readouterr().out
     assert "3 of 3 as expected" in out
-    assert "wrong with probability at most 0.0333" in out
+    assert "wrong with probability at most 0.0334" in out
     assert "90 % confidence" in out
     records = json.loads((project / "all.json").read_text())
     assert [record["verdict"] for record in records] == ["pass", "fail", "pass"]
