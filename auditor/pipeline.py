@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from auditor.engine import Engine, How, Measured, Serial, cores, keep_nothing, make_how, skipping
 from auditor.errors import AuditorError, BadValue, UsageError
 from auditor.ledger import Ledger, NoLedger, open_ledger
-from auditor.outcome import Difference, first_difference
+from auditor.outcome import Difference, as_it_was, first_difference, settle
 from auditor.preflight import conclude
 from auditor.report.record import Finding, Learnt, Record, failure_finding, make_record
 from auditor.second_process import SecondProcess
@@ -285,5 +285,7 @@ def replay_setup(setup: Setup, pair: int) -> Replayed:
         raise BadValue("pair", pair, "must be the number of a pair, 0 or more")
     bench = replace(make_bench(setup), copies=True)
     with one_thread():
-        outputs = (bench.see(bench.run(pair, 0)), bench.see(bench.run(pair, 1)))
-    return Replayed(pair, outputs, first_difference(*outputs))
+        seen = bench.see(bench.run(pair, 0))
+        first = settle(seen)  # the second run may write into it
+        second = bench.see(bench.run(pair, 1))
+    return Replayed(pair, (as_it_was(seen, first), second), first_difference(first, second))

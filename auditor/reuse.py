@@ -17,6 +17,7 @@ from typing import Any
 from auditor import __version__
 from auditor.errors import AuditorError, BadValue, SubjectError, UsageError
 from auditor.lookup import find_object, importable_name
+from auditor.outcome import settle
 from auditor.plan import check_count, error_probability
 from auditor.randomness import from_key
 from auditor.report.record import as_json, environment
@@ -43,7 +44,7 @@ class Interview:
 
     def transcript(self, index: int, *, reuse: bool) -> Transcript:
         """One interview: a pure function of (interview, index, reuse)."""
-        answers: list[Any] = []
+        answers: list[Any] = []  # settled
         kept = self.bench.draw(index, 0)
 
         def ask(query: Any) -> Any:
@@ -51,8 +52,9 @@ class Interview:
             if number >= self.queries:
                 raise SubjectError(f"{self.name} asks more than {self.queries} queries: use a larger --queries")
             sample = copy.deepcopy(kept) if reuse or not number else self.bench.draw(index, number)
-            answers.append(self._answer(sample, index, number, query))
-            return answers[-1]
+            answer = self._answer(sample, index, number, query)
+            answers.append(settle(answer))  # the next answer may be written into it
+            return answer
 
         try:
             self.analyst(ask, from_key(self.bench.keys.r.child(index, "analyst")))

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
+from auditor.churn import points_of, share_of_points
 from auditor.datasets import Dataset
 from auditor.errors import AuditorError, SampleError, SubjectError
-from auditor.outcome import Difference, describe, first_difference, same
+from auditor.outcome import Difference, describe, first_difference, same, settle
 from auditor.randomness import Key, from_key, root_key
 from auditor.sampling import CountSample
 from auditor.sources import Source
@@ -112,6 +111,10 @@ class Bench:
             what = f"the view {self.view.name} raised {type(error).__name__} on an output of {self.subject.name}"
             raise SubjectError(what).caused_by(error) from error
 
+    def settled(self, output: Any) -> Any:
+        """What of an output counts, as it is now: no later run can change it."""
+        return output if isinstance(output, Bottom) else settle(self.see(output))
+
 
 class RunFailed(SubjectError):
     """One run gave no output."""
@@ -158,46 +161,44 @@ NONE_FELL: Mapping[int, str] = {}
 
 
 def run_pair(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
-    """Both runs of a pair, compared; `fell` has the runs that are known to end their process, which are not tried."""
-    outputs: list[Any] = []
-    seconds = 0.0
-    for which in (0, 1):
-        if which in fell:
-            outputs.append(Bottom(fell[which]))
-            continue
-        sample = bench.draw(index, which)
-        started = perf_counter()
-        outputs.append(bench.run_on(sample, index, which))
-        seconds += perf_counter() - started
-        del sample
-    if isinstance(outputs[0], Bottom) or isinstance(outputs[1], Bottom):
-        return _with_bottom(bench, index, outputs, seconds)
-    first, second = bench.see(outputs[0]), bench.see(outputs[1])
+    """Both runs of a pair, compared; `fell` has the runs that are known to end their process, which are not tried.
+
+    What counts of the first output is settled, and its accuracy judged, before the second run begins: that run may
+    write into what the first has returned.
+    """
+    output, seconds = _timed_run(bench, index, 0, fell)
+    seen = bench.see(output)
+    first = seen if isinstance(seen, Bottom) else settle(seen)
+    points = points_of(seen, first) if bench.view.needs_probe else None
+    accurate = judge(bench, output, index)
+    output, more = _timed_run(bench, index, 1, fell)
+    second = bench.see(output)
+    if isinstance(first, Bottom) or isinstance(second, Bottom):
+        return _with_bottom(bench, index, (first, second), accurate, seconds + more)
     difference = None if same(first, second) else first_difference(first, second)
-    churn = churn_of(first, second) if bench.view.needs_probe else None
-    return Trial(index, difference, judge(bench, outputs[0], index), seconds, churn)
+    churn = None
+    if bench.view.needs_probe:
+        churn = share_of_points(points, points_of(second, settle(second))) if difference else 0.0
+    return Trial(index, difference, accurate, seconds + more, churn)
 
 
-def _with_bottom(bench: Bench, index: int, outputs: Sequence[Any], seconds: float) -> Trial:
+def _timed_run(bench: Bench, index: int, which: int, fell: Mapping[int, str]) -> tuple[Any, float]:
+    if which in fell:
+        return Bottom(fell[which]), 0.0
+    sample = bench.draw(index, which)
+    started = perf_counter()
+    output = bench.run_on(sample, index, which)
+    return output, perf_counter() - started
+
+
+def _with_bottom(bench: Bench, index: int, seen: Sequence[Any], accurate: bool | None, seconds: float) -> Trial:
     """A pair of which at least one run gave no output."""
-    bottoms = tuple(output.why for output in outputs if isinstance(output, Bottom))
+    bottoms = tuple(output.why for output in seen if isinstance(output, Bottom))
     agree = len(bottoms) == 2
-    shown = ("no output" if isinstance(output, Bottom) else describe(bench.see(output)) for output in outputs)
+    shown = ("no output" if isinstance(output, Bottom) else describe(output) for output in seen)
     difference = None if agree else Difference("output", *shown)
     churn = float(not agree) if bench.view.needs_probe else None
-    return Trial(index, difference, judge(bench, outputs[0], index), seconds, churn, bottoms)
-
-
-def churn_of(first: Any, second: Any) -> float:
-    """The share of points on which two arrays of predictions differ; rows that are vectors differ as a whole."""
-    try:
-        left, right = np.asarray(first), np.asarray(second)
-    except ValueError:  # rows of different lengths make no array
-        return 0.0 if same(first, second) else 1.0
-    if left.shape != right.shape or left.ndim == 0:
-        return 0.0 if same(left, right) else 1.0
-    different = (left != right) & ~((left != left) & (right != right))  # NaN is NaN
-    return float(different.reshape(len(left), -1).any(axis=1).mean())
+    return Trial(index, difference, accurate, seconds, churn, bottoms)
 
 
 def judge(bench: Bench, output: Any, index: int) -> bool | None:

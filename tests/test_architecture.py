@@ -25,7 +25,7 @@ FLOW = """
 auditor.__init__ auditor.errors
 auditor.randomness auditor.interval auditor.canonical auditor.lookup auditor.counting auditor.law
 auditor.datasets auditor.views auditor.estimators
-auditor.outcome auditor.gate auditor.cost auditor.sampling auditor.profile
+auditor.outcome auditor.churn auditor.gate auditor.cost auditor.sampling auditor.profile
 auditor.subjects auditor.sources auditor.plan auditor.inputs
 auditor.trial auditor.verdict auditor.group_verdict auditor.worst_arm auditor.losses auditor.transcripts
 auditor.setup auditor.steadiness

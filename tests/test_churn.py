@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import auditor
+from auditor.churn import churn_of
 from auditor.errors import BadValue, UsageError
 from auditor.interval import ATOM, LOG_WEIGHTS, MeanEvidence, log_e_fail, log_e_pass, sequence_lower, sequence_upper
 from auditor.plan import make_plan
 from auditor.randomness import from_key, root_key
-from auditor.trial import churn_of
 from auditor.verdict import Tally, decide, is_decided
 
 
@@ -100,7 +100,7 @@ def test_churn_is_the_share_of_points_that_change() -> None:
     assert churn_of(np.array([1, 2]), np.array([1, 2, 3])) == 1.0
     assert churn_of(np.array([np.nan, 1.0]), np.array([np.nan, 2.0])) == 0.5
     assert churn_of([[1], [1, 2]], [[1], [1, 2]]) == 0.0
-    assert churn_of([[1], [1, 2]], [[1], [2, 2]]) == 1.0
+    assert churn_of([[1], [1, 2]], [[1], [2, 2]]) == 0.5
 
 
 class Threshold:
