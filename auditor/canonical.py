@@ -44,6 +44,7 @@ _PLAIN_ARRAYS = (np.ndarray, np.matrix, np.memmap, np.recarray, np.ma.MaskedArra
 _ATTOSECONDS = {"as": 1, "fs": 10**3, "ps": 10**6, "ns": 10**9, "us": 10**12, "ms": 10**15, "s": 10**18}
 _ATTOSECONDS |= {name: n * 10**18 for name, n in {"m": 60, "h": 3600, "D": 86400, "W": 604800}.items()}
 _MONTHS = {"M": 1, "Y": 12}
+_RATIO = ("_numerator", "_denominator")
 _CONTAINERS: tuple[Any, ...] = (list, tuple, dict, set, frozenset)
 
 
@@ -177,24 +178,24 @@ _SUBCLASS_LEAVES: tuple[tuple[Any, Callable[[Any], bytes]], ...] = (
 )
 _BASES: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
     (np.generic, np.generic.view),
-    (complex, lambda value: complex(complex.real.__get__(value), complex.imag.__get__(value))),  # type: ignore[attr-defined]
+    (complex, lambda value: complex(complex.real.__get__(value), complex.imag.__get__(value))),
     (float, float.__float__),
     (int, int.__int__),
     (str, str.__str__),
     (bytes, lambda value: bytes.__getitem__(value, slice(None))),
     (bytearray, lambda value: bytes(bytearray.__getitem__(value, slice(None)))),
-    (
-        Fraction,
-        lambda value: Fraction(*(base_value(vars(Fraction)[part].__get__(value)) for part in Fraction.__slots__)),
-    ),
+    (Fraction, lambda value: Fraction(*(base_value(vars(Fraction)[name].__get__(value)) for name in _RATIO))),
     (Decimal, Decimal),
     (np.ma.MaskedArray, lambda value: np.ndarray.view(value, np.ma.MaskedArray)),
     (np.ndarray, lambda value: np.ndarray.view(value, np.ndarray)),
+    (list, lambda value: list(list.__iter__(value))),
+    (tuple, lambda value: tuple(tuple.__iter__(value))),
+    (dict, lambda value: dict(dict.items(value))),
 )
 
 
 def base_value(value: Any) -> Any:
-    """What lies below a number, a text, bytes or an array of a class of its own, by the base's methods alone.
+    """What lies below a number, a text, an array or a container of a class of its own, by the base's methods alone.
 
     A subclass may say of itself what it likes: that it equals everything, that it is another number.
     """

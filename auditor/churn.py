@@ -19,10 +19,11 @@ def points_of(predictions: Any, settled: Any) -> Any:
     """The predictions point by point, in memory of ours; None where there are no points to tell apart."""
     if isinstance(settled, (list, tuple, np.ndarray)):
         return settled
-    if isinstance(predictions, (list, tuple)):
-        return [settle(point) for point in (list if isinstance(predictions, list) else tuple).__iter__(predictions)]
+    plain = base_value(predictions)
+    if isinstance(plain, (list, tuple)):
+        return [settle(point) for point in plain]
     try:
-        array = np.asarray(base_value(predictions))
+        array = np.asarray(plain)
     except (Exception, SystemExit):  # whatever it is, it does not want to be an array
         return None
     return settle(array) if array.ndim else None

@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from auditor.engine import Engine, How, Measured, Serial, cores, keep_nothing, make_how, skipping
-from auditor.errors import AuditorError, BadValue, UsageError
+from auditor.errors import AuditorError, BadValue, SubjectError, UsageError
 from auditor.ledger import Ledger, NoLedger, open_ledger
 from auditor.outcome import Difference, as_it_was, first_difference, settle
 from auditor.preflight import conclude
@@ -137,6 +137,8 @@ def run_audit(
                 with closing(_trials(bench, setup, engine, ledger, learnt)) as trials:
                     run_pairs(bench, setup, learnt, watch, trials)
                 verdict = decide(setup.plan, learnt.tally, learnt.churn)
+                if verdict.outcome != "fail":
+                    _check_outputs(setup, learnt)
         except KeyboardInterrupt:
             done = f"interrupted after {learnt.tally.pairs} of at most {setup.plan.budget} {setup.plan.unit}"
             verdict = Verdict("inconclusive", done, "interrupt", setup.plan.alpha)
@@ -214,7 +216,7 @@ def see_fit(
     if not checked.knows_truth:
         note = f"accuracy was not measured: the truth over {bench.source.name} is not known"
         learnt.findings.append(Finding("accuracy-unknown", "info", note))
-    return replace(bench, copies=checked.changes_sample, judges=checked.knows_truth)
+    return replace(bench, copies=checked.copies, judges=checked.knows_truth)
 
 
 def _too_small(setup: Setup, error: str) -> str:
@@ -249,6 +251,16 @@ def _add(learnt: Learnt, trial: Trial) -> Tally:
         learnt.churn.add(trial.churn)
         learnt.churns.append(trial.churn)
     return tally.plus(differs=trial.difference is not None, accurate=trial.accurate)
+
+
+def _check_outputs(setup: Setup, learnt: Learnt) -> None:
+    """Runs without an output agree with each other; where there is nothing else, nothing was compared."""
+    runs = 2 * learnt.tally.pairs
+    if learnt.first_bottom and learnt.bottoms == runs:
+        raise SubjectError(
+            f"none of {runs:,} runs of {setup.subject.name} gave an output, so nothing was compared and no pass can "
+            f"follow; the first: {learnt.first_bottom[1]}"
+        )
 
 
 @dataclass(frozen=True, slots=True)

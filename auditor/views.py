@@ -98,7 +98,7 @@ def _whole(text: str, value: Any, least: int) -> int:
 
 
 def _array(output: Any) -> Any:
-    array = np.asarray(_plain(output))
+    array = np.asarray(base_value(output))
     if array.dtype.kind not in "biuf":
         raise NotComparable(
             f"this view looks at numbers, and the output is {type(output).__name__}: choose another view"
@@ -106,20 +106,14 @@ def _array(output: Any) -> Any:
     return array
 
 
-def _plain(output: Any) -> Any:
-    """Without what a subclass of a number, an array or a list says of itself."""
-    base = next((kind for kind in (list, tuple) if isinstance(output, kind)), None)
-    return base_value(output) if base is None else base(base.__iter__(output))
-
-
 def _round(output: Any, digits: int) -> Any:
-    plain = _plain(output)
+    plain = base_value(output)
     if isinstance(plain, np.ndarray) and plain.dtype.kind in "fc":
         return np.round(plain, digits)
     if isinstance(plain, numbers.Integral) or not isinstance(plain, (numbers.Real, list, tuple, dict)):
         return output
     if isinstance(plain, dict):
-        return {key: _round(value, digits) for key, value in dict.items(plain)}
+        return {key: _round(value, digits) for key, value in plain.items()}
     if isinstance(plain, list):
         return [_round(value, digits) for value in plain]
     if isinstance(plain, tuple):

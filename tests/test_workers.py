@@ -163,10 +163,12 @@ def test_bottom_is_an_output_that_differs_from_any_other(how: str) -> None:
     assert "in the second run of pair 20" in finding.message
 
 
-def test_two_bottoms_agree() -> None:
-    """A subject that always exits gives bottom twice in every pair: that is what the definition says."""
+def test_two_bottoms_agree_and_nothing_else_is_no_pass() -> None:
+    """A subject that always exits gives bottom twice in every pair: no mismatch, and nothing that was compared."""
     record = auditor.audit("faults:always", ROWS, size=5, params={"how": "exit 3"}, jobs=2, on_error="bottom", rho=0.5)
-    assert (record.verdict, record.mismatches) == ("pass", 0)
+    assert (record.verdict, record.mismatches) == ("error", 0)
+    assert record.pairs
+    assert f"none of {2 * record.pairs} runs of faults:always gave an output" in record.reason
     assert record.findings[-1].message.startswith(f"{2 * record.pairs} of {2 * record.pairs} runs gave no output")
     assert record.preflight is not None
     assert record.preflight.second_process == "skipped: the first run gave no output"
