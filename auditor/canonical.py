@@ -176,8 +176,8 @@ _SUBCLASS_LEAVES: tuple[tuple[Any, Callable[[Any], bytes]], ...] = (
     (str, LEAVES[str]),
     ((bytes, bytearray), LEAVES[bytes]),
 )
+_NUMPY = frozenset(np.sctypeDict.values())
 _BASES: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
-    (np.generic, np.generic.view),
     (complex, lambda value: complex(complex.real.__get__(value), complex.imag.__get__(value))),
     (float, float.__float__),
     (int, int.__int__),
@@ -186,6 +186,8 @@ _BASES: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
     (bytearray, lambda value: bytes(bytearray.__getitem__(value, slice(None)))),
     (Fraction, lambda value: Fraction(*(base_value(vars(Fraction)[name].__get__(value)) for name in _RATIO))),
     (Decimal, Decimal),
+    ((np.datetime64, np.timedelta64, np.void), np.generic.view),  # before the numbers, which a duration is too
+    (np.number, lambda value: next(kind for kind in type(value).__mro__ if kind in _NUMPY).__pos__(value)),
     (np.ma.MaskedArray, lambda value: np.ndarray.view(value, np.ma.MaskedArray)),
     (np.ndarray, lambda value: np.ndarray.view(value, np.ndarray)),
     (list, lambda value: list(list.__iter__(value))),
@@ -199,7 +201,7 @@ def base_value(value: Any) -> Any:
 
     A subclass may say of itself what it likes: that it equals everything, that it is another number.
     """
-    if type(value) in LEAVES:
+    if type(value) in LEAVES or type(value) in _NUMPY:
         return value
     return next((base(value) for kind, base in _BASES if isinstance(value, kind)), value)
 
