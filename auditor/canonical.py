@@ -187,7 +187,7 @@ _BASES: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
     (Fraction, lambda value: Fraction(*(base_value(vars(Fraction)[name].__get__(value)) for name in _RATIO))),
     (Decimal, Decimal),
     ((np.datetime64, np.timedelta64, np.void), np.generic.view),  # before the numbers, which a duration is too
-    (np.number, lambda value: next(kind for kind in type(value).__mro__ if kind in _NUMPY).__pos__(value)),
+    (np.number, lambda value: vars(next(kind for kind in type(value).__mro__ if kind in _NUMPY))["__pos__"](value)),
     (np.ma.MaskedArray, lambda value: np.ndarray.view(value, np.ma.MaskedArray)),
     (np.ndarray, lambda value: np.ndarray.view(value, np.ndarray)),
     (list, lambda value: list(list.__iter__(value))),

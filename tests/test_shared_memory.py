@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import numpy as np
 import pytest
 
@@ -80,7 +79,7 @@ def test_a_prediction_may_write_into_its_points() -> None:
             return x[:, 0]
 
     bench = make_bench(setup_of("sklearn_model"))
-    assert same(bench.see(Centred()), bench.see(Centred()))
+    assert same(settle(bench.see(Centred())), bench.see(Centred()))
 
 
 def test_private_randomness_is_no_exception() -> None:
@@ -254,9 +253,3 @@ def test_a_settled_value_is_its_own() -> None:
     assert (found.left, found.right) == ("2.0", "9.0")
     assert "9.0" not in describe(kept, 2000)
     assert "2.0" in describe(kept, 2000)
-
-
-def test_records_are_the_same_whoever_ran_them() -> None:
-    """What was settled is never part of a record."""
-    trial = run_pair(make_bench(setup_of("nested")), 0)
-    assert msgspec.json.encode(trial.difference)
