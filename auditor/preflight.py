@@ -193,19 +193,23 @@ def _share_memory(left: Any, right: Any) -> bool:
 
 
 def _was_changed(bench: Bench, before: _Twice) -> bool:
-    """Whether later runs changed what an output shows; one that shows another thing at each look says nothing."""
+    """Whether later runs changed what an output shows; one that shows another thing at each look, or can be looked at
+    once, says nothing."""
     try:
         now = bench.settled(before.output)
         return not same(before.settled, now) and same(now, bench.see(before.output))
     except AuditorError:
-        return True
+        return False
 
 
 def _unseen(bench: Bench, output: Any, again: Any) -> Iterator[str]:
     """Where two fits differ, of all that an estimator learnt and that can be compared."""
     if not isinstance(bench.subject.fn, Fit):
         return
-    mine, others = fitted_attributes(output), fitted_attributes(again)
+    try:
+        mine, others = fitted_attributes(output), fitted_attributes(again)
+    except Exception:  # what fit returned has no attributes, or does not want to be asked
+        return
     for name in sorted(mine.keys() & others.keys()):
         try:
             difference = first_difference(mine[name], others[name])

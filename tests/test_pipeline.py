@@ -124,7 +124,7 @@ def test_a_subject_that_raises_ends_the_audit_with_what_was_learnt() -> None:
     record = auditor.audit(raises_at_37, uniform, size=3, rho=0.05)
     assert (record.verdict, record.pairs, record.decided_by) == ("error", 37, "error")
     assert "raised ZeroDivisionError in the first run of pair 37" in record.reason
-    (finding,) = record.findings
+    (finding,) = [found for found in record.findings if found.kind == "raised"]
     assert "no luck" in finding.message
     assert "raises_at_37" in finding.message
     assert "auditor/trial.py" not in finding.message
@@ -198,7 +198,7 @@ def test_accuracy_is_judged_on_first_runs_with_a_fresh_r() -> None:
 def test_accuracy_is_left_out_where_nobody_knows_the_truth() -> None:
     record = auditor.audit("algorithms.statistical_query:rstat", uniform, size=97_000)
     assert record.accuracy is None
-    assert [f.kind for f in record.findings] == ["accuracy-unknown"]
+    assert "accuracy-unknown" in [f.kind for f in record.findings]
     assert record.verdict == "pass"
 
 

@@ -119,7 +119,7 @@ def test_a_search_that_draws_from_r_alone_is_told_that_nothing_is_fresh() -> Non
 
     record = auditor.audit(from_r, size=0)
     assert (record.verdict, record.source, record.size) == ("pass", "nothing", 0)
-    assert [finding.kind for finding in record.findings] == ["nothing-fresh"]
+    assert "nothing-fresh" in [finding.kind for finding in record.findings]
     assert not [found for found in auditor.audit(nonresidue).findings if found.kind == "nothing-fresh"]
 
 
