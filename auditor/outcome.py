@@ -114,7 +114,8 @@ class _Walk:
             return np.array(node.array)
         if node.join is packed:
             array = np.empty(len(owned), dtype=object)
-            array[:] = owned
+            for place, each in enumerate(owned):  # one by one: elements that are arrays would be taken apart
+                array[place] = each
             return array.reshape(node.array.shape)
         steps = (self.step(step, own) for (step, _), own in zip(node.parts, owned, strict=True))
         parts = list(zip(steps, owned, strict=True))

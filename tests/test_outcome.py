@@ -37,7 +37,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from auditor.errors import NotComparable
-from auditor.outcome import Difference, describe, fingerprint, first_difference, same
+from auditor.outcome import Difference, describe, fingerprint, first_difference, same, settle
 from auditor.views import make_view
 
 NAN, INF = math.nan, math.inf
@@ -45,9 +45,11 @@ OTHER_NAN = np.uint64(0xFFF8000000000123).view(np.float64)  # another sign, anot
 
 
 def agree(left: Any, right: Any) -> bool:
-    """The verdict of `same`, once all three public functions have been seen to give it, both ways round."""
+    """The verdict of `same`, once all public functions have been seen to give it, both ways round."""
     verdict = same(left, right)
     assert same(right, left) is verdict
+    assert same(settle(left), right) is verdict
+    assert fingerprint(settle(left)) == fingerprint(left)
     assert (fingerprint(left) == fingerprint(right)) is verdict
     for found in (first_difference(left, right), first_difference(right, left)):
         assert (found is None) is verdict

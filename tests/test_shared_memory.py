@@ -59,6 +59,7 @@ def test_two_runs_that_share_an_output_differ(name: str) -> None:
 def test_a_view_of_the_samplers_own_array_differs() -> None:
     bench = make_bench(setup_of("its_sample", "shared:rows_in_one_array"))
     assert all(run_pair(bench, index).difference for index in range(5))
+    assert len(set(run_group(bench, 0, 5).names)) == 5
 
 
 def test_the_probe_is_not_the_samplers_own_array() -> None:
@@ -238,6 +239,11 @@ def test_a_learner_that_always_raises_has_not_passed() -> None:
 def test_a_settled_value_is_its_own() -> None:
     inner: Any = {"list": [1, [2.0]], "array": np.arange(3), "objects": np.array([[1], None], object)}
     inner |= {("key", 1): {3, "a"}, "record": np.array([(1, 2.0)], dtype=[("n", int), ("x", float)])}
+    inner["arrays"] = np.empty(2, object)
+    inner["arrays"][:] = [inner["array"], {"a": inner["array"][:2]}]
+    inner["equal lengths"] = np.empty(2, object)
+    for place in (0, 1):
+        inner["equal lengths"][place] = np.arange(2)
     value = [inner, inner["list"], np.ma.array([1, 2], mask=[0, 1]), bytearray(b"ab")]
     kept, name, words = settle(value), fingerprint(value), describe(value)
     assert same(kept, value)
