@@ -17,7 +17,7 @@ from auditor.errors import NotComparable
 _ROOT = "output"
 _ADVICE = "return values that define it: numbers, strings, arrays, containers or dataclasses of them"
 _PLAIN = frozenset({int, float, str, bytes, bool, type(None)})
-_UNCHANGING = (np.generic, Fraction, Decimal)  # once they are of an exact type
+_UNCHANGING = frozenset({*LEAVES, *np.sctypeDict.values(), Fraction, Decimal})
 _ABSENT = object()
 
 
@@ -99,13 +99,15 @@ class _Walk:
             raise self.refusal(value, f"reading it raised {describe(error)}") from error
 
     def scalar(self, value: object, code: bytes) -> object:
-        """A number or a text of an exact type cannot change; a class or a function counts by its name."""
+        """Numbers and texts do not change, and of a class or a function only the name counts; windows are copied."""
         base = base_value(value)
         if isinstance(base, np.ndarray):  # of no dimension
-            base = base_value(base[()])
-        if isinstance(base, np.void):  # a window into an array
+            value = base = base[()]
+        if isinstance(base, np.void):
             return base.tobytes()
-        return base if type(base) in LEAVES or isinstance(base, _UNCHANGING) else Settled(code, code, value)
+        if type(value) in _UNCHANGING or isinstance(value, (bytearray, np.generic)):
+            return base
+        return Settled(code, code, value)
 
     def own(self, value: object, node: Node, code: bytes, owned: Sequence[object]) -> object:
         if isinstance(value, Item):
@@ -292,6 +294,7 @@ def _cut(text: str, limit: int) -> str:
 def describe(value: object, limit: int = 200) -> str:
     """A repr of at most `limit` characters; never raises, and a shortened one says how long it was."""
     try:
-        return _cut(repr(value.item() if isinstance(value, np.generic) else value), limit)
+        base = base_value(value) if isinstance(value, np.generic) else value  # numpy may crash on a subclass of its own
+        return _cut(repr(base.item() if isinstance(base, np.generic) else base), limit)
     except (Exception, SystemExit) as error:
         return _cut(f"<{_kind(value)}: its repr raised {type(error).__name__}>", limit)
