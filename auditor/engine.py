@@ -120,6 +120,8 @@ class Done:
     seconds: float
     failed_at: int | None = None
     failure: AuditorError | None = None
+    which: int = 0  # the run that was under way when it failed
+    before: int = 0  # the runs that its process had begun before that one
 
 
 class Crew(Protocol):

@@ -6,7 +6,7 @@ They use the first pairs' own keys: what goes wrong here goes wrong in a replay 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
@@ -77,6 +77,19 @@ def look(bench: Bench, skip: Container[int] = (), timed: Callable[[float], None]
     finally:
         _restore(state)
     return Look(runs, changes, knows_truth is not False, tuple(sorted(moved)), took, first)
+
+
+def together(looks: Iterable[Look]) -> Look:
+    """What several processes saw, each of other pairs."""
+    seen = list(looks)
+    return Look(
+        sum(one.runs for one in seen),
+        any(one.changes_sample for one in seen),
+        all(one.knows_truth for one in seen),
+        tuple(sorted({name for one in seen for name in one.moved})),
+        next((one.seconds for one in seen), 0.0),
+        next((one.first for one in seen if one.first is not None), None),
+    )
 
 
 def conclude(bench: Bench, found: Look, other: SecondProcess | None) -> Checked:

@@ -63,14 +63,15 @@ class Bench:
     judges: bool = True  # ask the accuracy oracle, where there is one
     view: View = OUTPUT  # what of an output counts
     bottoms: bool = False  # a run that raises gives bottom, instead of ending the audit
-    publish: Callable[[int, int], None] | None = None  # told which run begins, so that a watcher can time it
+    publish: Callable[[int, int, bool], None] | None = None  # told which run draws, then which runs: a watcher's clock
+    doubts: Callable[[BaseException], bool] | None = None  # whether what a run raised may be its process' doing
     oracle: Callable[[Bench, Any, int], bool] | None = None  # judges an output in place of the subject's own
     shares_private: bool = False  # whether the runs of an index have their private randomness in common
 
     def draw(self, index: int, which: int) -> Any:
         """The sample of run `which`: 0 or 1 of a pair, and on from there for more runs with the same r."""
         if self.publish:
-            self.publish(index, which)
+            self.publish(index, which, False)
         if isinstance(self.source, Dataset) and self.source.drawn_together:
             return self.source.draw_half(from_key(self.keys.both_samples.child(index)), self.size, which)
         rng = from_key(self.keys.sample(which).child(index))
@@ -86,14 +87,14 @@ class Bench:
     def run_on(self, sample: Any, index: int, which: int) -> Any:
         key = self.keys.r.child(index)
         if self.publish:
-            self.publish(index, which)
+            self.publish(index, which, True)
         try:
             return self.subject.run(sample, key, self._private(index, which) if self.subject.private else None)
         except BaseException as error:  # SystemExit included: a subject that exits has not answered
             if isinstance(error, KeyboardInterrupt) and not self.publish:
                 raise  # from the keyboard; a worker hears none
             failed = SubjectRaised(self.subject.name, index, which, error)
-            if self.bottoms:
+            if self.bottoms and not (self.doubts and self.doubts(error)):
                 return Bottom(str(failed))
             raise failed from error
 

@@ -34,6 +34,7 @@ auditor.preflight
 auditor.engine
 auditor.seat
 auditor.hiring
+auditor.falls
 auditor.workers
 auditor.cluster
 auditor.report.__init__ auditor.report.escape auditor.report.parts

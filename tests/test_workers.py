@@ -25,6 +25,7 @@ from auditor.pipeline import Silent, make_engine, run_audit
 from auditor.randomness import from_key
 from auditor.report.record import Record
 from auditor.setup import make_bench, make_setup
+from auditor.steadiness import is_of_values
 from auditor.subjects import load_subject
 from auditor.trial import PairKeys, RunFailed, SubjectRaised, Trial
 from auditor.workers import Workers
@@ -151,7 +152,7 @@ def test_a_run_that_ends_its_process_is_named(how: str) -> None:
     assert finding.replay.endswith("--replay 20")
 
 
-@pytest.mark.parametrize("how", [how for how in ENDINGS if how != "close"])
+@pytest.mark.parametrize("how", [how for how in ENDINGS if how not in ("close", "hang")])
 def test_bottom_is_an_output_that_differs_from_any_other(how: str) -> None:
     record = misbehave(how, on_error="bottom", memory="600M" if how == "allocate" else None)
     assert (record.verdict, record.mismatches) == ("pass", 1)
@@ -161,6 +162,48 @@ def test_bottom_is_an_output_that_differs_from_any_other(how: str) -> None:
     assert finding.kind == "bottom"
     assert f"1 of {2 * record.pairs} runs gave no output" in finding.message
     assert "in the second run of pair 20" in finding.message
+
+
+@pytest.mark.parametrize("pair", [0, 20])
+def test_a_timeout_is_never_bottom(pair: int) -> None:
+    """What a clock cuts depends on what else the machine does: it ends the audit, in the preflight too."""
+    record = misbehave("hang", pair=pair, which=0, on_error="bottom")
+    assert (record.verdict, record.pairs) == ("error", pair)
+    assert f"was still running after 0.7 s (--timeout) in the first run of pair {pair}" in record.reason
+    (finding,) = record.findings
+    assert (finding.kind, (finding.replay or "").endswith(f"--replay {pair}")) == ("hung", True)
+
+
+# Runs that go wrong for what earlier runs of their process left behind.
+
+
+@pytest.mark.parametrize(
+    ("how", "on_error"), [("leak", "bottom"), ("leak", "stop"), ("exit 3", "bottom"), ("descriptors", "bottom")]
+)
+def test_what_earlier_runs_used_up_is_no_output_of_a_later_one(how: str, on_error: str) -> None:
+    """Nine runs a process, or as many as fit: with bottoms it would agree with itself, and it never does."""
+    asked: dict[str, Any] = {"size": 5, "params": {"how": how}, "fixed": 16, "on_error": on_error, "rho": 0.5}
+    records = [auditor.audit("faults:tires", ROWS, **asked, memory="600M", jobs=jobs) for jobs in (1, 2)]
+    assert (records[0].verdict, records[0].pairs, records[0].mismatches) == ("fail", 16, 16), records[0].reason
+    assert not any(finding.kind == "bottom" for finding in records[0].findings)
+    assert timeless(records[0]) == timeless(records[1])
+
+
+@pytest.mark.parametrize("how", ["exit 3", "descriptors"])
+def test_a_run_that_fails_after_its_pairs_other_run_alone_is_not_counted(how: str) -> None:
+    params = {"how": how, "runs": 1}
+    record = auditor.audit("faults:tires", ROWS, size=5, params=params, on_error="bottom", jobs=2)
+    assert (record.verdict, record.pairs) == ("error", 0)
+    assert "and gives one alone: it leaves something behind" in record.reason
+    assert record.reason.endswith("in the second run of pair 0")
+
+
+def test_which_failures_may_be_for_what_went_before() -> None:
+    wrapped = ValueError("no fit")
+    wrapped.__context__ = MemoryError()
+    for error in (wrapped, MemoryError(), OSError(24, "Too many open files"), RuntimeError("can't start new thread")):
+        assert not is_of_values(error)
+    assert is_of_values(KeyError())
 
 
 def test_two_bottoms_agree() -> None:

@@ -30,6 +30,17 @@ def always(sample, r, *, how, marker=""):
     return 1
 
 
+def tires(sample, r, *, how, runs=9):
+    """It never agrees with itself, and goes wrong once its process has done so many runs."""
+    tired.append(np.empty(2**26, np.uint8) if how == "leak" else b"")
+    if len(tired) > runs and how != "leak":
+        FAULTS[how]("")
+    return float(sample[0])
+
+
+tired = []
+
+
 def slow(sample, r, *, pause=0.01):
     time.sleep(pause)
     return round(float(sample.mean()), 1)
@@ -127,4 +138,5 @@ FAULTS = {
     "globals": change_globals,
     "interrupt": interrupt,
     "raise": lambda marker: [].pop(),
+    "descriptors": lambda marker: os.open("/", os.O_WRONLY),
 }
