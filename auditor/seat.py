@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from time import monotonic, perf_counter
 from typing import Any, TypeVar
 
+from auditor import keeper
 from auditor.engine import Done
 from auditor.errors import AuditorError, SubjectError
 from auditor.lookup import FileFinder
@@ -142,12 +143,14 @@ _seat: list[Seat] = []  # the one of this process, once it is a worker
 
 def sit_down(numbers: Any, luggage: Luggage) -> None:
     """What a worker does first: leave its parent's terminal and group, and stay no longer than its parent."""
+    kept = keeper.split()
     slot = Slot(numbers)
     _seat[:] = [Seat(slot, luggage)]
     if hasattr(os, "setsid"):
         os.setsid()  # a group of its own: it can be killed with all that its subject started
     slot.sit()
-    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    if not kept:
+        threading.Thread(target=_leave_with_parent, daemon=True).start()
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     if luggage.log:
         log = os.open(luggage.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)

@@ -28,7 +28,7 @@ auditor.datasets auditor.views auditor.estimators
 auditor.outcome auditor.gate auditor.cost auditor.sampling auditor.profile
 auditor.subjects auditor.sources auditor.plan auditor.inputs
 auditor.trial auditor.verdict auditor.group_verdict auditor.worst_arm auditor.losses auditor.transcripts
-auditor.setup auditor.steadiness
+auditor.setup auditor.steadiness auditor.keeper
 auditor.second_process
 auditor.preflight
 auditor.engine

@@ -134,16 +134,18 @@ def test_ctrl_c_twice_keeps_what_was_learnt_and_leaves_nobody(shell: Shell, tmp_
 
 @pytest.mark.parametrize("how", [("--jobs", "2"), ("--cluster", "local:1")], ids=" ".join)
 def test_a_killed_audit_takes_its_workers_along(shell: Shell, tmp_path: Path, how: tuple[str]) -> None:
-    """In the middle of a run that never ends: nobody else would end it."""
+    """In the middle of a run that never ends, and has left a daemon: nobody else would end them."""
     marker, ledger = tmp_path / "hangs", tmp_path / "audits.sqlite"
-    words = ("check", "faults:always", *ROWS, "--param", "how=mark", "--param", f"marker={marker}")
-    process = shell.start(*words, *how, "--ledger", str(ledger))
-    assert wait_until(lambda: len([*tmp_path.glob("hangs-*")]) == 2)  # the second process, and a worker
-    everybody = descendants(process.pid)
+    bad = float(from_key(PairKeys(0).samples[0].child(1)).random(5)[0])  # the second process runs pair 0 alone
+    words = ("check", "faults:misbehaves", *ROWS, "--param", f"bad={bad}", "--param", "how=daemon, hang")
+    process = shell.start(*words, "--param", f"marker={marker}", *how, "--ledger", str(ledger))
+    assert wait_until(lambda: [*tmp_path.glob("hangs-*")])
+    everybody = {*descendants(process.pid), int(marker.read_text())}
     process.kill()
     process.wait()
     assert wait_until(lambda: not any(map(is_alive, everybody))), "a worker outlived the audit"
     assert shell.logs() == []
+    assert wait_until(lambda: not [*tmp_path.glob("pymp-*")])
 
 
 def test_a_subjects_prints_are_in_a_log_and_nowhere_else(shell: Shell) -> None:

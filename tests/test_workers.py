@@ -287,6 +287,15 @@ def test_a_child_that_outlives_its_run_does_not_outlive_the_audit(tmp_path: Path
     assert wait_until(lambda: not is_alive(child))
 
 
+@on_linux
+@pytest.mark.parametrize(("how", "verdict"), [("daemon", "pass"), ("daemon, kill", "error")])
+def test_a_daemon_of_a_run_is_gone_with_its_worker(how: str, verdict: str, tmp_path: Path) -> None:
+    marker = tmp_path / "child"
+    assert misbehave(how, marker=str(marker)).verdict == verdict
+    daemon = int(marker.read_text())
+    assert wait_until(lambda: not is_alive(daemon))
+
+
 def test_children_of_every_run_hold_nobody_up(tmp_path: Path) -> None:
     """They live for five minutes, and have the pipes of their parents."""
     params = {"how": "fork", "marker": str(tmp_path / "child")}

@@ -84,6 +84,29 @@ def fork_a_child(marker):
     Path(marker).write_text(str(child))
 
 
+def leave_a_daemon(marker):
+    """A grandchild with a session of its own, which no group and no parent leads to."""
+    child = os.fork()
+    if not child:
+        os.setsid()
+        if not (daemon := os.fork()):
+            time.sleep(300)
+            os._exit(0)
+        Path(marker).write_text(str(daemon))
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
+def leave_a_daemon_and_fall(marker):
+    leave_a_daemon(marker)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def leave_a_daemon_and_hang(marker):
+    leave_a_daemon(marker)
+    leave_a_mark(marker)
+
+
 def close_descriptors(marker):
     os.closerange(3, 1000)
 
@@ -132,6 +155,9 @@ FAULTS = {
     "allocate": allocate,
     "flood": flood,
     "fork": fork_a_child,
+    "daemon": leave_a_daemon,
+    "daemon, kill": leave_a_daemon_and_fall,
+    "daemon, hang": leave_a_daemon_and_hang,
     "close": close_descriptors,
     "take over": take_over_descriptors,
     "chdir": change_directory,
