@@ -23,13 +23,6 @@ from typing import Any, NoReturn
 _DIE_WITH_PARENT, _TAKE_ORPHANS = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
 
 
-class _Over(BaseException):
-    """The lower half has ended, with this status; or is to end."""
-
-    def __init__(self, status: int | None = None) -> None:
-        self.status = status
-
-
 def split() -> bool:
     """Returns in the lower half; False where the system has no such thing."""
     parent = parent_process()
@@ -54,39 +47,36 @@ def _prctl(option: int, value: int) -> int:
 
 
 def _keep(worker: int, sentinel: int) -> NoReturn:
-    status = None
-    try:
-        signal.signal(signal.SIGTERM, _asked_to_end)
-        signal.signal(signal.SIGCHLD, lambda *_: _reap(worker))
-        _close_all_but(sentinel)
-        _reap(worker)  # it may have ended before we listened
-        select.select([sentinel], [], [])
-        remove_folder(process.current_process()._config.get("tempdir"))  # type: ignore[attr-defined]
-    except _Over as over:
-        status = over.status
-    finally:
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        _end_children()
-        _end_like(status)
+    """Until the worker has ended, or is to end: when its pool says so, or when the audit is gone."""
+    asked: list[int] = []
+    awake, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.signal(signal.SIGTERM, lambda number, _: asked.append(number))
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wake)
+    _close_all_but(sentinel, awake, wake)
+    while (status := _reap(worker)) is None and not asked:
+        if sentinel in select.select([sentinel, awake], [], [])[0]:
+            remove_folder(process.current_process()._config.get("tempdir"))  # type: ignore[attr-defined]
+            break
+        os.read(awake, 512)
+    _end_children()
+    _end_like(status)
 
 
-def _asked_to_end(*_: object) -> NoReturn:
-    raise _Over
-
-
-def _reap(worker: int) -> None:
-    """Orphans that have ended are buried, and the worker's end is the end."""
+def _reap(worker: int) -> int | None:
+    """Orphans that have ended are buried; the worker's status, if it has one."""
     with suppress(ChildProcessError):
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
             if ended[0] == worker:
-                raise _Over(ended[1])
+                return ended[1]
+    return None
 
 
-def _close_all_but(sentinel: int) -> None:
+def _close_all_but(*kept: int) -> None:
     """The worker's pipes are the worker's: who waits for their end must see it."""
     for name in os.listdir("/proc/self/fd"):
-        if int(name) > 2 and int(name) != sentinel:
+        if int(name) > 2 and int(name) not in kept:
             with suppress(OSError):
                 os.close(int(name))
 

@@ -162,7 +162,7 @@ def make_engine(setup: Setup, how: How, watch: Watcher) -> Engine:
     if how.cluster is not None:
         from auditor.cluster import Cluster
 
-        return Cluster(how, how.cluster)
+        return Cluster(how, how.cluster, watch.notice)
     if how.isolates:
         return Workers(how, how.jobs or cores())
     if how.jobs == 1:
