@@ -23,7 +23,9 @@ from auditor import __version__
 from auditor.datasets import Dataset
 from auditor.engine import How
 from auditor.errors import UsageError
+from auditor.estimators import Fit
 from auditor.outcome import Difference, fingerprint
+from auditor.own_code import code_of
 from auditor.report.record import Record, environment, to_json
 from auditor.setup import Setup
 from auditor.sources import Sampler, Source
@@ -211,9 +213,12 @@ def _complaining(file: str) -> Iterator[None]:
 def plan_of(setup: Setup, source: Source, how: How) -> dict[str, Any]:
     """All that decides what an audit finds: the question, the code, the limits, and what it runs on."""
     subject = setup.subject
+    code = code_of(_code(setup, source))
     return {
         "subject": subject.name,
         "code_hash": code_hash(subject.fn),
+        "modules": code.files,
+        "versions": code.versions,
         "params": {name: param_text(value) for name, value in subject.params.items()},
         "randomness": subject.randomness,
         "source": source.name,
@@ -229,6 +234,17 @@ def plan_of(setup: Setup, source: Source, how: How) -> dict[str, Any]:
         "auditor_version": __version__,
         **environment(),
     }
+
+
+def _code(setup: Setup, source: Source) -> Iterator[object]:
+    """Everything of the user's that runs in an audit."""
+    subject = setup.subject
+    fn: Any = subject.fn.estimator if isinstance(subject.fn, Fit) else subject.fn
+    yield from (fn, subject.declared.accuracy, setup.view.see, *subject.params.values())
+    if isinstance(source, Sampler):
+        yield source.fn
+    if setup.loss:
+        yield setup.loss.fn
 
 
 def _source_hash(source: Source) -> str | None:
@@ -268,7 +284,21 @@ def _resumed(connection: sqlite3.Connection, plan: Mapping[str, Any], file: str)
 
 def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     names = [name for name in {**then, **now} if then.get(name) != now.get(name)]
-    return ", ".join(f"{name} was {then.get(name)} and is {now.get(name)}" for name in names)
+    if "modules" in names:  # these say it by name
+        names = [name for name in names if name not in ("code_hash", "source_hash")]
+    return ", ".join(words for name in names for words in _difference(name, then.get(name), now.get(name)))
+
+
+def _difference(name: str, was: Any, now: Any) -> Iterator[str]:
+    if name not in ("modules", "versions"):
+        yield f"{name} was {was} and is {now}"
+        return
+    was, now = was or {}, now or {}
+    for part in sorted(part for part in {**was, **now} if was.get(part) != now.get(part)):
+        if part not in was or part not in now:
+            yield f"{part} is imported {'now and was not' if part in now else 'no more'}"
+        else:
+            yield f"{part} has changed since" if name == "modules" else f"{part} was {was[part]} and is {now[part]}"
 
 
 def _row(trial: Trial) -> tuple[Any, ...]:

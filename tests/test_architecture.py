@@ -23,7 +23,7 @@ MODULES = {
 # Each module may import those before it; one line a stage of the flow.
 FLOW = """
 auditor.__init__ auditor.errors
-auditor.randomness auditor.interval auditor.canonical auditor.lookup auditor.counting auditor.law
+auditor.randomness auditor.interval auditor.canonical auditor.lookup auditor.counting auditor.law auditor.own_code
 auditor.datasets auditor.views auditor.estimators
 auditor.outcome auditor.gate auditor.cost auditor.sampling auditor.profile
 auditor.subjects auditor.sources auditor.plan auditor.inputs

@@ -164,8 +164,59 @@ def test_other_limits_another_version_and_other_code_are_refused(
         with pytest.raises(UsageError, match=r"auditor_version was .* and is 9\.9"):
             resume(resume=True)
     file.write_text("def fine(sample, r):\n    return 2\n")
-    with pytest.raises(UsageError, match=r"code_hash was \w+ and is \w+; leave --resume out to begin another"):
+    with pytest.raises(UsageError, match=r"this one: mine\.py has changed since; leave --resume out to begin another"):
         resume(resume=True)
+
+
+PROJECT = {
+    "mine.py": "import importlib, helpers\nplugin = importlib.import_module('plu' + 'gin')\n\n"
+    "def fine(sample, r):\n    from pkg.inner import deep\n    return deep.VALUE + helpers.VALUE\n",
+    "helpers.py": "import numpy\nVALUE = 1\n",
+    "plugin.py": "VALUE = 1\n",
+    "pkg/__init__.py": "",
+    "pkg/inner/__init__.py": "",
+    "pkg/inner/deep.py": "from . import deeper\nVALUE = 1\n",
+    "pkg/inner/deeper.py": "",
+    "drawing.py": "import shapes\n\ndef rows(rng, size):\n    return rng.random(size)\n",
+    "shapes.py": "",
+    "looking.py": "def view(output):\n    return output\n",
+    "other.py": "",
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    folder = tmp_path / "project"
+    for name, text in PROJECT.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    monkeypatch.setattr(sys, "path", [str(folder), *sys.path])
+    before = {*sys.modules}
+    yield folder
+    for name in {*sys.modules} - before:
+        if str(folder) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
+
+
+def test_a_file_that_anything_imports_is_part_of_the_plan(project: Path, ledger: Path) -> None:
+    """At the top, in a function, by a computed name, by the source, by the view; and no file that nobody imports."""
+
+    def audit(*, resume: bool) -> Record:
+        asked: dict[str, Any] = {"size": 3, "view": "looking:view", "ledger": ledger, "resume": resume}
+        return auditor.audit(f"{project}/mine.py:fine", "drawing:rows", **asked)
+
+    whole = audit(resume=False)
+    for name, text in PROJECT.items():
+        (project / name).write_text(text + "# another\n")
+        if name == "other.py":
+            assert timeless(audit(resume=True)) == timeless(whole)
+        else:
+            with pytest.raises(UsageError, match=rf"not this one: {name} has changed since; leave --resume out"):
+                audit(resume=True)
+        (project / name).write_text(text)
+    assert timeless(audit(resume=True)) == timeless(whole)
+    (past, *_) = read_history(str(ledger), whole.subject)
+    assert past.plan["versions"] == {"numpy": np.__version__}
 
 
 def test_nothing_to_resume(ledger: Path) -> None:
