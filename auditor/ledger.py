@@ -1,20 +1,20 @@
 """What was run before? A file of plans and finished trials, so that a killed audit loses nothing that it had finished.
 
-SQLite in WAL mode: several audits may write one ledger at the same time. Only numbers and JSON are read from it, never
-a pickle. A ledger that cannot be written any more, say because the disk is full, ends no audit: the trials wait in
-memory, and are written as soon as it goes again.
+Several audits may write one ledger at the same time. Only numbers and JSON are read from it, never a pickle, and each
+row with its checksum. A ledger that cannot be written any more, say because the disk is full, ends no audit: the
+trials wait in memory, and are written as soon as it goes again.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any
 
 import msgspec
@@ -24,6 +24,7 @@ from auditor.datasets import Dataset
 from auditor.engine import How
 from auditor.errors import UsageError
 from auditor.estimators import Fit
+from auditor.ledger_file import check_kind_of_file, check_trials, complaining, connect, signed, transaction
 from auditor.outcome import Difference, fingerprint
 from auditor.own_code import code_of
 from auditor.report.record import Record, environment, to_json
@@ -32,20 +33,8 @@ from auditor.sources import Sampler, Source
 from auditor.subjects import code_hash, param_text
 from auditor.trial import Trial
 
-_VERSION = 1
-_APPLICATION = 0x61756474  # "audt": what marks a file as a ledger
-_WAIT = 30.0  # seconds for another audit that writes
 _OFTEN = 0.1  # seconds of work that a kill may cost
 _RETRY = 5.0  # seconds between two tries on a disk that is full
-_TABLES = """
-CREATE TABLE IF NOT EXISTS audits (
-  id INTEGER PRIMARY KEY, subject TEXT NOT NULL, plan TEXT NOT NULL, started TEXT NOT NULL, record TEXT
-) STRICT;
-CREATE TABLE IF NOT EXISTS trials (
-  audit INTEGER NOT NULL REFERENCES audits, pair INTEGER NOT NULL, difference TEXT, accurate INTEGER,
-  seconds REAL NOT NULL, churn REAL, bottoms TEXT, PRIMARY KEY (audit, pair)
-) STRICT, WITHOUT ROWID;
-"""
 
 
 class NoLedger:
@@ -88,9 +77,9 @@ class Ledger:
     def _write(self) -> None:
         self._next = monotonic() + _OFTEN
         try:
-            with _transaction(self._connection):
-                rows = [(self._audit, *_row(trial)) for trial in self._waiting]
-                self._connection.executemany("INSERT OR IGNORE INTO trials VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            with transaction(self._connection):
+                rows = [signed((self._audit, *_row(trial))) for trial in self._waiting]
+                self._connection.executemany("INSERT OR IGNORE INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
             self._waiting.clear()
             self.trouble = None
         except sqlite3.Error as error:
@@ -108,9 +97,11 @@ class Ledger:
         if record.decided_by == "interrupt" or self.trouble:
             return
         try:
-            with _transaction(self._connection):
-                values = (to_json(record).decode(), self._audit)
-                self._connection.execute("UPDATE audits SET record = ? WHERE id = ?", values)
+            with transaction(self._connection):
+                self._connection.execute(
+                    "UPDATE audits SET record = ?2, record_checksum = ?3 WHERE id = ?1",
+                    signed((self._audit, to_json(record).decode())),
+                )
         except sqlite3.Error as error:
             self._complain(error)
 
@@ -121,93 +112,17 @@ def open_ledger(setup: Setup, source: Source, how: How, notice: Callable[[str], 
     if how.ledger is None:
         yield NoLedger()
         return
-    if how.resume and not Path(how.ledger).is_file():
+    check_kind_of_file(how.ledger)
+    if how.resume and not os.path.exists(how.ledger):
         raise UsageError(f"--resume: there is no file {how.ledger}; leave --resume out to begin an audit")
     plan = plan_of(setup, source, how)
-    with _connect(how.ledger) as connection:
-        with _complaining(how.ledger):
+    with connect(how.ledger) as connection:
+        with complaining(how.ledger):
+            if how.resume:
+                check_trials(connection)
             audit = _resumed(connection, plan, how.ledger) if how.resume else _begun(connection, plan)
             ledger = Ledger(how.ledger, connection, audit, notice)
         yield ledger
-
-
-@contextmanager
-def _connect(file: str, *, write: bool = True) -> Iterator[sqlite3.Connection]:
-    """A ledger that is one, and whole; UsageError with the reason otherwise."""
-    if sqlite3.sqlite_version_info < (3, 37):
-        raise UsageError(f"--ledger needs SQLite 3.37 or newer, and Python here has {sqlite3.sqlite_version}")
-    if not write and not Path(file).is_file():
-        raise UsageError(f"cannot read --ledger {file}: No such file; check TARGET --ledger FILE makes one")
-    with _complaining(file):
-        connection = sqlite3.connect(file, timeout=_WAIT, isolation_level=None)
-    try:
-        with _complaining(file):
-            _prepare(connection, file, write=write)
-        yield connection
-    finally:
-        with suppress(sqlite3.Error):  # a full disk cannot be checkpointed; the next who opens it does
-            connection.close()
-
-
-def _prepare(connection: sqlite3.Connection, file: str, *, write: bool) -> None:
-    # The tables first: whoever makes them marks the file in the same transaction, so what is read after them is theirs.
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    (kind,), (version,) = (
-        connection.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")
-    )
-    if tables and (kind, version) != (_APPLICATION, _VERSION):
-        what = f"of version {version}, and this is {_VERSION}" if kind == _APPLICATION else "no ledger"
-        raise UsageError(f"--ledger {file} is a database {what}: give another file")
-    (state,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-    if state != "ok":
-        raise sqlite3.DatabaseError(state)
-    if write and not tables:
-        _make_tables(connection)
-    if write:
-        _switch_to_wal(connection)
-    connection.execute("PRAGMA synchronous = NORMAL")
-
-
-def _make_tables(connection: sqlite3.Connection) -> None:
-    """Several audits may be about to make them, and one does."""
-    with _transaction(connection):
-        for statement in _TABLES.split(";")[:-1]:
-            connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-        connection.execute(f"PRAGMA user_version = {_VERSION}")
-
-
-def _switch_to_wal(connection: sqlite3.Connection) -> None:
-    """Nothing where it is done already; no timeout of SQLite's own covers the switch."""
-    end = monotonic() + _WAIT
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or monotonic() > end:
-                raise
-            sleep(0.01)
-
-
-@contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        with suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        raise
-
-
-@contextmanager
-def _complaining(file: str) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise UsageError(f"cannot use --ledger {file}: {error}; give another file, or move this one away") from error
 
 
 def plan_of(setup: Setup, source: Source, how: How) -> dict[str, Any]:
@@ -255,12 +170,13 @@ def _source_hash(source: Source) -> str | None:
 
 def _begun(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> int:
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    with _transaction(connection):
-        made = connection.execute(
-            "INSERT INTO audits (subject, plan, started) VALUES (?, ?, ?)", (plan["subject"], json.dumps(plan), now)
+    with transaction(connection):
+        (audit,) = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM audits").fetchone()
+        connection.execute(
+            "INSERT INTO audits (id, subject, plan, started, checksum) VALUES (?, ?, ?, ?, ?)",
+            signed((audit, plan["subject"], json.dumps(plan), now)),
         )
-    assert made.lastrowid is not None
-    return made.lastrowid
+    return int(audit)
 
 
 def _resumed(connection: sqlite3.Connection, plan: Mapping[str, Any], file: str) -> int:
@@ -330,9 +246,10 @@ class Past:
 
 def read_history(file: str, subject: str) -> list[Past]:
     """Every audit of a subject in a ledger, the oldest first."""
-    with _connect(file, write=False) as connection, _complaining(file):
+    with connect(file, write=False) as connection, complaining(file):
         if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             return []  # somebody is just making it
+        check_trials(connection)
         rows = connection.execute(
             "SELECT started, plan, record, count(pair), count(difference) FROM audits "
             "LEFT JOIN trials ON audit = id WHERE subject = ? GROUP BY id ORDER BY id",

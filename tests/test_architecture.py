@@ -37,6 +37,7 @@ auditor.hiring
 auditor.falls
 auditor.workers
 auditor.cluster
+auditor.ledger_file
 auditor.report.__init__ auditor.report.escape auditor.report.parts
 auditor.report.record
 auditor.report.curve_record auditor.report.price_record auditor.report.reuse_record

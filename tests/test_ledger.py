@@ -244,7 +244,7 @@ def test_what_is_no_ledger_is_left_alone(tmp_path: Path, ledger: Path) -> None:
         connection.execute("CREATE TABLE mine (x)")
     connection.close()
     assert "is a database no ledger: give another file" in complaint(other)
-    assert f"cannot use --ledger {tmp_path}: unable to open" in complaint(tmp_path)
+    assert f"cannot use --ledger {tmp_path}: {tmp_path} is a folder; give another file" in complaint(tmp_path)
     assert "cannot use --ledger /sys/audits.sqlite: " in complaint("/sys/audits.sqlite")
 
 
@@ -253,7 +253,64 @@ def test_a_newer_ledger_is_refused(ledger: Path) -> None:
     with sqlite3.connect(ledger) as connection:
         connection.execute("PRAGMA user_version = 7")
     connection.close()
-    assert "is a database of version 7, and this is 1" in complaint(ledger)
+    assert "is a database of version 7, and this auditor's is 2: give another file" in complaint(ledger)
+
+
+def test_what_would_be_read_for_ever_is_no_ledger(tmp_path: Path) -> None:
+    pipe, ledger = tmp_path / "pipe", tmp_path / "audits.sqlite"
+    os.mkfifo(pipe)
+    assert f"cannot use --ledger {pipe}: {pipe} is a pipe; give another file" in complaint(pipe)
+    os.mkfifo(f"{ledger}-wal")
+    assert f"cannot use --ledger {ledger}: {ledger}-wal is a pipe" in complaint(ledger)
+    for resume in (False, True):
+        assert "/dev/zero is a device; give another file" in complaint("/dev/zero", resume=resume)
+        assert "File name too long; give another file" in complaint(tmp_path / ("x" * 300), resume=resume)
+    with pytest.raises(UsageError, match="is a pipe"):
+        read_history(str(pipe), "x")
+
+
+def flipped(whole: bytes, rng: random.Random) -> bytes:
+    """One bit changed, three times in four in what is written and not in what is empty."""
+    written = [place for place, byte in enumerate(whole) if byte]
+    place = rng.choice(written) if rng.random() < 0.75 else rng.randrange(len(whole))
+    return whole[:place] + bytes([whole[place] ^ (1 << rng.randrange(8))]) + whole[place + 1 :]
+
+
+def flip_bits(ledger: Path, flips: int, seed: int) -> None:
+    """Two audits, one of them unfinished: what the ledger says of them is the same, or it says that it is damaged."""
+    bad, good = setup_of(0.02, fixed=80), make_setup(load_subject(rounded), rho=0.3, seed=4)
+    done = run_audit(good, how=make_how(ledger=ledger))
+    run_audit(bad, Impatient(60), make_how(ledger=ledger, on_error="bottom"))
+    whole, name, source = ledger.read_bytes(), bad.subject.name, load_source(uniform)
+    told = read_history(str(ledger), name)
+    assert [past.record is None for past in told] == [False, True]
+
+    def read() -> None:
+        assert read_history(str(ledger), name) == told
+        with open_ledger(good, source, make_how(ledger=ledger, resume=True), print) as opened:
+            assert len(opened.known) == done.pairs
+
+    read()
+    rng, said = random.Random(seed), list[str]()
+    for _ in range(flips):
+        ledger.write_bytes(flipped(whole, rng))
+        try:
+            read()
+        except UsageError as error:
+            said.append(str(error))
+    print(f"{len(said)} of {flips} were refused")
+    assert all("give another file" in words for words in said)
+    assert len(said) > flips / 4
+
+
+def test_a_flipped_bit_changes_no_count(ledger: Path) -> None:
+    flip_bits(ledger, 100, seed=1)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(10))
+def test_no_flipped_bit_changes_a_count(ledger: Path, seed: int) -> None:
+    flip_bits(ledger, 500, seed=10 + seed)
 
 
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
