@@ -13,10 +13,18 @@ from auditor.seat import Fell
 from auditor.trial import RunFailed
 
 
-class Hung(RunFailed):
-    """A run took longer than it may. How long one takes depends on what else runs: it is never bottom."""
+class Watched(RunFailed):
+    """A watcher ended the run. What a clock cuts depends on what else the machine does: it is never bottom."""
+
+
+class Hung(Watched):
+    """A run took longer than it may."""
 
     kind = "hung"
+
+
+class Outgrown(Watched):
+    """A run held more memory than it may, in a way that no limit of the system counts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from typing import Any
 
 from auditor.engine import Done, How, Keep, in_order, keep_nothing
 from auditor.errors import AuditorError, SubjectError
-from auditor.falls import Fall, Hung, Task, how_it_ended, raised
+from auditor.falls import Fall, Hung, Outgrown, Task, Watched, how_it_ended, raised
 from auditor.hiring import Death, Worker, context, pack, uninterrupted
 from auditor.preflight import PAIRS, Look, together
 from auditor.seat import LOADING, Luggage, look_here, run_alone, run_block
@@ -74,11 +74,11 @@ class Workers:
         found = self._look(frozenset())
         if isinstance(found, Look):
             return found
-        if found.is_alone() and not self._luggage.bottoms:
+        if found.is_alone() and not self._is_bottom(found):
             raise found.failure
         looks = [self._look(everything - {index}) for index in sorted(everything)]
         for fall in looks:
-            if isinstance(fall, Fall) and not self._luggage.bottoms:
+            if isinstance(fall, Fall) and not self._is_bottom(fall):
                 raise fall.failure
         return together(look for look in looks if isinstance(look, Look))
 
@@ -206,7 +206,7 @@ class Workers:
                 self._answers.get(timeout=_LOOK)
             for worker in self._workers:
                 events += ((worker, task, answer) for task, answer in worker.answers())
-                if death := worker.check(self._how.timeout):
+                if death := worker.check(self._how.timeout, self._how.memory):
                     events.append((worker, None, death))
         return events
 
@@ -263,12 +263,16 @@ class Workers:
 
     def _counts(self, task: Task, fall: Fall) -> list[Done]:
         """A failure that is the run's own: bottom where that is an output, and the end of the audit otherwise."""
-        if not self._luggage.bottoms or isinstance(fall.failure, Hung) or not isinstance(fall.failure, RunFailed):
+        if not self._is_bottom(fall):
             return self._up_to(task, fall)
         known = {**task.fell.get(fall.index, {}), fall.which: str(fall.failure)}
         fell = {**task.fell, fall.index: known}
         self._apart(task, Task(range(fall.index, fall.index + 1), fell, fresh=True))
         return []
+
+    def _is_bottom(self, fall: Fall) -> bool:
+        kind = fall.failure
+        return self._luggage.bottoms and isinstance(kind, RunFailed) and not isinstance(kind, Watched)
 
     def _up_to(self, task: Task, fall: Fall) -> list[Done]:
         """The trials before a failure are run again, for they were lost with their worker."""
@@ -311,4 +315,6 @@ class Workers:
             hung = Hung(name, *run, f"was still running after {self._how.timeout:g} s (--timeout)")
             hung.limit = self._how.timeout
             return hung
+        if death.outgrown:
+            return Outgrown(name, *run, f"held more than {self._how.memory:,} bytes, shared ones included (--memory),")
         return RunFailed(name, *run, f"ended its process ({how_it_ended(death)})")

@@ -269,9 +269,8 @@ def test_what_would_be_read_for_ever_is_no_ledger(tmp_path: Path) -> None:
         read_history(str(pipe), "x")
 
 
-def flipped(whole: bytes, rng: random.Random) -> bytes:
+def flipped(whole: bytes, written: list[int], rng: random.Random) -> bytes:
     """One bit changed, three times in four in what is written and not in what is empty."""
-    written = [place for place, byte in enumerate(whole) if byte]
     place = rng.choice(written) if rng.random() < 0.75 else rng.randrange(len(whole))
     return whole[:place] + bytes([whole[place] ^ (1 << rng.randrange(8))]) + whole[place + 1 :]
 
@@ -292,8 +291,9 @@ def flip_bits(ledger: Path, flips: int, seed: int) -> None:
 
     read()
     rng, said = random.Random(seed), list[str]()
+    written = [place for place, byte in enumerate(whole) if byte]
     for _ in range(flips):
-        ledger.write_bytes(flipped(whole, rng))
+        ledger.write_bytes(flipped(whole, written, rng))
         try:
             read()
         except UsageError as error:

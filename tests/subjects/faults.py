@@ -71,6 +71,15 @@ def allocate(marker):
         kept.append(bytearray(2**24))
 
 
+def share(marker):
+    import mmap
+
+    shared = mmap.mmap(-1, 2**28)
+    for page in range(0, 2**28, mmap.PAGESIZE):
+        shared[page] = 1
+    hang(marker)
+
+
 def flood(marker):
     for _ in range(100):
         os.write(1, b"from the subject".ljust(2**20, b"."))
@@ -153,6 +162,7 @@ FAULTS = {
     "kill": lambda marker: os.kill(os.getpid(), signal.SIGKILL),
     "segfault": segfault,
     "allocate": allocate,
+    "share": share,
     "flood": flood,
     "fork": fork_a_child,
     "daemon": leave_a_daemon,
