@@ -78,7 +78,8 @@ def audit(
     Raises UsageError where nothing can be run; a subject that fails on the way gives a record that says so.
 
     `jobs` worker processes run it (None: as many as pay), or `cluster`, a Dask scheduler; `timeout` in seconds a run
-    and `memory` a worker keep it within limits, and on_error="bottom" counts a run that fails as an output of its own.
+    and `memory` a worker keep it within limits; on_error="bottom" counts a run that raises or dies, and none that
+    takes too long, as an output of its own.
     `ledger` is a file that keeps finished trials, `resume` goes on where a killed audit of the same plan ended.
     """
     how = make_how(
