@@ -281,7 +281,7 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-def wait_until(condition: Any, seconds: float = 10) -> bool:
+def wait_until(condition: Any, seconds: float = 120) -> bool:
     end = time.monotonic() + seconds
     while not (met := condition()) and time.monotonic() < end:
         time.sleep(0.01)
