@@ -67,7 +67,8 @@ class Interview:
         subject = self.bench.subject
         asked = replace(subject, params={**subject.params, QUERY: query})
         try:
-            return self.bench.see(asked.run(sample, self.bench.keys.r.child(index, QUERY, number)))
+            key, own = self.bench.keys.r.child(index, QUERY, number), self.bench.own(index, number)
+            return self.bench.see(asked.run(sample, key, own=own))
         except (AuditorError, KeyboardInterrupt):
             raise
         except BaseException as error:

@@ -25,7 +25,7 @@ from auditor.estimators import Fit, check_params, default_view, is_estimator
 from auditor.lookup import find_object, full_target, importable_name
 from auditor.outcome import same
 from auditor.randomness import KINDS, Key, check_kind, kind_of
-from auditor.sampling import Sample
+from auditor.sampling import Own, Sample
 
 F = TypeVar("F", bound=Callable[..., Any])
 PRIVATE = "private"  # the parameter that has randomness of the run's own
@@ -117,10 +117,10 @@ class Subject:
         """Whether a command line leads another process to this subject with these parameters."""
         return self.target is not None and all(map(has_text, self.params.values()))
 
-    def run(self, sample: Any, key: Key, private: Key | None = None) -> Any:
-        """One run, with a fresh r; an array is wrapped for a subject that takes a Sample."""
+    def run(self, sample: Any, key: Key, private: Key | None = None, own: Own | None = None) -> Any:
+        """One run, with a fresh r; rows are wrapped for a subject that takes a Sample, with their own randomness."""
         if self.takes_sample:
-            sample = Sample.of(sample)
+            sample = Sample.of(sample, own)
         if self.private:
             own = KINDS[self.private](private or key.child(PRIVATE))
             return self.fn(sample, KINDS[self.randomness](key), private=own, **self.params)

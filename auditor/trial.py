@@ -6,6 +6,7 @@ So any pair can be run again alone, in any order, in any process, and gives the 
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
@@ -17,7 +18,7 @@ from auditor.datasets import Dataset
 from auditor.errors import AuditorError, SampleError, SubjectError
 from auditor.outcome import Difference, describe, first_difference, same
 from auditor.randomness import Key, from_key, root_key
-from auditor.sampling import CountSample
+from auditor.sampling import CountSample, Own
 from auditor.sources import Source
 from auditor.subjects import Subject
 from auditor.views import OUTPUT, View
@@ -88,7 +89,8 @@ class Bench:
         if self.publish:
             self.publish(index, which)
         try:
-            return self.subject.run(sample, key, self._private(index, which) if self.subject.private else None)
+            private = self._private(index, which) if self.subject.private else None
+            return self.subject.run(sample, key, private, self.own(index, which))
         except BaseException as error:  # SystemExit included: a subject that exits has not answered
             if isinstance(error, KeyboardInterrupt) and not self.publish:
                 raise  # from the keyboard; a worker hears none
@@ -99,6 +101,12 @@ class Bench:
 
     def _private(self, index: int, which: int) -> Key:
         return self.keys.private.child(index, 0 if self.shares_private else which)
+
+    def own(self, index: int, which: int) -> Own | None:
+        """What the sample of this run may draw by itself, made once and only if it does; counts have theirs."""
+        if self.counted or not self.subject.takes_sample:
+            return None
+        return functools.cache(lambda: from_key(self.keys.sample(which).child(index, "own")))
 
     def see(self, output: Any) -> Any:
         """What of an output counts."""
