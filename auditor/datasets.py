@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
+from auditor.counting import LARGEST
 from auditor.errors import BadValue, UnknownTruth, UsageError, suggestion
 from auditor.law import Law, Query
 
@@ -70,7 +71,7 @@ class Dataset:
     def expect(self, query: Query | None = None) -> float:
         return self.law().expect(query)
 
-    def law(self) -> Law:
+    def law(self, size: int = LARGEST) -> Law:
         if self.resample != "bootstrap":
             raise UnknownTruth(f"samples by {self.resample} are not i.i.d. rows of a law: use --resample bootstrap")
         if not self._laws:  # one law, so that what is derived from it is derived once

@@ -20,6 +20,7 @@ from auditor.preflight import conclude
 from auditor.report.record import Finding, Learnt, Record, failure_finding, make_record
 from auditor.second_process import SecondProcess
 from auditor.setup import Setup, make_bench, make_setup
+from auditor.sources import tails_cut
 from auditor.steadiness import one_thread
 from auditor.subjects import load_subject
 from auditor.trial import Bench, RunFailed, SubjectRaised, Trial
@@ -209,8 +210,9 @@ def see_fit(
     if setup.plan.size == 0 and setup.private != "unshared":
         message = "two runs of a pair get the same r and no sample: they can only agree; write A(sample, r, private)"
         learnt.findings.append(Finding("nothing-fresh", "warning", message))
-    if bench.counted and getattr(bench.source, "is_cut", False):
-        learnt.findings.append(Finding("tail-cut", "info", f"{bench.source.name} is cut where a tail is below 2^-60"))
+    runs = setup.plan.runs * setup.plan.budget
+    if bench.counted and (left_out := tails_cut(bench.source, setup.plan.size, runs)):
+        learnt.findings.append(Finding("tail-cut", "info", left_out))
     if not checked.knows_truth:
         note = f"accuracy was not measured: the truth over {bench.source.name} is not known"
         learnt.findings.append(Finding("accuracy-unknown", "info", note))

@@ -134,7 +134,7 @@ def make_bench(setup: Setup) -> Bench:
     keys = PairKeys(setup.plan.seed)
     counted = setup.sample_kind == "counts"
     if counted:
-        check_countable(source)
+        check_countable(source, setup.plan.size)
     else:
         check_size(source, setup.plan.size, from_key(keys.probe), can_count=setup.subject.takes_sample)
     view = setup.view.on_probe(make_probe(setup, source, keys)) if setup.view.needs_probe else setup.view
@@ -162,9 +162,9 @@ def make_probe(setup: Setup, source: Source, keys: PairKeys) -> Any:
     return x.reshape(-1, 1) if isinstance(x, np.ndarray) and x.ndim == 1 else x
 
 
-def check_countable(source: Source) -> None:
+def check_countable(source: Source, size: int) -> None:
     try:
-        source.law()
+        source.law(size)
     except UnknownTruth as error:
         raise UsageError(f"--sample counts: {error}; use --sample rows") from error
 

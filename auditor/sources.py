@@ -16,12 +16,14 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.random import Generator
 
+from auditor.counting import LARGEST
 from auditor.datasets import Dataset, check_resample, from_arrays, from_sklearn, is_file_spec, read_file
 from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError, suggestion
 from auditor.law import Law, Query, as_values
 from auditor.lookup import find_object, importable_name
 
-TAIL = 2.0**-60
+BEYOND = 2.0**-60  # rows of a sample that are expected where a law is cut off, at most
+_WINDOW = 64  # values that a tail is judged by
 MAX_SUPPORT = 2**22  # values; a law over more takes seconds to draw from
 
 
@@ -36,8 +38,11 @@ class Source(Protocol):
     def expect(self, query: Query | None = None) -> float:
         """The exact mean of `query` over the source, or of the rows themselves; UnknownTruth if nobody knows it."""
 
-    def law(self) -> Law:
-        """The distribution itself, if its values can be listed; UnknownTruth with the reason if not."""
+    def law(self, size: int = LARGEST) -> Law:
+        """The distribution itself, if its values can be listed; UnknownTruth with the reason if not.
+
+        An infinite tail is left out where samples of `size` rows would not meet it.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,7 @@ class Distribution:
     spec: str
     frozen: Any
     _means: dict[object, float] = field(default_factory=dict, compare=False, repr=False)
-    _laws: list[Law] = field(default_factory=list, compare=False, repr=False)
+    _laws: dict[int, Law] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -67,42 +72,77 @@ class Distribution:
             self._means[query] = float(value)
         return self._means[query]
 
-    def law(self) -> Law:
-        if not self._laws:
-            self._laws.append(self._listed())
-        return self._laws[0]
+    def law(self, size: int = LARGEST) -> Law:
+        bits = size.bit_length() if self.is_cut else 0
+        if bits not in self._laws:
+            self._laws[bits] = self._listed(size, BEYOND / 2**bits)
+        return self._laws[bits]
 
     @property
     def is_cut(self) -> bool:
         """Whether listing its values leaves out an infinite tail."""
-        return not np.isfinite(self.frozen.support()).all()
+        return hasattr(self.frozen, "support") and not np.isfinite(self.frozen.support()).all()
 
-    def _listed(self) -> Law:
+    def _listed(self, size: int, beyond: float) -> Law:
         if not hasattr(self.frozen, "pmf") or not hasattr(self.frozen, "support"):
             raise UnknownTruth(
                 f"the values of {self.spec} cannot be listed: it is no discrete distribution over numbers"
             )
         low, high = self.frozen.support()
-        # Infinite tails are cut where less than 2^-60 is left on a side: no sample of any size here would notice.
-        middle = int(self.frozen.median()) if self.is_cut else 0
-        low = low if np.isfinite(low) else middle - _tail_length(lambda x: self.frozen.cdf(middle - x - 1))
-        high = high if np.isfinite(high) else middle + _tail_length(lambda x: self.frozen.sf(middle + x))
+        low = low if np.isfinite(low) else self._end(-1, beyond / 2)
+        high = high if np.isfinite(high) else self._end(+1, beyond / 2)
         if high - low >= MAX_SUPPORT:
-            raise UnknownTruth(f"{self.spec} has more than {MAX_SUPPORT:,} values, too many to count")
+            met = f" that {size:,} rows may meet" if self.is_cut else ""
+            raise UnknownTruth(f"{self.spec} has more than {MAX_SUPPORT:,} values{met}, too many to count")
         values = np.arange(int(low), int(high) + 1)
         weights = np.asarray(self.frozen.pmf(values), dtype=float)
         return Law(values[weights > 0], weights[weights > 0] / weights.sum())
 
+    def _end(self, side: int, tail: float) -> int:
+        """The last value on a side, with at most a mass `tail` beyond."""
+        frozen, middle = self.frozen, int(self.frozen.median())
 
-def _tail_length(left_beyond: Callable[[int], float]) -> int:
-    """The least x with less than TAIL beyond it; scipy's own inverses lose the digits of so small a share."""
+        def is_light(x: int) -> bool:
+            masses = frozen.pmf(middle + side * (x + 1 + np.arange(2 * _WINDOW)))
+            if _mass_beyond(masses) > tail:
+                return False
+            return bool((frozen.sf(middle + x) if side > 0 else frozen.cdf(middle - x - 1)) <= tail)
+
+        return middle + side * _tail_length(is_light)
+
+
+def tails_cut(source: Source, size: int, runs: int) -> str | None:
+    """What counts of this source leave out, and how often that could show; None where they leave nothing out."""
+    if not isinstance(source, Distribution) or not source.is_cut:
+        return None
+    values = source.law(size).values
+    return (
+        f"counts know {source.name} from {values[0]} to {values[-1]}: fewer than 2^-60 rows of a sample of {size:,} "
+        f"are expected beyond, so {runs:,} runs would have one there with probability at most {runs * BEYOND:.2g}"
+    )
+
+
+def _mass_beyond(masses: Any) -> float:
+    """All the mass from here on, judged by two windows of it: as a geometric series, and twice that.
+
+    Twice, for a tail whose windows shrink ever more slowly: x^-a has (a + 1) / a times the series, and those with a
+    below 2 have more values than can be listed. scipy's own tails will not do: some are 1 - cdf, and 0 below 2^-53.
+    """
+    first, second = float(np.sum(masses[:_WINDOW])), float(np.sum(masses[_WINDOW:]))
+    if first == 0:
+        return 0.0
+    return 2 * first / (1 - second / first) if second < first else 1.0
+
+
+def _tail_length(is_light: Callable[[int], bool]) -> int:
+    """The least x with a light tail beyond it."""
     length = 1
-    while left_beyond(length) > TAIL and length < MAX_SUPPORT:
+    while length < MAX_SUPPORT and not is_light(length):
         length *= 2
     low, high = length // 2, length
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if left_beyond(middle) <= TAIL else (middle, high)
+        low, high = (low, middle) if is_light(middle) else (middle, high)
     return high
 
 
@@ -125,7 +165,7 @@ class Sampler:
     def expect(self, query: Query | None = None) -> float:
         raise UnknownTruth(f"the exact mean over {self.name} is not known: it is a function, not a distribution")
 
-    def law(self) -> Law:
+    def law(self, size: int = LARGEST) -> Law:
         raise UnknownTruth(f"the values of {self.name} cannot be listed: it is a function, not a distribution")
 
 
@@ -146,7 +186,7 @@ class Finite:
     def expect(self, query: Query | None = None) -> float:
         return self.distribution.expect(query)
 
-    def law(self) -> Law:
+    def law(self, size: int = LARGEST) -> Law:
         return self.distribution
 
 

@@ -76,7 +76,7 @@ class Bench:
             return self.source.draw_half(from_key(self.keys.both_samples.child(index)), self.size, which)
         rng = from_key(self.keys.sample(which).child(index))
         if self.counted:
-            return CountSample(self.source.law(), self.size, rng)
+            return CountSample(self.source.law(self.size), self.size, rng)
         sample = self.source.draw(rng, self.size)
         return copy.deepcopy(sample) if self.copies else sample
 

@@ -584,14 +584,48 @@ def test_labelled_points_and_data_can_be_counted() -> None:
         "logser(0.5)",
     ],
 )
-def test_infinite_tails_are_cut_below_two_to_the_minus_60(spec: str) -> None:
+@pytest.mark.parametrize("size", [1, 1000, LARGEST, 10**30])
+def test_infinite_tails_are_cut_where_a_sample_would_not_meet_them(spec: str, size: int) -> None:
+    """By sums of the masses themselves: some of scipy's tails are 1 - cdf, and 0 where 2^-53 is left."""
     source: Any = load_source(spec)
-    law = source.law()
-    assert source.frozen.sf(law.values[-1]) <= 2.0**-60
-    assert source.frozen.cdf(law.values[0] - 1) <= 2.0**-60
+    law = source.law(size)
+    low, high = int(law.values[0]), int(law.values[-1])
+    far = np.arange(1, 4000)
+    beyond = math.fsum(source.frozen.pmf(high + far)) + math.fsum(source.frozen.pmf(low - far))
+    assert 0 < beyond * size <= 2.0**-60
     assert law.weights.sum() == pytest.approx(1, abs=1e-12)
     assert law.expect() == pytest.approx(float(source.frozen.mean()))
     assert np.log2(len(law)) < 15
+    assert source.law(size) is law
+
+
+def largest(sample: Sample, r: Randomness) -> int:
+    return int(sample.counts()[0][-1])
+
+
+@pytest.mark.parametrize("size", [2**40, LARGEST])
+def test_the_largest_of_very_many_rows_has_its_exact_rho(size: int) -> None:
+    """P(max <= x) = (1 - 2^-x)^size: rho is 0.83, and a law that ends too soon has one largest. False alarm 1e-6."""
+    at_most = np.exp(size * np.log1p(-(2.0 ** -np.arange(1.0, 300.0))))
+    exact = 1 - float((np.diff(at_most, prepend=0.0) ** 2).sum())
+    bench = make_bench(make_setup(load_subject(largest), "geom(0.5)", size=size, sample="counts"))
+    n = 60
+    k = sum(run_pair(bench, i).difference is not None for i in range(n))
+    low, high = clopper_pearson_lower(n, k, 5e-7), clopper_pearson_upper(n, k, 5e-7)
+    print(f"{k} of {n}, in [{low:.4f}, {high:.4f}], exact {exact:.4f}")
+    assert low <= exact <= high
+
+
+def test_what_is_cut_off_is_said_and_what_cannot_be_is_refused() -> None:
+    subject = lambda sample, r: 0  # noqa: E731 - no second process for a lambda
+    subject.__annotations__["sample"] = Sample
+    record = auditor.audit(subject, "geom(0.5)", size=LARGEST, sample="counts")
+    (finding,) = [finding for finding in record.findings if finding.kind == "tail-cut"]
+    assert "from 1 to 125: fewer than 2^-60 rows of a sample of 9,223,372,036,854,775,807" in finding.message
+    assert "so 2,000 runs would have one there with probability at most 1.7e-15" in finding.message
+    assert load_source("yulesimon(5)").law(1000).values[-1] > 10_000
+    with pytest.raises(UsageError, match=r"values that 1,000,000,000,000,000 rows may meet, .*; use --sample rows"):
+        auditor.audit(subject, "yulesimon(5)", size=10**15, sample="counts")
 
 
 @pytest.mark.parametrize(
