@@ -13,7 +13,7 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from auditor import __version__
-from auditor.arms import Arm, make_arms, with_seed
+from auditor.arms import Arm, as_arm, make_arms
 from auditor.errors import AuditorError, BadValue, SubjectError
 from auditor.gate import Gate
 from auditor.least_size import MOST_PROBES, Spent, find_least
@@ -48,10 +48,9 @@ class _Sizes:
     def at(self, size: int) -> Arm | None:
         """None where the subject does not run: after the first size, which must, that is one that will not do."""
         if size not in self.arms and size not in self.refused:
-            setup = self.make(size)
-            seed = setup.plan.seed + len(self.arms) + len(self.refused)
+            setup = as_arm(self.make(size), len(self.arms) + len(self.refused))
             try:
-                (arm,) = make_arms([with_seed(setup, seed)], 0.5, elsewhere=not self.arms)
+                (arm,) = make_arms([setup], 0.5, elsewhere=not self.arms)
             except AuditorError as error:
                 if not self.arms:
                     raise
@@ -115,7 +114,7 @@ def run_price(
         settings=as_json(subject.settings),
         source=first.bench.source.name,
         sample_kind=first.setup.sample_kind,
-        seed=first.setup.plan.seed,
+        seed=options.get("seed", 0),
         target=limit,
         confidence=confidence,
         budget=sum(budgets.values()),
