@@ -26,7 +26,7 @@ from auditor.panel import share
 from auditor.setup import Setup, make_setup
 from auditor.subjects import load_subject
 
-_OPTIONS = ("size", "rho", "pairs", "fixed", "sample", "view", "probe", "resample", "gate")
+_OPTIONS = ("size", "rho", "pairs", "fixed", "sample", "view", "probe", "resample", "accept_overlap", "gate")
 
 
 class SubjectTable(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -44,6 +44,7 @@ class SubjectTable(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     view: str | None = None
     probe: int | str | None = None
     resample: str | None = None
+    accept_overlap: bool = False
     gate: str = "rho"
     expect: str = "pass"
     reason: str | None = None

@@ -1,15 +1,24 @@
 """A data set as a source: a file, an array, or what scikit-learn bundles, and the ways to draw two samples from it.
 
-    bootstrap   rows i.i.d. from the rows there are: what a fresh sample of this very distribution would look like
-    split       two disjoint random halves
+    bootstrap   rows with replacement, each sample for itself: two independent samples of the file's distribution
+    split       two disjoint random parts of the shuffled file, dealt anew for each pair
     subsample   at most half of the rows without replacement, each sample for itself: the two share some
 
-None of them speaks of rows that the data set does not have; a report says which was used.
+Every pair draws from the same file, so an audit bounds the rate over draws from this file. Where its rows are i.i.d.
+from a population, rho being that of two fresh samples from there, the mean of the file's rate over files is
+
+    split       rho: disjoint rows of such a file are two independent samples. One file's rate is off to either side
+    subsample   at most rho: given the file the two are independent with one law P, and E sum P^2 >= sum (E P)^2
+    bootstrap   at most that of two samples that were each bootstrapped from a file of their own, for the same reason
+
+The mean over all splits is a U-statistic: with K = rows // (2 size) it is off by t or more in a share of at most
+2 exp(-2 K t^2) of the files (Hoeffding 1963). `benchmarks/resampling.py` has a case where all of it is exact.
 """
 
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +28,7 @@ import numpy as np
 from numpy.random import Generator
 
 from auditor.counting import LARGEST
-from auditor.errors import BadValue, UnknownTruth, UsageError, suggestion
+from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError, suggestion
 from auditor.law import Law, Query
 
 SUFFIXES = (".csv", ".npz", ".parquet")
@@ -55,7 +64,10 @@ class Dataset:
             return self._take(rng.integers(0, self.count, size=size))
         return self._take(rng.permutation(self.count)[:size])
 
-    def draw_half(self, rng: Generator, size: int, which: int) -> Any:
+    def draw_part(self, rng: Generator, size: int, which: int) -> Any:
+        """Part `which` of the file in a random order: parts of one order share no row."""
+        if (which + 1) * size > self.count:
+            raise SourceError(f"source {self.name} has {self.count} rows: no part {which} of {size} rows is left")
         return self._take(rng.permutation(self.count)[which * size : (which + 1) * size])
 
     def _take(self, chosen: Any) -> Any:
@@ -67,6 +79,31 @@ class Dataset:
             raise BadValue(
                 "size", size, f"is more than --resample {self.resample} can take of {self.count} rows: {most}"
             )
+
+    def words(self, size: int, confidence: float) -> str:
+        """What a rate over samples drawn so says of this file, of others, and in which direction it errs."""
+        file = f"the rate is that of samples from these {self.count:,} rows, which all pairs have in common."
+        if self.resample == "bootstrap":
+            return (
+                f"{file} For two fresh samples it may be too low, since both have the same few rows to choose from, or "
+                "too high, where rows that come twice matter"
+            )
+        if self.resample == "subsample":
+            return (
+                f"{file} A share of {size / self.count:.3g} of a sample is in the other sample too, so that two "
+                "outputs agree more often than those of two fresh samples: rho is too low"
+            )
+        return f"{file} The two samples of a pair share no row: {self._how_far_off(size, confidence)}"
+
+    def _how_far_off(self, size: int, confidence: float) -> str:
+        """How the rate over all splits of one file is to rho, where files are made of i.i.d. rows."""
+        apart = self.count // (2 * size) if size else 0
+        off = math.sqrt(math.log(2 / (1 - confidence)) / (2 * apart)) if apart else math.inf
+        within = f"within {off:.2g} of it in {100 * confidence:.6g} % of them" if off < 1 else "but one may be far off"
+        return (
+            "over files of independent rows the rate is on average that of two fresh samples, neither too low nor too "
+            f"high, {within}; pairs are not independent of each other, since at most {apart:,} have no row in common"
+        )
 
     def expect(self, query: Query | None = None) -> float:
         return self.law().expect(query)

@@ -12,6 +12,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Protocol
 
+from auditor.datasets import Dataset
 from auditor.engine import Engine, How, Measured, Serial, cores, keep_nothing, make_how, skipping
 from auditor.errors import AuditorError, BadValue, UsageError
 from auditor.ledger import Ledger, NoLedger, open_ledger
@@ -63,6 +64,7 @@ def audit(
     view: object = None,
     probe: int | str | None = None,
     resample: str | None = None,
+    accept_overlap: bool = False,
     gate: str = "rho",
     jobs: int | None = 1,
     timeout: float | None = None,
@@ -105,6 +107,7 @@ def audit(
         view=view,
         probe=probe,
         resample=resample,
+        accept_overlap=accept_overlap,
         gate=gate,
     )
     return run_audit(setup, how=how)
@@ -213,6 +216,10 @@ def see_fit(
     runs = setup.plan.runs * setup.plan.budget
     if bench.counted and (left_out := tails_cut(bench.source, setup.plan.size, runs)):
         learnt.findings.append(Finding("tail-cut", "info", left_out))
+    if isinstance(bench.source, Dataset):
+        severity = "warning" if bench.source.resample == "subsample" else "info"
+        said = bench.source.words(setup.plan.size, setup.plan.confidence)
+        learnt.findings.append(Finding("resampled", severity, said))
     if not checked.knows_truth:
         note = f"accuracy was not measured: the truth over {bench.source.name} is not known"
         learnt.findings.append(Finding("accuracy-unknown", "info", note))
@@ -278,8 +285,8 @@ def replay(
 ) -> Replayed:
     """Run one pair of an audit again, by its number: the same samples, the same r."""
     loaded = load_subject(subject, params, randomness=randomness)
-    setup = make_setup(loaded, source, size=size, seed=seed, sample=sample, view=view, probe=probe, resample=resample)
-    return replay_setup(setup, pair)
+    how = {"sample": sample, "view": view, "probe": probe, "resample": resample}
+    return replay_setup(make_setup(loaded, source, size=size, seed=seed, accept_overlap=True, **how), pair)
 
 
 def replay_setup(setup: Setup, pair: int) -> Replayed:

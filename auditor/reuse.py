@@ -15,6 +15,7 @@ from time import perf_counter
 from typing import Any
 
 from auditor import __version__
+from auditor.datasets import Dataset
 from auditor.errors import AuditorError, BadValue, SubjectError, UsageError
 from auditor.lookup import find_object, importable_name
 from auditor.plan import check_count, error_probability
@@ -121,6 +122,8 @@ def _check(setup: Setup, queries: int, trials: int) -> None:
     check_count("fixed", trials, least=LEAST_TRIALS, example=TRIALS)
     if setup.sample_kind != "rows":
         raise UsageError("reuse needs rows, since one sample is asked many times: use --sample rows")
+    if isinstance(setup.source, Dataset) and setup.source.drawn_together:
+        raise UsageError("--resample split makes two samples, and reuse a fresh one for each query: use bootstrap")
     bound = (queries - 1) * setup.plan.target
     if bound >= 1:
         raise UsageError(

@@ -118,7 +118,7 @@ def main() -> None:
     randomness = None if request["randomness"] == "Generator" else request["randomness"]
     subject = load_subject(request["target"], texts=request["texts"], randomness=randomness)
     options = {name: request[name] for name in ("size", "seed", "sample", "view", "probe", "resample", "private")}
-    bench = replace(make_bench(make_setup(subject, request["source"], **options)), copies=True)
+    bench = replace(make_bench(make_setup(subject, request["source"], accept_overlap=True, **options)), copies=True)
     if request["memory"]:
         limit_memory(request["memory"])
     try:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from auditor.datasets import Dataset
 from auditor.errors import BadValue, NotComparable, UnknownTruth, UsageError
 from auditor.losses import Loss
 from auditor.outcome import describe, same
@@ -58,6 +59,7 @@ def make_setup(
     view: object = None,
     probe: int | str | None = None,
     resample: str | None = None,
+    accept_overlap: bool = False,
     gate: str = "rho",
     private: str | None = None,
 ) -> Setup:
@@ -67,7 +69,8 @@ def make_setup(
     if source_used is None and _first(size, declared_size) == 0:
         source_used = "nothing"  # no sample at all: all that is random is inside
     if source_used is not None and is_dataset(source_used):
-        source_used = load_source(source_used, resample)
+        source_used = load_dataset(source_used, resample or "bootstrap")
+        _check_overlap(source_used, accept_overlap)
     size_used = _first(size, declared_size, getattr(source_used, "default_size", None))
     if source_used is None or size_used is None:
         missing, example = ("source", '--source "bernoulli(0.5)"') if source_used is None else ("size", "--size 1000")
@@ -103,6 +106,15 @@ def make_setup(
         raise UsageError(f"--probe is for the view predict, and the view here is {seen.name}")
     own = _check_private(subject, private)
     return Setup(subject, plan, source_used, claimed, declared_size, overridden, kind, seen, probe, resample, own)
+
+
+def _check_overlap(source: Dataset, accepted: bool) -> None:
+    """A verdict on samples that share rows is one on another rho: whoever wants it says so."""
+    if source.resample == "subsample" and not accepted:
+        raise UsageError(
+            "--resample subsample gives the two samples of a pair rows in common, so that rho comes out too low: use "
+            "--resample split, which has none in common, or accept it with --accept-overlap"
+        )
 
 
 def _check_private(subject: Subject, private: str | None) -> str | None:

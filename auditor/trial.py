@@ -73,7 +73,7 @@ class Bench:
         if self.publish:
             self.publish(index, which)
         if isinstance(self.source, Dataset) and self.source.drawn_together:
-            return self.source.draw_half(from_key(self.keys.both_samples.child(index)), self.size, which)
+            return self.source.draw_part(from_key(self.keys.both_samples.child(index)), self.size, which)
         rng = from_key(self.keys.sample(which).child(index))
         if self.counted:
             return CountSample(self.source.law(self.size), self.size, rng)

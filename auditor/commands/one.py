@@ -51,6 +51,9 @@ if TYPE_CHECKING:
 )
 @click.option("--gate", metavar="WHAT", default="rho", show_default=True, help="What the target is for: rho, or churn.")
 @click.option("--resample", metavar="HOW", help="How a data set is drawn from: bootstrap, split or subsample.")
+@click.option(
+    "--accept-overlap", is_flag=True, help="With --resample subsample: a verdict on samples that share rows is wanted."
+)
 @click.option("--randomness", metavar="KIND", help="What r is: Generator, int, RandomState or Random.")
 @definition_options
 @click.option("--replay", type=Count(), metavar="I", help="Run pair I again and show both outputs, nothing else.")
@@ -81,6 +84,7 @@ def check(target: str, params: Sequence[str], randomness: str | None, **options:
         )
     how, running = take_how(options)
     pair, files = options.pop("replay"), take_files(options)
+    options["accept_overlap"] |= pair is not None  # a replay passes no verdict
     if pair is not None and (files or running):
         words = " and ".join([*files, *running])
         raise UsageError(f"{words} and --replay do not go together: a replay makes no record")
@@ -138,6 +142,7 @@ def replay(record_file: Path, pair: int) -> int:
         view=record.view,
         probe=record.probe,
         resample=record.resample,
+        accept_overlap=True,
         private=record.private,
     )
     return _replay(setup, pair)

@@ -93,6 +93,7 @@ def check_package(target: str, options: dict[str, Any]) -> int:
     confidence, seed = options.pop("confidence"), options.pop("seed")
     files = take_files(options)
     options["gate"] = None if options["gate"] == "rho" else options["gate"]
+    options["accept_overlap"] = options["accept_overlap"] or None
     given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
     if given:
         raise UsageError(

@@ -109,7 +109,7 @@ def _facts(record: Record) -> Iterator[tuple[str, str]]:
     rows = "row" if record.size == 1 else "rows" if record.sample_kind == "rows" else "rows, as counts,"
     yield "sample", f"{record.size:,} {rows} from {record.source}, r as {record.randomness}, seed {record.seed}"
     if record.resample:
-        yield "resampled", f"by {record.resample}: it speaks of the rows of this data set, and of no others"
+        yield "resampled", f"by {record.resample}"
     if record.view != "output":
         yield "compared", record.view
     if record.params:
