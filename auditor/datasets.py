@@ -90,8 +90,8 @@ class Dataset:
             )
         if self.resample == "subsample":
             return (
-                f"{file} A share of {size / self.count:.3g} of a sample is in the other sample too, so that two "
-                "outputs agree more often than those of two fresh samples: rho is too low"
+                f"{file} A share of {size / self.count:.3g} of a sample is in the other sample too: over files of "
+                "independent rows two outputs agree more often than those of two fresh samples, rho tends to be too low"
             )
         return f"{file} The two samples of a pair share no row: {self._how_far_off(size, confidence)}"
 

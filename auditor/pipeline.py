@@ -285,7 +285,7 @@ def replay(
 ) -> Replayed:
     """Run one pair of an audit again, by its number: the same samples, the same r."""
     loaded = load_subject(subject, params, randomness=randomness)
-    how = {"sample": sample, "view": view, "probe": probe, "resample": resample}
+    how: dict[str, Any] = {"sample": sample, "view": view, "probe": probe, "resample": resample}
     return replay_setup(make_setup(loaded, source, size=size, seed=seed, accept_overlap=True, **how), pair)
 
 

@@ -112,8 +112,8 @@ def _check_overlap(source: Dataset, accepted: bool) -> None:
     """A verdict on samples that share rows is one on another rho: whoever wants it says so."""
     if source.resample == "subsample" and not accepted:
         raise UsageError(
-            "--resample subsample gives the two samples of a pair rows in common, so that rho comes out too low: use "
-            "--resample split, which has none in common, or accept it with --accept-overlap"
+            "--resample subsample gives the two samples of a pair rows in common, so that rho tends to come out too "
+            "low: use --resample split, which has none in common, or accept it with --accept-overlap"
         )
 
 

@@ -161,7 +161,9 @@ def test_what_makes_no_interview_is_refused() -> None:
     with pytest.raises(UsageError, match="every distance is at most 1"):
         audit_reuse(looks, bits, **{**asked, "rho": 0.5})
     file = np.arange(40) % 2
-    with pytest.raises(UsageError, match=r"--resample split makes two samples, and reuse a fresh one .*: use bootstrap"):
+    with pytest.raises(
+        UsageError, match=r"--resample split makes two samples, and reuse a fresh one .*: use bootstrap"
+    ):
         audit_reuse(looks, file, **{**asked, "size": 20}, resample="split")
     with pytest.raises(UsageError, match="--accept-overlap"):
         audit_reuse(looks, file, **{**asked, "size": 20}, resample="subsample")
