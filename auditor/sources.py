@@ -73,9 +73,10 @@ class Distribution:
         return self._means[query]
 
     def law(self, size: int = LARGEST) -> Law:
-        bits = size.bit_length() if self.is_cut else 0
-        if bits not in self._laws:
-            self._laws[bits] = self._listed(size, BEYOND / 2**bits)
+        bits = size.bit_length()
+        if bits not in self._laws:  # without a tail there is one law for all sizes
+            made = next(iter(self._laws.values()), None) if not self.is_cut else None
+            self._laws[bits] = made or self._listed(size, BEYOND / 2**bits)
         return self._laws[bits]
 
     @property

@@ -6,7 +6,6 @@ So any pair can be run again alone, in any order, in any process, and gives the 
 from __future__ import annotations
 
 import copy
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
@@ -17,7 +16,7 @@ import numpy as np
 from auditor.datasets import Dataset
 from auditor.errors import AuditorError, SampleError, SubjectError
 from auditor.outcome import Difference, describe, first_difference, same
-from auditor.randomness import Key, from_key, root_key
+from auditor.randomness import Key, Randomness, from_key, root_key
 from auditor.sampling import CountSample, Own
 from auditor.sources import Source
 from auditor.subjects import Subject
@@ -39,6 +38,20 @@ class PairKeys:
     def sample(self, which: int) -> Key:
         """Whence run `which` of every index has its samples: a pair's two runs are 0 and 1, a group's go on."""
         return self.samples[which] if which < 2 else self._sample.child(which)
+
+
+class OwnRandomness:
+    """A generator that one sample has for itself, made when it is first asked for: most samples never do."""
+
+    __slots__ = ("_index", "_key", "_made")
+
+    def __init__(self, key: Key, index: int) -> None:
+        self._key, self._index = key, index
+        self._made: Randomness | None = None
+
+    def __call__(self) -> Randomness:
+        self._made = self._made or from_key(self._key.child(self._index, "own"))
+        return self._made
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +119,7 @@ class Bench:
         """What the sample of this run may draw by itself, made once and only if it does; counts have theirs."""
         if self.counted or not self.subject.takes_sample:
             return None
-        return functools.cache(lambda: from_key(self.keys.sample(which).child(index, "own")))
+        return OwnRandomness(self.keys.sample(which), index)
 
     def see(self, output: Any) -> Any:
         """What of an output counts."""
