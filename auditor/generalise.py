@@ -49,7 +49,7 @@ def make_loss_setup(
     fn = find_object(loss) if isinstance(loss, str) else loss
     if not callable(fn):
         raise UsageError(f"--loss {loss} is {type(fn).__name__}, not a function fn(output, rows)")
-    setup = make_setup(subject, source, **options)
+    setup = make_setup(subject, source, **{**options, "accept_overlap": True})  # samples that overlap are refused below
     if setup.sample_kind != "rows" or setup.plan.size == 0:
         raise UsageError("--loss needs the rows that an output was learnt from: use --sample rows and a --size above 0")
     if setup.resample in ("split", "subsample"):

@@ -70,7 +70,7 @@ def make_group_setup(
     _check_asked(subject, eta, nu, beta, strings, fixed)
     setup = make_setup(subject, source, rho=nu, **options)
     if isinstance(setup.source, Dataset) and setup.source.drawn_together:
-        raise UsageError("--resample split makes two halves and no more: with --eta use bootstrap or subsample")
+        raise UsageError("--resample split makes two halves and no more: with --eta use bootstrap")
     if runs is None:
         runs = max(4, math.ceil(2 / eta - 1e-9))
         if runs > MOST_RUNS:

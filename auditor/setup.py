@@ -113,7 +113,7 @@ def _check_overlap(source: Dataset, accepted: bool) -> None:
     if source.resample == "subsample" and not accepted:
         raise UsageError(
             "--resample subsample gives the two samples of a pair rows in common, so that rho tends to come out too "
-            "low: use --resample split, which has none in common, or accept it with --accept-overlap"
+            "low: use --resample split or bootstrap, or accept it with --accept-overlap"
         )
 
 

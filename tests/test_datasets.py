@@ -222,7 +222,7 @@ def test_the_report_says_what_a_resampling_estimates_and_which_way_it_errs() -> 
 def test_a_verdict_on_samples_that_share_rows_is_asked_for_by_name(csv: Path, tmp_path: Path) -> None:
     asked: dict[str, Any] = {"source": f"{csv}#label", "resample": "subsample"}
     with pytest.raises(
-        UsageError, match=r"rho tends to come out too low: use --resample split, .* with --accept-overlap"
+        UsageError, match=r"rho tends to come out too low: use --resample split or bootstrap, .* --accept-overlap"
     ):
         auditor.audit(majority, **asked)
     with pytest.raises(UsageError, match="--accept-overlap"):
