@@ -148,7 +148,7 @@ def test_the_two_ways_to_filter_have_the_rho_that_is_said_of_them() -> None:
 )
 def test_filtering_has_its_exact_rho(learner: Any, kind: str, shared: bool) -> None:
     """Private bits on rows as on counts; 2,500 pairs tell 0.2083 from 0.2778. False alarm 1e-6 each."""
-    n, truth = 2500, float(exact_rho(60, shared=shared))
+    n, truth = 2500 if kind == "rows" else 800, float(exact_rho(60, shared=shared))
     k = rate(learner, "bernoulli(0.5)", 60, n, kind)
     low, high = clopper_pearson_lower(n, k, 5e-7), clopper_pearson_upper(n, k, 5e-7)
     print(f"{learner.__name__} on {kind}: {k} of {n}, in [{low:.4f}, {high:.4f}], exact {truth:.4f}")
@@ -281,7 +281,7 @@ def exact_rho_of_two_rounds() -> float:
 @pytest.mark.parametrize("kind", ["rows", "counts"])
 def test_boosting_has_one_rho_on_rows_and_counts(kind: str) -> None:
     """Against the exact value; false alarm 1e-6 each."""
-    n, truth = 3000, exact_rho_of_two_rounds()
+    n, truth = 3000 if kind == "rows" else 800, exact_rho_of_two_rounds()
     k = rate(two_rounds, NOISY, 120, n, kind)
     low, high = clopper_pearson_lower(n, k, 5e-7), clopper_pearson_upper(n, k, 5e-7)
     print(f"{kind}: {k} of {n}, in [{low:.4f}, {high:.4f}], exact {truth:.4f}")
