@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from auditor.errors import UsageError
+from auditor.errors import SubjectError, UsageError, in_words, is_interrupt
+from auditor.foreign import call
 from auditor.lookup import find_object
 from auditor.outcome import describe
 from auditor.randomness import from_key, root_key
@@ -105,10 +106,13 @@ def _generated(spec: str, seed: int) -> Iterable[Any]:
     if not callable(fn):
         raise UsageError(f"--inputs {spec} is {type(fn).__name__}, not a function fn(rng) that yields inputs")
     try:
-        return list(itertools.islice(fn(from_key(root_key(seed).child("inputs"))), MOST + 1))
-    except (Exception, SystemExit) as error:
-        what = f"--inputs {spec} raised {type(error).__name__}: {error} (it is called fn(rng), and yields inputs)"
-        raise UsageError(what).caused_by(error) from error
+        return list(itertools.islice(call(fn, from_key(root_key(seed).child("inputs"))), MOST + 1))
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
+        kind = UsageError if isinstance(error, Exception) else SubjectError
+        what = f"--inputs {spec} raised {in_words(error)} (it is called fn(rng), and yields inputs)"
+        raise kind(what).caused_by(error) from error
 
 
 def _listed(values: Iterable[Any], shown: str) -> tuple[Any, ...]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from auditor.canonical import LEAVES, Item, Node, Refused, Step, class_name, expand, packed
-from auditor.errors import NotComparable
+from auditor.errors import NotComparable, is_interrupt
 
 _ROOT = "output"
 _ADVICE = "return values that define it: numbers, strings, arrays, containers or dataclasses of them"
@@ -49,7 +49,9 @@ class _Encoder:
             raise
         except Refused as refused:
             raise self.refusal(value, str(refused)) from None
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
             raise self.refusal(value, f"reading it raised {describe(error)}") from error
         if isinstance(node, bytes):
             return node
@@ -196,5 +198,7 @@ def describe(value: object, limit: int = 200) -> str:
     """A repr of at most `limit` characters; never raises, and a shortened one says how long it was."""
     try:
         return _cut(repr(value.item() if isinstance(value, np.generic) else value), limit)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
         return _cut(f"<{type(value).__name__}: its repr raised {type(error).__name__}>", limit)

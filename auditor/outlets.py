@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import rich_click as click
 
+from auditor.delivery import Patient
+from auditor.descriptors import Kept, copied, leads_to
 from auditor.errors import UsageError
+from auditor.process_state import put_back
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,16 +29,21 @@ if TYPE_CHECKING:
 def stdout_kept() -> Iterator[None]:
     """Whatever the subject writes to standard output, by whichever way, goes to standard error."""
     sys.stdout.flush()
-    kept = os.dup(1)
+    kept = Kept(1), Kept(2)
     os.dup2(2, 1)
     try:
-        with contextlib.redirect_stdout(sys.stderr):
+        with contextlib.redirect_stdout(sys.stderr), contextlib.redirect_stderr(sys.stderr):
             yield
     finally:
-        if sys.__stdout__ is not None:
-            sys.__stdout__.flush()
-        os.dup2(kept, 1)
-        os.close(kept)
+        _flush_all()
+        for descriptor in kept:
+            descriptor.put_back()
+
+
+def _flush_all() -> None:
+    for stream in (sys.__stdout__, sys.__stderr__):
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # the subject may have closed it
+            stream.flush()  # type: ignore[union-attr]
 
 
 LOG_LIMIT = 2**20  # bytes of a subject's prints that are kept
@@ -51,14 +59,16 @@ class Log:
     def __init__(self) -> None:
         self._name: str | None = None
         descriptor, name = tempfile.mkstemp(prefix="auditor-", suffix=".log")
-        self.descriptor = os.open(name, os.O_RDWR | os.O_APPEND)  # workers append here too
+        opened = os.open(name, os.O_RDWR | os.O_APPEND)  # workers append here too
+        self.descriptor, self._target = copied(opened), leads_to(opened)
         os.close(descriptor)
+        os.close(opened)
         self.file = f"/proc/{os.getpid()}/fd/{self.descriptor}"
         if os.path.exists(self.file):
             os.unlink(name)
         else:
             self.file = self._name = name
-        self.stream = os.fdopen(os.dup(self.descriptor), "a", buffering=1, encoding="utf-8", errors="backslashreplace")
+        self.stream = os.fdopen(copied(self.descriptor), "a", buffering=1, encoding="utf-8", errors="backslashreplace")
         self.printed = 0
         self._over = threading.Event()
         self._trimmer = threading.Thread(target=self._trim, daemon=True)
@@ -70,6 +80,8 @@ class Log:
 
     def _cut(self) -> None:
         """The first prints tell most; a subject that prints in each of a million runs must not fill the disk."""
+        if leads_to(self.descriptor) != self._target:
+            return  # the subject closed it, and may have put a file of its own there
         size = os.fstat(self.descriptor).st_size
         if size > LOG_LIMIT:
             self.printed += size - LOG_LIMIT
@@ -78,10 +90,13 @@ class Log:
     def close(self) -> None:
         self._over.set()
         self._trimmer.join()
-        self.stream.close()
+        with contextlib.suppress(OSError, ValueError):
+            self.stream.close()
         self._cut()
-        kept = os.pread(self.descriptor, LOG_LIMIT, 0)
-        os.close(self.descriptor)
+        kept = b""
+        if leads_to(self.descriptor) == self._target:
+            kept = os.pread(self.descriptor, LOG_LIMIT, 0)
+            os.close(self.descriptor)
         self.printed += len(kept)
         if self.printed and self._name is None:
             descriptor, self._name = tempfile.mkstemp(prefix="auditor-", suffix=".log")
@@ -100,22 +115,18 @@ class Log:
 def prints_logged() -> Iterator[tuple[Log, Console]]:
     """Whatever the subject writes, by whichever way, goes to a log; our own words still reach standard error."""
     ours = _make_console(**_kept_error_stream())
-    folder, log = os.getcwd(), Log()
-    kept = [(descriptor, os.dup(descriptor)) for descriptor in (1, 2)]
+    log = Log()
+    kept = Kept(1), Kept(2)
     try:
         with contextlib.redirect_stdout(log.stream), contextlib.redirect_stderr(log.stream):
-            for descriptor, _ in kept:
-                os.dup2(log.descriptor, descriptor)
+            for number in (1, 2):
+                os.dup2(log.descriptor, number)
             yield log, ours
     finally:
-        for stream in (sys.__stdout__, sys.__stderr__):
-            with contextlib.suppress(OSError, ValueError, AttributeError):  # the subject may have closed it
-                stream.flush()  # type: ignore[union-attr]
-        for descriptor, copy in kept:
-            os.dup2(copy, descriptor)
-            os.close(copy)
-        with contextlib.suppress(OSError):
-            os.chdir(folder)  # reports go where they were asked for, wherever the subject went
+        _flush_all()
+        for descriptor in kept:
+            descriptor.put_back()
+        put_back()  # reports go where they were asked for, wherever the subject went
         log.close()
 
 
@@ -129,8 +140,8 @@ def _kept_error_stream() -> dict[str, Any]:
         real = False
     if not real:
         return {"file": sys.stderr}
-    copy = os.fdopen(os.dup(2), "w", buffering=1, encoding=sys.stderr.encoding, errors="backslashreplace")
-    return {"file": copy, "width": error_console().width}
+    copy = os.fdopen(copied(2), "w", buffering=1, encoding=sys.stderr.encoding, errors="backslashreplace")
+    return {"file": Patient(copy), "width": error_console().width}
 
 
 def take_files(options: dict[str, Any], kinds: Sequence[str] = ("json", "junit", "markdown")) -> dict[str, str]:
@@ -180,7 +191,7 @@ def _append(document: bytes, file: str) -> None:
         with Path(file).open("ab") as summary:
             summary.write(b"\n" + document)
     except OSError as error:
-        error_console().print(f"warning: cannot write GITHUB_STEP_SUMMARY: {error.strerror or error}", style="yellow")
+        warn(f"cannot write GITHUB_STEP_SUMMARY: {error.strerror or error}")
 
 
 def on_github() -> bool:
@@ -215,28 +226,23 @@ def check_writable(file: str | None, option: str = "--json") -> None:
 
 
 def write(document: bytes, file: str, option: str) -> None:
+    """What cannot be delivered is worth a warning: it is no part of the verdict."""
     if file == "-":
         sys.stdout.buffer.write(document)
         sys.stdout.flush()
+        if getattr(sys.stdout, "is_unread", False):
+            warn(f"{option} - is lost: nobody reads standard output")
         return
     try:
         Path(file).write_bytes(document)
     except OSError as error:
-        message = f"cannot write {option} {file}: {error.strerror or error}; the report above is whole"
-        raise UsageError(message) from error
+        warn(f"cannot write {option} {file}: {error.strerror or error}; the verdict stands")
 
 
 def _make_console(**options: Any) -> Console:
     from rich.console import Console
 
-    class Patient(Console):
-        """A reader that has gone away changes no exit code; rich itself would exit with 1, which is a verdict."""
-
-        def on_broken_pipe(self) -> None:
-            self.quiet = True
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-    return Patient(highlight=False, **options)
+    return Console(highlight=False, **options)
 
 
 def console() -> Console:
@@ -245,6 +251,14 @@ def console() -> Console:
 
 def error_console() -> Console:
     return _make_console(stderr=True)
+
+
+def warn(message: str) -> None:
+    from rich.text import Text
+
+    from auditor.report.escape import visible
+
+    error_console().print(Text(f"warning: {visible(message)}", style="yellow"), soft_wrap=True)
 
 
 def complain(message: str, details: str = "") -> None:

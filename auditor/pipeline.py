@@ -13,10 +13,11 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from auditor.engine import Engine, How, Measured, Serial, cores, keep_nothing, make_how, skipping
-from auditor.errors import AuditorError, BadValue, UsageError
+from auditor.errors import BadValue, UsageError, as_ours, is_interrupt
 from auditor.ledger import Ledger, NoLedger, open_ledger
 from auditor.outcome import Difference, first_difference
 from auditor.preflight import conclude
+from auditor.process_state import process_state_kept
 from auditor.report.record import Finding, Learnt, Record, failure_finding, make_record
 from auditor.second_process import SecondProcess
 from auditor.setup import Setup, make_bench, make_setup
@@ -121,8 +122,9 @@ def run_audit(
     watch.planned(setup)
     learnt = Learnt()
     ledger: Ledger | NoLedger = NoLedger()
-    with ExitStack() as stack:
+    with ExitStack() as stack, ExitStack() as kept:
         bench: Bench | None = None
+        kept.enter_context(process_state_kept())
         try:
             other = stack.enter_context(SecondProcess(setup, timeout=how.timeout, memory=how.memory))
             bench = replace(make_bench(setup), bottoms=how.on_error == "bottom")
@@ -137,15 +139,18 @@ def run_audit(
                 with closing(_trials(bench, setup, engine, ledger, learnt)) as trials:
                     run_pairs(bench, setup, learnt, watch, trials)
                 verdict = decide(setup.plan, learnt.tally, learnt.churn)
-        except KeyboardInterrupt:
-            done = f"interrupted after {learnt.tally.pairs} of at most {setup.plan.budget} {setup.plan.unit}"
-            verdict = Verdict("inconclusive", done, "interrupt", setup.plan.alpha)
         except UsageError:
             raise
-        except AuditorError as error:
-            verdict = Verdict("error", str(error), "error", 0.0)
-            if bench and (error.details or isinstance(error, RunFailed)):
-                learnt.findings.append(failure_finding(error, setup, bench.source))
+        except BaseException as raised:
+            if is_interrupt(raised):
+                done = f"interrupted after {learnt.tally.pairs} of at most {setup.plan.budget} {setup.plan.unit}"
+                verdict = Verdict("inconclusive", done, "interrupt", setup.plan.alpha)
+            else:
+                error = as_ours(raised, setup.subject.name)
+                verdict = Verdict("error", str(error), "error", 0.0)
+                if bench and (error.details or isinstance(error, RunFailed)):
+                    learnt.findings.append(failure_finding(error, setup, bench.source))
+        kept.close()  # what is reckoned and written from here on is ours
         source = bench.source if bench else None
         record = make_record(setup, source, learnt, verdict, perf_counter() - started)
         ledger.finish(record)

@@ -81,7 +81,7 @@ def look(bench: Bench, skip: Container[int] = (), timed: Callable[[float], None]
 
 def conclude(bench: Bench, found: Look, other: SecondProcess | None) -> Checked:
     """What the looks of both processes mean; HiddenState where the audit would measure something else than rho."""
-    second = other.compare(found.first) if other else "skipped: asked at other points"
+    second = other.compare(found.first, found.seconds) if other else "skipped: asked at other points"
     if second == "different":
         raise HiddenState(
             f"{bench.subject.name} gives another output in a second process, on the same sample with the same r. There "

@@ -15,7 +15,8 @@ from time import perf_counter
 from typing import Any
 
 from auditor import __version__
-from auditor.errors import AuditorError, BadValue, SubjectError, UsageError
+from auditor.errors import AuditorError, BadValue, SubjectError, UsageError, is_interrupt
+from auditor.foreign import call
 from auditor.lookup import find_object, importable_name
 from auditor.plan import check_count, error_probability
 from auditor.randomness import from_key
@@ -55,10 +56,12 @@ class Interview:
             return answers[-1]
 
         try:
-            self.analyst(ask, from_key(self.bench.keys.r.child(index, "analyst")))
-        except (AuditorError, KeyboardInterrupt):
+            call(self.analyst, ask, from_key(self.bench.keys.r.child(index, "analyst")))
+        except AuditorError:
             raise
         except BaseException as error:
+            if is_interrupt(error):
+                raise
             what = f"the analyst {self.name} raised {type(error).__name__} in trial {index}"
             raise SubjectError(what).caused_by(error) from error
         return Transcript(tuple(answers))
@@ -68,9 +71,11 @@ class Interview:
         asked = replace(subject, params={**subject.params, QUERY: query})
         try:
             return self.bench.see(asked.run(sample, self.bench.keys.r.child(index, QUERY, number)))
-        except (AuditorError, KeyboardInterrupt):
+        except AuditorError:
             raise
         except BaseException as error:
+            if is_interrupt(error):
+                raise
             what = f"{subject.name} raised {type(error).__name__} at query {number} of trial {index}"
             raise SubjectError(what).caused_by(error) from error
 

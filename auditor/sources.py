@@ -17,7 +17,8 @@ import numpy as np
 from numpy.random import Generator
 
 from auditor.datasets import Dataset, check_resample, from_arrays, from_sklearn, is_file_spec, read_file
-from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError, suggestion
+from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError, in_words, is_interrupt, suggestion
+from auditor.foreign import call
 from auditor.law import Law, Query, as_values
 from auditor.lookup import find_object, importable_name
 
@@ -116,9 +117,11 @@ class Sampler:
 
     def draw(self, rng: Generator, size: int) -> Any:
         try:
-            rows = self.fn(rng, size)
-        except (Exception, SystemExit) as error:
-            what = f"source {self.name} raised {type(error).__name__}: {error} (it is called fn(rng, {size}))"
+            rows = call(self.fn, rng, size)
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
+            what = f"source {self.name} raised {in_words(error)} (it is called fn(rng, {size}))"
             raise SourceError(what).caused_by(error) from error
         return _checked(rows, size, self.name)
 

@@ -20,8 +20,9 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
 
-from auditor.errors import BadValue, UsageError, suggestion
+from auditor.errors import BadValue, SubjectError, UsageError, in_words, is_interrupt, suggestion
 from auditor.estimators import Fit, check_params, default_view, is_estimator
+from auditor.foreign import call
 from auditor.lookup import find_object, full_target, importable_name
 from auditor.outcome import same
 from auditor.randomness import KINDS, Key, check_kind, kind_of
@@ -123,8 +124,8 @@ class Subject:
             sample = Sample.of(sample)
         if self.private:
             own = KINDS[self.private](private or key.child(PRIVATE))
-            return self.fn(sample, KINDS[self.randomness](key), private=own, **self.params)
-        return self.fn(sample, KINDS[self.randomness](key), **self.params)
+            return call(self.fn, sample, KINDS[self.randomness](key), private=own, **self.params)
+        return call(self.fn, sample, KINDS[self.randomness](key), **self.params)
 
     def declares(self, name: str) -> Any:
         """A declared number: itself, or the function's value at this subject's parameters."""
@@ -157,18 +158,22 @@ class Subject:
             if key not in known:
                 raise UsageError(f"{self.name}: its {what} asks for {key!r}, and it has no parameter {key!r}")
         try:
-            return value(**{key: known[key] for key in wanted})
+            return call(value, **{key: known[key] for key in wanted})
         except ValueError as error:
             raise UsageError(f"{self.name}: {error}") from error
-        except (Exception, SystemExit) as error:
-            raise UsageError(f"{self.name}: its {what} raised {type(error).__name__}: {error}") from error
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
+            kind = UsageError if isinstance(error, Exception) else SubjectError
+            words = f"{self.name}: its {what} raised {in_words(error)}"
+            raise kind(words).caused_by(error) from error
 
     def is_accurate(self, output: Any, source: Any, key: Key) -> bool | None:
         """What the author's oracle says of one output; None without an oracle."""
         if self.declared.accuracy is None:
             return None
         r = KINDS[self.randomness](key)
-        return bool(self.declared.accuracy(output, source=source, r=r, params=self.settings))
+        return bool(call(self.declared.accuracy, output, source=source, r=r, params=self.settings))
 
 
 def load_subject(

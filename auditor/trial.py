@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from auditor.datasets import Dataset
-from auditor.errors import AuditorError, SampleError, SubjectError
+from auditor.errors import AuditorError, SampleError, SubjectError, is_interrupt
+from auditor.foreign import call
 from auditor.outcome import Difference, describe, first_difference, same
 from auditor.randomness import Key, from_key, root_key
 from auditor.sampling import CountSample
@@ -90,7 +91,7 @@ class Bench:
         try:
             return self.subject.run(sample, key, self._private(index, which) if self.subject.private else None)
         except BaseException as error:  # SystemExit included: a subject that exits has not answered
-            if isinstance(error, KeyboardInterrupt) and not self.publish:
+            if is_interrupt(error) and not self.publish:
                 raise  # from the keyboard; a worker hears none
             failed = SubjectRaised(self.subject.name, index, which, error)
             if self.bottoms:
@@ -105,10 +106,12 @@ class Bench:
         if isinstance(output, Bottom):
             return output
         try:
-            return self.view.see(output)
-        except (AuditorError, KeyboardInterrupt):
+            return call(self.view.see, output)
+        except AuditorError:
             raise
         except BaseException as error:
+            if is_interrupt(error):
+                raise
             what = f"the view {self.view.name} raised {type(error).__name__} on an output of {self.subject.name}"
             raise SubjectError(what).caused_by(error) from error
 
@@ -212,6 +215,8 @@ def judge(bench: Bench, output: Any, index: int) -> bool | None:
         return bench.subject.is_accurate(output, bench.source, bench.keys.r.child(index))
     except AuditorError:
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
         what = f"the accuracy check of {bench.subject.name} raised {type(error).__name__} in pair {index}"
         raise SubjectError(what).caused_by(error) from error

@@ -23,6 +23,8 @@ MODULES = {
 # Each module may import those before it; one line a stage of the flow.
 FLOW = """
 auditor.__init__ auditor.errors
+auditor.parent auditor.delivery auditor.descriptors auditor.foreign auditor.process_state
+auditor.second_server
 auditor.randomness auditor.interval auditor.canonical auditor.lookup auditor.counting auditor.law
 auditor.datasets auditor.views auditor.estimators
 auditor.outcome auditor.gate auditor.cost auditor.sampling auditor.profile
@@ -30,7 +32,7 @@ auditor.subjects auditor.sources auditor.plan auditor.inputs
 auditor.trial auditor.verdict auditor.group_verdict auditor.worst_arm auditor.losses auditor.transcripts
 auditor.setup auditor.steadiness
 auditor.second_process
-auditor.preflight
+auditor.serving auditor.preflight
 auditor.engine
 auditor.seat
 auditor.hiring

@@ -11,7 +11,7 @@ import rich_click as click
 
 from auditor.commands.options import Count
 from auditor.errors import EXIT_CODES, UsageError
-from auditor.outlets import check_writable, console, error_console, prints_logged, stdout_kept, write_reports
+from auditor.outlets import check_writable, console, error_console, prints_logged, stdout_kept, warn, write_reports
 
 if TYPE_CHECKING:
     from auditor.inputs import Inputs
@@ -258,4 +258,4 @@ def _write_figure(picture: str, file: str) -> None:
     try:
         Path(file).write_text(picture, encoding="utf-8")
     except OSError as error:
-        raise UsageError(f"cannot write --svg {file}: {error.strerror or error}; the report is whole") from error
+        warn(f"cannot write --svg {file}: {error.strerror or error}; the verdict stands")
