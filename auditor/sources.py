@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.random import Generator
 
+from auditor.common_distributions import common_distribution
 from auditor.datasets import Dataset, check_resample, from_arrays, from_sklearn, is_file_spec, read_file
 from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError, in_words, is_interrupt, suggestion
 from auditor.foreign import call
@@ -266,6 +267,8 @@ def _from_spec(spec: str) -> Source:
 
 def _scipy_distribution(spec: str) -> Distribution:
     name, args, keywords = _parse_call(spec)
+    if common := common_distribution(name, args, keywords):
+        return Distribution(spec, common)
     import scipy.stats
 
     known = set(LISTED) | {key for key, value in vars(scipy.stats).items() if hasattr(value, "rvs") and callable(value)}

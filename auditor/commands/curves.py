@@ -10,6 +10,7 @@ import rich_click as click
 from auditor.commands.options import Count, split_params
 from auditor.errors import EXIT_CODES
 from auditor.outlets import console, error_console, prints_logged, take_files, write
+from auditor.second_server import start_server
 
 if TYPE_CHECKING:
     from auditor.report.curve_record import CurveRecord
@@ -42,6 +43,7 @@ def curve(target: str, vary: str, params: Sequence[str], randomness: str | None,
 
     Exit codes: 0 measured, 1 rho is above what the theorem promises, 2 usage, 4 a run failed, 130 interrupted.
     """
+    start_server()
     from auditor.curve import run_curve
     from auditor.report.curves import show_curve
     from auditor.report.progress import WatchingArms
@@ -81,6 +83,7 @@ def price(target: str, params: Sequence[str], **options: Any) -> int:
 
     Exit codes: 0 found, 1 the theorem's own size is too small, 2 usage, 3 not found within the pairs, 4 a run failed.
     """
+    start_server()
     from auditor.price import run_price
     from auditor.report.price_record import to_json
     from auditor.report.prices import show_price

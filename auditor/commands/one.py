@@ -21,6 +21,7 @@ from auditor.commands.options import Count, count_or_file, running_options, spli
 from auditor.commands.several import check_package
 from auditor.errors import EXIT_CODES, BadValue, UsageError
 from auditor.outlets import console, error_console, prints_logged, stdout_kept, take_files, write_reports
+from auditor.second_server import start_server
 
 if TYPE_CHECKING:
     from auditor.engine import How
@@ -67,6 +68,8 @@ def check(target: str, params: Sequence[str], randomness: str | None, **options:
 
     Exit codes: 0 pass, 1 fail, 2 usage, 3 inconclusive, 4 the subject could not be audited, 130 interrupted.
     """
+    if options["replay"] is None:
+        start_server()  # its imports overlap with ours
     from rich.text import Text
 
     from auditor.lookup import is_package

@@ -19,6 +19,7 @@ from auditor.outlets import (
     take_files,
     write_reports,
 )
+from auditor.second_server import start_server
 
 if TYPE_CHECKING:
     from auditor.report.record import Record
@@ -35,6 +36,7 @@ def theorems(confidence: float, seed: int, only: str | None, folder: str) -> int
 
     Example: python -m auditor theorems
     """
+    start_server()
     from auditor.panel import make_setups, with_theorem
     from auditor.report.record import to_json_list
     from auditor.report.theorems import markdown, picture
@@ -69,6 +71,7 @@ def gate(config: str, exitfirst: bool, **options: Any) -> int:
 
     Example: python -m auditor gate --exitfirst
     """
+    start_server()
     from auditor.config import make_setups, read_config
 
     files = take_files(options)
