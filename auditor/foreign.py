@@ -12,11 +12,12 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
-from signal import SIGINT, getsignal
 from sys import getrecursionlimit
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+SIGINT = int(signal.SIGINT)
+getsignal: Callable[[int], Any] = getattr(signal.getsignal, "__wrapped__", signal.getsignal)  # without its enum
 _inside: contextvars.ContextVar[bool] = contextvars.ContextVar("inside", default=False)
 
 

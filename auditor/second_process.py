@@ -24,8 +24,9 @@ from auditor.subjects import load_subject, param_text
 
 _START = 60.0  # seconds that a second process may take to start and to load
 _SLOWER = 20  # times what a run takes here
+_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}", os.path.dirname(os.__file__))
 _SHOWN = 200  # characters of what it raised
-_HEAVY = ("scipy", "sklearn", "pandas")  # slow to import: once for all second processes, if anybody needs them
+_learnt: set[str] = set()  # libraries that a second process had to load: the next ones find them loaded
 
 
 class SecondProcess:
@@ -37,7 +38,7 @@ class SecondProcess:
         self._trouble = ""
         try:
             head, packed = _messages(setup, memory)
-            self._request = server().ask(dumps(_heavy()).encode(), head, packed)
+            self._request = server().ask(dumps(sorted(_learnt)).encode(), head, packed)
         except BaseException as error:  # what cannot be pickled says so in many ways
             if is_interrupt(error):
                 raise
@@ -66,6 +67,7 @@ class SecondProcess:
             return "skipped: the second process ended with no answer in time"
         except (OSError, ValueError):
             return "skipped: the second process ended with no answer"
+        _learnt.update(found.get("loaded", ()))
         if "fingerprint" in found:
             return "same" if found["fingerprint"] == expected else "different"
         return f"skipped: the second process ended with no output ({found.get('raised') or found.get('ended')})"
@@ -114,19 +116,21 @@ def _named(setup: Setup) -> dict[str, Any] | None:
     }
 
 
-def _heavy() -> list[str]:
-    """Libraries that are loaded here: there they are loaded once, and every second process has them."""
-    return [name for name in [*sys.modules] if name.partition(".")[0] in _HEAVY and "._" not in name]
+def _libraries() -> set[str]:
+    """The modules that were installed, and not written with the subject."""
+    origins = {name: getattr(getattr(module, "__spec__", None), "origin", None) for name, module in sys.modules.items()}
+    return {name for name, origin in origins.items() if origin and any(place in origin for place in _INSTALLED)}
 
 
 def answer(head: bytes, packed: bytes) -> bytes:
     """What the second process says: the fingerprint of pair 0's first output, or what was raised instead."""
-    found: dict[str, str]
+    found: dict[str, Any]
+    before = _libraries()
     try:
         found = {"fingerprint": _second_opinion(loads(head), packed)}
     except BaseException as error:
         found = {"raised": _shown(error)}
-    return dumps(found).encode()
+    return dumps(found | {"loaded": sorted(_libraries() - before)}).encode()
 
 
 def _second_opinion(head: dict[str, Any], packed: bytes) -> str:

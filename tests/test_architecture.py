@@ -25,7 +25,8 @@ FLOW = """
 auditor.__init__ auditor.errors
 auditor.parent auditor.delivery auditor.descriptors auditor.foreign auditor.process_state
 auditor.second_server
-auditor.randomness auditor.interval auditor.canonical auditor.lookup auditor.counting auditor.law auditor.common_distributions
+auditor.randomness auditor.interval auditor.canonical auditor.lookup auditor.counting auditor.law
+auditor.common_distributions
 auditor.datasets auditor.views auditor.estimators
 auditor.outcome auditor.gate auditor.cost auditor.sampling auditor.profile
 auditor.subjects auditor.sources auditor.plan auditor.inputs

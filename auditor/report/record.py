@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import functools
 import math
 import platform
 from collections.abc import Mapping, Sequence
@@ -274,6 +275,12 @@ def as_json(params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def environment() -> dict[str, str]:
+    return dict(_environment())
+
+
+@functools.cache
+def _environment() -> dict[str, str]:
+    """Looked up once: it takes longer than the audit of a fast subject."""
     from importlib.metadata import version
 
     return {
