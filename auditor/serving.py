@@ -7,7 +7,9 @@ that it started, after a moment for its exit handlers. When the client itself is
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -46,7 +48,7 @@ class Serving:
         self._children: dict[int, Child] = {}
 
     def run(self) -> None:
-        """Until the client is gone; returns in children only, which then leave as any process does."""
+        """Until the client is gone."""
         while os.getppid() == self._client:
             poll = select.poll()
             poll.register(self._control, select.POLLIN)
@@ -58,29 +60,34 @@ class Serving:
                 message, descriptors, _, _ = socket.recv_fds(self._control, 1, 1)
                 if not message:
                     break
-                if self._begin(socket.socket(fileno=descriptors[0])):
-                    return
+                self._begin(socket.socket(fileno=descriptors[0]))
             self._look_after(gone)
         self._end()
 
-    def _begin(self, link: socket.socket) -> bool:
-        """Fork a child for a request; True in that child, when it has answered."""
+    def _begin(self, link: socket.socket) -> None:
+        """Fork a child for a request."""
         with contextlib.suppress(OSError, ValueError):
             link.settimeout(_SENDING)
             _preload(json.loads(receive(link)))
         folder = tempfile.mkdtemp(prefix="pymp-")
+        gc.freeze()  # what is loaded is not looked at again in each child
         pid = os.fork()
         if pid:
             self._children[pid] = Child(link, folder)
-            return False
-        os.setsid()
-        for descriptor in (self._control, *(child.link for child in self._children.values())):
-            descriptor.close()
-        _use_folder(folder)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        link.settimeout(None)
-        send(link, answer(receive(link), receive(link)))
-        return True
+            return
+        code = 1
+        try:
+            os.setsid()
+            for descriptor in (self._control, *(child.link for child in self._children.values())):
+                descriptor.close()
+            _use_folder(folder)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            link.settimeout(None)
+            send(link, answer(receive(link), receive(link)))
+            atexit._run_exitfuncs()
+            code = 0
+        finally:
+            os._exit(code)  # taking the interpreter down costs more than the answer
 
     def _look_after(self, gone: set[int]) -> None:
         for pid, child in [*self._children.items()]:
