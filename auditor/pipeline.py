@@ -20,6 +20,7 @@ from auditor.preflight import conclude
 from auditor.process_state import process_state_kept
 from auditor.report.record import Finding, Learnt, Record, failure_finding, make_record
 from auditor.second_process import SecondProcess
+from auditor.second_server import entrust_folder
 from auditor.setup import Setup, make_bench, make_setup
 from auditor.steadiness import one_thread
 from auditor.subjects import load_subject
@@ -169,6 +170,7 @@ def make_engine(setup: Setup, how: How, watch: Watcher) -> Engine:
 
         return Cluster(how, how.cluster)
     if how.isolates:
+        entrust_folder(make=True)
         return Workers(how, how.jobs or cores())
     if how.jobs == 1:
         return Serial()
@@ -179,6 +181,7 @@ def make_engine(setup: Setup, how: How, watch: Watcher) -> Engine:
             workers.pack(bench)
         except UsageError:
             return None  # it goes on as it began
+        entrust_folder(make=True)
         return workers
 
     return Measured(setup.plan.least_pairs, setup.plan.budget, crowd, watch.notice)
@@ -209,6 +212,7 @@ def see_fit(
         if error.shortage is not None:
             raise UsageError(_too_small(setup, error.shortage)) from error
         raise
+    entrust_folder()
     learnt.checked = checked
     learnt.findings += [Finding(kind, "warning", message) for kind, message in checked.warnings]
     if setup.plan.size == 0 and setup.private != "unshared":

@@ -19,6 +19,7 @@ from time import monotonic
 
 from auditor.descriptors import copied
 
+QUESTION, FOLDER = b"?", b"/"  # what a socket that is handed over is for
 LENGTH = 8  # bytes that say how long a message is
 _LONGEST = 2**20  # bytes of an answer
 _SENDING = 60.0  # seconds for the server to take a request
@@ -98,7 +99,7 @@ class Server:
         ours, theirs = _pair()
         try:
             with theirs:
-                socket.send_fds(self._control, [b"?"], [theirs.fileno()])
+                socket.send_fds(self._control, [QUESTION], [theirs.fileno()])
             ours.settimeout(_SENDING)
             for message in messages:
                 send(ours, message)
@@ -106,6 +107,13 @@ class Server:
             ours.close()
             raise
         return Request(ours)
+
+    def entrust(self, folder: str) -> None:
+        """A folder that is to be removed when this process is gone, however it went."""
+        ours, theirs = _pair()
+        with ours, theirs, contextlib.suppress(OSError):
+            socket.send_fds(self._control, [FOLDER], [theirs.fileno()])
+            send(ours, folder.encode("utf-8", "surrogateescape"))
 
     def forget(self) -> None:
         """For a fork of this process, which has no say in it."""
@@ -139,6 +147,22 @@ def start_server() -> None:
     """So that its imports overlap with ours; where it cannot be started, whoever needs it will say so."""
     with contextlib.suppress(OSError):
         server()
+
+
+_entrusted: set[str] = set()
+
+
+def entrust_folder(*, make: bool = False) -> None:
+    """Multiprocessing has a folder for its sockets, which stays behind when this process is killed."""
+    if make:
+        from multiprocessing.util import get_temp_dir
+
+        get_temp_dir()
+    process = sys.modules.get("multiprocessing.process")
+    folder = process.current_process()._config.get("tempdir") if process else None
+    if folder and folder not in _entrusted and _servers:
+        _entrusted.add(folder)
+        _servers[-1].entrust(folder)
 
 
 @atexit.register

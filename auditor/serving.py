@@ -24,7 +24,7 @@ from time import monotonic
 
 from auditor.parent import become_subreaper, end_children, how_it_ended
 from auditor.second_process import answer
-from auditor.second_server import receive, send
+from auditor.second_server import QUESTION, receive, send
 
 _LEAVING = 1.0  # seconds that a child has for its exit handlers, once its answer has been taken
 _POLL, _IDLE = 20, 1000  # milliseconds between two looks, with children and without
@@ -46,6 +46,7 @@ class Serving:
     def __init__(self, control: socket.socket) -> None:
         self._control, self._client = control, os.getppid()
         self._children: dict[int, Child] = {}
+        self._folders: list[str] = []  # the client's, removed when it is gone
 
     def run(self) -> None:
         """Until the client is gone."""
@@ -60,14 +61,15 @@ class Serving:
                 message, descriptors, _, _ = socket.recv_fds(self._control, 1, 1)
                 if not message:
                     break
-                self._begin(socket.socket(fileno=descriptors[0]))
+                link = socket.socket(fileno=descriptors[0])
+                link.settimeout(_SENDING)
+                self._begin(link) if message == QUESTION else self._take(link)
             self._look_after(gone)
         self._end()
 
     def _begin(self, link: socket.socket) -> None:
         """Fork a child for a request."""
         with contextlib.suppress(OSError, ValueError):
-            link.settimeout(_SENDING)
             _preload(json.loads(receive(link)))
         folder = tempfile.mkdtemp(prefix="pymp-")
         gc.freeze()  # what is loaded is not looked at again in each child
@@ -88,6 +90,10 @@ class Serving:
             code = 0
         finally:
             os._exit(code)  # taking the interpreter down costs more than the answer
+
+    def _take(self, link: socket.socket) -> None:
+        with link, contextlib.suppress(OSError):
+            self._folders.append(os.fsdecode(receive(link)))
 
     def _look_after(self, gone: set[int]) -> None:
         for pid, child in [*self._children.items()]:
@@ -117,8 +123,8 @@ class Serving:
         for pid in self._children:
             _kill(pid)
         end_children(patience=0.0)
-        for child in self._children.values():
-            shutil.rmtree(child.folder, ignore_errors=True)
+        for folder in (*self._folders, *(child.folder for child in self._children.values())):
+            shutil.rmtree(folder, ignore_errors=True)
         os._exit(0)
 
 
