@@ -25,8 +25,11 @@ class _Theirs(threading.local):
     """One context a thread, since a context cannot be entered twice."""
 
     def __init__(self) -> None:
+        import decimal
+
         self.context = contextvars.copy_context()
         self.context.run(_inside.set, True)
+        self.context.run(decimal.setcontext, decimal.getcontext().copy())  # which is changed in place
 
 
 _theirs = _Theirs()
