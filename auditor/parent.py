@@ -69,7 +69,7 @@ def _open_standard() -> None:
             os.open(os.devnull, os.O_RDWR)
 
 
-def _handle(handler: Callable[[int, FrameType | None], None]) -> None:
+def _handle(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:
     for kind in _SIGNALS:
         signal.signal(kind, handler)
 
@@ -89,6 +89,7 @@ def _tell(page: mmap.mmap, pid: int, command: Callable[[], int]) -> None:
         code = command()
     except KeyboardInterrupt:
         code = EXIT_CODES["interrupted"]
+    _handle(signal.SIG_IGN)  # what is decided is not undone
     if os.getpid() != pid:
         os._exit(EXIT_CODES["error"])  # a subject forked, and its child came back here: the verdict is not its to give
     page[: len(_TOLD) + 1] = _TOLD + bytes([code])

@@ -34,12 +34,13 @@ _HOOKS = (
 def process_state_kept(*, modules: bool = False) -> Iterator[None]:
     """Whatever is set in between is put back; with `modules`, functions of the standard library that were replaced,
     which only a process that has nothing else to do can do."""
-    _kept.append([*_settings(), *(_functions() if modules else [])])
+    undo = [*_settings(), *(_functions() if modules else [])]
+    _kept.append(undo)
     try:
         yield
     finally:
-        put_back()
-        _kept.pop()
+        _kept.remove(undo)
+        _run_all(undo)
 
 
 _kept: list[list[Undo]] = []  # the innermost last
@@ -47,18 +48,25 @@ _kept: list[list[Undo]] = []  # the innermost last
 
 def put_back() -> None:
     """Now: no more foreign code is to run before the next report. Nothing happens where nothing is kept."""
-    for undo in _kept[-1] if _kept else ():
+    _run_all(_kept[-1] if _kept else ())
+
+
+def _run_all(undo: Sequence[Undo]) -> None:
+    for one in undo:
         with contextlib.suppress(Exception):  # a handler that only the main thread can set, a folder that is gone
-            undo()
+            one()
 
 
 def _settings() -> list[Undo]:
-    folder, filters, limit = os.getcwd(), [*warnings.filters], sys.getrecursionlimit()
+    """None for another thread than the main one: whose change it was could not be told."""
+    if threading.current_thread() is not threading.main_thread():
+        return []
+    filters, limit = [*warnings.filters], sys.getrecursionlimit()
     environment, collects = {**os.environ}, gc.isenabled()
     trace, profile = sys.gettrace(), sys.getprofile()
     hooks = [(owner, name, getattr(owner, name)) for owner, name in _HOOKS]
     return [
-        lambda: os.chdir(folder),
+        *_folder(),
         lambda: _restore_filters(filters),
         lambda: sys.setrecursionlimit(limit),
         lambda: _restore_environment(environment),
@@ -83,10 +91,15 @@ def _restore_environment(environment: dict[str, str]) -> None:
         os.environ.update(environment)
 
 
+def _folder() -> list[Undo]:
+    try:
+        return [functools.partial(os.chdir, os.getcwd())]
+    except OSError:  # somebody removed it
+        return []
+
+
 def _signals() -> list[Undo]:
     """Handlers, and an alarm that would go off in our own work."""
-    if threading.current_thread() is not threading.main_thread():
-        return []
     kinds = [kind for kind in signal.valid_signals() if kind not in (signal.SIGKILL, signal.SIGSTOP)]
     handlers = [(kind, handler) for kind in kinds if (handler := signal.getsignal(kind)) is not None]
 
