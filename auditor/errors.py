@@ -92,7 +92,7 @@ class UnknownTruth(AuditorError):
 def in_words(error: BaseException) -> str:
     """What was raised, with its message; an exception that cannot be shown is no reason for another."""
     try:
-        return f"{type(error).__name__}: {error}"
+        return f"{type(error).__name__}: {error}".removesuffix(": ")
     except BaseException as another:
         if is_interrupt(another):
             raise

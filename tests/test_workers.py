@@ -105,7 +105,7 @@ def test_what_cannot_be_sent_is_refused_with_the_cure() -> None:
 
 def test_a_file_is_loaded_by_workers_under_the_same_name(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("raise SystemExit\n")  # another file that somebody tried does not matter
-    with pytest.raises(UsageError, match="SystemExit"):
+    with pytest.raises(SubjectError, match="SystemExit"):
         load_subject(f"{tmp_path}/broken.py:fine")
     (tmp_path / "elsewhere.py").write_text("def fine(sample, r):\n    return len(sample)\n")
     record = auditor.audit(f"{tmp_path}/elsewhere.py:fine", uniform, size=5, jobs=2)
