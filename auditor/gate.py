@@ -67,11 +67,12 @@ def _first_true(
 class Gate:
     """The boundaries of one audit: mismatches against the target, inaccurate runs against delta."""
 
-    def __init__(self, target: float, alpha: float, *, delta: float | None = None) -> None:
+    def __init__(self, target: float, alpha: float, *, delta: float | None = None, family: int = 1) -> None:
         # Only one of pass and fail can be wrong at the true rho, so each has all of alpha. But two ways to
-        # fail, irreproducible and inaccurate, share it.
+        # fail, irreproducible and inaccurate, share it. So do the fails of a family of audits: any of them may be
+        # wrong, while all of them pass wrongly only if the worst one does.
         self.alpha_pass, self.delta = alpha, delta
-        self.alpha_fail = alpha if delta is None else alpha / 2
+        self.alpha_fail = (alpha if delta is None else alpha / 2) / family
         self._passes = pass_boundary(target, self.alpha_pass)
         self._fails = fail_boundary(target, self.alpha_fail)
         self._inaccurate = fail_boundary(delta, self.alpha_fail) if delta else None

@@ -63,6 +63,7 @@ def audit(
     probe: int | str | None = None,
     resample: str | None = None,
     gate: str = "rho",
+    family: int = 1,
     jobs: int | None = 1,
     timeout: float | None = None,
     memory: int | str | None = None,
@@ -76,6 +77,9 @@ def audit(
     `subject` is a function or a target such as "module:fn"; `source` a spec such as "bernoulli(0.5)", a function
     fn(rng, size) or a frozen scipy.stats distribution; what is not given is taken from the subject's declarations.
     Raises UsageError where nothing can be run; a subject that fails on the way gives a record that says so.
+
+    `family` is how many audits are to pass together: each then fails with its share of the error, 1 - `confidence`,
+    so that it bounds the chance that any fails wrongly; and since all have to pass, also that all do wrongly.
 
     `jobs` worker processes run it (None: as many as pay), or `cluster`, a Dask scheduler; `timeout` in seconds a run
     and `memory` a worker keep it within limits, and on_error="bottom" counts a run that fails as an output of its own.
@@ -105,6 +109,7 @@ def audit(
         probe=probe,
         resample=resample,
         gate=gate,
+        family=family,
     )
     return run_audit(setup, how=how)
 

@@ -33,6 +33,7 @@ class Plan:
     runs: int = 2  # with each r: a pair, or a group where "nu" is held against the target
     arms: int = 1  # sources and inputs that share the target, where the worst of them is the question
     eta: float | None = None  # how often a good string's output may be another, where the gate is on nu
+    family: int = 1  # audits that are to pass together: a fail has its share of the error, a pass all of it
 
     @property
     def alpha(self) -> float:
@@ -40,7 +41,7 @@ class Plan:
 
     @property
     def gate(self) -> Gate:
-        return Gate(self.target, self.alpha, delta=self.delta)
+        return Gate(self.target, self.alpha, delta=self.delta, family=self.family)
 
     @property
     def nu_gate(self) -> NuGate | None:
@@ -50,7 +51,7 @@ class Plan:
         """
         if self.eta is None:
             return None
-        share = self.alpha if self.delta is None else self.alpha / 2
+        share = (self.alpha if self.delta is None else self.alpha / 2) / self.family
         return NuGate(self.eta, self.target, self.runs, alpha_pass=self.arms * self.alpha, alpha_fail=share)
 
     @property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,7 @@ def make_setup(
     resample: str | None = None,
     gate: str = "rho",
     private: str | None = None,
+    family: int = 1,
 ) -> Setup:
     """Everything settled; UsageError with an example where nothing says what to do."""
     declared_size, claimed = subject.declares("size"), subject.declares("claimed")
@@ -82,6 +83,7 @@ def make_setup(
         delta=subject.declares("delta") if subject.declared.accuracy else None,
         gates=gate,
     )
+    check_count("family", family, least=1, example=20)
     kind = check_sample_kind(sample or subject.declared.sample)
     if kind == "counts" and not subject.takes_sample:
         raise UsageError(f"{subject.name} takes rows: annotate its first parameter as auditor.Sample to give it counts")
@@ -102,6 +104,7 @@ def make_setup(
     if probe is not None and not seen.needs_probe:
         raise UsageError(f"--probe is for the view predict, and the view here is {seen.name}")
     own = _check_private(subject, private)
+    plan = replace(plan, family=family)
     return Setup(subject, plan, source_used, claimed, declared_size, overridden, kind, seen, probe, resample, own)
 
 

@@ -74,7 +74,7 @@ def test_a_pass_passes_and_a_fail_shows_the_report_and_a_command_that_works(run:
     result.stdout.fnmatch_lines(
         [
             "FAIL  tests/test_learners.py:first_value",
-            "rho is at least 0.137 (95 % confidence), above the target 0.1",
+            "rho is at least 0.211 (97.5 % confidence), above the target 0.1",
             "python -m auditor check tests/test_learners.py:first_value --source tests/test_learners.py:draw --size*",
             "*Captured auditor call*",
             "rho is at most 0.0* (95 % confidence), within the target 0.1",
@@ -103,7 +103,7 @@ def test_the_record_is_that_of_an_audit_from_python(run: Any, pytester: Any) -> 
     for name in ("test_constant", "first_value"):
         made = json.loads((pytester.path / f"{name}.json").read_text())
         target = f"test_learners.py:{name}"
-        python = msgspec.to_builtins(audit(target, "test_learners.py:draw", size=10, seed=3))
+        python = msgspec.to_builtins(audit(target, "test_learners.py:draw", size=10, seed=3, family=2))
         python = json.loads(json.dumps(python))
         for record in (made, python):
             record["cost"] = {key: value for key, value in record["cost"].items() if not key.startswith("seconds")}
@@ -248,7 +248,7 @@ def test_options_override_the_marks_and_reports_have_the_numbers(run: Any, pytes
     found = properties(pytester.path / "report.xml")
     assert found["test_constant"].keys() == {"verdict", "reason", "rho_high", "pairs", "mismatches"}
     assert found["fixed"]["pairs"] == "50"
-    assert (found["first_value"]["verdict"], found["first_value"]["mismatches"]) == ("fail", "2")
+    assert (found["first_value"]["verdict"], found["first_value"]["mismatches"]) == ("fail", "3")
     result = run(QUICK + LEARNERS, "--auditor-pairs", "3", "-x")
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(["--auditor-pairs 3 cannot decide*use --auditor-pairs 36 or more"])
@@ -310,12 +310,18 @@ def test_workers_of_xdist_report_the_same(pytester: Any) -> None:
     (pytester.path / "tests" / "unit" / "__init__.py").touch()
     (pytester.path / "tests" / "conftest.py").touch()
     (pytester.path / "tests" / "unit" / "test_learners.py").write_text(QUICK + LEARNERS)
+    (pytester.path / "tests" / "test_other.py").write_text(QUICK + LEARNERS)
     result = pytester.runpytest_subprocess(
-        "-n", "2", "-p", "no:hypothesispytest", "-W", "error", "--junit-xml", "report.xml"
+        *("-n", "2", "-p", "no:hypothesispytest", "-W", "error", "--junit-xml", "report.xml", "-k", "not other")
     )
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
-        ["FAIL  tests/unit/test_learners.py:first_value", "FAILED *first_value - rho is at least*"]
+        [
+            "FAIL  tests/unit/test_learners.py:first_value",
+            "rho is at least 0.211 (97.5 % confidence), above the target 0.1",
+            "2 audited learners (K), 1 shard (S): each passes at alpha = 0.05 and fails at alpha/K = 0.025",
+            "FAILED *first_value - rho is at least*",
+        ]
     )
     assert properties(pytester.path / "report.xml")["test_constant"]["verdict"] == "pass"
 

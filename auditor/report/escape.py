@@ -10,6 +10,8 @@ from typing import TextIO
 # Control characters, format characters (bidi overrides, zero width), surrogates, line and paragraph separators.
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, section 2.2
+# A line ends where the service thinks so, and after that blanks do not count.
+_COMMAND = re.compile(r"(?:^|(?<=[\r\n\v\f\x85\u2028\u2029]))\s*:(?=:)|#(?=#(?:\[|vso\[))", re.IGNORECASE)
 # Words, numbers and the marks of a sentence: nothing that markdown, HTML or GitHub's own links give a meaning to.
 _PLAIN = re.compile(r"(?!\d+[.)])(?!.*www\.)[A-Za-z0-9](?:[A-Za-z0-9 .,;()%'-]|: )*", re.IGNORECASE)
 
@@ -21,6 +23,14 @@ def visible(text: str, *, keep: str = "") -> str:
     return "".join(
         c if c in keep or unicodedata.category(c) not in _HIDDEN else c.encode("unicode_escape").decode() for c in text
     )
+
+
+def without_commands(text: str) -> str:
+    """Lines of which no build service takes one for a command: GitHub's ::error:: after any blanks, ##[...] anywhere.
+
+    For texts that somebody else prints, when nobody can be told to hold commands back; comes last, after the wrapping.
+    """
+    return _COMMAND.sub(lambda found: f"{found[0][:-1]}\\x{ord(found[0][-1]):02x}", text)
 
 
 def shortened(text: str, limit: int) -> str:

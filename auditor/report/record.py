@@ -157,6 +157,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     private: str | None = None  # "shared" or "unshared", where the subject has private randomness
     loss: str | None = None  # by which runs were judged: how many break R(h) <= R^(h) + slack
     profile: Profile | None = None  # where the gate is on nu
+    family: int = 1  # audits that were to pass together; a fail has spent its share of the error alone
     cost: Cost
     environment: dict[str, str]
 
@@ -227,6 +228,7 @@ def make_record(setup: Setup, source: Source | None, learnt: Learnt, verdict: Ve
         arms=None,
         private=setup.private,
         loss=setup.loss.name if setup.loss else None,
+        family=plan.family,
         cost=_cost(setup, learnt, seconds),
         environment=environment(),
     )

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from auditor.report.escape import shortened, visible
+from auditor.report.escape import shortened, visible, without_commands
 from auditor.report.record import IN_PROCESS, Record
 from auditor.report.several_parts import (
     accuracy_label,
@@ -36,10 +36,10 @@ def show(record: Record, console: Console) -> None:
 
 def as_text(record: Record, width: int = 100) -> str:
     """The same report without colour, for a log or an assertion's message."""
-    console = Console(file=io.StringIO(), width=width, color_system=None)
+    console = Console(file=io.StringIO(), width=width, color_system=None, markup=False, emoji=False, highlight=False)
     show(record, console)
     assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue().rstrip()
+    return without_commands(console.file.getvalue().rstrip())
 
 
 def _parts(record: Record, *, ascii_only: bool, width: int) -> Iterator[RenderableType]:
