@@ -7,19 +7,24 @@ import os
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 import rich_click as click
 
 from auditor.errors import UsageError
+from auditor.files import check_writable
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.text import Text
 
     from auditor.report.record import Record
     from auditor.subjects import Subject
+
+
+Documents = Mapping[str, Callable[[], bytes]]  # by the option that asks for each
 
 
 @contextlib.contextmanager
@@ -93,7 +98,8 @@ class Log:
     def tell(self, console: Console) -> None:
         if self.printed:
             kept = f", of which the first {LOG_LIMIT:,} are" if self.printed > LOG_LIMIT else ""
-            console.print(f"\nThe subject printed {self.printed:,} bytes{kept} in {self._name}", soft_wrap=True)
+            words = f"\nThe subject printed {self.printed:,} bytes{kept} in {self._name}"
+            console.print(plain(words, keep="\n"), soft_wrap=True)
 
 
 @contextlib.contextmanager
@@ -140,47 +146,62 @@ def take_files(options: dict[str, Any], kinds: Sequence[str] = ("json", "junit",
     for option, file in given.items():
         if file is None:
             continue
+        check_writable(file, option)
         for other, taken in files.items():
             if file == taken or os.path.realpath(file) == os.path.realpath(taken):
                 raise UsageError(f"{other} and {option} cannot both be written to {file}: give each its own")
-        check_writable(file, option)
         files[option] = file
     return files
 
 
-def write_reports(
-    records: Sequence[Record],
-    subjects: Sequence[Subject],
-    files: dict[str, str],
-    confidence: float,
-    *,
-    single: bool = False,
-) -> None:
-    """All that an audit leaves behind besides its exit code: the files asked for, and what GitHub offers to show."""
+def deliver(documents: Documents, files: Mapping[str, str], draw: Callable[[Console], None], log: Log) -> None:
+    """The files first, the record before all; then the report for people. One that fails costs a warning."""
+    for option, file in files.items():
+        with _survived(f"cannot make {option} {file}"):
+            write(documents[option](), file, option)
+    out = error_console() if "-" in files.values() else console()
+    with _survived("the report cannot be drawn"):
+        draw(out)
+    log.tell(out)
+
+
+@contextlib.contextmanager
+def _survived(what: str) -> Iterator[None]:
+    """Whatever keeps a report from its reader, the verdict and its exit code stand."""
+    try:
+        yield
+    except UsageError as error:
+        warn(str(error))
+    except Exception as error:
+        warn(f"{what}: {type(error).__name__}: {error}; the verdict stands")
+
+
+def documents_of(records: Sequence[Record], confidence: float, *, single: bool = False) -> Documents:
+    """What may be asked for of audits, by option; made when it is written."""
     from auditor.report.junit import junit
     from auditor.report.markdown import markdown
     from auditor.report.record import to_json, to_json_list
 
-    documents = {
+    return {
         "--json": lambda: to_json(records[0]) if single else to_json_list(records),
         "--junit": lambda: junit(records, confidence),
         "--markdown": lambda: markdown(records, confidence).encode("utf-8", "backslashreplace"),
     }
-    for option, file in files.items():
-        write(documents[option](), file, option)
+
+
+def tell_github(
+    records: Sequence[Record], subjects: Sequence[Subject], files: Mapping[str, str], confidence: float
+) -> None:
+    """What GitHub offers to show, last of all: from here on it takes printed lines for commands again."""
     if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
-        _append(documents["--markdown"](), summary)
+        with _survived("cannot write GITHUB_STEP_SUMMARY"):
+            document = documents_of(records, confidence)["--markdown"]()
+            check_writable(summary, "GITHUB_STEP_SUMMARY")
+            with Path(summary).open("ab") as file:
+                file.write(b"\n" + document)
     if on_github():
-        _annotate(records, subjects, sys.stderr if "-" in files.values() else sys.stdout)
-
-
-def _append(document: bytes, file: str) -> None:
-    """Nobody asked for GitHub's summary by name, so losing it is worth a warning and no more."""
-    try:
-        with Path(file).open("ab") as summary:
-            summary.write(b"\n" + document)
-    except OSError as error:
-        error_console().print(f"warning: cannot write GITHUB_STEP_SUMMARY: {error.strerror or error}", style="yellow")
+        with _survived("cannot annotate"):
+            _annotate(records, subjects, sys.stderr if "-" in files.values() else sys.stdout)
 
 
 def on_github() -> bool:
@@ -199,21 +220,6 @@ def _annotate(records: Sequence[Record], subjects: Sequence[Subject], stream: Te
         print(line, file=stream, flush=True)
 
 
-def check_writable(file: str | None, option: str = "--json") -> None:
-    """Found out before the audit, not after it."""
-    if file is None or file == "-":
-        return
-    path = Path(file)
-    existed = path.exists()
-    try:
-        with path.open("ab"):
-            pass
-    except OSError as error:
-        raise UsageError(f"cannot write {option} {file}: {error.strerror or error}") from error
-    if not existed:
-        path.unlink()
-
-
 def write(document: bytes, file: str, option: str) -> None:
     if file == "-":
         sys.stdout.buffer.write(document)
@@ -222,8 +228,7 @@ def write(document: bytes, file: str, option: str) -> None:
     try:
         Path(file).write_bytes(document)
     except OSError as error:
-        message = f"cannot write {option} {file}: {error.strerror or error}; the report above is whole"
-        raise UsageError(message) from error
+        raise UsageError(f"cannot write {option} {file}: {error.strerror or error}; the verdict stands") from error
 
 
 def _make_console(**options: Any) -> Console:
@@ -236,7 +241,8 @@ def _make_console(**options: Any) -> Console:
             self.quiet = True
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
-    return Patient(highlight=False, **options)
+    # What is printed is data, and in data neither [red] nor :smile: is ours to obey.
+    return Patient(markup=False, emoji=False, highlight=False, **options)
 
 
 def console() -> Console:
@@ -247,12 +253,23 @@ def error_console() -> Console:
     return _make_console(stderr=True)
 
 
-def complain(message: str, details: str = "") -> None:
+def plain(words: str, style: str = "", *, keep: str = "") -> Text:
+    """Words for a console that may hold anything, shown as they are."""
     from rich.text import Text
 
     from auditor.report.escape import visible
 
+    return Text(visible(words, keep=keep), style=style)
+
+
+def warn(message: str) -> None:
+    error_console().print(plain(f"warning: {message}", "yellow", keep="\n"), soft_wrap=True)
+
+
+def complain(message: str, details: str = "") -> None:
+    from rich.text import Text
+
     console = error_console()
     if details:
-        console.print(Text(visible(details, keep="\n")), soft_wrap=True)
-    console.print(Text.assemble(("error: ", "bold red"), visible(message, keep="\n")), soft_wrap=True)
+        console.print(plain(details, keep="\n"), soft_wrap=True)
+    console.print(Text.assemble(("error: ", "bold red"), plain(message, keep="\n")), soft_wrap=True)

@@ -23,6 +23,7 @@ MODULES = {
 # Each module may import those before it; one line a stage of the flow.
 FLOW = """
 auditor.__init__ auditor.errors
+auditor.files
 auditor.randomness auditor.interval auditor.canonical auditor.lookup auditor.counting auditor.law
 auditor.datasets auditor.views auditor.estimators
 auditor.outcome auditor.gate auditor.cost auditor.sampling auditor.profile
@@ -53,7 +54,7 @@ auditor.report.theorems auditor.report.junit auditor.report.markdown auditor.rep
 auditor.assertion auditor.outlets
 auditor.pytest_plugin auditor.commands.__init__ auditor.commands.options
 auditor.commands.several auditor.commands.before auditor.commands.curves auditor.commands.definitions
-auditor.commands.interviews auditor.commands.past
+auditor.commands.interviews auditor.commands.past auditor.commands.trust
 auditor.commands.one
 auditor.command_line
 auditor.__main__

@@ -531,7 +531,7 @@ def test_a_summary_that_cannot_be_written_changes_no_verdict(call: Run, monkeypa
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "nowhere/summary.md")
     code, _, err = call("check", "ci_learners:good")
     assert code == 0
-    assert "warning: cannot write GITHUB_STEP_SUMMARY: No such file" in err
+    assert "warning: cannot write GITHUB_STEP_SUMMARY nowhere/summary.md: No such file" in err
 
 
 def test_github_is_told_to_obey_nothing_but_the_annotations(call: Run, monkeypatch: pytest.MonkeyPatch) -> None:

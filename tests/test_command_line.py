@@ -188,7 +188,7 @@ def test_a_record_is_replayed_where_its_names_lead(
     record = tmp_path / "record.json"
     assert call("check", "faulty.py:first", "--source", "faulty.py:rows", "--size", "5", "--json", str(record))[0] == 1
     monkeypatch.chdir(tmp_path)
-    code, _, err = call("replay", str(record), "--pair", "0")
+    code, _, err = call("replay", str(record), "--pair", "0", "--trust")
     assert code == 2
     assert f"no file {str(tmp_path / 'faulty.py')!r}" in err
 
@@ -238,12 +238,12 @@ def test_the_replay_is_the_pair_of_the_report(call: Auditor, tmp_path: Path) -> 
     shown = outputs(out[out.index("The outputs of pair 0 differ at output:") :])[:2]
     assert len(shown) == 2
     command = next(line for line in out.splitlines() if line.startswith("python -m auditor"))
-    for replayed in (call(*shlex.split(command)[3:]), call("replay", str(file), "--pair", "0")):
+    for replayed in (call(*shlex.split(command)[3:]), call("replay", str(file), "--pair", "0", "--trust")):
         assert replayed[0] == 0
         assert replayed[1].startswith("DIFFERENT  pair 0")
         assert outputs(replayed[1])[:2] == shown
         assert "warning" not in replayed[2]
-    other = call("replay", str(file), "--pair", "1")
+    other = call("replay", str(file), "--pair", "1", "--trust")
     assert outputs(other[1])[:2] != shown
 
 
@@ -252,7 +252,7 @@ def test_a_replay_of_changed_code_warns(call: Auditor, tmp_path: Path) -> None:
     file.write_text("def first(sample, r):\n    return float(sample[0])\n")
     assert call("check", f"{file}:first", *ROWS, "--json", str(record))[0] == 1
     file.write_text("def first(sample, r):\n    return float(sample[0]) + 1\n")
-    code, _, err = call("replay", str(record), "--pair", "0")
+    code, _, err = call("replay", str(record), "--pair", "0", "--trust")
     assert code == 0
     assert "warning: the code has changed since this record was made" in err
 
@@ -270,7 +270,7 @@ def test_a_damaged_record_is_refused(call: Auditor, tmp_path: Path) -> None:
     }
     for complaint, damaged in damages.items():
         file.write_bytes(damaged)
-        code, _, err = call("replay", str(file), "--pair", "0")
+        code, _, err = call("replay", str(file), "--pair", "0", "--trust")
         assert code == 2
         assert complaint in err
         assert "auditor itself failed" not in err
@@ -296,7 +296,7 @@ def test_a_replay_has_the_same_parameters(call: Auditor, tmp_path: Path, subject
     wanted = call("check", f"faulty:{subject}", *ROWS, "--param", param, "--replay", "0")[1]
     for name in [name for name in sys.modules if name.startswith("_queries_")]:
         del sys.modules[name]  # another process would not have it
-    assert call("replay", str(file), "--pair", "0")[1] == wanted
+    assert call("replay", str(file), "--pair", "0", "--trust")[1] == wanted
     command = next(line for line in out.splitlines() if line.startswith("python -m auditor"))
     assert call(*shlex.split(command)[3:])[1] == wanted
 

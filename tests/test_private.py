@@ -138,7 +138,7 @@ def test_the_command_compares_both_and_replays_what_was_shared(
     pair = document["examples"][0]["pair"]
     assert run(["check", "own_coin", *words[2:6], "--private", "shared", "--replay", str(pair)]) == 0
     assert "DIFFERENT" in capsys.readouterr().out
-    assert run(["replay", str(tmp_path / "record.json"), "--pair", str(pair)]) == 0
+    assert run(["replay", str(tmp_path / "record.json"), "--pair", str(pair), "--trust"]) == 0
     assert "DIFFERENT" in capsys.readouterr().out
     assert run(["check", "own_coin", "--private", "both", "--eta", "0.1", "--nu", "0.1"]) == 2
     assert run(["check", "mixed", "--private", "shared"]) == 2

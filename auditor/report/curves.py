@@ -15,7 +15,7 @@ from auditor.verdict import at_least, at_most
 
 _ROWS = 15
 _MARKS = "abcdef"
-_LONGEST = 4000
+_LONGEST, _CELL = 4000, 60  # characters of any one text from a subject, and in a table
 
 
 def show_curve(curve: CurveRecord, console: Console) -> None:
@@ -25,12 +25,12 @@ def show_curve(curve: CurveRecord, console: Console) -> None:
 
 def _parts(curve: CurveRecord, width: int, *, ascii_only: bool) -> Iterator[RenderableType]:
     title = "INTERRUPTED" if curve.interrupted else "CURVE"
-    yield Text.assemble((title, "bold"), "  ", (visible(curve.subject), "bold"), f"  rho against {curve.vary}")
-    yield from (Text(line) for line in plot(curve, min(width, 100) - 1, ascii_only=ascii_only))
+    yield Text.assemble((title, "bold"), "  ", (visible(curve.subject), "bold"), f"  rho against {visible(curve.vary)}")
+    yield from (Text(visible(line)) for line in plot(curve, min(width, 100) - 1, ascii_only=ascii_only))
     for mark, name in zip(_MARKS, lines(curve), strict=False):
         yield Text(f"  {mark} {visible(name)}", style="dim")
     yield Text()
-    yield Text("\n".join(summary(curve)))
+    yield Text("\n".join(visible(line) for line in summary(curve)))
     yield Text()
     yield _table(curve, narrow=width < 70)
     for finding in curve.findings:
@@ -80,7 +80,7 @@ def _x_labels(curve: CurveRecord, at: list[int], columns: int) -> str:
 def value_text(value: object) -> str:
     """A value as short as it can be typed."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return visible(str(value))
+        return visible(shortened(str(value), _CELL))
     return f"{value:.4g}" if isinstance(value, float) or value >= 10**6 else f"{value}"
 
 
@@ -110,10 +110,10 @@ def _table(curve: CurveRecord, *, narrow: bool) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     held = {} if narrow else lines(curve)
     for name in (curve.vary, "pairs", "differ", "rho", "band", *(name.partition(" (")[0] for name in held)):
-        table.add_column(visible(name), justify="right")
+        table.add_column(Text(visible(shortened(name, _CELL))), justify="right")
     for i, point in enumerate(curve.points):
         against = ("" if numbers[i] is None else f"{numbers[i]:.3g}" for numbers in held.values())
-        table.add_row(value_text(point.value), *_measured(point), *against)
+        table.add_row(*(Text(visible(cell)) for cell in (value_text(point.value), *_measured(point), *against)))
     return table
 
 

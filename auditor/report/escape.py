@@ -10,6 +10,7 @@ from typing import TextIO
 # Control characters, format characters (bidi overrides, zero width), surrogates, line and paragraph separators.
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, section 2.2
+_BEYOND_ASCII = re.compile("[^\x00-\x7e]")  # json writes the controls before that as escapes itself
 # A line ends where the service thinks so, and after that blanks do not count.
 _COMMAND = re.compile(r"(?:^|(?<=[\r\n\v\f\x85\u2028\u2029]))\s*:(?=:)|#(?=#(?:\[|vso\[))", re.IGNORECASE)
 # Words, numbers and the marks of a sentence: nothing that markdown, HTML or GitHub's own links give a meaning to.
@@ -23,6 +24,18 @@ def visible(text: str, *, keep: str = "") -> str:
     return "".join(
         c if c in keep or unicodedata.category(c) not in _HIDDEN else c.encode("unicode_escape").decode() for c in text
     )
+
+
+def json_text(text: str) -> str:
+    """A JSON document with every hidden character as an escape: it reads back the same, and hides nothing."""
+    return _BEYOND_ASCII.sub(lambda found: _json_escape(found[0]), text)
+
+
+def _json_escape(char: str) -> str:
+    if unicodedata.category(char) not in _HIDDEN:
+        return char
+    units = char.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
 
 
 def without_commands(text: str) -> str:
@@ -39,7 +52,7 @@ def shortened(text: str, limit: int) -> str:
 
 
 def xml_text(text: str, *, keep: str = "") -> str:
-    """What XML 1.0 can hold. Markup is the writer's task: only xml.etree may write this."""
+    """What XML 1.0 can hold. Markup is the writer's task: xml.etree's, or html.escape's in a picture."""
     return _NOT_XML.sub(lambda found: found[0].encode("unicode_escape").decode(), visible(text, keep=keep))
 
 

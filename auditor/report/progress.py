@@ -58,7 +58,7 @@ class Watching:
         self._say(f"one run takes {duration(seconds_a_run)}: {span}")
         if self._console.is_terminal:
             self._live = Progress(
-                TextColumn("{task.fields[words]}"),
+                TextColumn("{task.fields[words]}", markup=False),
                 BarColumn(),
                 TimeElapsedColumn(),
                 console=self._console,
@@ -113,7 +113,11 @@ class WatchingSeveral:
     def __init__(self, console: Console, total: int) -> None:
         self._console, self._total = console, total
         self._bar = Progress(
-            TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=console, transient=True
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
         )
         self._task = self._bar.add_task("", total=total)
 
@@ -127,7 +131,7 @@ class WatchingSeveral:
 
     def audit(self, index: int, setup: Setup) -> Silent:
         words = visible(f"{index + 1} of {self._total}: {setup.subject.name}")
-        self._bar.update(self._task, completed=index, description=words.replace("[", "\\["))
+        self._bar.update(self._task, completed=index, description=words)
         if not self._console.is_terminal:
             self._console.print(Text(words, style="dim"))
         return Silent()
@@ -139,7 +143,11 @@ class WatchingArms:
     def __init__(self, console: Console, vary: str) -> None:
         self._console, self._vary = console, vary
         self._bar = Progress(
-            TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=console, transient=True
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
         )
         self._task = self._bar.add_task("")
         self._done, self._started, self._next = 0, 0.0, 0.0
@@ -168,7 +176,7 @@ class WatchingArms:
         self._done += pairs
         low, high = arm.band
         words = f"{self._done:,} of {self._budget:,} pairs; the last where rho is in [{low:.2g}, {high:.2g}]"
-        self._bar.update(self._task, completed=self._done, description=words.replace("[", "\\["))
+        self._bar.update(self._task, completed=self._done, description=words)
         seconds = perf_counter() - self._started
         if not self._console.is_terminal and seconds > self._next + _MILESTONE:
             self._next = seconds

@@ -18,6 +18,7 @@ from auditor.errors import AuditorError, UsageError
 from auditor.interval import MeanEvidence, two_sided
 from auditor.outcome import Difference as Found
 from auditor.preflight import Checked
+from auditor.report.escape import json_text
 from auditor.report.parts import Arm, Profile
 from auditor.setup import Setup, replay_command
 from auditor.sources import Source
@@ -318,8 +319,7 @@ def to_json_list(records: Sequence[Record]) -> bytes:
 
 def encode(document: Any) -> bytes:
     # The standard library's encoder: a theorem's size may be an integer beyond 64 bits.
-    text = json.dumps(document, indent=2, ensure_ascii=False)
-    return text.encode("utf-8", "backslashreplace") + b"\n"
+    return json_text(json.dumps(document, indent=2, ensure_ascii=False)).encode() + b"\n"
 
 
 def total_cost(records: Sequence[Record]) -> Cost:

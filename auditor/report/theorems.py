@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from auditor.report.escape import visible
+from auditor.report.escape import visible, xml_text
 from auditor.report.record import Record
 from auditor.report.table import reached
 
@@ -89,7 +89,7 @@ def picture(records: Sequence[Record]) -> str:
 
 def _bar(record: Record, y: int, left: int, width: int) -> Iterator[str]:
     colour = {"pass": "#2a9d54", "fail": "#c0392b"}.get(record.verdict, "#b8860b")
-    name = escape(visible(f"{record.theorem}: {record.subject.rpartition(':')[2]}"))
+    name = escape(xml_text(f"{record.theorem}: {record.subject.rpartition(':')[2]}"))
     low, high = record.rho.low, record.rho.high
     if record.bound:
         low, high = (0.0, record.bound.value) if record.bound.side == "upper" else (record.bound.value, 1.0)

@@ -1,0 +1,61 @@
+"""May this path be read or written? Asked before anything is opened: a pipe would block, a device never end.
+
+A path that cannot be is a usage error, with a sentence that says what it is instead.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from auditor.errors import UsageError
+
+_KINDS = {
+    stat.S_IFDIR: "a directory",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+_OPEN_ALREADY = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")  # to write there opens nothing new
+
+
+def read_bytes(path: str | Path, what: str) -> bytes:
+    """All of a regular file; UsageError, which begins with `what`, for whatever else the path leads to."""
+    try:
+        kind = _kind(path)
+        if kind is not None:
+            raise UsageError(f"{what}: {kind}, and not a file")
+        return Path(path).read_bytes()
+    except (OSError, ValueError, MemoryError) as error:
+        raise UsageError(f"{what}: {reason(error)}") from error
+
+
+def _kind(path: str | Path) -> str | None:
+    """What a path leads to, if it is no regular file."""
+    mode = stat.S_IFMT(os.stat(path).st_mode)
+    return None if mode == stat.S_IFREG else f"it is {_KINDS.get(mode, 'something else')}"
+
+
+def check_writable(file: str | None, option: str = "--json") -> None:
+    """Found out before the audit, not after it."""
+    if file is None or file == "-" or file.startswith(_OPEN_ALREADY):
+        return
+    try:
+        existed = os.path.exists(file)
+        if existed and _kind(file) in ("it is a pipe", "it is a socket"):
+            raise UsageError(f"cannot write {option} {file}: {_kind(file)}, and may have no reader; name a file")
+        with Path(file).open("ab"):
+            pass
+        if not existed:
+            os.unlink(os.path.realpath(file))
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot write {option} {file}: {reason(error)}") from error
+
+
+def reason(error: BaseException) -> str:
+    """Why the system refused, without the path, which the sentence has already."""
+    if isinstance(error, MemoryError):
+        return "it does not fit into memory"
+    return getattr(error, "strerror", None) or str(error)
