@@ -9,7 +9,6 @@ None of them speaks of rows that the data set does not have; a report says which
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +18,9 @@ import numpy as np
 from numpy.random import Generator
 
 from auditor.errors import BadValue, UnknownTruth, UsageError, suggestion
+from auditor.files import read_bytes
 from auditor.law import Law, Query
+from auditor.tables import read_csv, read_npz, read_parquet
 
 SUFFIXES = (".csv", ".npz", ".parquet")
 POPULATION = 10_000  # rows that a scikit-learn generator makes once, to be drawn from
@@ -104,16 +105,14 @@ def is_file_spec(spec: str) -> bool:
 def read_file(spec: str, resample: str) -> Dataset:
     """`path.csv`, `path.npz` or `path.parquet`, with `#column` for the labels."""
     place, _, target = spec.partition("#")
-    path = Path(place)
-    if not path.is_file():
-        raise UsageError(f"source {spec!r}: there is no file {place!r}")
-    readers: dict[str, Callable[[Path], dict[str, Any]]] = {
-        ".csv": _read_csv,
-        ".npz": _read_npz,
-        ".parquet": _read_parquet,
+    readers: dict[str, Callable[[str, bytes], dict[str, Any]]] = {
+        ".csv": read_csv,
+        ".npz": read_npz,
+        ".parquet": read_parquet,
     }
-    columns = readers[path.suffix](path)
-    if path.suffix == ".npz" and not target and set(columns) == {"X", "y"}:
+    content = read_bytes(place, f"source {spec!r}")
+    columns = readers[Path(place).suffix](spec, content)
+    if place.endswith(".npz") and not target and set(columns) == {"X", "y"}:
         return from_arrays((columns["X"], columns["y"]), spec, spec, resample)
     if target and target not in columns:
         raise UsageError(
@@ -121,61 +120,22 @@ def read_file(spec: str, resample: str) -> Dataset:
         )
     features = [values for name, values in columns.items() if name != target]
     if not features:
-        raise UsageError(f"source {spec!r}: no column is left beside {target!r}")
+        raise UsageError(f"source {spec!r}: " + (f"no column is left beside {target!r}" if target else "it is empty"))
+    _check_columns(spec, columns)
     x = features[0] if len(features) == 1 and features[0].ndim > 1 else np.column_stack(features)
     return from_arrays((x, columns[target]) if target else x, spec, spec, resample)
 
 
-def _read_csv(path: Path) -> dict[str, Any]:
-    with path.open(newline="", encoding="utf-8-sig") as file:
-        lines = [line for line in csv.reader(file) if line]
-    if len(lines) < 2:
-        raise UsageError(f"source {path}: a header and two rows are the least, and there are {len(lines)} lines")
-    header, body = lines[0], lines[1:]
-    for number, line in enumerate(body, start=2):
-        if len(line) != len(header):
-            raise UsageError(f"source {path}: line {number} has {len(line)} cells, and the header has {len(header)}")
-        for name, cell in zip(header, line, strict=True):
-            if cell.strip().lower() in ("", "nan", "na", "null"):
-                raise UsageError(f"source {path}: line {number} has no value for {name!r}: drop or fill it first")
-    return {name: _column(path, name, [line[i] for line in body]) for i, name in enumerate(header)}
-
-
-def _column(path: Path, name: str, cells: list[str]) -> Any:
-    """Numbers if all are; words if none is; a mixture is a mistake that would turn numbers into words."""
-    numbers: list[float] = []
-    words: list[str] = []
-    for cell in cells:
-        try:
-            numbers.append(float(cell))
-        except ValueError:
-            words.append(cell)
-    if numbers and words:
-        raise UsageError(f"source {path}: column {name!r} mixes numbers and words such as {words[0]!r}")
-    if words:
-        return np.array(words)
-    whole = np.array(numbers)
-    return whole.astype(np.int64) if np.all(whole == np.floor(whole)) and np.abs(whole).max() < 2**53 else whole
-
-
-def _read_npz(path: Path) -> dict[str, Any]:
-    try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in arrays.files}
-    except (ValueError, OSError) as error:
-        raise UsageError(f"source {path}: {error}") from error
-
-
-def _read_parquet(path: Path) -> dict[str, Any]:
-    try:
-        import pyarrow.parquet
-    except ImportError as error:
-        raise UsageError("a .parquet source needs pyarrow: pip install 'reproducibility-auditor[data]'") from error
-    table = pyarrow.parquet.read_table(path)
-    for name in table.column_names:
-        if table[name].null_count:
-            raise UsageError(f"source {path}: column {name!r} has missing values: drop or fill them first")
-    return {name: table[name].to_numpy() for name in table.column_names}
+def _check_columns(spec: str, columns: dict[str, Any]) -> None:
+    """As many rows in each, of numbers, words or dates."""
+    lengths = {name: len(values) if values.ndim else 0 for name, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name!r} {length}" for name, length in list(lengths.items())[:5])
+        raise UsageError(f"source {spec!r}: its columns have not as many rows each: {listed}")
+    for name, values in columns.items():
+        words = values.dtype.kind == "O" and all(isinstance(value, (str, bytes)) for value in values.flat)
+        if values.dtype.kind not in "biufcmMSU" and not words:
+            raise UsageError(f"source {spec!r}: {name!r} holds {values.dtype}, and rows are numbers, words or dates")
 
 
 def from_sklearn(spec: str, name: str, args: list[Any], keywords: dict[str, Any], resample: str) -> Dataset:

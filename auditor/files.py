@@ -1,6 +1,7 @@
-"""May this path be read or written? Asked before anything is opened: a pipe would block, a device never end.
+"""May this path be read or written, and does what it holds fit into memory?
 
-A path that cannot be is a usage error, with a sentence that says what it is instead.
+Asked before anything is opened, for a pipe would block and a device never end. A path that leads to neither is a usage
+error, with a sentence that says what it is instead.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ _OPEN_ALREADY = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")  # 
 def read_bytes(path: str | Path, what: str) -> bytes:
     """All of a regular file; UsageError, which begins with `what`, for whatever else the path leads to."""
     try:
-        kind = _kind(path)
-        if kind is not None:
+        if (kind := _kind(path)) is not None:
             raise UsageError(f"{what}: {kind}, and not a file")
+        if os.stat(path).st_size > free_memory():
+            raise MemoryError
         return Path(path).read_bytes()
     except (OSError, ValueError, MemoryError) as error:
         raise UsageError(f"{what}: {reason(error)}") from error
@@ -59,3 +61,15 @@ def reason(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "it does not fit into memory"
     return getattr(error, "strerror", None) or str(error)
+
+
+def free_memory() -> int:
+    """Free memory in bytes, the container's limit included where there is one."""
+    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")] if hasattr(os, "sysconf") else [2**63]
+    meminfo, cgroup = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
+    if meminfo.exists():
+        fields = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
+        limits.append(1024 * int(fields["MemAvailable"].split()[0]))
+    if cgroup.exists() and (text := cgroup.read_text().strip()).isdigit():
+        limits.append(int(text))
+    return min(limits)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import itertools
 import json
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from auditor.errors import UsageError
+from auditor.files import read_bytes
 from auditor.lookup import find_object
 from auditor.outcome import describe
 from auditor.randomness import from_key, root_key
@@ -66,9 +68,9 @@ def _values(spec: str, seed: int) -> Iterable[Any]:
     if spec.startswith(("[", "(")):
         try:
             return tuple(ast.literal_eval(spec))
-        except (ValueError, SyntaxError, TypeError) as error:
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
             raise UsageError(f"--inputs {spec} is no list of Python literals: {error}; {_EXAMPLE}") from error
-    if Path(spec).is_file():
+    if os.path.exists(spec):  # which, unlike a path's own, never raises
         return _from_file(Path(spec))
     if ":" in spec:
         return _generated(spec, seed)
@@ -87,12 +89,13 @@ def _range(spec: str) -> range | None:
 
 def _from_file(path: Path) -> Iterable[Any]:
     """A list as JSON, or a value a line, each as --param would read it."""
+    content = read_bytes(path, f"cannot read --inputs {str(path)!r}")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = content.decode("utf-8")
         if path.suffix != ".json":
             return [parse_param(line.strip()) for line in text.splitlines() if line.strip()]
         values = json.loads(text)
-    except (OSError, ValueError) as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"cannot read --inputs {str(path)!r}: {error}") from error
     if not isinstance(values, list):
         raise UsageError(f"--inputs {str(path)!r} must hold a list, and it holds a {type(values).__name__}")

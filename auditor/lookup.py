@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import pkgutil
 import sys
 from collections.abc import Iterator, Mapping
@@ -15,6 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from auditor.errors import UsageError, suggestion
+from auditor.files import reason
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -83,10 +85,13 @@ def find_module(name: str) -> ModuleType:
 
 def _load_file(path: Path) -> ModuleType:
     """A file as a module: under a name that its path decides, so that loading it twice gives one module."""
-    path = path.resolve()
-    if not path.is_file():
-        close = suggestion(path.name, [p.name for p in path.parent.glob("*.py")] if path.parent.is_dir() else [])
-        raise UsageError(f"no file {str(path)!r}{close}")
+    try:
+        path = path.resolve()
+    except (OSError, ValueError, RuntimeError) as error:  # too long, a NUL in it, a loop
+        raise UsageError(f"no file {str(path)!r}: {reason(error)}") from error
+    if not os.path.isfile(path):  # which, unlike a path's own, never raises
+        near = [p.name for p in path.parent.glob("*.py")] if os.path.isdir(path.parent) else []
+        raise UsageError(f"no file {str(path)!r}{suggestion(path.name, near)}")
     name = f"_{path.stem}_{blake2b(str(path).encode(), digest_size=4).hexdigest()}"
     if name in sys.modules:
         return sys.modules[name]

@@ -7,10 +7,8 @@ and change: an array (or anything with a length) of `size` rows, or `(X, y)` wit
 from __future__ import annotations
 
 import ast
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,6 +16,7 @@ from numpy.random import Generator
 
 from auditor.datasets import Dataset, check_resample, from_arrays, from_sklearn, is_file_spec, read_file
 from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError, suggestion
+from auditor.files import free_memory
 from auditor.law import Law, Query, as_values
 from auditor.lookup import find_object, importable_name
 
@@ -322,7 +321,7 @@ def check_size(source: Source, size: int, rng: Generator, *, can_count: bool = F
         return  # a sampler may need more than one row; its full draw will be checked
     parts = row if isinstance(row, tuple) else (row,)
     needed = size * sum(part.nbytes if isinstance(part, np.ndarray) else 8 for part in parts)
-    available = _available_memory()
+    available = free_memory()
     if needed > available:
         raise BadValue(
             "size",
@@ -330,15 +329,3 @@ def check_size(source: Source, size: int, rng: Generator, *, can_count: bool = F
             f"needs about {needed / 1e9:.3g} GB a sample, and {available / 1e9:.3g} GB are free: use a smaller "
             "size" + (", or --sample counts" if can_count else ""),
         )
-
-
-def _available_memory() -> int:
-    """Free memory in bytes, the container's limit included where there is one."""
-    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")] if hasattr(os, "sysconf") else [2**63]
-    meminfo, cgroup = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
-    if meminfo.exists():
-        fields = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
-        limits.append(1024 * int(fields["MemAvailable"].split()[0]))
-    if cgroup.exists() and (text := cgroup.read_text().strip()).isdigit():
-        limits.append(int(text))
-    return min(limits)

@@ -24,6 +24,7 @@ MODULES = {
 FLOW = """
 auditor.__init__ auditor.errors
 auditor.files
+auditor.tables
 auditor.randomness auditor.interval auditor.canonical auditor.lookup auditor.counting auditor.law
 auditor.datasets auditor.views auditor.estimators
 auditor.outcome auditor.gate auditor.cost auditor.sampling auditor.profile

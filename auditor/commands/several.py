@@ -10,7 +10,7 @@ import rich_click as click
 
 from auditor.commands.options import Count
 from auditor.errors import EXIT_CODES, UsageError
-from auditor.files import check_writable
+from auditor.files import check_writable, reason
 from auditor.outlets import (
     Documents,
     Log,
@@ -93,8 +93,8 @@ def gate(config: str, exitfirst: bool, **options: Any) -> int:
 def make_folder(directory: Path) -> None:
     try:
         directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"cannot make --reports {directory}: {error.strerror or error}") from error
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot make --reports {directory}: {reason(error)}") from error
 
 
 def check_package(target: str, options: dict[str, Any]) -> int:

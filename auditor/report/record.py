@@ -15,6 +15,7 @@ import numpy as np
 
 from auditor import __version__
 from auditor.errors import AuditorError, UsageError
+from auditor.files import read_bytes
 from auditor.interval import MeanEvidence, two_sided
 from auditor.outcome import Difference as Found
 from auditor.preflight import Checked
@@ -271,9 +272,14 @@ def as_json(params: Mapping[str, Any]) -> dict[str, Any]:
     """Numbers, booleans and None as they are; everything else as the text that --param takes."""
     plain = (bool, int, float, type(None))
     return {
-        key: value if isinstance(value, plain) and value not in (math.inf, -math.inf) else param_text(value)
+        key: value if isinstance(value, plain) and not _has_no_number(value) else param_text(value)
         for key, value in params.items()
     }
+
+
+def _has_no_number(value: object) -> bool:
+    """JSON has neither infinity nor NaN."""
+    return isinstance(value, float) and not math.isfinite(value)
 
 
 def environment() -> dict[str, str]:
@@ -336,13 +342,10 @@ def total_cost(records: Sequence[Record]) -> Cost:
 
 def read_record(path: Path) -> Record:
     """A record from its file; UsageError with the field that is wrong."""
-    try:
-        document = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"cannot read the record {str(path)!r}: {error.strerror or error}") from error
+    document = read_bytes(path, f"cannot read the record {str(path)!r}")
     try:
         record = msgspec.convert(json.loads(document), type=Record)
-    except (msgspec.ValidationError, ValueError) as error:
+    except (msgspec.ValidationError, ValueError, RecursionError) as error:
         raise UsageError(f"{str(path)!r} is no record of an audit: {error}") from error
     if record.schema != SCHEMA:
         raise UsageError(f"{str(path)!r} has schema {record.schema!r}; this version reads {SCHEMA!r}")
