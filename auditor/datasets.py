@@ -122,8 +122,15 @@ def read_file(spec: str, resample: str) -> Dataset:
     if not features:
         raise UsageError(f"source {spec!r}: " + (f"no column is left beside {target!r}" if target else "it is empty"))
     _check_columns(spec, columns)
-    x = features[0] if len(features) == 1 and features[0].ndim > 1 else np.column_stack(features)
+    x = features[0] if len(features) == 1 and features[0].ndim > 1 else _stacked(spec, features)
     return from_arrays((x, columns[target]) if target else x, spec, spec, resample)
+
+
+def _stacked(spec: str, features: list[Any]) -> Any:
+    try:
+        return np.column_stack(features)
+    except (TypeError, ValueError) as error:  # cubes beside columns, dates beside numbers
+        raise UsageError(f"source {spec!r}: its arrays are not columns of one table: {error}") from error
 
 
 def _check_columns(spec: str, columns: dict[str, Any]) -> None:

@@ -77,7 +77,7 @@ def test_npz_and_parquet(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        ("nowhere.csv", "there is no file 'nowhere.csv'"),
+        ("nowhere.csv", "source 'nowhere.csv': No such file"),
         ("sklearn:load_irs", r"sklearn.datasets has no 'load_irs' \(did you mean load_iris\?\)"),
         ("sklearn:make_moons(noize=1)", "sklearn:make_moons"),
         ("sklearn:load_iris(__import__('os'))", "literal arguments"),

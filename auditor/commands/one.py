@@ -112,10 +112,10 @@ def check(target: str, params: Sequence[str], randomness: str | None, **options:
 
 
 @click.command()
-@click.argument("record_file", metavar="RECORD", type=click.Path(path_type=Path))
+@click.argument("record_file", metavar="RECORD")
 @click.option("--pair", type=Count(), required=True, metavar="I", help="Which pair to run again.")
 @click.option("--trust", is_flag=True, help="Run what the record names without asking.")
-def replay(record_file: Path, pair: int, trust: bool) -> int:
+def replay(record_file: str, pair: int, trust: bool) -> int:
     """Run one pair of a recorded audit again and show both outputs. Runs the code that the record names, after asking.
 
     Example: python -m auditor replay record.json --pair 17 --trust
@@ -125,7 +125,7 @@ def replay(record_file: Path, pair: int, trust: bool) -> int:
     from auditor.sources import Sampler, load_source
     from auditor.subjects import code_hash, load_subject
 
-    record = read_record(record_file)
+    record = read_record(Path(record_file))
     if not record.importable:
         raise UsageError(
             f"{record.subject}, its source, view or a parameter lives in no module: replay it in Python, "
