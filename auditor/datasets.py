@@ -87,7 +87,7 @@ def from_arrays(data: Any, name: str | None = None, spec: str | None = None, res
     if lengths[0] < 2 or len(set(lengths)) > 1:
         raise UsageError(f"source {shown}: a data set needs two rows or more and as many labels, and it has {lengths}")
     for part in parts:
-        if part.dtype.kind in "fc" and np.isnan(part).any():
+        if (part.dtype.kind in "fc" and np.isnan(part).any()) or (part.dtype.kind in "mM" and np.isnat(part).any()):
             raise UsageError(f"source {shown} has missing values: drop or fill them first")
     return Dataset(shown, spec, parts if isinstance(data, tuple) else parts[0], check_resample(resample))
 
@@ -105,6 +105,8 @@ def is_file_spec(spec: str) -> bool:
 def read_file(spec: str, resample: str) -> Dataset:
     """`path.csv`, `path.npz` or `path.parquet`, with `#column` for the labels."""
     place, _, target = spec.partition("#")
+    if not is_file_spec(spec):
+        raise UsageError(f"{spec!r} is no data file: its name must end in {', '.join(SUFFIXES)}")
     readers: dict[str, Callable[[str, bytes], dict[str, Any]]] = {
         ".csv": read_csv,
         ".npz": read_npz,

@@ -24,14 +24,23 @@ _OPEN_ALREADY = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")  # 
 
 def read_bytes(path: str | Path, what: str) -> bytes:
     """All of a regular file; UsageError, which begins with `what`, for whatever else the path leads to."""
+    check_file(path, what)
     try:
-        if (kind := _kind(path)) is not None:
-            raise UsageError(f"{what}: {kind}, and not a file")
         if os.stat(path).st_size > free_memory():
             raise MemoryError
         return Path(path).read_bytes()
     except (OSError, ValueError, MemoryError) as error:
         raise UsageError(f"{what}: {reason(error)}") from error
+
+
+def check_file(path: str | Path, what: str) -> None:
+    """UsageError unless the path leads to a regular file."""
+    try:
+        kind = _kind(path)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{what}: {reason(error)}") from error
+    if kind is not None:
+        raise UsageError(f"{what}: {kind}, and not a file")
 
 
 def _kind(path: str | Path) -> str | None:

@@ -160,6 +160,8 @@ def is_package(target: str) -> bool:
         return importlib.util.find_spec(target) is not None
     except (ImportError, ValueError):
         return False
+    except (Exception, SystemExit):  # by the package above it, whose import will say so
+        return True
 
 
 def importable_name(fn: object) -> str | None:

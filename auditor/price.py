@@ -90,6 +90,8 @@ def run_price(
         check_count("pairs", pairs, least=1, example=20_000)
     if not 0 < limit < 1:
         raise BadValue("rho", limit, "must be in (0, 1): the mismatch probability you accept, e.g. 0.1")
+    if limit < 1 / MAX_PAIRS:
+        raise BadValue("rho", limit, f"would take more than {MAX_PAIRS:.0e} pairs, which no search finishes")
     make, start = _by_size(subject, target, texts, randomness, source, {**options, "confidence": confidence})
     sizes = _Sizes(make)
     first = sizes.at(start)

@@ -287,7 +287,7 @@ def _parse_call(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
         if len(keywords) != len(call.keywords):
             raise ValueError("** is not a literal")
         return call.func.id, [ast.literal_eval(arg) for arg in call.args], keywords
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         raise UsageError(
             f'source {spec!r} must be a distribution with literal arguments, e.g. "bernoulli(0.5)", or module:function'
         ) from error

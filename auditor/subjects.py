@@ -193,12 +193,20 @@ def load_subject(
         raise UsageError(f"{shown} is a coroutine or a generator: an audit needs a function that returns its output")
     hints = _hints(fn)
     given = dict(params or {}) | {key: parse_param(text, hints.get(key)) for key, text in (texts or {}).items()}
+    _check_printable(shown, given)
     settings, (sample_name, r_name) = _check_signature(fn, shown, given)
     kind = check_kind(randomness) if randomness else kind_of(hints.get(r_name))
     takes_sample = hints.get(sample_name) is Sample
     declared = getattr(fn, "__auditor__", Declaration())
     private = kind_of(hints.get(PRIVATE)) if PRIVATE not in settings and _has_private(fn) else None
     return Subject(fn, shown, name, given, settings, kind, takes_sample, private=private, declared=declared)
+
+
+def _check_printable(shown: str, given: Mapping[str, Any]) -> None:
+    """Python writes no int of more than 4,300 digits, and a parameter has to be written into records and commands."""
+    for name, value in given.items():
+        if isinstance(value, int) and value.bit_length() > 14_000:
+            raise UsageError(f"{shown}: parameter {name} has more than 4,000 digits: use a smaller number")
 
 
 def _has_private(fn: Callable[..., Any]) -> bool:

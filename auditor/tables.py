@@ -59,9 +59,11 @@ def _check_header(spec: str, header: Sequence[str]) -> None:
     for sign, name in _SEPARATORS.items():
         if len(header) == 1 and sign in header[0]:
             raise UsageError(f"source {spec!r} is separated by {name}: write it with commas, and numbers with points")
-    twice = next((name for i, name in enumerate(header) if name in header[:i]), None)
-    if twice is not None:
-        raise UsageError(f"source {spec!r} has two columns {twice!r}: give each its own name")
+    seen: set[str] = set()
+    for name in header:
+        if name in seen:
+            raise UsageError(f"source {spec!r} has two columns {name!r}: give each its own name")
+        seen.add(name)
 
 
 def _column(spec: str, name: str, cells: Sequence[tuple[int, str]]) -> Any:

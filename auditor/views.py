@@ -84,7 +84,7 @@ def _parse(text: str) -> tuple[str, Any]:
         return name, inner
     try:
         return name, ast.literal_eval(inner)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
         raise UsageError(f"view {text!r}: {inner!r} must be a whole number, e.g. {name}(3)") from None
 
 

@@ -160,3 +160,13 @@ def test_a_flipped_bit_is_a_sentence_or_a_number_and_never_an_error_of_ours() ->
         except UsageError:
             refused += 1
     assert refused > 100
+
+
+def test_what_else_a_file_may_be(tmp_path: Path) -> None:
+    wide = ",".join(f"c{i}" for i in range(20_000))
+    assert len(read_csv("x.csv", f"{wide}\n{','.join('1' * 20_000)}\n".encode())) == 20_000  # and not in quadratic time
+    np.savez(tmp_path / "nat.npz", X=np.array(["NaT", "2020-01-01"], dtype="M8[D]"))
+    with pytest.raises(UsageError, match="missing values"):
+        read_file(str(tmp_path / "nat.npz"), "bootstrap")
+    with pytest.raises(UsageError, match="is no data file: its name must end in"):
+        read_file(str(tmp_path / "x.txt"), "bootstrap")
