@@ -52,7 +52,6 @@ COMMANDS = {
 DRAWN = {
     "check": "auditor.report.terminal._parts",
     "strings": "auditor.report.terminal._parts",
-    "arms": "auditor.report.terminal._parts",
     "curve": "auditor.report.curves._parts",
     "price": "auditor.report.prices._parts",
     "reuse": "auditor.report.reuse_record._facts",
@@ -98,7 +97,7 @@ def test_no_name_is_markup(name: str, capsys: pytest.CaptureFixture[str]) -> Non
     )
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", DRAWN)
 def test_a_report_that_fails_to_draw_costs_neither_the_record_nor_the_verdict(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
