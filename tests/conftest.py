@@ -41,7 +41,12 @@ def not_on_github(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """The table of the fault suite: kind, tried, survived, exit codes, and how many left something behind."""
-    reports = [report for outcome in terminalreporter.stats.values() for report in outcome if hasattr(report, "when")]
+    reports = [
+        report
+        for outcome in terminalreporter.stats.values()
+        for report in outcome
+        if getattr(report, "when", "") == "call"
+    ]
     told = [json.loads(value) for r in reports for name, value in getattr(r, "user_properties", ()) if name == "fault"]
     if not told:
         return

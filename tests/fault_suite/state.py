@@ -249,7 +249,7 @@ def leaving(name: str, body: str, *codes: int, **more: Any) -> Fault:
 _CHILD = "import subprocess\nsubprocess.Popen(['sleep', '600']"
 LEFTOVERS = (
     leaving("a child", f"{_CHILD})", ci=True),
-    leaving("a child with a session of its own", f"{_CHILD}, start_new_session=True)", ci=True),
+    leaving("a child with a session of its own", f"{_CHILD}, start_new_session=True)"),
     leaving("a child that ignores signals", f"{_CHILD}, preexec_fn=lambda: signal.signal(15, signal.SIG_IGN))"),
     leaving("a daemon", "if not os.fork():\n    os.setsid()\n    os.fork() or time.sleep(600)\n    os._exit(0)"),
     leaving("a child of its own late", f"{_CHILD})", late=True),

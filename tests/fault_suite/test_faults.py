@@ -26,7 +26,7 @@ def _as_bottom(fault: Fault) -> Fault:
     codes, words = ((PASSES,), "gave no output") if fault.late else ((FAILS, FAULT), "")
     if "hangs" in fault.kind:
         codes, words = (FAULT,), "pair"  # what a clock cuts is never an output
-    return replace(_in("bottom", fault, *_BOTTOM), codes=codes, words=words)
+    return replace(_in("bottom", fault, *_BOTTOM), codes=codes, words=words, ci=fault.ci and "hangs" in fault.kind)
 
 
 def _can_be_bottom(fault: Fault) -> bool:
