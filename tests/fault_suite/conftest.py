@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pytest
 from fault import Tell
@@ -19,11 +19,11 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture
-def tell(record_property: Callable[[str, object], None]) -> Tell:
+def tell(request: pytest.FixtureRequest) -> Tell:
     """Enter one case into the table, and fail where it has complaints."""
 
     def tell(kind: str, code: object, complaints: Sequence[str], left: Sequence[str] = (), more: str = "") -> None:
-        record_property("fault", json.dumps([kind, code, not complaints, bool(left)]))
+        request.node.user_properties.append(("fault", json.dumps([kind, code, not complaints, bool(left)])))
         assert not complaints, "; ".join(complaints) + ("\n" + more if more else "")
 
     return tell
