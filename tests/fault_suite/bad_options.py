@@ -97,7 +97,7 @@ def _of_others() -> Iterator[Bad]:
         yield from each("options", (*asked, "3", option), values)
     for option, values in (("--rho", _PROBABILITY), ("--confidence", _PROBABILITY), ("--pairs", (*_COUNT, "0"))):
         yield from each("options", ("plan", option), values)
-    yield from each("options", ("theorems", "--only"), ("nothing of the kind", "\x00", "[/b]"))
+    yield from each("options", ("theorems", "--reports", "folder", "--only"), ("nothing of the kind", "\x00", "[/b]"))
     yield from each(
         "reports", ("theorems", "--only", "2.3", "--reports"), ("mine.py", "mine.py/x", _LONG, "\x00", "fifo")
     )
@@ -207,7 +207,6 @@ def _combined() -> Iterator[Bad]:
         yield Bad("combinations", (*CHECK, *text.split(" ")), codes)
     for text in _WRONG:
         yield Bad("combinations", tuple(text.split(" ")))
-    yield Bad("combinations", (), (PASSES, USAGE))
     yield Bad("combinations", (*CHECK, "--param", "x=" + "[" * 99999), (USAGE,))
     for depth in ("[" * 99999, "-" * 99999 + "1", "(" * 150 + ")" * 150, "9" * 9999, "1e999", "{" * 500, "\x00", "'"):
         words = ("check", "mine:has_k", *CHECK[2:], "--rho", "0.5", "--param", f"k={depth}")

@@ -37,7 +37,7 @@ _TARGETS = (
 )
 _SOURCES = (
     *("", " ", "nosuch", "norm(", "norm)", "norm(x)", "norm(1, 2, 3, 4, 5)", "norm(loc='a')", "norm(nothing=1)"),
-    *("norm(scale=-1)", "norm(scale=0)", "norm(scale=float('nan'))", "bernoulli(2)", "bernoulli(-1)", "bernoulli('x')"),
+    *("norm(scale=-1)", "norm(scale=float('nan'))", "bernoulli(2)", "bernoulli(-1)", "bernoulli('x')"),
     *("bernoulli()", "norm.rvs", "norm()()", "norm[0]", "lambda: 0", "__import__('os')", "norm(*[1])", "norm(**{})"),
     *(
         "norm; x",

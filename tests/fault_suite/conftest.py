@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from fault import Tell
+from shell import Shell
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -27,3 +29,10 @@ def tell(request: pytest.FixtureRequest) -> Tell:
         assert not complaints, "; ".join(complaints) + ("\n" + more if more else "")
 
     return tell
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Iterator[Shell]:
+    made = Shell(tmp_path)
+    yield made
+    made.close()

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -78,10 +80,12 @@ class Shell:
     """A folder for one audit: `work` is where it runs, `tmp` what it may use, and a mark that its processes carry."""
 
     def __init__(self, folder: Path) -> None:
-        self.work, self.tmp, self.mark = folder / "work", folder / "tmp", uuid.uuid4().hex
-        self._folder = folder
-        for made in (self.work, self.tmp):
-            made.mkdir(parents=True, exist_ok=True)
+        self.work, self._folder, self.mark = folder / "work", folder, uuid.uuid4().hex
+        self.work.mkdir()
+        self.tmp = Path(tempfile.mkdtemp(prefix="fault-"))  # its name is short: sockets of workers go there
+
+    def close(self) -> None:
+        shutil.rmtree(self.tmp, ignore_errors=True)
 
     def start(self, *words: str, **environment: str) -> subprocess.Popen[bytes]:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("GITHUB_", "PYTEST_"))}

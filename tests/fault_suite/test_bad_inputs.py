@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Iterator
@@ -93,7 +94,7 @@ def test_a_bad_input_is_refused_with_a_sentence(
     ran, complaints = call(case.words, capfd)
     left = sorted(name for name in {*os.listdir()} - here if name != "__pycache__")
     for name in left:
-        Path(name).unlink()
+        shutil.rmtree(name) if Path(name).is_dir() else Path(name).unlink()
     complaints += [
         one for one in ran.complaints(case.codes, case.says, needs_record=False) if "whole record" not in one
     ]

@@ -40,8 +40,7 @@ CASES = IN_PROCESS + IN_WORKERS + AS_BOTTOM
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")
-def test_a_fault_is_named_and_leaves_nothing(case: Fault, tell: Tell, tmp_path: Path) -> None:
-    shell = Shell(tmp_path)
+def test_a_fault_is_named_and_leaves_nothing(case: Fault, tell: Tell, shell: Shell) -> None:
     (shell.work / "mine.py").write_text(case.module())
     ran = shell.run("check", "mine:learner", "--rho", "0.5", *case.options, **dict(case.environment))
     complaints = ran.complaints(case.codes, case.words, needs_record=case.record)

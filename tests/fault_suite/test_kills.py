@@ -188,6 +188,7 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     (shell.work / "mine.py").write_text(_MINE)
     (shell.work / "mine-go").touch()
     ran = shell.run(*_WORDS)
+    shell.close()
     assert not ran.complaints((PASSES, FAILS, 3))
     assert ran.record is not None
     return timeless(ran.record)
@@ -195,9 +196,9 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")
 def test_a_killed_audit_ends_as_if_nobody_had_been(
-    case: Kill, tell: Tell, tmp_path: Path, unbroken: dict[str, Any]
+    case: Kill, tell: Tell, shell: Shell, unbroken: dict[str, Any]
 ) -> None:
-    killer = Killer(Shell(tmp_path), case)
+    killer = Killer(shell, case)
     killed = killer.kill()
     complaints = [one for one in killed.complaints(case.codes, needs_record=False) if "whole record" not in one]
     resumed, again = killer.resume()
