@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import shutil
 import signal
 import sys
@@ -24,6 +25,7 @@ from auditor.command_line import run
 
 CASES = BAD_OPTIONS + BAD_SPECS + BAD_FILES
 _LIMIT = 20.0  # seconds, far above what a refusal takes
+_MEMORY = 2**31  # bytes, as far above it
 
 
 class Hung(BaseException):
@@ -31,17 +33,20 @@ class Hung(BaseException):
 
 
 class Alarm:
-    """Rings in the main thread, and again where somebody caught it."""
+    """Rings in the main thread, and again where somebody caught it; nobody reads an endless file into all memory."""
 
     rang = False
 
     def __enter__(self) -> Alarm:
-        self._before = signal.signal(signal.SIGALRM, self._ring)
+        self._before, self._memory = signal.signal(signal.SIGALRM, self._ring), resource.getrlimit(resource.RLIMIT_AS)
+        taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (taken + _MEMORY, self._memory[1]))
         signal.setitimer(signal.ITIMER_REAL, _LIMIT, 1.0)
         return self
 
     def __exit__(self, *_: object) -> None:
         signal.setitimer(signal.ITIMER_REAL, 0)
+        resource.setrlimit(resource.RLIMIT_AS, self._memory)
         signal.signal(signal.SIGALRM, self._before)
 
     def _ring(self, number: int, frame: FrameType | None) -> None:
@@ -88,6 +93,7 @@ def call(words: tuple[str, ...], capfd: pytest.CaptureFixture[str]) -> tuple[Ran
     return Ran(code, said.out, said.err, None), complaints
 
 
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="looks into /proc")
 def test_a_bad_input_is_refused_with_a_sentence(
     case: Bad, here: set[str], tell: Tell, capfd: pytest.CaptureFixture[str]
 ) -> None:
