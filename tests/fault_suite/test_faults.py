@@ -17,8 +17,16 @@ _WORKERS = ("--jobs", "2")
 _BOTTOM = (*_WORKERS, "--on-error", "bottom")
 
 
+_NOT_ALWAYS = {  # what is left of the marked ones is tried always; what has a limit runs in a worker anyway
+    "in process": ("hangs", "memory", "declaration"),
+    "in workers": ("global state", "prints", "declaration"),
+    "bottom": ("raises", "exits", "memory"),
+}
+
+
 def _in(place: str, fault: Fault, *options: str) -> Fault:
-    return replace(fault, kind=f"{place}, {fault.kind}", options=(*fault.options, *options))
+    always = fault.ci and fault.kind not in _NOT_ALWAYS[place]
+    return replace(fault, kind=f"{place}, {fault.kind}", options=(*fault.options, *options), ci=always)
 
 
 def _as_bottom(fault: Fault) -> Fault:
@@ -26,7 +34,7 @@ def _as_bottom(fault: Fault) -> Fault:
     codes, words = ((PASSES,), "gave no output") if fault.late else ((FAILS, FAULT), "")
     if "hangs" in fault.kind:
         codes, words = (FAULT,), "pair"  # what a clock cuts is never an output
-    return replace(_in("bottom", fault, *_BOTTOM), codes=codes, words=words, ci=fault.ci and "hangs" in fault.kind)
+    return replace(_in("bottom", fault, *_BOTTOM), codes=codes, words=words)
 
 
 def _can_be_bottom(fault: Fault) -> bool:
