@@ -90,7 +90,7 @@ _DECLARES = "import auditor\n"
 
 def oracle(name: str, body: str, *codes: int, learner: str = "pass", **more: Any) -> Fault:
     text = _DECLARES + _function("def judge(output, *, source, r, params):", body)
-    after = "auditor.subject(accuracy=judge, delta=0.5)(learner)"
+    after = "auditor.subject(accuracy=judge, delta=0.05)(learner)"
     return Fault("oracle", name, learner, codes or (FAULT,), before=text, after=after, **more)
 
 
@@ -162,9 +162,9 @@ DECLARATIONS = (
     declaring("a size of None", "size=lambda: None", words="size"),
     declaring("a size of a list", "size=lambda: [3]", words="size"),
     declaring("a size that asks for what there is not", "size=lambda nothing: 3", words="nothing"),
-    declaring("a claim above 1", "size=5, claimed=2.0", words="2.0"),
-    declaring("a claim of NaN", "size=5, claimed=lambda: float('nan')", words="nan"),
-    declaring("a claim of words", "size=5, claimed=lambda: 'small'", words="small"),
+    declaring("a claim above 1", "size=5, claimed=2.0", PASSES, USAGE),
+    declaring("a claim of NaN", "size=5, claimed=lambda: float('nan')", PASSES, USAGE),
+    declaring("a claim of words", "size=5, claimed=lambda: 'small'", PASSES, USAGE),
     declaring("a delta of NaN", "size=5, delta=float('nan'), accuracy=lambda output, **_: True", words="nan"),
     declaring("a delta of words", "size=5, delta=lambda: 'x', accuracy=lambda output, **_: True", words="delta"),
     declaring("a note that raises", "size=5, note=lambda: 1 / 0", *_REFUSED, words="note"),
