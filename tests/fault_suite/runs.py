@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 from fault import FAILS, FAULT, INTERRUPTED, PASSES, ROWS, Fault
@@ -122,7 +123,9 @@ EXITS = (
     ),
     ending("SIGTERM to itself", "os.kill(os.getpid(), signal.SIGTERM)\ntime.sleep(5)", codes=(FAULT, INTERRUPTED)),
     ending("SIGINT to itself", "os.kill(os.getpid(), signal.SIGINT)\ntime.sleep(5)", codes=(FAULT, INTERRUPTED)),
-    ending("SIGKILL to its group", "os.killpg(0, signal.SIGKILL)"),
+    ending(
+        "SIGKILL to its group", "os.killpg(0, signal.SIGKILL)", codes=(FAULT, -signal.SIGKILL)
+    ),  # all who could speak
     ending("SIGTERM to its group", "os.killpg(0, signal.SIGTERM)\ntime.sleep(5)", codes=(FAULT, INTERRUPTED)),
     ending("interrupts the main thread", "import _thread\n_thread.interrupt_main()", codes=(FAULT, INTERRUPTED)),
     ending("a timer that kills", "signal.setitimer(signal.ITIMER_REAL, 0.001)\ntime.sleep(5)"),
