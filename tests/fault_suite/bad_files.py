@@ -290,7 +290,7 @@ def _bad_files() -> Iterator[Bad]:
     ):
         yield _read(".csv", file, *((PASSES, USAGE) if file.endswith("#") else ()))
     for name, junk in _fields():
-        yield _read(".json", f"field-{name}-{junk}.json", PASSES, USAGE, ci=junk in ("list", "word"))
+        yield _read(".json", f"field-{name}-{junk}.json", PASSES, USAGE, ci=junk == "word")
     for name in _STATEMENTS:
         yield _read(".sqlite", f"bad-{name}.sqlite", PASSES, USAGE)
         words = (*CHECK, "--rho", "0.5", "--ledger", f"bad-{name}.sqlite", "--resume")

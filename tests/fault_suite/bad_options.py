@@ -215,9 +215,9 @@ def _combined() -> Iterator[Bad]:
 
 
 def _thinned(bads: Iterator[Bad]) -> Iterator[Bad]:
-    """Of the values of one option every third is tried always."""
+    """Of the values of one option every fourth is tried always."""
     for i, bad in enumerate(bads):
-        yield replace(bad, ci=i % 3 == 0 or bad.kind != "options")
+        yield replace(bad, ci=i % 4 == 0 or bad.kind != "options")
 
 
 BAD_OPTIONS = (*_thinned(_of_check()), *_thinned(_of_others()), *_combined())

@@ -26,7 +26,7 @@ _PATIENCE = 10.0  # seconds for those who are leaving
 _OURS = str(Path(auditor.__file__).parent) + os.sep
 _MARK = "AUDITOR_FAULT"
 _VERDICTS = {0: "pass", 1: "fail", 3: "inconclusive", 4: "error"}
-_BAD_SIGNS = ("auditor itself failed", "Exception ignored", "leaked", "Fatal Python error", "Exception in thread")
+_BAD_SIGNS = ("auditor itself failed", "leaked", "Fatal Python error", "Exception in thread")
 
 
 @dataclass(slots=True)
