@@ -82,7 +82,9 @@ SOURCE = (
         "return rng.random(size).view(type('M', (np.ndarray,), {'min': lambda self: 1/0}))",
     ),
     source("hostile words", "raise ValueError('[/b] \\x1b[31m \\udc80')", words="raised ValueError"),
-    source("raises later", "if rng.random() == LATE: raise ValueError\nreturn rng.random(size)", FAILS),
+    source(
+        "raises later", "if rng.random() == LATE: raise ValueError\nreturn rng.random(size)", words="raised ValueError"
+    ),
     source("shares its array", "KEPT[:] = rng.random(size).tolist()\nreturn KEPT", FAULT, FAILS),
 )
 _DECLARES = "import auditor\n"
