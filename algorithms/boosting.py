@@ -23,7 +23,9 @@ reproducibility rho/(3T) needs about T^2 times the rows of the stated total. Lem
 kept in two runs is independent given r, so composing costs 2q + rho, q the chance of bottom.
 
 r is cut into named children for each round and subroutine before the sample is read: a generator used in turn would be
-out of step after the first rejection (`r_boost_desynchronised` in `broken`).
+out of step after the first rejection (`r_boost_desynchronised` in `broken`). The bits that accept an example are the
+sample's own instead of r's, as counts have no positions to share bits by: rho is at least that of the listing, which
+`filter_with_shared_bits` keeps, and within the theorem's.
 
 Cost: on counts one draw for the learner and one for the query a round; the rounds that are run are far fewer than T.
 """
@@ -84,10 +86,28 @@ class Vote:
         return np.where(self.score(x) >= 0, 1, -1)
 
 
-def rejection_sampler(sample: Sample, target: int, mu: Callable[[Any], Any], r: Randomness) -> Sample | Bottom:
-    """Algorithm 9: `target` examples, each kept with probability mu; BOTTOM if the sample has too few."""
-    kept = Sample.of(sample).thin(mu, r, target)
+def rejection_sampler(sample: Sample, target: int, mu: Callable[[Any], Any]) -> Sample | Bottom:
+    """Algorithm 9: `target` examples, each kept with probability mu; BOTTOM if the sample has too few.
+
+    The bits that accept are the sample's own, not r's: the same algorithm on rows and on counts.
+    """
+    kept = Sample.of(sample).thin(mu, target)
     return BOTTOM if kept is None else kept
+
+
+def filter_with_shared_bits(rows: Any, target: int, mu: Callable[[Any], Any], r: Randomness) -> Any:
+    """Algorithm 9 as it is printed: the bits are r's, one a position, so both runs of a pair have the same. Rows only.
+
+    One run's law is that of `rejection_sampler`; rho is at most that of it, since given the bits the runs are
+    independent and alike, and by Jensen they then agree at least as often. Of 60 fair coins, ones kept always and
+    zeros with probability 0.2, the first that is kept has rho 0.2083 here and 0.2778 there, exactly. Lemma 6.4 is
+    about this one, and holds for both.
+    """
+    parts = rows if isinstance(rows, tuple) else (rows,)
+    kept = np.flatnonzero(r.random(len(parts[0])) < np.asarray(mu(rows), dtype=float))[:target]
+    if len(kept) < target:
+        return BOTTOM
+    return tuple(part[kept] for part in rows) if isinstance(rows, tuple) else rows[kept]
 
 
 def rounds(eps: float, gamma: float) -> int:
@@ -148,7 +168,7 @@ def r_boost(
     hypotheses: tuple[Hypothesis, ...] = ()
     for t in range(t_max):
         mu = measure(hypotheses, weak.gamma)
-        kept = rejection_sampler(rows.take(sizes.offer), sizes.learn, mu, r.child("filter", t))
+        kept = rejection_sampler(rows.take(sizes.offer), sizes.learn, mu)
         if isinstance(kept, Bottom):
             return BOTTOM
         hypotheses += (weak.learn(kept, r.child("learn", t), rho / (6 * t_max)),)

@@ -15,6 +15,7 @@ from auditor.engine import Serial
 from auditor.errors import AuditorError, SubjectError
 from auditor.interval import two_sided
 from auditor.pipeline import Silent, see_fit
+from auditor.randomness import arm_seed
 from auditor.report.record import Learnt
 from auditor.second_process import SecondProcess
 from auditor.setup import Setup, make_bench
@@ -77,10 +78,10 @@ def _make_arm(setup: Setup, other: SecondProcess | None, confidence: float) -> A
     return arm
 
 
-def with_seed(setup: Setup, seed: int) -> Setup:
+def as_arm(setup: Setup, arm: int) -> Setup:
     """The same question with randomness of its own: counts of arms are multiplied, and what one shows may choose
-    another, so no two may share theirs."""
-    return replace(setup, plan=replace(setup.plan, seed=seed))
+    another, so no two may share theirs. The seed is a root like any other, so each pair replays by it alone."""
+    return replace(setup, plan=replace(setup.plan, seed=arm_seed(setup.plan.seed, arm)))
 
 
 def spend(arms: Sequence[Arm], budget: int, priority: Priority, watch: Callable[[int, Arm], None]) -> None:

@@ -6,7 +6,8 @@
   Masked arrays count by mask and unmasked elements, records by field names and fields, dates by instant.
 * An array is not a list, a list is not a tuple, a namedtuple counts its class. The order of dicts and sets does
   not count, nor does set against frozenset or dict against its subclasses. A subclass of a container that
-  carries attributes counts its class and attributes too; subclasses of int, float and str count by value.
+  carries attributes counts its class and attributes too. Subclasses of numbers, texts, bytes and arrays count by the
+  value below, whatever their own methods say of it.
 * Enums count by class and name, dataclasses by class and fields (but for `compare=False`), other objects by class
   and attributes. State that Python cannot see as attributes is read as pickle would read it.
 * pandas objects count by labels, names and values in order, sparse matrices by shape and non-zero values;
@@ -43,6 +44,7 @@ _PLAIN_ARRAYS = (np.ndarray, np.matrix, np.memmap, np.recarray, np.ma.MaskedArra
 _ATTOSECONDS = {"as": 1, "fs": 10**3, "ps": 10**6, "ns": 10**9, "us": 10**12, "ms": 10**15, "s": 10**18}
 _ATTOSECONDS |= {name: n * 10**18 for name, n in {"m": 60, "h": 3600, "D": 86400, "W": 604800}.items()}
 _MONTHS = {"M": 1, "Y": 12}
+_RATIO = ("_numerator", "_denominator")
 _CONTAINERS: tuple[Any, ...] = (list, tuple, dict, set, frozenset)
 
 
@@ -89,6 +91,7 @@ class Node(NamedTuple):
     parts: Sequence[tuple[Step, object]] = ()
     join: Callable[[list[bytes]], bytes] = _frames
     body: tuple[Any, ...] | None = None  # buffers that stand for the joined parts
+    array: Any = None  # what the parts are the elements or fields of, where that is a plain array
 
     def code(self, codes: list[bytes]) -> bytes:
         """A digest, so that codes stay short however large or shared the parts are."""
@@ -171,8 +174,36 @@ _SUBCLASS_LEAVES: tuple[tuple[Any, Callable[[Any], bytes]], ...] = (
     ((int, np.integer), _integer),
     ((np.floating, Fraction, Decimal), _real),
     (str, LEAVES[str]),
-    ((bytes, bytearray), lambda value: b"b" + bytes(value)),
+    ((bytes, bytearray), LEAVES[bytes]),
 )
+_NUMPY = frozenset(np.sctypeDict.values())
+_BASES: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
+    (complex, lambda value: complex(complex.real.__get__(value), complex.imag.__get__(value))),
+    (float, float.__float__),
+    (int, int.__int__),
+    (str, str.__str__),
+    (bytes, lambda value: bytes.__getitem__(value, slice(None))),
+    (bytearray, lambda value: bytes(bytearray.__getitem__(value, slice(None)))),
+    (Fraction, lambda value: Fraction(*(base_value(vars(Fraction)[name].__get__(value)) for name in _RATIO))),
+    (Decimal, Decimal),
+    ((np.datetime64, np.timedelta64, np.void), np.generic.view),  # before the numbers, which a duration is too
+    (np.number, lambda value: vars(next(kind for kind in type(value).__mro__ if kind in _NUMPY))["__pos__"](value)),
+    (np.ma.MaskedArray, lambda value: np.ndarray.view(value, np.ma.MaskedArray)),
+    (np.ndarray, lambda value: np.ndarray.view(value, np.ndarray)),
+    (list, lambda value: list(list.__iter__(value))),
+    (tuple, lambda value: tuple(tuple.__iter__(value))),
+    (dict, lambda value: dict(dict.items(value))),
+)
+
+
+def base_value(value: Any) -> Any:
+    """What lies below a number, a text, an array or a container of a class of its own, by the base's methods alone.
+
+    A subclass may say of itself what it likes: that it equals everything, that it is another number.
+    """
+    if type(value) in LEAVES or type(value) in _NUMPY:
+        return value
+    return next((base(value) for kind, base in _BASES if isinstance(value, kind)), value)
 
 
 def _scalar(value: Any) -> bytes | Node | None:
@@ -180,9 +211,9 @@ def _scalar(value: Any) -> bytes | Node | None:
         return Node(f"enum {class_name(type(value))}", [(".name", value.value if value.name is None else value.name)])
     for kinds, leaf in _SUBCLASS_LEAVES:
         if isinstance(value, kinds):
-            return leaf(value)
+            return leaf(base_value(value))
     if isinstance(value, PurePath):  # its attributes are caches
-        return Node(f"path {class_name(type(value))}", [("", str(value))])
+        return Node(f"path {class_name(type(value))}", [("", PurePath.__str__(value))])
     if isinstance(value, range):
         shape = (len(value), value[0] if value else None, value.step if len(value) > 1 else None)
         return Node("range", [("", shape)])
@@ -224,17 +255,20 @@ def _vector(array: Any) -> tuple[Any, ...] | None:
 
 
 def _array(value: Any) -> bytes | Node | None:
-    if isinstance(value, np.void) and value.dtype.names is None:
+    if isinstance(value, np.void) and type(value) is not np.void:
+        value = np.generic.view(value)
+    if type(value) is np.void and value.dtype.names is None:
         return b"b" + value.tobytes()
     if not isinstance(value, (np.ndarray, np.void)):
         return None
     masked = isinstance(value, np.ma.MaskedArray)
     if isinstance(value, np.ndarray) and type(value) not in _PLAIN_ARRAYS:
-        plain = value.view(np.ma.MaskedArray if masked else np.ndarray)
+        plain = base_value(value)
         own = [pair for pair in _attributes(value) if pair[0][1:] not in getattr(plain, "__dict__", {})]
         return Node(f"object {class_name(type(value))}", [("", plain), *own]) if own else _array(plain)
     if value.dtype.names is not None:
-        return Node(f"record {value.shape}", [(f"[{name!r}]", value[name]) for name in value.dtype.names])
+        fields = [(f"[{name!r}]", value[name]) for name in value.dtype.names]
+        return Node(f"record {value.shape}", fields, array=None if masked else np.asarray(value))
     if masked:
         mask = np.ma.getmaskarray(value)
         return Node(f"masked {value.shape}", [(".mask", mask), (".data", np.asarray(value)[~mask])])
@@ -243,7 +277,7 @@ def _array(value: Any) -> bytes | Node | None:
         return expand(value[()])
     body = _vector(value)
     elements = [] if body is not None else list(zip(np.ndindex(value.shape), value.ravel().tolist(), strict=True))
-    return Node(f"array {value.shape}", elements, packed, body)
+    return Node(f"array {value.shape}", elements, packed, body, value)
 
 
 # Containers, and libraries that are looked at only when someone else has imported them.
@@ -257,7 +291,7 @@ def _container(value: Any) -> Node | None:
         return None
     own = [] if type(value) is base else _attributes(value)
     fields = getattr(type(value), "_fields", None)
-    if base is tuple and isinstance(fields, tuple) and len(fields) == len(value):
+    if base is tuple and isinstance(fields, tuple) and len(fields) == tuple.__len__(value):
         named = [(f".{name}", item) for name, item in zip(fields, tuple.__iter__(value), strict=True)]
         return Node(f"namedtuple {class_name(type(value))}", [*named, *own])
     if own:

@@ -1,7 +1,11 @@
 """The same blocks on a Dask cluster: each of its workers runs them in a worker process of its own.
 
 So a subject can hang or die there as here, and costs the cluster nothing. A Dask worker that is lost is Dask's own
-business: it runs the blocks of that worker again on another. `docs/cluster.md` goes from nothing to a running audit.
+business: it runs the blocks of that worker again on another, and if all are lost the audit ends. `docs/cluster.md`
+goes from nothing to a running audit.
+
+Whoever reaches a scheduler runs code. So the cluster that is started here has no address: its scheduler and its
+workers are threads of this process, and talk within it.
 """
 
 from __future__ import annotations
@@ -11,12 +15,12 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from hashlib import blake2b
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any
 
 from auditor import __version__
-from auditor.engine import Done, How, Keep, in_order
+from auditor.engine import TOO_MANY, Done, How, Keep, cores, in_order, most_jobs
 from auditor.errors import AuditorError, BadValue, SubjectError, UsageError
 from auditor.hiring import at_home, pack, uninterrupted
 from auditor.preflight import Look
@@ -29,13 +33,14 @@ _AHEAD = 2  # blocks for each thread of the cluster
 _RECOUNT = 5.0  # seconds between two counts of the cluster's threads
 BLOCKS_A_SECOND = 50  # of all workers together: a scheduler does three to six times as many (benchmarks/cluster.py)
 _FAREWELL = 5.0  # seconds for those who are to leave
+_ALL_LOST = 60.0  # seconds for a worker to come, where none is left
 
 
 class Cluster:
     """An engine on a Dask cluster: `local:4` starts one here, `tcp://host:8786` or `tls://...` is one that runs."""
 
-    def __init__(self, how: How, spec: str) -> None:
-        self._spec, self._local = spec, spec.startswith("local:")
+    def __init__(self, how: How, spec: str, notice: Callable[[str], None]) -> None:
+        self._spec, self._local, self._notice = spec, spec.startswith("local:"), notice
         self._how = replace(how, cluster=None, ledger=None, log=how.log if self._local else None)
         self._client, self._own = _connect(spec)
         self._executor = self._client.get_executor(pure=False)
@@ -44,6 +49,10 @@ class Cluster:
         self._threads, self._counted = 0, 0.0
         self._luggage: Any = None
         self._key = ""
+        if spec.startswith("tcp://"):
+            notice(
+                f"--cluster {spec} is open: whoever reaches it runs code there, and nothing is encrypted; use tls://"
+            )
 
     @property
     def words(self) -> str:
@@ -82,9 +91,28 @@ class Cluster:
     def _count(self) -> int:
         """Threads of the cluster; workers come and go."""
         if monotonic() > self._counted:
-            self._threads = sum(self._client.nthreads().values())
+            try:
+                self._threads = sum(self._client.nthreads().values())
+            except (OSError, TimeoutError, RuntimeError):  # no scheduler
+                self._threads = 0
             self._counted = monotonic() + _RECOUNT
         return self._threads
+
+    def _next_answer(self) -> Any:
+        """The next future that is done; SubjectError where nobody is left to do any."""
+        alone_since: float | None = None
+        while True:
+            with suppress(Empty):
+                return self._answers.get(timeout=_RECOUNT)
+            if self._count():
+                alone_since = None
+                continue
+            if alone_since is None:
+                alone_since = monotonic()
+                self._notice(f"--cluster {self._spec} has no workers left; it may get one within {_ALL_LOST:g} s")
+            if monotonic() - alone_since >= _ALL_LOST:
+                what = f"--cluster {self._spec} lost all its workers, and none came within {_ALL_LOST:g} s"
+                raise SubjectError(f"{what}; with --ledger, --resume goes on from here")
 
     def submit(self, block: range) -> None:
         future = self._executor.submit(block_there, self._key, self._how, self._luggage, block, *self._flags)
@@ -92,13 +120,13 @@ class Cluster:
         future.add_done_callback(self._answers.put)
 
     def finished(self) -> Iterable[Done]:
-        future = self._answers.get()
+        future = self._next_answer()
         block = self._under_way.pop(future)
         return [self._result(future, f"pairs {block.start} to {block.stop - 1}")]
 
     def _await(self, future: Any) -> Any:
         future.add_done_callback(self._answers.put)
-        return self._result(self._answers.get(), "the preflight")
+        return self._result(self._next_answer(), "the preflight")
 
     def _result(self, future: Any, what: str) -> Any:
         if not future.cancelled() and future.exception() is None:
@@ -117,7 +145,7 @@ class Cluster:
         client, self._client = self._client, None
         with uninterrupted(), suppress(Exception):  # a cluster that is gone needs no farewell
             self._executor.shutdown(wait=False)
-            client.run(dismiss, on_error="ignore")
+            client.run(dismiss, self._key, on_error="ignore")
         with uninterrupted(), suppress(Exception):
             client.close(timeout=_FAREWELL)
         if self._own is not None:
@@ -154,21 +182,33 @@ def _connect(spec: str) -> tuple[Any, Any]:
 
 
 def _start(workers: int) -> Any:
+    """A scheduler and workers in threads of this process, which listen to nobody else."""
     import logging
+    from multiprocessing.util import get_temp_dir
 
-    from distributed import LocalCluster
+    from distributed import Scheduler, SpecCluster
+    from distributed import Worker as Thread
 
-    if workers < 1:
-        raise BadValue("cluster", f"local:{workers}", "must be local:N with N at least 1, e.g. local:4")
-    return LocalCluster(  # type: ignore[no-untyped-call]
-        n_workers=workers,
-        threads_per_worker=1,
-        processes=True,
-        memory_limit=None,
-        host="127.0.0.1",
-        dashboard_address="127.0.0.1:0",
+    if not 1 <= workers <= most_jobs():
+        what = f"must be local:N with N from 1 to {most_jobs()} on {cores()} cores: {TOO_MANY}"
+        raise BadValue("cluster", f"local:{workers}", what)
+
+    class QuietScheduler(Scheduler):
+        start_http_server = _listen_to_nobody
+
+    class QuietThread(Thread):
+        start_http_server = _listen_to_nobody
+
+    options = {"nthreads": 1, "memory_limit": None, "protocol": "inproc://", "local_directory": get_temp_dir()}
+    return SpecCluster(  # type: ignore[no-untyped-call]
+        scheduler={"cls": QuietScheduler, "options": {"protocol": "inproc://", "dashboard": False}},
+        workers={number: {"cls": QuietThread, "options": options} for number in range(workers)},
         silence_logs=logging.CRITICAL,
     )
+
+
+def _listen_to_nobody(server: Any, *_: Any, **__: Any) -> None:
+    """In place of Dask's web server, which listens whether anybody wants its pages or not."""
 
 
 def _check(client: Any, spec: str) -> None:
@@ -214,7 +254,7 @@ def _crew(key: str, how: How, luggage: Luggage) -> Workers:
     with _lock:
         if mine not in _crews:
             _allow_children()
-            _end([other for other in _crews if other[0] != key])
+            _end([other for other in _crews if other[0] != key and other[1] == mine[1]])  # an audit that is over
             _crews[mine] = Workers(how, 1, luggage if luggage.path else at_home(luggage))
         return _crews[mine]
 
@@ -226,10 +266,10 @@ def _allow_children() -> None:
     multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
 
 
-def dismiss() -> None:
-    """End the worker processes at once, and with them the runs that are under way."""
+def dismiss(key: str) -> None:
+    """End an audit's worker processes at once, and with them the runs that are under way."""
     with _lock:
-        _end([*_crews])
+        _end([mine for mine in _crews if mine[0] == key])
 
 
 def _end(keys: Iterable[tuple[str, int]]) -> None:

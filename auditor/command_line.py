@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from collections.abc import Sequence
@@ -17,8 +16,10 @@ from auditor.commands.interviews import reuse
 from auditor.commands.one import check, replay
 from auditor.commands.past import history
 from auditor.commands.several import gate, theorems
-from auditor.errors import EXIT_CODES, AuditorError, BadValue
-from auditor.outlets import complain, on_github
+from auditor.delivery import patient_streams
+from auditor.errors import EXIT_CODES, BadValue, as_ours, in_words, is_interrupt
+from auditor.outlets import complain, on_github, warn
+from auditor.process_state import process_state_kept
 
 if TYPE_CHECKING:
     from auditor.report.escape import HeldCommands
@@ -47,15 +48,16 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; whatever goes wrong becomes a sentence on standard error."""
     from auditor.report.escape import HeldCommands
 
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError):  # a replaced stream may not know how
-            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     sys.path.insert(0, os.getcwd())
-    held = HeldCommands(sys.stderr if on_github() else None)
-    try:
-        return _run(arguments, held)
-    finally:
-        held.release(sys.stderr)
+    with patient_streams() as (out, _), process_state_kept(modules=True):
+        held = HeldCommands(sys.stderr if on_github() else None)
+        try:
+            return _run(arguments, held)
+        finally:
+            held.release(sys.stderr)
+            out.flush()
+            if out.trouble and not out.is_unread:
+                warn(f"what went to standard output is lost: {out.trouble}")
 
 
 def _run(arguments: Sequence[str] | None, held: HeldCommands) -> int:
@@ -64,14 +66,20 @@ def _run(arguments: Sequence[str] | None, held: HeldCommands) -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except (click.Abort, KeyboardInterrupt):
+    except click.Abort:
         return EXIT_CODES["interrupted"]
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BaseException as error:
+        return EXIT_CODES["interrupted"] if is_interrupt(error) else _explain(error)
+
+
+def _explain(error: BaseException) -> int:
+    """Say what ended a command without a verdict, and whose it was."""
+    try:
+        ours = as_ours(error, "the audited code")
+    except SystemExit as leaving:  # click's own, where help was all that was asked for
+        return leaving.code if isinstance(leaving.code, int) else EXIT_CODES["error"]
+    except BaseException:
+        complain(f"auditor itself failed, please report it: {in_words(error)}")
         return EXIT_CODES["error"]
-    except AuditorError as error:
-        complain(error.as_option() if isinstance(error, BadValue) else str(error), error.details)
-        return error.exit_code
-    except Exception as error:
-        complain(f"auditor itself failed, please report it: {type(error).__name__}: {error}")
-        return EXIT_CODES["error"]
+    complain(ours.as_option() if isinstance(ours, BadValue) else str(ours), ours.details)
+    return ours.exit_code

@@ -22,11 +22,13 @@ from typing import Any
 import msgspec
 
 from auditor.errors import UsageError, suggestion
+from auditor.files import read_bytes
 from auditor.panel import share
 from auditor.setup import Setup, make_setup
 from auditor.subjects import load_subject
 
-_OPTIONS = ("size", "rho", "pairs", "fixed", "sample", "view", "probe", "resample", "gate")
+MOST = 10**30
+_OPTIONS = ("size", "rho", "pairs", "fixed", "sample", "view", "probe", "resample", "accept_overlap", "gate")
 
 
 class SubjectTable(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
@@ -44,6 +46,7 @@ class SubjectTable(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
     view: str | None = None
     probe: int | str | None = None
     resample: str | None = None
+    accept_overlap: bool = False
     gate: str = "rho"
     expect: str = "pass"
     reason: str | None = None
@@ -59,25 +62,49 @@ class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 def read_config(path: Path) -> Config:
     """The project's audits; UsageError with the key that is wrong."""
-    try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise UsageError(f"cannot read {path}: {error.strerror or error}") from error
-    except tomllib.TOMLDecodeError as error:
-        raise UsageError(f"{path} is no TOML: {error}") from error
-    tables = document.get("tool", {}).get("auditor")
-    if not tables or not tables.get("subject"):
+    tables = _table(_table(_read_toml(path), "tool"), "auditor")
+    if not tables.get("subject"):
         raise UsageError(f"{path} has no [[tool.auditor.subject]]: add one with target, source, size and rho")
     _check_keys(path, "[tool.auditor]", tables, Config)
-    for table in tables["subject"]:
-        _check_keys(path, "[[tool.auditor.subject]]", table, SubjectTable)
+    for table in tables["subject"] if isinstance(tables["subject"], list) else ():
+        _check_keys(path, "[[tool.auditor.subject]]", table if isinstance(table, dict) else {}, SubjectTable)
     try:
         config = msgspec.convert(tables, Config)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, RecursionError) as error:
         raise UsageError(f"{path}, [tool.auditor]: {error}") from error
+    _check_numbers(path, config)
     for table in config.subject:
         _check_expectation(path, table)
     return config
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    content = read_bytes(path, f"cannot read {path}")
+    try:
+        return tomllib.loads(content.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is no TOML: byte {error.start:,} is not UTF-8") from error
+    except ValueError as error:  # of TOML, or of an int with thousands of digits
+        raise UsageError(f"{path} is no TOML: {error}") from error
+    except RecursionError as error:
+        raise UsageError(f"{path} is no TOML that can be read: it is nested too deeply") from error
+
+
+def _table(document: dict[str, Any], name: str) -> dict[str, Any]:
+    """A table of a document; an empty one where there is none."""
+    found = document.get(name, {})
+    return found if isinstance(found, dict) else {}
+
+
+def _check_numbers(path: Path, config: Config) -> None:
+    """What each audit could not say of its own share, or could not print."""
+    if not 0 < config.confidence < 1:
+        raise UsageError(f"{path}: confidence = {config.confidence} must be in (0, 1): of all verdicts, e.g. 0.95")
+    counts = [("seed", config.seed)]
+    counts += [(name, getattr(table, name)) for table in config.subject for name in ("size", "pairs", "fixed", "probe")]
+    for name, value in counts:
+        if isinstance(value, int) and not -MOST < value < MOST:
+            raise UsageError(f"{path}: {name} is beyond 1e30: use a smaller number")
 
 
 def _check_keys(path: Path, place: str, table: Mapping[str, Any], kind: type[msgspec.Struct]) -> None:

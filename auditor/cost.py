@@ -2,20 +2,22 @@
 
 The boundaries are staircases, so the state (n, k) only needs a look where a step is: between two steps the number
 of mismatches moves by a binomial, and whatever reaches the fail line stays there (k never falls). Expected pairs
-follow from Wald's identity, E[pairs] = E[mismatches at the stop] / rho, so that no time in between is summed. The
-work grows with budget * target, not with the budget.
+follow from Wald's identity, E[pairs] = E[mismatches at the stop] / rho, so that no time in between is summed.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from auditor.gate import Boundary, fail_boundary, pass_boundary
+from auditor.gate import pass_boundary
 from auditor.interval import Reals
+from auditor.lattice import advanced, trimmed
+from auditor.threshold import staircase
+
+_NEGLIGIBLE = 1e-15  # probability that is left out at a step
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,52 +31,87 @@ class Prospect:
     expected_pairs: float
 
 
-def prospect(rho: float, *, target: float, alpha: float, budget: int, pairs: int = 0, mismatches: int = 0) -> Prospect:
-    """The exact probabilities of each ending, and the expected number of pairs; from an undecided (n, k) if given."""
-    passing, failing = pass_boundary(target, alpha), fail_boundary(target, alpha)
+def prospect(
+    rho: float,
+    *,
+    target: float,
+    alpha: float,
+    budget: int,
+    first_budget: int | None = None,
+    pairs: int = 0,
+    mismatches: int = 0,
+) -> Prospect:
+    """The exact probabilities of each ending, and the expected number of pairs; from an undecided (n, k) if given.
+
+    `first_budget` is what the thresholds were calibrated to, where the budget was extended since.
+    """
+    planned = first_budget or budget
     if rho == 0:
-        end = min(passing[mismatches], budget)
-        decided = end == passing[mismatches]
+        end = min(pass_boundary(target, alpha, planned)[mismatches], budget)
+        decided = end == pass_boundary(target, alpha, planned)[mismatches]
         return Prospect(rho, float(decided), 0.0, float(not decided), float(end - pairs))
-    alive = np.ones(1)  # alive[i]: probability of being undecided with `least` + i mismatches
-    least, now = mismatches, pairs
-    passes = fails = at_end = 0.0
-    for then, fail_at in _steps(passing, failing, budget, pairs):
-        alive, failed = _advance(alive, then - now, rho, fail_at - least)
-        fails, at_end = fails + failed, at_end + failed * fail_at
-        while len(alive) and then >= passing[least]:
-            passed, alive = float(alive[0]), alive[1:]
-            passes, at_end = passes + passed, at_end + passed * least
-            least += 1
-        now = then
-        if alive.sum() < 1e-16:
+    walk = _Walk(rho, pairs, mismatches)
+    passing, failing = (dict(staircase(side, target, alpha, planned, budget)) for side in ("pass", "fail"))
+    for then in sorted(n for n in {*passing, *failing} if n > pairs):
+        walk.to(then)
+        if then in failing:
+            walk.fail(failing[then])
+        if then in passing:
+            walk.passing(passing[then])
+        if walk.is_over():
             break
-    at_end += float(alive @ np.arange(least, least + len(alive)))
-    return Prospect(rho, passes, fails, float(alive.sum()), (at_end - mismatches) / rho)
+    return walk.prospect(budget, mismatches)
 
 
-def _steps(passing: Boundary, failing: Boundary, budget: int, now: int = 0) -> Iterator[tuple[int, int]]:
-    """Each n up to the budget at which a boundary steps, with the least k that fails up to there."""
-    passed = failed = 0
-    while now < budget:
-        while passing[passed] <= now:
-            passed += 1
-        while failing[failed] <= now:
-            failed += 1
-        now = min(budget, passing[passed], failing[failed])
-        yield now, failed
+class _Walk:
+    """Who is undecided with how many mismatches, and who ended how."""
+
+    def __init__(self, rho: float, pairs: int, mismatches: int) -> None:
+        self.rho, self.now = rho, pairs
+        self.alive, self.least = np.ones(1), mismatches  # alive[i]: probability of `least` + i mismatches
+        self.passes = self.fails = self.at_end = 0.0
+
+    def to(self, then: int) -> None:
+        self.alive, self.least = advanced(self.alive, self.least, then - self.now, self.rho, noise=1e-13)
+        self.now = then
+
+    def fail(self, line: int) -> None:
+        """Who has reached the line did so from below, and stopped there."""
+        cut = max(line - self.least, 0)
+        failed = float(self.alive[cut:].sum())
+        self.fails, self.at_end = self.fails + failed, self.at_end + failed * line
+        self.alive = self.alive[:cut]
+
+    def passing(self, line: int) -> None:
+        cut = min(max(line + 1 - self.least, 0), len(self.alive))
+        passed = self.alive[:cut]
+        self.passes, self.at_end = self.passes + float(passed.sum()), self.at_end + self._mismatches(passed)
+        self.alive, self.least = self.alive[cut:], self.least + cut
+
+    def _mismatches(self, some: Reals) -> float:
+        return float(some @ np.arange(self.least, self.least + len(some)))
+
+    def is_over(self) -> bool:
+        if len(self.alive) > 64:
+            self.alive, self.least, _ = trimmed(self.alive, self.least, _NEGLIGIBLE)
+        return bool(self.alive.sum() < _NEGLIGIBLE)
+
+    def prospect(self, budget: int, mismatches: int) -> Prospect:
+        if not self.is_over():
+            self.to(budget)
+        left, at_end = float(self.alive.sum()), self.at_end + self._mismatches(self.alive)
+        return Prospect(self.rho, self.passes, self.fails, left, (at_end - mismatches) / self.rho)
 
 
-def _advance(alive: Reals, pairs: int, rho: float, room: int) -> tuple[Reals, float]:
-    """Move all mass by Binomial(pairs, rho); what moves `room` or more from the first entry is absorbed there."""
-    from scipy.stats import binom
+def information_bound(rho: float, target: float, alpha: float, decided: float = 1.0) -> float:
+    """The least expected pairs at rho of any test that is wrong at most alpha of the time at the target, if it decides
+    rightly with probability `decided`: kl(decided, alpha) / KL(rho || target), with kl of two coins.
+    """
+    divergence = coin_divergence(rho, target)
+    return coin_divergence(max(decided, alpha), alpha) / divergence if divergence > 0 else math.inf
 
-    moves = np.asarray(binom.pmf(np.arange(room), pairs, rho))
-    after = np.convolve(alive, moves)[:room]
-    return after, max(0.0, float(alive.sum() - after.sum()))
 
-
-def information_bound(rho: float, target: float, alpha: float) -> float:
-    """log(1/alpha) / KL(rho || target): no test with this error can need fewer pairs on average."""
-    divergence = sum(a * math.log(a / b) for a, b in ((rho, target), (1 - rho, 1 - target)) if a > 0)
-    return -math.log(alpha) / divergence if divergence > 0 else math.inf
+def coin_divergence(a: float, b: float) -> float:
+    """KL of a coin that shows heads with probability a from one that does with b."""
+    terms = ((a, b), (1 - a, 1 - b))
+    return sum(p * math.log(p / q) for p, q in terms if p > 0)

@@ -8,7 +8,8 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from auditor import __version__, exponent
-from auditor.arms import Arm, Priority, highest, make_arms, spend, widest, widest_by_ratio, with_seed
+from auditor.arms import Arm, Priority, as_arm, highest, make_arms, spend, widest, widest_by_ratio
+from auditor.outward import at_least, at_most
 from auditor.plan import check_count, error_probability
 from auditor.report.curve_record import CurveRecord, Fitted, Point, Worst
 from auditor.report.record import Finding, as_json, environment
@@ -40,7 +41,7 @@ def run_curve(
     check_count("pairs", budget, least=64 * len(setups), example=PAIRS_A_POINT * len(setups))
     each = 1 - error_probability(confidence) / (len(setups) + axis.is_log + worst)  # bands, exponent, confirmation
     watch.planned(setups, budget)
-    arms = make_arms([with_seed(_unjudged(s), s.plan.seed + i) for i, s in enumerate(setups)], each)
+    arms = make_arms([as_arm(_unjudged(setup), i) for i, setup in enumerate(setups)], each)
     if (failed := arms[0].error) and all(arm.error for arm in arms):
         raise failed
     watch.started()
@@ -50,11 +51,12 @@ def run_curve(
         kept = budget // _CONFIRMING if worst else 0
         spend(arms, budget - kept, _priority(axis, budget, worst), watch.advanced)
         if worst:
-            confirmed = _confirm(axis, arms, kept, each, watch.advanced)
+            confirmed = _confirm(axis, setups, arms, kept, each, watch.advanced)
     except KeyboardInterrupt:
         interrupted = True
     points = [_point(value, arm) for value, arm in zip(axis.values, arms, strict=True)]
-    return _record(axis, arms, points, confirmed, budget, confidence, interrupted, perf_counter() - started)
+    seed, seconds = setups[0].plan.seed, perf_counter() - started
+    return _record(axis, arms, points, confirmed, budget, seed, confidence, interrupted, seconds)
 
 
 def _priority(axis: Axis, budget: int, worst: bool) -> Priority:
@@ -71,18 +73,23 @@ def _unjudged(setup: Setup) -> Setup:
 
 
 def _confirm(
-    axis: Axis, arms: Sequence[Arm], pairs: int, confidence: float, watch: Callable[[int, Arm], None]
+    axis: Axis,
+    setups: Sequence[Setup],
+    arms: Sequence[Arm],
+    pairs: int,
+    confidence: float,
+    watch: Callable[[int, Arm], None],
 ) -> tuple[Any, Arm] | None:
     """The worst value, again, under a seed that no arm had: these counts owe nothing to having been picked."""
-    alive = [(value, arm) for value, arm in zip(axis.values, arms, strict=True) if arm.error is None]
+    alive = [place for place, arm in enumerate(arms) if arm.error is None]
     if not alive:
         return None
-    value, found = max(alive, key=lambda one: one[1].band)  # the largest lower limit
-    (arm,) = make_arms([with_seed(found.setup, arms[0].setup.plan.seed + len(arms))], confidence)
+    worst = max(alive, key=lambda place: arms[place].band)  # the largest lower limit
+    (arm,) = make_arms([as_arm(_unjudged(setups[worst]), len(arms))], confidence)
     if arm.error is None:
         arm.run(pairs)
     watch(pairs, arm)
-    return value, arm
+    return axis.values[worst], arm
 
 
 def _point(value: Any, arm: Arm) -> Point:
@@ -112,6 +119,7 @@ def _record(
     points: list[Point],
     confirmed: tuple[Any, Arm] | None,
     budget: int,
+    seed: int,
     confidence: float,
     interrupted: bool,
     seconds: float,
@@ -126,7 +134,7 @@ def _record(
         source=arms[0].bench.source.name,
         sample_kind=setup.sample_kind,
         size=setup.plan.size,
-        seed=setup.plan.seed,
+        seed=seed,
         vary=axis.name,
         spacing=axis.spacing,
         is_log=axis.is_log,
@@ -163,8 +171,8 @@ def _contradictions(theorem: str | None, name: str, points: Sequence[Point]) -> 
         Finding(
             "above-promise",
             "error",
-            f"at {name}={point.value}, rho is at least {point.low:.3g}, and {theorem or 'the subject'} says that it is "
-            f"at most {point.promised:.3g}",
+            f"at {name}={point.value}, rho is at least {at_least(point.low)}, and {theorem or 'the subject'} says that "
+            f"it is at most {at_most(point.promised)}",
         )
         for point in points
         if point.promised is not None and point.low > point.promised

@@ -27,6 +27,7 @@ _DEATH = 0.3  # seconds that a run without an output may have cost: most likely 
 Keep = Callable[[Sequence[Trial]], None]
 ON_ERROR = ("stop", "bottom")
 _MOST_JOBS = 32  # workers a core
+TOO_MANY = "more only wait for each other"
 _LONGEST = 1e7  # seconds a run, a third of a year
 
 
@@ -64,9 +65,8 @@ def make_how(
     """What was asked for, if it can be done; BadValue or UsageError with the cure otherwise."""
     if jobs is not None:
         check_count("jobs", jobs, least=1, example=4)
-        if jobs > _MOST_JOBS * cores():
-            most = _MOST_JOBS * cores()
-            raise BadValue("jobs", jobs, f"must be at most {most} on {cores()} cores: more only wait for each other")
+        if jobs > most_jobs():
+            raise BadValue("jobs", jobs, f"must be at most {most_jobs()} on {cores()} cores: {TOO_MANY}")
     if timeout is not None and not 0 < timeout <= _LONGEST:
         raise BadValue("timeout", timeout, f"must be a number of seconds above 0 and up to {_LONGEST:.0e}, e.g. 60")
     on_error = on_error or "stop"
@@ -120,6 +120,8 @@ class Done:
     seconds: float
     failed_at: int | None = None
     failure: AuditorError | None = None
+    which: int = 0  # the run that was under way when it failed
+    before: int = 0  # the runs that its process had begun before that one
 
 
 class Crew(Protocol):
@@ -203,6 +205,10 @@ class Blocks:
 def cores() -> int:
     """Those that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def most_jobs() -> int:
+    return _MOST_JOBS * cores()
 
 
 class Measured:

@@ -11,6 +11,8 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 _OURS = (os.path.dirname(__file__) + os.sep, "<frozen importlib")
+_STANDARD = os.path.dirname(os.__file__) + os.sep
+_LIBRARIES = ("numpy", "scipy", "rich", "rich_click", "click", "msgspec", "pebble", "cloudpickle", "threadpoolctl")
 _LONGEST = 20_000  # characters of a traceback
 
 EXIT_CODES = {"pass": 0, "fail": 1, "usage": 2, "inconclusive": 3, "error": 4, "interrupted": 130}
@@ -85,6 +87,47 @@ class SampleError(AuditorError, ValueError):
 
 class UnknownTruth(AuditorError):
     """A source whose law is not known was asked for an exact expectation."""
+
+
+def in_words(error: BaseException) -> str:
+    """What was raised, with its message; an exception that cannot be shown is no reason for another."""
+    try:
+        return f"{type(error).__name__}: {error}".removesuffix(": ")
+    except BaseException as another:
+        if is_interrupt(another):
+            raise
+        return type(error).__name__
+
+
+def as_ours(error: BaseException, name: str) -> AuditorError:
+    """What code of a subject raised where nobody expected it to run, say in an output's attribute, as an error of ours;
+    a slip of our own is raised as it is."""
+    if isinstance(error, AuditorError):
+        return error
+    if not _is_foreign(error):
+        raise error
+    what = f"something of {name} raised {in_words(error)} where an output, a row or a declaration was looked at"
+    return SubjectError(what).caused_by(error)
+
+
+def _is_foreign(error: BaseException) -> bool:
+    """Whether code that is neither ours nor a library's had a part in raising it, or nobody but a subject would."""
+    if not isinstance(error, (Exception, SystemExit)):
+        return True
+    trace = error.__traceback__
+    while trace is not None:
+        file = trace.tb_frame.f_code.co_filename
+        folder = file.rpartition("site-packages" + os.sep)[2].partition(os.sep)[0].removesuffix(".py")
+        if not file.startswith((*_OURS, "<frozen", _STANDARD)) and folder not in _LIBRARIES:
+            return True
+        trace = trace.tb_next
+    return False
+
+
+def is_interrupt(error: BaseException) -> bool:
+    """Whether it came from the keyboard. Nobody can tell Ctrl-C from a subject that raises the very same thing; an
+    exception derived from it is the subject's own."""
+    return type(error) is KeyboardInterrupt
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:

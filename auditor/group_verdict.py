@@ -19,9 +19,10 @@ import math
 from dataclasses import dataclass
 
 from auditor.interval import BOUNDS, log_e_fail, log_e_pass
+from auditor.outward import at_least, at_most, sure
 from auditor.plan import Plan
 from auditor.profile import Groups, bad_stays_below, good_reaches, nu_lower, nu_upper
-from auditor.verdict import Bound, Verdict, at_least, at_most
+from auditor.verdict import Bound, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +84,14 @@ class GroupGate:
     def decide(self, groups: Groups, wrong: Inaccurate) -> Verdict:
         """The verdict at the stop, with the one-sided bound on nu that says it."""
         plan, (low, high) = self.plan, self.nu_bounds(groups)
-        upper = Bound("upper", high, round(1 - self.nu_gate.alpha_pass, 15))
-        lower = Bound("lower", low, round(1 - self.nu_gate.alpha_fail, 15))
+        upper = Bound("upper", high, 1 - self.nu_gate.alpha_pass)
+        lower = Bound("lower", low, 1 - self.nu_gate.alpha_fail)
         if self.is_pass(groups, wrong):
             return Verdict("pass", self._passed(upper), "strings", plan.alpha, upper)
         if self._nu_fails(groups):
             reason = (
-                f"for a share of at least {at_least(low)} of the random strings ({_sure(lower)}) no output has "
-                f"probability {1 - self.eta:g}, above nu {plan.target:g}"
+                f"for a share of at least {at_least(low)} of the random strings ({sure(lower.confidence)}) no output "
+                f"has probability {1 - self.eta:g}, above nu {plan.target:g}"
             )
             return Verdict("fail", reason, "strings", plan.alpha, lower)
         if self.is_inaccurate(groups.strings, wrong.agreed):
@@ -102,8 +103,8 @@ class GroupGate:
             "" if self.plan.delta is None else f"; all but {self.plan.delta:g} of the canonical ones are accurate"
         )
         return (
-            f"for all but a share of {at_most(upper.value)} of the random strings ({_sure(upper)}) one output has "
-            f"probability {1 - self.eta:g} or more, within nu {self.plan.target:g}{accurate}"
+            f"for all but a share of {at_most(upper.value)} of the random strings ({sure(upper.confidence)}) one "
+            f"output has probability {1 - self.eta:g} or more, within nu {self.plan.target:g}{accurate}"
         )
 
     def _inaccurate(self, groups: Groups, wrong: Inaccurate) -> str:
@@ -119,11 +120,11 @@ class GroupGate:
         )
         if plan.delta is not None:
             seen += f", {wrong.strings} an inaccurate output"
-        left = f"nu is between {at_least(low)} and {at_most(high)}, which does not decide nu {plan.target:g}"
+        gate = self.nu_gate
+        left = (
+            f"nu is at least {at_least(low)} ({sure(1 - gate.alpha_fail)}) and at most {at_most(high)} "
+            f"({sure(1 - gate.alpha_pass)}), which does not decide nu {plan.target:g}"
+        )
         if self.fixed:
             return f"{seen}: {left}; a fixed design is judged once: for another try take --strings, and a new --seed"
-        return f"{seen}: {left}; --strings {4 * groups.strings} or more --runs may, or a target further away"
-
-
-def _sure(bound: Bound) -> str:
-    return f"{100 * bound.confidence:.6g} % confidence"
+        return f"{seen}: {left}; --strings {4 * groups.strings} may, with the same --seed, or a target further away"

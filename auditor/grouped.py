@@ -70,7 +70,7 @@ def make_group_setup(
     _check_asked(subject, eta, nu, beta, strings, fixed)
     setup = make_setup(subject, source, rho=nu, **options)
     if isinstance(setup.source, Dataset) and setup.source.drawn_together:
-        raise UsageError("--resample split makes two halves and no more: with --eta use bootstrap or subsample")
+        raise UsageError("--resample split makes two halves and no more: with --eta use bootstrap")
     if runs is None:
         runs = max(4, math.ceil(2 / eta - 1e-9))
         if runs > MOST_RUNS:
@@ -128,10 +128,11 @@ def _check_decidable(plan: Plan, option: str) -> None:
 
 @dataclass(slots=True)
 class Group:
-    """The runs of one string: which output each gave, the outputs themselves, and the most frequent of them."""
+    """The runs of one string: which output each gave, what counts of the outputs, and the most frequent of them."""
 
     names: list[str]  # a fingerprint for each run
-    outputs: dict[str, Any]  # the first output of each fingerprint
+    outputs: dict[str, Any]  # the first output of each fingerprint, settled: a later run may write into the output
+    accurate: dict[str, bool | None]  # whether it is, judged before the next run
     seconds: float
 
     @property
@@ -151,14 +152,16 @@ class Group:
 
 def run_group(bench: Bench, index: int, runs: int) -> Group:
     """All runs of string `index`: a pure function of (bench, index), and run j of it of (bench, index, j)."""
-    group = Group([], {}, 0.0)
+    group = Group([], {}, {}, 0.0)
     for which in range(runs):
         sample = bench.draw(index, which)
         started = perf_counter()
         output = bench.run_on(sample, index, which)
         group.seconds += perf_counter() - started
-        group.names.append(fingerprint(bench.see(output)))
-        group.outputs.setdefault(group.names[-1], output)
+        seen = bench.settled(output)
+        group.names.append(name := fingerprint(seen))
+        if name not in group.outputs:
+            group.outputs[name], group.accurate[name] = seen, judge(bench, output, index)
     return group
 
 
@@ -194,7 +197,7 @@ class GroupAudit:
         self.groups = self.groups.add(outside)
         if self.worst is None or outside > self.worst[1].outside:
             self.worst = index, group
-        accurate = judge(self.bench, group.outputs[group.canonical], index)
+        accurate = group.accurate[group.canonical]
         wrong = accurate is False
         self.wrong = Inaccurate(self.wrong.strings + wrong, self.wrong.agreed + (wrong and not outside))
         differ = group.names[0] != group.names[1]
@@ -204,8 +207,7 @@ class GroupAudit:
         learnt.tally = learnt.tally.plus(differs=differ, accurate=accurate)
 
     def _difference(self, group: Group) -> Difference:
-        assert self.bench is not None
-        found = first_difference(*(self.bench.see(group.outputs[name]) for name in group.names[:2]))
+        found = first_difference(*(group.outputs[name] for name in group.names[:2]))
         assert found is not None  # their fingerprints differ
         return found
 
@@ -240,10 +242,7 @@ class GroupAudit:
             return None
         index, group = self.worst
         command = replay_command(setup, self.bench.source, index)
-        shown = [
-            Frequency(describe(self.bench.see(group.outputs[name]), _TEXT), runs)
-            for name, runs in group.frequencies()[:SHOWN]
-        ]
+        shown = [Frequency(describe(group.outputs[name], _TEXT), runs) for name, runs in group.frequencies()[:SHOWN]]
         replay = f"{command} --runs {setup.plan.runs}" if command else None
         return Worst(index, group.outside, shown, len(group.outputs), replay)
 
@@ -260,4 +259,4 @@ def replay_group(setup: Setup, index: int, runs: int) -> list[tuple[Any, list[in
     check_count("runs", runs, least=1, example=20)
     bench = replace(make_bench(setup), copies=True)
     group = run_group(bench, index, runs)
-    return [(bench.see(group.outputs[name]), which) for name, which in group.frequencies()]
+    return [(group.outputs[name], which) for name, which in group.frequencies()]

@@ -22,6 +22,7 @@ from auditor.engine import How
 from auditor.errors import UsageError
 from auditor.lookup import file_modules
 from auditor.seat import IDLE, Luggage, Reading, Slot, sit_down
+from auditor.steadiness import memory_of
 from auditor.trial import Bench
 
 _HEAVY = ("scipy.stats", "sklearn.base", "pandas")  # slow to import: once for all workers, if anybody needs them
@@ -32,11 +33,12 @@ _SILENCE = 10.0  # seconds after which a worker that is done should have been he
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """How a worker ended: what it said last, its exit code if known, and whether its run was over time."""
+    """How a worker ended: what it said last, its exit code if known, and whether its run was over a limit."""
 
     reading: Reading
     code: int | None
     overdue: bool = False
+    outgrown: bool = False
 
 
 class Worker:
@@ -50,6 +52,7 @@ class Worker:
         self.tasks: deque[tuple[Any, Any]] = deque()  # (task, its future)
         self._answered = answered
         self._overdue: Reading | None = None
+        self._outgrown: Reading | None = None
         self._given = 0.0  # when it got its last task
         self._inactive = 0  # looks at a pool that has given up
         self._joining: threading.Thread | None = None
@@ -74,8 +77,8 @@ class Worker:
             task, future = self.tasks.popleft()
             yield task, future.result()
 
-    def check(self, timeout: float | None) -> Death | None:
-        """Whether it has died with a task to do; it is killed here if its run is over time."""
+    def check(self, timeout: float | None, memory: int | None) -> Death | None:
+        """Whether it has died with a task to do; it is killed here if its run is over time, or shares too much."""
         if not self.tasks:
             return None
         future = self.tasks[0][1]
@@ -83,7 +86,8 @@ class Worker:
             if future.exception() is None:
                 return None  # answered since we looked
             reading = self._slot.read()
-            return Death(reading, self._context.exit_code(), overdue=self._overdue == reading)
+            code = self._context.exit_code()
+            return Death(reading, code, overdue=self._overdue == reading, outgrown=self._outgrown == reading)
         reading = self._slot.read()
         if not self._pool.active:  # it tells those who wait, but for when one of its threads fell
             self._inactive += 1
@@ -92,8 +96,10 @@ class Worker:
         overdue = reading.run is not None and timeout is not None and age > timeout
         # Its answer went elsewhere, say into a file of the subject's.
         silent = reading.state == IDLE and min(age, monotonic() - self._given) > _SILENCE
-        if (overdue or silent) and reading == self._slot.read():
+        outgrown = reading.run is not None and memory is not None and memory_of(reading.pid) > memory
+        if (overdue or silent or outgrown) and reading == self._slot.read():
             self._overdue = reading if overdue else None
+            self._outgrown = reading if outgrown else None
             self._kill()
         return None
 

@@ -9,13 +9,16 @@ from __future__ import annotations
 import ast
 import itertools
 import json
+import os
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from auditor.errors import UsageError
+from auditor.errors import SubjectError, UsageError, in_words, is_interrupt
+from auditor.files import read_bytes
+from auditor.foreign import call
 from auditor.lookup import find_object
 from auditor.outcome import describe
 from auditor.randomness import from_key, root_key
@@ -66,9 +69,9 @@ def _values(spec: str, seed: int) -> Iterable[Any]:
     if spec.startswith(("[", "(")):
         try:
             return tuple(ast.literal_eval(spec))
-        except (ValueError, SyntaxError, TypeError) as error:
+        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
             raise UsageError(f"--inputs {spec} is no list of Python literals: {error}; {_EXAMPLE}") from error
-    if Path(spec).is_file():
+    if os.path.exists(spec):  # which, unlike a path's own, never raises
         return _from_file(Path(spec))
     if ":" in spec:
         return _generated(spec, seed)
@@ -87,12 +90,13 @@ def _range(spec: str) -> range | None:
 
 def _from_file(path: Path) -> Iterable[Any]:
     """A list as JSON, or a value a line, each as --param would read it."""
+    content = read_bytes(path, f"cannot read --inputs {str(path)!r}")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = content.decode("utf-8")
         if path.suffix != ".json":
             return [parse_param(line.strip()) for line in text.splitlines() if line.strip()]
         values = json.loads(text)
-    except (OSError, ValueError) as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(f"cannot read --inputs {str(path)!r}: {error}") from error
     if not isinstance(values, list):
         raise UsageError(f"--inputs {str(path)!r} must hold a list, and it holds a {type(values).__name__}")
@@ -105,10 +109,13 @@ def _generated(spec: str, seed: int) -> Iterable[Any]:
     if not callable(fn):
         raise UsageError(f"--inputs {spec} is {type(fn).__name__}, not a function fn(rng) that yields inputs")
     try:
-        return list(itertools.islice(fn(from_key(root_key(seed).child("inputs"))), MOST + 1))
-    except (Exception, SystemExit) as error:
-        what = f"--inputs {spec} raised {type(error).__name__}: {error} (it is called fn(rng), and yields inputs)"
-        raise UsageError(what).caused_by(error) from error
+        return list(itertools.islice(call(fn, from_key(root_key(seed).child("inputs"))), MOST + 1))
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
+        kind = UsageError if isinstance(error, Exception) else SubjectError
+        what = f"--inputs {spec} raised {in_words(error)} (it is called fn(rng), and yields inputs)"
+        raise kind(what).caused_by(error) from error
 
 
 def _listed(values: Iterable[Any], shown: str) -> tuple[Any, ...]:

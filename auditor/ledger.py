@@ -1,20 +1,20 @@
 """What was run before? A file of plans and finished trials, so that a killed audit loses nothing that it had finished.
 
-SQLite in WAL mode: several audits may write one ledger at the same time. Only numbers and JSON are read from it, never
-a pickle. A ledger that cannot be written any more, say because the disk is full, ends no audit: the trials wait in
-memory, and are written as soon as it goes again.
+Several audits may write one ledger at the same time. Only numbers and JSON are read from it, never a pickle, and each
+row with its checksum. A ledger that cannot be written any more, say because the disk is full, ends no audit: the
+trials wait in memory, and are written as soon as it goes again.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from pathlib import Path
-from time import monotonic, sleep
+from time import monotonic
 from typing import Any
 
 import msgspec
@@ -23,27 +23,18 @@ from auditor import __version__
 from auditor.datasets import Dataset
 from auditor.engine import How
 from auditor.errors import UsageError
+from auditor.estimators import Fit
+from auditor.ledger_file import check_kind_of_file, check_trials, complaining, connect, signed, transaction
 from auditor.outcome import Difference, fingerprint
+from auditor.own_code import code_of
 from auditor.report.record import Record, environment, to_json
 from auditor.setup import Setup
 from auditor.sources import Sampler, Source
 from auditor.subjects import code_hash, param_text
 from auditor.trial import Trial
 
-_VERSION = 1
-_APPLICATION = 0x61756474  # "audt": what marks a file as a ledger
-_WAIT = 30.0  # seconds for another audit that writes
 _OFTEN = 0.1  # seconds of work that a kill may cost
 _RETRY = 5.0  # seconds between two tries on a disk that is full
-_TABLES = """
-CREATE TABLE IF NOT EXISTS audits (
-  id INTEGER PRIMARY KEY, subject TEXT NOT NULL, plan TEXT NOT NULL, started TEXT NOT NULL, record TEXT
-) STRICT;
-CREATE TABLE IF NOT EXISTS trials (
-  audit INTEGER NOT NULL REFERENCES audits, pair INTEGER NOT NULL, difference TEXT, accurate INTEGER,
-  seconds REAL NOT NULL, churn REAL, bottoms TEXT, PRIMARY KEY (audit, pair)
-) STRICT, WITHOUT ROWID;
-"""
 
 
 class NoLedger:
@@ -51,6 +42,7 @@ class NoLedger:
 
     known: frozenset[int] = frozenset()
     trouble: str | None = None
+    first_budget: int | None = None
 
     def stored(self) -> Iterator[Trial]:
         return iter(())
@@ -64,6 +56,8 @@ class Ledger:
 
     def __init__(self, file: str, connection: sqlite3.Connection, audit: int, notice: Callable[[str], None]) -> None:
         self._file, self._connection, self._audit, self._notice = file, connection, audit, notice
+        (plan,) = connection.execute("SELECT plan FROM audits WHERE id = ?", (audit,)).fetchone()
+        self.first_budget: int | None = json.loads(plan).get("first_budget")
         self.known = {pair for (pair,) in connection.execute("SELECT pair FROM trials WHERE audit = ?", (audit,))}
         self.trouble: str | None = None
         self._waiting: list[Trial] = []
@@ -86,9 +80,9 @@ class Ledger:
     def _write(self) -> None:
         self._next = monotonic() + _OFTEN
         try:
-            with _transaction(self._connection):
-                rows = [(self._audit, *_row(trial)) for trial in self._waiting]
-                self._connection.executemany("INSERT OR IGNORE INTO trials VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+            with transaction(self._connection):
+                rows = [signed((self._audit, *_row(trial))) for trial in self._waiting]
+                self._connection.executemany("INSERT OR IGNORE INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
             self._waiting.clear()
             self.trouble = None
         except sqlite3.Error as error:
@@ -106,9 +100,11 @@ class Ledger:
         if record.decided_by == "interrupt" or self.trouble:
             return
         try:
-            with _transaction(self._connection):
-                values = (to_json(record).decode(), self._audit)
-                self._connection.execute("UPDATE audits SET record = ? WHERE id = ?", values)
+            with transaction(self._connection):
+                self._connection.execute(
+                    "UPDATE audits SET record = ?2, record_checksum = ?3 WHERE id = ?1",
+                    signed((self._audit, to_json(record).decode())),
+                )
         except sqlite3.Error as error:
             self._complain(error)
 
@@ -119,101 +115,28 @@ def open_ledger(setup: Setup, source: Source, how: How, notice: Callable[[str], 
     if how.ledger is None:
         yield NoLedger()
         return
-    if how.resume and not Path(how.ledger).is_file():
+    check_kind_of_file(how.ledger)
+    if how.resume and not os.path.exists(how.ledger):
         raise UsageError(f"--resume: there is no file {how.ledger}; leave --resume out to begin an audit")
     plan = plan_of(setup, source, how)
-    with _connect(how.ledger) as connection:
-        with _complaining(how.ledger):
+    with connect(how.ledger) as connection:
+        with complaining(how.ledger):
+            if how.resume:
+                check_trials(connection)
             audit = _resumed(connection, plan, how.ledger) if how.resume else _begun(connection, plan)
             ledger = Ledger(how.ledger, connection, audit, notice)
         yield ledger
 
 
-@contextmanager
-def _connect(file: str, *, write: bool = True) -> Iterator[sqlite3.Connection]:
-    """A ledger that is one, and whole; UsageError with the reason otherwise."""
-    if sqlite3.sqlite_version_info < (3, 37):
-        raise UsageError(f"--ledger needs SQLite 3.37 or newer, and Python here has {sqlite3.sqlite_version}")
-    if not write and not Path(file).is_file():
-        raise UsageError(f"cannot read --ledger {file}: No such file; check TARGET --ledger FILE makes one")
-    with _complaining(file):
-        connection = sqlite3.connect(file, timeout=_WAIT, isolation_level=None)
-    try:
-        with _complaining(file):
-            _prepare(connection, file, write=write)
-        yield connection
-    finally:
-        with suppress(sqlite3.Error):  # a full disk cannot be checkpointed; the next who opens it does
-            connection.close()
-
-
-def _prepare(connection: sqlite3.Connection, file: str, *, write: bool) -> None:
-    # The tables first: whoever makes them marks the file in the same transaction, so what is read after them is theirs.
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-    (kind,), (version,) = (
-        connection.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")
-    )
-    if tables and (kind, version) != (_APPLICATION, _VERSION):
-        what = f"of version {version}, and this is {_VERSION}" if kind == _APPLICATION else "no ledger"
-        raise UsageError(f"--ledger {file} is a database {what}: give another file")
-    (state,) = connection.execute("PRAGMA quick_check(1)").fetchone()
-    if state != "ok":
-        raise sqlite3.DatabaseError(state)
-    if write and not tables:
-        _make_tables(connection)
-    if write:
-        _switch_to_wal(connection)
-    connection.execute("PRAGMA synchronous = NORMAL")
-
-
-def _make_tables(connection: sqlite3.Connection) -> None:
-    """Several audits may be about to make them, and one does."""
-    with _transaction(connection):
-        for statement in _TABLES.split(";")[:-1]:
-            connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-        connection.execute(f"PRAGMA user_version = {_VERSION}")
-
-
-def _switch_to_wal(connection: sqlite3.Connection) -> None:
-    """Nothing where it is done already; no timeout of SQLite's own covers the switch."""
-    end = monotonic() + _WAIT
-    while True:
-        try:
-            connection.execute("PRAGMA journal_mode = WAL")
-            return
-        except sqlite3.OperationalError as error:
-            if "locked" not in str(error) or monotonic() > end:
-                raise
-            sleep(0.01)
-
-
-@contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        connection.execute("COMMIT")
-    except BaseException:
-        with suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
-        raise
-
-
-@contextmanager
-def _complaining(file: str) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise UsageError(f"cannot use --ledger {file}: {error}; give another file, or move this one away") from error
-
-
 def plan_of(setup: Setup, source: Source, how: How) -> dict[str, Any]:
     """All that decides what an audit finds: the question, the code, the limits, and what it runs on."""
     subject = setup.subject
+    code = code_of(_code(setup, source))
     return {
         "subject": subject.name,
         "code_hash": code_hash(subject.fn),
+        "modules": code.files,
+        "versions": code.versions,
         "params": {name: param_text(value) for name, value in subject.params.items()},
         "randomness": subject.randomness,
         "source": source.name,
@@ -231,6 +154,17 @@ def plan_of(setup: Setup, source: Source, how: How) -> dict[str, Any]:
     }
 
 
+def _code(setup: Setup, source: Source) -> Iterator[object]:
+    """Everything of the user's that runs in an audit."""
+    subject = setup.subject
+    fn: Any = subject.fn.estimator if isinstance(subject.fn, Fit) else subject.fn
+    yield from (fn, subject.declared.accuracy, setup.view.see, *subject.params.values())
+    if isinstance(source, Sampler):
+        yield source.fn
+    if setup.loss:
+        yield setup.loss.fn
+
+
 def _source_hash(source: Source) -> str | None:
     if isinstance(source, Dataset):
         return fingerprint(source.rows)
@@ -239,36 +173,85 @@ def _source_hash(source: Source) -> str | None:
 
 def _begun(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> int:
     now = datetime.now(UTC).isoformat(timespec="seconds")
-    with _transaction(connection):
-        made = connection.execute(
-            "INSERT INTO audits (subject, plan, started) VALUES (?, ?, ?)", (plan["subject"], json.dumps(plan), now)
+    with transaction(connection):
+        (audit,) = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM audits").fetchone()
+        connection.execute(
+            "INSERT INTO audits (id, subject, plan, started, checksum) VALUES (?, ?, ?, ?, ?)",
+            signed((audit, plan["subject"], json.dumps(plan), now)),
         )
-    assert made.lastrowid is not None
-    return made.lastrowid
+    return int(audit)
 
 
 def _resumed(connection: sqlite3.Connection, plan: Mapping[str, Any], file: str) -> int:
     """The last audit with this plan; UsageError with the difference where there is only another."""
     # Unfinished ones first: what somebody wants to continue is most likely one of them.
     rows = connection.execute(
-        "SELECT id, plan FROM audits WHERE subject = ? ORDER BY record IS NULL DESC, id DESC", (plan["subject"],)
+        "SELECT id, plan, record FROM audits WHERE subject = ? ORDER BY record IS NULL DESC, id DESC",
+        (plan["subject"],),
     ).fetchall()
     if not rows:
         raise UsageError(f"--resume: {file} has no audit of {plan['subject']}; leave --resume out to begin one")
-    plans = [(audit, json.loads(text)) for audit, text in rows]
+    plans = [(audit, json.loads(text), record) for audit, text, record in rows]
     same = json.loads(json.dumps(plan))
-    for audit, other in plans:
-        if other == same:
+    for audit, other, _ in plans:
+        if {**other, "first_budget": None} == same:
             return int(audit)
+    for audit, other, record in plans:
+        if _is_longer(other, same):
+            _check_undecided(record, file)
+            return _extended(connection, int(audit), other, same)
     raise UsageError(
         f"--resume: {file} has an audit of {plan['subject']}, and not this one: {_differences(plans[0][1], same)}; "
         "leave --resume out to begin another"
     )
 
 
+def _is_longer(then: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether this is the audit of then with more pairs; one that is judged once has no more."""
+    same = {**then, "budget": now["budget"], "first_budget": None} == now
+    return same and now["design"] == "anytime" and now["budget"] > then["budget"]
+
+
+def _check_undecided(record: str | None, file: str) -> None:
+    """What has been decided stays so: more pairs would be a second answer to one question."""
+    verdict = json.loads(record).get("verdict") if record else None
+    if verdict in ("pass", "fail"):
+        raise UsageError(
+            f"--resume: {file} has this audit, and it was decided: {verdict}; only an undecided one goes on with more "
+            "--pairs. Leave --resume out, and take a new --seed, to begin another"
+        )
+
+
+def _extended(connection: sqlite3.Connection, audit: int, then: Mapping[str, Any], now: Mapping[str, Any]) -> int:
+    """The same audit with a larger budget; its gate stays calibrated to the first, and asks for more after it."""
+    plan = {**now, "first_budget": then.get("first_budget") or then["budget"]}
+    with transaction(connection):
+        (started,) = connection.execute("SELECT started FROM audits WHERE id = ?", (audit,)).fetchone()
+        *_, checksum = signed((audit, plan["subject"], text := json.dumps(plan), started))
+        connection.execute(
+            "UPDATE audits SET plan = ?, checksum = ?, record = NULL, record_checksum = NULL WHERE id = ?",
+            (text, checksum, audit),
+        )
+    return audit
+
+
 def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     names = [name for name in {**then, **now} if then.get(name) != now.get(name)]
-    return ", ".join(f"{name} was {then.get(name)} and is {now.get(name)}" for name in names)
+    if "modules" in names:  # these say it by name
+        names = [name for name in names if name not in ("code_hash", "source_hash")]
+    return ", ".join(words for name in names for words in _difference(name, then.get(name), now.get(name)))
+
+
+def _difference(name: str, was: Any, now: Any) -> Iterator[str]:
+    if name not in ("modules", "versions"):
+        yield f"{name} was {was} and is {now}"
+        return
+    was, now = was or {}, now or {}
+    for part in sorted(part for part in {**was, **now} if was.get(part) != now.get(part)):
+        if part not in was or part not in now:
+            yield f"{part} is imported {'now and was not' if part in now else 'no more'}"
+        else:
+            yield f"{part} has changed since" if name == "modules" else f"{part} was {was[part]} and is {now[part]}"
 
 
 def _row(trial: Trial) -> tuple[Any, ...]:
@@ -300,9 +283,10 @@ class Past:
 
 def read_history(file: str, subject: str) -> list[Past]:
     """Every audit of a subject in a ledger, the oldest first."""
-    with _connect(file, write=False) as connection, _complaining(file):
+    with connect(file, write=False) as connection, complaining(file):
         if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             return []  # somebody is just making it
+        check_trials(connection)
         rows = connection.execute(
             "SELECT started, plan, record, count(pair), count(difference) FROM audits "
             "LEFT JOIN trials ON audit = id WHERE subject = ? GROUP BY id ORDER BY id",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import pkgutil
 import sys
 from collections.abc import Iterator, Mapping
@@ -14,7 +15,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from auditor.errors import UsageError, suggestion
+from auditor.errors import AuditorError, SubjectError, UsageError, in_words, is_interrupt, suggestion
+from auditor.files import reason
+from auditor.foreign import call
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -58,17 +61,21 @@ def find_object(target: str) -> Any:
     module = _load_file(Path(place)) if place.endswith(".py") else find_module(place)
     found: Any = module
     for step in path.split("."):
-        if not hasattr(found, step):
+        try:
+            found = getattr(found, step)
+        except AttributeError:
             close = suggestion(step, [name for name in dir(found) if not name.startswith("_")])
-            raise UsageError(f"{target!r}: {place} has no {step!r}{close}{_foreign_algorithms(place)}")
-        found = getattr(found, step)
+            words = f"{target!r}: {place} has no {step!r}{close}{_foreign_algorithms(place)}"
+            raise UsageError(words) from None
+        except BaseException as error:  # a module may make what it is asked for
+            raise _import_failed(target, error) from error
     return found
 
 
 def find_module(name: str) -> ModuleType:
     """A module or package by its dotted name; UsageError with a suggestion otherwise."""
     try:
-        return importlib.import_module(name)
+        return call(importlib.import_module, name)
     except ModuleNotFoundError as error:
         # A module that exists but imports something missing is another story than one that does not exist.
         if error.name is None or not (name == error.name or name.startswith(error.name + ".")):
@@ -77,16 +84,19 @@ def find_module(name: str) -> ModuleType:
         close = suggestion(last, _siblings(parent))
         cure = "" if close or parent else ": install it here, or run from the folder that has it"
         raise UsageError(f"no module named {error.name!r}{close}{cure}{_foreign_algorithms(name)}") from None
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         raise _import_failed(name, error) from error
 
 
 def _load_file(path: Path) -> ModuleType:
     """A file as a module: under a name that its path decides, so that loading it twice gives one module."""
-    path = path.resolve()
-    if not path.is_file():
-        close = suggestion(path.name, [p.name for p in path.parent.glob("*.py")] if path.parent.is_dir() else [])
-        raise UsageError(f"no file {str(path)!r}{close}")
+    try:
+        path = path.resolve()
+    except (OSError, ValueError, RuntimeError) as error:  # too long, a NUL in it, a loop
+        raise UsageError(f"no file {str(path)!r}: {reason(error)}") from error
+    if not os.path.isfile(path):  # which, unlike a path's own, never raises
+        near = [p.name for p in path.parent.glob("*.py")] if os.path.isdir(path.parent) else []
+        raise UsageError(f"no file {str(path)!r}{suggestion(path.name, near)}")
     name = f"_{path.stem}_{blake2b(str(path).encode(), digest_size=4).hexdigest()}"
     if name in sys.modules:
         return sys.modules[name]
@@ -99,15 +109,19 @@ def _load_file(path: Path) -> ModuleType:
     sys.modules[name] = module
     _files[name] = path
     try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
+        call(spec.loader.exec_module, module)
+    except BaseException as error:
         del sys.modules[name], _files[name]
         raise _import_failed(str(path), error) from error
     return module
 
 
-def _import_failed(place: str, error: BaseException) -> UsageError:
-    return UsageError(f"importing {place!r} raised {type(error).__name__}: {error}").caused_by(error)
+def _import_failed(place: str, error: BaseException) -> AuditorError:
+    """A module that raises cannot be used; one that would end this process cannot be audited, and that is no slip."""
+    if is_interrupt(error):
+        raise error
+    kind = UsageError if isinstance(error, Exception) else SubjectError
+    return kind(f"importing {place!r} raised {in_words(error)}").caused_by(error)
 
 
 def _siblings(parent: str) -> list[str]:
@@ -155,6 +169,8 @@ def is_package(target: str) -> bool:
         return importlib.util.find_spec(target) is not None
     except (ImportError, ValueError):
         return False
+    except (Exception, SystemExit):  # by the package above it, whose import will say so
+        return True
 
 
 def importable_name(fn: object) -> str | None:

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from auditor.errors import SubjectError, UnknownTruth
+from auditor.errors import SubjectError, UnknownTruth, is_interrupt
+from auditor.foreign import call
 from auditor.randomness import from_key
 from auditor.sources import Source
 from auditor.trial import Bench
@@ -53,8 +54,10 @@ class Loss:
     def of(self, output: Any, rows: Any, count: int) -> Any:
         """The losses of rows, checked: the lemma asks for numbers in [0, 1], one for each."""
         try:
-            losses = np.asarray(self.fn(output, rows), dtype=float)
-        except (Exception, SystemExit) as error:
+            losses = np.asarray(call(self.fn, output, rows), dtype=float)
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
             what = f"the loss {self.name} raised {type(error).__name__}: it is called fn(output, rows)"
             raise SubjectError(what).caused_by(error) from error
         if losses.shape != (count,):
@@ -70,6 +73,6 @@ class Loss:
 
 def _law(source: Source) -> Any:
     try:
-        return source.law()
+        return source.law(1)  # a tail that one row would not meet moves a mean in [0, 1] by as little
     except UnknownTruth:
         return None

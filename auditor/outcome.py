@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from auditor.canonical import LEAVES, Item, Node, Refused, Step, class_name, expand, packed
-from auditor.errors import NotComparable
+from auditor.canonical import LEAVES, Item, Node, Refused, Step, base_value, class_name, expand, packed
+from auditor.errors import NotComparable, is_interrupt
 
 _ROOT = "output"
 _ADVICE = "return values that define it: numbers, strings, arrays, containers or dataclasses of them"
 _PLAIN = frozenset({int, float, str, bytes, bool, type(None)})
+_UNCHANGING = frozenset({*LEAVES, *np.sctypeDict.values(), Fraction, Decimal})
 _ABSENT = object()
 
 
@@ -26,54 +30,146 @@ class Difference:
     right: str
 
 
-class _Encoder:
+class Settled:
+    """What counts of a value at the moment when it was looked at, in memory of ours: nothing later can change it."""
+
+    __slots__ = ("code", "level", "source")
+
+    def __init__(self, code: bytes, level: bytes | Node, source: object) -> None:
+        self.code, self.level = code, level
+        self.source = source  # only asked for its repr and its class, and only while it still has this code
+
+    def __repr__(self) -> str:
+        node = self.level
+        if isinstance(node, bytes) or as_it_was(self.source, self) is self.source:
+            return repr(self.source)
+        parts = (f"{_text(step)}: {_value(part)!r}" for step, part in node.parts)
+        return f"{type(self.source).__qualname__}({', '.join(parts)})"
+
+
+def _value(part: object) -> object:
+    return part.value if isinstance(part, Item) else part
+
+
+class _Walk:
     """Walks one value; knows the way to where it is, what encloses it, and what it has already met."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps: bool) -> None:
+        self.keeps = keeps  # whether to make what `settle` returns; the code alone is cheaper
         self.steps: list[Step] = []
         self.open: set[int] = set()
-        self.done: dict[int, tuple[object, bytes]] = {}  # holds the objects, so that no id is used again
+        self.done: dict[int, tuple[object, bytes, object]] = {}  # holds the objects, so that no id is used again
 
-    def code(self, value: object) -> bytes:
+    def code(self, value: object) -> tuple[bytes, object]:
+        """The canonical code, and the value in memory of ours."""
         leaf = LEAVES.get(type(value))
         if leaf is not None:
-            return leaf(value)
+            return leaf(value), value
+        if type(value) is Settled:
+            return value.code, value
         me = id(value)
         if me in self.done:
-            return self.done[me][1]
+            return self.done[me][1:]
         if me in self.open:
             raise self.refusal(value, "it contains itself")
+        node = self.expanded(value)
+        if isinstance(node, bytes):
+            return node, self.scalar(value, node) if self.keeps else None
+        self.open.add(me)
+        codes, owned = [], []
+        for step, part in node.parts:
+            self.steps.append(step)
+            code, own = self.code(part)
+            self.steps.pop()
+            codes.append(code)
+            owned.append(own)
+        self.open.discard(me)
+        code = node.code(codes)
+        self.done[me] = value, code, self.own(value, node, code, owned) if self.keeps else None
+        return self.done[me][1:]
+
+    def expanded(self, value: object) -> bytes | Node:
         try:
-            node = expand(value)
+            return expand(value)
         except (RecursionError, MemoryError):
             raise
         except Refused as refused:
             raise self.refusal(value, str(refused)) from None
-        except (Exception, SystemExit) as error:
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
             raise self.refusal(value, f"reading it raised {describe(error)}") from error
-        if isinstance(node, bytes):
-            return node
-        self.open.add(me)
-        codes = []
-        for step, part in node.parts:
-            self.steps.append(step)
-            codes.append(self.code(part))
-            self.steps.pop()
-        self.open.discard(me)
-        self.done[me] = value, node.code(codes)
-        return self.done[me][1]
+
+    def scalar(self, value: object, code: bytes) -> object:
+        """Numbers and texts do not change, and of a class or a function only the name counts; windows are copied."""
+        base = base_value(value)
+        if isinstance(base, np.ndarray):  # of no dimension
+            value = base = base[()]
+        if isinstance(base, np.void):
+            return base.tobytes()
+        if type(value) in _UNCHANGING or isinstance(value, (bytearray, np.generic)):
+            return base
+        return Settled(code, code, value)
+
+    def own(self, value: object, node: Node, code: bytes, owned: Sequence[object]) -> object:
+        if isinstance(value, Item):
+            return Item(*owned)
+        if node.array is not None and not node.array.dtype.hasobject:
+            return np.array(node.array)
+        if node.join is packed:
+            array = np.empty(len(owned), dtype=object)
+            for place, each in enumerate(owned):  # one by one: elements that are arrays would be taken apart
+                array[place] = each
+            return array.reshape(node.array.shape)
+        steps = (self.step(step, own) for (step, _), own in zip(node.parts, owned, strict=True))
+        parts = list(zip(steps, owned, strict=True))
+        return Settled(code, Node(node.kind, parts, node.join), value)
+
+    def step(self, step: Step, own: object) -> Step:
+        if not isinstance(step, Item):
+            return step
+        return own if isinstance(own, Item) else Item(self.code(step.key)[1])
 
     def refusal(self, value: object, reason: str) -> NotComparable:
         path = _ROOT + "".join(map(_text, self.steps))
         return NotComparable(f"{_cut(path, 400)}: {class_name(type(value))} cannot be compared: {reason}; {_ADVICE}")
 
 
-def _code(value: object) -> bytes:
+def _walk(value: object, *, keeps: bool) -> tuple[bytes, object]:
     try:
-        return _Encoder().code(value)
+        return _Walk(keeps=keeps).code(value)
     except RecursionError:
         kind = class_name(type(value))
         raise NotComparable(f"{_ROOT}: {kind} cannot be compared: it is nested too deeply; {_ADVICE}") from None
+
+
+def _code(value: object) -> bytes:
+    return _walk(value, keeps=False)[0]
+
+
+def settle(value: object) -> object:
+    """What counts of a value, now: `same`, `fingerprint`, `first_difference` and `describe` say of it what they would
+    have said of the value, whoever changes that afterwards. NotComparable if it has no canonical form.
+    """
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if kind is tuple or kind is list:
+        if _PLAIN.issuperset(map(type, value)):  # type: ignore[call-overload]
+            return value[:]  # type: ignore[index]
+    elif kind is np.ndarray and value.dtype.kind in "biufc" and value.ndim:  # type: ignore[attr-defined]
+        return value.copy()  # type: ignore[attr-defined]
+    elif kind is dict and _PLAIN.issuperset(map(type, (*value, *value.values()))):  # type: ignore
+        return value.copy()  # type: ignore
+    return _walk(value, keeps=True)[1]
+
+
+def as_it_was(value: object, settled: object) -> object:
+    """The value itself while it still shows what was settled, else that."""
+    try:
+        return value if same(value, settled) else settled
+    except NotComparable:
+        return settled
 
 
 def fingerprint(value: object) -> str:
@@ -120,6 +216,7 @@ def first_difference(left: object, right: object) -> Difference | None:
     if same(left, right):
         return None
     path = _ROOT
+    left, right = settle(left), settle(right)
     while left is not _ABSENT and right is not _ABSENT:
         found = _narrowed(left, right)
         if found is None:
@@ -131,11 +228,11 @@ def first_difference(left: object, right: object) -> Difference | None:
 
 def _narrowed(left: object, right: object) -> tuple[str, object, object] | None:
     """One step towards the difference: its name, and what is there on both sides."""
-    mine, theirs = expand(left), expand(right)
+    mine, theirs = (side.level if isinstance(side, Settled) else expand(side) for side in (left, right))
     if isinstance(mine, bytes) or isinstance(theirs, bytes) or mine.kind != theirs.kind:
         return None
     if mine.join is packed:
-        return _narrowed_array(np.asarray(left), np.asarray(right))
+        return _narrowed_array(mine.array, theirs.array)
     ours, others = _labelled(mine), _labelled(theirs)
     pairs = [((ours.get(key) or others[key])[0], ours.get(key), others.get(key)) for key in ours | others]
     for text, a, b in pairs:
@@ -172,9 +269,13 @@ def _contrast(left: Any, right: Any) -> tuple[str, str]:
     if all(isinstance(side, np.ndarray) for side in sides) and left.shape != right.shape:
         return f"array of shape {left.shape}", f"array of shape {right.shape}"
     words = ["absent" if side is _ABSENT else describe(side) for side in sides]
-    if all(side is not _ABSENT for side in sides) and (type(left) is not type(right) or words[0] == words[1]):
-        words = [f"{type(side).__qualname__} {word}" for side, word in zip(sides, words, strict=True)]
+    if all(side is not _ABSENT for side in sides) and (_kind(left) != _kind(right) or words[0] == words[1]):
+        words = [f"{_kind(side)} {word}" for side, word in zip(sides, words, strict=True)]
     return _cut(words[0], 200), _cut(words[1], 200)
+
+
+def _kind(side: object) -> str:
+    return type(side.source if isinstance(side, Settled) else side).__qualname__
 
 
 def _text(step: Step) -> str:
@@ -195,6 +296,9 @@ def _cut(text: str, limit: int) -> str:
 def describe(value: object, limit: int = 200) -> str:
     """A repr of at most `limit` characters; never raises, and a shortened one says how long it was."""
     try:
-        return _cut(repr(value.item() if isinstance(value, np.generic) else value), limit)
-    except (Exception, SystemExit) as error:
-        return _cut(f"<{type(value).__name__}: its repr raised {type(error).__name__}>", limit)
+        base = base_value(value) if isinstance(value, np.generic) else value  # numpy may crash on a subclass of its own
+        return _cut(repr(base.item() if isinstance(base, np.generic) else base), limit)
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
+        return _cut(f"<{_kind(value)}: its repr raised {type(error).__name__}>", limit)

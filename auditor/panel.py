@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import pkgutil
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,7 +33,7 @@ def _modules(module: ModuleType) -> Iterator[ModuleType]:
     yield module
     for info in pkgutil.walk_packages(getattr(module, "__path__", []), module.__name__ + "."):
         if not info.name.endswith("__main__"):
-            yield importlib.import_module(info.name)
+            yield find_module(info.name)
 
 
 def with_theorem() -> list[Subject]:

@@ -12,14 +12,18 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, Protocol
 
+from auditor.datasets import Dataset
 from auditor.engine import Engine, How, Measured, Serial, cores, keep_nothing, make_how, skipping
-from auditor.errors import AuditorError, BadValue, UsageError
+from auditor.errors import BadValue, SubjectError, UsageError, as_ours, is_interrupt
 from auditor.ledger import Ledger, NoLedger, open_ledger
-from auditor.outcome import Difference, first_difference
+from auditor.outcome import Difference, as_it_was, first_difference, settle
 from auditor.preflight import conclude
+from auditor.process_state import process_state_kept
 from auditor.report.record import Finding, Learnt, Record, failure_finding, make_record
 from auditor.second_process import SecondProcess
+from auditor.second_server import entrust_folder
 from auditor.setup import Setup, make_bench, make_setup
+from auditor.sources import tails_cut
 from auditor.steadiness import one_thread
 from auditor.subjects import load_subject
 from auditor.trial import Bench, RunFailed, SubjectRaised, Trial
@@ -62,7 +66,9 @@ def audit(
     view: object = None,
     probe: int | str | None = None,
     resample: str | None = None,
+    accept_overlap: bool = False,
     gate: str = "rho",
+    family: int = 1,
     jobs: int | None = 1,
     timeout: float | None = None,
     memory: int | str | None = None,
@@ -77,9 +83,14 @@ def audit(
     fn(rng, size) or a frozen scipy.stats distribution; what is not given is taken from the subject's declarations.
     Raises UsageError where nothing can be run; a subject that fails on the way gives a record that says so.
 
+    `family` is how many audits are to pass together: each then fails with its share of the error, 1 - `confidence`,
+    so that it bounds the chance that any fails wrongly; and since all have to pass, also that all do wrongly.
+
     `jobs` worker processes run it (None: as many as pay), or `cluster`, a Dask scheduler; `timeout` in seconds a run
-    and `memory` a worker keep it within limits, and on_error="bottom" counts a run that fails as an output of its own.
-    `ledger` is a file that keeps finished trials, `resume` goes on where a killed audit of the same plan ended.
+    and `memory` a worker keep it within limits; on_error="bottom" counts a run that raises or dies, and none that
+    takes too long, as an output of its own.
+    `ledger` is a file that keeps finished trials, `resume` goes on where a killed audit of the same plan ended, or,
+    with more `pairs`, an undecided one.
     """
     how = make_how(
         jobs=jobs,
@@ -104,7 +115,9 @@ def audit(
         view=view,
         probe=probe,
         resample=resample,
+        accept_overlap=accept_overlap,
         gate=gate,
+        family=family,
     )
     return run_audit(setup, how=how)
 
@@ -121,12 +134,14 @@ def run_audit(
     watch.planned(setup)
     learnt = Learnt()
     ledger: Ledger | NoLedger = NoLedger()
-    with ExitStack() as stack:
+    with ExitStack() as stack, ExitStack() as kept:
         bench: Bench | None = None
+        kept.enter_context(process_state_kept())
         try:
             other = stack.enter_context(SecondProcess(setup, timeout=how.timeout, memory=how.memory))
             bench = replace(make_bench(setup), bottoms=how.on_error == "bottom")
             ledger = stack.enter_context(open_ledger(setup, bench.source, how, watch.notice))
+            setup = replace(setup, plan=replace(setup.plan, first_budget=ledger.first_budget))
             engine = stack.enter_context(closing(make_engine(setup, how, watch)))
             stack.enter_context(one_thread())
             bench = see_fit(bench, setup, engine, other, learnt, watch)
@@ -136,16 +151,21 @@ def run_audit(
             else:
                 with closing(_trials(bench, setup, engine, ledger, learnt)) as trials:
                     run_pairs(bench, setup, learnt, watch, trials)
-                verdict = decide(setup.plan, learnt.tally, learnt.churn)
-        except KeyboardInterrupt:
-            done = f"interrupted after {learnt.tally.pairs} of at most {setup.plan.budget} {setup.plan.unit}"
-            verdict = Verdict("inconclusive", done, "interrupt", setup.plan.alpha)
+                verdict = decide(setup.plan, learnt.tally, learnt.churn, resumable=how.ledger is not None)
+                if verdict.outcome != "fail":
+                    _check_outputs(setup, learnt)
         except UsageError:
             raise
-        except AuditorError as error:
-            verdict = Verdict("error", str(error), "error", 0.0)
-            if bench and (error.details or isinstance(error, RunFailed)):
-                learnt.findings.append(failure_finding(error, setup, bench.source))
+        except BaseException as raised:
+            if is_interrupt(raised):
+                done = f"interrupted after {learnt.tally.pairs} of at most {setup.plan.budget} {setup.plan.unit}"
+                verdict = Verdict("inconclusive", done, "interrupt", setup.plan.alpha)
+            else:
+                error = as_ours(raised, setup.subject.name)
+                verdict = Verdict("error", str(error), "error", 0.0)
+                if bench and (error.details or isinstance(error, RunFailed)):
+                    learnt.findings.append(failure_finding(error, setup, bench.source))
+        kept.close()  # what is reckoned and written from here on is ours
         source = bench.source if bench else None
         record = make_record(setup, source, learnt, verdict, perf_counter() - started)
         ledger.finish(record)
@@ -162,8 +182,9 @@ def make_engine(setup: Setup, how: How, watch: Watcher) -> Engine:
     if how.cluster is not None:
         from auditor.cluster import Cluster
 
-        return Cluster(how, how.cluster)
+        return Cluster(how, how.cluster, watch.notice)
     if how.isolates:
+        entrust_folder(make=True)
         return Workers(how, how.jobs or cores())
     if how.jobs == 1:
         return Serial()
@@ -174,6 +195,7 @@ def make_engine(setup: Setup, how: How, watch: Watcher) -> Engine:
             workers.pack(bench)
         except UsageError:
             return None  # it goes on as it began
+        entrust_folder(make=True)
         return workers
 
     return Measured(setup.plan.least_pairs, setup.plan.budget, crowd, watch.notice)
@@ -204,17 +226,23 @@ def see_fit(
         if error.shortage is not None:
             raise UsageError(_too_small(setup, error.shortage)) from error
         raise
+    entrust_folder()
     learnt.checked = checked
     learnt.findings += [Finding(kind, "warning", message) for kind, message in checked.warnings]
     if setup.plan.size == 0 and setup.private != "unshared":
         message = "two runs of a pair get the same r and no sample: they can only agree; write A(sample, r, private)"
         learnt.findings.append(Finding("nothing-fresh", "warning", message))
-    if bench.counted and getattr(bench.source, "is_cut", False):
-        learnt.findings.append(Finding("tail-cut", "info", f"{bench.source.name} is cut where a tail is below 2^-60"))
+    runs = setup.plan.runs * setup.plan.budget
+    if bench.counted and (left_out := tails_cut(bench.source, setup.plan.size, runs)):
+        learnt.findings.append(Finding("tail-cut", "info", left_out))
+    if isinstance(bench.source, Dataset):
+        severity = "warning" if bench.source.resample == "subsample" else "info"
+        said = bench.source.words(setup.plan.size, setup.plan.confidence)
+        learnt.findings.append(Finding("resampled", severity, said))
     if not checked.knows_truth:
         note = f"accuracy was not measured: the truth over {bench.source.name} is not known"
         learnt.findings.append(Finding("accuracy-unknown", "info", note))
-    return replace(bench, copies=checked.changes_sample, judges=checked.knows_truth)
+    return replace(bench, copies=checked.copies, judges=checked.knows_truth)
 
 
 def _too_small(setup: Setup, error: str) -> str:
@@ -251,6 +279,16 @@ def _add(learnt: Learnt, trial: Trial) -> Tally:
     return tally.plus(differs=trial.difference is not None, accurate=trial.accurate)
 
 
+def _check_outputs(setup: Setup, learnt: Learnt) -> None:
+    """Runs without an output agree with each other; where there is nothing else, nothing was compared."""
+    runs = 2 * learnt.tally.pairs
+    if learnt.first_bottom and learnt.bottoms == runs:
+        raise SubjectError(
+            f"none of {runs:,} runs of {setup.subject.name} gave an output, so nothing was compared and no pass can "
+            f"follow; the first: {learnt.first_bottom[1]}"
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Replayed:
     """One pair run again: what counts of both outputs, and where they first differ (None: they are the same)."""
@@ -276,8 +314,8 @@ def replay(
 ) -> Replayed:
     """Run one pair of an audit again, by its number: the same samples, the same r."""
     loaded = load_subject(subject, params, randomness=randomness)
-    setup = make_setup(loaded, source, size=size, seed=seed, sample=sample, view=view, probe=probe, resample=resample)
-    return replay_setup(setup, pair)
+    how: dict[str, Any] = {"sample": sample, "view": view, "probe": probe, "resample": resample}
+    return replay_setup(make_setup(loaded, source, size=size, seed=seed, accept_overlap=True, **how), pair)
 
 
 def replay_setup(setup: Setup, pair: int) -> Replayed:
@@ -285,5 +323,7 @@ def replay_setup(setup: Setup, pair: int) -> Replayed:
         raise BadValue("pair", pair, "must be the number of a pair, 0 or more")
     bench = replace(make_bench(setup), copies=True)
     with one_thread():
-        outputs = (bench.see(bench.run(pair, 0)), bench.see(bench.run(pair, 1)))
-    return Replayed(pair, outputs, first_difference(*outputs))
+        seen = bench.see(bench.run(pair, 0))
+        first = settle(seen)  # the second run may write into it
+        second = bench.see(bench.run(pair, 1))
+    return Replayed(pair, (as_it_was(seen, first), second), first_difference(first, second))

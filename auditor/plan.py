@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from auditor.errors import BadValue, UsageError, suggestion
 from auditor.gate import Gate, pass_boundary
 from auditor.profile import NuGate
+from auditor.threshold import KEPT, MOST_CALIBRATED
 
 DEFAULT_TARGET = 0.1
-PAIRS_TIMES_TARGET = 100  # 19 audits in 20 are decided where rho is below 0.6 or above 1.5 times the target
+PAIRS_TIMES_TARGET = 100  # at 95 % then 0.052 stay open at 0.6 times the target and 0.033 at 1.5 times, or fewer
 MAX_PAIRS = 10**12
 GATES = ("rho", "churn")
 
@@ -33,6 +34,8 @@ class Plan:
     runs: int = 2  # with each r: a pair, or a group where "nu" is held against the target
     arms: int = 1  # sources and inputs that share the target, where the worst of them is the question
     eta: float | None = None  # how often a good string's output may be another, where the gate is on nu
+    first_budget: int | None = None  # that the gate was calibrated to, where an undecided audit goes on after it
+    family: int = 1  # audits that are to pass together: a fail has its share of the error, a pass all of it
 
     @property
     def alpha(self) -> float:
@@ -40,7 +43,8 @@ class Plan:
 
     @property
     def gate(self) -> Gate:
-        return Gate(self.target, self.alpha, delta=self.delta)
+        budget = self.first_budget or self.budget
+        return Gate(self.target, self.alpha, budget=budget, delta=self.delta, family=self.family)
 
     @property
     def nu_gate(self) -> NuGate | None:
@@ -50,7 +54,7 @@ class Plan:
         """
         if self.eta is None:
             return None
-        share = self.alpha if self.delta is None else self.alpha / 2
+        share = (self.alpha if self.delta is None else self.alpha / 2) / self.family
         return NuGate(self.eta, self.target, self.runs, alpha_pass=self.arms * self.alpha, alpha_fail=share)
 
     @property
@@ -65,7 +69,9 @@ class Plan:
             return self.nu_gate.least_strings(self.runs) or self.budget
         if self.design == "fixed":
             return self.budget
-        return self.arms * least_pairs(self.target, self.alpha, self.design)
+        # Of several arms each has its share of the budget. Means have no calibrated threshold.
+        planned = None if self.gates == "churn" else (self.first_budget or self.budget) // self.arms
+        return self.arms * least_pairs(self.target, self.alpha, self.design, planned)
 
 
 def error_probability(confidence: float) -> float:
@@ -73,11 +79,21 @@ def error_probability(confidence: float) -> float:
     return round(1 - confidence, 15)
 
 
-def least_pairs(target: float, alpha: float, design: str) -> int:
-    """Pairs after which zero mismatches pass."""
+def least_pairs(target: float, alpha: float, design: str, budget: int | None = None) -> int:
+    """Pairs after which zero mismatches pass, with a gate that is calibrated to a budget where there is one."""
     if design == "anytime":
-        return pass_boundary(target, alpha)[0]
+        return pass_boundary(target, alpha, budget)[0]
     return math.ceil(math.log(alpha) / math.log1p(-target))
+
+
+def least_budget(target: float, alpha: float) -> int:
+    """The least budget of an anytime-valid gate that can pass at all: without a mismatch, at its end."""
+    budget = math.ceil(math.log((1 - KEPT) * alpha) / math.log1p(-target))
+    while budget <= MOST_CALIBRATED and pass_boundary(target, alpha, budget)[0] > budget:
+        budget += 1 + budget // 1000
+    return (
+        min(budget, pass_boundary(target, alpha)[0]) if budget <= MOST_CALIBRATED else pass_boundary(target, alpha)[0]
+    )
 
 
 def make_plan(
@@ -102,6 +118,8 @@ def make_plan(
         raise BadValue("gate", gates, f"must be one of {', '.join(GATES)}{suggestion(gates, GATES)}")
     _check_open_unit("rho", target, "the mismatch probability you accept, e.g. 0.1")
     _check_open_unit("confidence", confidence, "how sure the verdict must be, e.g. 0.95")
+    if error_probability(confidence) >= 0.5:
+        raise BadValue("confidence", confidence, "must be above 0.5: a coin says as much; use e.g. 0.95")
     if not error_probability(confidence):
         raise BadValue("confidence", confidence, "is 1 to 15 digits: use e.g. 0.999999")
     if delta is not None and not 0 <= delta < 1:
@@ -113,22 +131,20 @@ def make_plan(
             raise BadValue("rho", target, f"would take more than {MAX_PAIRS:.0e} pairs, which no audit finishes")
         budget = math.ceil(PAIRS_TIMES_TARGET / target - 1e-9)
     check_count(option, budget, least=1, example=1000)
-    judged = "anytime" if gates == "churn" else design  # churn has the sequence only
-    _check_decidable(option, budget, judged, target, confidence)
-    return Plan(float(target), float(confidence), design, budget, seed, size, delta, gates)
-
-
-def _check_decidable(option: str, budget: int, design: str, target: float, confidence: float) -> None:
-    needed = least_pairs(target, error_probability(confidence), design)
+    alpha = error_probability(confidence)
     if budget > MAX_PAIRS:
         raise BadValue(option, budget, f"is more than {MAX_PAIRS:.0e} pairs, which no audit finishes: ask for fewer")
-    if budget < needed:
+    enough = least_pairs(target, alpha, "anytime" if gates == "churn" else design)  # churn has the sequence only
+    if budget < enough and gates == "rho" and design == "anytime":
+        enough = least_budget(target, alpha)
+    if budget < enough:
         raise BadValue(
             option,
             budget,
-            f"cannot decide rho {target:g} at confidence {confidence:g}: even without a mismatch it takes "
-            f"{needed} pairs; use --{option} {needed} or more",
+            f"cannot decide {gates} {target:g} at confidence {confidence:g}: even without a mismatch it takes "
+            f"{enough} pairs; use --{option} {enough} or more",
         )
+    return Plan(float(target), float(confidence), design, budget, seed, size, delta, gates)
 
 
 def _check_open_unit(name: str, value: float, meaning: str) -> None:

@@ -5,15 +5,16 @@ They use the first pairs' own keys: what goes wrong here goes wrong in a replay 
 
 from __future__ import annotations
 
+import copy
 import random
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from auditor.errors import NotComparable, SourceError, SubjectError, UnknownTruth
+from auditor.errors import AuditorError, NotComparable, SourceError, SubjectError, UnknownTruth
 from auditor.estimators import Fit
 from auditor.outcome import fingerprint, first_difference, same
 from auditor.sampling import Sample
@@ -22,6 +23,7 @@ from auditor.trial import Bench, Bottom, judge
 from auditor.views import fitted_attributes
 
 PAIRS = 3
+_PLACES = 5  # that a warning names
 _CAUSES = (
     "likely causes: a generator made without r (default_rng() with no seed), a global counter or cache, "
     "the time, or threads"
@@ -37,6 +39,12 @@ class Checked:
     changes_sample: bool
     knows_truth: bool
     warnings: tuple[tuple[str, str], ...]  # (kind, message)
+    source_shares: bool = False  # memory between two draws
+
+    @property
+    def copies(self) -> bool:
+        """Whether each run needs a copy of its sample."""
+        return self.changes_sample or self.source_shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +57,23 @@ class Look:
     moved: tuple[str, ...]  # the global generators that a run moved
     seconds: float  # of one run
     first: str | None  # fingerprint of the first output of pair 0; None where there was none
+    shared: bool = False  # whether a run changed what one before it had returned
+    source_shares: bool = False  # memory between two draws
+    unseen: tuple[str, ...] = ()  # where two fits with the same sample and r differ, and the view does not look
+
+
+@dataclass(frozen=True, slots=True)
+class _Twice:
+    """What two runs on the same sample with the same r showed."""
+
+    output: Any
+    settled: Any
+    runs: int
+    changed: bool  # its sample
+    moved: set[str]  # global generators
+    seconds: float
+    source_shares: bool
+    unseen: set[str]
 
 
 class HiddenState(SubjectError):
@@ -59,89 +84,159 @@ def look(bench: Bench, skip: Container[int] = (), timed: Callable[[float], None]
     """Run twice what should come out the same; `skip` has pairs of which a run is known to end its process."""
     state = _global_states()
     bench = replace(bench, copies=True)  # two draws that share memory would always look the same
-    runs, changes, moved, knows_truth = 0, False, set[str](), None
-    first, took = None, 0.0
+    found: list[_Twice] = []
+    first, shared, knows_truth = None, False, None
     try:
         for index in (index for index in range(PAIRS) if index not in skip):
-            output, spent, changed, touched, seconds = _run_twice(bench, index)
-            runs, changes, moved = runs + spent, changes or changed, moved | touched
-            took = took or seconds
+            twice = _run_twice(bench, index)
             if timed and index == 0:
-                timed(seconds)
-            if isinstance(output, Bottom):
+                timed(twice.seconds)
+            shared = shared or bool(found and _was_changed(bench, found[-1]))
+            found.append(twice)
+            if isinstance(twice.output, Bottom):
                 continue
             if index == 0:
-                first = fingerprint(bench.see(output))
+                first = fingerprint(twice.settled)
             if knows_truth is None:
-                knows_truth = _knows_truth(bench, output, index)
+                knows_truth = _knows_truth(bench, twice.output, index)
     finally:
         _restore(state)
-    return Look(runs, changes, knows_truth is not False, tuple(sorted(moved)), took, first)
+    return Look(
+        sum(each.runs for each in found),
+        any(each.changed for each in found),
+        knows_truth is not False,
+        tuple(sorted(set().union(*(each.moved for each in found)))),
+        next((each.seconds for each in found if each.seconds), 0.0),
+        first,
+        shared,
+        any(each.source_shares for each in found),
+        tuple(sorted(set().union(*(each.unseen for each in found)))),
+    )
+
+
+def together(looks: Iterable[Look]) -> Look:
+    """What several processes saw, each of other pairs."""
+    seen = list(looks)
+    return Look(
+        sum(one.runs for one in seen),
+        any(one.changes_sample for one in seen),
+        all(one.knows_truth for one in seen),
+        tuple(sorted({name for one in seen for name in one.moved})),
+        next((one.seconds for one in seen), 0.0),
+        next((one.first for one in seen if one.first is not None), None),
+        any(one.shared for one in seen),
+        any(one.source_shares for one in seen),
+        tuple(sorted({name for one in seen for name in one.unseen})),
+    )
 
 
 def conclude(bench: Bench, found: Look, other: SecondProcess | None) -> Checked:
     """What the looks of both processes mean; HiddenState where the audit would measure something else than rho."""
-    second = other.compare(found.first) if other else "skipped: asked at other points"
+    second = other.compare(found.first, found.seconds) if other else "skipped: asked at other points"
     if second == "different":
         raise HiddenState(
             f"{bench.subject.name} gives another output in a second process, on the same sample with the same r. There "
             "the hash seed is another, and the pair's second run came first: it depends on the order of a set, "
             "on hash(), or on what earlier runs left behind. Sort before you iterate, and keep nothing between runs"
         )
-    warnings = [
-        ("global-state", f"the subject moves the state of {name}; its output did not depend on it")
-        for name in found.moved
-    ]
-    if second.startswith("skipped: the second process ended"):
-        warnings.append(("second-process", second))
-    if found.changes_sample:
-        warnings.append(("changes-sample", "the subject changes its sample in place; each run gets a copy of its own"))
-    return Checked(found.runs, second, found.changes_sample, found.knows_truth, tuple(warnings))
+    warnings = tuple(_warnings(bench, found, second if other else ""))
+    return Checked(found.runs, second, found.changes_sample, found.knows_truth, warnings, found.source_shares)
 
 
-def _run_twice(bench: Bench, index: int) -> tuple[Any, int, bool, set[str], float]:
-    """Output, runs spent, whether the sample was changed, which global generators moved, seconds a run."""
-    sample, spare = bench.draw(index, 0), bench.draw(index, 0)
-    if not _looks_same(sample, spare):
-        raise SourceError(
-            f"source {bench.source.name} is not a function of (rng, size): two draws with the same key differ; "
-            "draw from the rng it is given and from nothing else"
+def _warnings(bench: Bench, found: Look, second: str) -> Iterator[tuple[str, str]]:
+    for name in found.moved:
+        yield "global-state", f"the subject moves the state of {name}; its output did not depend on it"
+    if found.shared:
+        yield (
+            "shared-state",
+            "a run changes what an earlier run returned, such as a buffer, a dict or a model of the module; each "
+            "output was read before the next run. Return a new one from each",
         )
+    if found.source_shares:
+        yield "shared-state", f"source {bench.source.name} hands out the same memory again; each run gets a copy"
+    if found.unseen:
+        places = ", ".join(found.unseen[:_PLACES]) + (" and more" if len(found.unseen) > _PLACES else "")
+        words = "two fits on the same sample with the same r differ in"
+        yield "unseen", f"{words} {places}; the view {bench.view.name} does not look there"
+    if second.startswith("skipped"):
+        yield "second-process", f"{second}; what a run keeps for later runs may have gone unnoticed"
+    if found.changes_sample:
+        yield "changes-sample", "the subject changes its sample in place; each run gets a copy of its own"
+
+
+def _run_twice(bench: Bench, index: int) -> _Twice:
+    sample, spare, source_shares = _draw_twice(bench, index)
     before = _global_states()
     started = perf_counter()
     output = bench.run_on(sample, index, 0)
     seconds = perf_counter() - started
     moved = {name for name, state in _global_states().items() if not _state_equal(state, before[name])}
+    settled = bench.settled(output)
     changed = not _looks_same(sample, spare)
     again = bench.run_on(spare, index, 0)
-    if not _agree(bench, output, again):
+    if not same(settled, bench.see(again)):
         culprit = f"it draws from the global generator {' and '.join(sorted(moved))}" if moved else _CAUSES
-        raise _hidden(bench, output, again, culprit)
-    runs = 2
+        raise _hidden(bench, settled, again, culprit)
+    unseen = set(_unseen(bench, output, again))
     for name in sorted(moved):
         _disturb(name)
-        runs += 1
-        if not _agree(bench, output, again := bench.run_on(bench.draw(index, 0), index, 0)):
-            raise _hidden(bench, output, again, f"it draws from the global generator {name}")
-    return output, runs, changed, moved, seconds
+        if not same(settled, bench.see(again := bench.run_on(bench.draw(index, 0), index, 0))):
+            raise _hidden(bench, settled, again, f"it draws from the global generator {name}")
+    return _Twice(output, settled, 2 + len(moved), changed, moved, seconds, source_shares, unseen)
 
 
-def _agree(bench: Bench, output: Any, again: Any) -> bool:
-    """What counts is the same; and for an estimator all that it learnt, where that can be compared."""
-    if not same(bench.see(output), bench.see(again)):
-        return False
-    if not isinstance(bench.subject.fn, Fit):
-        return True
+def _draw_twice(bench: Bench, index: int) -> tuple[Any, Any, bool]:
+    """The sample of a run twice, each in memory of its own, and whether the source had them in the same."""
+    bare = replace(bench, copies=False)
+    first = bare.draw(index, 0)
+    sample = first if isinstance(first, Sample) else copy.deepcopy(first)
+    second = bare.draw(index, 0)
+    spare = second if isinstance(second, Sample) else copy.deepcopy(second)
+    if not _looks_same(sample, spare):
+        raise SourceError(
+            f"source {bench.source.name} is not a function of (rng, size): two draws with the same key differ; "
+            "draw from the rng it is given and from nothing else"
+        )
+    return sample, spare, _share_memory(first, second)
+
+
+def _share_memory(left: Any, right: Any) -> bool:
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        return any(map(_share_memory, left, right))
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+        return np.may_share_memory(left, right)
+    return left is right and not isinstance(left, (str, bytes, range))
+
+
+def _was_changed(bench: Bench, before: _Twice) -> bool:
+    """Whether later runs changed what an output shows; one that shows another thing at each look, or can be looked at
+    once, says nothing."""
     try:
-        return same(fitted_attributes(output), fitted_attributes(again))
-    except NotComparable:
-        return True
+        now = bench.settled(before.output)
+        return not same(before.settled, now) and same(now, bench.see(before.output))
+    except AuditorError:
+        return False
 
 
-def _hidden(bench: Bench, left: Any, right: Any, why: str) -> HiddenState:
-    difference = first_difference(bench.see(left), bench.see(right))
-    if difference is None:
-        difference = first_difference(fitted_attributes(left), fitted_attributes(right))
+def _unseen(bench: Bench, output: Any, again: Any) -> Iterator[str]:
+    """Where two fits differ, of all that an estimator learnt and that can be compared."""
+    if not isinstance(bench.subject.fn, Fit):
+        return
+    try:
+        mine, others = fitted_attributes(output), fitted_attributes(again)
+    except Exception:  # what fit returned has no attributes, or does not want to be asked
+        return
+    for name in sorted(mine.keys() & others.keys()):
+        try:
+            difference = first_difference(mine[name], others[name])
+        except NotComparable:
+            continue
+        if difference:
+            yield name + difference.path.removeprefix("output")
+
+
+def _hidden(bench: Bench, settled: Any, again: Any, why: str) -> HiddenState:
+    difference = first_difference(settled, bench.see(again))
     shown = f" ({difference.path}: {difference.left} and {difference.right})" if difference else ""
     return HiddenState(
         f"{bench.subject.name} is not a function of (sample, r): on the same sample with the same r it gave two "

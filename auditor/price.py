@@ -13,11 +13,11 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from auditor import __version__
-from auditor.arms import Arm, make_arms, with_seed
+from auditor.arms import Arm, as_arm, make_arms
 from auditor.errors import AuditorError, BadValue, SubjectError
 from auditor.gate import Gate
 from auditor.least_size import MOST_PROBES, Spent, find_least
-from auditor.plan import DEFAULT_TARGET, MAX_PAIRS, check_count, error_probability, least_pairs
+from auditor.plan import DEFAULT_TARGET, MAX_PAIRS, check_count, error_probability, least_budget
 from auditor.report.price_record import Asked, PriceRecord, Probe
 from auditor.report.record import Finding, as_json, environment
 from auditor.setup import Setup, make_setup
@@ -48,10 +48,9 @@ class _Sizes:
     def at(self, size: int) -> Arm | None:
         """None where the subject does not run: after the first size, which must, that is one that will not do."""
         if size not in self.arms and size not in self.refused:
-            setup = self.make(size)
-            seed = setup.plan.seed + len(self.arms) + len(self.refused)
+            setup = as_arm(self.make(size), len(self.arms) + len(self.refused))
             try:
-                (arm,) = make_arms([with_seed(setup, seed)], 0.5, elsewhere=not self.arms)
+                (arm,) = make_arms([setup], 0.5, elsewhere=not self.arms)
             except AuditorError as error:
                 if not self.arms:
                     raise
@@ -90,6 +89,8 @@ def run_price(
         check_count("pairs", pairs, least=1, example=20_000)
     if not 0 < limit < 1:
         raise BadValue("rho", limit, "must be in (0, 1): the mismatch probability you accept, e.g. 0.1")
+    if limit < 1 / MAX_PAIRS:
+        raise BadValue("rho", limit, f"would take more than {MAX_PAIRS:.0e} pairs, which no search finishes")
     make, start = _by_size(subject, target, texts, randomness, source, {**options, "confidence": confidence})
     sizes = _Sizes(make)
     first = sizes.at(start)
@@ -104,7 +105,9 @@ def run_price(
     interrupted = False
     try:
         for question, share in limits.items():
-            asked.append(_bracket(sizes, question, share, alpha, start, budgets[question], watch))
+            # Both questions look at the pairs of a size, so that either may see as many as the other asked for.
+            gate = Gate(share, alpha, budget=max(budgets.values()) // _A_SIZE)
+            asked.append(_bracket(sizes, question, gate, start, budgets[question], watch))
     except KeyboardInterrupt:
         interrupted = True
     return PriceRecord(
@@ -115,7 +118,7 @@ def run_price(
         settings=as_json(subject.settings),
         source=first.bench.source.name,
         sample_kind=first.setup.sample_kind,
-        seed=first.setup.plan.seed,
+        seed=options.get("seed", 0),
         target=limit,
         confidence=confidence,
         budget=sum(budgets.values()),
@@ -138,7 +141,7 @@ def _budgets(limits: Mapping[str, float], pairs: int | None, alpha: float) -> di
     budgets = {question: math.ceil(total * rare / sum(rarity.values())) for question, rare in rarity.items()}
     if total > MAX_PAIRS:
         raise BadValue("rho", min(limits.values()), f"would take more than {MAX_PAIRS:.0e} pairs: give --pairs")
-    short = max(_A_SIZE * least_pairs(limits[one], alpha, "anytime") / budgets[one] for one in limits)
+    short = max(_A_SIZE * least_budget(limits[one], alpha) / budgets[one] for one in limits)
     if short > 1:
         needed = math.ceil(short * total)
         raise BadValue("pairs", pairs, f"cannot show any size to do: use --pairs {needed} or more")
@@ -175,10 +178,8 @@ def _by_size(
     return scaled, declared
 
 
-def _bracket(
-    sizes: _Sizes, question: str, limit: float, alpha: float, start: int, budget: int, watch: PriceWatcher
-) -> Asked:
-    gate, left = Gate(limit, alpha), budget
+def _bracket(sizes: _Sizes, question: str, gate: Gate, start: int, budget: int, watch: PriceWatcher) -> Asked:
+    left = budget
 
     def ask(size: int) -> bool | None:
         nonlocal left
@@ -200,7 +201,7 @@ def _bracket(
 
     found = find_least(ask, start)
     ends = (sizes.arms[end].setup.plan.size if end in sizes.arms else end for end in (found.low, found.high))
-    return Asked(question, limit, *ends)
+    return Asked(question, gate.target, *ends)
 
 
 def _decided(gate: Gate, counts: tuple[int, int]) -> str | None:

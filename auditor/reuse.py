@@ -15,8 +15,12 @@ from time import perf_counter
 from typing import Any
 
 from auditor import __version__
-from auditor.errors import AuditorError, BadValue, SubjectError, UsageError
+from auditor.datasets import Dataset
+from auditor.errors import AuditorError, BadValue, SubjectError, UsageError, is_interrupt
+from auditor.foreign import call
 from auditor.lookup import find_object, importable_name
+from auditor.outcome import settle
+from auditor.outward import at_least, at_most, sure
 from auditor.plan import check_count, error_probability
 from auditor.randomness import from_key
 from auditor.report.record import as_json, environment
@@ -25,7 +29,6 @@ from auditor.setup import Setup, make_bench, make_setup
 from auditor.subjects import code_hash, load_subject
 from auditor.transcripts import LEAST_TRIALS, Distance, Transcript, bound_distance
 from auditor.trial import Bench
-from auditor.verdict import at_least, at_most
 
 TRIALS = 400
 QUERY = "query"
@@ -43,7 +46,7 @@ class Interview:
 
     def transcript(self, index: int, *, reuse: bool) -> Transcript:
         """One interview: a pure function of (interview, index, reuse)."""
-        answers: list[Any] = []
+        answers: list[Any] = []  # settled
         kept = self.bench.draw(index, 0)
 
         def ask(query: Any) -> Any:
@@ -51,14 +54,17 @@ class Interview:
             if number >= self.queries:
                 raise SubjectError(f"{self.name} asks more than {self.queries} queries: use a larger --queries")
             sample = copy.deepcopy(kept) if reuse or not number else self.bench.draw(index, number)
-            answers.append(self._answer(sample, index, number, query))
-            return answers[-1]
+            answer = self._answer(sample, index, number, query)
+            answers.append(settle(answer))  # the next answer may be written into it
+            return answer
 
         try:
-            self.analyst(ask, from_key(self.bench.keys.r.child(index, "analyst")))
-        except (AuditorError, KeyboardInterrupt):
+            call(self.analyst, ask, from_key(self.bench.keys.r.child(index, "analyst")))
+        except AuditorError:
             raise
         except BaseException as error:
+            if is_interrupt(error):
+                raise
             what = f"the analyst {self.name} raised {type(error).__name__} in trial {index}"
             raise SubjectError(what).caused_by(error) from error
         return Transcript(tuple(answers))
@@ -67,10 +73,13 @@ class Interview:
         subject = self.bench.subject
         asked = replace(subject, params={**subject.params, QUERY: query})
         try:
-            return self.bench.see(asked.run(sample, self.bench.keys.r.child(index, QUERY, number)))
-        except (AuditorError, KeyboardInterrupt):
+            key, own = self.bench.keys.r.child(index, QUERY, number), self.bench.own(index, number)
+            return self.bench.see(asked.run(sample, key, own=own))
+        except AuditorError:
             raise
         except BaseException as error:
+            if is_interrupt(error):
+                raise
             what = f"{subject.name} raised {type(error).__name__} at query {number} of trial {index}"
             raise SubjectError(what).caused_by(error) from error
 
@@ -120,6 +129,8 @@ def _check(setup: Setup, queries: int, trials: int) -> None:
     check_count("fixed", trials, least=LEAST_TRIALS, example=TRIALS)
     if setup.sample_kind != "rows":
         raise UsageError("reuse needs rows, since one sample is asked many times: use --sample rows")
+    if isinstance(setup.source, Dataset) and setup.source.drawn_together:
+        raise UsageError("--resample split makes two samples, and reuse a fresh one for each query: use bootstrap")
     bound = (queries - 1) * setup.plan.target
     if bound >= 1:
         raise UsageError(
@@ -175,12 +186,10 @@ def _record(setup: Setup, interview: Interview, distance: Distance, seconds: flo
 
 
 def _reason(distance: Distance, bound: float, confidence: float, rho: float, verdict: str) -> str:
-    sure = f"{100 * confidence:.6g} % confidence"
-    low, high = at_least(distance.low), at_most(distance.high)
+    low, high, words = at_least(distance.low), at_most(distance.high), sure(confidence)
     if verdict == "pass":
-        return f"reuse moves transcripts by at most {high} ({sure}), within (m - 1) rho = {bound:g}"
+        return f"reuse moves transcripts by at most {high} ({words}), within (m - 1) rho = {bound:g}"
     if verdict == "fail":
-        return (
-            f"reuse moves transcripts by at least {low} ({sure}), above (m - 1) rho = {bound:g}: rho is above {rho:g}"
-        )
-    return f"reuse moves transcripts by {low} to {high} ({sure}), which does not decide (m - 1) rho = {bound:g}"
+        above = f"above (m - 1) rho = {bound:g}: rho is above {rho:g}"
+        return f"reuse moves transcripts by at least {low} ({words}), {above}"
+    return f"reuse moves transcripts by {low} to {high} ({words}), which does not decide (m - 1) rho = {bound:g}"

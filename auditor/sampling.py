@@ -5,12 +5,17 @@ The contract: `take(n)` gives the next n examples, independent of all before. `m
 examples; what has been looked at is not fresh any more, so it can be looked at again but not handed on.
 An algorithm written over a Sample runs on both kinds: on rows that are there, and on counts that stand for up to
 2^63 - 1 rows a look, whose laws are exact.
+
+A sample has randomness of its own, independent of its rows, of r and of the other run's: `thin` accepts with it, on
+rows as on counts, so that one algorithm has one rho on both. (Bits of r, shared by position, could not be drawn for
+counts: they have no positions.)
 """
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any, Self
 
@@ -19,10 +24,11 @@ import numpy.typing as npt
 from numpy.random import Generator
 
 from auditor.counting import LARGEST, PIECE, multinomial
-from auditor.errors import SampleError
+from auditor.errors import SampleError, UsageError
 from auditor.law import Law, Query, as_values, prefix, unique
 
 Integers = npt.NDArray[np.int64]
+Own = Generator | Callable[[], Generator]  # a sample's own randomness, or what makes it where it is needed
 
 
 class Sample(ABC):
@@ -33,9 +39,13 @@ class Sample(ABC):
         self._seen: tuple[Any, Integers] | None = None
 
     @staticmethod
-    def of(data: Any) -> Sample:
-        """A sample from rows (an array, a list, or (X, y)); a Sample is one already."""
-        return data if isinstance(data, Sample) else RowSample(data)
+    def of(data: Any, own: Own | None = None) -> Sample:
+        """A sample from rows (an array, a list, or (X, y)); a Sample is one already.
+
+        `own` is the sample's own randomness, which an audit gives to every subject that takes a Sample: a generator
+        that neither r nor the rows nor another run has a part in. Only `thin` needs it.
+        """
+        return data if isinstance(data, Sample) else RowSample(data, own)
 
     @property
     def size(self) -> int:
@@ -89,8 +99,11 @@ class Sample(ABC):
         """The lengths of the longest common prefixes of pairs."""
 
     @abstractmethod
-    def thin(self, mu: Query, r: Generator, keep: int) -> Self | None:
-        """The first `keep` examples x that are accepted, each with probability mu(x); None if there are fewer."""
+    def thin(self, mu: Query, keep: int) -> Self | None:
+        """The first `keep` examples x that are accepted, each with probability mu(x); None if there are fewer.
+
+        Acceptance is by the sample's own randomness: two runs with the same r accept independently of each other.
+        """
 
     @abstractmethod
     def _split(self, n: int) -> Self:
@@ -100,8 +113,9 @@ class Sample(ABC):
 class RowSample(Sample):
     """Examples that are there, one after the other."""
 
-    def __init__(self, rows: Any) -> None:
+    def __init__(self, rows: Any, own: Own | None = None) -> None:
         self._rows = rows if isinstance(rows, tuple) else as_values(rows)
+        self._own = own
         self._next = 0
         super().__init__(len(rows[0]) if isinstance(rows, tuple) else len(rows))
 
@@ -113,8 +127,11 @@ class RowSample(Sample):
     def _split(self, n: int) -> RowSample:
         start, self._next = self._next, self._next + n
         if isinstance(self._rows, tuple):
-            return RowSample(tuple(part[start : start + n] for part in self._rows))
-        return RowSample(self._rows[start : start + n])
+            return self._handed_on(tuple(part[start : start + n] for part in self._rows))
+        return self._handed_on(self._rows[start : start + n])
+
+    def _handed_on(self, rows: Any) -> RowSample:
+        return RowSample(rows, self._own)
 
     def _all(self) -> Any:
         """What is left, handed on."""
@@ -146,7 +163,7 @@ class RowSample(Sample):
         return self._seen
 
     def map(self, fn: Query) -> RowSample:
-        return RowSample(fn(self._all()))
+        return self._handed_on(fn(self._all()))
 
     def prefixes(self, bits: int, length: int) -> RowSample:
         return self.map(lambda x: prefix(x, bits, length))
@@ -155,7 +172,7 @@ class RowSample(Sample):
         check_odd(n)
         rows = self._all()
         groups = rows[: len(rows) // n * n].reshape(-1, n)
-        return RowSample(np.partition(groups, n // 2, axis=1)[:, n // 2])
+        return self._handed_on(np.partition(groups, n // 2, axis=1)[:, n // 2])
 
     def common_prefixes(self, bits: int) -> RowSample:
         rows = prefix(self._all(), bits, bits)
@@ -165,14 +182,22 @@ class RowSample(Sample):
         length = np.where(
             high > 0, 32 + np.frexp(high.astype(float))[1], np.frexp((differing & 0xFFFFFFFF).astype(float))[1]
         )
-        return RowSample(bits - length)
+        return self._handed_on(bits - length)
 
-    def thin(self, mu: Query, r: Generator, keep: int) -> RowSample | None:
-        rows = self._all()
-        accepted = np.flatnonzero(r.random(_length(rows)) < np.asarray(mu(rows), dtype=float))[:keep]
+    def thin(self, mu: Query, keep: int) -> RowSample | None:
+        rows, rng = self._all(), self._randomness()
+        accepted = np.flatnonzero(rng.random(_length(rows)) < np.asarray(mu(rows), dtype=float))[:keep]
         if len(accepted) < keep:
             return None
-        return RowSample(tuple(part[accepted] for part in rows) if isinstance(rows, tuple) else rows[accepted])
+        return self._handed_on(tuple(part[accepted] for part in rows) if isinstance(rows, tuple) else rows[accepted])
+
+    def _randomness(self) -> Generator:
+        if self._own is None:
+            raise UsageError(
+                "these rows have no randomness of their own to be accepted by: annotate the subject's first parameter "
+                "as auditor.Sample, or write Sample.of(rows, rng) with an rng that the other run does not share"
+            )
+        return self._own() if callable(self._own) else self._own
 
 
 class CountSample(Sample):
@@ -238,7 +263,7 @@ class CountSample(Sample):
     def common_prefixes(self, bits: int) -> CountSample:
         return self._handed_on(self._law.common_prefixes(bits), self._spend(self._left) // 2)
 
-    def thin(self, mu: Query, r: Generator, keep: int) -> CountSample | None:
+    def thin(self, mu: Query, keep: int) -> CountSample | None:
         """What is kept is i.i.d. from the reweighted law; too few are kept with probability P(Bin(size, d) < keep)."""
         law, density = self._law.reweighted(mu)
         offered = self._spend(self._left)

@@ -9,17 +9,20 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic, perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
+from auditor import keeper
 from auditor.engine import Done
 from auditor.errors import AuditorError, SubjectError
 from auditor.lookup import FileFinder
 from auditor.preflight import Look, look
-from auditor.steadiness import limit_memory, stay_with_one_thread
-from auditor.trial import Bench, SubjectRaised, run_pair
+from auditor.steadiness import is_of_values, limit_memory, stay_with_one_thread
+from auditor.trial import Bench, SubjectRaised, Trial, run_pair
+
+T = TypeVar("T")
 
 LOADING, RUNNING, IDLE = 0.0, 1.0, 2.0
 _STEADIED = 3  # tasks before which threads are limited: a run may load a library that was not there yet
@@ -29,23 +32,24 @@ Fell = Mapping[int, Mapping[int, str]]  # pair: run: why; the runs that are know
 class Slot:
     """A few numbers in shared memory: the worker writes, its parent reads."""
 
-    size = 5
+    size = 6
 
     def __init__(self, numbers: Any) -> None:
-        self._numbers = numbers  # pid, state, pair, run, since
+        self._numbers = numbers  # pid, state, pair, run, since, before
 
     def sit(self) -> None:
-        self._numbers[1:5] = [LOADING, -1, -1, monotonic()]
+        self._numbers[1:] = [LOADING, -1, -1, monotonic(), 0]
         self._numbers[0] = os.getpid()
 
-    def begin(self, index: int, which: int) -> None:
-        self._numbers[1:5] = [RUNNING, index, which, monotonic()]
+    def begin(self, index: int, which: int, before: int) -> None:
+        self._numbers[1:] = [RUNNING, index, which, monotonic(), before]
 
     def idle(self) -> None:
         self._numbers[1:5] = [IDLE, -1, -1, monotonic()]
 
     def read(self) -> Reading:
-        return Reading(int(self._numbers[0]), *self._numbers[1:5])
+        pid, state, index, which, since, before = self._numbers
+        return Reading(int(pid), state, index, which, since, int(before))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,7 @@ class Reading:
     index: float
     which: float
     since: float
+    before: int  # runs that this process had begun before the one under way
 
     @property
     def run(self) -> tuple[int, int] | None:
@@ -86,6 +91,7 @@ class Seat:
         self.slot, self._luggage = slot, luggage
         self._bench: Bench | None = None
         self._steadied = 0
+        self._runs = self.before = 0  # begun, and begun before the one under way
 
     def bench(self) -> Bench:
         """Unpacked when the first task asks for it, so that what goes wrong is the answer to a task."""
@@ -103,9 +109,33 @@ class Seat:
             self.slot.sit()
             sys.meta_path.append(FileFinder(self._luggage.files))
             # From our own parent through a pipe: it is as trustworthy as this process.
-            self._bench = replace(cloudpickle.loads(self._luggage.bench), publish=self.slot.begin)
+            bench = cloudpickle.loads(self._luggage.bench)
+            self._bench = replace(bench, publish=self._begin, doubts=self._doubts)
             if self._luggage.memory:
                 limit_memory(self._luggage.memory)
+
+    def _begin(self, index: int, which: int, runs: bool) -> None:
+        self.before = self._runs
+        self._runs += runs
+        self.slot.begin(index, which, self.before)
+
+    def failed(self, trials: Sequence[Trial], seconds: float, index: int | None, error: BaseException) -> Done:
+        """What has been run, and what ended it: an interrupt of the subject's own making too, or no memory for us."""
+        failure = error if isinstance(error, AuditorError) else self._unforeseen(error)
+        which = int(self.slot.read().which)
+        return Done(trials, seconds, index, failure, which, self.before)
+
+    def _unforeseen(self, error: BaseException) -> AuditorError:
+        """What no one caught, as a failure of the run that was under way."""
+        run = self.slot.read().run
+        if run is None or self._bench is None:
+            what = f"a worker process could not load the subject: {type(error).__name__}: {error}"
+            return SubjectError(f"{what}; --jobs 1 runs it in this process").caused_by(error)
+        return SubjectRaised(self._bench.subject.name, *run, error)
+
+    def _doubts(self, error: BaseException) -> bool:
+        """A run that others went before may fail for what they left behind: it is to be tried alone."""
+        return self.before > 0 and not is_of_values(error)
 
 
 _seat: list[Seat] = []  # the one of this process, once it is a worker
@@ -113,12 +143,14 @@ _seat: list[Seat] = []  # the one of this process, once it is a worker
 
 def sit_down(numbers: Any, luggage: Luggage) -> None:
     """What a worker does first: leave its parent's terminal and group, and stay no longer than its parent."""
+    kept = keeper.split()
     slot = Slot(numbers)
     _seat[:] = [Seat(slot, luggage)]
     if hasattr(os, "setsid"):
         os.setsid()  # a group of its own: it can be killed with all that its subject started
     slot.sit()
-    threading.Thread(target=_leave_with_parent, daemon=True).start()
+    if not kept:
+        threading.Thread(target=_leave_with_parent, daemon=True).start()
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     if luggage.log:
         log = os.open(luggage.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -147,40 +179,41 @@ def _leave_with_parent() -> None:
         os._exit(1)
 
 
-def look_here(skip: frozenset[int]) -> Look | AuditorError:
+def look_here(skip: frozenset[int]) -> Look | Done:
     """The preflight's runs, in this worker."""
+    return _tried(lambda bench: look(bench, skip))
+
+
+def run_alone(index: int, which: int, copies: bool) -> Done:
+    """Whether one run gives an output with none before it; the output itself is not wanted."""
+
+    def run(bench: Bench) -> Done:
+        replace(bench, copies=copies, bottoms=False).run(index, which)
+        return Done((), 0.0)
+
+    return _tried(run)
+
+
+def _tried(call: Callable[[Bench], T]) -> T | Done:
     seat = _seat[0]
     try:
-        bench = seat.bench()
-        return look(bench, skip)
-    except AuditorError as error:
-        return error
+        return call(seat.bench())
     except BaseException as error:
-        return _unforeseen(error, seat)
+        return seat.failed((), 0.0, None, error)
     finally:
         seat.slot.idle()
 
 
 def run_block(block: range, fell: Fell, copies: bool, judges: bool) -> Done:
     """The trials of a block, up to the first that fails."""
-    seat, started, trials = _seat[0], perf_counter(), []
-    index, failure = block.start, None
+    seat, started, trials = _seat[0], perf_counter(), list[Trial]()
+    index = block.start
     try:
         bench = replace(seat.bench(), copies=copies, judges=judges)
         for index in block:
             trials.append(run_pair(bench, index, fell.get(index, {})))
-    except AuditorError as error:
-        failure = error
-    except BaseException as error:  # an interrupt of the subject's own making, or no memory left for us
-        failure = _unforeseen(error, seat)
-    seat.slot.idle()
-    return Done(trials, perf_counter() - started, None if failure is None else index, failure)
-
-
-def _unforeseen(error: BaseException, seat: Seat) -> AuditorError:
-    """What no one caught, as a failure of the run that was under way."""
-    run = seat.slot.read().run
-    if run is None or seat._bench is None:
-        what = f"a worker process could not load the subject: {type(error).__name__}: {error}"
-        return SubjectError(f"{what}; --jobs 1 runs it in this process").caused_by(error)
-    return SubjectRaised(seat._bench.subject.name, *run, error)
+        return Done(trials, perf_counter() - started)
+    except BaseException as error:
+        return seat.failed(trials, perf_counter() - started, index, error)
+    finally:
+        seat.slot.idle()

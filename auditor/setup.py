@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from auditor.datasets import Dataset
 from auditor.errors import BadValue, NotComparable, UnknownTruth, UsageError
 from auditor.losses import Loss
 from auditor.outcome import describe, same
@@ -58,8 +59,10 @@ def make_setup(
     view: object = None,
     probe: int | str | None = None,
     resample: str | None = None,
+    accept_overlap: bool = False,
     gate: str = "rho",
     private: str | None = None,
+    family: int = 1,
 ) -> Setup:
     """Everything settled; UsageError with an example where nothing says what to do."""
     declared_size, claimed = subject.declares("size"), subject.declares("claimed")
@@ -67,7 +70,8 @@ def make_setup(
     if source_used is None and _first(size, declared_size) == 0:
         source_used = "nothing"  # no sample at all: all that is random is inside
     if source_used is not None and is_dataset(source_used):
-        source_used = load_source(source_used, resample)
+        source_used = load_dataset(source_used, resample or "bootstrap")
+        _check_overlap(source_used, accept_overlap)
     size_used = _first(size, declared_size, getattr(source_used, "default_size", None))
     if source_used is None or size_used is None:
         missing, example = ("source", '--source "bernoulli(0.5)"') if source_used is None else ("size", "--size 1000")
@@ -82,6 +86,7 @@ def make_setup(
         delta=subject.declares("delta") if subject.declared.accuracy else None,
         gates=gate,
     )
+    check_count("family", family, least=1, example=20)
     kind = check_sample_kind(sample or subject.declared.sample)
     if kind == "counts" and not subject.takes_sample:
         raise UsageError(f"{subject.name} takes rows: annotate its first parameter as auditor.Sample to give it counts")
@@ -102,7 +107,17 @@ def make_setup(
     if probe is not None and not seen.needs_probe:
         raise UsageError(f"--probe is for the view predict, and the view here is {seen.name}")
     own = _check_private(subject, private)
+    plan = replace(plan, family=family)
     return Setup(subject, plan, source_used, claimed, declared_size, overridden, kind, seen, probe, resample, own)
+
+
+def _check_overlap(source: Dataset, accepted: bool) -> None:
+    """A verdict on samples that share rows is one on another rho: whoever wants it says so."""
+    if source.resample == "subsample" and not accepted:
+        raise UsageError(
+            "--resample subsample gives the two samples of a pair rows in common, so that rho tends to come out too "
+            "low: use --resample split or bootstrap, or accept it with --accept-overlap"
+        )
 
 
 def _check_private(subject: Subject, private: str | None) -> str | None:
@@ -134,7 +149,7 @@ def make_bench(setup: Setup) -> Bench:
     keys = PairKeys(setup.plan.seed)
     counted = setup.sample_kind == "counts"
     if counted:
-        check_countable(source)
+        check_countable(source, setup.plan.size)
     else:
         check_size(source, setup.plan.size, from_key(keys.probe), can_count=setup.subject.takes_sample)
     view = setup.view.on_probe(make_probe(setup, source, keys)) if setup.view.needs_probe else setup.view
@@ -162,9 +177,9 @@ def make_probe(setup: Setup, source: Source, keys: PairKeys) -> Any:
     return x.reshape(-1, 1) if isinstance(x, np.ndarray) and x.ndim == 1 else x
 
 
-def check_countable(source: Source) -> None:
+def check_countable(source: Source, size: int) -> None:
     try:
-        source.law()
+        source.law(size)
     except UnknownTruth as error:
         raise UsageError(f"--sample counts: {error}; use --sample rows") from error
 

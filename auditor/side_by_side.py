@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from auditor.outward import at_least, at_most, sure
 from auditor.panel import share
 from auditor.pipeline import Silent, Watcher, run_audit
 from auditor.plan import error_probability
@@ -18,7 +19,6 @@ from auditor.report.parts import Arm
 from auditor.report.record import Finding, Record, total_cost
 from auditor.setup import Setup, make_setup
 from auditor.subjects import Subject, load_subject
-from auditor.verdict import at_least, at_most
 
 Sides = tuple[Setup, Setup, float]
 
@@ -78,13 +78,22 @@ def _row(record: Record, confidence: float) -> Arm:
 
 
 def _compare(unshared: Record, shared: Record, confidence: float) -> Finding:
+    """By the two verdicts, which hold together, or by the two intervals, which do so too."""
     both = (
         f"rho is at least {at_least(shared.rho.low)} shared and at most {at_most(unshared.rho.high)} unshared "
-        f"({100 * confidence:.6g} % confidence)"
+        f"({sure(confidence)})"
     )
-    if shared.rho.low > unshared.rho.high:
+    if _is_above(shared, unshared):
+        both = f"rho is above {shared.target:g} shared and at most that unshared ({sure(confidence)})"
+    if _is_above(shared, unshared) or shared.rho.low > unshared.rho.high:
         cause = "the subject is no function of (sample, r, private), or this is one of the audits that err"
         return Finding("private", "error", f"{both}, which Lemma A.5 rules out: {cause}")
-    if shared.rho.high < unshared.rho.low:
+    if _is_above(unshared, shared) or shared.rho.high < unshared.rho.low:
         return Finding("private", "info", "sharing the private randomness makes this subject more reproducible")
     return Finding("private", "info", "as Lemma A.5 says, sharing the private randomness is not seen to be worse")
+
+
+def _is_above(one: Record, other: Record) -> bool:
+    """Whether the verdicts put one rho above the target, and the other not."""
+    failed = one.verdict == "fail" and one.decided_by == "mismatches"
+    return failed and other.verdict == "pass" and one.target == other.target

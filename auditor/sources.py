@@ -7,21 +7,24 @@ and change: an array (or anything with a length) of `size` rows, or `(X, y)` wit
 from __future__ import annotations
 
 import ast
-import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.random import Generator
 
+from auditor.common_distributions import common_distribution
+from auditor.counting import LARGEST
 from auditor.datasets import Dataset, check_resample, from_arrays, from_sklearn, is_file_spec, read_file
-from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError, suggestion
+from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError, in_words, is_interrupt, suggestion
+from auditor.files import free_memory
+from auditor.foreign import call
 from auditor.law import Law, Query, as_values
 from auditor.lookup import find_object, importable_name
 
-TAIL = 2.0**-60
+BEYOND = 2.0**-60  # rows of a sample that are expected where a law is cut off, at most
+_WINDOW = 64  # values that a tail is judged by
 MAX_SUPPORT = 2**22  # values; a law over more takes seconds to draw from
 
 
@@ -36,8 +39,11 @@ class Source(Protocol):
     def expect(self, query: Query | None = None) -> float:
         """The exact mean of `query` over the source, or of the rows themselves; UnknownTruth if nobody knows it."""
 
-    def law(self) -> Law:
-        """The distribution itself, if its values can be listed; UnknownTruth with the reason if not."""
+    def law(self, size: int = LARGEST) -> Law:
+        """The distribution itself, if its values can be listed; UnknownTruth with the reason if not.
+
+        An infinite tail is left out where samples of `size` rows would not meet it.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +53,7 @@ class Distribution:
     spec: str
     frozen: Any
     _means: dict[object, float] = field(default_factory=dict, compare=False, repr=False)
-    _laws: list[Law] = field(default_factory=list, compare=False, repr=False)
+    _laws: dict[int, Law] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def name(self) -> str:
@@ -67,42 +73,78 @@ class Distribution:
             self._means[query] = float(value)
         return self._means[query]
 
-    def law(self) -> Law:
-        if not self._laws:
-            self._laws.append(self._listed())
-        return self._laws[0]
+    def law(self, size: int = LARGEST) -> Law:
+        bits = size.bit_length()
+        if bits not in self._laws:  # without a tail there is one law for all sizes
+            made = next(iter(self._laws.values()), None) if not self.is_cut else None
+            self._laws[bits] = made or self._listed(size, BEYOND / 2**bits)
+        return self._laws[bits]
 
     @property
     def is_cut(self) -> bool:
         """Whether listing its values leaves out an infinite tail."""
-        return not np.isfinite(self.frozen.support()).all()
+        return hasattr(self.frozen, "support") and not np.isfinite(self.frozen.support()).all()
 
-    def _listed(self) -> Law:
+    def _listed(self, size: int, beyond: float) -> Law:
         if not hasattr(self.frozen, "pmf") or not hasattr(self.frozen, "support"):
             raise UnknownTruth(
                 f"the values of {self.spec} cannot be listed: it is no discrete distribution over numbers"
             )
         low, high = self.frozen.support()
-        # Infinite tails are cut where less than 2^-60 is left on a side: no sample of any size here would notice.
-        middle = int(self.frozen.median()) if self.is_cut else 0
-        low = low if np.isfinite(low) else middle - _tail_length(lambda x: self.frozen.cdf(middle - x - 1))
-        high = high if np.isfinite(high) else middle + _tail_length(lambda x: self.frozen.sf(middle + x))
+        low = low if np.isfinite(low) else self._end(-1, beyond / 2)
+        high = high if np.isfinite(high) else self._end(+1, beyond / 2)
         if high - low >= MAX_SUPPORT:
-            raise UnknownTruth(f"{self.spec} has more than {MAX_SUPPORT:,} values, too many to count")
+            met = f" that {size:,} rows may meet" if self.is_cut else ""
+            raise UnknownTruth(f"{self.spec} has more than {MAX_SUPPORT:,} values{met}, too many to count")
         values = np.arange(int(low), int(high) + 1)
         weights = np.asarray(self.frozen.pmf(values), dtype=float)
         return Law(values[weights > 0], weights[weights > 0] / weights.sum())
 
+    def _end(self, side: int, tail: float) -> int:
+        """The last value on a side, with at most a mass `tail` beyond."""
+        frozen, middle = self.frozen, int(self.frozen.median())
 
-def _tail_length(left_beyond: Callable[[int], float]) -> int:
-    """The least x with less than TAIL beyond it; scipy's own inverses lose the digits of so small a share."""
+        def is_light(x: int) -> bool:
+            masses = frozen.pmf(middle + side * (x + 1 + np.arange(2 * _WINDOW)))
+            if _mass_beyond(masses) > tail:
+                return False
+            return bool((frozen.sf(middle + x) if side > 0 else frozen.cdf(middle - x - 1)) <= tail)
+
+        return middle + side * _tail_length(is_light)
+
+
+def tails_cut(source: Source, size: int, runs: int) -> str | None:
+    """What counts of this source leave out, and how often that could show; None where they leave nothing out."""
+    if not isinstance(source, Distribution) or not source.is_cut:
+        return None
+    values = source.law(size).values
+    return (
+        f"counts know {source.name} from {values[0]} to {values[-1]}: fewer than 2^-60 rows of a sample of {size:,} "
+        f"are expected beyond, so {runs:,} runs would have one there with probability at most {runs * BEYOND:.2g}"
+    )
+
+
+def _mass_beyond(masses: Any) -> float:
+    """All the mass from here on, judged by two windows of it: as a geometric series, and twice that.
+
+    Twice, for a tail whose windows shrink ever more slowly: x^-a has (a + 1) / a times the series, and those with a
+    below 2 have more values than can be listed. scipy's own tails will not do: some are 1 - cdf, and 0 below 2^-53.
+    """
+    first, second = float(np.sum(masses[:_WINDOW])), float(np.sum(masses[_WINDOW:]))
+    if first == 0:
+        return 0.0
+    return 2 * first / (1 - second / first) if second < first else 1.0
+
+
+def _tail_length(is_light: Callable[[int], bool]) -> int:
+    """The least x with a light tail beyond it."""
     length = 1
-    while left_beyond(length) > TAIL and length < MAX_SUPPORT:
+    while length < MAX_SUPPORT and not is_light(length):
         length *= 2
     low, high = length // 2, length
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if left_beyond(middle) <= TAIL else (middle, high)
+        low, high = (low, middle) if is_light(middle) else (middle, high)
     return high
 
 
@@ -116,16 +158,18 @@ class Sampler:
 
     def draw(self, rng: Generator, size: int) -> Any:
         try:
-            rows = self.fn(rng, size)
-        except (Exception, SystemExit) as error:
-            what = f"source {self.name} raised {type(error).__name__}: {error} (it is called fn(rng, {size}))"
+            rows = call(self.fn, rng, size)
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
+            what = f"source {self.name} raised {in_words(error)} (it is called fn(rng, {size}))"
             raise SourceError(what).caused_by(error) from error
         return _checked(rows, size, self.name)
 
     def expect(self, query: Query | None = None) -> float:
         raise UnknownTruth(f"the exact mean over {self.name} is not known: it is a function, not a distribution")
 
-    def law(self) -> Law:
+    def law(self, size: int = LARGEST) -> Law:
         raise UnknownTruth(f"the values of {self.name} cannot be listed: it is a function, not a distribution")
 
 
@@ -146,7 +190,7 @@ class Finite:
     def expect(self, query: Query | None = None) -> float:
         return self.distribution.expect(query)
 
-    def law(self) -> Law:
+    def law(self, size: int = LARGEST) -> Law:
         return self.distribution
 
 
@@ -263,6 +307,8 @@ def _from_spec(spec: str) -> Source:
 
 def _scipy_distribution(spec: str) -> Distribution:
     name, args, keywords = _parse_call(spec)
+    if common := common_distribution(name, args, keywords):
+        return Distribution(spec, common)
     import scipy.stats
 
     known = set(LISTED) | {key for key, value in vars(scipy.stats).items() if hasattr(value, "rvs") and callable(value)}
@@ -288,7 +334,7 @@ def _parse_call(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
         if len(keywords) != len(call.keywords):
             raise ValueError("** is not a literal")
         return call.func.id, [ast.literal_eval(arg) for arg in call.args], keywords
-    except (SyntaxError, ValueError) as error:
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         raise UsageError(
             f'source {spec!r} must be a distribution with literal arguments, e.g. "bernoulli(0.5)", or module:function'
         ) from error
@@ -322,7 +368,7 @@ def check_size(source: Source, size: int, rng: Generator, *, can_count: bool = F
         return  # a sampler may need more than one row; its full draw will be checked
     parts = row if isinstance(row, tuple) else (row,)
     needed = size * sum(part.nbytes if isinstance(part, np.ndarray) else 8 for part in parts)
-    available = _available_memory()
+    available = free_memory()
     if needed > available:
         raise BadValue(
             "size",
@@ -330,15 +376,3 @@ def check_size(source: Source, size: int, rng: Generator, *, can_count: bool = F
             f"needs about {needed / 1e9:.3g} GB a sample, and {available / 1e9:.3g} GB are free: use a smaller "
             "size" + (", or --sample counts" if can_count else ""),
         )
-
-
-def _available_memory() -> int:
-    """Free memory in bytes, the container's limit included where there is one."""
-    limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")] if hasattr(os, "sysconf") else [2**63]
-    meminfo, cgroup = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
-    if meminfo.exists():
-        fields = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
-        limits.append(1024 * int(fields["MemAvailable"].split()[0]))
-    if cgroup.exists() and (text := cgroup.read_text().strip()).isdigit():
-        limits.append(int(text))
-    return min(limits)

@@ -1,18 +1,31 @@
-"""What keeps a run the same wherever it runs? One BLAS thread, and a limit on its memory.
+"""What keeps a run the same wherever it runs? One BLAS thread, a limit on its memory, and doubt of some failures.
 
 A sum over four threads is rounded in another order than one over two: without the limit the record of an audit would
-depend on how many cores there are.
+depend on how many cores there are. And a learner that leaks fails where its process ran others before, which depends
+on how many processes there are.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
-from auditor.errors import BadValue, UsageError
+from auditor.errors import AuditorError, BadValue, UsageError
 
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_OF_VALUES = (
+    ValueError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    NameError,
+    NotImplementedError,
+    StopIteration,
+    AuditorError,
+)
 LEAST_MEMORY = 256 * 2**20  # less than an interpreter with numpy takes
 
 
@@ -63,3 +76,31 @@ def limit_memory(size: int) -> None:
 
     kind: Any = resource.RLIMIT_DATA
     resource.setrlimit(kind, (size, resource.getrlimit(kind)[1]))
+
+
+def memory_of(pid: int) -> int:
+    """Bytes of its own that a process holds, and what it shares by mmap, which no limit counts; 0 where unknown."""
+    held = 0
+    with suppress(OSError), open(f"/proc/{pid}/status") as status:
+        for line in status:
+            if line.startswith(("RssAnon:", "RssShmem:")):
+                held += 1024 * int(line.split()[1])
+    return held
+
+
+def is_of_values(error: BaseException) -> bool:
+    """Whether an exception, with all that led to it, speaks of the values at hand.
+
+    Any other may be for want of something that earlier runs of the process have used up: memory, descriptors, threads.
+    """
+    seen: set[int] = set()
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        found = waiting.pop()
+        if found is None or id(found) in seen:
+            continue
+        if not isinstance(found, _OF_VALUES):
+            return False
+        seen.add(id(found))
+        waiting += (found.__cause__, found.__context__)
+    return True

@@ -20,12 +20,13 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
 
-from auditor.errors import BadValue, UsageError, suggestion
+from auditor.errors import BadValue, SubjectError, UsageError, in_words, is_interrupt, suggestion
 from auditor.estimators import Fit, check_params, default_view, is_estimator
+from auditor.foreign import call
 from auditor.lookup import find_object, full_target, importable_name
 from auditor.outcome import same
 from auditor.randomness import KINDS, Key, check_kind, kind_of
-from auditor.sampling import Sample
+from auditor.sampling import Own, Sample
 
 F = TypeVar("F", bound=Callable[..., Any])
 PRIVATE = "private"  # the parameter that has randomness of the run's own
@@ -117,14 +118,14 @@ class Subject:
         """Whether a command line leads another process to this subject with these parameters."""
         return self.target is not None and all(map(has_text, self.params.values()))
 
-    def run(self, sample: Any, key: Key, private: Key | None = None) -> Any:
-        """One run, with a fresh r; an array is wrapped for a subject that takes a Sample."""
+    def run(self, sample: Any, key: Key, private: Key | None = None, own: Own | None = None) -> Any:
+        """One run, with a fresh r; rows are wrapped for a subject that takes a Sample, with their own randomness."""
         if self.takes_sample:
-            sample = Sample.of(sample)
+            sample = Sample.of(sample, own)
         if self.private:
             own = KINDS[self.private](private or key.child(PRIVATE))
-            return self.fn(sample, KINDS[self.randomness](key), private=own, **self.params)
-        return self.fn(sample, KINDS[self.randomness](key), **self.params)
+            return call(self.fn, sample, KINDS[self.randomness](key), private=own, **self.params)
+        return call(self.fn, sample, KINDS[self.randomness](key), **self.params)
 
     def declares(self, name: str) -> Any:
         """A declared number: itself, or the function's value at this subject's parameters."""
@@ -157,18 +158,22 @@ class Subject:
             if key not in known:
                 raise UsageError(f"{self.name}: its {what} asks for {key!r}, and it has no parameter {key!r}")
         try:
-            return value(**{key: known[key] for key in wanted})
+            return call(value, **{key: known[key] for key in wanted})
         except ValueError as error:
             raise UsageError(f"{self.name}: {error}") from error
-        except (Exception, SystemExit) as error:
-            raise UsageError(f"{self.name}: its {what} raised {type(error).__name__}: {error}") from error
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
+            kind = UsageError if isinstance(error, Exception) else SubjectError
+            words = f"{self.name}: its {what} raised {in_words(error)}"
+            raise kind(words).caused_by(error) from error
 
     def is_accurate(self, output: Any, source: Any, key: Key) -> bool | None:
         """What the author's oracle says of one output; None without an oracle."""
         if self.declared.accuracy is None:
             return None
         r = KINDS[self.randomness](key)
-        return bool(self.declared.accuracy(output, source=source, r=r, params=self.settings))
+        return bool(call(self.declared.accuracy, output, source=source, r=r, params=self.settings))
 
 
 def load_subject(
@@ -193,12 +198,20 @@ def load_subject(
         raise UsageError(f"{shown} is a coroutine or a generator: an audit needs a function that returns its output")
     hints = _hints(fn)
     given = dict(params or {}) | {key: parse_param(text, hints.get(key)) for key, text in (texts or {}).items()}
+    _check_printable(shown, given)
     settings, (sample_name, r_name) = _check_signature(fn, shown, given)
     kind = check_kind(randomness) if randomness else kind_of(hints.get(r_name))
     takes_sample = hints.get(sample_name) is Sample
     declared = getattr(fn, "__auditor__", Declaration())
     private = kind_of(hints.get(PRIVATE)) if PRIVATE not in settings and _has_private(fn) else None
     return Subject(fn, shown, name, given, settings, kind, takes_sample, private=private, declared=declared)
+
+
+def _check_printable(shown: str, given: Mapping[str, Any]) -> None:
+    """Python writes no int of more than 4,300 digits, and a parameter has to be written into records and commands."""
+    for name, value in given.items():
+        if isinstance(value, int) and value.bit_length() > 14_000:
+            raise UsageError(f"{shown}: parameter {name} has more than 4,000 digits: use a smaller number")
 
 
 def _has_private(fn: Callable[..., Any]) -> bool:

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
-import numpy as np
-
+from auditor.churn import points_of, share_of_points
 from auditor.datasets import Dataset
-from auditor.errors import AuditorError, SampleError, SubjectError
-from auditor.outcome import Difference, describe, first_difference, same
-from auditor.randomness import Key, from_key, root_key
-from auditor.sampling import CountSample
+from auditor.errors import AuditorError, SampleError, SubjectError, is_interrupt
+from auditor.foreign import call
+from auditor.outcome import Difference, describe, first_difference, same, settle
+from auditor.randomness import Key, Randomness, from_key, root_key
+from auditor.sampling import CountSample, Own
 from auditor.sources import Source
 from auditor.subjects import Subject
 from auditor.views import OUTPUT, View
@@ -38,6 +38,20 @@ class PairKeys:
     def sample(self, which: int) -> Key:
         """Whence run `which` of every index has its samples: a pair's two runs are 0 and 1, a group's go on."""
         return self.samples[which] if which < 2 else self._sample.child(which)
+
+
+class OwnRandomness:
+    """A generator that one sample has for itself, made when it is first asked for: most samples never do."""
+
+    __slots__ = ("_index", "_key", "_made")
+
+    def __init__(self, key: Key, index: int) -> None:
+        self._key, self._index = key, index
+        self._made: Randomness | None = None
+
+    def __call__(self) -> Randomness:
+        self._made = self._made or from_key(self._key.child(self._index, "own"))
+        return self._made
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,19 +77,20 @@ class Bench:
     judges: bool = True  # ask the accuracy oracle, where there is one
     view: View = OUTPUT  # what of an output counts
     bottoms: bool = False  # a run that raises gives bottom, instead of ending the audit
-    publish: Callable[[int, int], None] | None = None  # told which run begins, so that a watcher can time it
+    publish: Callable[[int, int, bool], None] | None = None  # told which run draws, then which runs: a watcher's clock
+    doubts: Callable[[BaseException], bool] | None = None  # whether what a run raised may be its process' doing
     oracle: Callable[[Bench, Any, int], bool] | None = None  # judges an output in place of the subject's own
     shares_private: bool = False  # whether the runs of an index have their private randomness in common
 
     def draw(self, index: int, which: int) -> Any:
         """The sample of run `which`: 0 or 1 of a pair, and on from there for more runs with the same r."""
         if self.publish:
-            self.publish(index, which)
+            self.publish(index, which, False)
         if isinstance(self.source, Dataset) and self.source.drawn_together:
-            return self.source.draw_half(from_key(self.keys.both_samples.child(index)), self.size, which)
+            return self.source.draw_part(from_key(self.keys.both_samples.child(index)), self.size, which)
         rng = from_key(self.keys.sample(which).child(index))
         if self.counted:
-            return CountSample(self.source.law(), self.size, rng)
+            return CountSample(self.source.law(self.size), self.size, rng)
         sample = self.source.draw(rng, self.size)
         return copy.deepcopy(sample) if self.copies else sample
 
@@ -86,31 +101,44 @@ class Bench:
     def run_on(self, sample: Any, index: int, which: int) -> Any:
         key = self.keys.r.child(index)
         if self.publish:
-            self.publish(index, which)
+            self.publish(index, which, True)
         try:
-            return self.subject.run(sample, key, self._private(index, which) if self.subject.private else None)
+            private = self._private(index, which) if self.subject.private else None
+            return self.subject.run(sample, key, private, self.own(index, which))
         except BaseException as error:  # SystemExit included: a subject that exits has not answered
-            if isinstance(error, KeyboardInterrupt) and not self.publish:
+            if is_interrupt(error) and not self.publish:
                 raise  # from the keyboard; a worker hears none
             failed = SubjectRaised(self.subject.name, index, which, error)
-            if self.bottoms:
+            if self.bottoms and not (self.doubts and self.doubts(error)):
                 return Bottom(str(failed))
             raise failed from error
 
     def _private(self, index: int, which: int) -> Key:
         return self.keys.private.child(index, 0 if self.shares_private else which)
 
+    def own(self, index: int, which: int) -> Own | None:
+        """What the sample of this run may draw by itself, made once and only if it does; counts have theirs."""
+        if self.counted or not self.subject.takes_sample:
+            return None
+        return OwnRandomness(self.keys.sample(which), index)
+
     def see(self, output: Any) -> Any:
         """What of an output counts."""
         if isinstance(output, Bottom):
             return output
         try:
-            return self.view.see(output)
-        except (AuditorError, KeyboardInterrupt):
+            return call(self.view.see, output)
+        except AuditorError:
             raise
         except BaseException as error:
+            if is_interrupt(error):
+                raise
             what = f"the view {self.view.name} raised {type(error).__name__} on an output of {self.subject.name}"
             raise SubjectError(what).caused_by(error) from error
+
+    def settled(self, output: Any) -> Any:
+        """What of an output counts, as it is now: no later run can change it."""
+        return output if isinstance(output, Bottom) else settle(self.see(output))
 
 
 class RunFailed(SubjectError):
@@ -158,46 +186,44 @@ NONE_FELL: Mapping[int, str] = {}
 
 
 def run_pair(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
-    """Both runs of a pair, compared; `fell` has the runs that are known to end their process, which are not tried."""
-    outputs: list[Any] = []
-    seconds = 0.0
-    for which in (0, 1):
-        if which in fell:
-            outputs.append(Bottom(fell[which]))
-            continue
-        sample = bench.draw(index, which)
-        started = perf_counter()
-        outputs.append(bench.run_on(sample, index, which))
-        seconds += perf_counter() - started
-        del sample
-    if isinstance(outputs[0], Bottom) or isinstance(outputs[1], Bottom):
-        return _with_bottom(bench, index, outputs, seconds)
-    first, second = bench.see(outputs[0]), bench.see(outputs[1])
+    """Both runs of a pair, compared; `fell` has the runs that are known to end their process, which are not tried.
+
+    What counts of the first output is settled, and its accuracy judged, before the second run begins: that run may
+    write into what the first has returned.
+    """
+    output, seconds = _timed_run(bench, index, 0, fell)
+    seen = bench.see(output)
+    first = seen if isinstance(seen, Bottom) else settle(seen)
+    points = points_of(seen, first) if bench.view.needs_probe else None
+    accurate = judge(bench, output, index)
+    output, more = _timed_run(bench, index, 1, fell)
+    second = bench.see(output)
+    if isinstance(first, Bottom) or isinstance(second, Bottom):
+        return _with_bottom(bench, index, (first, second), accurate, seconds + more)
     difference = None if same(first, second) else first_difference(first, second)
-    churn = churn_of(first, second) if bench.view.needs_probe else None
-    return Trial(index, difference, judge(bench, outputs[0], index), seconds, churn)
+    churn = None
+    if bench.view.needs_probe:
+        churn = share_of_points(points, points_of(second, settle(second))) if difference else 0.0
+    return Trial(index, difference, accurate, seconds + more, churn)
 
 
-def _with_bottom(bench: Bench, index: int, outputs: Sequence[Any], seconds: float) -> Trial:
+def _timed_run(bench: Bench, index: int, which: int, fell: Mapping[int, str]) -> tuple[Any, float]:
+    if which in fell:
+        return Bottom(fell[which]), 0.0
+    sample = bench.draw(index, which)
+    started = perf_counter()
+    output = bench.run_on(sample, index, which)
+    return output, perf_counter() - started
+
+
+def _with_bottom(bench: Bench, index: int, seen: Sequence[Any], accurate: bool | None, seconds: float) -> Trial:
     """A pair of which at least one run gave no output."""
-    bottoms = tuple(output.why for output in outputs if isinstance(output, Bottom))
+    bottoms = tuple(output.why for output in seen if isinstance(output, Bottom))
     agree = len(bottoms) == 2
-    shown = ("no output" if isinstance(output, Bottom) else describe(bench.see(output)) for output in outputs)
+    shown = ("no output" if isinstance(output, Bottom) else describe(output) for output in seen)
     difference = None if agree else Difference("output", *shown)
     churn = float(not agree) if bench.view.needs_probe else None
-    return Trial(index, difference, judge(bench, outputs[0], index), seconds, churn, bottoms)
-
-
-def churn_of(first: Any, second: Any) -> float:
-    """The share of points on which two arrays of predictions differ; rows that are vectors differ as a whole."""
-    try:
-        left, right = np.asarray(first), np.asarray(second)
-    except ValueError:  # rows of different lengths make no array
-        return 0.0 if same(first, second) else 1.0
-    if left.shape != right.shape or left.ndim == 0:
-        return 0.0 if same(left, right) else 1.0
-    different = (left != right) & ~((left != left) & (right != right))  # NaN is NaN
-    return float(different.reshape(len(left), -1).any(axis=1).mean())
+    return Trial(index, difference, accurate, seconds, churn, bottoms)
 
 
 def judge(bench: Bench, output: Any, index: int) -> bool | None:
@@ -212,6 +238,8 @@ def judge(bench: Bench, output: Any, index: int) -> bool | None:
         return bench.subject.is_accurate(output, bench.source, bench.keys.r.child(index))
     except AuditorError:
         raise
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
         what = f"the accuracy check of {bench.subject.name} raised {type(error).__name__} in pair {index}"
         raise SubjectError(what).caused_by(error) from error

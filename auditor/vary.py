@@ -48,6 +48,8 @@ def parse_axis(text: str) -> Axis:
         values, spacing = [_literal(word) for word in spec.split(",")], "list"
     else:
         values, spacing = _range(text, found), found["spacing"]
+    if not all(math.isfinite(value) for value in values if isinstance(value, float)):
+        raise UsageError(f"--vary {text}: a value must be finite, {_EXAMPLE}")
     if name == "size":
         values = [_whole(text, value) for value in values]
     numbers = all(map(_is_number, values))
@@ -75,7 +77,7 @@ def _range(text: str, found: re.Match[str]) -> list[Any]:
 def _literal(word: str) -> Any:
     try:
         return ast.literal_eval(word.strip())
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
         return word.strip()
 
 

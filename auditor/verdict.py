@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from auditor.cost import information_bound
+from auditor.cost import information_bound, prospect
 from auditor.gate import Gate
 from auditor.interval import BOUNDS, MeanEvidence
-from auditor.plan import Plan
+from auditor.outward import at_least, at_most, sure
+from auditor.plan import PAIRS_TIMES_TARGET, Plan
+from auditor.threshold import MOST_CALIBRATED
+
+_LIKELY = 0.9  # how often a budget that is named must decide
+_TRIED = 10**6  # pairs up to which one is looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +37,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A one-sided limit on rho, and how sure it is."""
+    """A one-sided limit on rho, and how sure it is. Where a calibrated gate decided, it is the target itself."""
 
     side: str  # "upper" or "lower"
     value: float
@@ -72,8 +76,8 @@ def _sides(plan: Plan, gate: Gate, tally: Tally, churn: MeanEvidence) -> tuple[b
     return upper(n, k, gate.alpha_pass) <= plan.target, lower(n, k, gate.alpha_fail) > plan.target
 
 
-def decide(plan: Plan, tally: Tally, churn: MeanEvidence | None = None) -> Verdict:
-    """The verdict at the stop, with the one-sided bound that says it."""
+def decide(plan: Plan, tally: Tally, churn: MeanEvidence | None = None, *, resumable: bool = False) -> Verdict:
+    """The verdict at the stop, with the one-sided bound that says it; `resumable`: a ledger keeps the pairs."""
     gate, churn = plan.gate, churn or MeanEvidence()
     if plan.delta is not None and tally.failures:
         least = BOUNDS[plan.design][0](tally.runs, tally.failures, gate.alpha_fail)
@@ -83,16 +87,50 @@ def decide(plan: Plan, tally: Tally, churn: MeanEvidence | None = None) -> Verdi
     low, high = _bounds(plan, gate, tally, churn)
     what, decider = ("rho", "mismatches") if plan.gates == "rho" else ("the mean churn", "churn")
     if passes:
-        reason = (
-            f"{what} is at most {at_most(high.value)} ({_sure(gate.alpha_pass)}), within the target {plan.target:g}"
-        )
-        return Verdict("pass", reason, decider, plan.alpha, high)
+        bound = _decided_bound(plan, gate, high)
+        reason = f"{what} is at most {_held(bound, plan)}{_accuracy_words(plan, tally)}"
+        return Verdict("pass", reason, decider, plan.alpha, bound)
     if fails:
-        reason = (
-            f"{what} is at least {at_least(low.value)} ({_sure(gate.alpha_fail)}), above the target {plan.target:g}"
-        )
-        return Verdict("fail", reason, decider, plan.alpha, low)
-    return Verdict("inconclusive", _undecided(plan, tally, churn, high.value), "budget", plan.alpha)
+        bound = _decided_bound(plan, gate, low)
+        verb = "above" if bound.value == plan.target else "at least"
+        return Verdict("fail", f"{what} is {verb} {_held(bound, plan)}", decider, plan.alpha, bound)
+    reason = _undecided(plan, tally, churn, high, resumable=resumable)
+    return Verdict("inconclusive", reason, "budget", plan.alpha)
+
+
+def _decided_bound(plan: Plan, gate: Gate, bound: Bound) -> Bound:
+    """A calibrated gate decides with less evidence than a bound at every n has: what it shows is the target's side."""
+    side = "pass" if bound.side == "upper" else "fail"
+    if plan.gates == "churn" or plan.design == "fixed" or not gate.is_calibrated(side):
+        return bound
+    return Bound(bound.side, plan.target, bound.confidence)
+
+
+def _held(bound: Bound, plan: Plan) -> str:
+    """The bound against the target."""
+    if bound.value == plan.target:
+        return f"{plan.target:g}, the target ({sure(bound.confidence)})"
+    if bound.side == "upper":
+        return f"{at_most(bound.value)} ({sure(bound.confidence)}), within the target {plan.target:g}"
+    return f"{at_least(bound.value)} ({sure(bound.confidence)}), above the target {plan.target:g}"
+
+
+def is_accuracy_certified(plan: Plan, tally: Tally) -> bool | None:
+    """Whether the upper limit of the share of inaccurate runs is within delta; None where nobody judged or asked."""
+    if plan.delta is None or not tally.runs:
+        return None
+    design = plan.design if tally.pairs == plan.budget else "anytime"
+    return BOUNDS[design][1](tally.runs, tally.failures, plan.alpha) <= plan.delta
+
+
+def _accuracy_words(plan: Plan, tally: Tally) -> str:
+    """A pass fails to refute the accuracy that was promised, which is less than showing it."""
+    certified = is_accuracy_certified(plan, tally)
+    if certified is None:
+        return ""
+    if certified:
+        return f"; at most {plan.delta:g} of the runs are inaccurate ({sure(1 - plan.alpha)}, its own)"
+    return "; accuracy was not certified"
 
 
 def _is_inaccurate(plan: Plan, gate: Gate, tally: Tally, least: float) -> bool:
@@ -109,60 +147,61 @@ def _bounds(plan: Plan, gate: Gate, tally: Tally, churn: MeanEvidence) -> tuple[
     else:
         lower, upper = BOUNDS[plan.design]
         least, most = (lower(n, k, gate.alpha_fail), upper(n, k, gate.alpha_pass)) if n else (0.0, 1.0)
-    sure = (round(1 - gate.alpha_fail, 15), round(1 - gate.alpha_pass, 15))
-    return Bound("lower", least, sure[0]), Bound("upper", most, sure[1])
+    return Bound("lower", least, 1 - gate.alpha_fail), Bound("upper", most, 1 - gate.alpha_pass)
 
 
 def _inaccurate(plan: Plan, tally: Tally, least: float, alpha: float) -> str:
+    seen = f"{tally.failures} of {tally.runs} runs are inaccurate"
     if plan.delta == 0:
-        return f"{tally.failures} of {tally.runs} runs are inaccurate, where the subject allows none"
-    return (
-        f"{tally.failures} of {tally.runs} runs are inaccurate: a share of at least {least:.3g} ({_sure(alpha)}), "
-        f"where the subject allows {plan.delta:g}"
-    )
+        return f"{seen}, where the subject allows none"
+    if least <= (plan.delta or 0):  # a calibrated gate needs less than a limit that holds at every n
+        return f"{seen}: more than {plan.delta:g}, which the subject allows ({sure(1 - alpha)})"
+    return f"{seen}: a share of at least {at_least(least)} ({sure(1 - alpha)}), where the subject allows {plan.delta:g}"
 
 
-def _sure(alpha: float) -> str:
-    return f"{100 * (1 - alpha):.6g} % confidence"
-
-
-def _undecided(plan: Plan, tally: Tally, churn: MeanEvidence, high: float) -> str:
-    """Whether the budget was small or the truth is near the target, and what would decide."""
-    by_churn = plan.gates == "churn"
-    rate = (churn.total if by_churn else tally.mismatches) / tally.pairs if tally.pairs else 0.0
-    seen = f"a mean churn of {rate:.3g}" if by_churn else f"{tally.mismatches} mismatches"
+def _undecided(plan: Plan, tally: Tally, churn: MeanEvidence, high: Bound, *, resumable: bool) -> str:
+    """What was seen, what is known by now, and what it would take to decide."""
+    rate = (churn.total if plan.gates == "churn" else tally.mismatches) / tally.pairs if tally.pairs else 0.0
+    seen = f"a mean churn of {rate:.3g}" if plan.gates == "churn" else f"{tally.mismatches} mismatches"
     counts = f"{seen} in {tally.pairs} pairs do not decide {plan.gates} {plan.target:g}"
-    looser = f"--rho {_round_up(high)} would pass" if _round_up(high) != "1" else "no target below 1 would pass yet"
     if plan.design == "fixed":
         # The same pairs with more of them would be a second look at full error.
         return f"{counts}: a fixed design is judged once; for another try take --pairs, and a new --seed"
-    # At four times the information bound at most one audit in twenty is still undecided (exact, over a range of rho).
-    needed = 4 * information_bound(rate, plan.target, plan.alpha)
-    if needed > 100 * max(plan.budget, 100 / plan.target):
-        return f"{counts}: that is too near the target for any affordable audit; {looser}"
-    near = plan.target / 2 <= rate <= 2 * plan.target
-    why = f"{plan.gates} is probably within a factor 2 of the target" if near else "the budget was small"
-    more = _round_up(math.ceil(max(needed, 2 * tally.pairs, 10)))
-    return f"{counts}: {why}; about --pairs {more} would decide, or {looser} now"
+    known = f"by now {plan.gates} is at most {at_most(high.value)} ({sure(high.confidence)})"
+    if plan.gates == "churn":
+        return f"{counts}; {known}; more --pairs may: the same command goes on from here"
+    return f"{counts}; {known}; {_what_would_decide(plan, tally, rate, resumable=resumable)}"
 
 
-def at_most(value: float) -> str:
-    """Three digits, never below the value: a bound that is rounded down would claim too much."""
-    return _digits(value, 3, math.ceil)
+def _what_would_decide(plan: Plan, tally: Tally, rate: float, *, resumable: bool) -> str:
+    """The pairs with which the gate decides nine times in ten, if rho is the rate that was seen: exact, by its law."""
+    found = _enough_pairs(plan, tally, rate, resumable=resumable)
+    if found is None:
+        least = math.floor(min(1e15, information_bound(rate, plan.target, plan.alpha, _LIKELY)))
+        if least == 1e15:
+            return "at the rate seen, which is the target, no test decides"
+        needs = f"takes {least:,} pairs or more on average"
+        return f"at the rate seen, {rate:.3g}, any test that decides with probability {_LIKELY:g} {needs}"
+    pairs, chance = found
+    odds = f"decides with probability {at_least(chance, 2)} if rho is the rate seen, {rate:.3g}"
+    if resumable:
+        return f"--resume --pairs {pairs} goes on from here and {odds}"
+    if pairs > MOST_CALIBRATED and plan.budget > MOST_CALIBRATED:
+        return f"the same command with --pairs {pairs} goes on from here and {odds}"
+    return f"--pairs {pairs} with a new --seed {odds}; an audit with a --ledger can go on instead"
 
 
-def at_least(value: float) -> str:
-    """Three digits, never above the value."""
-    return _digits(value, 3, math.floor)
-
-
-def _round_up(value: float) -> str:
-    return _digits(value, 2, math.ceil)
-
-
-def _digits(value: float, digits: int, rounding: Callable[[float], int]) -> str:
-    if value <= 0 or value == 1:
-        return f"{value:g}"
-    places = digits - 1 - math.floor(math.log10(value))
-    scaled = rounding(round(value * 10.0**places, 9))
-    return str(scaled * 10**-places) if places <= 0 else f"{scaled / 10**places:.{digits}g}"
+def _enough_pairs(plan: Plan, tally: Tally, rate: float, *, resumable: bool) -> tuple[int, float] | None:
+    """A budget and how likely it decides; tried from the information bound up, a dozen at most."""
+    least = information_bound(rate, plan.target, plan.alpha, _LIKELY)
+    most = min(_TRIED, 100 * max(plan.budget, PAIRS_TIMES_TARGET / plan.target))
+    start = {"pairs": tally.pairs, "mismatches": tally.mismatches} if resumable else {}
+    tried = max(least, 1.1 * tally.pairs, 10.0)
+    while tried <= most:
+        pairs = int(at_most(math.ceil(tried), 2))
+        first = plan.first_budget or plan.budget if resumable else None
+        law = prospect(rate, target=plan.target, alpha=plan.alpha, budget=pairs, first_budget=first, **start)
+        if law.passes + law.fails >= _LIKELY:
+            return pairs, law.passes + law.fails
+        tried *= 1.5
+    return None

@@ -13,6 +13,7 @@ module:fn     fn(output)
 from __future__ import annotations
 
 import ast
+import copy
 import numbers
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from auditor.canonical import base_value
 from auditor.errors import NotComparable, UsageError, suggestion
 from auditor.lookup import find_object, importable_name
 
@@ -36,8 +38,9 @@ class View:
     needs_probe: bool = False
 
     def on_probe(self, probe: Any) -> View:
-        """The same view, looking at its probe set."""
-        return View(self.name, self.spec, lambda output: _predict(output, probe), needs_probe=True)
+        """The same view, looking at its probe set: a copy that no draw reaches, and one for each that predicts."""
+        own = copy.deepcopy(probe)
+        return View(self.name, self.spec, lambda output: _predict(output, copy.deepcopy(own)), needs_probe=True)
 
 
 OUTPUT = View("output", "output", lambda output: output)
@@ -84,7 +87,7 @@ def _parse(text: str) -> tuple[str, Any]:
         return name, inner
     try:
         return name, ast.literal_eval(inner)
-    except (ValueError, SyntaxError):
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
         raise UsageError(f"view {text!r}: {inner!r} must be a whole number, e.g. {name}(3)") from None
 
 
@@ -95,7 +98,7 @@ def _whole(text: str, value: Any, least: int) -> int:
 
 
 def _array(output: Any) -> Any:
-    array = np.asarray(output)
+    array = np.asarray(base_value(output))
     if array.dtype.kind not in "biuf":
         raise NotComparable(
             f"this view looks at numbers, and the output is {type(output).__name__}: choose another view"
@@ -104,17 +107,18 @@ def _array(output: Any) -> Any:
 
 
 def _round(output: Any, digits: int) -> Any:
-    if isinstance(output, np.ndarray) and output.dtype.kind in "fc":
-        return np.round(output, digits)
-    if isinstance(output, numbers.Integral) or not isinstance(output, (numbers.Real, list, tuple, dict)):
+    plain = base_value(output)
+    if isinstance(plain, np.ndarray) and plain.dtype.kind in "fc":
+        return np.round(plain, digits)
+    if isinstance(plain, numbers.Integral) or not isinstance(plain, (numbers.Real, list, tuple, dict)):
         return output
-    if isinstance(output, dict):
-        return {key: _round(value, digits) for key, value in output.items()}
-    if isinstance(output, list):
-        return [_round(value, digits) for value in output]
-    if isinstance(output, tuple):
-        return tuple(_round(value, digits) for value in output)
-    return round(float(output), digits)
+    if isinstance(plain, dict):
+        return {key: _round(value, digits) for key, value in plain.items()}
+    if isinstance(plain, list):
+        return [_round(value, digits) for value in plain]
+    if isinstance(plain, tuple):
+        return tuple(_round(value, digits) for value in plain)
+    return round(float(plain), digits)
 
 
 def _top(output: Any, n: int) -> tuple[int, ...]:

@@ -4,45 +4,32 @@ Each worker is a pool of one with pipes of its own: pebble's workers share one p
 killed at the wrong moment would take the others with it. A worker that dies is replaced; what it had under way is run
 again up to the run that ended it, and that run is named. Where the worker did not say which run it was, its
 block is cut in two until the pair is known.
+
+Whether a run fails must not depend on what its process ran before, which depends on how many workers there are. So
+a run that fails after others is tried again in a fresh worker: first its pair with nothing before it, and if it fails
+there after the pair's other run, then the run alone. Only what fails alone has failed.
 """
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from queue import Empty, SimpleQueue
 from time import perf_counter
 from typing import Any
 
 from auditor.engine import Done, How, Keep, in_order, keep_nothing
 from auditor.errors import AuditorError, SubjectError
+from auditor.falls import Fall, Hung, Outgrown, Task, Watched, how_it_ended, raised
 from auditor.hiring import Death, Worker, context, pack, uninterrupted
-from auditor.preflight import Look
-from auditor.seat import LOADING, Fell, Luggage, look_here, run_block
+from auditor.preflight import PAIRS, Look, together
+from auditor.seat import LOADING, Luggage, look_here, run_alone, run_block
 from auditor.trial import Bench, RunFailed, Trial
 
 _LOOK = 0.05  # seconds between two looks at the clocks of runs
 _AHEAD = 2  # blocks that each worker has: one under way and one to go on with
 _STARTS = 3  # workers in turn that may die before they have run anything
-
-
-class Hung(RunFailed):
-    """A run took longer than it may."""
-
-    kind = "hung"
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """A block for a worker; `failure` is what comes after its last pair, known from a worker that died there."""
-
-    block: range
-    fell: Fell
-    failed_at: int | None = None
-    failure: AuditorError | None = None
-    again: bool = False  # it was lost once with nothing said
 
 
 class Workers:
@@ -82,21 +69,30 @@ class Workers:
         return found
 
     def look_inside(self) -> Look:
-        """The preflight's runs in a worker; a pair whose run ends it is left out where that is an output."""
-        skip: set[int] = set()
-        while True:
-            self._hand(self._hire(), None, look_here, frozenset(skip))
-            worker, _, found = next(iter(self._events()))
-            if isinstance(found, Death):
-                self._dismiss(worker)
-                failure = self._failure(found)
-                if not self._luggage.bottoms or not isinstance(failure, RunFailed):
-                    raise failure
-                skip.add(failure.pair)
-            elif isinstance(found, Look):
-                return found
-            else:
-                raise found
+        """The preflight's runs in a worker; each pair in one of its own where a run may fail for what went before."""
+        everything = frozenset(range(PAIRS))
+        found = self._look(frozenset())
+        if isinstance(found, Look):
+            return found
+        if found.is_alone() and not self._is_bottom(found):
+            raise found.failure
+        looks = [self._look(everything - {index}) for index in sorted(everything)]
+        for fall in looks:
+            if isinstance(fall, Fall) and not self._is_bottom(fall):
+                raise fall.failure
+        return together(look for look in looks if isinstance(look, Look))
+
+    def _look(self, skip: frozenset[int]) -> Look | Fall:
+        """What a fresh worker sees, or the run that it fell over."""
+        self._hand(self._hire_new(), None, look_here, skip)
+        worker, _, found = next(iter(self._events()))
+        if isinstance(found, Look):
+            return found
+        self._dismiss(worker)
+        fall = self._fall_of(found) if isinstance(found, Death) else raised(found)
+        if not isinstance(fall.failure, RunFailed) or isinstance(fall.failure, Hung):
+            raise fall.failure
+        return fall
 
     def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]:
         self.pack(bench)
@@ -129,13 +125,23 @@ class Workers:
         found: list[Done] = []
         while not found:
             for worker, task, answer in self._events():
-                if isinstance(answer, Death):
-                    found += self._bury(worker, answer)
-                elif answer.failure is None and task.failure is not None:
-                    found.append(replace(answer, failed_at=task.failed_at, failure=task.failure))
-                else:
-                    found.append(answer)
+                found += self._bury(worker, answer) if isinstance(answer, Death) else self._heard(worker, task, answer)
         return found
+
+    def _heard(self, worker: Worker, task: Task, done: Done) -> list[Done]:
+        """What an answer means: trials, and a failure that counts or is to be tried again."""
+        if task.alone is not None:
+            return self._proved(task, task.alone, done.failure)
+        if done.failure is None:
+            return [replace(done, failed_at=task.failed_at, failure=task.failure)]
+        fall = raised(done)
+        if fall.is_alone() or not self._is_tried_again(task, fall):
+            return [done]
+        rest = self._dismiss(worker)  # what it has used up it will not give back
+        found = self._try_again(replace(task, block=range(fall.index, task.block.stop)), fall)
+        for other in rest:
+            self._give(other)
+        return [Done(done.trials, done.seconds), *found]
 
     def close(self) -> None:
         with uninterrupted():
@@ -152,21 +158,33 @@ class Workers:
         return idle[0] if idle else self._hire_new()
 
     def _hire_new(self) -> Worker:
+        if len(self._workers) >= self._jobs and (idle := [worker for worker in self._workers if not worker.tasks]):
+            self._dismiss(idle[0])
         with uninterrupted():
             self._workers.append(Worker(context(), self._luggage, self._answers))
         return self._workers[-1]
 
-    def _dismiss(self, worker: Worker) -> None:
-        """At once; its end is waited for when all end."""
+    def _dismiss(self, worker: Worker) -> list[Task]:
+        """At once, if it is still there; what it had to do. Its end is waited for when all end."""
         with uninterrupted():
-            self._workers.remove(worker)
-            worker.stop()
-            self._left.append(worker)
+            if worker in self._workers:
+                self._workers.remove(worker)
+                worker.stop()
+                self._left.append(worker)
+            tasks = [task for task, _ in worker.tasks]
+            worker.tasks.clear()
+        return tasks
 
     def _give(self, task: Task) -> None:
-        least_busy = sorted(self._workers, key=lambda worker: len(worker.tasks))
-        worker = least_busy[0] if len(self._workers) >= self._jobs else self._hire()
-        self._hand(worker, task, run_block, task.block, task.fell, *self._flags)
+        if task.fresh:
+            worker = self._hire_new()
+        else:
+            least_busy = sorted(self._workers, key=lambda worker: len(worker.tasks))
+            worker = least_busy[0] if len(self._workers) >= self._jobs else self._hire()
+        if task.alone is not None:
+            self._hand(worker, task, run_alone, task.alone.index, task.alone.which, self._flags[0])
+        else:
+            self._hand(worker, task, run_block, task.block, task.fell, *self._flags)
 
     def _hand(self, worker: Worker, task: Task | None, call: Callable[..., Any], *args: Any) -> None:
         """To this worker, or to a new one if it has died: what it had under way is still to be asked for."""
@@ -188,16 +206,15 @@ class Workers:
                 self._answers.get(timeout=_LOOK)
             for worker in self._workers:
                 events += ((worker, task, answer) for task, answer in worker.answers())
-                if death := worker.check(self._how.timeout):
+                if death := worker.check(self._how.timeout, self._how.memory):
                     events.append((worker, None, death))
         return events
 
     def _bury(self, worker: Worker, death: Death) -> list[Done]:
         """Replace a dead worker; what it had under way goes to others, but for the run that ended it."""
-        first, *rest = (task for task, _ in worker.tasks)
-        self._dismiss(worker)
-        found = self._again(first, death)
-        for task in rest:
+        tasks = self._dismiss(worker)
+        found = self._again(tasks[0], death) if tasks else []
+        for task in tasks[1:]:
             self._give(task)
         return found
 
@@ -206,21 +223,62 @@ class Workers:
         if run is None or run[0] not in task.block:
             return self._lost(task, death)
         self._stillborn = 0
-        failure = self._failure(death)
-        index, which = run
-        if self._luggage.bottoms:
-            fell = {**task.fell, index: {**task.fell.get(index, {}), which: str(failure)}}
-            self._give(Task(range(task.block.start, index + 1), fell))
-            if index + 1 < task.block.stop:
-                self._give(replace(task, block=range(index + 1, task.block.stop)))
-            return []
-        return self._up_to(task, index, failure)
+        fall = self._fall_of(death)
+        if task.alone is not None:
+            return self._proved(task, task.alone, fall.failure)
+        if isinstance(fall.failure, Hung):
+            return self._up_to(task, fall)
+        if not fall.is_alone() and self._is_tried_again(task, fall):
+            return self._try_again(task, fall)
+        return self._counts(task, fall)
 
-    def _up_to(self, task: Task, index: int, failure: AuditorError) -> list[Done]:
+    def _is_tried_again(self, task: Task, fall: Fall) -> bool:
+        """A failure of anything may be for what other pairs left behind; for what its own pair did, that of a run."""
+        return not fall.is_of_the_pair(task.fell) or isinstance(fall.failure, RunFailed)
+
+    def _try_again(self, task: Task, fall: Fall) -> list[Done]:
+        """The pair in a fresh worker; or the run alone, if it fell there."""
+        alone = fall if fall.is_of_the_pair(task.fell) else None
+        self._apart(task, Task(range(fall.index, fall.index + 1), task.fell, fresh=True, alone=alone))
+        return []
+
+    def _apart(self, task: Task, middle: Task) -> None:
+        """A block around one pair that goes its own way."""
+        index = middle.block.start
+        if task.block.start < index:
+            self._give(Task(range(task.block.start, index), task.fell))
+        self._give(middle)
+        if index + 1 < task.block.stop:
+            self._give(replace(task, block=range(index + 1, task.block.stop), fresh=False, alone=None))
+
+    def _proved(self, task: Task, fall: Fall, failure: AuditorError | None) -> list[Done]:
+        """What a run did that was tried alone: it counts if it failed, and cannot be counted if it did not."""
+        if failure is not None:
+            return self._counts(task, replace(fall, failure=failure))
+        what = (
+            f"gave no output where the pair's first run had gone before it ({fall.failure}), and gives one alone: "
+            "it leaves something behind. Give it room for two runs, say by a higher --memory; it came to this"
+        )
+        return [Done((), 0.0, fall.index, RunFailed(self._luggage.name, fall.index, fall.which, what))]
+
+    def _counts(self, task: Task, fall: Fall) -> list[Done]:
+        """A failure that is the run's own: bottom where that is an output, and the end of the audit otherwise."""
+        if not self._is_bottom(fall):
+            return self._up_to(task, fall)
+        known = {**task.fell.get(fall.index, {}), fall.which: str(fall.failure)}
+        fell = {**task.fell, fall.index: known}
+        self._apart(task, Task(range(fall.index, fall.index + 1), fell, fresh=True))
+        return []
+
+    def _is_bottom(self, fall: Fall) -> bool:
+        kind = fall.failure
+        return self._luggage.bottoms and isinstance(kind, RunFailed) and not isinstance(kind, Watched)
+
+    def _up_to(self, task: Task, fall: Fall) -> list[Done]:
         """The trials before a failure are run again, for they were lost with their worker."""
-        if index == task.block.start:
-            return [Done((), 0.0, index, failure)]
-        self._give(Task(range(task.block.start, index), task.fell, index, failure))
+        if fall.index == task.block.start:
+            return [Done((), 0.0, fall.index, fall.failure)]
+        self._give(Task(range(task.block.start, fall.index), task.fell, fall.index, fall.failure))
         return []
 
     def _lost(self, task: Task, death: Death) -> list[Done]:
@@ -234,34 +292,29 @@ class Workers:
             middle = task.block.start + len(task.block) // 2
             self._give(Task(range(task.block.start, middle), task.fell))
             self._give(replace(task, block=range(middle, task.block.stop)))
-        elif task.again:
-            what = f"gave no answer and ended its process ({_how_it_ended(death)})"
+        elif task.fresh:
+            what = f"gave no answer and ended its process ({how_it_ended(death)})"
             failure = RunFailed(self._luggage.name, task.block.start, None, what)
             return [Done((), 0.0, task.block.start, failure)]
         else:
-            self._give(replace(task, again=True))
+            self._give(replace(task, fresh=True))
         return []
+
+    def _fall_of(self, death: Death) -> Fall:
+        index, which = death.reading.run or (0, 0)
+        return Fall(index, which, death.reading.before, self._failure(death))
 
     def _failure(self, death: Death) -> AuditorError:
         name, run = self._luggage.name, death.reading.run
         if run is None:
             return SubjectError(
-                f"a worker process for {name} ended before it could run anything ({_how_it_ended(death)}); "
+                f"a worker process for {name} ended before it could run anything ({how_it_ended(death)}); "
                 "--jobs 1 without --timeout and --memory runs it in this process"
             )
         if death.overdue:
             hung = Hung(name, *run, f"was still running after {self._how.timeout:g} s (--timeout)")
             hung.limit = self._how.timeout
             return hung
-        return RunFailed(name, *run, f"ended its process ({_how_it_ended(death)})")
-
-
-def _how_it_ended(death: Death) -> str:
-    if death.code is None:
-        return "it never began"
-    if death.code >= 0:
-        return f"exit code {death.code}"
-    with suppress(ValueError):
-        name = signal.Signals(-death.code).name
-        return f"killed by {name}" + (", perhaps for want of memory" if name == "SIGKILL" else "")
-    return f"killed by signal {-death.code}"
+        if death.outgrown:
+            return Outgrown(name, *run, f"held more than {self._how.memory:,} bytes, shared ones included (--memory),")
+        return RunFailed(name, *run, f"ended its process ({how_it_ended(death)})")

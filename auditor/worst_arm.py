@@ -1,9 +1,10 @@
 """Which source or input gets the next pair, and when is the worst of them known? Pure, in integers.
 
 "Every rho_j is at most the target" passes once each arm has passed: a wrong pass needs the worst arm to pass, so no
-arm's evidence is corrected. It fails as soon as one arm's E_fail reaches K/alpha: K arms that each fail wrongly with
-probability alpha/K. Both hold for every order of pairs, since each arm's evidence is bounded at all its counts at
-once; so the next pair may go to whoever looks worst, the undecided arm with the largest E_fail.
+arm's evidence is corrected. It fails as soon as one arm fails at alpha/K: K arms that each do so wrongly with
+probability alpha/K. Each arm's gate is calibrated to the most that it may get. Both hold for every order of pairs,
+since each arm's error counts all its looks; so the next pair may go to whoever looks worst, the undecided arm with
+the largest E_fail.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from functools import lru_cache
 
 from auditor.gate import Gate
 from auditor.interval import BOUNDS, log_e_fail, two_sided
-from auditor.verdict import Bound, Tally, Verdict, at_least, at_most
+from auditor.outward import at_least, at_most, sure
+from auditor.verdict import Bound, Tally, Verdict
 
 
 @lru_cache
-def _gate(target: float, alpha: float, delta: float | None) -> Gate:
+def _gate(target: float, alpha: float, delta: float | None, budget: int) -> Gate:
     """Arms that are asked the same share their boundaries."""
-    return Gate(target, alpha, delta=delta)
+    return Gate(target, alpha, budget=budget, delta=delta)
 
 
 @lru_cache(maxsize=2**16)
@@ -38,8 +40,8 @@ class WorstArm:
         count = len(deltas)
         self.tallies = [Tally()] * count
         self.states = ["inconclusive"] * count
-        self._pass_gate = _gate(target, alpha, None)
-        self._fail_gates = [_gate(target, alpha / count, delta) for delta in deltas]
+        self._pass_gate = _gate(target, alpha, None, budget)
+        self._fail_gates = [_gate(target, alpha / count, delta, budget) for delta in deltas]
         self._waiting = [(0.0, 0, arm) for arm in range(count)]  # the heap's least is the largest E_fail
 
     def next_arm(self) -> int | None:
@@ -90,36 +92,59 @@ class WorstArm:
         tally, share = self.tallies[arm], self.alpha / len(self.tallies)
         return two_sided("anytime" if cut else self.design, tally.pairs, tally.mismatches, 1 - share)
 
+    def inaccurate_interval(self, arm: int, *, cut: bool = False) -> tuple[float, float]:
+        """The same for the share of inaccurate runs."""
+        tally, share = self.tallies[arm], self.alpha / len(self.tallies)
+        return two_sided("anytime" if cut else self.design, tally.runs, tally.failures, 1 - share)
+
     def decide(self, names: Sequence[str]) -> Verdict:
         count = len(names)
         if "fail" in self.states:
             return self._failed(self.states.index("fail"), names)
         if set(self.states) == {"pass"}:
-            most = max(self.bounds(arm)[1] for arm in range(count))
-            bound = Bound("upper", most, round(1 - self.alpha, 15))
-            reason = f"rho is at most {at_most(most)} for each of {count} arms ({_sure(self.alpha)}), within the target"
-            return Verdict("pass", f"{reason} {self.target:g}", "mismatches", self.alpha, bound)
+            return self._passed(count)
         open_arms = [arm for arm, state in enumerate(self.states) if state == "inconclusive"]
         worst = max(open_arms, key=lambda arm: self.bounds(arm)[1])
         reason = (
             f"{len(open_arms)} of {count} arms are undecided after {self.budget:,} pairs each, "
-            f"{names[worst]} with {self.tallies[worst].mismatches:,} mismatches; use more --pairs, or a larger --rho"
+            f"{names[worst]} with {self.tallies[worst].mismatches:,} mismatches; "
+            "use more --pairs and a new --seed, or a larger --rho"
         )
         return Verdict("inconclusive", reason, "budget", self.alpha)
 
+    def _passed(self, count: int) -> Verdict:
+        most = max(self.bounds(arm)[1] for arm in range(count))
+        if self._shows_target(self._pass_gate, "pass"):
+            most = self.target
+        bound = Bound("upper", most, 1 - self.alpha)
+        against = ", the target" if most == self.target else f", within the target {self.target:g}"
+        reason = f"rho is at most {at_most(most)} for each of {count} arms ({sure(1 - self.alpha)}){against}"
+        judged = [arm for arm in range(count) if self._fail_gates[arm].delta is not None and self.tallies[arm].runs]
+        if judged and not all(map(self.is_certified, judged)):
+            reason += "; accuracy was not certified for all of them"
+        return Verdict("pass", reason, "mismatches", self.alpha, bound)
+
+    def _shows_target(self, gate: Gate, side: str) -> bool:
+        """A calibrated gate shows on which side of the target rho is, and no more."""
+        return self.design == "anytime" and gate.is_calibrated(side)
+
+    def is_certified(self, arm: int) -> bool:
+        """Whether the share of inaccurate runs is shown to be within delta; all arms at once, so none is corrected."""
+        tally, delta = self.tallies[arm], self._fail_gates[arm].delta
+        return delta is not None and BOUNDS[self.design][1](tally.runs, tally.failures, self.alpha) <= delta
+
     def _failed(self, arm: int, names: Sequence[str]) -> Verdict:
         gate, tally, (low, _) = self._fail_gates[arm], self.tallies[arm], self.bounds(arm)
-        sure = _sure(self.alpha)
+        words = sure(1 - self.alpha)
         if not self._is_inaccurate(arm):
-            bound = Bound("lower", low, round(1 - self.alpha, 15))
-            reason = f"with {names[arm]} rho is at least {at_least(low)} ({sure}), above the target {self.target:g}"
+            shown = self._shows_target(gate, "fail")
+            bound = Bound("lower", self.target if shown else low, 1 - self.alpha)
+            reason = f"with {names[arm]} rho is at least {at_least(low)} ({words}), above the target {self.target:g}"
+            if shown:
+                reason = f"with {names[arm]} rho is above {self.target:g}, the target ({words})"
             return Verdict("fail", reason, "mismatches", self.alpha, bound)
         reason = (
             f"with {names[arm]} {tally.failures} of {tally.runs} runs are inaccurate, "
-            f"more than the {gate.delta:g} that the subject allows ({sure})"
+            f"more than the {gate.delta:g} that the subject allows ({words})"
         )
         return Verdict("fail", reason, "accuracy", self.alpha)
-
-
-def _sure(alpha: float) -> str:
-    return f"{100 * (1 - alpha):.6g} % confidence"

@@ -21,7 +21,7 @@ from auditor.inputs import Inputs, make_inputs
 from auditor.outcome import Difference as Found
 from auditor.pipeline import EXAMPLES, Silent, Watcher, run_audit, see_fit
 from auditor.report.parts import Arm
-from auditor.report.record import Difference, Example, Learnt, Record, Rho, failure_finding
+from auditor.report.record import Accuracy, Difference, Example, Learnt, Record, Rho, failure_finding
 from auditor.setup import Setup, make_bench, make_setup, replay_command
 from auditor.subjects import Subject, has_text, load_subject
 from auditor.trial import Bench, SubjectRaised, run_pair
@@ -185,6 +185,17 @@ class WorstAudit:
             replay=case.replay(),
         )
 
+    def accuracy(self, record: Record, *, cut: bool) -> Accuracy | None:
+        """The counts of all arms, and where the largest share of inaccurate runs is; limits of all arms at once."""
+        if record.accuracy is None:
+            return None
+        judged = [index for index, tally in enumerate(self.arms.tallies) if tally.runs]
+        limits = [self.arms.inaccurate_interval(index, cut=cut) for index in judged]
+        asked = [index for index in judged if self.cases[index].setup.plan.delta is not None]
+        certified = all(map(self.arms.is_certified, asked)) if asked else None
+        low, high = (max(ends) for ends in zip(*limits, strict=True))
+        return msgspec.structs.replace(record.accuracy, low=low, high=high, certified=certified)
+
     def examples(self) -> list[Example]:
         """The first mismatch of each arm, those that failed first."""
         order = sorted(range(len(self.cases)), key=lambda index: self.arms.states[index] != "fail")
@@ -209,11 +220,13 @@ def run_worst(cases: list[Case], watch: Watcher | None = None) -> Record:
     # Where the largest rho is: above every lower limit, and below the largest upper one.
     method = {"anytime": "odds-ratio mixture confidence sequences", "fixed": "Clopper-Pearson"}[plan.design]
     rho = Rho(None, max(row.low for row in rows), max(row.high for row in rows), plan.confidence, method)
+    accuracy = inquiry.accuracy(record, cut=cut)
     cost = msgspec.structs.replace(record.cost, preflight_runs=record.cost.preflight_runs + inquiry.preflight_runs)
     return msgspec.structs.replace(
         record,
         arms=rows,
         rho=rho,
+        accuracy=accuracy,
         examples=inquiry.examples(),
         cost=cost,
         source=", ".join(dict.fromkeys(row.source for row in rows)),

@@ -14,13 +14,13 @@ import msgspec
 
 from auditor.grouped import make_group_setup, run_groups
 from auditor.inputs import make_inputs
+from auditor.outward import at_most
 from auditor.panel import share
 from auditor.pipeline import Silent, Watcher
 from auditor.plan import error_probability
 from auditor.report.parts import Arm
 from auditor.report.record import Record, total_cost
 from auditor.subjects import load_subject
-from auditor.verdict import at_most
 from auditor.worst_case import Case, make_cases
 
 

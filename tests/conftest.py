@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -35,3 +37,24 @@ def not_on_github(monkeypatch: pytest.MonkeyPatch) -> None:
     """A test that audits must not write into the summary of the job that runs it."""
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
         monkeypatch.delenv(name, raising=False)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """The table of the fault suite: kind, tried, survived, exit codes, and how many left something behind."""
+    reports = [
+        report
+        for outcome in terminalreporter.stats.values()
+        for report in outcome
+        if getattr(report, "when", "") == "call"
+    ]
+    told = [json.loads(value) for r in reports for name, value in getattr(r, "user_properties", ()) if name == "fault"]
+    if not told:
+        return
+    terminalreporter.section("faults: kind, tried, survived, exit codes, left behind")
+    for kind in dict.fromkeys(kind for kind, *_ in told):
+        rows = [row for row in told if row[0] == kind]
+        codes = ", ".join(f"{count} x {code}" for code, count in Counter(str(row[1]) for row in rows).most_common())
+        numbers = f"{len(rows):>6} {sum(row[2] for row in rows):>6}   {codes:<50} {sum(row[3] for row in rows):>4}"
+        terminalreporter.write_line(f"{kind:<28}{numbers}")
+    survived, left = (sum(row[i] for row in told) for i in (2, 3))
+    terminalreporter.write_line(f"{'all':<28}{len(told):>6} {survived:>6}   {'':<50} {left:>4}")

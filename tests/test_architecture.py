@@ -23,19 +23,27 @@ MODULES = {
 # Each module may import those before it; one line a stage of the flow.
 FLOW = """
 auditor.__init__ auditor.errors
-auditor.randomness auditor.interval auditor.canonical auditor.lookup auditor.counting auditor.law
+auditor.files
+auditor.tables
+auditor.parent auditor.delivery auditor.descriptors auditor.foreign auditor.process_state
+auditor.second_server
+auditor.randomness auditor.interval auditor.outward auditor.lattice
+auditor.canonical auditor.lookup auditor.counting auditor.law auditor.own_code
+auditor.common_distributions
 auditor.datasets auditor.views auditor.estimators
-auditor.outcome auditor.gate auditor.cost auditor.sampling auditor.profile
+auditor.outcome auditor.churn auditor.threshold auditor.gate auditor.cost auditor.sampling auditor.profile
 auditor.subjects auditor.sources auditor.plan auditor.inputs
 auditor.trial auditor.verdict auditor.group_verdict auditor.worst_arm auditor.losses auditor.transcripts
-auditor.setup auditor.steadiness
+auditor.setup auditor.steadiness auditor.keeper
 auditor.second_process
-auditor.preflight
+auditor.serving auditor.preflight
 auditor.engine
 auditor.seat
 auditor.hiring
+auditor.falls
 auditor.workers
 auditor.cluster
+auditor.ledger_file
 auditor.report.__init__ auditor.report.escape auditor.report.parts
 auditor.report.record
 auditor.report.curve_record auditor.report.price_record auditor.report.reuse_record
@@ -44,7 +52,7 @@ auditor.pipeline auditor.exponent auditor.least_size
 auditor.panel auditor.vary auditor.arms auditor.grouped auditor.worst_case auditor.generalise auditor.reuse
 auditor.curve auditor.price auditor.side_by_side auditor.worst_profile
 auditor.config
-auditor.report.several_parts auditor.report.profile_figure
+auditor.report.confidence auditor.report.several_parts auditor.report.profile_figure
 auditor.report.terminal auditor.report.progress auditor.report.replayed auditor.report.prospects auditor.report.registry
 auditor.report.table auditor.report.axes auditor.report.history
 auditor.report.curves
@@ -53,7 +61,7 @@ auditor.report.theorems auditor.report.junit auditor.report.markdown auditor.rep
 auditor.assertion auditor.outlets
 auditor.pytest_plugin auditor.commands.__init__ auditor.commands.options
 auditor.commands.several auditor.commands.before auditor.commands.curves auditor.commands.definitions
-auditor.commands.interviews auditor.commands.past
+auditor.commands.interviews auditor.commands.past auditor.commands.trust
 auditor.commands.one
 auditor.command_line
 auditor.__main__
@@ -102,7 +110,21 @@ def test_the_auditor_never_imports_the_algorithms_and_they_use_public_names_only
 
 
 @pytest.mark.parametrize(
-    "name", ["interval", "verdict", "gate", "cost", "exponent", "least_size", "profile", "group_verdict", "worst_arm"]
+    "name",
+    [
+        "interval",
+        "verdict",
+        "gate",
+        "cost",
+        "exponent",
+        "least_size",
+        "profile",
+        "group_verdict",
+        "worst_arm",
+        "threshold",
+        "lattice",
+        "outward",
+    ],
 )
 def test_judgement_is_pure(name: str) -> None:
     forbidden = {"random", "numpy.random", "os", "sys", "io", "pathlib", "time", "auditor.randomness"}

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import copy
 import itertools
 import math
+import warnings
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import auditor
+from auditor.churn import churn_of
 from auditor.errors import BadValue, UsageError
 from auditor.interval import ATOM, LOG_WEIGHTS, MeanEvidence, log_e_fail, log_e_pass, sequence_lower, sequence_upper
+from auditor.outcome import same
 from auditor.plan import make_plan
 from auditor.randomness import from_key, root_key
-from auditor.trial import churn_of
 from auditor.verdict import Tally, decide, is_decided
 
 
@@ -100,7 +104,77 @@ def test_churn_is_the_share_of_points_that_change() -> None:
     assert churn_of(np.array([1, 2]), np.array([1, 2, 3])) == 1.0
     assert churn_of(np.array([np.nan, 1.0]), np.array([np.nan, 2.0])) == 0.5
     assert churn_of([[1], [1, 2]], [[1], [1, 2]]) == 0.0
-    assert churn_of([[1], [1, 2]], [[1], [2, 2]]) == 1.0
+    assert churn_of([[1], [1, 2]], [[1], [2, 2]]) == 0.5
+    assert churn_of(np.array([True, False]), np.array([1, 0])) == 1.0
+    assert churn_of([1, 2], np.array([1, 2])) == 1.0  # no point differs, and the outputs do
+
+
+# Few distinct values, so that equal ones meet; many of them equal in one sense and not in the other.
+POINTS = [
+    0,
+    1,
+    2,
+    True,
+    False,
+    1.0,
+    -0.0,
+    math.nan,
+    2**53,
+    2.0**53,
+    2**53 + 1,
+    1j,
+    complex(math.nan, 1),
+    "a",
+    "1",
+    b"a",
+]
+POINTS += [None, np.datetime64("NaT"), np.datetime64("2020-01-01"), np.timedelta64(1, "D"), (1, 2), [1, 2]]
+KINDS = ["i8", "u1", "f4", "f8", "g", "c16", "?", "O", "U2", "S2", "M8[D]", "M8[s]", "m8[D]", ">f8"]
+RECORD = np.dtype([("n", "f8"), ("s", "U1")])
+
+
+def as_kind(points: list[Any], kind: str) -> Any:
+    """The points that the dtype can hold, whatever becomes of them."""
+    found = np.empty(len(points), dtype=kind)
+    for place, point in enumerate(points):
+        try:
+            with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
+                found[place] = point
+        except (TypeError, ValueError, OverflowError):
+            found[place] = np.zeros(1, dtype=kind)[0]
+    return found
+
+
+LISTS = st.lists(st.sampled_from(POINTS), min_size=0, max_size=4)
+PREDICTIONS = (
+    LISTS
+    | LISTS.map(tuple)
+    | st.builds(as_kind, LISTS, st.sampled_from(KINDS))
+    | st.builds(lambda points: as_kind(points, "f8").reshape(-1, 1), LISTS)
+    | st.builds(lambda points: as_kind([(p, "a") for p in points if isinstance(p, (int, float))], RECORD), LISTS)
+    | st.builds(lambda points: pd.Series(points, dtype=object), LISTS)
+    | st.builds(lambda points: np.ma.array(as_kind(points, "f8"), mask=[p == 1 for p in points]), LISTS)
+    | st.sampled_from([0, 1, True, None, "ab", np.array(1.0)])
+)
+
+
+@given(PREDICTIONS, PREDICTIONS)
+@settings(max_examples=200)
+def test_churn_is_zero_exactly_where_predictions_are_the_same(left: Any, right: Any) -> None:
+    churn = churn_of(left, right)
+    assert (churn == 0.0) is same(left, right)
+    assert 0.0 <= churn <= 1.0
+    assert churn == churn_of(right, left)
+    assert churn_of(left, copy.deepcopy(left)) == 0.0
+
+
+@given(LISTS, LISTS, st.sampled_from(KINDS), st.sampled_from(KINDS))
+@settings(max_examples=100)
+def test_churn_counts_the_points_that_are_not_the_same(a: list[Any], b: list[Any], kind: str, other: str) -> None:
+    size = min(len(a), len(b))
+    left, right = as_kind(a[:size], kind), as_kind(b[:size], other)
+    differ = [not same(mine, theirs) for mine, theirs in zip(left, right, strict=True)]
+    assert churn_of(left, right) == (np.mean(differ) if size else 0.0)
 
 
 class Threshold:

@@ -225,8 +225,8 @@ def test_a_fence_is_longer_than_any_in_it() -> None:
 @pytest.mark.parametrize(
     ("text", "plain"),
     [
-        ("rho is at most 0.0976 (95 % confidence), within the target 0.1", True),
-        ("3 mismatches in 30 pairs do not decide rho 0.1: the budget was small; about --pairs 900 would decide", True),
+        ("rho is at most 0.1, the target (95 % confidence); accuracy was not certified", True),
+        ("3 mismatches in 30 pairs do not decide rho 0.1; --pairs 900 with a new --seed decides", True),
         ("1. a list", False),
         ("- a list", False),
         ("see WWW.evil.example", False),
@@ -367,7 +367,7 @@ def test_markdown_of_several_is_a_table_and_tells_only_surprises_in_full() -> No
     document = markdown(records, 0.9)
     assert document.startswith("### auditor: 1 of 2 as expected\n")
     assert len([line for line in document.splitlines() if line.count(" | ") == 7]) == 4
-    assert "All verdicts hold together with 90 % confidence." in document
+    assert "All verdicts hold together with 90 % confidence; so do the intervals of rho" in document
     assert "#### FAIL `a:unmet`" in document
     assert "#### FAIL `a:met`" not in document
     assert "5 more did not end as expected." in markdown([failed()] * 25, 0.9)
@@ -531,7 +531,7 @@ def test_a_summary_that_cannot_be_written_changes_no_verdict(call: Run, monkeypa
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "nowhere/summary.md")
     code, _, err = call("check", "ci_learners:good")
     assert code == 0
-    assert "warning: cannot write GITHUB_STEP_SUMMARY: No such file" in err
+    assert "warning: cannot write GITHUB_STEP_SUMMARY nowhere/summary.md: No such file" in err
 
 
 def test_github_is_told_to_obey_nothing_but_the_annotations(call: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -117,18 +118,28 @@ def test_a_fault_on_a_cluster_is_named_and_leaves_the_cluster_alone(running: Run
     assert all(worker.poll() is None for worker in running.workers)
 
 
+class Listening(Silent):
+    def __init__(self) -> None:
+        self.said: list[str] = []
+
+    def notice(self, words: str) -> None:
+        self.said.append(words)
+
+
 def test_a_lost_workers_blocks_are_run_again(running: Running) -> None:
     setup = make_setup(load_subject("faults:slow", {"pause": 0.01}), ROWS, size=50, rho=0.2, fixed=150)
     victim = running.workers[0]
 
-    class Killer(Silent):
+    class Killer(Listening):
         def advanced(self, tally: Any, seconds: float) -> None:
             if tally.pairs == 30:
                 victim.send_signal(signal.SIGKILL)
 
-    record = run_audit(setup, Killer(), make_how(cluster=running.address))
+    watch = Killer()
+    record = run_audit(setup, watch, make_how(cluster=running.address))
     assert victim.wait(5) == -signal.SIGKILL
     running.workers.remove(victim)
+    assert watch.said[0].startswith(f"--cluster {running.address} is open: whoever reaches it runs code there")
     assert record.pairs == 150
     assert timeless(record) == timeless(run_audit(setup))
 
@@ -154,11 +165,31 @@ def test_a_lost_scheduler_ends_the_audit_and_the_ledger_has_the_rest(tmp_path: P
     assert timeless(resumed) == timeless(run_audit(setup))
 
 
-def test_a_cluster_of_our_own_is_gone_afterwards() -> None:
-    before = children()
-    record = auditor.audit("faults:slow", ROWS, size=50, seed=3, rho=0.2, cluster="local:2")
-    assert timeless(record) == timeless(auditor.audit("faults:slow", ROWS, size=50, seed=3, rho=0.2))
+def test_a_cluster_of_our_own_lets_nobody_in_and_is_gone_afterwards() -> None:
+    """Whoever reaches a scheduler runs code: there is no address to reach."""
+    before, open_before = children(), open_ports()
+    seen: set[str] = set()
+
+    class Looking(Silent):
+        def advanced(self, tally: Any, seconds: float) -> None:
+            seen.update(open_ports())
+
+    setup = make_setup(load_subject("faults:slow"), ROWS, size=50, seed=3, rho=0.2)
+    record = run_audit(setup, Looking(), make_how(cluster="local:2"))
+    assert timeless(record) == timeless(run_audit(setup))
     assert children() <= before | {pid for pid in children() if is_helper(pid)}
+    assert seen == open_before
+
+
+def open_ports() -> set[str]:
+    """The ports on which this process or one below it listens."""
+    sockets = set[str]()
+    for pid in {os.getpid(), *children()}:
+        for file in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(OSError):
+                sockets.add(os.readlink(file))
+    lines = [line.split() for kind in ("tcp", "tcp6") for line in Path(f"/proc/net/{kind}").read_text().splitlines()]
+    return {words[1] for words in lines if words[3] == "0A" and f"socket:[{words[9]}]" in sockets}
 
 
 def children() -> set[int]:
@@ -173,7 +204,7 @@ def is_helper(pid: int) -> bool:
 
 def test_clusters_that_are_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(cluster, "_CONNECT", 0.5)
-    for spec in ("nowhere", "local:", "local:x", "local:0"):
+    for spec in ("nowhere", "local:", "local:x", "local:0", "local:100000"):
         with pytest.raises(BadValue, match="must be"):
             auditor.audit("faults:slow", ROWS, size=5, cluster=spec)
     with pytest.raises(UsageError, match=r"--cluster tcp://127\.0\.0\.1:9 cannot be reached: "):
@@ -184,5 +215,26 @@ def test_clusters_that_are_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     try:
         with pytest.raises(UsageError, match=r"has no workers after 0\.5 s: start some with: dask worker"):
             auditor.audit("faults:slow", ROWS, size=5, cluster=lonely.address)
+        lonely.add_worker()
+        monkeypatch.setattr(cluster, "_CONNECT", 60)
+        lose_all_workers(lonely, monkeypatch)
     finally:
         lonely.close()
+
+
+def lose_all_workers(lonely: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The audit says so, waits for another for as long as it may, and ends."""
+    monkeypatch.setattr(cluster, "_ALL_LOST", 0.2)
+    monkeypatch.setattr(cluster, "_RECOUNT", 0.1)
+
+    class Killer(Listening):
+        def advanced(self, tally: Any, seconds: float) -> None:
+            lonely.workers[0].kill()
+
+    watch = Killer()
+    setup = make_setup(load_subject("faults:slow"), ROWS, size=50, fixed=1000)
+    record = run_audit(setup, watch, make_how(cluster=lonely.address))
+    assert record.verdict == "error"
+    words = "lost all its workers, and none came within 0.2 s; with --ledger, --resume goes on from here"
+    assert words in record.reason
+    assert "has no workers left" in watch.said[1]

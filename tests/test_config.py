@@ -60,7 +60,7 @@ def test_a_gate_audits_all_with_one_error_budget(project: Path, capsys: pytest.C
     assert run(["gate", "--json", "all.json"]) == 0
     out = capsys.readouterr().out
     assert "3 of 3 as expected" in out
-    assert "wrong with probability at most 0.0333" in out
+    assert "wrong with probability at most 0.0334" in out
     assert "90 % confidence" in out
     records = json.loads((project / "all.json").read_text())
     assert [record["verdict"] for record in records] == ["pass", "fail", "pass"]
@@ -110,3 +110,40 @@ def test_a_bad_subject_stops_the_gate_before_anything_runs(project: Path, capsys
     err = capsys.readouterr().err
     assert "--rho 9" in err
     assert "1 of 3" not in err
+
+
+SUBJECT = (
+    '[[tool.auditor.subject]]\ntarget = "learners_of_gate.py:steady"\nsource = "learners_of_gate.py:rows"\nsize = 3\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"tool = 5", "has no [[tool.auditor.subject]]"),
+        (b"[tool]\nauditor = [1]", "has no [[tool.auditor.subject]]"),
+        (b'[tool.auditor]\nsubject = "x"', "Expected `array`, got `str`"),
+        (b"[tool.auditor]\nsubject = [1, 2]", "Expected `object`, got `int`"),
+        (b'[tool.auditor]\nsubject = [{ target = "x" }, 5]', "Expected `object`, got `int`"),
+        (SUBJECT.encode() + b"# \xe9", "is no TOML: byte 110 is not UTF-8"),
+        (SUBJECT.encode("utf-16"), "is no TOML: byte 0 is not UTF-8"),
+        (b"a = " + 3000 * b"[" + 3000 * b"]", "nested too deeply"),
+        (SUBJECT.replace("3", "9" * 5000).encode(), "is no TOML: Exceeds the limit"),
+        (SUBJECT.replace("3", "0x" + "f" * 5000).encode(), "size is beyond 1e30"),
+        (
+            SUBJECT.encode() + b"params = { value = 0x" + 5000 * b"f" + b" }",
+            "parameter value has more than 4,000 digits",
+        ),
+        (b"[tool.auditor]\nconfidence = 1.5\n" + SUBJECT.encode(), "confidence = 1.5 must be in (0, 1)"),
+        (b"[tool.auditor]\nconfidence = nan\n" + SUBJECT.encode(), "confidence = nan must be in (0, 1)"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_a_configuration_that_is_none_gets_a_sentence(
+    project: Path, content: bytes, complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "pyproject.toml").write_bytes(content)
+    assert run(["gate"]) == 2
+    err = " ".join(capsys.readouterr().err.split())
+    assert complaint in err
+    assert "auditor itself failed" not in err

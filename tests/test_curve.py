@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -21,11 +22,15 @@ import pytest
 from scipy.stats import binom
 
 from auditor.arms import Arm, highest, make_arms, spend, widest, widest_by_ratio
+from auditor.command_line import run
 from auditor.curve import run_curve
+from auditor.randomness import arm_seed
 from auditor.report.curve_record import CurveRecord, to_csv, to_json
 from auditor.report.curves import plot, summary
 from auditor.report.figure import figure
-from auditor.setup import Setup
+from auditor.setup import Setup, make_bench, make_setup
+from auditor.subjects import load_subject
+from auditor.trial import run_pair
 from auditor.vary import make_points, parse_axis
 
 MIXED = "algorithms.controls:mixed"  # rho = q
@@ -151,8 +156,24 @@ def test_a_size_at_which_the_subject_raises_ends_that_point_alone(tmp_path: Path
 def test_no_two_points_share_their_randomness(known: CurveRecord) -> None:
     """The exponent multiplies the likelihoods of points; with one r for all, they would move together."""
     assert len({point.seed for point in known.points}) == len(known.points)
+    assert known.seed == 0
+    assert [point.seed for point in known.points] == [arm_seed(known.seed, i) for i in range(len(known.points))]
     same = measure(MIXED, "size=1:4:log3", budget=600)
     assert len({(point.pairs, point.mismatches) for point in same.points}) > 1
+
+
+def test_a_point_replays_by_its_own_seed() -> None:
+    """What the curve counted at a point is what an audit with the point's seed counts."""
+    found = measure(FIRST_BIT, "p=0.2,0.5", "bernoulli({p})", budget=200, worst=True)
+    assert found.worst is not None
+    for value, pairs, mismatches, seed in (
+        *((point.value, point.pairs, point.mismatches, point.seed) for point in found.points),
+        (found.worst.value, found.worst.pairs, found.worst.mismatches, found.worst.seed),
+    ):
+        bench = make_bench(make_setup(load_subject(FIRST_BIT), f"bernoulli({value})", seed=seed))
+        assert sum(run_pair(bench, i).difference is not None for i in range(pairs)) == mismatches
+    assert f"--seed {found.worst.seed} " in str(found.worst.replay)
+    assert run([*shlex.split(str(found.worst.replay))[3:]]) == 0
 
 
 def test_a_law_steeper_than_most_is_not_cut_off(tmp_path: Path) -> None:
@@ -173,14 +194,14 @@ def test_a_confirmation_that_fails_is_no_confirmation(tmp_path: Path) -> None:
         "    if r.random() in BAD:\n        raise ValueError('not here')\n"
         "    return float(sample[0]) if r.random() < 0.5 else 0.0\n"
         "import auditor.trial, auditor.randomness\n"
-        "keys = auditor.trial.PairKeys(2)\n"
+        "keys = auditor.trial.PairKeys(auditor.randomness.arm_seed(0, 2))\n"
         "BAD = {auditor.randomness.from_key(keys.r.child(i)).random() for i in range(50)}\n"
     )
     found = measure(f"{tmp_path}/late.py:late", "size=10,20", "norm", budget=400, worst=True)
     assert [finding.kind for finding in found.findings] == ["raised"]
     assert "not here" in found.findings[0].message
     assert found.findings[0].replay is not None
-    assert "--seed 2" in found.findings[0].replay
+    assert f"--seed {arm_seed(0, 2)} " in found.findings[0].replay
     assert all(point.pairs and point.error is None for point in found.points)
 
 

@@ -1,15 +1,29 @@
 from __future__ import annotations
 
+import importlib.util
+import json
+import re
+import shlex
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 import auditor
-from auditor.errors import BadValue, UnknownTruth, UsageError
+from auditor.command_line import run
+from auditor.config import make_setups, read_config
+from auditor.datasets import RESAMPLING
+from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError
+from auditor.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.randomness import from_key, root_key
+from auditor.report.terminal import as_text
+from auditor.setup import make_bench, make_setup
 from auditor.sources import load_dataset, load_source
+from auditor.subjects import load_subject
+from auditor.trial import run_pair
 
 
 def rng() -> np.random.Generator:
@@ -77,7 +91,7 @@ def test_npz_and_parquet(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("spec", "words"),
     [
-        ("nowhere.csv", "there is no file 'nowhere.csv'"),
+        ("nowhere.csv", "source 'nowhere.csv': No such file"),
         ("sklearn:load_irs", r"sklearn.datasets has no 'load_irs' \(did you mean load_iris\?\)"),
         ("sklearn:make_moons(noize=1)", "sklearn:make_moons"),
         ("sklearn:load_iris(__import__('os'))", "literal arguments"),
@@ -120,20 +134,120 @@ def test_split_gives_two_disjoint_halves_and_subsample_no_row_twice(csv: Path) -
     assert all(sorted([*first, *second]) == list(range(40)) for first, second in pairs.tolist())
     assert len({tuple(first) for first in pairs[:, 0].tolist()}) == 40
     seen.clear()
-    record = auditor.audit(spy, f"{csv}#label", resample="subsample", size=20, fixed=40)
+    record = auditor.audit(spy, f"{csv}#label", resample="subsample", size=20, fixed=40, accept_overlap=True)
     assert all(len(set(sample)) == 20 for sample in seen)
     assert len({tuple(sample) for sample in seen[-80:]}) > 75
 
 
 def test_sizes_default_to_the_rows_there_are_and_are_bounded(csv: Path) -> None:
     assert auditor.audit(majority, f"{csv}#label").size == 40
-    assert auditor.audit(majority, f"{csv}#label", resample="subsample").size == 20
+    assert auditor.audit(majority, f"{csv}#label", resample="split").size == 20
     with pytest.raises(BadValue, match="more than --resample split can take of 40 rows: 20"):
         auditor.audit(majority, f"{csv}#label", resample="split", size=21)
     with pytest.raises(BadValue, match=r"must be one of bootstrap, split, subsample \(did you mean split\?\)"):
         auditor.audit(majority, f"{csv}#label", resample="spilt")
     with pytest.raises(UsageError, match="--resample split is for data sets"):
         auditor.audit(majority, "norm", size=10, resample="split")
+
+
+def test_there_is_no_third_half() -> None:
+    """Nothing hands out a sample that is short, or empty."""
+    source = load_dataset(np.arange(40.0), "split")
+    assert [len(source.draw_part(rng(), 20, which)) for which in (0, 1)] == [20, 20]
+    with pytest.raises(SourceError, match="has 40 rows: no part 2 of 20 rows is left"):
+        source.draw_part(rng(), 20, 2)
+
+
+@pytest.fixture(scope="module")
+def exact() -> ModuleType:
+    """benchmarks/resampling.py, which has the rates of a majority vote as sums."""
+    place = Path(__file__).parent.parent / "benchmarks" / "resampling.py"
+    spec = importlib.util.spec_from_file_location("resampling", place)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(("rows", "size", "p"), [(40, 19, 0.5), (400, 199, 0.54), (400, 39, 0.6)])
+def test_what_is_said_of_each_resampling_is_so(exact: ModuleType, rows: int, size: int, p: float) -> None:
+    """Exactly: over files split has the rate of fresh samples, and subsample less."""
+    truth = exact.population(size, p)
+    means = {how: exact.over_files(how, rows, size, p)[0] for how in RESAMPLING}
+    print(f"fresh {truth:.4f}, {means}")
+    assert means["split"] == pytest.approx(truth, abs=1e-9)
+    assert means["subsample"] < truth
+    chance, rates = binom.pmf(np.arange(rows + 1), rows, p), exact.rates("split", rows, size)
+    off = np.sqrt(np.log(2 / 0.05) / (2 * (rows // (2 * size))))
+    assert chance[np.abs(rates - truth) > off].sum() <= 0.05, "as far off as the report says, and no further"
+
+
+@pytest.mark.parametrize("how", RESAMPLING)
+def test_an_audit_measures_the_rate_that_its_resampling_has(exact: ModuleType, how: str) -> None:
+    """On a file of 400 rows, half of them ones: 0.5, 0.9602 and 0.5, exactly. False alarm 1e-6 each."""
+    file, n = np.arange(400) % 2, 600
+    options = {"size": 199, "resample": how, "accept_overlap": True}
+    bench = make_bench(make_setup(load_subject(exact.majority), file, **options))
+    k = sum(run_pair(bench, i).difference is not None for i in range(n))
+    truth = float(exact.rates(how, 400, 199)[200])
+    low, high = clopper_pearson_lower(n, k, 5e-7), clopper_pearson_upper(n, k, 5e-7)
+    print(f"{how}: {k} of {n}, in [{low:.4f}, {high:.4f}], exact {truth:.4f}")
+    assert low <= truth <= high
+
+
+def test_the_report_says_what_a_resampling_estimates_and_which_way_it_errs() -> None:
+    def constant(sample: Any, r: Any) -> int:
+        return 0
+
+    words = {
+        "bootstrap": ("info", "may be too low, since both .* or too high, where rows that come twice matter"),
+        "split": (
+            "info",
+            r"neither too low nor too high, within 0\.43 of it in 95 % .* at most 10 have no row in common",
+        ),
+        "subsample": ("warning", r"A share of 0\.05 of a sample is in the other sample too.*, rho tends to be too low"),
+    }
+    for how, (severity, said) in words.items():
+        record = auditor.audit(constant, np.arange(400.0), size=20, resample=how, accept_overlap=True)
+        (finding,) = [finding for finding in record.findings if finding.kind == "resampled"]
+        assert finding.severity == severity
+        assert re.search(said, finding.message), finding.message
+        assert "these 400 rows, which all pairs have in common" in finding.message
+        assert finding.message in " ".join(as_text(record).split())
+    halves = load_dataset(np.arange(400.0), "split").words(200, 0.95)
+    assert "but one may be far off; pairs are not independent of each other, since at most 1 have" in halves
+
+
+def test_a_verdict_on_samples_that_share_rows_is_asked_for_by_name(csv: Path, tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"source": f"{csv}#label", "resample": "subsample"}
+    with pytest.raises(
+        UsageError, match=r"rho tends to come out too low: use --resample split or bootstrap, .* --accept-overlap"
+    ):
+        auditor.audit(majority, **asked)
+    with pytest.raises(UsageError, match="--accept-overlap"):
+        auditor.audit_profile(majority, **asked, eta=0.1, nu=0.1)
+    with pytest.raises(UsageError, match="--accept-overlap"):
+        auditor.audit_worst(majority, [load_dataset(f"{csv}#label", "subsample")])
+    assert auditor.audit(majority, **asked, accept_overlap=True).verdict == "pass"
+    assert auditor.replay(majority, **asked, pair=0).difference is None
+    (tmp_path / "pyproject.toml").write_text(
+        "[[tool.auditor.subject]]\ntarget = 'algorithms.controls:constant'\nresample = 'subsample'\n"
+        f"source = '{csv}#label'\naccept_overlap = true\n"
+    )
+    (setup,) = make_setups(read_config(tmp_path / "pyproject.toml"))
+    assert setup.resample == "subsample"
+
+
+def test_the_command_line_wants_the_word_for_a_verdict_and_not_for_a_replay(
+    csv: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["check", "algorithms.controls:constant", "--source", f"{csv}#label", "--resample", "subsample"]
+    assert run(words) == 2
+    assert "accept it with --accept-overlap" in " ".join(capsys.readouterr().err.split())
+    assert run([*words, "--accept-overlap", "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["resample"] == "subsample"
+    assert run([*words, "--replay", "0"]) == 0
 
 
 def test_arrays_are_data_sets_too() -> None:
@@ -158,10 +272,6 @@ def test_a_data_set_can_be_counted() -> None:
 
 
 def test_the_replay_command_of_a_data_set_leads_back(csv: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    import shlex
-
-    from auditor.command_line import run
-
     arguments = ["check", "sklearn.tree:DecisionTreeClassifier", "--source", f"{csv}#label", "--resample", "split"]
     assert run([*arguments, "--probe", "50", "--param", "max_depth=2"]) == 1
     out = capsys.readouterr().out

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
@@ -15,7 +16,9 @@ from sklearn.utils.estimator_checks import check_estimator
 import auditor
 from auditor.errors import UsageError
 from auditor.estimators import Fit
+from auditor.preflight import conclude, look
 from auditor.randomness import from_key, root_key
+from auditor.setup import make_bench, make_setup
 from auditor.subjects import load_subject
 
 # Fifteen families, with no code of ours for any of them.
@@ -119,10 +122,24 @@ def test_scikit_learns_own_check_passes_what_takes_its_state_from_the_global_gen
         np.random.set_state(state)
     assert len(checks) > 30
     assert [check["check_name"] for check in checks if check["status"] == "failed"] == []
-    record = auditor.audit(FromGlobal, IRIS, size=60, probe=20)
+    record = auditor.audit(FromGlobal, IRIS, size=60, view="fitted")
     assert record.verdict == "error"
     assert "it draws from the global generator numpy.random" in record.reason
     assert "luck_" in record.reason
+
+
+def test_only_what_the_view_compares_decides() -> None:
+    """What else differs between two fits is named; a search's timings are equal with probability below 1e-9."""
+    search = GridSearchCV(DecisionTreeClassifier(), {"max_depth": [1, 2]}, cv=2)
+    for estimator, place in ((FromGlobal, "luck_"), (search, "cv_results_['mean_fit_time'][0]")):
+        bench = make_bench(make_setup(load_subject(estimator), IRIS, size=60, probe=20))
+        found = look(bench)
+        assert place in found.unseen
+        assert found.moved == (("numpy.random",) if estimator is FromGlobal else ())
+        kind, message = conclude(bench, found, None).warnings[-1]
+        assert kind == "unseen"
+        assert "two fits on the same sample with the same r differ in" in message
+        assert message.endswith("; the view predict does not look there")
 
 
 def test_same_learner_same_record_from_python_and_the_command_line(

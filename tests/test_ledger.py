@@ -27,9 +27,11 @@ import pytest
 import auditor
 from auditor.engine import make_how
 from auditor.errors import UsageError
+from auditor.gate import Gate
 from auditor.ledger import open_ledger, read_history
 from auditor.pipeline import Silent, run_audit
 from auditor.report.record import Record
+from auditor.report.terminal import as_text
 from auditor.setup import Setup, make_setup
 from auditor.sources import load_source
 from auditor.subjects import load_subject
@@ -111,8 +113,59 @@ def test_what_is_known_is_not_run_again(ledger: Path) -> None:
         return 1
 
     for resume in (False, True):
-        assert auditor.audit(counts, uniform, size=2, ledger=ledger, resume=resume).pairs == 36
-    assert len(runs) == 6 + 72 + 6  # the second time the preflight alone
+        assert auditor.audit(counts, uniform, size=2, ledger=ledger, resume=resume).pairs == 33
+    assert len(runs) == 6 + 66 + 6  # the second time the preflight alone
+
+
+def make_wavers() -> Any:
+    """Its rho is 0.1, exactly; no second process can find it, which saves a second."""
+
+    def wavers(sample: Any, r: np.random.Generator) -> float:
+        return float(sample[0]) if r.random() < 0.1 else 0.0
+
+    return wavers
+
+
+def test_an_undecided_audit_goes_on_with_more_pairs(tmp_path: Path) -> None:
+    """Its gate stays that of the first budget: the way there does not matter, and its boundaries decide."""
+    ends, wavers = [], make_wavers()
+    for name, budgets in (("at once", (60, 400)), ("in steps", (60, 100, 400, 400))):
+        for step, pairs in enumerate(budgets):
+            record = auditor.audit(
+                wavers, uniform, size=2, rho=0.1, pairs=pairs, seed=3, ledger=tmp_path / name, resume=step > 0
+            )
+            gate = Gate(0.1, 0.05, budget=60)
+            decided = gate.is_pass(record.pairs, record.mismatches), gate.is_fail(record.pairs, record.mismatches)
+            assert decided == (record.verdict == "pass", record.verdict == "fail")
+            assert (record.budget, record.first_budget) == (pairs, 60 if step else None)
+            assert record.pairs == pairs or any(decided)
+        ends.append(timeless(record))
+    assert ends[0] == ends[1]
+    assert "the gate was planned for 60" in as_text(record)
+
+
+def test_a_killed_audit_may_go_on_with_more_pairs(ledger: Path) -> None:
+    options: dict[str, Any] = {"rho": 0.1, "size": 2, "seed": 3}
+    wavers = make_wavers()
+    setup = make_setup(load_subject(wavers), uniform, pairs=60, **options)
+    assert run_audit(setup, Impatient(20), make_how(ledger=ledger)).decided_by == "interrupt"
+    longer = auditor.audit(wavers, uniform, pairs=100, ledger=ledger, resume=True, **options)
+    assert (longer.pairs > 20, longer.budget, longer.first_budget) == (True, 100, 60)
+    with pytest.raises(UsageError, match="budget was 100 and is 60"):
+        auditor.audit(wavers, uniform, pairs=60, ledger=ledger, resume=True, **options)
+
+
+def test_a_decided_audit_does_not_go_on(ledger: Path) -> None:
+    def constant(sample: Any, r: np.random.Generator) -> int:
+        return 1
+
+    assert auditor.audit(constant, uniform, size=2, pairs=60, ledger=ledger).verdict == "pass"
+    with pytest.raises(UsageError, match="it was decided: pass; only an undecided one goes on"):
+        auditor.audit(constant, uniform, size=2, pairs=100, ledger=ledger, resume=True)
+    wavers = make_wavers()
+    assert auditor.audit(wavers, uniform, size=2, fixed=60, seed=3, ledger=ledger).verdict == "inconclusive"
+    with pytest.raises(UsageError, match="budget was 60 and is 100"):
+        auditor.audit(wavers, uniform, size=2, fixed=100, seed=3, ledger=ledger, resume=True)
 
 
 def test_any_text_and_any_size_comes_back(ledger: Path) -> None:
@@ -164,8 +217,59 @@ def test_other_limits_another_version_and_other_code_are_refused(
         with pytest.raises(UsageError, match=r"auditor_version was .* and is 9\.9"):
             resume(resume=True)
     file.write_text("def fine(sample, r):\n    return 2\n")
-    with pytest.raises(UsageError, match=r"code_hash was \w+ and is \w+; leave --resume out to begin another"):
+    with pytest.raises(UsageError, match=r"this one: mine\.py has changed since; leave --resume out to begin another"):
         resume(resume=True)
+
+
+PROJECT = {
+    "mine.py": "import importlib, helpers\nplugin = importlib.import_module('plu' + 'gin')\n\n"
+    "def fine(sample, r):\n    from pkg.inner import deep\n    return deep.VALUE + helpers.VALUE\n",
+    "helpers.py": "import numpy\nVALUE = 1\n",
+    "plugin.py": "VALUE = 1\n",
+    "pkg/__init__.py": "",
+    "pkg/inner/__init__.py": "",
+    "pkg/inner/deep.py": "from . import deeper\nVALUE = 1\n",
+    "pkg/inner/deeper.py": "",
+    "drawing.py": "import shapes\n\ndef rows(rng, size):\n    return rng.random(size)\n",
+    "shapes.py": "",
+    "looking.py": "def view(output):\n    return output\n",
+    "other.py": "",
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    folder = tmp_path / "project"
+    for name, text in PROJECT.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    monkeypatch.setattr(sys, "path", [str(folder), *sys.path])
+    before = {*sys.modules}
+    yield folder
+    for name in {*sys.modules} - before:
+        if str(folder) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
+
+
+def test_a_file_that_anything_imports_is_part_of_the_plan(project: Path, ledger: Path) -> None:
+    """At the top, in a function, by a computed name, by the source, by the view; and no file that nobody imports."""
+
+    def audit(*, resume: bool) -> Record:
+        asked: dict[str, Any] = {"size": 3, "view": "looking:view", "ledger": ledger, "resume": resume}
+        return auditor.audit(f"{project}/mine.py:fine", "drawing:rows", **asked)
+
+    whole = audit(resume=False)
+    for name, text in PROJECT.items():
+        (project / name).write_text(text + "# another\n")
+        if name == "other.py":
+            assert timeless(audit(resume=True)) == timeless(whole)
+        else:
+            with pytest.raises(UsageError, match=rf"not this one: {name} has changed since; leave --resume out"):
+                audit(resume=True)
+        (project / name).write_text(text)
+    assert timeless(audit(resume=True)) == timeless(whole)
+    (past, *_) = read_history(str(ledger), whole.subject)
+    assert past.plan["versions"] == {"numpy": np.__version__}
 
 
 def test_nothing_to_resume(ledger: Path) -> None:
@@ -193,7 +297,7 @@ def test_what_is_no_ledger_is_left_alone(tmp_path: Path, ledger: Path) -> None:
         connection.execute("CREATE TABLE mine (x)")
     connection.close()
     assert "is a database no ledger: give another file" in complaint(other)
-    assert f"cannot use --ledger {tmp_path}: unable to open" in complaint(tmp_path)
+    assert f"cannot use --ledger {tmp_path}: {tmp_path} is a folder; give another file" in complaint(tmp_path)
     assert "cannot use --ledger /sys/audits.sqlite: " in complaint("/sys/audits.sqlite")
 
 
@@ -202,7 +306,64 @@ def test_a_newer_ledger_is_refused(ledger: Path) -> None:
     with sqlite3.connect(ledger) as connection:
         connection.execute("PRAGMA user_version = 7")
     connection.close()
-    assert "is a database of version 7, and this is 1" in complaint(ledger)
+    assert "is a database of version 7, and this auditor's is 2: give another file" in complaint(ledger)
+
+
+def test_what_would_be_read_for_ever_is_no_ledger(tmp_path: Path) -> None:
+    pipe, ledger = tmp_path / "pipe", tmp_path / "audits.sqlite"
+    os.mkfifo(pipe)
+    assert f"cannot use --ledger {pipe}: {pipe} is a pipe; give another file" in complaint(pipe)
+    os.mkfifo(f"{ledger}-wal")
+    assert f"cannot use --ledger {ledger}: {ledger}-wal is a pipe" in complaint(ledger)
+    for resume in (False, True):
+        assert "/dev/zero is a device; give another file" in complaint("/dev/zero", resume=resume)
+        assert "File name too long; give another file" in complaint(tmp_path / ("x" * 300), resume=resume)
+    with pytest.raises(UsageError, match="is a pipe"):
+        read_history(str(pipe), "x")
+
+
+def flipped(whole: bytes, written: list[int], rng: random.Random) -> bytes:
+    """One bit changed, three times in four in what is written and not in what is empty."""
+    place = rng.choice(written) if rng.random() < 0.75 else rng.randrange(len(whole))
+    return whole[:place] + bytes([whole[place] ^ (1 << rng.randrange(8))]) + whole[place + 1 :]
+
+
+def flip_bits(ledger: Path, flips: int, seed: int) -> None:
+    """Two audits, one of them unfinished: what the ledger says of them is the same, or it says that it is damaged."""
+    bad, good = setup_of(0.02, fixed=80), make_setup(load_subject(rounded), rho=0.3, seed=4)
+    done = run_audit(good, how=make_how(ledger=ledger))
+    run_audit(bad, Impatient(60), make_how(ledger=ledger, on_error="bottom"))
+    whole, name, source = ledger.read_bytes(), bad.subject.name, load_source(uniform)
+    told = read_history(str(ledger), name)
+    assert [past.record is None for past in told] == [False, True]
+
+    def read() -> None:
+        assert read_history(str(ledger), name) == told
+        with open_ledger(good, source, make_how(ledger=ledger, resume=True), print) as opened:
+            assert len(opened.known) == done.pairs
+
+    read()
+    rng, said = random.Random(seed), list[str]()
+    written = [place for place, byte in enumerate(whole) if byte]
+    for _ in range(flips):
+        ledger.write_bytes(flipped(whole, written, rng))
+        try:
+            read()
+        except UsageError as error:
+            said.append(str(error))
+    print(f"{len(said)} of {flips} were refused")
+    assert all("give another file" in words for words in said)
+    assert len(said) > flips / 4
+
+
+def test_a_flipped_bit_changes_no_count(ledger: Path) -> None:
+    flip_bits(ledger, 100, seed=1)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(10))
+def test_no_flipped_bit_changes_a_count(ledger: Path, seed: int) -> None:
+    flip_bits(ledger, 500, seed=10 + seed)
 
 
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
@@ -244,12 +405,17 @@ def test_a_log_cut_in_the_middle_of_a_write_costs_that_write_alone(ledger: Path,
     setup, cut = setup_of(fixed=80), tmp_path / "cut.sqlite"
 
     class Crash(Silent):
+        begun = 0  # what the log had when there was a plan and no trial
+
+        def timed(self, seconds_a_run: float) -> None:
+            self.begun = Path(f"{ledger}-wal").stat().st_size
+
         def advanced(self, tally: Tally, seconds: float) -> None:
             time.sleep(0.01)  # several transactions
             if tally.pairs == 60:
                 shutil.copy(ledger, cut)
                 log = Path(f"{ledger}-wal").read_bytes()
-                Path(f"{cut}-wal").write_bytes(log[: len(log) * left // 4 + 100])
+                Path(f"{cut}-wal").write_bytes(log[: self.begun + (len(log) - self.begun) * left // 4 + 100])
 
     whole = run_audit(setup, Crash(), make_how(ledger=ledger))
     kept = read_history(str(cut), setup.subject.name)[-1].pairs

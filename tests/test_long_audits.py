@@ -17,8 +17,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from auditor.__main__ import interrupt
 from auditor.ledger import read_history
+from auditor.parent import interrupt
 from auditor.randomness import from_key
 from auditor.report.progress import Watching, duration
 from auditor.setup import make_setup
@@ -99,7 +99,7 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-def wait_until(condition: Callable[[], Any], seconds: float = 20) -> bool:
+def wait_until(condition: Callable[[], Any], seconds: float = 120) -> bool:
     end = time.monotonic() + seconds
     while not (met := condition()) and time.monotonic() < end:
         time.sleep(0.02)
@@ -121,7 +121,7 @@ def test_ctrl_c_twice_keeps_what_was_learnt_and_leaves_nobody(shell: Shell, tmp_
     process.send_signal(signal.SIGINT)
     time.sleep(0.05)
     process.send_signal(signal.SIGINT)
-    assert process.wait(20) == 130
+    assert process.wait(120) == 130
     assert "Traceback" not in shell.err
     assert shell.out.startswith("INTERRUPTED")
     written = json.loads(record.read_bytes())
@@ -134,16 +134,18 @@ def test_ctrl_c_twice_keeps_what_was_learnt_and_leaves_nobody(shell: Shell, tmp_
 
 @pytest.mark.parametrize("how", [("--jobs", "2"), ("--cluster", "local:1")], ids=" ".join)
 def test_a_killed_audit_takes_its_workers_along(shell: Shell, tmp_path: Path, how: tuple[str]) -> None:
-    """In the middle of a run that never ends: nobody else would end it."""
+    """In the middle of a run that never ends, and has left a daemon: nobody else would end them."""
     marker, ledger = tmp_path / "hangs", tmp_path / "audits.sqlite"
-    words = ("check", "faults:always", *ROWS, "--param", "how=mark", "--param", f"marker={marker}")
-    process = shell.start(*words, *how, "--ledger", str(ledger))
-    assert wait_until(lambda: len([*tmp_path.glob("hangs-*")]) == 2)  # the second process, and a worker
-    everybody = descendants(process.pid)
+    bad = float(from_key(PairKeys(0).samples[0].child(1)).random(5)[0])  # the second process runs pair 0 alone
+    words = ("check", "faults:misbehaves", *ROWS, "--param", f"bad={bad}", "--param", "how=daemon, hang")
+    process = shell.start(*words, "--param", f"marker={marker}", *how, "--ledger", str(ledger))
+    assert wait_until(lambda: [*tmp_path.glob("hangs-*")])
+    everybody = {*descendants(process.pid), int(marker.read_text())}
     process.kill()
     process.wait()
     assert wait_until(lambda: not any(map(is_alive, everybody))), "a worker outlived the audit"
     assert shell.logs() == []
+    assert wait_until(lambda: not [*tmp_path.glob("pymp-*")])
 
 
 def test_a_subjects_prints_are_in_a_log_and_nowhere_else(shell: Shell) -> None:
@@ -180,11 +182,11 @@ def test_reports_go_where_they_were_asked_for_wherever_the_subject_goes(shell: S
         (SUBJECTS / name).unlink(missing_ok=True)
 
 
-def test_a_full_disk_costs_the_file_and_not_the_report(shell: Shell) -> None:
+def test_a_full_disk_costs_the_file_and_neither_the_report_nor_the_verdict(shell: Shell) -> None:
     code, out, err = shell.run("check", "faults:misbehaves", *ROWS, "--json", "/dev/full")
-    assert code == 2
+    assert code == 0
     assert out.startswith("PASS")
-    assert "cannot write --json /dev/full: No space left on device; the report above is whole" in " ".join(err.split())
+    assert "warning: cannot write --json /dev/full: No space left on device; the verdict stands" in err
 
 
 def test_a_hung_run_is_exit_code_4_and_replayable(shell: Shell, tmp_path: Path) -> None:
@@ -243,7 +245,7 @@ def test_options_that_make_no_sense(shell: Shell, words: tuple[str, ...], compla
 
 def test_a_second_interrupt_at_once_is_the_same_wish(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr("auditor.__main__.monotonic", lambda: now[0])
+    monkeypatch.setattr("auditor.parent.monotonic", lambda: now[0])
     with pytest.raises(KeyboardInterrupt):
         interrupt(2, None)
     now[0] += 0.5
@@ -270,8 +272,8 @@ def shown(*looks: tuple[int, int, float], **options: Any) -> list[str]:
 def test_progress_tells_the_speed_the_bounds_and_how_long_it_may_take() -> None:
     first, second = shown((2, 0, 0.0), (102, 0, 10.0), (202, 0, 20.5), rho=0.01, pairs=5000)[-2:]
     assert "0 mismatches in 102 pairs, rho in [0, 0.0" in first
-    assert first.endswith("10 pairs a second, 8.2 min to the budget, about 26 s to a verdict")  # 367 - 102 pairs
-    assert second.endswith("9.76 pairs a second, 8.2 min to the budget, about 17 s to a verdict")
+    assert first.endswith("10 pairs a second, 8.2 min to the budget, about 24 s to a verdict")  # 340 - 102 pairs
+    assert second.endswith("9.76 pairs a second, 8.2 min to the budget, about 14 s to a verdict")
 
 
 def test_progress_of_an_audit_that_has_seen_mismatches_is_that_of_the_exact_law() -> None:

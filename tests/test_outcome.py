@@ -37,16 +37,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from auditor.errors import NotComparable
-from auditor.outcome import Difference, describe, fingerprint, first_difference, same
+from auditor.outcome import Difference, describe, fingerprint, first_difference, same, settle
+from auditor.views import make_view
 
 NAN, INF = math.nan, math.inf
 OTHER_NAN = np.uint64(0xFFF8000000000123).view(np.float64)  # another sign, another payload
 
 
 def agree(left: Any, right: Any) -> bool:
-    """The verdict of `same`, once all three public functions have been seen to give it, both ways round."""
+    """The verdict of `same`, once all public functions have been seen to give it, both ways round."""
     verdict = same(left, right)
     assert same(right, left) is verdict
+    assert same(settle(left), right) is verdict
+    assert fingerprint(settle(left)) == fingerprint(left)
     assert (fingerprint(left) == fingerprint(right)) is verdict
     for found in (first_difference(left, right), first_difference(right, left)):
         assert (found is None) is verdict
@@ -436,6 +439,126 @@ def test_no_two_different_cases_collide() -> None:
     ]:
         prints.setdefault(fingerprint(value), []).append(value)
     assert [group for group in prints.values() if len(group) > 1] == []
+
+
+# Subclasses that lie.
+
+
+class Liar:
+    """Equal to everything, and whatever number, text or content one asks for."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __ne__(self, other: object) -> bool:
+        return False
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __int__(self) -> int:
+        return 7
+
+    __index__ = __int__
+
+    def __float__(self) -> float:
+        return 7.0
+
+    def __complex__(self) -> complex:
+        return 7j
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __str__(self) -> str:
+        return "7"
+
+    def __bytes__(self) -> bytes:
+        return b"7"
+
+    def __len__(self) -> int:
+        return 0
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(())
+
+    def __getitem__(self, key: Any) -> Any:
+        return 7
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        return np.array(7)
+
+    def __buffer__(self, _: int) -> memoryview:
+        return memoryview(b"7")
+
+    def items(self) -> Any:
+        return ()
+
+    values = keys = items
+    encode = lambda self, *_: b"7"  # noqa: E731
+    tobytes = tolist = item = as_integer_ratio = ravel = view = encode
+    real = imag = numerator = denominator = property(lambda self: 7)
+    dtype = property(lambda self: np.dtype("i8"))
+    shape = size = ndim = property(lambda self: 0)
+
+
+def lying(base: Any) -> Any:
+    return type(f"Lying{base.__name__}", (Liar, base), {"__module__": __name__})
+
+
+LIES: list[tuple[Any, Any, Any]] = [
+    (int, 1, 2),
+    (int, 2**70, 2**70 + 1),
+    (float, 1.5, 2.5),
+    (complex, 1 + 2j, 1 + 3j),
+    (str, "a", "b"),
+    (bytes, b"a", b"b"),
+    (bytearray, b"a", b"b"),
+    (Fraction, "1/3", "2/3"),
+    (Decimal, "0.1", "0.2"),
+    (np.float64, 1.5, 2.5),
+    (np.float32, 1.5, 2.5),
+    (np.longdouble, 1.5, 2.5),
+    (np.int64, 1, 2),
+    (np.uint8, 1, 2),
+    (np.complex64, 1 + 2j, 1 + 3j),
+    (np.datetime64, "2020-01-01", "2020-01-02"),
+    (np.str_, "a", "b"),
+    (np.bytes_, b"a", b"b"),
+    (np.void, b"a", b"b"),
+    (list, [1], [2]),
+    (tuple, (1,), (2,)),
+    (dict, {1: 2}, {1: 3}),
+    (frozenset, {1}, {2}),
+    (PurePosixPath, "a", "b"),
+]
+
+
+@pytest.mark.parametrize(("base", "one", "other"), LIES)
+def test_a_subclass_that_lies_is_compared_by_its_base(base: Any, one: Any, other: Any) -> None:
+    kind = lying(base)
+    assert agree(kind(one), kind(one))
+    assert not agree(kind(one), kind(other))
+    assert not agree([kind(one), 0], [kind(other), 0])
+    if base is not PurePosixPath:  # which counts its class
+        assert agree(kind(one), base(one))
+
+
+def test_an_array_that_lies_is_compared_by_its_elements() -> None:
+    kind = lying(np.ndarray)
+    one, other = (np.ndarray.view(np.array(values), kind) for values in ([1.0, 2.0], [1.0, 3.0]))
+    assert agree(one, np.array([1.0, 2.0]))
+    assert not agree(one, other)
+    assert first_difference(one, other) == Difference("output[1]", "2.0", "3.0")
+
+
+@pytest.mark.parametrize("spec", ["output", "round(1)", "sign", "argmax"])
+@pytest.mark.parametrize("base", [list, tuple, np.ndarray])
+def test_views_look_below_a_lie(spec: str, base: Any) -> None:
+    kind = lying(base)
+    make = (lambda values: np.ndarray.view(np.array(values), kind)) if base is np.ndarray else kind
+    see = make_view(spec).see
+    assert not agree(see(make([1.0, -2.0, 0.0])), see(make([-1.0, 2.0, 0.0])))
 
 
 # Sparse matrices.

@@ -124,7 +124,7 @@ def test_a_subject_that_raises_ends_the_audit_with_what_was_learnt() -> None:
     record = auditor.audit(raises_at_37, uniform, size=3, rho=0.05)
     assert (record.verdict, record.pairs, record.decided_by) == ("error", 37, "error")
     assert "raised ZeroDivisionError in the first run of pair 37" in record.reason
-    (finding,) = record.findings
+    (finding,) = [found for found in record.findings if found.kind == "raised"]
     assert "no luck" in finding.message
     assert "raises_at_37" in finding.message
     assert "auditor/trial.py" not in finding.message
@@ -170,7 +170,7 @@ def test_watchers_hear_everything_in_order() -> None:
             heard.append(words)
 
     run_audit(make_setup(load_subject(constant), uniform, size=1), Listener())
-    assert heard == ["planned", "timed", *map(str, range(1, 37))]
+    assert heard == ["planned", "timed", *map(str, range(1, 34))]
 
 
 def test_accuracy_is_judged_on_first_runs_with_a_fresh_r() -> None:
@@ -183,7 +183,7 @@ def test_accuracy_is_judged_on_first_runs_with_a_fresh_r() -> None:
 
     record = auditor.audit(echo)
     assert record.accuracy is not None
-    assert (record.accuracy.failures, record.accuracy.runs, record.verdict) == (0, 36, "pass")
+    assert (record.accuracy.failures, record.accuracy.runs, record.verdict) == (0, 33, "pass")
 
     @auditor.subject(source="uniform", size=1, accuracy=low_half, delta=0.2)
     def off(sample: Any, r: np.random.Generator) -> float:
@@ -198,13 +198,13 @@ def test_accuracy_is_judged_on_first_runs_with_a_fresh_r() -> None:
 def test_accuracy_is_left_out_where_nobody_knows_the_truth() -> None:
     record = auditor.audit("algorithms.statistical_query:rstat", uniform, size=97_000)
     assert record.accuracy is None
-    assert [f.kind for f in record.findings] == ["accuracy-unknown"]
+    assert "accuracy-unknown" in [f.kind for f in record.findings]
     assert record.verdict == "pass"
 
 
 def test_assert_reproducible_shows_the_report() -> None:
     assert auditor.assert_reproducible(constant, uniform, size=1).verdict == "pass"
-    with pytest.raises(AssertionError, match=r"(?s)FAIL .*first.*rho is at least .*differ at output"):
+    with pytest.raises(AssertionError, match=r"(?s)FAIL .*first.*rho is above 0.1.*differ at output"):
         auditor.assert_reproducible(first, uniform, size=1)
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from auditor.errors import UsageError
 from auditor.price import run_price
+from auditor.randomness import arm_seed
 from auditor.report.price_record import PriceRecord, to_json
 from auditor.report.prices import rows_of, size_text
 from auditor.subjects import Subject
@@ -117,7 +118,10 @@ def test_a_size_that_does_not_run_is_no_measurement_above_one_that_does(folder: 
 def test_sizes_have_randomness_of_their_own(folder: Path) -> None:
     """Which size comes next depends on what the last one showed."""
     found = price(folder, "known", pairs=12_000)
-    assert len({probe.seed for probe in found.probes}) == len(found.probes)
+    seeds = {probe.seed for probe in found.probes}
+    assert len(seeds) == len(found.probes)
+    assert seeds <= {arm_seed(found.seed, arm) for arm in range(100)}
+    assert found.seed == 0
 
 
 def test_a_parameter_rho_is_given_the_target_unless_its_user_says_otherwise(folder: Path) -> None:

@@ -160,6 +160,13 @@ def test_what_makes_no_interview_is_refused() -> None:
     asked: dict[str, Any] = {"size": 1, "analyst": curious, "queries": 3, "rho": 0.2}
     with pytest.raises(UsageError, match="every distance is at most 1"):
         audit_reuse(looks, bits, **{**asked, "rho": 0.5})
+    file = np.arange(40) % 2
+    with pytest.raises(
+        UsageError, match=r"--resample split makes two samples, and reuse a fresh one .*: use bootstrap"
+    ):
+        audit_reuse(looks, file, **{**asked, "size": 20}, resample="split")
+    with pytest.raises(UsageError, match="--accept-overlap"):
+        audit_reuse(looks, file, **{**asked, "size": 20}, resample="subsample")
     with pytest.raises(BadValue, match=r"fixed=8 cannot show a distance of 0.2: use --fixed 17 or more"):
         audit_reuse(looks, bits, **{**asked, "rho": 0.1, "fixed": 8})
     with pytest.raises(BadValue, match="queries=1 must be"):

@@ -11,6 +11,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Hashable
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,10 +25,14 @@ from scipy.stats import chi2
 import auditor
 from auditor.counting import LARGEST
 from auditor.errors import SampleError, UnknownTruth, UsageError
+from auditor.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.law import Law
 from auditor.randomness import Randomness, from_key, root_key
 from auditor.sampling import CountSample, RowSample, Sample, chance_of_fewer
+from auditor.setup import make_bench, make_setup
 from auditor.sources import load_source
+from auditor.subjects import load_subject
+from auditor.trial import PairKeys, run_pair
 
 ALPHA = 1e-8
 LAW = Law(np.array([0, 1, 3]), np.array([0.5, 0.2, 0.3]))
@@ -39,7 +44,7 @@ def counted(size: int, law: Law = LAW, seed: int = 0) -> CountSample:
 
 
 def rowed(size: int) -> RowSample:
-    return RowSample(np.resize(np.array([0, 1, 3, 3, 0]), size))
+    return RowSample(np.resize(np.array([0, 1, 3, 3, 0]), size), from_key(root_key(1)))
 
 
 def plain(part: Any) -> Hashable:
@@ -86,7 +91,7 @@ def test_asking_for_what_is_not_there(make: Callable[[int], Sample], asked: int)
         lambda s: s.medians(1),
         lambda s: s.common_prefixes(2),
         lambda s: s.prefixes(2, 1),
-        lambda s: s.thin(lambda x: x >= 0, from_key(root_key(0)), 1),
+        lambda s: s.thin(lambda x: x >= 0, 1),
     ],
 )
 def test_what_was_looked_at_is_not_fresh(make: Callable[[int], Sample], look: str, hand_on: Any) -> None:
@@ -102,15 +107,14 @@ def test_what_was_looked_at_is_not_fresh(make: Callable[[int], Sample], look: st
 
 @BOTH
 def test_handing_on_leaves_nothing_behind(make: Callable[[int], Sample]) -> None:
-    r = from_key(root_key(0))
     for hand_on, left in (
         (lambda s: s.map(lambda x: x + 1), 11),
         (lambda s: s.prefixes(2, 1), 11),
         (lambda s: s.medians(3), 3),
         (lambda s: s.medians(13), 0),
         (lambda s: s.common_prefixes(2), 5),
-        (lambda s: s.thin(lambda x: x >= 0, r, 7), 7),
-        (lambda s: s.thin(lambda x: x >= 0, r, 0), 0),
+        (lambda s: s.thin(lambda x: x >= 0, 7), 7),
+        (lambda s: s.thin(lambda x: x >= 0, 0), 0),
     ):
         sample = make(11)
         handed = hand_on(sample)  # type: ignore[no-untyped-call]
@@ -119,7 +123,7 @@ def test_handing_on_leaves_nothing_behind(make: Callable[[int], Sample]) -> None
             sample.take(1)
         assert handed.counts()[1].sum() == left
     thrown = make(11)
-    assert thrown.thin(lambda x: x < 0, r, 1) is None
+    assert thrown.thin(lambda x: x < 0, 1) is None
     assert thrown.size == 0
 
 
@@ -161,7 +165,7 @@ def test_rows_are_handed_on_as_they_are() -> None:
 
 
 class Dice:
-    """An r whose draws are given."""
+    """A sample's own randomness whose draws are given."""
 
     def __init__(self, *draws: float) -> None:
         self.draws = draws
@@ -172,11 +176,34 @@ class Dice:
 
 
 def test_thinning_rows_keeps_the_first_that_are_accepted() -> None:
-    r: Any = Dice(0.4, 0.6, 0.4, 0.4)
-    kept = RowSample(np.array([5, 6, 7, 8])).thin(lambda x: np.full(4, 0.5), r, 2)
+    own: Any = Dice(0.4, 0.6, 0.4, 0.4)
+    rows = np.array([5, 6, 7, 8])
+    kept = RowSample(rows, own).thin(lambda x: np.full(4, 0.5), 2)
     assert kept is not None
     assert plain(kept._rows) == (5, 7)
-    assert RowSample(np.array([5, 6, 7, 8])).thin(lambda x: np.full(4, 0.5), r, 4) is None
+    assert RowSample(rows, own).thin(lambda x: np.full(4, 0.5), 4) is None
+    with pytest.raises(
+        UsageError, match=r"no randomness of their own .* auditor\.Sample, or write Sample\.of\(rows, rng"
+    ):
+        RowSample(rows).thin(lambda x: np.full(4, 0.5), 2)
+
+
+def test_what_was_handed_on_goes_on_with_the_same_randomness() -> None:
+    """Every piece, whatever became of it, accepts by bits that no other piece had."""
+
+    def keep(sample: Sample) -> Any:
+        kept = sample.thin(lambda x: np.full(len(x), 0.5), 20)
+        assert kept is not None
+        return plain(kept.rows())
+
+    rows = np.arange(700)
+    sample = Sample.of(rows, from_key(root_key(0)))
+    pieces = [sample.take(100), sample.take(100).map(lambda x: x - 100), sample.take(300).medians(3)]
+    seen = [keep(piece) for piece in [*pieces, sample.take(100).prefixes(10, 10), sample.common_prefixes(10)]]
+    own = from_key(root_key(0))
+    assert seen[0] == tuple(np.flatnonzero(own.random(100) < 0.5)[:20].tolist())
+    assert seen[1] == tuple(np.flatnonzero(own.random(100) < 0.5)[:20].tolist()) != seen[0]
+    assert len(seen) == 5
 
 
 # Exact sums.
@@ -296,18 +323,82 @@ def test_thinning_counts_has_the_law_of_thinning_rows(law: Law, keep: int) -> No
         found: dict[Any, float] = defaultdict(float)
         for draws in itertools.product((0.125, 0.375, 0.75), (0.125, 0.375, 0.75), (0.125, 0.375, 0.75)):
             chance = math.prod({0.125: 0.25, 0.375: 0.25, 0.75: 0.5}[u] for u in draws)
-            r: Any = Dice(*draws)
-            found[look(RowSample(rows).thin(mu, r, keep))] += chance
+            own: Any = Dice(*draws)
+            found[look(RowSample(rows, own).thin(mu, keep))] += chance
         return found
 
     exact = enumerated(law, 3, all_acceptances)
     assert 0.005 < exact[None] < 0.99
     key = root_key(23)
-    seen = [
-        look(CountSample(law, 3, from_key(key.child(i))).thin(mu, from_key(key.child("r", i)), keep))
-        for i in range(1500)
-    ]
-    assert_law(seen, exact)
+    assert_law([look(CountSample(law, 3, from_key(key.child(i))).thin(mu, keep)) for i in range(1500)], exact)
+
+
+def thinned(sample: Sample, r: Randomness) -> Any:
+    """What is kept of three rows, two of them at most; r has no part in it."""
+    kept = sample.thin(lambda x: np.select([x == 0, x == 1], [0.5, 1.0], 0.25), 2)
+    return None if kept is None else plain(kept.counts())
+
+
+def exact_rho_of_thinned() -> float:
+    """1 - sum p^2, since two runs accept independently; p by all rows and all acceptances."""
+    mu = {0: Fraction(1, 2), 1: Fraction(1), 3: Fraction(1, 4)}
+    chance = {0: Fraction(1, 2), 1: Fraction(1, 5), 3: Fraction(3, 10)}
+    found: dict[Any, Fraction] = defaultdict(Fraction)
+    for rows in itertools.product(mu, repeat=3):
+        for accepts in itertools.product((True, False), repeat=3):
+            p = math.prod(chance[x] * (mu[x] if yes else 1 - mu[x]) for x, yes in zip(rows, accepts, strict=True))
+            kept = [x for x, yes in zip(rows, accepts, strict=True) if yes][:2]
+            found[tuple(sorted(kept)) if len(kept) == 2 else None] += Fraction(p)
+    return float(1 - sum(p * p for p in found.values()))
+
+
+@pytest.mark.parametrize("kind", ["rows", "counts"])
+def test_thinning_has_one_rho_on_both_kinds(kind: str) -> None:
+    """Against the exact value; false alarm 1e-6 each."""
+    setup = make_setup(load_subject(thinned), "pmf({0: 0.5, 1: 0.2, 3: 0.3})", size=3, sample=kind)
+    bench, n = make_bench(setup), 3000 if kind == "rows" else 800
+    k = sum(run_pair(bench, i).difference is not None for i in range(n))
+    low, high = (side(n, k, 5e-7) for side in (clopper_pearson_lower, clopper_pearson_upper))
+    exact = exact_rho_of_thinned()
+    print(f"{kind}: {k} of {n}, in [{low:.4f}, {high:.4f}], exact {exact:.4f}")
+    assert low <= exact <= high
+
+
+def test_a_samples_own_randomness_is_that_of_its_run_alone() -> None:
+    """Neither r nor another run has a part in it, and whoever runs a pair again gets the same."""
+    seen: list[Any] = []
+
+    def spy(sample: Sample, r: Randomness) -> int:
+        kept = sample.thin(lambda x: np.full(len(x), 0.5), 12)
+        assert kept is not None
+        seen.append(plain(kept.rows()))
+        return 0
+
+    spy.__annotations__["sample"] = Sample
+    source = lambda rng, size: np.arange(size)  # noqa: E731 - the rows are no part of what differs
+    for pair in (0, 1, 0):
+        auditor.replay(spy, source, size=60, pair=pair)
+    assert len(set(seen)) == 4
+    assert seen[:2] == seen[4:]
+    again = from_key(PairKeys(0).sample(1).child(1, "own"))
+    assert seen[3] == tuple(np.flatnonzero(again.random(60) < 0.5)[:12].tolist())
+
+
+def test_workers_and_a_second_process_accept_as_this_one_does(tmp_path: Path) -> None:
+    (tmp_path / "thins.py").write_text(
+        "import auditor\n"
+        "def first(sample: auditor.Sample, r):\n"
+        "    kept = sample.thin(lambda x: 0.2 + 0.8 * x, 1)\n"
+        "    return None if kept is None else int(kept.sum())\n"
+    )
+    one, two = (
+        auditor.audit(f"{tmp_path}/thins.py:first", "bernoulli(0.5)", size=60, fixed=60, rho=0.5, jobs=jobs)
+        for jobs in (1, 2)
+    )
+    assert one.preflight is not None
+    assert (one.preflight.second_process, one.mismatches) == ("same", two.mismatches)
+    assert one.examples == two.examples
+    assert 0 < one.mismatches < 60
 
 
 @pytest.mark.parametrize(
@@ -493,14 +584,48 @@ def test_labelled_points_and_data_can_be_counted() -> None:
         "logser(0.5)",
     ],
 )
-def test_infinite_tails_are_cut_below_two_to_the_minus_60(spec: str) -> None:
+@pytest.mark.parametrize("size", [1, 1000, LARGEST, 10**30])
+def test_infinite_tails_are_cut_where_a_sample_would_not_meet_them(spec: str, size: int) -> None:
+    """By sums of the masses themselves: some of scipy's tails are 1 - cdf, and 0 where 2^-53 is left."""
     source: Any = load_source(spec)
-    law = source.law()
-    assert source.frozen.sf(law.values[-1]) <= 2.0**-60
-    assert source.frozen.cdf(law.values[0] - 1) <= 2.0**-60
+    law = source.law(size)
+    low, high = int(law.values[0]), int(law.values[-1])
+    far = np.arange(1, 4000)
+    beyond = math.fsum(source.frozen.pmf(high + far)) + math.fsum(source.frozen.pmf(low - far))
+    assert 0 < beyond * size <= 2.0**-60
     assert law.weights.sum() == pytest.approx(1, abs=1e-12)
     assert law.expect() == pytest.approx(float(source.frozen.mean()))
     assert np.log2(len(law)) < 15
+    assert source.law(size) is law
+
+
+def largest(sample: Sample, r: Randomness) -> int:
+    return int(sample.counts()[0][-1])
+
+
+@pytest.mark.parametrize("size", [2**40, LARGEST])
+def test_the_largest_of_very_many_rows_has_its_exact_rho(size: int) -> None:
+    """P(max <= x) = (1 - 2^-x)^size: rho is 0.83, and a law that ends too soon has one largest. False alarm 1e-6."""
+    at_most = np.exp(size * np.log1p(-(2.0 ** -np.arange(1.0, 300.0))))
+    exact = 1 - float((np.diff(at_most, prepend=0.0) ** 2).sum())
+    bench = make_bench(make_setup(load_subject(largest), "geom(0.5)", size=size, sample="counts"))
+    n = 60
+    k = sum(run_pair(bench, i).difference is not None for i in range(n))
+    low, high = clopper_pearson_lower(n, k, 5e-7), clopper_pearson_upper(n, k, 5e-7)
+    print(f"{k} of {n}, in [{low:.4f}, {high:.4f}], exact {exact:.4f}")
+    assert low <= exact <= high
+
+
+def test_what_is_cut_off_is_said_and_what_cannot_be_is_refused() -> None:
+    subject = lambda sample, r: 0  # noqa: E731 - no second process for a lambda
+    subject.__annotations__["sample"] = Sample
+    record = auditor.audit(subject, "geom(0.5)", size=LARGEST, sample="counts")
+    (finding,) = [finding for finding in record.findings if finding.kind == "tail-cut"]
+    assert "from 1 to 125: fewer than 2^-60 rows of a sample of 9,223,372,036,854,775,807" in finding.message
+    assert "so 2,000 runs would have one there with probability at most 1.7e-15" in finding.message
+    assert load_source("yulesimon(5)").law(1000).values[-1] > 10_000
+    with pytest.raises(UsageError, match=r"values that 1,000,000,000,000,000 rows may meet, .*; use --sample rows"):
+        auditor.audit(subject, "yulesimon(5)", size=10**15, sample="counts")
 
 
 @pytest.mark.parametrize(

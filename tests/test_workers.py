@@ -25,6 +25,7 @@ from auditor.pipeline import Silent, make_engine, run_audit
 from auditor.randomness import from_key
 from auditor.report.record import Record
 from auditor.setup import make_bench, make_setup
+from auditor.steadiness import is_of_values
 from auditor.subjects import load_subject
 from auditor.trial import PairKeys, RunFailed, SubjectRaised, Trial
 from auditor.workers import Workers
@@ -105,7 +106,7 @@ def test_what_cannot_be_sent_is_refused_with_the_cure() -> None:
 
 def test_a_file_is_loaded_by_workers_under_the_same_name(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text("raise SystemExit\n")  # another file that somebody tried does not matter
-    with pytest.raises(UsageError, match="SystemExit"):
+    with pytest.raises(SubjectError, match="SystemExit"):
         load_subject(f"{tmp_path}/broken.py:fine")
     (tmp_path / "elsewhere.py").write_text("def fine(sample, r):\n    return len(sample)\n")
     record = auditor.audit(f"{tmp_path}/elsewhere.py:fine", uniform, size=5, jobs=2)
@@ -151,7 +152,7 @@ def test_a_run_that_ends_its_process_is_named(how: str) -> None:
     assert finding.replay.endswith("--replay 20")
 
 
-@pytest.mark.parametrize("how", [how for how in ENDINGS if how != "close"])
+@pytest.mark.parametrize("how", [how for how in ENDINGS if how not in ("close", "hang")])
 def test_bottom_is_an_output_that_differs_from_any_other(how: str) -> None:
     record = misbehave(how, on_error="bottom", memory="600M" if how == "allocate" else None)
     assert (record.verdict, record.mismatches) == ("pass", 1)
@@ -163,10 +164,63 @@ def test_bottom_is_an_output_that_differs_from_any_other(how: str) -> None:
     assert "in the second run of pair 20" in finding.message
 
 
-def test_two_bottoms_agree() -> None:
-    """A subject that always exits gives bottom twice in every pair: that is what the definition says."""
+@pytest.mark.parametrize("pair", [0, 20])
+def test_a_timeout_is_never_bottom(pair: int) -> None:
+    """What a clock cuts depends on what else the machine does: it ends the audit, in the preflight too."""
+    record = misbehave("hang", pair=pair, which=0, on_error="bottom")
+    assert (record.verdict, record.pairs) == ("error", pair)
+    assert f"was still running after 0.7 s (--timeout) in the first run of pair {pair}" in record.reason
+    (finding,) = record.findings
+    assert (finding.kind, (finding.replay or "").endswith(f"--replay {pair}")) == ("hung", True)
+
+
+@on_linux
+def test_memory_that_is_shared_counts_too() -> None:
+    """No limit of the system holds it: it is watched, and what a watcher ends is never bottom."""
+    record = misbehave("share", memory="256M", timeout=None, on_error="bottom")
+    assert (record.verdict, record.pairs) == ("error", 20)
+    words = "held more than 268,435,456 bytes, shared ones included (--memory), in the second run of pair 20"
+    assert words in record.reason
+
+
+# Runs that go wrong for what earlier runs of their process left behind.
+
+
+@pytest.mark.parametrize(
+    ("how", "on_error"), [("leak", "bottom"), ("leak", "stop"), ("exit 3", "bottom"), ("descriptors", "bottom")]
+)
+def test_what_earlier_runs_used_up_is_no_output_of_a_later_one(how: str, on_error: str) -> None:
+    """Nine runs a process, or as many as fit: with bottoms it would agree with itself, and it never does."""
+    asked: dict[str, Any] = {"size": 5, "params": {"how": how}, "fixed": 16, "on_error": on_error, "rho": 0.5}
+    records = [auditor.audit("faults:tires", ROWS, **asked, memory="600M", jobs=jobs) for jobs in (1, 2)]
+    assert (records[0].verdict, records[0].pairs, records[0].mismatches) == ("fail", 16, 16), records[0].reason
+    assert not any(finding.kind == "bottom" for finding in records[0].findings)
+    assert timeless(records[0]) == timeless(records[1])
+
+
+@pytest.mark.parametrize("how", ["exit 3", "descriptors"])
+def test_a_run_that_fails_after_its_pairs_other_run_alone_is_not_counted(how: str) -> None:
+    params = {"how": how, "runs": 1}
+    record = auditor.audit("faults:tires", ROWS, size=5, params=params, on_error="bottom", jobs=2)
+    assert (record.verdict, record.pairs) == ("error", 0)
+    assert "and gives one alone: it leaves something behind" in record.reason
+    assert record.reason.endswith("in the second run of pair 0")
+
+
+def test_which_failures_may_be_for_what_went_before() -> None:
+    wrapped = ValueError("no fit")
+    wrapped.__context__ = MemoryError()
+    for error in (wrapped, MemoryError(), OSError(24, "Too many open files"), RuntimeError("can't start new thread")):
+        assert not is_of_values(error)
+    assert is_of_values(KeyError())
+
+
+def test_two_bottoms_agree_and_nothing_else_is_no_pass() -> None:
+    """A subject that always exits gives bottom twice in every pair: no mismatch, and nothing that was compared."""
     record = auditor.audit("faults:always", ROWS, size=5, params={"how": "exit 3"}, jobs=2, on_error="bottom", rho=0.5)
-    assert (record.verdict, record.mismatches) == ("pass", 0)
+    assert (record.verdict, record.mismatches) == ("error", 0)
+    assert record.pairs
+    assert f"none of {2 * record.pairs} runs of faults:always gave an output" in record.reason
     assert record.findings[-1].message.startswith(f"{2 * record.pairs} of {2 * record.pairs} runs gave no output")
     assert record.preflight is not None
     assert record.preflight.second_process == "skipped: the first run gave no output"
@@ -229,7 +283,7 @@ def is_alive(pid: int) -> bool:
         return False
 
 
-def wait_until(condition: Any, seconds: float = 10) -> bool:
+def wait_until(condition: Any, seconds: float = 120) -> bool:
     end = time.monotonic() + seconds
     while not (met := condition()) and time.monotonic() < end:
         time.sleep(0.01)
@@ -242,6 +296,15 @@ def test_a_child_that_outlives_its_run_does_not_outlive_the_audit(tmp_path: Path
     assert misbehave("fork", marker=str(marker)).verdict == "pass"
     child = int(marker.read_text())
     assert wait_until(lambda: not is_alive(child))
+
+
+@on_linux
+@pytest.mark.parametrize(("how", "verdict"), [("daemon", "pass"), ("daemon, kill", "error")])
+def test_a_daemon_of_a_run_is_gone_with_its_worker(how: str, verdict: str, tmp_path: Path) -> None:
+    marker = tmp_path / "child"
+    assert misbehave(how, marker=str(marker)).verdict == verdict
+    daemon = int(marker.read_text())
+    assert wait_until(lambda: not is_alive(daemon))
 
 
 def test_children_of_every_run_hold_nobody_up(tmp_path: Path) -> None:

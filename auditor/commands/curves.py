@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
 from auditor.commands.options import Count, split_params
 from auditor.errors import EXIT_CODES
-from auditor.outlets import console, error_console, prints_logged, take_files, write
+from auditor.outlets import Documents, deliver, prints_logged, take_files
+from auditor.second_server import start_server
 
 if TYPE_CHECKING:
     from auditor.report.curve_record import CurveRecord
@@ -42,6 +44,7 @@ def curve(target: str, vary: str, params: Sequence[str], randomness: str | None,
 
     Exit codes: 0 measured, 1 rho is above what the theorem promises, 2 usage, 4 a run failed, 130 interrupted.
     """
+    start_server()
     from auditor.curve import run_curve
     from auditor.report.curves import show_curve
     from auditor.report.progress import WatchingArms
@@ -53,10 +56,7 @@ def curve(target: str, vary: str, params: Sequence[str], randomness: str | None,
     with prints_logged() as (log, ours), WatchingArms(ours, axis.name) as watch:
         axis, setups = make_points(target, axis, source, split_params(params), randomness, **options)
         measured = run_curve(axis, setups, budget=pairs, confidence=options["confidence"], worst=worst, watch=watch)
-    out = error_console() if "-" in files.values() else console()
-    show_curve(measured, out)
-    log.tell(out)
-    _write_curve(measured, files)
+    deliver(_curve_documents(measured), files, lambda out: show_curve(measured, out), log)
     return _curve_code(measured)
 
 
@@ -81,6 +81,7 @@ def price(target: str, params: Sequence[str], **options: Any) -> int:
 
     Exit codes: 0 found, 1 the theorem's own size is too small, 2 usage, 3 not found within the pairs, 4 a run failed.
     """
+    start_server()
     from auditor.price import run_price
     from auditor.report.price_record import to_json
     from auditor.report.prices import show_price
@@ -89,11 +90,7 @@ def price(target: str, params: Sequence[str], **options: Any) -> int:
     files = take_files(options, ("json",))
     with prints_logged() as (log, ours), WatchingPrice(ours) as watch:
         found = run_price(target, options.pop("source"), split_params(params), watch=watch, **options)
-    out = error_console() if "-" in files.values() else console()
-    show_price(found, out)
-    log.tell(out)
-    for option, file in files.items():
-        write(to_json(found), file, option)
+    deliver({"--json": lambda: to_json(found)}, files, lambda out: show_price(found, out), log)
     if found.interrupted:
         return EXIT_CODES["interrupted"]
     missing = any(one.high is None for one in found.asked)
@@ -101,13 +98,15 @@ def price(target: str, params: Sequence[str], **options: Any) -> int:
     return EXIT_CODES["fail" if wrong else "inconclusive" if missing else "pass"]
 
 
-def _write_curve(measured: CurveRecord, files: dict[str, str]) -> None:
+def _curve_documents(measured: CurveRecord) -> Documents:
     from auditor.report.curve_record import to_csv, to_json
     from auditor.report.figure import figure
 
-    documents = {"--json": to_json, "--csv": to_csv, "--svg": figure}
-    for option, file in files.items():
-        write(documents[option](measured), file, option)
+    return {
+        "--json": partial(to_json, measured),
+        "--csv": partial(to_csv, measured),
+        "--svg": partial(figure, measured),
+    }
 
 
 def _curve_code(measured: CurveRecord) -> int:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import rich_click as click
 
 from auditor.commands.options import Count
 from auditor.errors import EXIT_CODES, UsageError
-from auditor.outlets import check_writable, console, error_console, prints_logged, stdout_kept, write_reports
+from auditor.files import check_writable
+from auditor.outlets import console, deliver, documents_of, prints_logged, stdout_kept, tell_github
 
 if TYPE_CHECKING:
     from auditor.inputs import Inputs
@@ -245,17 +245,12 @@ def answer(question: Question, files: dict[str, str]) -> int:
     assert question.run is not None
     with prints_logged() as (log, ours), Watching(ours) as watch:
         record = question.run(watch)
-    out = error_console() if "-" in files.values() else console()
-    show(record, out)
-    log.tell(out)
-    write_reports([record], [question.setup.subject], files, question.setup.plan.confidence, single=True)
-    if question.figure:
-        _write_figure(profile_picture(record), question.figure)
+    confidence = question.setup.plan.confidence
+    documents = {
+        **documents_of([record], confidence, single=True),
+        "--svg": lambda: profile_picture(record).encode("utf-8", "backslashreplace"),
+    }
+    pictures = {"--svg": question.figure} if question.figure else {}
+    deliver(documents, {**files, **pictures}, lambda out: show(record, out), log)
+    tell_github([record], [question.setup.subject], files, confidence)
     return EXIT_CODES["interrupted" if record.decided_by == "interrupt" else record.verdict]
-
-
-def _write_figure(picture: str, file: str) -> None:
-    try:
-        Path(file).write_text(picture, encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"cannot write --svg {file}: {error.strerror or error}; the report is whole") from error

@@ -9,7 +9,7 @@ import rich_click as click
 
 from auditor.commands.options import Count, split_params
 from auditor.errors import EXIT_CODES
-from auditor.outlets import console, error_console, prints_logged, take_files, write
+from auditor.outlets import deliver, error_console, plain, prints_logged, take_files
 
 
 @click.command()
@@ -34,20 +34,12 @@ def reuse(target: str, params: Sequence[str], **options: Any) -> int:
 
     Exit codes: 0 pass, 1 fail, 2 usage, 3 inconclusive, 4 a run failed.
     """
-    from rich.text import Text
-
-    from auditor.report.escape import visible
     from auditor.report.reuse_record import show_reuse, to_json
     from auditor.reuse import audit_reuse
 
     files = take_files(options, ("json",))
-    words = f"loading {visible(target)} and {visible(options['analyst'])}: this runs their code"
-    error_console().print(Text(words, style="dim"))
+    error_console().print(plain(f"loading {target} and {options['analyst']}: this runs their code", "dim"))
     with prints_logged() as (log, _):
         record = audit_reuse(target, options.pop("source"), texts=split_params(params), **options)
-    out = error_console() if "-" in files.values() else console()
-    show_reuse(record, out)
-    log.tell(out)
-    for option, file in files.items():
-        write(to_json(record), file, option)
+    deliver({"--json": lambda: to_json(record)}, files, lambda out: show_reuse(record, out), log)
     return EXIT_CODES[record.verdict]

@@ -19,8 +19,21 @@ from auditor.commands.definitions import (
 )
 from auditor.commands.options import Count, count_or_file, running_options, split_params, take_how
 from auditor.commands.several import check_package
+from auditor.commands.trust import check_learner, check_sampler, check_trusted, refuse_library
 from auditor.errors import EXIT_CODES, BadValue, UsageError
-from auditor.outlets import console, error_console, prints_logged, stdout_kept, take_files, write_reports
+from auditor.outlets import (
+    console,
+    deliver,
+    documents_of,
+    error_console,
+    plain,
+    prints_logged,
+    stdout_kept,
+    take_files,
+    tell_github,
+    warn,
+)
+from auditor.second_server import start_server
 
 if TYPE_CHECKING:
     from auditor.engine import How
@@ -51,6 +64,9 @@ if TYPE_CHECKING:
 )
 @click.option("--gate", metavar="WHAT", default="rho", show_default=True, help="What the target is for: rho, or churn.")
 @click.option("--resample", metavar="HOW", help="How a data set is drawn from: bootstrap, split or subsample.")
+@click.option(
+    "--accept-overlap", is_flag=True, help="With --resample subsample: a verdict on samples that share rows is wanted."
+)
 @click.option("--randomness", metavar="KIND", help="What r is: Generator, int, RandomState or Random.")
 @definition_options
 @click.option("--replay", type=Count(), metavar="I", help="Run pair I again and show both outputs, nothing else.")
@@ -67,10 +83,9 @@ def check(target: str, params: Sequence[str], randomness: str | None, **options:
 
     Exit codes: 0 pass, 1 fail, 2 usage, 3 inconclusive, 4 the subject could not be audited, 130 interrupted.
     """
-    from rich.text import Text
-
+    if options["replay"] is None:
+        start_server()  # its imports overlap with ours
     from auditor.lookup import is_package
-    from auditor.report.escape import visible
     from auditor.setup import make_setup
     from auditor.subjects import load_subject
 
@@ -81,12 +96,13 @@ def check(target: str, params: Sequence[str], randomness: str | None, **options:
         )
     how, running = take_how(options)
     pair, files = options.pop("replay"), take_files(options)
+    options["accept_overlap"] |= pair is not None  # a replay passes no verdict
     if pair is not None and (files or running):
         words = " and ".join([*files, *running])
         raise UsageError(f"{words} and --replay do not go together: a replay makes no record")
     if pair is not None and pair < 0:
         raise BadValue("replay", pair, "must be the number of a pair, 0 or more")
-    error_console().print(Text(f"loading {visible(target)}: this runs its code", style="dim"))
+    error_console().print(plain(f"loading {target}: this runs its code", "dim"))
     with stdout_kept():
         subject = load_subject(target, first_input(asked, options), texts=split_params(params), randomness=randomness)
         options["probe"] = count_or_file(options["probe"])
@@ -103,18 +119,20 @@ def check(target: str, params: Sequence[str], randomness: str | None, **options:
 
 
 @click.command()
-@click.argument("record_file", metavar="RECORD", type=click.Path(path_type=Path))
+@click.argument("record_file", metavar="RECORD")
 @click.option("--pair", type=Count(), required=True, metavar="I", help="Which pair to run again.")
-def replay(record_file: Path, pair: int) -> int:
-    """Run one pair of a recorded audit again and show both outputs. Runs the subject's code.
+@click.option("--trust", is_flag=True, help="Run what the record names without asking.")
+def replay(record_file: str, pair: int, trust: bool) -> int:
+    """Run one pair of a recorded audit again and show both outputs. Runs the code that the record names, after asking.
 
-    Example: python -m auditor replay record.json --pair 17
+    Example: python -m auditor replay record.json --pair 17 --trust
     """
     from auditor.report.record import read_record
     from auditor.setup import make_setup
+    from auditor.sources import Sampler, load_source
     from auditor.subjects import code_hash, load_subject
 
-    record = read_record(record_file)
+    record = read_record(Path(record_file))
     if not record.importable:
         raise UsageError(
             f"{record.subject}, its source, view or a parameter lives in no module: replay it in Python, "
@@ -122,15 +140,20 @@ def replay(record_file: Path, pair: int) -> int:
         )
     if record.arms:
         raise UsageError(f"{record_file} has {len(record.arms)} arms: run the replay command that each row of them has")
+    check_trusted(record, trust=trust)
     texts = {name: str(value) for name, value in record.params.items()}
     randomness = None if record.randomness == "Generator" else record.randomness
     with stdout_kept():
         subject = load_subject(record.subject, texts=texts, randomness=randomness)
+        check_learner(subject)
+        source = load_source(record.source, record.resample)
+    if isinstance(source, Sampler):
+        check_sampler(source.fn, record.source)
     if record.code_hash != code_hash(subject.fn):
-        error_console().print("warning: the code has changed since this record was made", style="yellow")
+        warn("the code has changed since this record was made")
     setup = make_setup(
         subject,
-        record.source,
+        source,
         size=record.size,
         seed=record.seed,
         rho=record.target,
@@ -138,8 +161,10 @@ def replay(record_file: Path, pair: int) -> int:
         view=record.view,
         probe=record.probe,
         resample=record.resample,
+        accept_overlap=True,
         private=record.private,
     )
+    refuse_library(setup.view.see, record.view, "a view of an output")
     return _replay(setup, pair)
 
 
@@ -150,10 +175,9 @@ def _audit(setup: Setup, files: dict[str, str], how: How) -> int:
 
     with prints_logged() as (log, ours), Watching(ours) as watch:
         record = run_audit(setup, watch, replace(how, log=log.file))
-    out = error_console() if "-" in files.values() else console()
-    show(record, out)
-    log.tell(out)
-    write_reports([record], [setup.subject], files, setup.plan.confidence, single=True)
+    documents = documents_of([record], setup.plan.confidence, single=True)
+    deliver(documents, files, lambda out: show(record, out), log)
+    tell_github([record], [setup.subject], files, setup.plan.confidence)
     return EXIT_CODES["interrupted" if record.decided_by == "interrupt" else record.verdict]
 
 

@@ -34,12 +34,12 @@ class Count(click.ParamType[int]):
 
 _RUNNING = (
     click.option("--jobs", type=Count(), metavar="N", help="Worker processes.  [default: as many as pay]"),
-    click.option("--timeout", type=float, metavar="S", help="Seconds that one run may take."),
+    click.option("--timeout", type=float, metavar="S", help="Seconds a run; one that takes more ends the audit."),
     click.option("--memory", metavar="SIZE", help="Memory that a worker may take, e.g. 2G."),
-    click.option("--on-error", metavar="WHAT", help="A run that fails: stop, or count it as the output bottom."),
+    click.option("--on-error", metavar="WHAT", help="A run that raises or dies: stop, or count it as bottom."),
     click.option("--ledger", metavar="FILE", help="Keep every finished trial in this SQLite file."),
     click.option("--resume", is_flag=True, default=None, help="Go on with the audit that --ledger has unfinished."),
-    click.option("--cluster", metavar="WHERE", help="A Dask scheduler, tcp://HOST:8786, or local:4."),
+    click.option("--cluster", metavar="WHERE", help="A Dask scheduler, tcp://HOST:8786, or local:4 for one in here."),
 )
 
 

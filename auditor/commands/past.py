@@ -5,6 +5,7 @@ from __future__ import annotations
 import rich_click as click
 
 from auditor.errors import UsageError
+from auditor.files import check_file
 from auditor.outlets import console
 
 
@@ -21,6 +22,7 @@ def history(target: str, ledger: str) -> int:
     from auditor.report.history import audits_over_time
 
     subject = full_target(target)
+    check_file(ledger, f"cannot read --ledger {ledger}")
     past = read_history(ledger, subject)
     if not past:
         raise UsageError(f"--ledger {ledger} has no audit of {subject}: check {subject} --ledger {ledger} makes one")

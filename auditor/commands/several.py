@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,17 +10,24 @@ import rich_click as click
 
 from auditor.commands.options import Count
 from auditor.errors import EXIT_CODES, UsageError
+from auditor.files import check_writable, reason
 from auditor.outlets import (
-    check_writable,
+    Documents,
+    Log,
     console,
-    error_console,
+    deliver,
+    documents_of,
+    plain,
     prints_logged,
     stdout_kept,
     take_files,
-    write_reports,
+    tell_github,
 )
+from auditor.second_server import start_server
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from auditor.report.record import Record
     from auditor.setup import Setup
 
@@ -35,24 +42,29 @@ def theorems(confidence: float, seed: int, only: str | None, folder: str) -> int
 
     Example: python -m auditor theorems
     """
+    start_server()
     from auditor.panel import make_setups, with_theorem
     from auditor.report.record import to_json_list
     from auditor.report.theorems import markdown, picture
 
     directory = Path(folder)
-    files = {kind: directory / f"theorems.{kind}" for kind in ("json", "md", "svg")}
+    files = {kind: str(directory / f"theorems.{kind}") for kind in ("json", "md", "svg")}
     make_folder(directory)
     for file in files.values():
-        check_writable(str(file), "--reports")
+        check_writable(file, "--reports")
     with stdout_kept():
         chosen = [s for s in with_theorem() if not only or only in s.name or only in str(s.declared.theorem)]
     if not chosen:
         raise UsageError(f"--only {only} leaves no subject: python -m auditor list shows them")
-    records = _audit_several(make_setups(chosen, confidence=confidence, seed=seed), confidence)
-    files["json"].write_bytes(to_json_list(records))
-    files["md"].write_text(markdown(records, confidence), encoding="utf-8")
-    files["svg"].write_text(picture(records), encoding="utf-8")
-    console().print(f"written: {', '.join(str(file) for file in files.values())}")
+    setups = make_setups(chosen, confidence=confidence, seed=seed)
+    records, log = _audit_several(setups)
+    documents: Documents = {
+        "json": lambda: to_json_list(records),
+        "md": lambda: markdown(records, confidence).encode("utf-8", "backslashreplace"),
+        "svg": lambda: picture(records).encode("utf-8", "backslashreplace"),
+    }
+    deliver(documents, files, _table_of(records, confidence, len(setups)), log)
+    console().print(plain(f"written: {', '.join(files.values())}"), soft_wrap=True)
     return _several_code(records)
 
 
@@ -69,22 +81,23 @@ def gate(config: str, exitfirst: bool, **options: Any) -> int:
 
     Example: python -m auditor gate --exitfirst
     """
+    start_server()
     from auditor.config import make_setups, read_config
 
     files = take_files(options)
     asked = read_config(Path(config))
     with stdout_kept():
         setups = make_setups(asked)
-    records = _audit_several(setups, asked.confidence, to_error="-" in files.values(), exitfirst=exitfirst)
-    write_reports(records, [setup.subject for setup in setups[: len(records)]], files, asked.confidence)
+    records, log = _audit_several(setups, exitfirst=exitfirst)
+    _report_several(records, setups, files, asked.confidence, log)
     return _several_code(records)
 
 
 def make_folder(directory: Path) -> None:
     try:
         directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UsageError(f"cannot make --reports {directory}: {error.strerror or error}") from error
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot make --reports {directory}: {reason(error)}") from error
 
 
 def check_package(target: str, options: dict[str, Any]) -> int:
@@ -93,26 +106,23 @@ def check_package(target: str, options: dict[str, Any]) -> int:
     confidence, seed = options.pop("confidence"), options.pop("seed")
     files = take_files(options)
     options["gate"] = None if options["gate"] == "rho" else options["gate"]
+    options["accept_overlap"] = options["accept_overlap"] or None
     given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
     if given:
         raise UsageError(
             f"{', '.join(given)} is for one subject, and {target} declares several: write {target}:function"
         )
     with stdout_kept():
-        subjects = declared_in(target)
-        setups = make_setups(subjects, confidence=confidence, seed=seed)
-    records = _audit_several(setups, confidence, to_error="-" in files.values())
-    write_reports(records, subjects, files, confidence)
+        setups = make_setups(declared_in(target), confidence=confidence, seed=seed)
+    records, log = _audit_several(setups)
+    _report_several(records, setups, files, confidence, log)
     return _several_code(records)
 
 
-def _audit_several(
-    setups: Sequence[Setup], confidence: float, *, to_error: bool = False, exitfirst: bool = False
-) -> list[Record]:
-    """Audit in turn with a bar over all; an interrupt ends with a table of what was finished."""
+def _audit_several(setups: Sequence[Setup], *, exitfirst: bool = False) -> tuple[list[Record], Log]:
+    """Audit in turn with a bar over all; an interrupt ends with what was finished."""
     from auditor.panel import audit_all, is_as_expected
     from auditor.report.progress import WatchingSeveral
-    from auditor.report.table import summary
 
     records: list[Record] = []
     with prints_logged() as (log, ours), WatchingSeveral(ours, len(setups)) as watch:
@@ -120,11 +130,24 @@ def _audit_several(
             records.append(record)
             if record.decided_by == "interrupt" or (exitfirst and not is_as_expected(record)):
                 break
-    out = error_console() if to_error else console()
-    for part in summary(records, confidence, len(setups)):
-        out.print(part)
-    log.tell(out)
-    return records
+    return records, log
+
+
+def _report_several(
+    records: Sequence[Record], setups: Sequence[Setup], files: dict[str, str], confidence: float, log: Log
+) -> None:
+    deliver(documents_of(records, confidence), files, _table_of(records, confidence, len(setups)), log)
+    tell_github(records, [setup.subject for setup in setups[: len(records)]], files, confidence)
+
+
+def _table_of(records: Sequence[Record], confidence: float, planned: int) -> Callable[[Console], None]:
+    def draw(out: Console) -> None:
+        from auditor.report.table import summary
+
+        for part in summary(records, confidence, planned):
+            out.print(part)
+
+    return draw
 
 
 def _several_code(records: Sequence[Record]) -> int:

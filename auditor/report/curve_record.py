@@ -19,7 +19,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     value: Any
     source: str
     size: int
-    seed: int  # of its own: no two points share randomness
+    seed: int  # of its own, derived from the curve's: no two points share randomness, and --seed replays it
     pairs: int
     mismatches: int
     estimate: float | None

@@ -8,14 +8,14 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from auditor.outward import at_least, at_most, between, percent
 from auditor.report.axes import lines, visible_ends, x_scale, y_scale
 from auditor.report.curve_record import CurveRecord, Fitted, Point
 from auditor.report.escape import shortened, visible
-from auditor.verdict import at_least, at_most
 
 _ROWS = 15
 _MARKS = "abcdef"
-_LONGEST = 4000
+_LONGEST, _CELL = 4000, 60  # characters of any one text from a subject, and in a table
 
 
 def show_curve(curve: CurveRecord, console: Console) -> None:
@@ -25,12 +25,12 @@ def show_curve(curve: CurveRecord, console: Console) -> None:
 
 def _parts(curve: CurveRecord, width: int, *, ascii_only: bool) -> Iterator[RenderableType]:
     title = "INTERRUPTED" if curve.interrupted else "CURVE"
-    yield Text.assemble((title, "bold"), "  ", (visible(curve.subject), "bold"), f"  rho against {curve.vary}")
-    yield from (Text(line) for line in plot(curve, min(width, 100) - 1, ascii_only=ascii_only))
+    yield Text.assemble((title, "bold"), "  ", (visible(curve.subject), "bold"), f"  rho against {visible(curve.vary)}")
+    yield from (Text(visible(line)) for line in plot(curve, min(width, 100) - 1, ascii_only=ascii_only))
     for mark, name in zip(_MARKS, lines(curve), strict=False):
         yield Text(f"  {mark} {visible(name)}", style="dim")
     yield Text()
-    yield Text("\n".join(summary(curve)))
+    yield Text("\n".join(visible(line) for line in summary(curve)))
     yield Text()
     yield _table(curve, narrow=width < 70)
     for finding in curve.findings:
@@ -80,7 +80,7 @@ def _x_labels(curve: CurveRecord, at: list[int], columns: int) -> str:
 def value_text(value: object) -> str:
     """A value as short as it can be typed."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        return visible(str(value))
+        return visible(shortened(str(value), _CELL))
     return f"{value:.4g}" if isinstance(value, float) or value >= 10**6 else f"{value}"
 
 
@@ -96,24 +96,24 @@ def summary(curve: CurveRecord) -> Iterator[str]:
         )
         most = max(point.high for point in curve.points)
         yield f"At no value that was tried is rho above {at_most(most)}; values in between were not tried."
-    sure = f"{100 * curve.confidence:g} % confidence"
+    sure = f"{percent(curve.confidence)} confidence"
     yield f"All of this holds together with {sure} ({curve.sample_kind}, seed {curve.seed})."
 
 
 def _exponent(name: str, fitted: Fitted) -> str:
     if not fitted.holds:
         return f"rho is no power of {name} over this range: no line runs through all bands."
-    return f"rho ~ {name}^{fitted.estimate:.3f}, exponent between {fitted.low:.3f} and {fitted.high:.3f}."
+    return f"rho ~ {name}^{fitted.estimate:.3f}, exponent {between(fitted.low, fitted.high)}."
 
 
 def _table(curve: CurveRecord, *, narrow: bool) -> Table:
     table = Table(box=None, padding=(0, 2, 0, 0))
     held = {} if narrow else lines(curve)
     for name in (curve.vary, "pairs", "differ", "rho", "band", *(name.partition(" (")[0] for name in held)):
-        table.add_column(visible(name), justify="right")
+        table.add_column(Text(visible(shortened(name, _CELL))), justify="right")
     for i, point in enumerate(curve.points):
         against = ("" if numbers[i] is None else f"{numbers[i]:.3g}" for numbers in held.values())
-        table.add_row(value_text(point.value), *_measured(point), *against)
+        table.add_row(*(Text(visible(cell)) for cell in (value_text(point.value), *_measured(point), *against)))
     return table
 
 

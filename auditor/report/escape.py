@@ -10,6 +10,9 @@ from typing import TextIO
 # Control characters, format characters (bidi overrides, zero width), surrogates, line and paragraph separators.
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, section 2.2
+_BEYOND_ASCII = re.compile("[^\x00-\x7e]")  # json writes the controls before that as escapes itself
+# A line ends where the service thinks so, and after that blanks do not count.
+_COMMAND = re.compile(r"(?:^|(?<=[\r\n\v\f\x85\u2028\u2029]))\s*:(?=:)|#(?=#(?:\[|vso\[))", re.IGNORECASE)
 # Words, numbers and the marks of a sentence: nothing that markdown, HTML or GitHub's own links give a meaning to.
 _PLAIN = re.compile(r"(?!\d+[.)])(?!.*www\.)[A-Za-z0-9](?:[A-Za-z0-9 .,;()%'-]|: )*", re.IGNORECASE)
 
@@ -23,13 +26,33 @@ def visible(text: str, *, keep: str = "") -> str:
     )
 
 
+def json_text(text: str) -> str:
+    """A JSON document with every hidden character as an escape: it reads back the same, and hides nothing."""
+    return _BEYOND_ASCII.sub(lambda found: _json_escape(found[0]), text)
+
+
+def _json_escape(char: str) -> str:
+    if unicodedata.category(char) not in _HIDDEN:
+        return char
+    units = char.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[i : i + 4]}" for i in range(0, len(units), 4))
+
+
+def without_commands(text: str) -> str:
+    """Lines of which no build service takes one for a command: GitHub's ::error:: after any blanks, ##[...] anywhere.
+
+    For texts that somebody else prints, when nobody can be told to hold commands back; comes last, after the wrapping.
+    """
+    return _COMMAND.sub(lambda found: f"{found[0][:-1]}\\x{ord(found[0][-1]):02x}", text)
+
+
 def shortened(text: str, limit: int) -> str:
     """At most `limit` characters of a text, and how long it was. Comes first: escaping megabytes takes seconds."""
     return text if len(text) <= limit else f"{text[:limit]}... ({len(text):,} characters)"
 
 
 def xml_text(text: str, *, keep: str = "") -> str:
-    """What XML 1.0 can hold. Markup is the writer's task: only xml.etree may write this."""
+    """What XML 1.0 can hold. Markup is the writer's task: xml.etree's, or html.escape's in a picture."""
     return _NOT_XML.sub(lambda found: found[0].encode("unicode_escape").decode(), visible(text, keep=keep))
 
 

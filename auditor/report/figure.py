@@ -8,7 +8,7 @@ from html import escape
 from auditor.report.axes import Scale, lines, visible_ends, x_scale, y_scale
 from auditor.report.curve_record import CurveRecord
 from auditor.report.curves import summary, value_text
-from auditor.report.escape import visible
+from auditor.report.escape import xml_text
 
 _LEFT, _TOP, _WIDTH, _HEIGHT = 64, 40, 560, 300
 _COLOURS = ("#c0392b", "#b8860b", "#555555", "#7d3c98", "#117a65", "#333333")
@@ -75,5 +75,5 @@ def _text(
     bold = f' font-weight="{weight}"' if weight else ""
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" fill="{fill}" font-size="{size}"{bold}>'
-        f"{escape(visible(words))}</text>"
+        f"{escape(xml_text(words))}</text>"
     )

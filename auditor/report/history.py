@@ -9,9 +9,9 @@ from rich.table import Table
 from rich.text import Text
 
 from auditor.ledger import Past
+from auditor.outward import at_least, at_most
 from auditor.report.escape import visible
 from auditor.report.terminal import STYLES
-from auditor.verdict import at_least, at_most
 
 
 def audits_over_time(subject: str, past: Sequence[Past]) -> Iterator[RenderableType]:
@@ -20,7 +20,7 @@ def audits_over_time(subject: str, past: Sequence[Past]) -> Iterator[RenderableT
     for name in ("started", "code", "rho", "verdict", "target", "differ", "of pairs", "size", "seed"):
         table.add_column(name, no_wrap=name in ("code", "rho", "verdict"), overflow="fold")  # kept on any terminal
     for audit in past:
-        table.add_row(*_row(audit))
+        table.add_row(*(cell if isinstance(cell, Text) else Text(visible(cell)) for cell in _row(audit)))
     yield table
 
 
@@ -29,7 +29,7 @@ def _row(audit: Past) -> Iterator[str | Text]:
     yield audit.started.replace("T", " ").removesuffix("+00:00")
     yield str(plan["code_hash"] or "")[:8]
     yield f"{at_least(record.rho.low)} to {at_most(record.rho.high)}" if record else ""
-    yield Text(record.verdict, STYLES[record.verdict]) if record else Text("unfinished", "dim")
+    yield Text(visible(record.verdict), STYLES.get(record.verdict, "")) if record else Text("unfinished", "dim")
     yield f"{plan['target']:g}"
     yield f"{record.mismatches if record else audit.mismatches:,}"
     yield f"{record.pairs if record else audit.pairs:,}"

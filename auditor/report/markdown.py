@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from auditor.outward import between, percent
 from auditor.panel import is_as_expected
+from auditor.report.confidence import beside, confidences, of_several
 from auditor.report.escape import code_block, code_cell, code_span, sentence, shortened
 from auditor.report.record import Record
 from auditor.report.several_parts import (
@@ -13,6 +15,7 @@ from auditor.report.several_parts import (
     accuracy_noun,
     arm_head,
     arm_rows,
+    certified,
     profile_facts,
     profile_rows,
     rho_noun,
@@ -32,7 +35,7 @@ def markdown(records: Sequence[Record], confidence: float) -> str:
     surprises = [record for record in records if not is_as_expected(record)]
     parts = [f"### auditor: {len(records) - len(surprises)} of {len(records)} as expected"]
     parts.append(_table(_HEAD, [_row(record) for record in records]))
-    parts.append(f"All verdicts hold together with {100 * confidence:.6g} % confidence.")
+    parts.append(of_several(confidence))
     for record in surprises[:_SECTIONS]:
         parts += _section(record, "####")
     if len(surprises) > _SECTIONS:
@@ -67,11 +70,11 @@ def _section(record: Record, mark: str) -> Iterator[str]:
 
 def _facts(record: Record) -> Iterator[tuple[str, str]]:
     if record.pairs:
-        between = f"between {record.rho.low:.3g} and {record.rho.high:.3g} ({100 * record.confidence:.6g} % two-sided)"
-        yield "rho", f"{record.mismatches:,} mismatches in {record.pairs:,} {rho_noun(record)} {between}"
+        limits = f"{between(record.rho.low, record.rho.high)} ({percent(record.confidence)} two-sided){beside(record)}"
+        yield "rho", f"{record.mismatches:,} mismatches in {record.pairs:,} {rho_noun(record)} {limits}"
         yield from profile_facts(record)
         if record.churn:
-            churn = f"between {record.churn.low:.3g} and {record.churn.high:.3g}"
+            churn = f"{between(record.churn.low, record.churn.high)} ({percent(record.confidence)} two-sided)"
             yield "churn", f"{record.churn.mean:.3g} of the probe points change on average, {churn}"
     yield "target", f"{record.target:g}"
     if record.claimed is not None:
@@ -80,10 +83,11 @@ def _facts(record: Record) -> Iterator[tuple[str, str]]:
         yield "by", _cell(record.theorem)
     if (found := record.accuracy) is not None:
         allowed = "" if found.allowed is None else f"; {found.allowed:g} is allowed"
-        yield (
-            accuracy_label(record),
-            _cell(f"{found.failures:,} of {found.runs:,} {accuracy_noun(record)}{allowed}", plain=True),
+        limits = (
+            f"{between(found.low, found.high)} ({percent(record.confidence)} two-sided){allowed}{certified(record)}"
         )
+        counts = f"{found.failures:,} of {found.runs:,} {accuracy_noun(record)}"
+        yield accuracy_label(record), _cell(f"{counts} {limits}", plain=True)
     yield "sample", f"{record.size:,} {'row' if record.size == 1 else 'rows'} from {_cell(record.source)}"
     if record.resample:
         yield "resampled", f"by {_cell(record.resample)}"
@@ -91,6 +95,8 @@ def _facts(record: Record) -> Iterator[tuple[str, str]]:
         yield "compared", _cell(record.view)
     if record.params:
         yield "parameters", _cell(", ".join(f"{name}={value}" for name, value in record.params.items()))
+    if stated := confidences(record):
+        yield "confidence", stated
     yield "seed", f"{record.seed}"
     yield "seconds", f"{record.cost.seconds_total:.3g}"
 

@@ -9,10 +9,12 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from auditor.outward import percent
 from auditor.report.escape import shortened, visible
 from auditor.report.price_record import Asked, PriceRecord
 
 _BAR = 30
+_LONGEST = 4000  # characters of any one text from a subject
 
 
 def show_price(price: PriceRecord, console: Console) -> None:
@@ -58,7 +60,7 @@ def sentences(price: PriceRecord) -> Iterator[str]:
         return
     yield (
         f"{pairs:,} pairs at {len(price.probes)} sizes on {price.source} ({price.sample_kind}, seed {price.seed}); "
-        f"both ends of every bracket hold together with {100 * price.confidence:g} % confidence, if more rows "
+        f"both ends of every bracket hold together with {percent(price.confidence)} confidence, if more rows "
         "never hurt."
     )
     for one in price.asked:
@@ -79,13 +81,16 @@ def _parts(price: PriceRecord, width: int, *, ascii_only: bool) -> Iterator[Rend
     longest = max((high for _, _, high in rows if high), default=1)
     for what, low, high in rows:
         bar = [_bar(high, longest, "=" if ascii_only else "━")] if wide else []
-        table.add_row(visible(what), size_text(low, high), times_text(high, price.plain), *bar)
+        cells = (what, size_text(low, high), times_text(high, price.plain), *bar)
+        table.add_row(*(Text(visible(shortened(cell, _LONGEST))) for cell in cells))
     yield table
     yield Text()
-    yield Text("\n".join(sentences(price)), style="dim")
+    yield Text("\n".join(visible(shortened(line, _LONGEST)) for line in sentences(price)), style="dim")
     for finding in price.findings:
         style = "bold red" if finding.severity == "error" else "dim"
-        yield Text.assemble((f"\n{finding.severity}: ", style), visible(shortened(finding.message, 4000), keep="\n"))
+        yield Text.assemble(
+            (f"\n{finding.severity}: ", style), visible(shortened(finding.message, _LONGEST), keep="\n")
+        )
 
 
 def _bar(size: int | None, longest: int, block: str) -> str:

@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Iterator
 from html import escape
 
-from auditor.report.escape import visible
+from auditor.errors import UsageError
+from auditor.report.escape import xml_text
 from auditor.report.parts import Profile
 from auditor.report.record import Record
 
@@ -15,10 +16,10 @@ _LEFT, _TOP, _WIDTH, _HEIGHT = 60, 56, 480, 260
 
 def profile_picture(record: Record) -> str:
     """An SVG drawn from the record alone. Both limits are steps: nu(eta) never rises, so a row holds up to the next."""
-    profile = record.profile
-    assert profile is not None
+    if (profile := record.profile) is None:
+        raise UsageError("--svg: no string was counted, and so there is nothing to draw")
     top = _round_up(1.15 * max(record.target, *(step.seen for step in profile.steps), _widest(profile)))
-    title = escape(visible(f"{record.subject}: {record.verdict}"))
+    title = escape(xml_text(f"{record.subject}: {record.verdict}"))
     size = f'viewBox="0 0 {_LEFT + _WIDTH + 20} {_TOP + _HEIGHT + 50}"'
     parts = [f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="12" role="img">']
     parts.append(f"<title>{title}</title>")

@@ -13,6 +13,7 @@ from rich.text import Text
 from auditor.arms import Arm
 from auditor.cost import prospect
 from auditor.interval import two_sided
+from auditor.outward import at_least, at_most
 from auditor.pipeline import Silent
 from auditor.preflight import PAIRS
 from auditor.report.escape import visible
@@ -24,7 +25,7 @@ _REDRAW = 0.1  # seconds between two looks at the bounds, which cost millisecond
 _MILESTONE = 10.0  # seconds between two plain lines
 _MARKS = 50  # looks that the rate is taken over
 _SETTLED = 0.5  # seconds after which a rate can be told
-_FORECAST = 10.0  # seconds between two forecasts, and before the first that has to load scipy.stats
+_FORECAST = 10.0  # seconds between two forecasts
 
 
 class Watching:
@@ -58,7 +59,7 @@ class Watching:
         self._say(f"one run takes {duration(seconds_a_run)}: {span}")
         if self._console.is_terminal:
             self._live = Progress(
-                TextColumn("{task.fields[words]}"),
+                TextColumn("{task.fields[words]}", markup=False),
                 BarColumn(),
                 TimeElapsedColumn(),
                 console=self._console,
@@ -72,7 +73,9 @@ class Watching:
             return
         self._next = seconds + (_REDRAW if self._live else _MILESTONE)
         low, high = two_sided("anytime", tally.pairs, tally.mismatches, self._plan.confidence)
-        words = f"{tally.mismatches:,} mismatches in {tally.pairs:,} pairs, rho in [{low:.2g}, {high:.2g}]"
+        words = (
+            f"{tally.mismatches:,} mismatches in {tally.pairs:,} pairs, rho in [{at_least(low, 2)}, {at_most(high, 2)}]"
+        )
         words += self._outlook(tally, seconds)
         if self._live:
             self._live.update(self._task, completed=tally.pairs, words=words)
@@ -96,7 +99,15 @@ class Watching:
         """Worked out now and then, for it is exact and takes the better part of a tenth of a second."""
         if seconds - self._expected[0] >= _FORECAST:
             plan, n, k = self._plan, tally.pairs, tally.mismatches
-            law = prospect(k / n, target=plan.target, alpha=plan.alpha, budget=plan.budget, pairs=n, mismatches=k)
+            law = prospect(
+                k / n,
+                target=plan.target,
+                alpha=plan.alpha,
+                budget=plan.budget,
+                first_budget=plan.first_budget,
+                pairs=n,
+                mismatches=k,
+            )
             self._expected = seconds, n + law.expected_pairs
         return max(1.0, self._expected[1] - tally.pairs)
 
@@ -113,7 +124,11 @@ class WatchingSeveral:
     def __init__(self, console: Console, total: int) -> None:
         self._console, self._total = console, total
         self._bar = Progress(
-            TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=console, transient=True
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
         )
         self._task = self._bar.add_task("", total=total)
 
@@ -127,7 +142,7 @@ class WatchingSeveral:
 
     def audit(self, index: int, setup: Setup) -> Silent:
         words = visible(f"{index + 1} of {self._total}: {setup.subject.name}")
-        self._bar.update(self._task, completed=index, description=words.replace("[", "\\["))
+        self._bar.update(self._task, completed=index, description=words)
         if not self._console.is_terminal:
             self._console.print(Text(words, style="dim"))
         return Silent()
@@ -139,7 +154,11 @@ class WatchingArms:
     def __init__(self, console: Console, vary: str) -> None:
         self._console, self._vary = console, vary
         self._bar = Progress(
-            TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn(), console=console, transient=True
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
         )
         self._task = self._bar.add_task("")
         self._done, self._started, self._next = 0, 0.0, 0.0
@@ -167,8 +186,9 @@ class WatchingArms:
     def advanced(self, pairs: int, arm: Arm) -> None:
         self._done += pairs
         low, high = arm.band
-        words = f"{self._done:,} of {self._budget:,} pairs; the last where rho is in [{low:.2g}, {high:.2g}]"
-        self._bar.update(self._task, completed=self._done, description=words.replace("[", "\\["))
+        words = f"{self._done:,} of {self._budget:,} pairs; "
+        words += f"the last where rho is in [{at_least(low, 2)}, {at_most(high, 2)}]"
+        self._bar.update(self._task, completed=self._done, description=words)
         seconds = perf_counter() - self._started
         if not self._console.is_terminal and seconds > self._next + _MILESTONE:
             self._next = seconds

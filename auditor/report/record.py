@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 import platform
@@ -15,21 +16,24 @@ import numpy as np
 
 from auditor import __version__
 from auditor.errors import AuditorError, UsageError
+from auditor.files import read_bytes
 from auditor.interval import MeanEvidence, two_sided
 from auditor.outcome import Difference as Found
 from auditor.preflight import Checked
+from auditor.report.escape import json_text
 from auditor.report.parts import Arm, Profile
 from auditor.setup import Setup, replay_command
 from auditor.sources import Source
 from auditor.subjects import code_hash, param_text
 from auditor.trial import RunFailed, SubjectRaised
-from auditor.verdict import Tally, Verdict
+from auditor.verdict import Tally, Verdict, is_accuracy_certified
 
 SCHEMA = "auditor.record/1"
 
 
 class Bound(msgspec.Struct, frozen=True):
-    """The one-sided limit that decided; what the picture draws."""
+    """The one-sided limit that decided; what the picture draws. A calibrated gate shows the target's side alone: then
+    the limit is the target, and rho is above it where the side is "lower"."""
 
     side: str
     value: float
@@ -53,6 +57,7 @@ class Accuracy(msgspec.Struct, frozen=True):
     low: float
     high: float
     confidence: float
+    certified: bool | None = None  # whether the share was shown to be within what is allowed; a pass only refutes none
 
 
 class Churn(msgspec.Struct, frozen=True):
@@ -157,6 +162,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     private: str | None = None  # "shared" or "unshared", where the subject has private randomness
     loss: str | None = None  # by which runs were judged: how many break R(h) <= R^(h) + slack
     profile: Profile | None = None  # where the gate is on nu
+    first_budget: int | None = None  # that the gate was planned for, where an undecided audit was continued
+    family: int = 1  # audits that were to pass together; a fail has spent its share of the error alone
     cost: Cost
     environment: dict[str, str]
 
@@ -201,6 +208,7 @@ def make_record(setup: Setup, source: Source | None, learnt: Learnt, verdict: Ve
         expect=setup.expect,
         confidence=plan.confidence,
         budget=plan.budget,
+        first_budget=plan.first_budget,
         verdict=verdict.outcome,
         reason=verdict.reason,
         decided_by=verdict.decided_by,
@@ -227,6 +235,7 @@ def make_record(setup: Setup, source: Source | None, learnt: Learnt, verdict: Ve
         arms=None,
         private=setup.private,
         loss=setup.loss.name if setup.loss else None,
+        family=plan.family,
         cost=_cost(setup, learnt, seconds),
         environment=environment(),
     )
@@ -252,7 +261,8 @@ def _accuracy(setup: Setup, learnt: Learnt) -> Accuracy | None:
         return None
     design = plan.design if tally.pairs == plan.budget else "anytime"
     low, high = two_sided(design, tally.runs, tally.failures, plan.confidence)
-    return Accuracy(tally.failures, tally.runs, plan.delta, low, high, plan.confidence)
+    certified = is_accuracy_certified(plan, tally) if plan.eta is None else None  # a group gate asks in its own way
+    return Accuracy(tally.failures, tally.runs, plan.delta, low, high, plan.confidence, certified)
 
 
 def _churn(setup: Setup, learnt: Learnt) -> Churn | None:
@@ -268,12 +278,23 @@ def as_json(params: Mapping[str, Any]) -> dict[str, Any]:
     """Numbers, booleans and None as they are; everything else as the text that --param takes."""
     plain = (bool, int, float, type(None))
     return {
-        key: value if isinstance(value, plain) and value not in (math.inf, -math.inf) else param_text(value)
+        key: value if isinstance(value, plain) and not _has_no_number(value) else param_text(value)
         for key, value in params.items()
     }
 
 
+def _has_no_number(value: object) -> bool:
+    """JSON has neither infinity nor NaN."""
+    return isinstance(value, float) and not math.isfinite(value)
+
+
 def environment() -> dict[str, str]:
+    return dict(_environment())
+
+
+@functools.cache
+def _environment() -> dict[str, str]:
+    """Looked up once: it takes longer than the audit of a fast subject."""
     from importlib.metadata import version
 
     return {
@@ -316,8 +337,7 @@ def to_json_list(records: Sequence[Record]) -> bytes:
 
 def encode(document: Any) -> bytes:
     # The standard library's encoder: a theorem's size may be an integer beyond 64 bits.
-    text = json.dumps(document, indent=2, ensure_ascii=False)
-    return text.encode("utf-8", "backslashreplace") + b"\n"
+    return json_text(json.dumps(document, indent=2, ensure_ascii=False)).encode() + b"\n"
 
 
 def total_cost(records: Sequence[Record]) -> Cost:
@@ -334,13 +354,10 @@ def total_cost(records: Sequence[Record]) -> Cost:
 
 def read_record(path: Path) -> Record:
     """A record from its file; UsageError with the field that is wrong."""
-    try:
-        document = path.read_bytes()
-    except OSError as error:
-        raise UsageError(f"cannot read the record {str(path)!r}: {error.strerror or error}") from error
+    document = read_bytes(path, f"cannot read the record {str(path)!r}")
     try:
         record = msgspec.convert(json.loads(document), type=Record)
-    except (msgspec.ValidationError, ValueError) as error:
+    except (msgspec.ValidationError, ValueError, RecursionError) as error:
         raise UsageError(f"{str(path)!r} is no record of an audit: {error}") from error
     if record.schema != SCHEMA:
         raise UsageError(f"{str(path)!r} has schema {record.schema!r}; this version reads {SCHEMA!r}")

@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from auditor.outward import at_most, between, percent
 from auditor.report.escape import shortened, visible
 from auditor.report.record import encode
-from auditor.verdict import at_least, at_most
 
 SCHEMA = "auditor.reuse/1"
 _STYLES = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}
@@ -72,8 +72,8 @@ def show_reuse(record: ReuseRecord, console: Console) -> None:
 
 
 def _facts(record: ReuseRecord) -> Iterator[tuple[str, str]]:
-    low, high = at_least(record.distance.low), at_most(record.distance.high)
-    yield "distance", f"between {low} and {high} ({100 * record.confidence:.6g} % two-sided)"
+    limits = between(record.distance.low, record.distance.high)
+    yield "distance", f"{limits} ({percent(record.confidence)} two-sided)"
     yield "above", f"{record.differ:,} of {record.trials:,} trials give two transcripts with the same randomness"
     yield (
         "below",
@@ -84,4 +84,8 @@ def _facts(record: ReuseRecord) -> Iterator[tuple[str, str]]:
     yield "sample", f"{record.size:,} rows from {record.source}, seed {record.seed}"
     if record.params:
         yield "parameters", ", ".join(f"{name}={value}" for name, value in record.params.items())
-    yield "cost", f"{record.seconds:.3g} s; the verdict is wrong with probability at most {record.error_spent:g}"
+    yield "cost", f"{record.seconds:.3g} s"
+    yield (
+        "confidence",
+        f"verdict and distance are one statement, wrong with probability at most {at_most(record.error_spent)}",
+    )

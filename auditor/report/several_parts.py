@@ -10,9 +10,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from auditor.outward import at_least, at_most, percent
 from auditor.report.escape import shortened, visible
 from auditor.report.record import Record
-from auditor.verdict import at_least, at_most
 
 PROFILE_HEAD = ("eta", "seen beyond eta", "nu at least", "nu at most")
 _NAME = 60  # characters of an arm's name in a table
@@ -56,8 +56,18 @@ def scope(record: Record) -> str:
 
 def accuracy_noun(record: Record) -> str:
     if record.loss:
-        return f"runs break R(h) <= R^(h) + slack by {record.loss}"
-    return "strings' most frequent outputs" if record.profile else "runs"
+        return f"runs break R(h) <= R^(h) + slack by {record.loss}; a share"
+    if record.arms and _is_worst_case(record) and not record.profile:
+        return f"runs over all {len(record.arms)} arms; the largest share is"
+    return "strings' most frequent outputs; a share" if record.profile else "runs; a share"
+
+
+def certified(record: Record) -> str:
+    """Whether a share within what is allowed was shown, or only none above it."""
+    found = record.accuracy
+    if found is None or found.certified is None or record.verdict != "pass":
+        return ""
+    return ", which is certified" if found.certified else ", which was not refuted, and not certified"
 
 
 def accuracy_label(record: Record) -> str:
@@ -68,7 +78,7 @@ def profile_facts(record: Record) -> Iterator[tuple[str, str]]:
     """What follows by the paper's inequalities is told apart from what was measured."""
     if (profile := record.profile) is None:
         return
-    sure = f"{100 * profile.confidence:.6g} %"
+    sure = percent(profile.confidence)
     if profile.rho_at_most < 1:
         most = at_most(profile.rho_at_most)
         yield "follows", f"rho is at most {most}: not measured, but by rho <= 2 eta + nu from the table ({sure})"
@@ -109,7 +119,7 @@ def profile_parts(record: Record) -> Iterator[RenderableType]:
         return
     yield Text(
         f"\nThe share nu of random strings without an output of probability 1 - eta; all rows hold together with "
-        f"{100 * profile.confidence:.6g} % confidence:"
+        f"{percent(profile.confidence)} confidence:"
     )
     yield _table(PROFILE_HEAD, profile_rows(record))
     if (worst := profile.worst) is None or not worst.outside:
@@ -128,7 +138,7 @@ def profile_parts(record: Record) -> Iterator[RenderableType]:
 def arm_parts(record: Record) -> Iterator[RenderableType]:
     if not record.arms:
         return
-    sure = f"{100 * record.arms[0].confidence:.6g} %"
+    sure = percent(record.arms[0].confidence)
     yield Text(f"\n{record.gate} of each arm; all intervals hold together with {sure} confidence:")
     yield _table(arm_head(record), arm_rows(record))
 

@@ -9,12 +9,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from auditor.outward import at_least, at_most
 from auditor.panel import is_as_expected
+from auditor.report.confidence import of_several
 from auditor.report.escape import visible
 from auditor.report.record import Record
 from auditor.report.several_parts import gated
 from auditor.report.terminal import STYLES
-from auditor.verdict import at_least, at_most
 
 
 def summary(records: Sequence[Record], confidence: float, planned: int) -> Iterator[RenderableType]:
@@ -38,8 +39,8 @@ def summary(records: Sequence[Record], confidence: float, planned: int) -> Itera
     share = (1 - confidence) / planned
     cut = f" {planned - len(records)} were not run." if planned > len(records) else ""
     yield Text(
-        f"\n{met} of {len(records)} as expected.{cut} Each verdict is wrong with probability at most {share:.3g}: "
-        f"all of them hold together with {100 * confidence:g} % confidence.",
+        f"\n{met} of {len(records)} as expected.{cut} Each verdict is wrong with probability at most "
+        f"{at_most(share)}. {of_several(confidence)}",
         style="bold green" if not surprises else "bold red",
     )
 
@@ -67,5 +68,8 @@ def reached(record: Record) -> str:
     what = "" if record.gate == "rho" else f"{record.gate} "
     if record.bound is None:
         return f"{what}{at_least(gated(record).low)} to {at_most(gated(record).high)}"
-    upper = record.bound.side == "upper"
-    return what + (f"<= {at_most(record.bound.value)}" if upper else f">= {at_least(record.bound.value)}")
+    if record.bound.side == "upper":
+        return f"{what}<= {at_most(record.bound.value)}"
+    if record.bound.value == record.target:
+        return f"{what}> {record.target:g}"
+    return f"{what}>= {at_least(record.bound.value)}"

@@ -10,19 +10,21 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from auditor.report.escape import shortened, visible
+from auditor.outward import between, percent
+from auditor.report.confidence import beside, confidences
+from auditor.report.escape import shortened, visible, without_commands
 from auditor.report.record import IN_PROCESS, Record
 from auditor.report.several_parts import (
     accuracy_label,
     accuracy_noun,
     arm_parts,
+    certified,
     gated,
     profile_facts,
     profile_parts,
     rho_noun,
     scope,
 )
-from auditor.verdict import at_least, at_most
 
 _LONGEST = 4000  # characters of any one text from a subject
 STYLES = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow", "error": "bold magenta"}
@@ -36,10 +38,10 @@ def show(record: Record, console: Console) -> None:
 
 def as_text(record: Record, width: int = 100) -> str:
     """The same report without colour, for a log or an assertion's message."""
-    console = Console(file=io.StringIO(), width=width, color_system=None)
+    console = Console(file=io.StringIO(), width=width, color_system=None, markup=False, emoji=False, highlight=False)
     show(record, console)
     assert isinstance(console.file, io.StringIO)
-    return console.file.getvalue().rstrip()
+    return without_commands(console.file.getvalue().rstrip())
 
 
 def _parts(record: Record, *, ascii_only: bool, width: int) -> Iterator[RenderableType]:
@@ -109,7 +111,7 @@ def _facts(record: Record) -> Iterator[tuple[str, str]]:
     rows = "row" if record.size == 1 else "rows" if record.sample_kind == "rows" else "rows, as counts,"
     yield "sample", f"{record.size:,} {rows} from {record.source}, r as {record.randomness}, seed {record.seed}"
     if record.resample:
-        yield "resampled", f"by {record.resample}: it speaks of the rows of this data set, and of no others"
+        yield "resampled", f"by {record.resample}"
     if record.view != "output":
         yield "compared", record.view
     if record.params:
@@ -125,18 +127,17 @@ def _facts(record: Record) -> Iterator[tuple[str, str]]:
 
 
 def _measured(record: Record) -> Iterator[tuple[str, str]]:
-    sure = f"{100 * record.confidence:.6g} % two-sided"
+    sure = f"{percent(record.confidence)} two-sided"
     yield (
         "rho",
-        f"{record.mismatches:,} mismatches in {record.pairs:,} {rho_noun(record)} between "
-        f"{at_least(record.rho.low)} and {at_most(record.rho.high)} ({sure}, {record.rho.method})",
+        f"{record.mismatches:,} mismatches in {record.pairs:,} {rho_noun(record)} "
+        f"{between(record.rho.low, record.rho.high)} ({sure}, {record.rho.method}){beside(record)}",
     )
     yield from profile_facts(record)
     if (churn := record.churn) is not None:
         yield (
             "churn",
-            f"{churn.mean:.3g} of the probe points change on average, between {at_least(churn.low)} and "
-            f"{at_most(churn.high)} ({sure}); "
+            f"{churn.mean:.3g} of the probe points change on average, {between(churn.low, churn.high)} ({sure}); "
             f"half of the pairs at most {churn.median:.3g}, nine in ten at most {churn.ninth_decile:.3g}",
         )
     if (found := record.accuracy) is not None:
@@ -144,16 +145,18 @@ def _measured(record: Record) -> Iterator[tuple[str, str]]:
         allowed += ", by Lemma A.6" if record.loss else ""
         yield (
             accuracy_label(record),
-            f"{found.failures:,} of {found.runs:,} {accuracy_noun(record)}; a share between {at_least(found.low)} and "
-            f"{at_most(found.high)} ({sure}){allowed}",
+            f"{found.failures:,} of {found.runs:,} {accuracy_noun(record)} "
+            f"{between(found.low, found.high)} ({sure}){allowed}{certified(record)}",
         )
 
 
 def _spent(record: Record) -> Iterator[tuple[str, str]]:
     how = "all of them run" if record.design == "fixed" else "fewer if decided earlier"
-    wrong = f"; a verdict is wrong with probability at most {record.error_spent:g}" if record.error_spent else ""
     unit = f"strings of {record.profile.runs} runs" if record.profile else "pairs"
-    yield "budget", f"{record.budget:,} {unit}, {how}{wrong}"
+    since = f"; the gate was planned for {record.first_budget:,}" if record.first_budget else ""
+    yield "budget", f"{record.budget:,} {unit}, {how}{since}"
+    if stated := confidences(record):
+        yield "confidence", stated
     yield (
         "cost",
         f"{record.cost.runs:,} runs, {record.cost.preflight_runs} more to look for hidden state; "

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from auditor.report.escape import visible
+from auditor.report.confidence import of_several
+from auditor.report.escape import visible, xml_text
 from auditor.report.record import Record
 from auditor.report.table import reached
 
@@ -28,7 +29,7 @@ def markdown(records: Sequence[Record], confidence: float) -> str:
     """The table, and what its verdicts are worth together."""
     lines = ["| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD)]
     lines += ["| " + " | ".join(_cell(text) for text in _row(record)) + " |" for record in records]
-    lines += ["", f"All verdicts hold together with {100 * confidence:g} % confidence."]
+    lines += ["", of_several(confidence)]
     below = [record for record in records if _scale(record) < 1]
     for record in below:
         lines.append(f"`{_cell(record.subject)}` draws {_scale(record):.3g} of what its theorem asks for.")
@@ -89,7 +90,7 @@ def picture(records: Sequence[Record]) -> str:
 
 def _bar(record: Record, y: int, left: int, width: int) -> Iterator[str]:
     colour = {"pass": "#2a9d54", "fail": "#c0392b"}.get(record.verdict, "#b8860b")
-    name = escape(visible(f"{record.theorem}: {record.subject.rpartition(':')[2]}"))
+    name = escape(xml_text(f"{record.theorem}: {record.subject.rpartition(':')[2]}"))
     low, high = record.rho.low, record.rho.high
     if record.bound:
         low, high = (0.0, record.bound.value) if record.bound.side == "upper" else (record.bound.value, 1.0)

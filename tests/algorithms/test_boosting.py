@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import defaultdict
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from algorithms.boosting import (
     Vote,
     WeakLearner,
     boost_size,
+    filter_with_shared_bits,
     halfspaces,
     measure,
     r_boost,
@@ -31,7 +34,10 @@ from algorithms.statistical_query import sample_size as rstat_size
 from auditor.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.randomness import from_key, root_key
 from auditor.sampling import CountSample, Sample
+from auditor.setup import make_bench, make_setup
 from auditor.sources import load_source
+from auditor.subjects import load_subject
+from auditor.trial import run_pair
 
 
 def exact_learner(gamma: float = 0.175) -> WeakLearner:
@@ -74,8 +80,8 @@ def test_bottom_is_a_value_and_has_its_exact_probability(kind: str) -> None:
 
     for i in range(n):
         rng = from_key(root_key(i).child(kind))
-        sample = Sample.of(source.draw(rng, 12)) if kind == "rows" else CountSample(source.law(), 12, rng)
-        kept = rejection_sampler(sample, 3, mu, from_key(root_key(i).child("bits")))
+        sample = Sample.of(source.draw(rng, 12), rng) if kind == "rows" else CountSample(source.law(), 12, rng)
+        kept = rejection_sampler(sample, 3, mu)
         if isinstance(kept, Bottom):
             k += 1
         else:
@@ -88,19 +94,65 @@ def test_bottom_is_a_value_and_has_its_exact_probability(kind: str) -> None:
     assert Bottom("bottom") is BOTTOM
 
 
-def test_filtered_rows_follow_the_reweighted_law_and_composing_costs_no_factor_of_two() -> None:
-    """Lemma 6.4 on a subject of known rho: one kept bit has 2p(1-p), p after reweighting; false alarm 1e-6."""
+def favours_ones(x: Any) -> Any:
+    return np.where(x == 1, 1.0, 0.2)
 
-    def composed(sample: auditor.Sample, r: Any) -> Any:
-        kept = rejection_sampler(sample, 1, lambda x: np.where(x == 1, 0.2, 1.0), r.child("filter"))
-        return kept if isinstance(kept, Bottom) else int(kept.mean())
 
-    record = auditor.audit(composed, "bernoulli(0.5)", size=40, fixed=3000, sample="counts", rho=0.5)
-    p = 0.5 * 0.2 / (0.5 * 0.2 + 0.5)
-    low = clopper_pearson_lower(record.pairs, record.mismatches, 5e-7)
-    high = clopper_pearson_upper(record.pairs, record.mismatches, 5e-7)
-    print(f"{record.mismatches} of {record.pairs}, in [{low:.4f}, {high:.4f}], exact {2 * p * (1 - p):.4f}")
-    assert low <= 2 * p * (1 - p) <= high
+def first_kept(sample: Sample, r: auditor.Randomness) -> Any:
+    kept = rejection_sampler(sample, 1, favours_ones)
+    return kept if isinstance(kept, Bottom) else int(kept.mean())
+
+
+def first_kept_by_shared_bits(sample: Any, r: auditor.Randomness) -> Any:
+    kept = filter_with_shared_bits(sample, 1, favours_ones, r.child("filter"))
+    return kept if isinstance(kept, Bottom) else int(kept[0])
+
+
+def exact_rho(size: int, *, shared: bool) -> Fraction:
+    """Of the first kept of `size` fair coins, row by row: a chain over what each of two runs has kept so far."""
+    law: dict[tuple[int | None, int | None], Fraction] = {(None, None): Fraction(1)}
+    one, low = Fraction(1), Fraction(1, 5)
+    bits = [((True, True), low), ((False, False), one - low)]  # whether each run would accept a zero
+    if not shared:
+        bits = [((a, b), (low if a else one - low) * (low if b else one - low)) for a in (0, 1) for b in (0, 1)]
+    for _ in range(size):
+        after: dict[Any, Fraction] = defaultdict(Fraction)
+        for (state, chance), (accepts, share) in itertools.product(law.items(), bits):
+            for coins in itertools.product((0, 1), repeat=2):
+                moved = tuple(
+                    kept if kept is not None else coin if coin or accepts_zero else None
+                    for kept, coin, accepts_zero in zip(state, coins, accepts, strict=True)
+                )
+                after[moved] += chance * share / 4
+        law = after
+    return sum((chance for (left, right), chance in law.items() if left != right), Fraction(0))
+
+
+def rate(fn: Any, source: str, size: int, pairs: int, kind: str = "rows") -> int:
+    bench = make_bench(make_setup(load_subject(fn), source, size=size, sample=kind))
+    return sum(run_pair(bench, i).difference is not None for i in range(pairs))
+
+
+def test_the_two_ways_to_filter_have_the_rho_that_is_said_of_them() -> None:
+    """Exactly; with few rows, where bottom counts, the shared bits are no worse either (Lemma 6.4 holds for both)."""
+    assert float(exact_rho(60, shared=True)) == pytest.approx(0.2083, abs=5e-5)
+    assert float(exact_rho(60, shared=False)) == pytest.approx(0.2778, abs=5e-5)
+    p, bottom = Fraction(1, 6), Fraction(2, 5)  # a kept zero; a row that is not kept
+    for size in (1, 2, 5, 60):
+        assert exact_rho(size, shared=True) <= exact_rho(size, shared=False) <= 2 * bottom**size + 2 * p * (1 - p)
+
+
+@pytest.mark.parametrize(
+    ("learner", "kind", "shared"),
+    [(first_kept, "rows", False), (first_kept, "counts", False), (first_kept_by_shared_bits, "rows", True)],
+)
+def test_filtering_has_its_exact_rho(learner: Any, kind: str, shared: bool) -> None:
+    """Private bits on rows as on counts; 2,500 pairs tell 0.2083 from 0.2778. False alarm 1e-6 each."""
+    n, truth = 2500 if kind == "rows" else 800, float(exact_rho(60, shared=shared))
+    k = rate(learner, "bernoulli(0.5)", 60, n, kind)
+    low, high = clopper_pearson_lower(n, k, 5e-7), clopper_pearson_upper(n, k, 5e-7)
+    print(f"{learner.__name__} on {kind}: {k} of {n}, in [{low:.4f}, {high:.4f}], exact {truth:.4f}")
+    assert low <= truth <= high
 
 
 @given(st.lists(st.floats(-1, 1), min_size=0, max_size=6), st.floats(0.05, 0.5))
@@ -137,10 +189,10 @@ def test_running_out_of_rows_is_bottom_in_the_output_too() -> None:
     weak = exact_learner()
     rows = load_source(PLANE).draw(from_key(root_key(0)), 2)
     huge = WeakLearner(weak.gamma, lambda rho: 3, weak.learn)
-    sample = Sample.of(tuple(np.concatenate([part] * 4000) for part in rows))
+    sample = Sample.of(tuple(np.concatenate([part] * 4000) for part in rows), from_key(root_key(1)))
     never = WeakLearner(weak.gamma, huge.size, lambda sample, r, rho: Halfspace((1.0, 1.0)))
     assert isinstance(r_boost(sample, from_key(root_key(0)), weak=never, rho=1.0, eps=0.9, sample_scale=1e-9), Vote)
-    assert rejection_sampler(sample, 10**6, lambda rows: np.ones(len(rows[1])), from_key(root_key(0))) is BOTTOM
+    assert rejection_sampler(sample, 10**6, lambda rows: np.ones(len(rows[1]))) is BOTTOM
 
 
 @pytest.mark.parametrize("rounding", ["foams", "boxes"])
@@ -168,7 +220,8 @@ def test_one_run_has_the_same_law_on_rows_and_counts() -> None:
     source, weak, n, total = load_source(PLANE), exact_learner(), 1000, 120
     laws: list[dict[Any, int]] = [{}, {}]
     for i in range(n):
-        rows = Sample.of(source.draw(from_key(root_key(i).child("rows")), total))
+        rng = from_key(root_key(i).child("rows"))
+        rows = Sample.of(source.draw(rng, total), rng)
         counted = CountSample(source.law(), total, from_key(root_key(i).child("counts")))
         for law, sample in zip(laws, (rows, counted), strict=True):
             output = _second_hypothesis(sample, weak)
@@ -190,10 +243,49 @@ def _second_hypothesis(sample: Sample, weak: WeakLearner) -> Any:
     r = from_key(root_key(5))
     hypotheses: tuple[Any, ...] = ()
     for t in range(2):
-        kept = rejection_sampler(sample.take(60), 6, measure(hypotheses, weak.gamma), r.child("filter", t))
+        kept = rejection_sampler(sample.take(60), 6, measure(hypotheses, weak.gamma))
         assert not isinstance(kept, Bottom)
         hypotheses += (weak.learn(kept, r.child("learn", t), 0.1),)
     return hypotheses[-1].w
+
+
+NOISY = "points([[1.0], [1.0]], labels=[1, -1], weights=[0.5, 0.5])"
+START = (Halfspace((1.0,)),)
+
+
+def two_rounds(sample: Sample, r: auditor.Randomness) -> Any:
+    """Boosting goes on from START for two rounds, a hypothesis being the side of the one example that was kept."""
+    hypotheses: tuple[Any, ...] = START
+    for _ in range(2):
+        kept = rejection_sampler(sample.take(60), 1, measure(hypotheses, 0.99))
+        if isinstance(kept, Bottom):
+            return BOTTOM
+        hypotheses += (Halfspace((float(kept.mean(lambda rows: rows[1])),)),)
+    return [hypothesis.w[0] for hypothesis in hypotheses]
+
+
+def exact_rho_of_two_rounds() -> float:
+    """1 - sum p^2 over what is learnt; but for the chance of bottom, below 1e-12 a round."""
+    law: dict[Any, float] = {START: 1.0}
+    for _ in range(2):
+        after: dict[Any, float] = {}
+        for hypotheses, chance in law.items():
+            mu = measure(hypotheses, 0.99)((np.ones((2, 1)), np.array([1, -1])))
+            assert (1 - mu.sum() / 2) ** 60 < 1e-12
+            for side, share in zip((1.0, -1.0), mu / mu.sum(), strict=True):
+                after[(*hypotheses, Halfspace((side,)))] = chance * share
+        law = after
+    return 1 - sum(chance**2 for chance in law.values())
+
+
+@pytest.mark.parametrize("kind", ["rows", "counts"])
+def test_boosting_has_one_rho_on_rows_and_counts(kind: str) -> None:
+    """Against the exact value; false alarm 1e-6 each."""
+    n, truth = 3000 if kind == "rows" else 800, exact_rho_of_two_rounds()
+    k = rate(two_rounds, NOISY, 120, n, kind)
+    low, high = clopper_pearson_lower(n, k, 5e-7), clopper_pearson_upper(n, k, 5e-7)
+    print(f"{kind}: {k} of {n}, in [{low:.4f}, {high:.4f}], exact {truth:.4f}")
+    assert low <= truth <= high
 
 
 @pytest.mark.parametrize(

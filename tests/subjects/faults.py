@@ -30,6 +30,17 @@ def always(sample, r, *, how, marker=""):
     return 1
 
 
+def tires(sample, r, *, how, runs=9):
+    """It never agrees with itself, and goes wrong once its process has done so many runs."""
+    tired.append(np.empty(2**26, np.uint8) if how == "leak" else b"")
+    if len(tired) > runs and how != "leak":
+        FAULTS[how]("")
+    return float(sample[0])
+
+
+tired = []
+
+
 def slow(sample, r, *, pause=0.01):
     time.sleep(pause)
     return round(float(sample.mean()), 1)
@@ -60,6 +71,15 @@ def allocate(marker):
         kept.append(bytearray(2**24))
 
 
+def share(marker):
+    import mmap
+
+    shared = mmap.mmap(-1, 2**28)
+    for page in range(0, 2**28, mmap.PAGESIZE):
+        shared[page] = 1
+    hang(marker)
+
+
 def flood(marker):
     for _ in range(100):
         os.write(1, b"from the subject".ljust(2**20, b"."))
@@ -71,6 +91,29 @@ def fork_a_child(marker):
         time.sleep(300)
         os._exit(0)
     Path(marker).write_text(str(child))
+
+
+def leave_a_daemon(marker):
+    """A grandchild with a session of its own, which no group and no parent leads to."""
+    child = os.fork()
+    if not child:
+        os.setsid()
+        if not (daemon := os.fork()):
+            time.sleep(300)
+            os._exit(0)
+        Path(marker).write_text(str(daemon))
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
+def leave_a_daemon_and_fall(marker):
+    leave_a_daemon(marker)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def leave_a_daemon_and_hang(marker):
+    leave_a_daemon(marker)
+    leave_a_mark(marker)
 
 
 def close_descriptors(marker):
@@ -119,12 +162,17 @@ FAULTS = {
     "kill": lambda marker: os.kill(os.getpid(), signal.SIGKILL),
     "segfault": segfault,
     "allocate": allocate,
+    "share": share,
     "flood": flood,
     "fork": fork_a_child,
+    "daemon": leave_a_daemon,
+    "daemon, kill": leave_a_daemon_and_fall,
+    "daemon, hang": leave_a_daemon_and_hang,
     "close": close_descriptors,
     "take over": take_over_descriptors,
     "chdir": change_directory,
     "globals": change_globals,
     "interrupt": interrupt,
     "raise": lambda marker: [].pop(),
+    "descriptors": lambda marker: os.open("/", os.O_WRONLY),
 }

@@ -1,0 +1,152 @@
+"""Is this file a ledger, and is it whole? SQLite in WAL mode, with a checksum in every row.
+
+SQLite sees that its pages hang together, and not that a bit of a value has changed. So each trial, each plan and each
+record has a checksum of all that it says and of where it belongs.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from hashlib import blake2b
+from time import monotonic, sleep
+from typing import Any
+
+from auditor.errors import UsageError
+
+_VERSION = 2  # 1 had no checksums
+_APPLICATION = 0x61756474  # "audt": what marks a file as a ledger
+_WAIT = 30.0  # seconds for another audit that writes
+_TABLES = """
+CREATE TABLE IF NOT EXISTS audits (
+  id INTEGER PRIMARY KEY, subject TEXT NOT NULL, plan TEXT NOT NULL, started TEXT NOT NULL, checksum BLOB NOT NULL,
+  record TEXT, record_checksum BLOB
+) STRICT;
+CREATE TABLE IF NOT EXISTS trials (
+  audit INTEGER NOT NULL REFERENCES audits, pair INTEGER NOT NULL, difference TEXT, accurate INTEGER,
+  seconds REAL NOT NULL, churn REAL, bottoms TEXT, checksum BLOB NOT NULL, PRIMARY KEY (audit, pair)
+) STRICT, WITHOUT ROWID;
+"""
+_KINDS = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
+
+
+def signed(row: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A row with its checksum behind it."""
+    return (*row, blake2b(repr(row).encode(), digest_size=8).digest())
+
+
+def _check_audits(connection: sqlite3.Connection) -> None:
+    for row in connection.execute("SELECT id, subject, plan, started, checksum, record, record_checksum FROM audits"):
+        if signed(row[:4])[-1] != row[4]:
+            raise sqlite3.DatabaseError(f"the plan of its audit {row[0]} is damaged")
+        if row[5:] != (None, None) and signed((row[0], row[5]))[-1] != row[6]:
+            raise sqlite3.DatabaseError(f"the record of its audit {row[0]} is damaged")
+
+
+def check_trials(connection: sqlite3.Connection) -> None:
+    """Every trial of every audit; DatabaseError for the first that is not as it was written."""
+    known = {audit for (audit,) in connection.execute("SELECT id FROM audits")}
+    rows = "SELECT audit, pair, difference, accurate, seconds, churn, bottoms, checksum FROM trials"
+    for row in connection.execute(rows):
+        if row[0] not in known or signed(row[:-1]) != row:
+            raise sqlite3.DatabaseError(f"pair {row[1]} of its audit {row[0]} is damaged")
+
+
+def check_kind_of_file(file: str) -> None:
+    """A file, or nothing yet: reading a pipe or a device would wait for ever."""
+    for name in (file, f"{file}-wal", f"{file}-shm", f"{file}-journal"):
+        try:
+            mode = os.stat(name).st_mode
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise UsageError(f"cannot use --ledger {file}: {reason}; give another file") from error
+        if not stat.S_ISREG(mode):
+            kind = next((kind for is_it, kind in _KINDS if is_it(mode)), "a device")
+            raise UsageError(f"cannot use --ledger {file}: {name} is {kind}; give another file")
+
+
+@contextmanager
+def connect(file: str, *, write: bool = True) -> Iterator[sqlite3.Connection]:
+    """A ledger that is one, and whole; UsageError with the reason otherwise."""
+    if sqlite3.sqlite_version_info < (3, 37):
+        raise UsageError(f"--ledger needs SQLite 3.37 or newer, and Python here has {sqlite3.sqlite_version}")
+    check_kind_of_file(file)
+    if not write and not os.path.exists(file):
+        raise UsageError(f"cannot read --ledger {file}: No such file; check TARGET --ledger FILE makes one")
+    with complaining(file):
+        connection = sqlite3.connect(file, timeout=_WAIT, isolation_level=None)
+    try:
+        with complaining(file):
+            _prepare(connection, file, write=write)
+        yield connection
+    finally:
+        with suppress(sqlite3.Error):  # a full disk cannot be checkpointed; the next who opens it does
+            connection.close()
+
+
+def _prepare(connection: sqlite3.Connection, file: str, *, write: bool) -> None:
+    # The tables first: whoever makes them marks the file in the same transaction, so what is read after them is theirs.
+    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    (kind,), (version,) = (
+        connection.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")
+    )
+    if tables and (kind, version) != (_APPLICATION, _VERSION):
+        what = f"of version {version}, and this auditor's is {_VERSION}" if kind == _APPLICATION else "no ledger"
+        raise UsageError(f"--ledger {file} is a database {what}: give another file")
+    (state,) = connection.execute("PRAGMA quick_check(1)").fetchone()
+    if state != "ok":
+        raise sqlite3.DatabaseError(state)
+    if tables:
+        _check_audits(connection)
+    elif write:
+        _make_tables(connection)
+    if write:
+        _switch_to_wal(connection)
+    connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def _make_tables(connection: sqlite3.Connection) -> None:
+    """Several audits may be about to make them, and one does."""
+    with transaction(connection):
+        for statement in _TABLES.split(";")[:-1]:
+            connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+        connection.execute(f"PRAGMA user_version = {_VERSION}")
+
+
+def _switch_to_wal(connection: sqlite3.Connection) -> None:
+    """Nothing where it is done already; no timeout of SQLite's own covers the switch."""
+    end = monotonic() + _WAIT
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or monotonic() > end:
+                raise
+            sleep(0.01)
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        with suppress(sqlite3.Error):
+            connection.execute("ROLLBACK")
+        raise
+
+
+@contextmanager
+def complaining(file: str) -> Iterator[None]:
+    try:
+        yield
+    except (sqlite3.Error, UnicodeError) as error:  # what SQLite quotes of a damaged file may be no text
+        raise UsageError(f"cannot use --ledger {file}: {error}; give another file, or move this one away") from error

@@ -1,0 +1,173 @@
+"""Which code decides what a run does? Every file that a subject's module imports, down to what is installed.
+
+Files are found by reading the imports that are written in them, those inside functions too, so that the answer does
+not depend on what has run yet; and by what a loaded module holds, for imports whose names are computed. What is
+installed (in site-packages) counts by its version, what comes with Python by Python's, and `auditor` by its own.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib.util
+import inspect
+import sys
+import sysconfig
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+from importlib.machinery import SOURCE_SUFFIXES, ModuleSpec, PathFinder
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+_INSTALLED = ("site-packages", "dist-packages")
+_PYTHONS = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib"))
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """`files` by name with a hash each, `versions` of the installed packages that they import."""
+
+    files: dict[str, str]
+    versions: dict[str, str]
+
+
+def code_of(things: Iterable[object]) -> Code:
+    """The code behind functions, classes, estimators and modules; what is none of these has none."""
+    files: dict[str, str] = {}
+    installed: set[str] = set()
+    seen: set[str] = set()
+    waiting = [name for thing in things for name in _modules_of(thing)]
+    while waiting:
+        name = waiting.pop()
+        top = name.partition(".")[0]
+        if name in seen or top == "auditor" or top in sys.stdlib_module_names:
+            continue
+        seen.add(name)
+        spec = _find(name)
+        if spec is None or not spec.has_location or spec.origin is None:
+            waiting += _parents(name)
+            continue
+        path = Path(spec.origin).resolve()
+        if _is_installed(path):
+            installed.add(top)
+        else:
+            _add(files, _shown(name, spec), path)
+            waiting += [*_parents(name), *_written(path, spec), *_held(sys.modules.get(name))]
+    return Code(dict(sorted(files.items())), _versions(installed))
+
+
+def _modules_of(thing: object) -> Iterator[str]:
+    """Where a thing is defined; for what was typed into a notebook, where that which it names is."""
+    while isinstance(thing, functools.partial):
+        thing = thing.func
+    if isinstance(thing, ModuleType):
+        yield thing.__name__
+        return
+    if not callable(thing):
+        return
+    made = thing if hasattr(thing, "__qualname__") else type(thing)
+    name = getattr(made, "__module__", None)
+    if isinstance(name, str) and name != "__main__":
+        yield name
+    elif (code := getattr(made, "__code__", None)) and (known := getattr(made, "__globals__", None)):
+        for word in code.co_names:
+            if known.get(word) is not made:
+                yield from _home(known.get(word))
+
+
+def _home(value: object) -> Iterator[str]:
+    """The module that a value is, or that defines it."""
+    if isinstance(value, ModuleType):
+        yield value.__name__
+    elif inspect.isroutine(value) or inspect.isclass(value):
+        name = getattr(value, "__module__", None)
+        if isinstance(name, str) and name != "__main__":
+            yield name
+
+
+def _held(module: ModuleType | None) -> Iterator[str]:
+    """The modules that a loaded one holds or has things of; one level into its containers."""
+    for value in list(vars(module).values()) if module else ():
+        yield from _home(value)
+        if type(value) in (dict, list, tuple, set):
+            for inner in list(value.values() if type(value) is dict else value):
+                yield from _home(inner)
+
+
+def _parents(name: str) -> list[str]:
+    above = name.rpartition(".")[0]
+    return [above] if above else []
+
+
+def _find(name: str) -> ModuleSpec | None:
+    """Where a module is, without importing it."""
+    loaded = getattr(sys.modules.get(name), "__spec__", None)
+    if isinstance(loaded, ModuleSpec):
+        return loaded
+    above = name.rpartition(".")[0]
+    try:
+        if not above:
+            return importlib.util.find_spec(name)
+        package = _find(above)
+        return PathFinder.find_spec(name, package.submodule_search_locations) if package else None
+    except (ImportError, ValueError, AttributeError):
+        return None
+
+
+def _is_installed(path: Path) -> bool:
+    return any(part in _INSTALLED for part in path.parts) or any(map(path.is_relative_to, _PYTHONS))
+
+
+def _shown(name: str, spec: ModuleSpec) -> str:
+    """pkg/sub.py, and mine.py for a module that was loaded from a file under a name of our making."""
+    path = Path(str(spec.origin))
+    folders = name.split(".") if spec.submodule_search_locations else name.split(".")[:-1]
+    return "/".join([*folders, path.name])
+
+
+def _add(files: dict[str, str], name: str, path: Path) -> None:
+    try:
+        found = blake2b(path.read_bytes(), digest_size=16).hexdigest()
+    except OSError:
+        found = "unreadable"
+    files[name] = f"{files[name]}+{found}" if name in files else found  # two files of one name
+
+
+def _written(path: Path, spec: ModuleSpec) -> Iterator[str]:
+    """The names that the imports of a source file may mean."""
+    if path.suffix not in SOURCE_SUFFIXES:
+        return
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and (base := _base(node, spec.parent)):
+            yield base
+            yield from (f"{base}.{alias.name}" for alias in node.names if alias.name != "*")
+
+
+def _base(node: ast.ImportFrom, package: str | None) -> str | None:
+    try:
+        return importlib.util.resolve_name("." * node.level + (node.module or ""), package or None)
+    except (ImportError, ValueError):
+        return None
+
+
+def _versions(installed: Iterable[str]) -> dict[str, str]:
+    """By distribution; the slow way to find one only where its name is another than its package's."""
+    from importlib.metadata import PackageNotFoundError, packages_distributions, version
+
+    found: dict[str, str] = {}
+    names: Any = None
+    for top in sorted(installed):
+        try:
+            found[top] = version(top)
+        except PackageNotFoundError:
+            names = packages_distributions() if names is None else names
+            found.update((name, version(name)) for name in names.get(top, ()))
+    return found

@@ -1,0 +1,143 @@
+"""What does a file of rows hold? csv, npz and parquet as columns by name; whatever is wrong with one, a sentence.
+
+A file is data from anywhere: it is read whole, as bytes, and never unpickled; what it says of its own size is looked at
+before memory is given to it.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import zipfile
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from auditor.errors import UsageError
+from auditor.files import free_memory
+
+_MISSING = ("", "nan", "na", "null")
+_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+
+
+def read_csv(spec: str, content: bytes) -> dict[str, Any]:
+    """UTF-8, separated by commas, the first line a header; a column is of numbers or of words."""
+    lines = [(number, line) for number, line in _lines(spec, content) if line]
+    if len(lines) < 2:
+        raise UsageError(f"source {spec!r}: a header and two rows are the least, and there are {len(lines)} lines")
+    (_, header), body = lines[0], lines[1:]
+    _check_header(spec, header)
+    for number, line in body:
+        if len(line) != len(header):
+            raise UsageError(f"source {spec!r}: line {number} has {len(line)} cells, and the header has {len(header)}")
+        for name, cell in zip(header, line, strict=True):
+            if cell.strip().lower() in _MISSING:
+                raise UsageError(f"source {spec!r}: line {number} has no value for {name!r}: drop or fill it first")
+    return {name: _column(spec, name, [(number, line[i]) for number, line in body]) for i, name in enumerate(header)}
+
+
+def _lines(spec: str, content: bytes) -> Iterator[tuple[int, list[str]]]:
+    """Each record with the number of the line that it ends in."""
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        hint = "UTF-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else f"byte {error.start:,}"
+        raise UsageError(f"source {spec!r} is not UTF-8 ({hint}): save it as UTF-8") from error
+    if "\0" in text:
+        raise UsageError(f"source {spec!r} has NUL characters, and so is no csv of text: save it as UTF-8")
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        for line in reader:
+            yield reader.line_num, line
+    except csv.Error as error:
+        raise UsageError(f"source {spec!r}: line {reader.line_num} is no csv: {error}") from error
+
+
+def _check_header(spec: str, header: Sequence[str]) -> None:
+    for sign, name in _SEPARATORS.items():
+        if len(header) == 1 and sign in header[0]:
+            raise UsageError(f"source {spec!r} is separated by {name}: write it with commas, and numbers with points")
+    seen: set[str] = set()
+    for name in header:
+        if name in seen:
+            raise UsageError(f"source {spec!r} has two columns {name!r}: give each its own name")
+        seen.add(name)
+
+
+def _column(spec: str, name: str, cells: Sequence[tuple[int, str]]) -> Any:
+    """Numbers if all are; words if none is; a mixture is a mistake that would turn numbers into words."""
+    numbers: list[float] = []
+    words: list[str] = []
+    for line, cell in cells:
+        try:
+            number = float(cell)
+        except ValueError:
+            words.append(cell)
+            continue
+        if not math.isfinite(number):
+            raise UsageError(f"source {spec!r}: line {line} has {cell[:40]!r} for {name!r}, which is no finite number")
+        numbers.append(number)
+    if numbers and words:
+        raise UsageError(f"source {spec!r}: column {name!r} mixes numbers and words such as {words[0][:40]!r}")
+    if words:
+        return np.array(words)
+    whole = np.array(numbers)
+    return whole.astype(np.int64) if np.all(whole == np.floor(whole)) and np.abs(whole).max() < 2**53 else whole
+
+
+def read_npz(spec: str, content: bytes) -> dict[str, Any]:
+    """The arrays by name. Objects in them would have to be unpickled, which is to run what the file says."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            _check_fits(spec, sum(part.file_size for part in archive.infolist()))
+        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+            columns = {name: arrays[name] for name in arrays.files}
+    except UsageError:
+        raise
+    except Exception as error:  # a damaged archive raises whatever its damage leads to
+        raise _unreadable(spec, "npz", error) from error
+    if stranger := next((name for name, values in columns.items() if not isinstance(values, np.ndarray)), None):
+        raise UsageError(f"source {spec!r}: {stranger!r} in it is no array")
+    return columns
+
+
+def read_parquet(spec: str, content: bytes) -> dict[str, Any]:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise UsageError("a .parquet source needs pyarrow: pip install 'reproducibility-auditor[data]'") from error
+    try:
+        file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content))
+        groups = (file.metadata.row_group(i) for i in range(file.metadata.num_row_groups))
+        _check_fits(spec, sum(group.total_byte_size for group in groups))
+        table = file.read()
+        return _columns_of(spec, table)
+    except UsageError:
+        raise
+    except Exception as error:  # pyarrow's errors have no common base, and damage leads anywhere
+        raise _unreadable(spec, "parquet", error) from error
+
+
+def _columns_of(spec: str, table: Any) -> dict[str, Any]:
+    _check_header(spec, table.column_names)
+    for name in table.column_names:
+        if table[name].null_count:
+            raise UsageError(f"source {spec!r}: column {name!r} has missing values: drop or fill them first")
+    return {name: np.asarray(table[name].to_numpy()) for name in table.column_names}
+
+
+def _unreadable(spec: str, kind: str, error: Exception) -> UsageError:
+    words = " ".join(str(error).split())[:300]
+    return UsageError(f"source {spec!r} cannot be read as {kind}: {words or type(error).__name__}")
+
+
+def _check_fits(spec: str, needed: int) -> None:
+    """A small file may unpack into any number of bytes."""
+    available = free_memory()
+    if needed > available:
+        raise UsageError(
+            f"source {spec!r} unpacks into {needed / 1e9:.3g} GB, and {available / 1e9:.3g} GB are free: draw from less"
+        )

@@ -1,0 +1,38 @@
+"""Ten of each kind always, all of them by `pytest -m nightly`; what became of each is told to the table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from fault import Tell
+from shell import Shell
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """The cases of a module: those that are tried always, or with `-m nightly` the whole catalogue."""
+    if "case" in metafunc.fixturenames:
+        whole = metafunc.config.getoption("markexpr") == "nightly"
+        marks = [pytest.mark.nightly] if whole else []
+        chosen = [case for case in metafunc.module.CASES if whole or case.ci]
+        metafunc.parametrize("case", [pytest.param(case, id=case.id, marks=marks) for case in chosen])
+
+
+@pytest.fixture
+def tell(request: pytest.FixtureRequest) -> Tell:
+    """Enter one case into the table, and fail where it has complaints."""
+
+    def tell(kind: str, code: object, complaints: Sequence[str], left: Sequence[str] = (), more: str = "") -> None:
+        request.node.user_properties.append(("fault", json.dumps([kind, code, not complaints, bool(left)])))
+        assert not complaints, "; ".join(complaints) + ("\n" + more if more else "")
+
+    return tell
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Iterator[Shell]:
+    made = Shell(tmp_path)
+    yield made
+    made.close()

@@ -1,0 +1,113 @@
+"""What is typed or read and cannot be carried out: exit code 2 and a sentence, through the entry of the command."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+
+import pytest
+import rich.progress  # noqa: F401  # rich draws from `random` when it is first imported
+from bad import Bad
+from bad_files import BAD_FILES, write_bad_files
+from bad_options import BAD_OPTIONS
+from bad_specs import BAD_SPECS
+from fault import Tell
+from playground import make_playground
+from shell import Ran
+
+from auditor.command_line import run
+
+CASES = BAD_OPTIONS + BAD_SPECS + BAD_FILES
+_LIMIT = 20.0  # seconds, far above what a refusal takes
+_MEMORY = 2**31  # bytes, as far above it
+
+
+class Hung(BaseException):
+    """No refusal came."""
+
+
+class Alarm:
+    """Rings in the main thread, and again where somebody caught it; nobody reads an endless file into all memory."""
+
+    rang = False
+
+    def __enter__(self) -> Alarm:
+        self._before, self._memory = signal.signal(signal.SIGALRM, self._ring), resource.getrlimit(resource.RLIMIT_AS)
+        taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (taken + _MEMORY, self._memory[1]))
+        signal.setitimer(signal.ITIMER_REAL, _LIMIT, 1.0)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        resource.setrlimit(resource.RLIMIT_AS, self._memory)
+        signal.signal(signal.SIGALRM, self._before)
+
+    def _ring(self, number: int, frame: FrameType | None) -> None:
+        self.rang = True
+        raise Hung
+
+
+@pytest.fixture(scope="module")
+def playground(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("bad")
+    make_playground(folder)
+    write_bad_files(folder)
+    return folder
+
+
+@pytest.fixture
+def here(playground: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
+    """In the playground, as a fresh process would be; the names that are there before."""
+    monkeypatch.chdir(playground)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    modules = {*sys.modules}
+    yield {*os.listdir()}
+    for name in {*sys.modules} - modules:
+        if str(playground) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
+
+
+def call(words: tuple[str, ...], capfd: pytest.CaptureFixture[str]) -> tuple[Ran, list[str]]:
+    """The command in this process: how it ended, and what was wrong with that beyond what a shell sees."""
+    capfd.readouterr()
+    complaints, code = [], None
+    alarm = Alarm()
+    try:
+        with alarm:
+            code = run([*words])
+    except Hung:
+        pass
+    except BaseException as error:
+        complaints.append(f"{type(error).__name__} came through")
+    if alarm.rang:
+        complaints.append("it hung")
+    said = capfd.readouterr()
+    return Ran(code, said.out, said.err, None), complaints
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="looks into /proc")
+def test_a_bad_input_is_refused_with_a_sentence(
+    case: Bad, here: set[str], tell: Tell, capfd: pytest.CaptureFixture[str]
+) -> None:
+    ran, complaints = call(case.words, capfd)
+    left = sorted(name for name in {*os.listdir()} - here if name != "__pycache__")
+    for name in left:
+        shutil.rmtree(name) if Path(name).is_dir() else Path(name).unlink()
+    complaints += [
+        one for one in ran.complaints(case.codes, case.says, needs_record=False) if "whole record" not in one
+    ]
+    complaints += [f"left behind: {name}" for name in left if not name.endswith((".log", "-wal", "-shm"))]
+    tell(f"bad {case.kind}", ran.code, complaints, left, ran.err[-2000:] + ran.out[-500:])
+
+
+def test_there_are_enough_and_their_names_are_unique() -> None:
+    assert len(CASES) >= 800
+    assert len({case.id for case in CASES}) == len(CASES)

@@ -1,0 +1,70 @@
+"""Drawn without scipy.stats, and the same draws to the last bit."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from auditor.common_distributions import common_distribution
+from auditor.errors import UsageError
+from auditor.sources import load_source
+
+SPECS = [
+    ("norm", (), {}),
+    ("norm", (3, 0.5), {}),
+    ("norm", (), {"scale": 2.5, "loc": -1}),
+    ("uniform", (), {}),
+    ("uniform", (-1, 2), {}),
+    ("expon", (0, 3.0), {}),
+    ("bernoulli", (0.3,), {}),
+    ("bernoulli", (1,), {}),
+    ("bernoulli", (), {"p": 0.5, "loc": 2}),
+    ("binom", (10, 0.9), {}),
+    ("binom", (1000,), {"p": 0.4, "loc": 1}),
+    ("poisson", (0,), {}),
+    ("poisson", (3.5,), {}),
+    ("poisson", (1e6,), {}),
+]
+
+
+@pytest.mark.parametrize(("name", "args", "keywords"), SPECS)
+def test_the_draws_are_scipys(name: str, args: tuple[float, ...], keywords: dict[str, float]) -> None:
+    found = common_distribution(name, args, keywords)
+    assert found is not None
+    theirs = getattr(scipy.stats, name)(*args, **keywords)
+    for seed, size in itertools.product(range(3), (0, 1, 7, 1000)):
+        mine, other = (one.rvs(size=size, random_state=np.random.default_rng(seed)) for one in (found, theirs))
+        assert mine.tobytes() == other.tobytes()
+        assert mine.dtype == other.dtype
+    assert found.mean() == theirs.mean()
+    assert pickle.loads(pickle.dumps(found)).mean() == theirs.mean()
+
+
+@pytest.mark.parametrize(
+    "spec",
+    ["bernoulli(1.5)", "bernoulli()", "binom(2.5, 0.5)", "norm(0, 1, 2)", "norm(0, loc=1)", "norm(q=1)", "poisson(-1)"],
+)
+def test_what_scipy_refuses_is_refused(spec: str) -> None:
+    with pytest.raises(UsageError):
+        load_source(spec).draw(np.random.default_rng(0), 3)
+
+
+def test_laws_and_means_are_scipys() -> None:
+    law, theirs = load_source("binom(5, 0.3)").law(), load_source(scipy.stats.binom(5, 0.3)).law()
+    assert law.values.tolist() == theirs.values.tolist()
+    assert law.weights.tolist() == theirs.weights.tolist()
+    assert load_source("expon").expect() == 1.0
+
+
+def test_a_common_source_needs_no_scipy() -> None:
+    code = (
+        "import auditor, sys; auditor.audit('algorithms.controls:constant');"
+        "sys.exit('scipy.stats' in sys.modules or 'scipy.special' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,0 +1,162 @@
+"""Whatever foreign code raises or sets: it is named with exit code 4, and it reaches neither arithmetic nor report."""
+
+from __future__ import annotations
+
+import builtins
+import decimal
+import gc
+import json
+import os
+import random
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import rich.progress  # noqa: F401  # rich draws from `random` when it is first imported
+
+import auditor
+from auditor.command_line import run
+from auditor.foreign import call
+from auditor.process_state import process_state_kept
+
+SUBJECTS = Path(__file__).parent / "subjects"
+ROWS = ("--source", "unruly:rows", "--size", "5")
+
+
+@pytest.fixture
+def at_subjects(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(SUBJECTS)
+    monkeypatch.setenv("COLUMNS", "300")
+    monkeypatch.setattr(sys, "path", [str(SUBJECTS), *sys.path])
+
+
+@pytest.mark.usefixtures("at_subjects")
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("unruly:odd", *ROWS), "unruly:odd raised Odd in the first run of pair 0"),
+        (("unruly:odd_interrupt", *ROWS), "unruly:odd_interrupt raised OddInterrupt in the first run of pair 0"),
+        (("unruly:odd_attributes", *ROWS), "raised Odd: __class__"),
+        (("unruly:fine", "--source", "unruly:odd_source", "--size", "5"), "source unruly:odd_source raised Odd: no"),
+        (("unruly:fine", "--source", "unruly:leaves_generator", "--size", "5"), "raised GeneratorExit"),
+        (("unruly:fine", "--source", "unruly:odd_words", "--size", "5"), "source unruly:odd_words raised OddWords"),
+        (("unruly:fine", *ROWS, "--view", "unruly:raise_odd"), "the view unruly:raise_odd raised Odd on an output"),
+        (("unruly:odd_size",), "unruly:odd_size: its declared size raised Odd: not"),
+        (("unruly:odd_claim",), "unruly:odd_claim: its declared claimed raised Odd: not"),
+        (("unruly:odd_oracle",), "the accuracy check of unruly:odd_oracle raised Odd in pair 0"),
+        (
+            ("unruly:fine", *ROWS, "--loss", "unruly:raise_odd", "--delta", "0.1"),
+            "the loss unruly:raise_odd raised Odd",
+        ),
+        (("exits_at_import:fine", *ROWS), "importing 'exits_at_import' raised SystemExit"),
+    ],
+    ids=lambda case: case if isinstance(case, str) else "",
+)
+def test_an_exception_that_is_none_is_exit_code_4(
+    arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["check", *arguments]) == 4
+    said = capsys.readouterr()
+    text = " ".join((said.err + said.out).split())
+    assert words in text
+    assert "Traceback (most recent call last)" in text  # the subject's own
+    assert "auditor itself failed" not in text
+    assert "command_line.py" not in text
+
+
+@pytest.mark.usefixtures("at_subjects")
+def test_an_analyst_that_raises_is_exit_code_4(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("reuse", "algorithms.data_reuse:rstat_answer", "--analyst", "unruly:raise_odd", "--queries", "3")
+    assert run([*words, "--rho", "0.1", "--size", "100"]) == 4
+    assert "the analyst unruly:raise_odd raised Odd" in " ".join(capsys.readouterr().err.split())
+
+
+# What it sets.
+
+
+@contextmanager
+def put_back_by_hand() -> Iterator[None]:
+    """For a test that fails: the next ones need a clock."""
+    kept = [(owner, dict(vars(owner))) for owner in (builtins, time, random, json, threading)]
+    handler, limit = signal.getsignal(signal.SIGINT), sys.getrecursionlimit()
+    try:
+        yield
+    finally:
+        for owner, before in kept:
+            for name, value in before.items():
+                if not name.startswith("__"):
+                    setattr(owner, name, value)
+        signal.signal(signal.SIGINT, handler)
+        sys.setrecursionlimit(limit)
+        gc.enable()
+
+
+def observed() -> dict[str, Any]:
+    return {
+        "np.geterr": np.geterr(),
+        "precision": decimal.getcontext().prec,
+        "filters": [*warnings.filters],
+        "handler": signal.getsignal(signal.SIGINT),
+        "folder": os.getcwd(),
+        "functions": (time.perf_counter, time.time, random.random, random.getrandbits, json.dumps, builtins.print),
+        "limit": sys.getrecursionlimit(),
+        "environment": {**os.environ},
+        "hook": threading.excepthook,
+        "gc": gc.isenabled(),
+    }
+
+
+@pytest.mark.usefixtures("at_subjects")
+def test_what_a_subject_sets_reaches_no_report(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    before = observed()
+    with put_back_by_hand():
+        code = run(["check", "unruly:changes_all", *ROWS, "--json", str(tmp_path / "changed.json")])
+        after = observed()
+    assert code == 0
+    assert after == before
+    assert run(["check", "unruly:fine", *ROWS, "--json", str(tmp_path / "plain.json")]) == 0
+    changed, plain = capsys.readouterr().out.replace("changes_all", "fine").split("PASS")[1:]
+    assert [line for line in changed.splitlines() if "cost" not in line] == [
+        line for line in plain.splitlines() if "cost" not in line
+    ]
+    records = [json.loads((tmp_path / f"{name}.json").read_bytes()) for name in ("changed", "plain")]
+    assert records[0]["rho"] == records[1]["rho"]
+
+
+def test_what_it_sets_lasts_from_run_to_run() -> None:
+    """It is its own setting, after all: a learner that wants its divisions to raise gets that."""
+    call(np.seterr, all="raise")
+    try:
+        assert call(np.geterr)["divide"] == "raise"
+        assert np.geterr()["divide"] == "warn"
+        nested = call(call, np.geterr)
+        assert nested["divide"] == "raise"
+    finally:
+        call(np.seterr, all="warn", under="ignore")
+
+
+def test_from_python_the_callers_process_is_as_it_was() -> None:
+    def learner(sample: Any, r: Any) -> int:
+        os.chdir("/")
+        os.environ["AUDITOR_TEST"] = "1"
+        warnings.simplefilter("error")
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        return 42
+
+    before, handler = observed(), signal.getsignal(signal.SIGTERM)
+    assert auditor.audit(learner, "uniform", size=1).verdict == "pass"
+    assert (observed(), signal.getsignal(signal.SIGTERM)) == (before, handler)
+
+
+def test_an_alarm_of_theirs_does_not_go_off_in_our_report() -> None:
+    with process_state_kept():
+        signal.setitimer(signal.ITIMER_REAL, 1000)
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
