@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 
-from auditor.engine import Serial
 from auditor.errors import AuditorError, SubjectError
 from auditor.interval import two_sided
-from auditor.pipeline import Silent, see_fit
+from auditor.pipeline import Runs, Silent, see_fit
 from auditor.randomness import arm_seed
-from auditor.report.record import Learnt
+from auditor.report.record import Finding, Learnt
 from auditor.second_process import SecondProcess
-from auditor.setup import Setup, make_bench
-from auditor.trial import Bench, run_pair
+from auditor.setup import Setup
+from auditor.trial import Bench
 from auditor.verdict import Tally
 
 _FIRST = 32  # pairs that each arm gets before any is preferred
@@ -35,6 +35,8 @@ class Arm:
     setup: Setup
     bench: Bench
     confidence: float  # of its band alone
+    number: int = 0
+    findings: list[Finding] = field(default_factory=list)
     tally: Tally = field(default_factory=Tally)
     seconds: float = 0.0
     error: AuditorError | None = None
@@ -48,34 +50,47 @@ class Arm:
             self._band = (n, two_sided("anytime", n, k, self.confidence))
         return self._band[1]
 
-    def run(self, pairs: int) -> None:
+    def run(self, pairs: int, runs: Runs) -> None:
         """Its next pairs; what a subject raises ends this arm and no other."""
-        started = perf_counter()
+        started, done = perf_counter(), self.tally.pairs
         try:
-            for index in range(self.tally.pairs, self.tally.pairs + pairs):
-                trial = run_pair(self.bench, index)
-                self.tally = self.tally.plus(differs=trial.difference is not None, accurate=trial.accurate)
+            with closing(runs.trials(self.bench, range(done, done + pairs), self.number)) as trials:
+                for trial in trials:
+                    self.tally = self.tally.plus(differs=trial.difference is not None, accurate=trial.accurate)
         except AuditorError as error:
             self.error = error
         finally:
             self.seconds += perf_counter() - started
 
 
-def make_arms(setups: Sequence[Setup], confidence: float, *, elsewhere: bool = True) -> list[Arm]:
-    """An arm for each setup, after its preflight; a second process looks at the first and the last if `elsewhere`."""
+def make_arms(
+    setups: Sequence[Setup], confidence: float, runs: Runs, *, first: int = 0, elsewhere: bool = True
+) -> list[Arm]:
+    """An arm for each setup, numbered from `first`, after its preflight; a second process looks at the first and the
+    last if `elsewhere`."""
     asked = {0, len(setups) - 1} if elsewhere else set()
     with contextlib.ExitStack() as stack:
-        others = {index: stack.enter_context(SecondProcess(setups[index])) for index in sorted(asked)}
-        return [_make_arm(setup, others.get(index), confidence) for index, setup in enumerate(setups)]
+        others = {index: stack.enter_context(runs.second_process(setups[index])) for index in sorted(asked)}
+        return [
+            _make_arm(setup, first + index, others.get(index), confidence, runs) for index, setup in enumerate(setups)
+        ]
 
 
-def _make_arm(setup: Setup, other: SecondProcess | None, confidence: float) -> Arm:
-    arm = Arm(setup, make_bench(setup), confidence)
+def _make_arm(setup: Setup, number: int, other: SecondProcess | None, confidence: float, runs: Runs) -> Arm:
+    arm = Arm(setup, runs.make_bench(setup), confidence, number)
+    own = Learnt()
     try:
-        arm.bench = see_fit(arm.bench, setup, Serial(), other, Learnt(), Silent())
+        arm.bench = see_fit(arm.bench, setup, runs.engine, other, own, Silent())
     except SubjectError as error:
         arm.error = error
+    arm.findings = own.findings
     return arm
+
+
+def findings_of(arms: Iterable[Arm]) -> list[Finding]:
+    """What their preflights found, once each."""
+    found = [finding for arm in arms for finding in arm.findings]
+    return list({(finding.kind, finding.message): finding for finding in found}.values())
 
 
 def as_arm(setup: Setup, arm: int) -> Setup:
@@ -84,18 +99,18 @@ def as_arm(setup: Setup, arm: int) -> Setup:
     return replace(setup, plan=replace(setup.plan, seed=arm_seed(setup.plan.seed, arm)))
 
 
-def spend(arms: Sequence[Arm], budget: int, priority: Priority, watch: Callable[[int, Arm], None]) -> None:
+def spend(arms: Sequence[Arm], budget: int, priority: Priority, watch: Callable[[int, Arm], None], runs: Runs) -> None:
     """Give `budget` pairs in all, each block to the arm with the highest priority just then."""
     left = budget
     for arm in (arm for arm in arms if arm.error is None):
-        left -= _give(arm, min(_FIRST, left), watch)
+        left -= _give(arm, min(_FIRST, left), watch, runs)
     while left > 0 and (alive := [arm for arm in arms if arm.error is None]):
         arm = max(alive, key=priority)
-        left -= _give(arm, min(left, max(_FIRST, arm.tally.pairs // _SHARE)), watch)
+        left -= _give(arm, min(left, max(_FIRST, arm.tally.pairs // _SHARE)), watch, runs)
 
 
-def _give(arm: Arm, pairs: int, watch: Callable[[int, Arm], None]) -> int:
-    arm.run(pairs)
+def _give(arm: Arm, pairs: int, watch: Callable[[int, Arm], None], runs: Runs) -> int:
+    arm.run(pairs, runs)
     watch(pairs, arm)
     return pairs
 

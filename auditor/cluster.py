@@ -10,11 +10,11 @@ workers are threads of this process, and talk within it.
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
 from dataclasses import replace
-from hashlib import blake2b
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any
@@ -47,8 +47,9 @@ class Cluster:
         self._answers: SimpleQueue[Any] = SimpleQueue()
         self._under_way: dict[Any, range] = {}
         self._threads, self._counted = 0, 0.0
-        self._luggage: Any = None
-        self._key = ""
+        self._audit = os.urandom(8).hex()  # tells its worker processes from those of another audit
+        self._packed: dict[tuple[int, ...], tuple[Bench, Any]] = {}  # with the benches: no id is used again
+        self._luggage: Any = None  # what is being run
         if spec.startswith("tcp://"):
             notice(
                 f"--cluster {spec} is open: whoever reaches it runs code there, and nothing is encrypted; use tls://"
@@ -60,14 +61,14 @@ class Cluster:
 
     def _pack(self, bench: Bench) -> None:
         self._flags = (bench.copies, bench.judges)
-        if self._luggage is None:
+        if bench.identity not in self._packed:
             packed = pack(bench, self._how, far=not self._local)
-            self._key = blake2b(packed.bench, digest_size=16).hexdigest()
-            self._luggage = self._client.submit(luggage_of, packed, pure=False)
+            self._packed[bench.identity] = bench, self._client.submit(luggage_of, packed, pure=False)
+        self._luggage = self._packed[bench.identity][1]
 
     def look(self, bench: Bench, timed: Callable[[float], None]) -> Look:
         self._pack(bench)
-        found = self._await(self._executor.submit(look_there, self._key, self._how, self._luggage))
+        found = self._await(self._executor.submit(look_there, self._audit, self._how, self._luggage))
         if isinstance(found, AuditorError):
             raise found
         timed(found.seconds)
@@ -78,7 +79,18 @@ class Cluster:
         try:
             yield from in_order(self, wanted, keep)
         finally:
-            self.close()
+            self._forget()
+
+    def _forget(self) -> None:
+        """Blocks that nobody waits for any more; the worker processes that run them end with them."""
+        if not self._under_way:
+            return
+        with uninterrupted(), suppress(Exception):
+            for future in self._under_way:
+                future.cancel()
+            self._client.run(dismiss, self._audit, on_error="ignore")
+        self._under_way.clear()
+        self._answers = SimpleQueue()
 
     @property
     def block_seconds(self) -> float:
@@ -115,7 +127,7 @@ class Cluster:
                 raise SubjectError(f"{what}; with --ledger, --resume goes on from here")
 
     def submit(self, block: range) -> None:
-        future = self._executor.submit(block_there, self._key, self._how, self._luggage, block, *self._flags)
+        future = self._executor.submit(block_there, self._audit, self._how, self._luggage, block, *self._flags)
         self._under_way[future] = block
         future.add_done_callback(self._answers.put)
 
@@ -145,7 +157,7 @@ class Cluster:
         client, self._client = self._client, None
         with uninterrupted(), suppress(Exception):  # a cluster that is gone needs no farewell
             self._executor.shutdown(wait=False)
-            client.run(dismiss, self._key, on_error="ignore")
+            client.run(dismiss, self._audit, on_error="ignore")
         with uninterrupted(), suppress(Exception):
             client.close(timeout=_FAREWELL)
         if self._own is not None:
@@ -255,8 +267,9 @@ def _crew(key: str, how: How, luggage: Luggage) -> Workers:
         if mine not in _crews:
             _allow_children()
             _end([other for other in _crews if other[0] != key and other[1] == mine[1]])  # an audit that is over
-            _crews[mine] = Workers(how, 1, luggage if luggage.path else at_home(luggage))
-        return _crews[mine]
+            _crews[mine] = Workers(how, 1)
+    _crews[mine].use(luggage if luggage.path else at_home(luggage))
+    return _crews[mine]
 
 
 def _allow_children() -> None:

@@ -8,13 +8,14 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from auditor import __version__, exponent
-from auditor.arms import Arm, Priority, as_arm, highest, make_arms, spend, widest, widest_by_ratio
+from auditor.arms import Arm, Priority, as_arm, findings_of, highest, make_arms, spend, widest, widest_by_ratio
+from auditor.engine import How
 from auditor.outward import at_least, at_most
+from auditor.pipeline import Runs, running
 from auditor.plan import check_count, error_probability
-from auditor.report.curve_record import CurveRecord, Fitted, Point, Worst
+from auditor.report.curve_record import CurveRecord, Fitted, Point, Worst, to_json
 from auditor.report.record import Finding, as_json, environment
 from auditor.setup import Setup, replay_command
-from auditor.steadiness import one_thread
 from auditor.subjects import code_hash
 from auditor.trial import RunFailed
 from auditor.vary import Axis
@@ -29,34 +30,46 @@ class CurveWatcher(Protocol):
     def planned(self, setups: Sequence[Setup], budget: int) -> None: ...
     def started(self) -> None: ...
     def advanced(self, pairs: int, arm: Arm) -> None: ...
+    def notice(self, words: str) -> None: ...
 
 
-@one_thread()
 def run_curve(
-    axis: Axis, setups: Sequence[Setup], *, budget: int | None, confidence: float, worst: bool, watch: CurveWatcher
+    axis: Axis,
+    setups: Sequence[Setup],
+    *,
+    budget: int | None,
+    confidence: float,
+    worst: bool,
+    watch: CurveWatcher,
+    how: How | None = None,
 ) -> CurveRecord:
     """Measure rho at every value. With `worst`, pairs go where rho may be largest, and fresh ones confirm it."""
-    started = perf_counter()
+    started, how = perf_counter(), how or How()
     budget = PAIRS_A_POINT * len(setups) if budget is None else budget
     check_count("pairs", budget, least=64 * len(setups), example=PAIRS_A_POINT * len(setups))
     each = 1 - error_probability(confidence) / (len(setups) + axis.is_log + worst)  # bands, exponent, confirmation
     watch.planned(setups, budget)
-    arms = make_arms([as_arm(_unjudged(setup), i) for i, setup in enumerate(setups)], each)
-    if (failed := arms[0].error) and all(arm.error for arm in arms):
-        raise failed
-    watch.started()
+    asked = {"vary": axis.name, "values": [str(value) for value in axis.values], "worst": worst, "pairs": budget}
     confirmed: tuple[Any, Arm] | None = None
     interrupted = False
-    try:
-        kept = budget // _CONFIRMING if worst else 0
-        spend(arms, budget - kept, _priority(axis, budget, worst), watch.advanced)
-        if worst:
-            confirmed = _confirm(axis, setups, arms, kept, each, watch.advanced)
-    except KeyboardInterrupt:
-        interrupted = True
-    points = [_point(value, arm) for value, arm in zip(axis.values, arms, strict=True)]
-    seed, seconds = setups[0].plan.seed, perf_counter() - started
-    return _record(axis, arms, points, confirmed, budget, seed, confidence, interrupted, seconds)
+    with running(setups[0], how, watch.notice, {"curve": asked}, budget=budget) as runs:
+        arms = make_arms([as_arm(_unjudged(setup), i) for i, setup in enumerate(setups)], each, runs)
+        if (failed := arms[0].error) and all(arm.error for arm in arms):
+            raise failed
+        watch.started()
+        try:
+            kept = budget // _CONFIRMING if worst else 0
+            spend(arms, budget - kept, _priority(axis, budget, worst), watch.advanced, runs)
+            if worst:
+                confirmed = _confirm(axis, setups, arms, kept, each, watch.advanced, runs)
+        except KeyboardInterrupt:
+            interrupted = True
+        runs.stop()
+        points = [_point(value, arm) for value, arm in zip(axis.values, arms, strict=True)]
+        seed, seconds = setups[0].plan.seed, perf_counter() - started
+        record = _record(axis, arms, points, confirmed, budget, seed, confidence, interrupted, seconds)
+        runs.finish(lambda: to_json(record), is_over=not interrupted)
+    return record
 
 
 def _priority(axis: Axis, budget: int, worst: bool) -> Priority:
@@ -79,15 +92,16 @@ def _confirm(
     pairs: int,
     confidence: float,
     watch: Callable[[int, Arm], None],
+    runs: Runs,
 ) -> tuple[Any, Arm] | None:
     """The worst value, again, under a seed that no arm had: these counts owe nothing to having been picked."""
     alive = [place for place, arm in enumerate(arms) if arm.error is None]
     if not alive:
         return None
     worst = max(alive, key=lambda place: arms[place].band)  # the largest lower limit
-    (arm,) = make_arms([as_arm(_unjudged(setups[worst]), len(arms))], confidence)
+    (arm,) = make_arms([as_arm(_unjudged(setups[worst]), len(arms))], confidence, runs, first=len(arms))
     if arm.error is None:
-        arm.run(pairs)
+        arm.run(pairs, runs)
     watch(pairs, arm)
     return axis.values[worst], arm
 
@@ -145,7 +159,11 @@ def _record(
         points=points,
         exponent=_fitted(axis, points, arms[0].confidence),
         worst=_worst(*confirmed) if confirmed else None,
-        findings=[*_contradictions(subject.declared.theorem, axis.name, points), *_failures(axis, arms, confirmed)],
+        findings=[
+            *findings_of(arms),
+            *_contradictions(subject.declared.theorem, axis.name, points),
+            *_failures(axis, arms, confirmed),
+        ],
         seconds_total=seconds,
         environment=environment(),
     )

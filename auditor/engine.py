@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Container, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import Protocol
+from typing import Any, Protocol
 
 from auditor.errors import AuditorError, BadValue, UsageError, suggestion
 from auditor.plan import check_count
 from auditor.preflight import Look, look
 from auditor.steadiness import check_memory, read_memory
-from auditor.trial import Bench, Trial, run_pair
+from auditor.trial import Bench, Trial
 
 _DEATH = 0.3  # seconds that a run without an output may have cost: most likely it took its worker along
 Keep = Callable[[Sequence[Trial]], None]
@@ -42,6 +42,7 @@ class How:
     cluster: str | None = None
     ledger: str | None = None
     resume: bool = False
+    begins: bool = False  # where there is nothing to resume, as with several audits of which some had not begun
     log: str | None = None  # the file that takes what a subject prints in a worker
 
     @property
@@ -79,7 +80,15 @@ def make_how(
     if memory is not None:
         check_memory()
     file = None if ledger is None else os.path.abspath(str(ledger))
-    return How(jobs, timeout, read_memory(memory), on_error, cluster, file, resume, log)
+    return How(jobs, timeout, read_memory(memory), on_error, cluster, file, resume, log=log)
+
+
+HOW = ("jobs", "timeout", "memory", "on_error", "cluster", "ledger", "resume")
+
+
+def take_how(options: dict[str, Any]) -> How:
+    """What `options` say of how to run, taken out of them."""
+    return make_how(**{name: options.pop(name) for name in HOW if name in options})
 
 
 class Engine(Protocol):
@@ -102,7 +111,7 @@ class Serial:
 
     def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]:
         for index in wanted:
-            trial = run_pair(bench, index)
+            trial = bench.trial(index)
             keep((trial,))
             yield trial
 
@@ -212,21 +221,18 @@ def most_jobs() -> int:
 
 
 class Measured:
-    """In this process at first; with workers as soon as the first pairs show that it pays."""
+    """In this process at first; with workers as soon as the first trials show that it pays."""
 
-    TRIED = 1.0  # seconds of pairs that are timed
+    TRIED = 1.0  # seconds of trials that are timed
     PAYS = 5.0  # seconds of work left that are worth the start of workers, which takes about one
 
     def __init__(
-        self,
-        least_pairs: int,
-        budget: int,
-        crowd: Callable[[Bench], Engine | None],
-        notice: Callable[[str], None],
+        self, least: int, budget: int, crowd: Callable[[Bench], Engine | None], notice: Callable[[str], None]
     ) -> None:
-        self._least, self._budget = least_pairs, budget
+        self._least, self._budget = least, budget
         self._crowd, self._notice = crowd, notice
         self._engine: Engine = Serial()
+        self._done, self._seconds = 0, 0.0  # of trials so far, whichever bench they were of
 
     @property
     def words(self) -> str:
@@ -236,29 +242,27 @@ class Measured:
         return look(bench, timed=timed)
 
     def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]:
-        wanted, started = iter(wanted), perf_counter()
-        done, index = 0, -1
-        for index in wanted:
-            trial = run_pair(bench, index)
+        wanted = iter(wanted)
+        while self._seconds <= self.TRIED:
+            started = perf_counter()
+            index = next(wanted, None)
+            if index is None:
+                return
+            trial = bench.trial(index)
+            self._done, self._seconds = self._done + 1, self._seconds + perf_counter() - started
             keep((trial,))
+            if self._seconds > self.TRIED:
+                self._settle(bench)
             yield trial
-            done += 1
-            if perf_counter() - started > self.TRIED:
-                break
-        seconds = (perf_counter() - started) / max(done, 1)
-        if self._is_worth(index + 1, seconds) and (crowd := self._crowd(bench)):
-            self._engine = crowd
-            self._notice(f"a pair takes {1000 * seconds:.3g} ms, so it goes on {self.words}")
         yield from self._engine.trials(bench, wanted, keep)
 
-    def _is_worth(self, pairs: int, seconds: float) -> bool:
-        left = self._least - pairs if pairs < self._least else self._budget - pairs
-        return left * seconds > self.PAYS and cores() > 1
+    def _settle(self, bench: Bench) -> None:
+        """Who goes on: decided once, after the trials that were timed."""
+        seconds = self._seconds / self._done
+        left = self._least - self._done if self._done < self._least else self._budget - self._done
+        if left * seconds > self.PAYS and cores() > 1 and (crowd := self._crowd(bench)):
+            self._engine = crowd
+            self._notice(f"a trial takes {1000 * seconds:.3g} ms, so it goes on {self.words}")
 
     def close(self) -> None:
         self._engine.close()
-
-
-def skipping(budget: int, known: Container[int]) -> Iterator[int]:
-    """The indices that are still to be run."""
-    return (index for index in range(budget) if index not in known)

@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from auditor.engine import How, take_how
 from auditor.errors import BadValue, UsageError
 from auditor.lookup import find_object, importable_name
 from auditor.losses import Loss
@@ -36,8 +37,9 @@ def audit_generalisation(
 
     `loss(output, rows)` is the loss of each row, in [0, 1].
     """
+    how = take_how(options)
     loaded = load_subject(subject, params, randomness=randomness)
-    return run_loss(make_loss_setup(loaded, source, loss=loss, delta=delta, **options))
+    return run_loss(make_loss_setup(loaded, source, loss=loss, delta=delta, **options), how=how)
 
 
 def make_loss_setup(
@@ -64,9 +66,9 @@ def make_loss_setup(
     return replace(setup, plan=replace(setup.plan, delta=allowed), loss=known)
 
 
-def run_loss(setup: Setup, watch: Watcher | None = None) -> Record:
+def run_loss(setup: Setup, watch: Watcher | None = None, how: How | None = None) -> Record:
     """Carry a settled audit with a loss out."""
-    record = run_audit(setup, watch)
+    record = run_audit(setup, watch, how)
     if setup.loss is None:
         return record
     if record.verdict == "pass":

@@ -4,30 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import dataclass, replace
-from time import perf_counter
 from typing import Any
 
 import msgspec
 
 from auditor.datasets import Dataset
+from auditor.engine import How, take_how
 from auditor.errors import BadValue, UsageError
 from auditor.group_verdict import GroupGate, Inaccurate
 from auditor.outcome import Difference, describe, fingerprint, first_difference
-from auditor.pipeline import EXAMPLES, Watcher, run_audit
+from auditor.pipeline import Runs, Watcher, run_audit
 from auditor.plan import MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, check_count
 from auditor.profile import Groups, nu_lower, nu_upper
 from auditor.report.parts import Frequency, Profile, Step, Worst
 from auditor.report.record import Learnt, Record
 from auditor.setup import Setup, make_bench, make_setup, replay_command
+from auditor.sources import Source
 from auditor.subjects import Subject, load_subject
-from auditor.trial import Bench, judge
+from auditor.trial import NONE_FELL, Bench, Bottom, Trial, judge, timed_run
 from auditor.verdict import Verdict
 
 ETAS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)  # where a profile is shown, beside the eta that was asked for
 MOST_RUNS = 2000  # with each string: the bounds look at every number of them
 SHOWN = 5  # outputs of the worst string
 _TEXT = 200  # characters of each
+_NO_OUTPUT = "no output"
 
 
 def audit_profile(
@@ -49,9 +52,10 @@ def audit_profile(
 
     The other options are those of `audit`.
     """
+    how = take_how(options)
     loaded = load_subject(subject, params, randomness=randomness)
     counts = {"runs": runs, "strings": strings, "fixed": fixed}
-    return run_groups(make_group_setup(loaded, source, eta=eta, nu=nu, beta=beta, **counts, **options))
+    return run_groups(make_group_setup(loaded, source, eta=eta, nu=nu, beta=beta, **counts, **options), how=how)
 
 
 def make_group_setup(
@@ -126,43 +130,80 @@ def _check_decidable(plan: Plan, option: str) -> None:
         )
 
 
-@dataclass(slots=True)
-class Group:
-    """The runs of one string: which output each gave, what counts of the outputs, and the most frequent of them."""
+class Group(msgspec.Struct, frozen=True, array_like=True):
+    """What the runs of one string showed: which of its distinct outputs each gave, counted as they came."""
 
-    names: list[str]  # a fingerprint for each run
-    outputs: dict[str, Any]  # the first output of each fingerprint, settled: a later run may write into the output
-    accurate: dict[str, bool | None]  # whether it is, judged before the next run
-    seconds: float
+    which: list[int]
+    shown: dict[str, str]  # the most frequent ones, described
 
     @property
-    def canonical(self) -> str:
-        """The most frequent; of several the one that came first."""
-        return max(self.outputs, key=self.names.count)
+    def ranked(self) -> list[int]:
+        """The distinct outputs, the most frequent first; of several the one that came first."""
+        return sorted(set(self.which), key=lambda one: (-self.which.count(one), one))
 
     @property
     def outside(self) -> int:
-        return len(self.names) - self.names.count(self.canonical)
+        return len(self.which) - self.which.count(self.ranked[0])
 
-    def frequencies(self) -> list[tuple[str, list[int]]]:
-        """Each fingerprint with the runs that gave it, the most frequent first."""
-        found = {name: [run for run, other in enumerate(self.names) if other == name] for name in self.outputs}
-        return sorted(found.items(), key=lambda pair: -len(pair[1]))
+    def runs_of(self, output: int) -> list[int]:
+        return [run for run, other in enumerate(self.which) if other == output]
 
 
-def run_group(bench: Bench, index: int, runs: int) -> Group:
+@dataclass(slots=True)
+class Outputs:
+    """The distinct outputs of one string's runs."""
+
+    which: list[int]
+    settled: list[Any]  # what counts of each: a later run may write into the output
+    accurate: list[bool | None]  # whether it is, judged before the next run
+    seconds: float = 0.0
+    bottoms: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StringUnit:
+    """A trial that is all runs of one string."""
+
+    runs: int
+
+    def __call__(self, bench: Bench, index: int, fell: Mapping[int, str]) -> Trial:
+        found = run_string(bench, index, self.runs, fell)
+        ranked = Group(found.which, {}).ranked
+        first, second = found.which[:2]
+        difference = None if first == second else _difference(found.settled[first], found.settled[second])
+        group = Group(found.which, {str(one): _described(found.settled[one]) for one in ranked[:SHOWN]})
+        accurate = found.accurate[ranked[0]]
+        return Trial(index, difference, accurate, found.seconds, None, found.bottoms, msgspec.to_builtins(group))
+
+
+def run_string(bench: Bench, index: int, runs: int, fell: Mapping[int, str] = NONE_FELL) -> Outputs:
     """All runs of string `index`: a pure function of (bench, index), and run j of it of (bench, index, j)."""
-    group = Group([], {}, {}, 0.0)
+    found, numbers = Outputs([], [], []), dict[str, int]()
     for which in range(runs):
-        sample = bench.draw(index, which)
-        started = perf_counter()
-        output = bench.run_on(sample, index, which)
-        group.seconds += perf_counter() - started
+        output, seconds = timed_run(bench, index, which, fell)
+        found.seconds += seconds
         seen = bench.settled(output)
-        group.names.append(name := fingerprint(seen))
-        if name not in group.outputs:
-            group.outputs[name], group.accurate[name] = seen, judge(bench, output, index)
-    return group
+        if isinstance(output, Bottom):
+            found.bottoms += (output.why,)
+        name = _NO_OUTPUT if isinstance(output, Bottom) else fingerprint(seen)
+        if name not in numbers:
+            numbers[name] = len(numbers)
+            found.settled.append(seen)
+            found.accurate.append(judge(bench, output, index))
+        found.which.append(numbers[name])
+    return found
+
+
+def _described(settled: Any) -> str:
+    return _NO_OUTPUT if isinstance(settled, Bottom) else describe(settled, _TEXT)
+
+
+def _difference(first: Any, second: Any) -> Difference:
+    if isinstance(first, Bottom) or isinstance(second, Bottom):
+        return Difference("output", _described(first), _described(second))
+    found = first_difference(first, second)
+    assert found is not None  # their fingerprints differ
+    return found
 
 
 class GroupAudit:
@@ -173,43 +214,34 @@ class GroupAudit:
         self.groups = Groups.empty(plan.runs)
         self.wrong = Inaccurate()
         self.worst: tuple[int, Group] | None = None
-        self.bench: Bench | None = None
+        self.source: Source | None = None
 
-    def __call__(self, bench: Bench, setup: Setup, learnt: Learnt, watch: Watcher) -> Verdict:
-        plan, started, self.bench = setup.plan, perf_counter(), bench
+    def __call__(self, bench: Bench, setup: Setup, learnt: Learnt, runs: Runs) -> Verdict:
+        plan, self.source = setup.plan, bench.source
         if plan.delta is not None and not bench.judges:
             raise UsageError(
                 f"--beta {plan.delta:g} asks for accuracy, and the truth over {bench.source.name} is not known: drop it"
             )
-        for index in range(plan.budget):
-            self._add(run_group(bench, index, plan.runs), index, learnt)
-            watch.advanced(learnt.tally, perf_counter() - started)
-            if plan.design == "anytime" and self._is_decided():
-                break
+        with closing(runs.trials(replace(bench, unit=StringUnit(plan.runs)), range(plan.budget))) as trials:
+            for trial in trials:
+                self._add(trial, learnt)
+                runs.advanced(learnt.tally)
+                if plan.design == "anytime" and self._is_decided():
+                    break
         return self.gate.decide(self.groups, self.wrong)
 
     def _is_decided(self) -> bool:
         return self.gate.is_pass(self.groups, self.wrong) or self.gate.is_fail(self.groups, self.wrong)
 
-    def _add(self, group: Group, index: int, learnt: Learnt) -> None:
-        assert self.bench is not None
+    def _add(self, trial: Trial, learnt: Learnt) -> None:
+        group = msgspec.convert(trial.payload, Group)
         outside = group.outside
         self.groups = self.groups.add(outside)
         if self.worst is None or outside > self.worst[1].outside:
-            self.worst = index, group
-        accurate = group.accurate[group.canonical]
-        wrong = accurate is False
+            self.worst = trial.index, group
+        wrong = trial.accurate is False
         self.wrong = Inaccurate(self.wrong.strings + wrong, self.wrong.agreed + (wrong and not outside))
-        differ = group.names[0] != group.names[1]
-        if differ and len(learnt.examples) < EXAMPLES:
-            learnt.examples.append((index, self._difference(group)))
-        learnt.seconds_in_subject += group.seconds
-        learnt.tally = learnt.tally.plus(differs=differ, accurate=accurate)
-
-    def _difference(self, group: Group) -> Difference:
-        found = first_difference(*(group.outputs[name] for name in group.names[:2]))
-        assert found is not None  # their fingerprints differ
-        return found
+        learnt.add(trial)
 
     def profile(self, setup: Setup, record: Record) -> Profile:
         plan, eta = setup.plan, self.gate.eta
@@ -238,19 +270,21 @@ class GroupAudit:
         return Step(eta, seen, low, high)
 
     def _worst(self, setup: Setup) -> Worst | None:
-        if self.worst is None or self.bench is None:
+        if self.worst is None or self.source is None:
             return None
         index, group = self.worst
-        command = replay_command(setup, self.bench.source, index)
-        shown = [Frequency(describe(group.outputs[name], _TEXT), runs) for name, runs in group.frequencies()[:SHOWN]]
+        command = replay_command(setup, self.source, index)
+        shown = [
+            Frequency(group.shown[str(one)], group.runs_of(one)) for one in group.ranked if str(one) in group.shown
+        ]
         replay = f"{command} --runs {setup.plan.runs}" if command else None
-        return Worst(index, group.outside, shown, len(group.outputs), replay)
+        return Worst(index, group.outside, shown, len(set(group.which)), replay)
 
 
-def run_groups(setup: Setup, watch: Watcher | None = None) -> Record:
+def run_groups(setup: Setup, watch: Watcher | None = None, how: How | None = None) -> Record:
     """Carry a settled audit by groups out."""
     inquiry = GroupAudit(setup.plan)
-    record = run_audit(setup, watch, carry_out=inquiry)
+    record = run_audit(setup, watch, how, carry_out=inquiry)
     return msgspec.structs.replace(record, profile=inquiry.profile(setup, record))
 
 
@@ -258,5 +292,6 @@ def replay_group(setup: Setup, index: int, runs: int) -> list[tuple[Any, list[in
     """One string's runs again: each output with the runs that gave it, the most frequent first."""
     check_count("runs", runs, least=1, example=20)
     bench = replace(make_bench(setup), copies=True)
-    group = run_group(bench, index, runs)
-    return [(group.outputs[name], which) for name, which in group.frequencies()]
+    found = run_string(bench, index, runs)
+    group = Group(found.which, {})
+    return [(found.settled[one], group.runs_of(one)) for one in group.ranked]

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from hashlib import blake2b
 from queue import SimpleQueue
 from time import monotonic
 from typing import Any
@@ -57,15 +58,19 @@ class Worker:
         self._inactive = 0  # looks at a pool that has given up
         self._joining: threading.Thread | None = None
         self._context = Once(context)
-        self._pool: Any = ProcessPool(1, context=self._context, initializer=sit_down, initargs=(numbers, luggage))
+        self._has: set[str] = set()  # the benches that it was sent
+        told = (numbers, replace(luggage, bench=b""))  # that comes with the first task
+        self._pool: Any = ProcessPool(1, context=self._context, initializer=sit_down, initargs=told)
 
-    def give(self, task: Any, call: Callable[..., Any], *args: Any) -> bool:
-        """Whether it took the task: one that has died does not."""
+    def give(self, task: Any, luggage: Luggage, call: Callable[..., Any], *args: Any) -> bool:
+        """Whether it took the task, call(bench, *args): one that has died does not."""
+        sent = (luggage.key, None if luggage.key in self._has else luggage.bench)
         try:
             with _main_hidden():
-                future = self._pool.schedule(call, args=args)
+                future = self._pool.schedule(call, args=(sent, *args))
         except RuntimeError:
             return False
+        self._has.add(luggage.key)
         self.tasks.append((task, future))
         self._given = monotonic()
         future.add_done_callback(lambda _: self._answered.put(None))
@@ -196,7 +201,8 @@ def pack(bench: Bench, how: How, *, far: bool = False) -> Luggage:
     finally:
         for module in modules:
             cloudpickle.unregister_pickle_by_value(module)
-    made = Luggage(bench.subject.name, bench.bottoms, packed, {}, "", {}, (), how.memory, how.log)
+    key = blake2b(packed, digest_size=16).hexdigest()
+    made = Luggage(bench.subject.name, key, bench.bottoms, packed, {}, "", {}, (), how.memory, how.log)
     return made if far else at_home(replace(made, files=file_modules()))
 
 

@@ -7,13 +7,13 @@ trials wait in memory, and are written as soon as it goes again.
 
 from __future__ import annotations
 
-import json
 import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from json import dumps, loads  # as they are now: a subject may replace them
 from time import monotonic
 from typing import Any
 
@@ -27,12 +27,13 @@ from auditor.estimators import Fit
 from auditor.ledger_file import check_kind_of_file, check_trials, complaining, connect, signed, transaction
 from auditor.outcome import Difference, fingerprint
 from auditor.own_code import code_of
-from auditor.report.record import Record, environment, to_json
+from auditor.report.record import SCHEMA, Record, environment
 from auditor.setup import Setup
 from auditor.sources import Sampler, Source
 from auditor.subjects import code_hash, param_text
 from auditor.trial import Trial
 
+NOTHING_ELSE: Mapping[str, Any] = {}
 _OFTEN = 0.1  # seconds of work that a kill may cost
 _RETRY = 5.0  # seconds between two tries on a disk that is full
 
@@ -40,15 +41,14 @@ _RETRY = 5.0  # seconds between two tries on a disk that is full
 class NoLedger:
     """For audits that keep nothing."""
 
-    known: frozenset[int] = frozenset()
     trouble: str | None = None
     first_budget: int | None = None
 
-    def stored(self) -> Iterator[Trial]:
-        return iter(())
+    def stored(self, cell: int) -> Mapping[int, Trial]:
+        return {}
 
-    def keep(self, trials: Sequence[Trial]) -> None: ...
-    def finish(self, record: Record) -> None: ...
+    def keep(self, trials: Sequence[Trial], cell: int) -> None: ...
+    def finish(self, document: Callable[[], bytes], *, is_over: bool) -> None: ...
 
 
 class Ledger:
@@ -57,23 +57,28 @@ class Ledger:
     def __init__(self, file: str, connection: sqlite3.Connection, audit: int, notice: Callable[[str], None]) -> None:
         self._file, self._connection, self._audit, self._notice = file, connection, audit, notice
         (plan,) = connection.execute("SELECT plan FROM audits WHERE id = ?", (audit,)).fetchone()
-        self.first_budget: int | None = json.loads(plan).get("first_budget")
-        self.known = {pair for (pair,) in connection.execute("SELECT pair FROM trials WHERE audit = ?", (audit,))}
+        self.first_budget: int | None = loads(plan).get("first_budget")
         self.trouble: str | None = None
-        self._waiting: list[Trial] = []
+        self._stored: dict[int, dict[int, Trial]] = {}  # by cell and pair, those that were there when this audit began
+        self._read()
+        self._waiting: list[tuple[int, Trial]] = []  # with their cells
         self._next = 0.0
 
-    def stored(self) -> Iterator[Trial]:
-        """The trials that were there when this audit began, in order."""
+    def _read(self) -> None:
         rows = self._connection.execute(
-            "SELECT pair, difference, accurate, seconds, churn, bottoms FROM trials WHERE audit = ? ORDER BY pair",
+            "SELECT cell, pair, difference, accurate, seconds, churn, bottoms, payload FROM trials WHERE audit = ?",
             (self._audit,),
         )
-        return (_trial(*row) for row in rows.fetchall())
+        for cell, *row in rows:
+            self._stored.setdefault(cell, {})[row[0]] = _trial(*row)
 
-    def keep(self, trials: Sequence[Trial]) -> None:
+    def stored(self, cell: int) -> Mapping[int, Trial]:
+        """The trials of a cell that were there when this audit began."""
+        return self._stored.get(cell, {})
+
+    def keep(self, trials: Sequence[Trial], cell: int) -> None:
         """Written when a tenth of a second has passed: a transaction a trial would cost more than a fast one."""
-        self._waiting += trials
+        self._waiting += ((cell, trial) for trial in trials)
         if monotonic() >= self._next:
             self._write()
 
@@ -81,8 +86,8 @@ class Ledger:
         self._next = monotonic() + _OFTEN
         try:
             with transaction(self._connection):
-                rows = [signed((self._audit, *_row(trial))) for trial in self._waiting]
-                self._connection.executemany("INSERT OR IGNORE INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
+                rows = [signed((self._audit, cell, *_row(trial))) for cell, trial in self._waiting]
+                self._connection.executemany("INSERT OR IGNORE INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
             self._waiting.clear()
             self.trouble = None
         except sqlite3.Error as error:
@@ -94,36 +99,42 @@ class Ledger:
             self.trouble = f"cannot write --ledger {self._file}: {error}; the audit goes on, and its report is whole"
             self._notice(self.trouble)
 
-    def finish(self, record: Record) -> None:
-        """The record, unless somebody interrupted: that audit is to be continued."""
+    def finish(self, document: Callable[[], bytes], *, is_over: bool) -> None:
+        """The record as JSON, unless somebody interrupted: that audit is to be continued."""
         self._write()
-        if record.decided_by == "interrupt" or self.trouble:
+        if not is_over or self.trouble:
             return
         try:
             with transaction(self._connection):
                 self._connection.execute(
                     "UPDATE audits SET record = ?2, record_checksum = ?3 WHERE id = ?1",
-                    signed((self._audit, to_json(record).decode())),
+                    signed((self._audit, document().decode())),
                 )
         except sqlite3.Error as error:
             self._complain(error)
 
 
 @contextmanager
-def open_ledger(setup: Setup, source: Source, how: How, notice: Callable[[str], None]) -> Iterator[Ledger | NoLedger]:
-    """The place of this audit in its ledger: a new one, or the one that it continues."""
+def open_ledger(
+    setup: Setup, source: Source, how: How, notice: Callable[[str], None], asked: Mapping[str, Any] = NOTHING_ELSE
+) -> Iterator[Ledger | NoLedger]:
+    """The place of this audit in its ledger: a new one, or the one that it continues.
+
+    `asked` is what is asked besides the plan of the setup.
+    """
     if how.ledger is None:
         yield NoLedger()
         return
     check_kind_of_file(how.ledger)
     if how.resume and not os.path.exists(how.ledger):
         raise UsageError(f"--resume: there is no file {how.ledger}; leave --resume out to begin an audit")
-    plan = plan_of(setup, source, how)
+    plan = {**plan_of(setup, source, how), **asked}
     with connect(how.ledger) as connection:
         with complaining(how.ledger):
             if how.resume:
                 check_trials(connection)
-            audit = _resumed(connection, plan, how.ledger) if how.resume else _begun(connection, plan)
+            audit = _resumed(connection, plan, how) if how.resume else None
+            audit = _begun(connection, plan) if audit is None else audit
             ledger = Ledger(how.ledger, connection, audit, notice)
         yield ledger
 
@@ -177,22 +188,23 @@ def _begun(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> int:
         (audit,) = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM audits").fetchone()
         connection.execute(
             "INSERT INTO audits (id, subject, plan, started, checksum) VALUES (?, ?, ?, ?, ?)",
-            signed((audit, plan["subject"], json.dumps(plan), now)),
+            signed((audit, plan["subject"], dumps(plan), now)),
         )
     return int(audit)
 
 
-def _resumed(connection: sqlite3.Connection, plan: Mapping[str, Any], file: str) -> int:
-    """The last audit with this plan; UsageError with the difference where there is only another."""
+def _resumed(connection: sqlite3.Connection, plan: Mapping[str, Any], how: How) -> int | None:
+    """The last audit with this plan; where there is only another, UsageError with the difference, or None."""
+    file = str(how.ledger)
     # Unfinished ones first: what somebody wants to continue is most likely one of them.
     rows = connection.execute(
         "SELECT id, plan, record FROM audits WHERE subject = ? ORDER BY record IS NULL DESC, id DESC",
         (plan["subject"],),
     ).fetchall()
-    if not rows:
+    if not rows and not how.begins:
         raise UsageError(f"--resume: {file} has no audit of {plan['subject']}; leave --resume out to begin one")
-    plans = [(audit, json.loads(text), record) for audit, text, record in rows]
-    same = json.loads(json.dumps(plan))
+    plans = [(audit, loads(text), record) for audit, text, record in rows]
+    same = loads(dumps(plan))
     for audit, other, _ in plans:
         if {**other, "first_budget": None} == same:
             return int(audit)
@@ -200,6 +212,8 @@ def _resumed(connection: sqlite3.Connection, plan: Mapping[str, Any], file: str)
         if _is_longer(other, same):
             _check_undecided(record, file)
             return _extended(connection, int(audit), other, same)
+    if how.begins:
+        return None
     raise UsageError(
         f"--resume: {file} has an audit of {plan['subject']}, and not this one: {_differences(plans[0][1], same)}; "
         "leave --resume out to begin another"
@@ -214,7 +228,7 @@ def _is_longer(then: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
 
 def _check_undecided(record: str | None, file: str) -> None:
     """What has been decided stays so: more pairs would be a second answer to one question."""
-    verdict = json.loads(record).get("verdict") if record else None
+    verdict = loads(record).get("verdict") if record else None
     if verdict in ("pass", "fail"):
         raise UsageError(
             f"--resume: {file} has this audit, and it was decided: {verdict}; only an undecided one goes on with more "
@@ -227,7 +241,7 @@ def _extended(connection: sqlite3.Connection, audit: int, then: Mapping[str, Any
     plan = {**now, "first_budget": then.get("first_budget") or then["budget"]}
     with transaction(connection):
         (started,) = connection.execute("SELECT started FROM audits WHERE id = ?", (audit,)).fetchone()
-        *_, checksum = signed((audit, plan["subject"], text := json.dumps(plan), started))
+        *_, checksum = signed((audit, plan["subject"], text := dumps(plan), started))
         connection.execute(
             "UPDATE audits SET plan = ?, checksum = ?, record = NULL, record_checksum = NULL WHERE id = ?",
             (text, checksum, audit),
@@ -256,18 +270,26 @@ def _difference(name: str, was: Any, now: Any) -> Iterator[str]:
 
 def _row(trial: Trial) -> tuple[Any, ...]:
     found = trial.difference
-    difference = None if found is None else json.dumps([found.path, found.left, found.right])
+    difference = None if found is None else dumps([found.path, found.left, found.right])
     accurate = None if trial.accurate is None else int(trial.accurate)
-    bottoms = json.dumps(trial.bottoms) if trial.bottoms else None
-    return trial.index, difference, accurate, trial.seconds, trial.churn, bottoms
+    bottoms = dumps(trial.bottoms) if trial.bottoms else None
+    payload = None if trial.payload is None else dumps(trial.payload)
+    return trial.index, difference, accurate, trial.seconds, trial.churn, bottoms, payload
 
 
 def _trial(
-    pair: int, difference: str | None, accurate: int | None, seconds: float, churn: float | None, bottoms: str | None
+    pair: int,
+    difference: str | None,
+    accurate: int | None,
+    seconds: float,
+    churn: float | None,
+    bottoms: str | None,
+    payload: str | None,
 ) -> Trial:
-    found = None if difference is None else Difference(*json.loads(difference))
-    said = tuple(json.loads(bottoms)) if bottoms else ()
-    return Trial(pair, found, None if accurate is None else bool(accurate), seconds, churn, said)
+    found = None if difference is None else Difference(*loads(difference))
+    said = tuple(loads(bottoms)) if bottoms else ()
+    more = None if payload is None else loads(payload)
+    return Trial(pair, found, None if accurate is None else bool(accurate), seconds, churn, said, more)
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +301,7 @@ class Past:
     pairs: int
     mismatches: int
     record: Record | None
+    kind: str | None = None  # what is kept of it, where that is no record of pairs: "curve", "price", "reuse"
 
 
 def read_history(file: str, subject: str) -> list[Past]:
@@ -294,7 +317,7 @@ def read_history(file: str, subject: str) -> list[Past]:
         ).fetchall()
     try:
         return [
-            Past(started, json.loads(plan), pairs, mismatches, _record(record))
+            Past(started, loads(plan), pairs, mismatches, _record(record), _kind(record))
             for started, plan, record, pairs, mismatches in rows
         ]
     except ValueError as error:  # msgspec's complaints are of this kind too
@@ -302,4 +325,11 @@ def read_history(file: str, subject: str) -> list[Past]:
 
 
 def _record(text: str | None) -> Record | None:
-    return None if text is None else msgspec.convert(json.loads(text), type=Record)
+    document = None if text is None else loads(text)
+    return msgspec.convert(document, type=Record) if document and document.get("schema") == SCHEMA else None
+
+
+def _kind(text: str | None) -> str | None:
+    """auditor.curve/1 is a curve."""
+    schema = str(loads(text).get("schema")) if text else SCHEMA
+    return None if schema == SCHEMA else schema.removeprefix("auditor.").partition("/")[0]

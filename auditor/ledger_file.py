@@ -17,7 +17,7 @@ from typing import Any
 
 from auditor.errors import UsageError
 
-_VERSION = 2  # 1 had no checksums
+_VERSION = 3  # 1 had no checksums, 2 no cells
 _APPLICATION = 0x61756474  # "audt": what marks a file as a ledger
 _WAIT = 30.0  # seconds for another audit that writes
 _TABLES = """
@@ -26,8 +26,9 @@ CREATE TABLE IF NOT EXISTS audits (
   record TEXT, record_checksum BLOB
 ) STRICT;
 CREATE TABLE IF NOT EXISTS trials (
-  audit INTEGER NOT NULL REFERENCES audits, pair INTEGER NOT NULL, difference TEXT, accurate INTEGER,
-  seconds REAL NOT NULL, churn REAL, bottoms TEXT, checksum BLOB NOT NULL, PRIMARY KEY (audit, pair)
+  audit INTEGER NOT NULL REFERENCES audits, cell INTEGER NOT NULL, pair INTEGER NOT NULL, difference TEXT,
+  accurate INTEGER, seconds REAL NOT NULL, churn REAL, bottoms TEXT, payload TEXT, checksum BLOB NOT NULL,
+  PRIMARY KEY (audit, cell, pair)
 ) STRICT, WITHOUT ROWID;
 """
 _KINDS = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
@@ -49,10 +50,10 @@ def _check_audits(connection: sqlite3.Connection) -> None:
 def check_trials(connection: sqlite3.Connection) -> None:
     """Every trial of every audit; DatabaseError for the first that is not as it was written."""
     known = {audit for (audit,) in connection.execute("SELECT id FROM audits")}
-    rows = "SELECT audit, pair, difference, accurate, seconds, churn, bottoms, checksum FROM trials"
+    rows = "SELECT audit, cell, pair, difference, accurate, seconds, churn, bottoms, payload, checksum FROM trials"
     for row in connection.execute(rows):
         if row[0] not in known or signed(row[:-1]) != row:
-            raise sqlite3.DatabaseError(f"pair {row[1]} of its audit {row[0]} is damaged")
+            raise sqlite3.DatabaseError(f"pair {row[2]} of its audit {row[0]} is damaged")
 
 
 def check_kind_of_file(file: str) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import pkgutil
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from types import ModuleType
 
+from auditor.engine import How
 from auditor.errors import EXIT_CODES, UsageError
 from auditor.lookup import find_module, registered
 from auditor.pipeline import Watcher, run_audit
@@ -60,10 +62,13 @@ def share(confidence: float, count: int) -> float:
     return 1 - error_probability(confidence) / count
 
 
-def audit_all(setups: Iterable[Setup], watch: Callable[[int, Setup], Watcher]) -> Iterator[Record]:
-    """Each audit in turn."""
+def audit_all(
+    setups: Iterable[Setup], watch: Callable[[int, Setup], Watcher], how: How | None = None
+) -> Iterator[Record]:
+    """Each audit in turn; of those that are resumed some may not have begun."""
+    how = replace(how or How(), begins=True)
     for index, setup in enumerate(setups):
-        yield run_audit(setup, watch(index, setup))
+        yield run_audit(setup, watch(index, setup), how)
 
 
 def is_as_expected(record: Record) -> bool:

@@ -5,31 +5,29 @@ The command line, pytest and Python all end in `audit`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import ExitStack, closing
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 from typing import Any, Protocol
 
 from auditor.datasets import Dataset
-from auditor.engine import Engine, How, Measured, Serial, cores, keep_nothing, make_how, skipping
+from auditor.engine import Engine, How, Measured, Serial, cores, make_how
 from auditor.errors import BadValue, SubjectError, UsageError, as_ours, is_interrupt
 from auditor.ledger import Ledger, NoLedger, open_ledger
 from auditor.outcome import Difference, as_it_was, first_difference, settle
 from auditor.preflight import conclude
 from auditor.process_state import process_state_kept
-from auditor.report.record import Finding, Learnt, Record, failure_finding, make_record
+from auditor.report.record import Finding, Learnt, Record, failure_finding, make_record, to_json
 from auditor.second_process import SecondProcess
 from auditor.second_server import entrust_folder
 from auditor.setup import Setup, make_bench, make_setup
-from auditor.sources import tails_cut
+from auditor.sources import is_dataset, load_source, tails_cut
 from auditor.steadiness import one_thread
 from auditor.subjects import load_subject
 from auditor.trial import Bench, RunFailed, SubjectRaised, Trial
 from auditor.verdict import Tally, Verdict, decide, is_decided
-
-EXAMPLES = 3  # mismatching pairs that a record shows
 
 
 class Watcher(Protocol):
@@ -122,7 +120,7 @@ def audit(
     return run_audit(setup, how=how)
 
 
-CarryOut = Callable[[Bench, Setup, Learnt, Watcher], Verdict]  # another question than that of pairs against a target
+CarryOut = Callable[[Bench, Setup, Learnt, "Runs"], Verdict]  # another question than that of pairs against a target
 
 
 def run_audit(
@@ -142,18 +140,17 @@ def run_audit(
             bench = replace(make_bench(setup), bottoms=how.on_error == "bottom")
             ledger = stack.enter_context(open_ledger(setup, bench.source, how, watch.notice))
             setup = replace(setup, plan=replace(setup.plan, first_budget=ledger.first_budget))
-            engine = stack.enter_context(closing(make_engine(setup, how, watch)))
+            engine = stack.enter_context(
+                closing(make_engine(setup.plan.least_pairs, setup.plan.budget, how, watch.notice))
+            )
             stack.enter_context(one_thread())
             bench = see_fit(bench, setup, engine, other, learnt, watch)
             stack.enter_context(one_thread())  # a run may have loaded another library
-            if carry_out:
-                verdict = carry_out(bench, setup, learnt, watch)
-            else:
-                with closing(_trials(bench, setup, engine, ledger, learnt)) as trials:
-                    run_pairs(bench, setup, learnt, watch, trials)
-                verdict = decide(setup.plan, learnt.tally, learnt.churn, resumable=how.ledger is not None)
-                if verdict.outcome != "fail":
-                    _check_outputs(setup, learnt)
+            try:
+                verdict = (carry_out or run_pairs)(bench, setup, learnt, Runs(engine, ledger, how, watch))
+            finally:
+                learnt.engine = engine.words
+                engine.close()  # here, where an impatient second Ctrl-C is one more interrupt and loses no record
         except UsageError:
             raise
         except BaseException as raised:
@@ -168,21 +165,43 @@ def run_audit(
         kept.close()  # what is reckoned and written from here on is ours
         source = bench.source if bench else None
         record = make_record(setup, source, learnt, verdict, perf_counter() - started)
-        ledger.finish(record)
+        ledger.finish(lambda: to_json(record), is_over=record.decided_by != "interrupt")
         if ledger.trouble:
             learnt.findings.append(Finding("ledger", "warning", ledger.trouble))
             record = make_record(setup, source, learnt, verdict, perf_counter() - started)
     return record
 
 
-def make_engine(setup: Setup, how: How, watch: Watcher) -> Engine:
+def in_process() -> Runs:
+    """Trials run here, one after the other, and nothing is kept."""
+    return Runs(Serial(), NoLedger(), How(), Silent())
+
+
+@contextmanager
+def running(
+    setup: Setup, how: How, notice: Callable[[str], None], asked: Mapping[str, Any], *, budget: int
+) -> Iterator[Runs]:
+    """What runs the trials of a question that is asked at many benches, and opens them as it learns.
+
+    `asked` is what tells it from another question about the same setup, for the ledger.
+    """
+    with ExitStack() as stack:
+        stack.enter_context(process_state_kept())
+        source = load_source(setup.source, None if is_dataset(setup.source) else setup.resample)
+        ledger = stack.enter_context(open_ledger(setup, source, how, notice, asked))
+        engine = stack.enter_context(closing(make_engine(budget, budget, how, notice)))
+        stack.enter_context(one_thread())
+        yield Runs(engine, ledger, how, Silent())
+
+
+def make_engine(least: int, budget: int, how: How, notice: Callable[[str], None]) -> Engine:
     """Who runs the trials: what was asked for, else this process until the first pairs show that others pay."""
     from auditor.workers import Workers
 
     if how.cluster is not None:
         from auditor.cluster import Cluster
 
-        return Cluster(how, how.cluster, watch.notice)
+        return Cluster(how, how.cluster, notice)
     if how.isolates:
         entrust_folder(make=True)
         return Workers(how, how.jobs or cores())
@@ -198,20 +217,50 @@ def make_engine(setup: Setup, how: How, watch: Watcher) -> Engine:
         entrust_folder(make=True)
         return workers
 
-    return Measured(setup.plan.least_pairs, setup.plan.budget, crowd, watch.notice)
+    return Measured(least, budget, crowd, notice)
 
 
-def _trials(
-    bench: Bench, setup: Setup, engine: Engine, ledger: Ledger | NoLedger, learnt: Learnt
-) -> Generator[Trial, None, None]:
-    """Every trial in index order: those that a ledger has, and those that are still to be run."""
-    stored = ledger.stored()
-    with closing(engine.trials(bench, skipping(setup.plan.budget, ledger.known), ledger.keep)) as fresh:
-        try:
-            for index in range(setup.plan.budget):
-                yield next(stored if index in ledger.known else fresh)
-        finally:
-            learnt.engine = engine.words
+class Runs:
+    """What runs an audit's trials, whatever the question: those that a ledger has, and those that are still to be run.
+
+    A question about several benches gives each a number, `cell`, by which the ledger tells their trials apart.
+    """
+
+    def __init__(self, engine: Engine, ledger: Ledger | NoLedger, how: How, watch: Watcher) -> None:
+        self.engine, self._ledger, self._how, self._watch = engine, ledger, how, watch
+        self._started = perf_counter()
+        self.resumable = how.ledger is not None
+
+    def make_bench(self, setup: Setup) -> Bench:
+        """A bench whose runs fail as this audit's may."""
+        return replace(make_bench(setup), bottoms=self._how.on_error == "bottom")
+
+    def second_process(self, setup: Setup) -> SecondProcess:
+        return SecondProcess(setup, timeout=self._how.timeout, memory=self._how.memory)
+
+    def trials(self, bench: Bench, wanted: range, cell: int = 0) -> Generator[Trial, None, None]:
+        """Every wanted trial, in index order."""
+        stored = self._ledger.stored(cell)
+        missing = (index for index in wanted if index not in stored)
+
+        def keep(trials: Sequence[Trial]) -> None:
+            self._ledger.keep(trials, cell)
+
+        with closing(self.engine.trials(bench, missing, keep)) as fresh:
+            for index in wanted:
+                yield stored[index] if index in stored else next(fresh)
+
+    def stop(self) -> None:
+        """No more trials; an impatient second Ctrl-C meanwhile loses nothing."""
+        with suppress(KeyboardInterrupt):
+            self.engine.close()
+
+    def finish(self, document: Callable[[], bytes], *, is_over: bool) -> None:
+        """What came of it, for the ledger."""
+        self._ledger.finish(document, is_over=is_over)
+
+    def advanced(self, tally: Tally) -> None:
+        self._watch.advanced(tally, perf_counter() - self._started)
 
 
 def see_fit(
@@ -252,31 +301,20 @@ def _too_small(setup: Setup, error: str) -> str:
     return f"size={setup.plan.size:,} does not suit {setup.subject.name}: {error}{cure}"
 
 
-def run_pairs(
-    bench: Bench, setup: Setup, learnt: Learnt, watch: Watcher, trials: Iterable[Trial] | None = None
-) -> None:
-    """Pairs in index order until the gate decides or the budget is spent; in this process unless `trials` are given."""
-    plan, started = setup.plan, perf_counter()
+def run_pairs(bench: Bench, setup: Setup, learnt: Learnt, runs: Runs) -> Verdict:
+    """Pairs in index order until the gate decides or the budget is spent."""
+    plan = setup.plan
     gate = plan.gate if plan.design == "anytime" else None
-    for trial in trials or Serial().trials(bench, range(plan.budget), keep_nothing):
-        tally = learnt.tally = _add(learnt, trial)
-        watch.advanced(tally, perf_counter() - started)
-        if gate and is_decided(plan, gate, tally, learnt.churn):
-            return
-
-
-def _add(learnt: Learnt, trial: Trial) -> Tally:
-    tally = learnt.tally
-    learnt.seconds_in_subject += trial.seconds
-    if trial.bottoms:
-        learnt.bottoms += len(trial.bottoms)
-        learnt.first_bottom = learnt.first_bottom or (trial.index, trial.bottoms[0])
-    if trial.difference is not None and len(learnt.examples) < EXAMPLES:
-        learnt.examples.append((trial.index, trial.difference))
-    if trial.churn is not None:
-        learnt.churn.add(trial.churn)
-        learnt.churns.append(trial.churn)
-    return tally.plus(differs=trial.difference is not None, accurate=trial.accurate)
+    with closing(runs.trials(bench, range(plan.budget))) as trials:
+        for trial in trials:
+            learnt.add(trial)
+            runs.advanced(learnt.tally)
+            if gate and is_decided(plan, gate, learnt.tally, learnt.churn):
+                break
+    verdict = decide(plan, learnt.tally, learnt.churn, resumable=runs.resumable)
+    if verdict.outcome != "fail":
+        _check_outputs(setup, learnt)
+    return verdict
 
 
 def _check_outputs(setup: Setup, learnt: Learnt) -> None:

@@ -13,15 +13,16 @@ from time import perf_counter
 from typing import Any, Protocol
 
 from auditor import __version__
-from auditor.arms import Arm, as_arm, make_arms
+from auditor.arms import Arm, as_arm, findings_of, make_arms
+from auditor.engine import How
 from auditor.errors import AuditorError, BadValue, SubjectError
 from auditor.gate import Gate
 from auditor.least_size import MOST_PROBES, Spent, find_least
+from auditor.pipeline import Runs, running
 from auditor.plan import DEFAULT_TARGET, MAX_PAIRS, check_count, error_probability, least_budget
-from auditor.report.price_record import Asked, PriceRecord, Probe
+from auditor.report.price_record import Asked, PriceRecord, Probe, to_json
 from auditor.report.record import Finding, as_json, environment
 from auditor.setup import Setup, make_setup
-from auditor.steadiness import one_thread
 from auditor.subjects import Subject, code_hash, load_subject
 
 PAIRS_TIMES_LIMIT = 2000
@@ -35,6 +36,7 @@ class PriceWatcher(Protocol):
 
     def planned(self, subject: Subject, budget: int) -> None: ...
     def asked(self, question: str, size: int, pairs: int) -> None: ...
+    def notice(self, words: str) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +44,17 @@ class _Sizes:
     """An arm for every size that was asked, kept: both questions look at the same pairs."""
 
     make: Callable[[int], Setup]
+    runs: Runs
     arms: dict[int, Arm] = field(default_factory=dict)
     refused: dict[int, AuditorError] = field(default_factory=dict)
 
     def at(self, size: int) -> Arm | None:
         """None where the subject does not run: after the first size, which must, that is one that will not do."""
         if size not in self.arms and size not in self.refused:
-            setup = as_arm(self.make(size), len(self.arms) + len(self.refused))
+            number = len(self.arms) + len(self.refused)
+            setup = as_arm(self.make(size), number)
             try:
-                (arm,) = make_arms([setup], 0.5, elsewhere=not self.arms)
+                (arm,) = make_arms([setup], 0.5, self.runs, first=number, elsewhere=not self.arms)
             except AuditorError as error:
                 if not self.arms:
                     raise
@@ -68,7 +72,6 @@ class _Sizes:
             raise arm.error
 
 
-@one_thread()
 def run_price(
     target: str,
     source: str | None,
@@ -79,6 +82,7 @@ def run_price(
     pairs: int | None = None,
     confidence: float = 0.95,
     watch: PriceWatcher,
+    how: How | None = None,
     **options: Any,
 ) -> PriceRecord:
     """Search for the smallest size, of rho and of accuracy where the subject says what that is."""
@@ -92,46 +96,52 @@ def run_price(
     if limit < 1 / MAX_PAIRS:
         raise BadValue("rho", limit, f"would take more than {MAX_PAIRS:.0e} pairs, which no search finishes")
     make, start = _by_size(subject, target, texts, randomness, source, {**options, "confidence": confidence})
-    sizes = _Sizes(make)
-    first = sizes.at(start)
-    assert first is not None
-    delta = subject.declares("delta") if subject.declared.accuracy and first.bench.judges else None
-    limits = {"reproducible": limit} | ({"accurate": delta} if delta else {})
-    # Each question asks at most so many sizes, but may ask those of the other: any of them all may err on any question.
-    alpha = error_probability(confidence) / (len(limits) ** 2 * MOST_PROBES)
-    budgets = _budgets(limits, pairs, alpha)
-    watch.planned(subject, sum(budgets.values()))
     asked: list[Asked] = []
     interrupted = False
-    try:
-        for question, share in limits.items():
-            # Both questions look at the pairs of a size, so that either may see as many as the other asked for.
-            gate = Gate(share, alpha, budget=max(budgets.values()) // _A_SIZE)
-            asked.append(_bracket(sizes, question, gate, start, budgets[question], watch))
-    except KeyboardInterrupt:
-        interrupted = True
-    return PriceRecord(
-        auditor_version=__version__,
-        subject=subject.name,
-        code_hash=code_hash(subject.fn),
-        theorem=subject.declared.theorem,
-        settings=as_json(subject.settings),
-        source=first.bench.source.name,
-        sample_kind=first.setup.sample_kind,
-        seed=options.get("seed", 0),
-        target=limit,
-        confidence=confidence,
-        budget=sum(budgets.values()),
-        interrupted=interrupted,
-        asked=asked,
-        probes=[_probe(arm) for _, arm in sorted(sizes.arms.items())],
-        plain=subject.declares("plain"),
-        promised=subject.declares("size") if subject.declared.theorem else None,
-        bounds=_least_by_bound(subject, limit),
-        findings=[*_contradictions(subject, asked), *_refusals(sizes)],
-        seconds_total=perf_counter() - started,
-        environment=environment(),
-    )
+    most = pairs or math.ceil(PAIRS_TIMES_LIMIT / limit)
+    told = {"price": {"start": start, "pairs": pairs, "limit": limit}}
+    with running(make(start), how or How(), watch.notice, told, budget=most) as runs:
+        sizes = _Sizes(make, runs)
+        first = sizes.at(start)
+        assert first is not None
+        delta = subject.declares("delta") if subject.declared.accuracy and first.bench.judges else None
+        limits = {"reproducible": limit} | ({"accurate": delta} if delta else {})
+        # Each question asks at most so many sizes, but may ask those of the other: any may err on any question.
+        alpha = error_probability(confidence) / (len(limits) ** 2 * MOST_PROBES)
+        budgets = _budgets(limits, pairs, alpha)
+        watch.planned(subject, sum(budgets.values()))
+        try:
+            for question, share in limits.items():
+                # Both questions look at the pairs of a size, so that either may see as many as the other asked for.
+                gate = Gate(share, alpha, budget=max(budgets.values()) // _A_SIZE)
+                asked.append(_bracket(sizes, question, gate, start, budgets[question], watch))
+        except KeyboardInterrupt:
+            interrupted = True
+        runs.stop()
+        record = PriceRecord(
+            auditor_version=__version__,
+            subject=subject.name,
+            code_hash=code_hash(subject.fn),
+            theorem=subject.declared.theorem,
+            settings=as_json(subject.settings),
+            source=first.bench.source.name,
+            sample_kind=first.setup.sample_kind,
+            seed=options.get("seed", 0),
+            target=limit,
+            confidence=confidence,
+            budget=sum(budgets.values()),
+            interrupted=interrupted,
+            asked=asked,
+            probes=[_probe(arm) for _, arm in sorted(sizes.arms.items())],
+            plain=subject.declares("plain"),
+            promised=subject.declares("size") if subject.declared.theorem else None,
+            bounds=_least_by_bound(subject, limit),
+            findings=[*findings_of(sizes.arms.values()), *_contradictions(subject, asked), *_refusals(sizes)],
+            seconds_total=perf_counter() - started,
+            environment=environment(),
+        )
+        runs.finish(lambda: to_json(record), is_over=not interrupted)
+    return record
 
 
 def _budgets(limits: Mapping[str, float], pairs: int | None, alpha: float) -> dict[str, int]:
@@ -194,7 +204,7 @@ def _bracket(sizes: _Sizes, question: str, gate: Gate, start: int, budget: int, 
             if more <= 0:
                 return None
             left -= more
-            arm.run(more)
+            arm.run(more, sizes.runs)
             if arm.error:
                 raise SubjectError(f"at {arm.setup.plan.size:,} rows: {arm.error}").caused_by(arm.error)
         return decided == "pass"

@@ -9,26 +9,31 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
+import msgspec
+
 from auditor import __version__
 from auditor.datasets import Dataset
+from auditor.engine import keep_nothing, take_how
 from auditor.errors import AuditorError, BadValue, SubjectError, UsageError, is_interrupt
 from auditor.foreign import call
+from auditor.interval import sequence_upper
 from auditor.lookup import find_object, importable_name
 from auditor.outcome import settle
 from auditor.outward import at_least, at_most, sure
+from auditor.pipeline import Runs, running
 from auditor.plan import check_count, error_probability
 from auditor.randomness import from_key
 from auditor.report.record import as_json, environment
-from auditor.report.reuse_record import Bounds, ReuseRecord
-from auditor.setup import Setup, make_bench, make_setup
+from auditor.report.reuse_record import Bounds, ReuseRecord, to_json
+from auditor.setup import Setup, make_setup
 from auditor.subjects import code_hash, load_subject
 from auditor.transcripts import LEAST_TRIALS, Distance, Transcript, bound_distance
-from auditor.trial import Bench
+from auditor.trial import Bench, Trial
 
 TRIALS = 400
 QUERY = "query"
@@ -36,30 +41,35 @@ Watch = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Interview:
-    """Everything that a transcript depends on besides its number."""
+class Interviews:
+    """A trial that is two interviews with the same randomness: fresh samples for each query, and one for all."""
 
-    bench: Bench
     analyst: Callable[..., Any]
     name: str
     queries: int
 
-    def transcript(self, index: int, *, reuse: bool) -> Transcript:
-        """One interview: a pure function of (interview, index, reuse)."""
+    def __call__(self, bench: Bench, index: int, fell: Mapping[int, str]) -> Trial:
+        started = perf_counter()
+        fresh, reused = (self.transcript(bench, index, reuse=reuse) for reuse in (False, True))
+        seconds = perf_counter() - started
+        return Trial(index, None, None, seconds, payload=msgspec.to_builtins((fresh, reused)))
+
+    def transcript(self, bench: Bench, index: int, *, reuse: bool) -> Transcript:
+        """One interview: a pure function of (bench, index, reuse)."""
         answers: list[Any] = []  # settled
-        kept = self.bench.draw(index, 0)
+        kept = bench.draw(index, 0)
 
         def ask(query: Any) -> Any:
             number = len(answers)
             if number >= self.queries:
                 raise SubjectError(f"{self.name} asks more than {self.queries} queries: use a larger --queries")
-            sample = copy.deepcopy(kept) if reuse or not number else self.bench.draw(index, number)
-            answer = self._answer(sample, index, number, query)
+            sample = copy.deepcopy(kept) if reuse or not number else bench.draw(index, number)
+            answer = self._answer(bench, sample, index, number, query)
             answers.append(settle(answer))  # the next answer may be written into it
             return answer
 
         try:
-            call(self.analyst, ask, from_key(self.bench.keys.r.child(index, "analyst")))
+            call(self.analyst, ask, from_key(bench.keys.r.child(index, "analyst")))
         except AuditorError:
             raise
         except BaseException as error:
@@ -67,14 +77,14 @@ class Interview:
                 raise
             what = f"the analyst {self.name} raised {type(error).__name__} in trial {index}"
             raise SubjectError(what).caused_by(error) from error
-        return Transcript(tuple(answers))
+        return Transcript.of(answers)
 
-    def _answer(self, sample: Any, index: int, number: int, query: Any) -> Any:
-        subject = self.bench.subject
+    def _answer(self, bench: Bench, sample: Any, index: int, number: int, query: Any) -> Any:
+        subject = bench.subject
         asked = replace(subject, params={**subject.params, QUERY: query})
         try:
-            key, own = self.bench.keys.r.child(index, QUERY, number), self.bench.own(index, number)
-            return self.bench.see(asked.run(sample, key, own=own))
+            key, own = bench.keys.r.child(index, QUERY, number), bench.own(index, number)
+            return bench.see(asked.run(sample, key, own=own))
         except AuditorError:
             raise
         except BaseException as error:
@@ -97,11 +107,13 @@ def audit_reuse(
     texts: Mapping[str, str] | None = None,
     randomness: str | None = None,
     watch: Watch | None = None,
+    log: str | None = None,
     **options: Any,
 ) -> ReuseRecord:
     """Whether reusing one sample for `queries` adaptive queries moves the analyst's transcripts by at most
     (queries - 1) rho; `fixed` trials, judged once. `rho` is what the mechanism claims unless it is given.
     """
+    how = replace(take_how(options), log=log)
     subject = load_subject(mechanism, {QUERY: None, **(params or {})}, texts=texts, randomness=randomness)
     setup = make_setup(subject, source, rho=rho, confidence=confidence, **options)
     _check(setup, queries, fixed)
@@ -109,19 +121,43 @@ def audit_reuse(
     if not callable(fn):
         raise UsageError(f"--analyst {analyst} is {type(fn).__name__}, not a function analyst(ask, rng)")
     name = analyst if isinstance(analyst, str) else importable_name(fn) or "the analyst"
-    interview = Interview(make_bench(setup), fn, name, queries)
-    started = perf_counter()
-    _check_repeats(interview)
-    pairs = []
-    for index in range(fixed):
-        pairs.append(tuple(interview.transcript(index, reuse=reuse) for reuse in (False, True)))
-        if watch:
-            watch(index + 1, fixed)
+    unit, started = Interviews(fn, name, queries), perf_counter()
+    if how.on_error == "bottom":
+        raise UsageError("--on-error bottom: an interview without one of its answers is none; leave it out")
+    pairs: list[tuple[Transcript, Transcript]] = []
+    told = {"reuse": {"analyst": name, "queries": queries, "trials": fixed}}
+    with running(setup, how, _say_nothing, told, budget=fixed) as runs:
+        bench = replace(runs.make_bench(setup), unit=unit)
+        _check_repeats(bench, unit, runs)
+        try:
+            for trial in runs.trials(bench, range(fixed)):
+                pairs.append(msgspec.convert(trial.payload, tuple[Transcript, Transcript]))
+                if watch:
+                    watch(len(pairs), fixed)
+            _check_asked(pairs, name)
+            distance = bound_distance(pairs, error_probability(confidence))
+        except KeyboardInterrupt:
+            distance = _cut_short(pairs, setup.plan.alpha)
+        runs.stop()
+        record = _record(setup, bench, unit, distance, fixed, perf_counter() - started)
+        runs.finish(lambda: to_json(record), is_over=not record.interrupted)
+    return record
+
+
+def _check_asked(pairs: Sequence[tuple[Transcript, Transcript]], name: str) -> None:
     asked = max(len(transcript.answers) for pair in pairs for transcript in pair)
     if asked < 2:
         raise UsageError(f"{name} asks {asked} queries at most, and reuse begins with the second: give another analyst")
-    distance = bound_distance(pairs, error_probability(confidence))  # type: ignore[arg-type]
-    return _record(setup, interview, distance, perf_counter() - started)
+
+
+def _say_nothing(words: str) -> None: ...
+
+
+def _cut_short(pairs: Sequence[tuple[Transcript, Transcript]], alpha: float) -> Distance:
+    """What is known of trials that were meant to be more: only a limit that holds at every number of them."""
+    differ = sum(fresh.name != reused.name for fresh, reused in pairs)
+    high = sequence_upper(len(pairs), differ, alpha / 2) if pairs else 1.0
+    return Distance(0.0, high, len(pairs), differ, "none was sought", 0, 0, 0)
 
 
 def _check(setup: Setup, queries: int, trials: int) -> None:
@@ -142,28 +178,32 @@ def _check(setup: Setup, queries: int, trials: int) -> None:
         raise BadValue("fixed", trials, f"cannot show a distance of {bound:g}: use --fixed {needed} or more")
 
 
-def _check_repeats(interview: Interview) -> None:
+def _check_repeats(bench: Bench, unit: Interviews, runs: Runs) -> None:
     """An interview that comes out differently when it is held again is no function of its randomness."""
-    for reuse in (False, True):
-        first, again = (interview.transcript(0, reuse=reuse) for _ in range(2))
-        if first.name != again.name:
-            raise SubjectError(
-                f"{interview.bench.subject.name} or {interview.name} is no function of (sample, r): the same interview "
-                "gave two transcripts. Draw every random bit from r or from the rng that the analyst gets"
-            )
+    first, again = (next(runs.engine.trials(bench, (0,), keep_nothing)).payload for _ in range(2))
+    if first != again:
+        raise SubjectError(
+            f"{bench.subject.name} or {unit.name} is no function of (sample, r): the same interview gave two "
+            "transcripts. Draw every random bit from r or from the rng that the analyst gets"
+        )
 
 
-def _record(setup: Setup, interview: Interview, distance: Distance, seconds: float) -> ReuseRecord:
-    subject, plan, queries = setup.subject, setup.plan, interview.queries
-    bound = (queries - 1) * plan.target
+def _record(
+    setup: Setup, bench: Bench, unit: Interviews, distance: Distance, planned: int, seconds: float
+) -> ReuseRecord:
+    subject, plan, queries = setup.subject, setup.plan, unit.queries
+    bound, interrupted = (queries - 1) * plan.target, distance.trials < planned
     verdict = "pass" if distance.high <= bound else "fail" if distance.low > bound else "inconclusive"
+    reason = _reason(distance, bound, plan.confidence, plan.target, verdict)
+    if interrupted:  # trials of a fixed number are judged once, and together
+        verdict, reason = "inconclusive", f"interrupted after {distance.trials} of {planned} trials"
     return ReuseRecord(
         auditor_version=__version__,
         subject=subject.name,
-        analyst=interview.name,
+        analyst=unit.name,
         code_hash=code_hash(subject.fn),
         params=as_json({name: value for name, value in subject.params.items() if name != QUERY}),
-        source=interview.bench.source.name,
+        source=bench.source.name,
         size=plan.size,
         seed=plan.seed,
         queries=queries,
@@ -179,7 +219,8 @@ def _record(setup: Setup, interview: Interview, distance: Distance, seconds: flo
         reused_only=distance.reused_only,
         fresh_only=distance.fresh_only,
         verdict=verdict,
-        reason=_reason(distance, bound, plan.confidence, plan.target, verdict),
+        reason=reason,
+        interrupted=interrupted,
         seconds=seconds,
         environment=environment(),
     )

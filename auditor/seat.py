@@ -20,12 +20,13 @@ from auditor.errors import AuditorError, SubjectError
 from auditor.lookup import FileFinder
 from auditor.preflight import Look, look
 from auditor.steadiness import is_of_values, limit_memory, stay_with_one_thread
-from auditor.trial import Bench, SubjectRaised, Trial, run_pair
+from auditor.trial import Bench, SubjectRaised, Trial
 
 T = TypeVar("T")
 
 LOADING, RUNNING, IDLE = 0.0, 1.0, 2.0
 _STEADIED = 3  # tasks before which threads are limited: a run may load a library that was not there yet
+Sent = tuple[str, bytes | None]  # which bench, and the bench itself where the worker does not have it yet
 Fell = Mapping[int, Mapping[int, str]]  # pair: run: why; the runs that are known to end their process
 
 
@@ -74,6 +75,7 @@ class Luggage:
     """All that a worker needs besides its slot."""
 
     name: str  # of the subject
+    key: str  # of the bench: what tells it from another
     bottoms: bool  # whether a run that fails gives an output
     bench: bytes  # by cloudpickle, so that closures and notebooks' functions come along
     files: Mapping[str, str]
@@ -89,30 +91,32 @@ class Seat:
 
     def __init__(self, slot: Slot, luggage: Luggage) -> None:
         self.slot, self._luggage = slot, luggage
-        self._bench: Bench | None = None
+        self._benches: dict[str, Bench] = {}
         self._steadied = 0
         self._runs = self.before = 0  # begun, and begun before the one under way
 
-    def bench(self) -> Bench:
+    def bench(self, sent: Sent) -> Bench:
         """Unpacked when the first task asks for it, so that what goes wrong is the answer to a task."""
-        self._load()
+        name, packed = sent
+        if name not in self._benches:
+            self._load(name, packed)
         if self._steadied < _STEADIED:
             self._steadied += 1
             stay_with_one_thread()
-        assert self._bench is not None
-        return self._bench
+        return self._benches[name]
 
-    def _load(self) -> None:
-        if self._bench is None:
-            import cloudpickle
+    def _load(self, name: str, packed: bytes | None) -> None:
+        import cloudpickle
 
-            self.slot.sit()
+        self.slot.sit()
+        is_first = not self._benches
+        if is_first:
             sys.meta_path.append(FileFinder(self._luggage.files))
-            # From our own parent through a pipe: it is as trustworthy as this process.
-            bench = cloudpickle.loads(self._luggage.bench)
-            self._bench = replace(bench, publish=self._begin, doubts=self._doubts)
-            if self._luggage.memory:
-                limit_memory(self._luggage.memory)
+        assert packed is not None, "a bench comes with its first task"
+        # From our own parent through a pipe: it is as trustworthy as this process.
+        self._benches[name] = replace(cloudpickle.loads(packed), publish=self._begin, doubts=self._doubts)
+        if is_first and self._luggage.memory:
+            limit_memory(self._luggage.memory)
 
     def _begin(self, index: int, which: int, runs: bool) -> None:
         self.before = self._runs
@@ -128,10 +132,10 @@ class Seat:
     def _unforeseen(self, error: BaseException) -> AuditorError:
         """What no one caught, as a failure of the run that was under way."""
         run = self.slot.read().run
-        if run is None or self._bench is None:
+        if run is None:
             what = f"a worker process could not load the subject: {type(error).__name__}: {error}"
             return SubjectError(f"{what}; --jobs 1 runs it in this process").caused_by(error)
-        return SubjectRaised(self._bench.subject.name, *run, error)
+        return SubjectRaised(self._luggage.name, *run, error)
 
     def _doubts(self, error: BaseException) -> bool:
         """A run that others went before may fail for what they left behind: it is to be tried alone."""
@@ -179,39 +183,39 @@ def _leave_with_parent() -> None:
         os._exit(1)
 
 
-def look_here(skip: frozenset[int]) -> Look | Done:
+def look_here(sent: Sent, skip: frozenset[int]) -> Look | Done:
     """The preflight's runs, in this worker."""
-    return _tried(lambda bench: look(bench, skip))
+    return _tried(sent, lambda bench: look(bench, skip))
 
 
-def run_alone(index: int, which: int, copies: bool) -> Done:
+def run_alone(sent: Sent, index: int, which: int, copies: bool) -> Done:
     """Whether one run gives an output with none before it; the output itself is not wanted."""
 
     def run(bench: Bench) -> Done:
         replace(bench, copies=copies, bottoms=False).run(index, which)
         return Done((), 0.0)
 
-    return _tried(run)
+    return _tried(sent, run)
 
 
-def _tried(call: Callable[[Bench], T]) -> T | Done:
+def _tried(sent: Sent, call: Callable[[Bench], T]) -> T | Done:
     seat = _seat[0]
     try:
-        return call(seat.bench())
+        return call(seat.bench(sent))
     except BaseException as error:
         return seat.failed((), 0.0, None, error)
     finally:
         seat.slot.idle()
 
 
-def run_block(block: range, fell: Fell, copies: bool, judges: bool) -> Done:
+def run_block(sent: Sent, block: range, fell: Fell, copies: bool, judges: bool) -> Done:
     """The trials of a block, up to the first that fails."""
     seat, started, trials = _seat[0], perf_counter(), list[Trial]()
     index = block.start
     try:
-        bench = replace(seat.bench(), copies=copies, judges=judges)
+        bench = replace(seat.bench(sent), copies=copies, judges=judges)
         for index in block:
-            trials.append(run_pair(bench, index, fell.get(index, {})))
+            trials.append(bench.trial(index, fell.get(index, {})))
         return Done(trials, perf_counter() - started)
     except BaseException as error:
         return seat.failed(trials, perf_counter() - started, index, error)

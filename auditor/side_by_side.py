@@ -7,10 +7,12 @@ whatever rho is unshared, it is at most that shared. Each of the two audits spen
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
+from auditor.engine import How, take_how
 from auditor.outward import at_least, at_most, sure
 from auditor.panel import share
 from auditor.pipeline import Silent, Watcher, run_audit
@@ -32,7 +34,8 @@ def audit_private(
     **options: Any,
 ) -> Record:
     """Audit A(sample, r, private) with `private` unshared, which decides, and shared; options as `audit` has them."""
-    return run_sides(make_sides(load_subject(subject, params, randomness=randomness), source, **options))
+    how = take_how(options)
+    return run_sides(make_sides(load_subject(subject, params, randomness=randomness), source, **options), how=how)
 
 
 def make_sides(subject: Subject, source: object = None, *, confidence: float = 0.95, **options: Any) -> Sides:
@@ -44,13 +47,13 @@ def make_sides(subject: Subject, source: object = None, *, confidence: float = 0
     return unshared, shared, confidence
 
 
-def run_sides(sides: Sides, watch: Watcher | None = None) -> Record:
+def run_sides(sides: Sides, watch: Watcher | None = None, how: How | None = None) -> Record:
     """Both audits; the record is the unshared one's, with a row for each."""
     unshared, shared, confidence = sides
-    first = run_audit(unshared, watch)
+    first = run_audit(unshared, watch, how)
     if first.decided_by in ("error", "interrupt"):
         return first
-    second = run_audit(shared, Silent())
+    second = run_audit(shared, Silent(), replace(how, begins=True) if how else None)
     return msgspec.structs.replace(
         first,
         arms=[_row(record, confidence) for record in (first, second)],

@@ -327,6 +327,8 @@ def _parse_call(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
     """`name` or `name(literals, key=literal)`: read with ast, so that nothing in a spec is ever executed."""
     try:
         node = ast.parse(spec, mode="eval").body
+        if (node.end_lineno, node.end_col_offset) != (1, len(spec.rstrip().encode())):
+            raise ValueError("a comment follows")  # Python takes norm#label for norm
         call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
         if not isinstance(call.func, ast.Name):
             raise ValueError("not a call")

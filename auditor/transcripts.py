@@ -14,24 +14,35 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from auditor.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.outcome import describe, fingerprint
 
 LEAST_TRIALS = 8
+_SHOWN = 40  # characters of an answer
 
 
-@dataclass(frozen=True, slots=True)
-class Transcript:
+class Answer(msgspec.Struct, frozen=True, array_like=True):
+    """What counts of one answer: its fingerprint, the number that it is, if any, and how it looks."""
+
+    name: str
+    number: int | float | None
+    shown: str
+
+
+class Transcript(msgspec.Struct, frozen=True, array_like=True):
     """All answers of one interview; the queries follow from them."""
 
-    answers: tuple[Any, ...]
+    answers: tuple[Answer, ...]
+
+    @classmethod
+    def of(cls, answers: Sequence[Any]) -> Transcript:
+        return cls(tuple(Answer(fingerprint(one), _number(one), describe(one, _SHOWN)) for one in answers))
 
     @property
-    def name(self) -> str:
-        return fingerprint(self.answers)
-
-    def names(self) -> list[str]:
-        return [fingerprint(answer) for answer in self.answers]
+    def name(self) -> tuple[str, ...]:
+        return tuple(answer.name for answer in self.answers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +53,15 @@ class Event:
     position: int | None  # of the answer; None for the whole transcript
     above: bool = True
     threshold: float | None = None
-    among: frozenset[str] = frozenset()
+    among: frozenset[object] = frozenset()
 
     def holds(self, transcript: Transcript) -> bool:
         if self.position is not None and self.position >= len(transcript.answers):
             return False
         if self.threshold is not None and self.position is not None:
-            answer = transcript.answers[self.position]
-            return _is_number(answer) and (answer > self.threshold) == self.above
-        name = transcript.name if self.position is None else fingerprint(transcript.answers[self.position])
+            number = transcript.answers[self.position].number
+            return number is not None and (number > self.threshold) == self.above
+        name = transcript.name if self.position is None else transcript.answers[self.position].name
         return name in self.among
 
 
@@ -97,14 +108,15 @@ def _candidates(pairs: Sequence[Pair]) -> Iterator[Event]:
         fresh, reused = (
             [pair[side].answers[position] for pair in pairs if position < len(pair[side].answers)] for side in (0, 1)
         )
-        if all(map(_is_number, fresh + reused)):
-            yield from _thresholds(position, fresh, reused)
-        names = _more_often([fingerprint(a) for a in fresh], [fingerprint(a) for a in reused])
-        shown = describe(next((a for a in reused if fingerprint(a) in names), None), 40)
+        numbers = [[one.number for one in side if one.number is not None] for side in (fresh, reused)]
+        if len(numbers[0]) == len(fresh) and len(numbers[1]) == len(reused):
+            yield from _thresholds(position, *numbers)
+        names = _more_often([one.name for one in fresh], [one.name for one in reused])
+        shown = next((one.shown for one in reused if one.name in names), "None")
         yield Event(f"answer {position} is one of {len(names)}, such as {shown}", position, among=names)
 
 
-def _more_often(fresh: Sequence[str], reused: Sequence[str]) -> frozenset[str]:
+def _more_often(fresh: Sequence[object], reused: Sequence[object]) -> frozenset[object]:
     before = Counter(fresh)
     return frozenset(name for name, count in Counter(reused).items() if count > before[name])
 
@@ -123,5 +135,7 @@ def _thresholds(position: int, fresh: Sequence[float], reused: Sequence[float]) 
             yield Event(f"answer {position} is {side} {value:.6g}", position, above, float(value))
 
 
-def _is_number(answer: object) -> bool:
-    return isinstance(answer, (int, float)) and not isinstance(answer, bool) and answer == answer
+def _number(answer: object) -> int | float | None:
+    if not isinstance(answer, (int, float)) or isinstance(answer, bool) or answer != answer:
+        return None
+    return int(answer) if isinstance(answer, int) else float(answer)

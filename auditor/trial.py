@@ -64,6 +64,10 @@ class Bottom:
     why: str
 
 
+NONE_FELL: Mapping[int, str] = {}
+Unit = Callable[["Bench", int, Mapping[int, str]], "Trial"]
+
+
 @dataclass(frozen=True, slots=True)
 class Bench:
     """Everything that a trial needs: the subject, where its samples come from, and the keys."""
@@ -81,6 +85,17 @@ class Bench:
     doubts: Callable[[BaseException], bool] | None = None  # whether what a run raised may be its process' doing
     oracle: Callable[[Bench, Any, int], bool] | None = None  # judges an output in place of the subject's own
     shares_private: bool = False  # whether the runs of an index have their private randomness in common
+    unit: Unit | None = None  # what one trial is; a pair of runs, unless the question is another
+
+    @property
+    def identity(self) -> tuple[int, ...]:
+        """What tells it from another, whatever its preflight said since."""
+        parts = (self.subject, self.source, self.keys, self.view, self.unit, self.oracle)
+        return (*map(id, parts), self.size, self.counted, self.shares_private)
+
+    def trial(self, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
+        """Trial `index`: a pure function of both. `fell` has its runs that are known to end their process."""
+        return (self.unit or run_pair)(self, index, fell)
 
     def draw(self, index: int, which: int) -> Any:
         """The sample of run `which`: 0 or 1 of a pair, and on from there for more runs with the same r."""
@@ -172,7 +187,7 @@ class SubjectRaised(RunFailed):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What one pair showed."""
+    """What one trial showed: of a pair, or of the first two runs of what is more than one."""
 
     index: int
     difference: Difference | None  # None where the two outputs are the same
@@ -180,9 +195,7 @@ class Trial:
     seconds: float  # spent in the subject
     churn: float | None = None  # the share of probe points that the two outputs predict differently
     bottoms: tuple[str, ...] = ()  # the runs that gave no output, a sentence each
-
-
-NONE_FELL: Mapping[int, str] = {}
+    payload: Any = None  # what else a question needs of it: JSON, made where it ran
 
 
 def run_pair(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
@@ -191,12 +204,12 @@ def run_pair(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> T
     What counts of the first output is settled, and its accuracy judged, before the second run begins: that run may
     write into what the first has returned.
     """
-    output, seconds = _timed_run(bench, index, 0, fell)
+    output, seconds = timed_run(bench, index, 0, fell)
     seen = bench.see(output)
     first = seen if isinstance(seen, Bottom) else settle(seen)
     points = points_of(seen, first) if bench.view.needs_probe else None
     accurate = judge(bench, output, index)
-    output, more = _timed_run(bench, index, 1, fell)
+    output, more = timed_run(bench, index, 1, fell)
     second = bench.see(output)
     if isinstance(first, Bottom) or isinstance(second, Bottom):
         return _with_bottom(bench, index, (first, second), accurate, seconds + more)
@@ -207,7 +220,8 @@ def run_pair(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> T
     return Trial(index, difference, accurate, seconds + more, churn)
 
 
-def _timed_run(bench: Bench, index: int, which: int, fell: Mapping[int, str]) -> tuple[Any, float]:
+def timed_run(bench: Bench, index: int, which: int, fell: Mapping[int, str]) -> tuple[Any, float]:
+    """The output of one run, or bottom, and the seconds that it took."""
     if which in fell:
         return Bottom(fell[which]), 0.0
     sample = bench.draw(index, which)

@@ -12,7 +12,7 @@ there after the pair's other run, then the run alone. Only what fails alone has 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from queue import Empty, SimpleQueue
@@ -42,7 +42,8 @@ class Workers:
         self._workers: list[Worker] = []
         self._left: list[Worker] = []
         self._answers: SimpleQueue[None] = SimpleQueue()
-        self._packed = luggage
+        self._packed: dict[tuple[int, ...], tuple[Bench, Luggage]] = {}  # with the benches: no id is used again
+        self._now = luggage  # what is being run
         self._flags = (False, True)  # what the preflight said since: copies, judges
         self._stillborn = 0
         self._closed = False
@@ -54,13 +55,19 @@ class Workers:
 
     def pack(self, bench: Bench) -> None:
         """Make the bench ready to be sent; UsageError where it cannot be."""
-        self._packed = self._packed or pack(bench, self._how)
+        if bench.identity not in self._packed:
+            self._packed[bench.identity] = bench, pack(bench, self._how)
+        self._now = self._packed[bench.identity][1]
         self._flags = (bench.copies, bench.judges)
+
+    def use(self, luggage: Luggage) -> None:
+        """What was packed elsewhere."""
+        self._now = luggage
 
     @property
     def _luggage(self) -> Luggage:
-        assert self._packed is not None, "pack comes first"
-        return self._packed
+        assert self._now is not None, "pack comes first"
+        return self._now
 
     def look(self, bench: Bench, timed: Callable[[float], None]) -> Look:
         self.pack(bench)
@@ -97,13 +104,10 @@ class Workers:
     def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]:
         self.pack(bench)
         try:
-            yield from self.stream(wanted, keep)
+            yield from in_order(self, wanted, keep)
         finally:
-            self.close()
-
-    def stream(self, wanted: Iterable[int], keep: Keep) -> Iterator[Trial]:
-        """Trials of what was packed; the workers stay for more."""
-        return in_order(self, wanted, keep)
+            for worker in [worker for worker in self._workers if worker.tasks]:
+                self._dismiss(worker)  # nobody waits for what it does; the others stay for more
 
     def run(self, block: range, *flags: bool) -> Done:
         """One block, whole, for those who wait for it."""
@@ -189,7 +193,7 @@ class Workers:
     def _hand(self, worker: Worker, task: Task | None, call: Callable[..., Any], *args: Any) -> None:
         """To this worker, or to a new one if it has died: what it had under way is still to be asked for."""
         for _ in range(_STARTS):
-            if worker.give(task, call, *args):
+            if worker.give(task, self._luggage, call, *args):
                 return
             if not worker.tasks:
                 self._dismiss(worker)

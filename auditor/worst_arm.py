@@ -1,9 +1,9 @@
-"""Which source or input gets the next pair, and when is the worst of them known? Pure, in integers.
+"""Which source or input gets the next pairs, and when is the worst of them known? Pure, in integers.
 
 "Every rho_j is at most the target" passes once each arm has passed: a wrong pass needs the worst arm to pass, so no
 arm's evidence is corrected. It fails as soon as one arm fails at alpha/K: K arms that each do so wrongly with
 probability alpha/K. Each arm's gate is calibrated to the most that it may get. Both hold for every order of pairs,
-since each arm's error counts all its looks; so the next pair may go to whoever looks worst, the undecided arm with
+since each arm's error counts all its looks; so the next block may go to whoever looks worst, the undecided arm with
 the largest E_fail.
 """
 
@@ -17,6 +17,9 @@ from auditor.gate import Gate
 from auditor.interval import BOUNDS, log_e_fail, two_sided
 from auditor.outward import at_least, at_most, sure
 from auditor.verdict import Bound, Tally, Verdict
+
+_FIRST = 8  # pairs that each arm gets before any is preferred
+_SHARE = 8  # later a block is a part 1/8 of the arm's pairs
 
 
 @lru_cache
@@ -43,25 +46,38 @@ class WorstArm:
         self._pass_gate = _gate(target, alpha, None, budget)
         self._fail_gates = [_gate(target, alpha / count, delta, budget) for delta in deltas]
         self._waiting = [(0.0, 0, arm) for arm in range(count)]  # the heap's least is the largest E_fail
+        self._out: list[int] = []  # arms whose pairs are being run
 
-    def next_arm(self) -> int | None:
-        """Who gets the next pair; None once the question is decided or every budget spent."""
-        if not self._waiting or "fail" in self.states:
-            return None
-        return self._waiting[0][2]
+    def next_blocks(self) -> list[tuple[int, int]]:
+        """Who gets how many pairs; nobody once the question is decided or every budget spent.
 
-    def add(self, arm: int, tally: Tally) -> None:
-        """The tally of the arm that was next, after its pair."""
-        _, _, first = heapq.heappop(self._waiting)
-        assert first == arm
+        Each arm some pairs at first; then a block to whoever looks worst, which costs no more than one pair at a time.
+        """
+        for arm in self._out:
+            self._wait(arm)
+        self._out.clear()
+        begins = not any(tally.pairs for tally in self.tallies)
+        while self._waiting and "fail" not in self.states and (begins or not self._out):
+            self._out.append(heapq.heappop(self._waiting)[2])
+        return [(arm, self._block(arm)) for arm in self._out]
+
+    def _block(self, arm: int) -> int:
+        done = self.tallies[arm].pairs
+        return self.budget - done if self.design == "fixed" else min(max(_FIRST, done // _SHARE), self.budget - done)
+
+    def _wait(self, arm: int) -> None:
+        tally = self.tallies[arm]
+        if self.states[arm] == "inconclusive" and tally.pairs < self.budget:
+            heapq.heappush(self._waiting, (-_log_e_fail(tally.pairs, tally.mismatches, self.target), tally.pairs, arm))
+
+    def add(self, arm: int, tally: Tally) -> bool:
+        """The tally of an arm after one more pair; whether no more of its block is wanted."""
         self.tallies[arm] = tally
         if self.design == "anytime":
             self.states[arm] = self._state(arm)
-        if self.states[arm] == "inconclusive" and tally.pairs < self.budget:
-            priority = -_log_e_fail(tally.pairs, tally.mismatches, self.target)
-            heapq.heappush(self._waiting, (priority if self.design == "anytime" else tally.pairs, tally.pairs, arm))
-        elif self.design == "fixed" and not self._waiting:
+        elif all(each.pairs == self.budget for each in self.tallies):
             self.states = [self._judge_once(each) for each in range(len(self.tallies))]
+        return self.states[arm] != "inconclusive"
 
     def _state(self, arm: int) -> str:
         tally = self.tallies[arm]

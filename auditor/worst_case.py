@@ -9,22 +9,22 @@ from __future__ import annotations
 import functools
 import shlex
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
-from time import perf_counter
 from typing import Any
 
 import msgspec
 
-from auditor.engine import Serial
+from auditor.engine import How, take_how
 from auditor.errors import AuditorError, SubjectError, UsageError
 from auditor.inputs import Inputs, make_inputs
 from auditor.outcome import Difference as Found
-from auditor.pipeline import EXAMPLES, Silent, Watcher, run_audit, see_fit
+from auditor.pipeline import Runs, Silent, Watcher, run_audit, see_fit
 from auditor.report.parts import Arm
-from auditor.report.record import Accuracy, Difference, Example, Learnt, Record, Rho, failure_finding
+from auditor.report.record import EXAMPLES, Accuracy, Difference, Example, Learnt, Record, Rho, failure_finding
 from auditor.setup import Setup, make_bench, make_setup, replay_command
 from auditor.subjects import Subject, has_text, load_subject
-from auditor.trial import Bench, SubjectRaised, run_pair
+from auditor.trial import Bench, RunFailed, SubjectRaised, Trial
 from auditor.verdict import Verdict
 from auditor.worst_arm import WorstArm
 
@@ -65,10 +65,11 @@ def audit_worst(
 
     `pairs` or `fixed` is the budget of each arm; the other options are those of `audit`.
     """
+    how = take_how(options)
     listed = make_inputs(inputs) if inputs is not None else None
     first = {listed.name: listed.values[0]} if listed else {}
     loaded = load_subject(subject, {**(params or {}), **first}, randomness=randomness)
-    return run_worst(make_cases(loaded, list(sources or [None]), listed, **options))
+    return run_worst(make_cases(loaded, list(sources or [None]), listed, **options), how=how)
 
 
 def make_cases(
@@ -123,45 +124,59 @@ class WorstAudit:
     arms: WorstArm
     preflight_runs: int = 0
 
-    def __call__(self, bench: Bench, setup: Setup, learnt: Learnt, watch: Watcher) -> Verdict:
-        started = perf_counter()
-        self._make_benches(bench, learnt)
-        while (arm := self.arms.next_arm()) is not None:
-            self._run(arm, learnt)
-            watch.advanced(learnt.tally, perf_counter() - started)
+    def __call__(self, bench: Bench, setup: Setup, learnt: Learnt, runs: Runs) -> Verdict:
+        self._make_benches(bench, learnt, runs)
+        while blocks := self.arms.next_blocks():
+            for arm, pairs in blocks:
+                self._run(arm, pairs, learnt, runs)
         return self.arms.decide([case.name for case in self.cases])
 
-    def _make_benches(self, first: Bench, learnt: Learnt) -> None:
-        """The first arm has been through the whole preflight; the others go through what needs no second process."""
+    def _make_benches(self, first: Bench, learnt: Learnt, runs: Runs) -> None:
+        """The first arm has been through the whole preflight. Another source goes through what needs no second process;
+        another input of a source takes over what was found there."""
+        seen = {first.source.name: first}
         for case in self.cases:
-            if case is self.cases[0]:
-                case.bench = first
-                continue
-            own = Learnt()
-            try:
-                case.bench = see_fit(make_bench(case.setup), case.setup, Serial(), None, own, Silent())
-            except SubjectRaised as error:
-                learnt.findings.append(failure_finding(error, case.setup, make_bench(case.setup).source))
-                raise SubjectError(f"with {case.name}: {error}") from error
-            self.preflight_runs += own.checked.runs if own.checked else 0
-            known = {(finding.kind, finding.message) for finding in learnt.findings}
-            learnt.findings += [found for found in own.findings if (found.kind, found.message) not in known]
+            bench = make_bench(case.setup)
+            like = seen.get(bench.source.name)
+            if like is None:
+                like = seen[bench.source.name] = self._see_fit(
+                    replace(bench, bottoms=first.bottoms), case, learnt, runs
+                )
+            case.bench = replace(bench, copies=like.copies, judges=like.judges, bottoms=like.bottoms)
 
-    def _run(self, arm: int, learnt: Learnt) -> None:
-        case, tally, total = self.cases[arm], self.arms.tallies[arm], learnt.tally
+    def _see_fit(self, bench: Bench, case: Case, learnt: Learnt, runs: Runs) -> Bench:
+        own = Learnt()
+        try:
+            fit = see_fit(bench, case.setup, runs.engine, None, own, Silent())
+        except SubjectRaised as error:
+            learnt.findings.append(failure_finding(error, case.setup, bench.source))
+            raise SubjectError(f"with {case.name}: {error}") from error
+        self.preflight_runs += own.checked.runs if own.checked else 0
+        known = {(finding.kind, finding.message) for finding in learnt.findings}
+        learnt.findings += [found for found in own.findings if (found.kind, found.message) not in known]
+        return fit
+
+    def _run(self, arm: int, pairs: int, learnt: Learnt, runs: Runs) -> None:
+        """An arm's next pairs, or as many as it takes to decide it."""
+        case, done = self.cases[arm], self.arms.tallies[arm].pairs
         assert case.bench is not None
         try:
-            trial = run_pair(case.bench, tally.pairs)
+            with closing(runs.trials(case.bench, range(done, done + pairs), arm)) as trials:
+                for trial in trials:
+                    if self._add(arm, trial, learnt, runs):
+                        break
         except AuditorError as error:
-            if error.details:
+            if error.details or isinstance(error, RunFailed):
                 learnt.findings.append(failure_finding(error, case.setup, case.bench.source))
             raise SubjectError(f"with {case.name}: {error}") from error
-        learnt.seconds_in_subject += trial.seconds
+
+    def _add(self, arm: int, trial: Trial, learnt: Learnt, runs: Runs) -> bool:
+        case, differs = self.cases[arm], trial.difference is not None
         if trial.difference is not None and case.mismatch is None:
             case.mismatch = trial.index, trial.difference
-        differs = trial.difference is not None
-        self.arms.add(arm, tally.plus(differs=differs, accurate=trial.accurate))
-        learnt.tally = total.plus(differs=differs, accurate=trial.accurate)
+        learnt.add(trial)
+        runs.advanced(learnt.tally)
+        return self.arms.add(arm, self.arms.tallies[arm].plus(differs=differs, accurate=trial.accurate))
 
     def rows(self, plan_confidence: float, *, cut: bool) -> list[Arm]:
         return [self._row(index, plan_confidence, cut=cut) for index in range(len(self.cases))]
@@ -207,14 +222,14 @@ class WorstAudit:
         ][:EXAMPLES]
 
 
-def run_worst(cases: list[Case], watch: Watcher | None = None) -> Record:
+def run_worst(cases: list[Case], watch: Watcher | None = None, how: How | None = None) -> Record:
     """Carry a settled audit of the worst case out."""
     setup, plan = cases[0].setup, cases[0].setup.plan
     deltas = [case.setup.plan.delta for case in cases]
     arms = WorstArm(plan.target, plan.alpha, deltas, budget=plan.budget, design=plan.design)
     inquiry = WorstAudit(cases, arms)
     whole = replace(setup, plan=replace(plan, budget=plan.budget * len(cases), arms=len(cases)))
-    record = run_audit(whole, watch, carry_out=inquiry)
+    record = run_audit(whole, watch, how, carry_out=inquiry)
     cut = plan.design == "fixed" and record.pairs < whole.plan.budget
     rows = inquiry.rows(plan.confidence, cut=cut)
     # Where the largest rho is: above every lower limit, and below the largest upper one.

@@ -12,11 +12,12 @@ from typing import Any
 
 import msgspec
 
+from auditor.engine import How, take_how
 from auditor.grouped import make_group_setup, run_groups
 from auditor.inputs import make_inputs
 from auditor.outward import at_most
 from auditor.panel import share
-from auditor.pipeline import Silent, Watcher
+from auditor.pipeline import Watcher
 from auditor.plan import error_probability
 from auditor.report.parts import Arm
 from auditor.report.record import Record, total_cost
@@ -35,21 +36,23 @@ def audit_worst_profile(
     **options: Any,
 ) -> Record:
     """`audit_profile` for every source and input, as `audit_worst` is `audit` for each."""
+    how = take_how(options)
     listed = make_inputs(inputs) if inputs is not None else None
     first = {listed.name: listed.values[0]} if listed else {}
     loaded = load_subject(subject, {**(params or {}), **first}, randomness=randomness)
     cases = make_cases(loaded, list(sources or [None]), listed, make=make_group_setup, confidence=confidence, **options)
-    return run_worst_groups(cases)
+    return run_worst_groups(cases, how=how)
 
 
-def run_worst_groups(cases: list[Case], watch: Watcher | None = None) -> Record:
+def run_worst_groups(cases: list[Case], watch: Watcher | None = None, how: How | None = None) -> Record:
     """Arm after arm until one fails, or cannot be audited; the record shows the arm that looks worst."""
     count, confidence = len(cases), cases[0].setup.plan.confidence
     each = share(confidence, count)
     records: list[Record] = []
     for case in cases:
         plan = replace(case.setup.plan, confidence=each, arms=count)
-        records.append(run_groups(replace(case.setup, plan=plan), watch or Silent()))
+        records.append(run_groups(replace(case.setup, plan=plan), watch, how))
+        how = replace(how, begins=True) if how else None  # those that follow may not have begun
         if records[-1].verdict in ("fail", "error") or records[-1].decided_by == "interrupt":
             break
     worst = max(range(len(records)), key=lambda index: _badness(records[index]))

@@ -8,7 +8,7 @@ what a million pairs on a thousand workers cost.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter, process_time
 
 import numpy as np
@@ -18,7 +18,7 @@ from rich.table import Table
 
 from auditor.cluster import BLOCKS_A_SECOND, Cluster
 from auditor.engine import make_how
-from auditor.pipeline import Silent, run_pairs
+from auditor.pipeline import in_process, run_pairs
 from auditor.report.record import Learnt
 from auditor.setup import Setup, make_bench, make_setup
 from auditor.subjects import load_subject
@@ -66,10 +66,11 @@ def block_cost(cluster: Cluster, setup: Setup, size: int) -> Cost:
 def gate_cost() -> float:
     """Seconds that a pair costs where the verdict is reached."""
     setup = make_setup(load_subject(nothing), sampler, size=1, rho=1e-5, pairs=PAIRS)
-    trials = [Trial(index, None, None, 0.0) for index in range(100_000)]
-    started = perf_counter()
-    run_pairs(make_bench(setup), setup, Learnt(), Silent(), iter(trials))
-    return (perf_counter() - started) / len(trials)
+    trial = Trial(0, None, None, 0.0)
+    bench = replace(make_bench(setup), unit=lambda bench, index, fell: trial)
+    learnt, started = Learnt(), perf_counter()
+    run_pairs(bench, setup, learnt, in_process())
+    return (perf_counter() - started) / learnt.tally.pairs
 
 
 def main() -> None:

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from algorithms.rounding import boxes, foams
-from auditor.pipeline import Silent, run_pairs
+from auditor.pipeline import in_process, run_pairs
 from auditor.randomness import from_key, root_key
 from auditor.report.record import Learnt
 from auditor.setup import make_bench, make_setup
@@ -44,7 +44,7 @@ def learner_loop(name: str, rho: float, scale: float, pairs: int) -> Callable[[]
     params = {"sample_scale": scale, "rho": rho}
     setup = make_setup(load_subject(f"algorithms.halfspace:{name}", params), fixed=pairs)
     bench = make_bench(setup)
-    return lambda: run_pairs(bench, setup, Learnt(), Silent())
+    return lambda: run_pairs(bench, setup, Learnt(), in_process())
 
 
 def main() -> None:

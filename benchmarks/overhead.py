@@ -13,7 +13,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from auditor.pipeline import Silent, run_pairs
+from auditor.pipeline import in_process, run_pairs
 from auditor.randomness import from_key
 from auditor.report.record import Learnt
 from auditor.setup import make_bench, make_setup
@@ -52,7 +52,7 @@ def bare_loop(subject: Subject, pairs: int) -> int:
 def audit_loop(subject: Subject, pairs: int) -> int:
     setup = make_setup(load_subject(subject), sampler, size=100, fixed=pairs)
     learnt = Learnt()
-    run_pairs(make_bench(setup), setup, learnt, Silent())
+    run_pairs(make_bench(setup), setup, learnt, in_process())
     return learnt.tally.mismatches
 
 

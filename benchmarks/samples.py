@@ -18,7 +18,7 @@ from algorithms import heavy_hitters, statistical_query
 from algorithms.heavy_hitters import r_heavy_hitters
 from algorithms.median import r_median
 from algorithms.statistical_query import rstat
-from auditor.pipeline import Silent, run_pairs
+from auditor.pipeline import in_process, run_pairs
 from auditor.randomness import from_key, root_key
 from auditor.report.record import Learnt
 from auditor.setup import make_bench, make_setup
@@ -42,7 +42,7 @@ def best(*works: Work, rounds: int = ROUNDS) -> list[float]:
 def pairs_on_counts(fn: Callable[..., Any], pairs: int, **params: Any) -> tuple[Work, int]:
     setup = make_setup(load_subject(fn, params), fixed=pairs, sample="counts")
     bench = make_bench(setup)
-    return lambda: run_pairs(bench, setup, Learnt(), Silent()), setup.plan.size
+    return lambda: run_pairs(bench, setup, Learnt(), in_process()), setup.plan.size
 
 
 def scale_for(size: float, size_of: Callable[[float], int]) -> float:

@@ -24,6 +24,7 @@ from scipy.stats import binom
 from auditor.arms import Arm, highest, make_arms, spend, widest, widest_by_ratio
 from auditor.command_line import run
 from auditor.curve import run_curve
+from auditor.pipeline import in_process
 from auditor.randomness import arm_seed
 from auditor.report.curve_record import CurveRecord, to_csv, to_json
 from auditor.report.curves import plot, summary
@@ -41,6 +42,7 @@ class Quiet:
     def planned(self, setups: Sequence[Setup], budget: int) -> None: ...
     def started(self) -> None: ...
     def advanced(self, pairs: int, arm: Arm) -> None: ...
+    def notice(self, words: str) -> None: ...
 
 
 def measure(target: str, vary: str, source: str | None = None, **options: Any) -> CurveRecord:
@@ -103,8 +105,9 @@ def test_bands_hold_together_whoever_gets_the_pairs() -> None:
     assert axis.values == truths
     for seed in range(runs):
         _, setups = make_points(MIXED, axis, None, {}, None, seed=seed)
-        arms = make_arms(setups, 1 - alpha / 3, elsewhere=False)
-        spend(arms, 300, (highest, widest, widest_by_ratio(0.01))[seed % 3], lambda pairs, arm: None)
+        here = in_process()
+        arms = make_arms(setups, 1 - alpha / 3, here, elsewhere=False)
+        spend(arms, 300, (highest, widest, widest_by_ratio(0.01))[seed % 3], lambda pairs, arm: None, here)
         missed += any(not arm.band[0] <= q <= arm.band[1] for q, arm in zip(truths, arms, strict=True))
     most = binom.isf(1e-6, runs, alpha)
     print(f"{missed} of {runs} curves miss a truth, at most {most:.0f} allowed")

@@ -18,7 +18,7 @@ from algorithms.known_answers import good_and_bad, nu_of, rho_of
 from auditor.command_line import run
 from auditor.errors import BadValue, UsageError
 from auditor.group_verdict import GroupGate, Inaccurate
-from auditor.grouped import audit_profile, make_group_setup, replay_group, run_group
+from auditor.grouped import Group, audit_profile, make_group_setup, replay_group, run_string
 from auditor.profile import Groups
 from auditor.report.junit import junit
 from auditor.report.markdown import markdown
@@ -48,10 +48,11 @@ def test_a_run_of_a_string_is_a_function_of_seed_string_and_run() -> None:
 
 def test_a_group_counts_what_is_outside_its_most_frequent_output() -> None:
     bench = replace(make_bench(make_setup(load_subject(SUBJECT, {"bad": 1.0}))), judges=False)
-    group = run_group(bench, 7, 9)
+    group = Group(run_string(bench, 7, 9).which, {})
     outputs = [bench.run(7, which) for which in range(9)]
     assert group.outside == min(outputs.count(0), outputs.count(1))
-    assert [len(runs) for _, runs in group.frequencies()] == sorted((outputs.count(0), outputs.count(1)), reverse=True)
+    runs = [len(group.runs_of(one)) for one in group.ranked]
+    assert runs == sorted((outputs.count(0), outputs.count(1)), reverse=True)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +173,6 @@ def test_the_command_writes_a_picture_and_a_record(tmp_path: Path, capsys: pytes
         (["--eta", "0.1"], "--eta is half of a question: add e.g. --nu 0.1"),
         (["--eta", "0.1", "--nu", "0.1", "--runs", "9999"], "--runs 9999 must be at most 2,000"),
         (["--eta", "1e-9", "--nu", "0.1"], "2,000 are the most: use --eta 0.001 or more"),
-        (["--eta", "0.1", "--nu", "0.1", "--jobs", "2"], "this question runs in this process"),
         (["--eta", "1.5", "--nu", "0.1"], "--eta 1.5 must be in (0, 1)"),
         (["--eta", "0.1", "--nu", "0"], "--nu 0.0 must be in (0, 1)"),
         (["--eta", "0.1", "--nu", "0.1", "--pairs", "9"], "use --strings"),

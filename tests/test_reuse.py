@@ -23,24 +23,24 @@ Draw = tuple[Transcript, Transcript]
 def the_same_bit(rng: np.random.Generator) -> Draw:
     """Two answers that are one bit of the sample: fresh bits against the same bit twice. Distance 1/2."""
     bits = rng.integers(0, 2, size=2).tolist()
-    return Transcript(tuple(bits)), Transcript((bits[0], bits[0]))
+    return Transcript.of(tuple(bits)), Transcript.of((bits[0], bits[0]))
 
 
 def seldom_a_bit(rng: np.random.Generator, q: float = 0.8) -> Draw:
     """The same, each answer a bit with probability q over r, else 0. Distance q^2/2, the coupling q/2."""
     bits, looks = rng.integers(0, 2, size=2), rng.random(2) < q
-    return Transcript(tuple((bits * looks).tolist())), Transcript(tuple((bits[0] * looks).tolist()))
+    return Transcript.of(tuple((bits * looks).tolist())), Transcript.of(tuple((bits[0] * looks).tolist()))
 
 
 def shifted(rng: np.random.Generator) -> Draw:
     """A number that reuse moves by 0.3 of its range. Distance 0.3; the coupling always differs."""
     x = float(rng.random())
-    return Transcript((x,)), Transcript((x + 0.3,))
+    return Transcript.of((x,)), Transcript.of((x + 0.3,))
 
 
 def worded(rng: np.random.Generator) -> Draw:
     """Answers that are no numbers: with reuse "b" instead of "a" in a quarter of the trials. Distance 1/4."""
-    return Transcript(("a",)), Transcript(("b" if rng.random() < 0.25 else "a",))
+    return Transcript.of(("a",)), Transcript.of(("b" if rng.random() < 0.25 else "a",))
 
 
 @pytest.mark.parametrize(
@@ -63,11 +63,11 @@ def test_the_events_are_what_they_say() -> None:
     above = Event("", 1, threshold=0.5)
     below = Event("", 1, above=False, threshold=0.5)
     for event, value in ((above, 0.6), (below, 0.5), (below, 0.4)):
-        assert event.holds(Transcript((9, value)))
-    assert not above.holds(Transcript((9, 0.5)))
-    assert not above.holds(Transcript((9,)))
-    assert not above.holds(Transcript((9, float("nan"))))
-    assert Event("", None, among=frozenset([Transcript((1, 2)).name])).holds(Transcript((1, 2)))
+        assert event.holds(Transcript.of((9, value)))
+    assert not above.holds(Transcript.of((9, 0.5)))
+    assert not above.holds(Transcript.of((9,)))
+    assert not above.holds(Transcript.of((9, float("nan"))))
+    assert Event("", None, among=frozenset([Transcript.of((1, 2)).name])).holds(Transcript.of((1, 2)))
 
 
 def bits(rng: np.random.Generator, size: int) -> np.ndarray:

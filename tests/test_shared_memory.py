@@ -12,12 +12,12 @@ import pytest
 import auditor
 from auditor.command_line import run
 from auditor.generalise import make_loss_setup
-from auditor.grouped import GroupAudit, make_group_setup, run_group
+from auditor.grouped import GroupAudit, make_group_setup, run_string
 from auditor.outcome import describe, fingerprint, first_difference, same, settle
-from auditor.pipeline import Silent, replay_setup
+from auditor.pipeline import in_process, replay_setup
 from auditor.preflight import conclude, look
 from auditor.report.record import Learnt
-from auditor.reuse import Interview
+from auditor.reuse import Interviews
 from auditor.second_process import SecondProcess
 from auditor.setup import Setup, make_bench, make_setup
 from auditor.subjects import load_subject
@@ -59,7 +59,7 @@ def test_two_runs_that_share_an_output_differ(name: str) -> None:
 def test_a_view_of_the_samplers_own_array_differs() -> None:
     bench = make_bench(setup_of("its_sample", "shared:rows_in_one_array"))
     assert all(run_pair(bench, index).difference for index in range(5))
-    assert len(set(run_group(bench, 0, 5).names)) == 5
+    assert run_string(bench, 0, 5).which == [0, 1, 2, 3, 4]
 
 
 def test_the_probe_is_not_the_samplers_own_array() -> None:
@@ -100,9 +100,9 @@ def test_accuracy_is_judged_before_the_second_run() -> None:
     bench = make_bench(make_setup(load_subject(learner), sampler, size=20))
     assert run_pair(bench, 0).accurate
     assert judged == [float(bench.draw(0, 0).mean())]
-    group = run_group(bench, 1, 3)
+    found = run_string(bench, 1, 3)
     assert judged[1:] == [float(bench.draw(1, which).mean()) for which in range(3)]
-    assert len(set(group.names)) == 3
+    assert found.which == [0, 1, 2]
 
 
 def test_a_loss_looks_at_the_output_of_the_first_run() -> None:
@@ -123,12 +123,12 @@ def test_every_run_of_a_string_counts_as_it_was(name: str) -> None:
     view = {"view": "predict", "probe": 10} if name == "sklearn_model" else {}
     setup = make_group_setup(load_subject(f"shared:{name}"), sampler, size=20, eta=0.4, nu=0.3, runs=5, **view)
     bench = make_bench(setup)
-    group = run_group(bench, 0, 5)
-    assert len(set(group.names)) == 5
-    assert [fingerprint(output) for output in group.outputs.values()] == group.names
-    assert len({describe(output) for output in group.outputs.values()}) == 5
+    found = run_string(bench, 0, 5)
+    assert found.which == [0, 1, 2, 3, 4]
+    assert len({fingerprint(output) for output in found.settled}) == 5
+    assert len({describe(output) for output in found.settled}) == 5
     learnt = Learnt()
-    assert GroupAudit(setup.plan)(bench, setup, learnt, Silent()).outcome == "fail"
+    assert GroupAudit(setup.plan)(bench, setup, learnt, in_process()).outcome == "fail"
     assert learnt.examples
 
 
@@ -138,17 +138,14 @@ def test_answers_of_an_interview_count_as_they_were() -> None:
             ask(query)[:] = -1.0  # what it does to an answer is no part of the transcript
 
     shared, honest = (
-        Interview(
-            make_bench(make_setup(load_subject(f"shared:{name}", {"query": None}), sampler, size=20)), analyst, "", 3
-        )
+        make_bench(make_setup(load_subject(f"shared:{name}", {"query": None}), sampler, size=20))
         for name in ("mechanism", "honest_mechanism")
     )
+    unit = Interviews(analyst, "", 3)
     for reuse in (False, True):
-        transcript = shared.transcript(0, reuse=reuse)
-        assert len(set(transcript.names())) == 3
-        assert [answer[0] for answer in transcript.answers] == [
-            answer[0] for answer in honest.transcript(0, reuse=reuse).answers
-        ]
+        transcript = unit.transcript(shared, 0, reuse=reuse)
+        assert len(set(transcript.name)) == 3
+        assert transcript == unit.transcript(honest, 0, reuse=reuse)
 
 
 @pytest.mark.parametrize("name", LEARNERS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,11 +28,18 @@ from auditor.worst_case import audit_worst
 
 
 def walk(rhos: list[float], rng: np.random.Generator, budget: int, *, target: float = 0.05) -> tuple[int, WorstArm]:
-    arms, pairs = WorstArm(target, 0.05, [None] * len(rhos), budget=budget), 0
-    while (arm := arms.next_arm()) is not None:
-        tally, pairs = arms.tallies[arm], pairs + 1
-        arms.add(arm, Tally(tally.pairs + 1, tally.mismatches + (rng.random() < rhos[arm])))
-    return pairs, arms
+    arms = WorstArm(target, 0.05, [None] * len(rhos), budget=budget)
+    finish(arms, lambda arm, tally: tally.plus(differs=bool(rng.random() < rhos[arm]), accurate=None))
+    return sum(tally.pairs for tally in arms.tallies), arms
+
+
+def finish(arms: WorstArm, one_more: Callable[[int, Tally], Tally]) -> None:
+    """Run every block that is handed out, each until its arm is decided."""
+    while blocks := arms.next_blocks():
+        for arm, pairs in blocks:
+            for _ in range(pairs):
+                if arms.add(arm, one_more(arm, arms.tallies[arm])):
+                    break
 
 
 def test_one_bad_arm_in_twenty_is_found_with_few_pairs() -> None:
@@ -90,13 +98,14 @@ def test_a_pass_takes_every_arm_and_no_more_than_each_alone() -> None:
 
 def test_a_fail_names_its_arm_at_its_share_of_alpha() -> None:
     arms = WorstArm(0.1, 0.05, [None] * 4, budget=100)
-    for _ in range(4):
-        arms.add(arm := arms.next_arm() or 0, Tally(1, int(arm == 2)))
-    assert arms.next_arm() == 2, "the one that looks worst is next"
+    assert [arm for arm, _ in arms.next_blocks()] == [0, 1, 2, 3], "each has some pairs before any is preferred"
+    for arm in range(4):
+        arms.add(arm, Tally(1, int(arm == 2)))
+    assert [arm for arm, _ in arms.next_blocks()] == [2], "the one that looks worst is next"
     count = 1
-    while arms.next_arm() is not None:
+    while not arms.add(2, Tally(count, count)):
         count += 1
-        arms.add(2, Tally(count, count))
+    assert not arms.next_blocks()
     last = [fail_boundary(0.1, 0.05 / 4, 100)[k] >= k for k in range(10)]
     assert count == last.index(True)
     verdict = arms.decide(["a", "b", "c", "d"])
@@ -105,9 +114,7 @@ def test_a_fail_names_its_arm_at_its_share_of_alpha() -> None:
 
 def test_an_undecided_arm_is_named() -> None:
     arms = WorstArm(0.05, 0.05, [None, None], budget=80)
-    while (arm := arms.next_arm()) is not None:
-        pairs = arms.tallies[arm].pairs + 1
-        arms.add(arm, Tally(pairs, arm * (pairs // 20)))
+    finish(arms, lambda arm, tally: Tally(tally.pairs + 1, arm * ((tally.pairs + 1) // 20)))
     assert arms.states == ["pass", "inconclusive"]
     verdict = arms.decide(["zero", "near"])
     assert verdict.outcome == "inconclusive"
@@ -117,18 +124,14 @@ def test_an_undecided_arm_is_named() -> None:
 
 def test_a_fixed_design_gives_every_arm_its_pairs_and_judges_once() -> None:
     arms = WorstArm(0.1, 0.05, [None, None], budget=60, design="fixed")
-    while (arm := arms.next_arm()) is not None:
-        tally = arms.tallies[arm]
-        arms.add(arm, Tally(tally.pairs + 1, tally.mismatches + arm * (tally.pairs < 20)))
+    finish(arms, lambda arm, tally: Tally(tally.pairs + 1, tally.mismatches + arm * (tally.pairs < 20)))
     assert [tally.pairs for tally in arms.tallies] == [60, 60]
     assert arms.states == ["pass", "fail"]
 
 
 def test_inaccuracy_fails_an_arm_too() -> None:
     arms = WorstArm(0.1, 0.05, [0.05, 0.05], budget=100)
-    while (arm := arms.next_arm()) is not None:
-        tally = arms.tallies[arm]
-        arms.add(arm, Tally(tally.pairs + 1, 0, tally.runs + 1, tally.failures + arm))
+    finish(arms, lambda arm, tally: Tally(tally.pairs + 1, 0, tally.runs + 1, tally.failures + arm))
     verdict = arms.decide(["a", "b"])
     assert (verdict.outcome, verdict.decided_by) == ("fail", "accuracy")
     assert "with b" in verdict.reason

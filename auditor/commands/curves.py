@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from auditor.commands.options import Count, split_params
+from auditor.commands.options import Count, running_options, split_params, take_how
 from auditor.errors import EXIT_CODES
 from auditor.outlets import Documents, deliver, prints_logged, take_files
 from auditor.second_server import start_server
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 @click.option("--json", "json_file", metavar="FILE", help="Write the curve here; - is standard output.")
 @click.option("--csv", "csv_file", metavar="FILE", help="Write its points here.")
 @click.option("--svg", "svg_file", metavar="FILE", help="Draw it here.")
+@running_options
 def curve(target: str, vary: str, params: Sequence[str], randomness: str | None, **options: Any) -> int:
     """rho of TARGET against its size, a parameter, or an argument of its source. Runs its code.
 
@@ -50,12 +52,14 @@ def curve(target: str, vary: str, params: Sequence[str], randomness: str | None,
     from auditor.report.progress import WatchingArms
     from auditor.vary import make_points, parse_axis
 
+    how, _ = take_how(options)
     files = take_files(options, ("json", "csv", "svg"))
     pairs, worst, source = options.pop("pairs"), options.pop("worst"), options.pop("source")
     axis = parse_axis(vary)
     with prints_logged() as (log, ours), WatchingArms(ours, axis.name) as watch:
         axis, setups = make_points(target, axis, source, split_params(params), randomness, **options)
-        measured = run_curve(axis, setups, budget=pairs, confidence=options["confidence"], worst=worst, watch=watch)
+        how, sure = replace(how, log=log.file), options["confidence"]
+        measured = run_curve(axis, setups, budget=pairs, confidence=sure, worst=worst, watch=watch, how=how)
     deliver(_curve_documents(measured), files, lambda out: show_curve(measured, out), log)
     return _curve_code(measured)
 
@@ -72,6 +76,7 @@ def curve(target: str, vary: str, params: Sequence[str], randomness: str | None,
 @click.option("--view", metavar="SPEC", help="What of the output counts: round(3), sign, argmax, predict, ...")
 @click.option("--randomness", metavar="KIND", help="What r is: Generator, int, RandomState or Random.")
 @click.option("--json", "json_file", metavar="FILE", help="Write what was found here; - is standard output.")
+@running_options
 def price(target: str, params: Sequence[str], **options: Any) -> int:
     """The smallest size at which TARGET keeps its claim, beside what theorem and limits say. Runs its code.
 
@@ -87,9 +92,11 @@ def price(target: str, params: Sequence[str], **options: Any) -> int:
     from auditor.report.prices import show_price
     from auditor.report.progress import WatchingPrice
 
+    how, _ = take_how(options)
     files = take_files(options, ("json",))
     with prints_logged() as (log, ours), WatchingPrice(ours) as watch:
-        found = run_price(target, options.pop("source"), split_params(params), watch=watch, **options)
+        how = replace(how, log=log.file)
+        found = run_price(target, options.pop("source"), split_params(params), watch=watch, how=how, **options)
     deliver({"--json": lambda: to_json(found)}, files, lambda out: show_price(found, out), log)
     if found.interrupted:
         return EXIT_CODES["interrupted"]

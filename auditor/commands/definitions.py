@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import rich_click as click
@@ -14,6 +14,7 @@ from auditor.files import check_writable
 from auditor.outlets import console, deliver, documents_of, prints_logged, stdout_kept, tell_github
 
 if TYPE_CHECKING:
+    from auditor.engine import How
     from auditor.inputs import Inputs
     from auditor.pipeline import Watcher
     from auditor.report.record import Record
@@ -74,7 +75,7 @@ class Question:
     """A settled question: either something to audit, or something to show again."""
 
     setup: Setup
-    run: Callable[[Watcher], Record] | None = None
+    run: Callable[[Watcher, How], Record] | None = None
     show_again: Callable[[], None] | None = None
     figure: str | None = None
 
@@ -105,7 +106,7 @@ def _sides_question(subject: Subject, options: dict[str, Any]) -> Question:
     from auditor.side_by_side import make_sides, run_sides
 
     sides = make_sides(subject, options.pop("source"), **options)
-    return Question(sides[0], run=lambda watch: run_sides(sides, watch))
+    return Question(sides[0], run=lambda watch, how: run_sides(sides, watch, how))
 
 
 def _loss_question(subject: Subject, options: dict[str, Any], asked: dict[str, Any], replay: int | None) -> Question:
@@ -117,7 +118,7 @@ def _loss_question(subject: Subject, options: dict[str, Any], asked: dict[str, A
     if others or replay is not None:
         raise UsageError(f"--loss does not go with {_listed(others) or '--replay'}: leave one of them out")
     setup = make_loss_setup(subject, options.pop("source"), **asked, **options)
-    return Question(setup, run=lambda watch: run_loss(setup, watch))
+    return Question(setup, run=lambda watch, how: run_loss(setup, watch, how))
 
 
 def _plain_question(subject: Subject, options: dict[str, Any], replay: int | None) -> Question:
@@ -126,7 +127,7 @@ def _plain_question(subject: Subject, options: dict[str, Any], replay: int | Non
 
     setup = make_setup(subject, options.pop("source"), **options)
     if replay is None:
-        return Question(setup, run=lambda watch: run_audit(setup, watch))
+        return Question(setup, run=lambda watch, how: run_audit(setup, watch, how))
     return Question(setup, show_again=lambda: _show_pair(setup, replay))
 
 
@@ -155,8 +156,8 @@ def _worst_question(
         raise UsageError(f"{_listed(asked)} does not go with --replay: it takes --arm, and --runs for a whole string")
     cases = make_cases(subject, sources or [options["source"]], inputs, **_without_source(options))
     if replay is None:
-        return Question(cases[0].setup, run=lambda watch: run_worst(cases, watch))
-    if arm is None or arm >= len(cases):
+        return Question(cases[0].setup, run=lambda watch, how: run_worst(cases, watch, how))
+    if arm is None or not 0 <= arm < len(cases):
         raise UsageError(f"--replay {replay} of which arm? Give --arm J, from 0 to {len(cases) - 1}")
     setup = cases[arm].setup
     if runs is not None:
@@ -177,7 +178,7 @@ def _worst_profile_question(
 
     picture = _take_profile(options, asked, None)
     cases = make_cases(subject, sources, inputs, make=make_group_setup, **asked, **_without_source(options))
-    return Question(cases[0].setup, run=lambda watch: run_worst_groups(cases, watch), figure=picture)
+    return Question(cases[0].setup, run=lambda watch, how: run_worst_groups(cases, watch, how), figure=picture)
 
 
 def _show_pair(setup: Setup, pair: int) -> None:
@@ -198,7 +199,7 @@ def _profile_question(subject: Subject, options: dict[str, Any], asked: dict[str
         return Question(again, show_again=lambda: _show_string(again, replay, asked["runs"]))
     picture = _take_profile(options, asked, replay)
     setup = make_group_setup(subject, options.pop("source"), **asked, **options)
-    return Question(setup, run=lambda watch: run_groups(setup, watch), figure=picture)
+    return Question(setup, run=lambda watch, how: run_groups(setup, watch, how), figure=picture)
 
 
 def _take_profile(options: dict[str, Any], asked: dict[str, Any], replay: int | None) -> str | None:
@@ -233,7 +234,7 @@ def _refuse(given: dict[str, object]) -> None:
             raise UsageError(f"{option} {value} does not go with --eta{cure.get(option, '')}")
 
 
-def answer(question: Question, files: dict[str, str]) -> int:
+def answer(question: Question, files: dict[str, str], how: How) -> int:
     """Carry a question out and report; or show again what was asked for."""
     from auditor.report.profile_figure import profile_picture
     from auditor.report.progress import Watching
@@ -244,7 +245,7 @@ def answer(question: Question, files: dict[str, str]) -> int:
         return 0
     assert question.run is not None
     with prints_logged() as (log, ours), Watching(ours) as watch:
-        record = question.run(watch)
+        record = question.run(watch, replace(how, log=log.file))
     confidence = question.setup.plan.confidence
     documents = {
         **documents_of([record], confidence, single=True),

@@ -7,7 +7,7 @@ from typing import Any
 
 import rich_click as click
 
-from auditor.commands.options import Count, split_params
+from auditor.commands.options import Count, running_options, split_params
 from auditor.errors import EXIT_CODES
 from auditor.outlets import deliver, error_console, plain, prints_logged, take_files
 
@@ -24,6 +24,7 @@ from auditor.outlets import deliver, error_console, plain, prints_logged, take_f
 @click.option("--seed", type=Count(), default=0, show_default=True, help="Root of all randomness.")
 @click.option("--param", "params", multiple=True, metavar="K=V", help="A parameter of the mechanism; repeatable.")
 @click.option("--json", "json_file", metavar="FILE", help="Write the record here; - is standard output.")
+@running_options
 def reuse(target: str, params: Sequence[str], **options: Any) -> int:
     """Does reusing one sample move an adaptive analyst's transcripts by at most (M - 1) rho? Runs their code.
 
@@ -32,7 +33,7 @@ def reuse(target: str, params: Sequence[str], **options: Any) -> int:
 
     Example: python -m auditor reuse rstat_answer --analyst algorithms.data_reuse:fit_a_vote --queries 21
 
-    Exit codes: 0 pass, 1 fail, 2 usage, 3 inconclusive, 4 a run failed.
+    Exit codes: 0 pass, 1 fail, 2 usage, 3 inconclusive, 4 a run failed, 130 interrupted.
     """
     from auditor.report.reuse_record import show_reuse, to_json
     from auditor.reuse import audit_reuse
@@ -40,6 +41,6 @@ def reuse(target: str, params: Sequence[str], **options: Any) -> int:
     files = take_files(options, ("json",))
     error_console().print(plain(f"loading {target} and {options['analyst']}: this runs their code", "dim"))
     with prints_logged() as (log, _):
-        record = audit_reuse(target, options.pop("source"), texts=split_params(params), **options)
+        record = audit_reuse(target, options.pop("source"), texts=split_params(params), log=log.file, **options)
     deliver({"--json": lambda: to_json(record)}, files, lambda out: show_reuse(record, out), log)
-    return EXIT_CODES[record.verdict]
+    return EXIT_CODES["interrupted" if record.interrupted else record.verdict]

@@ -108,11 +108,8 @@ def check(target: str, params: Sequence[str], randomness: str | None, **options:
         options["probe"] = count_or_file(options["probe"])
         question = make_question(subject, options, asked, pair) if asked or subject.private else None
         setup = question.setup if question else make_setup(subject, options.pop("source"), **options)
-    if question and running:
-        given = " and ".join(running)
-        raise UsageError(f"{given}: this question runs in this process, and has no use for it; leave it out")
     if question:
-        return answer(question, files)
+        return answer(question, files, how)
     if pair is not None:
         return _replay(setup, pair)
     return _audit(setup, files, how)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from auditor.commands.options import Count
+from auditor.commands.options import Count, running_options, take_how
 from auditor.errors import EXIT_CODES, UsageError
 from auditor.files import check_writable, reason
 from auditor.outlets import (
@@ -28,6 +29,7 @@ from auditor.second_server import start_server
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from auditor.engine import How
     from auditor.report.record import Record
     from auditor.setup import Setup
 
@@ -37,7 +39,8 @@ if TYPE_CHECKING:
 @click.option("--seed", type=Count(), default=0, show_default=True, help="Root of all randomness.")
 @click.option("--only", metavar="TEXT", help="Only the subjects whose name or theorem contains this.")
 @click.option("--reports", "folder", metavar="DIR", default="reports", show_default=True, help="Where the table goes.")
-def theorems(confidence: float, seed: int, only: str | None, folder: str) -> int:
+@running_options
+def theorems(confidence: float, seed: int, only: str | None, folder: str, **options: Any) -> int:
     """Audit every registered subject that names a theorem, at the theorem's size; writes theorems.json, .md and .svg.
 
     Example: python -m auditor theorems
@@ -47,6 +50,7 @@ def theorems(confidence: float, seed: int, only: str | None, folder: str) -> int
     from auditor.report.record import to_json_list
     from auditor.report.theorems import markdown, picture
 
+    how, _ = take_how(options)
     directory = Path(folder)
     files = {kind: str(directory / f"theorems.{kind}") for kind in ("json", "md", "svg")}
     make_folder(directory)
@@ -57,7 +61,7 @@ def theorems(confidence: float, seed: int, only: str | None, folder: str) -> int
     if not chosen:
         raise UsageError(f"--only {only} leaves no subject: python -m auditor list shows them")
     setups = make_setups(chosen, confidence=confidence, seed=seed)
-    records, log = _audit_several(setups)
+    records, log = _audit_several(setups, how)
     documents: Documents = {
         "json": lambda: to_json_list(records),
         "md": lambda: markdown(records, confidence).encode("utf-8", "backslashreplace"),
@@ -76,6 +80,7 @@ def theorems(confidence: float, seed: int, only: str | None, folder: str) -> int
 @click.option("--json", "json_file", metavar="FILE", help="Write the records here; - is standard output.")
 @click.option("--junit", "junit_file", metavar="FILE", help="Write JUnit XML here.")
 @click.option("--markdown", "markdown_file", metavar="FILE", help="Write a summary in markdown here.")
+@running_options
 def gate(config: str, exitfirst: bool, **options: Any) -> int:
     """Audit every [[tool.auditor.subject]] of a project with one error budget, each against its expectation.
 
@@ -84,11 +89,12 @@ def gate(config: str, exitfirst: bool, **options: Any) -> int:
     start_server()
     from auditor.config import make_setups, read_config
 
+    how, _ = take_how(options)
     files = take_files(options)
     asked = read_config(Path(config))
     with stdout_kept():
         setups = make_setups(asked)
-    records, log = _audit_several(setups, exitfirst=exitfirst)
+    records, log = _audit_several(setups, how, exitfirst=exitfirst)
     _report_several(records, setups, files, asked.confidence, log)
     return _several_code(records)
 
@@ -104,6 +110,7 @@ def check_package(target: str, options: dict[str, Any]) -> int:
     from auditor.panel import declared_in, make_setups
 
     confidence, seed = options.pop("confidence"), options.pop("seed")
+    how, _ = take_how(options)
     files = take_files(options)
     options["gate"] = None if options["gate"] == "rho" else options["gate"]
     options["accept_overlap"] = options["accept_overlap"] or None
@@ -114,19 +121,19 @@ def check_package(target: str, options: dict[str, Any]) -> int:
         )
     with stdout_kept():
         setups = make_setups(declared_in(target), confidence=confidence, seed=seed)
-    records, log = _audit_several(setups)
+    records, log = _audit_several(setups, how)
     _report_several(records, setups, files, confidence, log)
     return _several_code(records)
 
 
-def _audit_several(setups: Sequence[Setup], *, exitfirst: bool = False) -> tuple[list[Record], Log]:
+def _audit_several(setups: Sequence[Setup], how: How, *, exitfirst: bool = False) -> tuple[list[Record], Log]:
     """Audit in turn with a bar over all; an interrupt ends with what was finished."""
     from auditor.panel import audit_all, is_as_expected
     from auditor.report.progress import WatchingSeveral
 
     records: list[Record] = []
     with prints_logged() as (log, ours), WatchingSeveral(ours, len(setups)) as watch:
-        for record in audit_all(setups, watch.audit):
+        for record in audit_all(setups, watch.audit, replace(how, log=log.file)):
             records.append(record)
             if record.decided_by == "interrupt" or (exitfirst and not is_as_expected(record)):
                 break

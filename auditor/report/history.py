@@ -29,7 +29,10 @@ def _row(audit: Past) -> Iterator[str | Text]:
     yield audit.started.replace("T", " ").removesuffix("+00:00")
     yield str(plan["code_hash"] or "")[:8]
     yield f"{at_least(record.rho.low)} to {at_most(record.rho.high)}" if record else ""
-    yield Text(visible(record.verdict), STYLES.get(record.verdict, "")) if record else Text("unfinished", "dim")
+    if record:
+        yield Text(visible(record.verdict), STYLES.get(record.verdict, ""))
+    else:
+        yield Text(audit.kind or "unfinished", "dim")
     yield f"{plan['target']:g}"
     yield f"{record.mismatches if record else audit.mismatches:,}"
     yield f"{record.pairs if record else audit.pairs:,}"

@@ -195,6 +195,9 @@ class WatchingArms:
             left = seconds * (self._budget - self._done) / self._done
             self._say(f"{words}; about {duration(left)} left")
 
+    def notice(self, words: str) -> None:
+        self._say(words)
+
     def _say(self, words: str) -> None:
         self._console.print(Text(visible(words), style="dim"))
 
@@ -225,6 +228,9 @@ class WatchingPrice:
         elif self._last != (question, size):
             self._say(words)
         self._last = (question, size)
+
+    def notice(self, words: str) -> None:
+        self._say(words)
 
     def _say(self, words: str) -> None:
         self._console.print(Text(visible(words), style="dim"))

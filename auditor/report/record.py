@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import json
 import math
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from json import dumps, loads  # as they are now: a subject may replace them
 from pathlib import Path
 from typing import Any
 
@@ -25,10 +25,11 @@ from auditor.report.parts import Arm, Profile
 from auditor.setup import Setup, replay_command
 from auditor.sources import Source
 from auditor.subjects import code_hash, param_text
-from auditor.trial import RunFailed, SubjectRaised
+from auditor.trial import RunFailed, SubjectRaised, Trial
 from auditor.verdict import Tally, Verdict, is_accuracy_certified
 
 SCHEMA = "auditor.record/1"
+EXAMPLES = 3  # mismatching pairs that a record shows
 
 
 class Bound(msgspec.Struct, frozen=True):
@@ -182,6 +183,19 @@ class Learnt:
     bottoms: int = 0  # runs that gave no output
     first_bottom: tuple[int, str] | None = None  # its pair, and what happened
     engine: str = IN_PROCESS
+
+    def add(self, trial: Trial) -> None:
+        """Take one more trial in."""
+        self.seconds_in_subject += trial.seconds
+        if trial.bottoms:
+            self.bottoms += len(trial.bottoms)
+            self.first_bottom = self.first_bottom or (trial.index, trial.bottoms[0])
+        if trial.difference is not None and len(self.examples) < EXAMPLES:
+            self.examples.append((trial.index, trial.difference))
+        if trial.churn is not None:
+            self.churn.add(trial.churn)
+            self.churns.append(trial.churn)
+        self.tally = self.tally.plus(differs=trial.difference is not None, accurate=trial.accurate)
 
 
 def make_record(setup: Setup, source: Source | None, learnt: Learnt, verdict: Verdict, seconds: float) -> Record:
@@ -337,7 +351,7 @@ def to_json_list(records: Sequence[Record]) -> bytes:
 
 def encode(document: Any) -> bytes:
     # The standard library's encoder: a theorem's size may be an integer beyond 64 bits.
-    return json_text(json.dumps(document, indent=2, ensure_ascii=False)).encode() + b"\n"
+    return json_text(dumps(document, indent=2, ensure_ascii=False)).encode() + b"\n"
 
 
 def total_cost(records: Sequence[Record]) -> Cost:
@@ -356,7 +370,7 @@ def read_record(path: Path) -> Record:
     """A record from its file; UsageError with the field that is wrong."""
     document = read_bytes(path, f"cannot read the record {str(path)!r}")
     try:
-        record = msgspec.convert(json.loads(document), type=Record)
+        record = msgspec.convert(loads(document), type=Record)
     except (msgspec.ValidationError, ValueError, RecursionError) as error:
         raise UsageError(f"{str(path)!r} is no record of an audit: {error}") from error
     if record.schema != SCHEMA:

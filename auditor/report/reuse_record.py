@@ -51,6 +51,7 @@ class ReuseRecord(msgspec.Struct, frozen=True, kw_only=True):
     fresh_only: int
     verdict: str
     reason: str
+    interrupted: bool = False
     seconds: float
     environment: dict[str, str]
 

@@ -20,7 +20,7 @@ from scipy.stats import binom
 import auditor
 from algorithms import broken
 from auditor.interval import clopper_pearson_lower, clopper_pearson_upper
-from auditor.pipeline import Silent, run_pairs
+from auditor.pipeline import in_process, run_pairs
 from auditor.report.record import Learnt
 from auditor.setup import make_bench, make_setup
 from auditor.subjects import load_subject
@@ -124,7 +124,7 @@ def test_the_rate_is_the_faults_own(name: str) -> None:
     truth = form()
     setup = make_setup(load_subject(getattr(broken, name)), fixed=pairs)
     learnt = Learnt()
-    run_pairs(make_bench(setup), setup, learnt, Silent())
+    run_pairs(make_bench(setup), setup, learnt, in_process())
     share = 1e-6 / (2 * len(CLOSED_FORMS))
     mismatches = learnt.tally.mismatches
     low, high = clopper_pearson_lower(pairs, mismatches, share), clopper_pearson_upper(pairs, mismatches, share)

@@ -22,7 +22,7 @@ import auditor
 from algorithms.heavy_hitters import is_exact, r_heavy_hitters, sample_size, step_sizes, threshold
 from auditor.command_line import run
 from auditor.interval import clopper_pearson_lower, clopper_pearson_upper
-from auditor.pipeline import Silent, run_pairs
+from auditor.pipeline import in_process, run_pairs
 from auditor.randomness import from_key, root_key
 from auditor.report.record import Learnt
 from auditor.sampling import CountSample
@@ -181,7 +181,7 @@ NASTY = {
 def audited(source: object, pairs: int, **params: Any) -> Tally:
     setup = make_setup(load_subject(r_heavy_hitters, params), source, fixed=pairs, confidence=1 - ALPHA)
     learnt = Learnt()
-    run_pairs(make_bench(setup), setup, learnt, Silent())
+    run_pairs(make_bench(setup), setup, learnt, in_process())
     verdict = decide(setup.plan, learnt.tally)
     tally = learnt.tally
     print(f"n = {setup.plan.size:.3g}: {tally.mismatches} mismatches, {tally.failures} inexact of {pairs}")

@@ -27,7 +27,7 @@ from algorithms.median_as_published import sample_size as published_size
 from auditor.command_line import run
 from auditor.errors import SampleError
 from auditor.interval import clopper_pearson_lower, clopper_pearson_upper
-from auditor.pipeline import Silent, run_pairs
+from auditor.pipeline import in_process, run_pairs
 from auditor.randomness import from_key, root_key
 from auditor.report.record import Learnt
 from auditor.sampling import CountSample
@@ -216,7 +216,7 @@ def bench(fn: Callable[..., Any], source: object, pairs: int, **params: Any) -> 
 def audited(source: object, pairs: int, **params: Any) -> tuple[int, int]:
     bench_, setup = bench(r_median, source, pairs, **params)
     learnt = Learnt()
-    run_pairs(bench_, setup, learnt, Silent())
+    run_pairs(bench_, setup, learnt, in_process())
     tally, verdict = learnt.tally, decide(setup.plan, learnt.tally)
     print(f"n = {setup.plan.size:.3g}: {tally.mismatches} mismatches, {tally.failures} inaccurate of {pairs}")
     print(verdict.reason)

@@ -127,8 +127,6 @@ _TOGETHER = """
 --loss mine:loss --source norm
 --eta 0.1 --nu 0.1 --pairs 99
 --eta 0.1 --nu 0.1 --rho 0.1
---eta 0.1 --nu 0.1 --jobs 2
---eta 0.1 --nu 0.1 --ledger x.sqlite
 --eta 0.1 --nu 0.1 --replay 0
 --resample split
 --resample bootstrap
@@ -157,7 +155,6 @@ _TOGETHER = """
 --fixed 5
 --seed 5 --seed x
 --replay 0 --ledger x
---jobs 2 --source norm --source uniform
 --timeout 5 --inputs [1]
 --size 1e20
 --size 1e29
