@@ -156,6 +156,8 @@ def plan_of(setup: Setup, source: Source, how: How) -> dict[str, Any]:
         "view": setup.view.name,
         "probe": setup.probe,
         "resample": getattr(source, "resample", None),
+        "private": setup.private,
+        "loss": setup.loss.name if setup.loss else None,
         **asdict(setup.plan),
         "timeout": how.timeout,
         "memory": how.memory,

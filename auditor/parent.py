@@ -51,7 +51,7 @@ def run_watched(command: Callable[[], int]) -> int:
     if child == 0:
         _handle(interrupt)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        _call_prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
+        die_with_parent()
         if os.getppid() != parent:
             os._exit(EXIT_CODES["error"])
         _tell(page, os.getpid(), command)
@@ -129,6 +129,11 @@ def how_it_ended(status: int) -> str:
     with contextlib.suppress(ValueError):
         return f"killed by {signal.Signals(-code).name}"
     return f"killed by signal {-code}"
+
+
+def die_with_parent() -> None:
+    """From here on this process ends when the one that forked it does, where the system can do that."""
+    _call_prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
 
 
 def become_subreaper() -> None:

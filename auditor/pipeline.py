@@ -15,7 +15,7 @@ from typing import Any, Protocol
 from auditor.datasets import Dataset
 from auditor.engine import Engine, How, Measured, Serial, cores, make_how
 from auditor.errors import BadValue, SubjectError, UsageError, as_ours, is_interrupt
-from auditor.ledger import Ledger, NoLedger, open_ledger
+from auditor.ledger import NOTHING_ELSE, Ledger, NoLedger, open_ledger
 from auditor.outcome import Difference, as_it_was, first_difference, settle
 from auditor.preflight import conclude
 from auditor.process_state import process_state_kept
@@ -124,9 +124,17 @@ CarryOut = Callable[[Bench, Setup, Learnt, "Runs"], Verdict]  # another question
 
 
 def run_audit(
-    setup: Setup, watch: Watcher | None = None, how: How | None = None, *, carry_out: CarryOut | None = None
+    setup: Setup,
+    watch: Watcher | None = None,
+    how: How | None = None,
+    *,
+    carry_out: CarryOut | None = None,
+    asked: Mapping[str, Any] = NOTHING_ELSE,
 ) -> Record:
-    """Carry a settled audit out, to its verdict or to whatever ends it; `carry_out` asks another question."""
+    """Carry a settled audit out, to its verdict or to whatever ends it; `carry_out` asks another question.
+
+    `asked` is what tells that question from another about the same setup, for the ledger.
+    """
     watch, how = watch or Silent(), how or How()
     started = perf_counter()
     watch.planned(setup)
@@ -138,7 +146,7 @@ def run_audit(
         try:
             other = stack.enter_context(SecondProcess(setup, timeout=how.timeout, memory=how.memory))
             bench = replace(make_bench(setup), bottoms=how.on_error == "bottom")
-            ledger = stack.enter_context(open_ledger(setup, bench.source, how, watch.notice))
+            ledger = stack.enter_context(open_ledger(setup, bench.source, how, watch.notice, asked))
             setup = replace(setup, plan=replace(setup.plan, first_budget=ledger.first_budget))
             engine = stack.enter_context(
                 closing(make_engine(setup.plan.least_pairs, setup.plan.budget, how, watch.notice))

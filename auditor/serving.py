@@ -22,7 +22,7 @@ import tempfile
 from dataclasses import dataclass
 from time import monotonic
 
-from auditor.parent import become_subreaper, end_children, how_it_ended
+from auditor.parent import become_subreaper, die_with_parent, end_children, how_it_ended
 from auditor.second_process import answer
 from auditor.second_server import QUESTION, receive, send
 
@@ -80,6 +80,7 @@ class Serving:
         code = 1
         try:
             os.setsid()
+            die_with_parent()  # a server that was killed ends nobody
             for descriptor in (self._control, *(child.link for child in self._children.values())):
                 descriptor.close()
             _use_folder(folder)

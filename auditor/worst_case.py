@@ -16,9 +16,10 @@ from typing import Any
 import msgspec
 
 from auditor.engine import How, take_how
-from auditor.errors import AuditorError, SubjectError, UsageError
+from auditor.errors import AuditorError, NotComparable, SubjectError, UsageError
 from auditor.inputs import Inputs, make_inputs
 from auditor.outcome import Difference as Found
+from auditor.outcome import fingerprint
 from auditor.pipeline import Runs, Silent, Watcher, run_audit, see_fit
 from auditor.report.parts import Arm
 from auditor.report.record import EXAMPLES, Accuracy, Difference, Example, Learnt, Record, Rho, failure_finding
@@ -40,6 +41,14 @@ class Case:
     again: tuple[str, ...] = ()  # words that a replay needs besides those of its setup
     bench: Bench | None = None
     mismatch: tuple[int, Found] | None = None
+
+    def told(self) -> list[str]:
+        """What tells it from another case, whatever it is called: for the ledger."""
+        try:
+            value = fingerprint(self.setup.subject.params.get(self.varies or ""))
+        except NotComparable:
+            value = ""
+        return [self.name, value]
 
     def replay(self) -> str | None:
         if self.mismatch is None or self.bench is None:
@@ -229,7 +238,7 @@ def run_worst(cases: list[Case], watch: Watcher | None = None, how: How | None =
     arms = WorstArm(plan.target, plan.alpha, deltas, budget=plan.budget, design=plan.design)
     inquiry = WorstAudit(cases, arms)
     whole = replace(setup, plan=replace(plan, budget=plan.budget * len(cases), arms=len(cases)))
-    record = run_audit(whole, watch, how, carry_out=inquiry)
+    record = run_audit(whole, watch, how, carry_out=inquiry, asked={"cells": [case.told() for case in cases]})
     cut = plan.design == "fixed" and record.pairs < whole.plan.budget
     rows = inquiry.rows(plan.confidence, cut=cut)
     # Where the largest rho is: above every lower limit, and below the largest upper one.
