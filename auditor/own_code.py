@@ -13,6 +13,7 @@ import importlib.util
 import inspect
 import sys
 import sysconfig
+import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -23,6 +24,7 @@ from typing import Any
 
 _INSTALLED = ("site-packages", "dist-packages")
 _PYTHONS = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib"))
+_parsing = threading.Lock()  # Python 3.11 counts the depth of a parse for all threads together
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +142,8 @@ def _written(path: Path, spec: ModuleSpec) -> Iterator[str]:
     if path.suffix not in SOURCE_SUFFIXES:
         return
     try:
-        tree = ast.parse(path.read_bytes())
+        with _parsing:
+            tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError):
         return
     for node in ast.walk(tree):

@@ -68,7 +68,7 @@ def words(text: str) -> str:
     ("arguments", "complaint"),
     [
         (["check", "nowhere:fn"], "no module named 'nowhere'"),
-        (["check", "faulti:fine"], "no module named 'faulti' (did you mean faulty?)"),
+        (["check", "faultyy:fine"], "no module named 'faultyy' (did you mean faulty?)"),
         (["check", "faulty:finee"], "faulty has no 'finee' (did you mean fine?)"),
         (["check", "faulti.py:fine"], "faulti.py' (did you mean faulty.py?)"),
         (["check", "constnt"], "'constnt' is not a registered subject (did you mean constant?)"),
