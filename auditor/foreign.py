@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from os import _exit, getpid
 from sys import getrecursionlimit
 from typing import Any, TypeVar
 
@@ -39,10 +40,12 @@ def call(fn: Callable[..., T], *args: Any, **keywords: Any) -> T:
     """fn(*args, **keywords), with its settings and without its traces."""
     if _inside.get():  # it was called by other code that is not ours
         return fn(*args, **keywords)
-    handler, depth = getsignal(SIGINT), getrecursionlimit()
+    handler, depth, process = getsignal(SIGINT), getrecursionlimit(), getpid()
     try:
         return _theirs.context.run(fn, *args, **keywords)
     finally:
+        if getpid() != process:
+            _exit(1)  # a copy of this process that foreign code forked came back: the audit is not its to go on with
         if getrecursionlimit() < depth:
             sys.setrecursionlimit(depth)
         if getsignal(SIGINT) is not handler:

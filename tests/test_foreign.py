@@ -9,6 +9,7 @@ import json
 import os
 import random
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -160,3 +161,13 @@ def test_an_alarm_of_theirs_does_not_go_off_in_our_report() -> None:
     with process_state_kept():
         signal.setitimer(signal.ITIMER_REAL, 1000)
     assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+@pytest.mark.usefixtures("at_subjects")
+def test_a_copy_of_the_process_does_not_go_on_with_the_audit(tmp_path: Path) -> None:
+    """A learner that forks, and whose child comes back as well: one audit, one record."""
+    (tmp_path / "forks.py").write_text("import os\ndef learner(sample, r):\n    os.fork()\n    return 1\n")
+    words = ["check", f"{tmp_path}/forks.py:learner", *ROWS, "--rho", "0.5", "--json", str(tmp_path / "record.json")]
+    done = subprocess.run([sys.executable, "-m", "auditor", *words], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.count("PASS")) == (0, 1)
+    assert json.loads((tmp_path / "record.json").read_bytes())["verdict"] == "pass"
