@@ -18,7 +18,7 @@ from auditor.errors import BadValue, SubjectError, UsageError, as_ours, is_inter
 from auditor.ledger import NOTHING_ELSE, Ledger, NoLedger, open_ledger
 from auditor.outcome import Difference, as_it_was, first_difference, settle
 from auditor.preflight import conclude
-from auditor.process_state import process_state_kept
+from auditor.process_state import process_state_kept, put_back
 from auditor.report.record import Finding, Learnt, Record, failure_finding, make_record, to_json
 from auditor.second_process import SecondProcess
 from auditor.second_server import entrust_folder
@@ -254,9 +254,12 @@ class Runs:
         def keep(trials: Sequence[Trial]) -> None:
             self._ledger.keep(trials, cell)
 
-        with closing(self.engine.trials(bench, missing, keep)) as fresh:
-            for index in wanted:
-                yield stored[index] if index in stored else next(fresh)
+        try:
+            with closing(self.engine.trials(bench, missing, keep)) as fresh:
+                for index in wanted:
+                    yield stored[index] if index in stored else next(fresh)
+        finally:
+            put_back()  # what is reckoned from here on is ours
 
     def stop(self) -> None:
         """No more trials; an impatient second Ctrl-C meanwhile loses nothing."""

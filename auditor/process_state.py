@@ -47,8 +47,8 @@ _kept: list[list[Undo]] = []  # the innermost last
 
 
 def put_back() -> None:
-    """Now: no more foreign code is to run before the next report. Nothing happens where nothing is kept."""
-    _run_all(_kept[-1] if _kept else ())
+    """Now, all that anybody keeps: no foreign code is to run before the next report. Nothing where nothing is kept."""
+    _run_all([undo for level in reversed(_kept) for undo in level])
 
 
 def _run_all(undo: Sequence[Undo]) -> None:
