@@ -37,13 +37,13 @@ class Workers:
 
     block_seconds = 0.2
 
-    def __init__(self, how: How, jobs: int, luggage: Luggage | None = None) -> None:
+    def __init__(self, how: How, jobs: int) -> None:
         self._how, self._jobs = how, jobs
         self._workers: list[Worker] = []
         self._left: list[Worker] = []
         self._answers: SimpleQueue[None] = SimpleQueue()
         self._packed: dict[tuple[int, ...], tuple[Bench, Luggage]] = {}  # with the benches: no id is used again
-        self._now = luggage  # what is being run
+        self._now: Luggage | None = None  # what is being run
         self._flags = (False, True)  # what the preflight said since: copies, judges
         self._stillborn = 0
         self._closed = False
