@@ -13,40 +13,40 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from auditor.assertion import assert_reproducible as assert_reproducible
     from auditor.errors import AuditorError as AuditorError
-    from auditor.generalise import audit_generalisation as audit_generalisation
-    from auditor.grouped import audit_profile as audit_profile
-    from auditor.outcome import fingerprint as fingerprint
-    from auditor.pipeline import audit as audit
-    from auditor.pipeline import replay as replay
+    from auditor.flow.assertion import assert_reproducible as assert_reproducible
+    from auditor.flow.pipeline import audit as audit
+    from auditor.flow.pipeline import replay as replay
+    from auditor.flow.record import Record as Record
+    from auditor.questions.generalise import audit_generalisation as audit_generalisation
+    from auditor.questions.grouped import audit_profile as audit_profile
+    from auditor.questions.reuse import audit_reuse as audit_reuse
+    from auditor.questions.side_by_side import audit_private as audit_private
+    from auditor.questions.worst_case import audit_worst as audit_worst
+    from auditor.questions.worst_profile import audit_worst_profile as audit_worst_profile
     from auditor.randomness import Randomness as Randomness
-    from auditor.report.record import Record as Record
-    from auditor.reuse import audit_reuse as audit_reuse
-    from auditor.sampling import Sample as Sample
-    from auditor.side_by_side import audit_private as audit_private
-    from auditor.subjects import subject as subject
-    from auditor.worst_case import audit_worst as audit_worst
-    from auditor.worst_profile import audit_worst_profile as audit_worst_profile
+    from auditor.sources.sample import Sample as Sample
+    from auditor.subjects.outcome import fingerprint as fingerprint
+    from auditor.subjects.subject import subject as subject
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "AuditorError": "auditor.errors",
     "Randomness": "auditor.randomness",
-    "Record": "auditor.report.record",
-    "Sample": "auditor.sampling",
-    "assert_reproducible": "auditor.assertion",
-    "audit": "auditor.pipeline",
-    "audit_generalisation": "auditor.generalise",
-    "audit_private": "auditor.side_by_side",
-    "audit_profile": "auditor.grouped",
-    "audit_reuse": "auditor.reuse",
-    "audit_worst": "auditor.worst_case",
-    "audit_worst_profile": "auditor.worst_profile",
-    "fingerprint": "auditor.outcome",
-    "replay": "auditor.pipeline",
-    "subject": "auditor.subjects",
+    "Record": "auditor.flow.record",
+    "Sample": "auditor.sources.sample",
+    "assert_reproducible": "auditor.flow.assertion",
+    "audit": "auditor.flow.pipeline",
+    "audit_generalisation": "auditor.questions.generalise",
+    "audit_private": "auditor.questions.side_by_side",
+    "audit_profile": "auditor.questions.grouped",
+    "audit_reuse": "auditor.questions.reuse",
+    "audit_worst": "auditor.questions.worst_case",
+    "audit_worst_profile": "auditor.questions.worst_profile",
+    "fingerprint": "auditor.subjects.outcome",
+    "replay": "auditor.flow.pipeline",
+    "subject": "auditor.subjects.subject",
 }
 __all__ = [*_HOMES]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import sys
 
-from auditor.parent import run_watched
+from auditor.process.parent import run_watched
 
 
 def _run() -> int:
-    from auditor.command_line import run  # in the child: the parent stays small
+    from auditor.cli.command_line import run  # in the child: the parent stays small
 
     return run()
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from auditor.errors import AuditorError, SubjectError, UsageError, in_words, is_interrupt, suggestion
 from auditor.files import reason
-from auditor.foreign import call
+from auditor.process.foreign import call
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

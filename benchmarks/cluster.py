@@ -16,13 +16,13 @@ import psutil
 from rich.console import Console
 from rich.table import Table
 
-from auditor.cluster import BLOCKS_A_SECOND, Cluster
-from auditor.engine import make_how
-from auditor.pipeline import in_process, run_pairs
-from auditor.report.record import Learnt
-from auditor.setup import Setup, make_bench, make_setup
-from auditor.subjects import load_subject
-from auditor.trial import Trial
+from auditor.engine.cluster import BLOCKS_A_SECOND, Cluster
+from auditor.engine.engine import make_how
+from auditor.flow.pipeline import in_process, run_pairs
+from auditor.flow.record import Learnt
+from auditor.subjects.subject import load_subject
+from auditor.trials.setup import Setup, make_bench, make_setup
+from auditor.trials.trial import Trial
 
 BLOCKS = 1000
 SIZES = (1, 100)

@@ -11,10 +11,10 @@ from rich.table import Table
 from scipy.stats import binom
 
 from algorithms.known_answers import constant_breaks
-from auditor.profile import Groups, NuGate, nu_lower, nu_upper
-from auditor.transcripts import Transcript, bound_distance
-from auditor.verdict import Tally
-from auditor.worst_arm import WorstArm
+from auditor.flow.verdict import Tally
+from auditor.questions.transcripts import Transcript, bound_distance
+from auditor.questions.worst_arm import WorstArm
+from auditor.statistics.nu import Groups, NuGate, nu_lower, nu_upper
 
 REPEATS = 400
 Row = tuple[str, ...]

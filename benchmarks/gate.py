@@ -17,9 +17,9 @@ from collections.abc import Callable
 import numpy as np
 from scipy.special import betaln
 
-from auditor.cost import information_bound
-from auditor.gate import Gate
-from auditor.threshold import KEPT
+from auditor.statistics.cost import information_bound
+from auditor.statistics.gate import Gate
+from auditor.statistics.threshold import KEPT
 
 ALPHA = 0.05
 TARGETS = (0.1, 0.05, 0.01)

@@ -12,11 +12,11 @@ from rich.console import Console
 from rich.table import Table
 
 from algorithms.rounding import boxes, foams
-from auditor.pipeline import in_process, run_pairs
+from auditor.flow.pipeline import in_process, run_pairs
+from auditor.flow.record import Learnt
 from auditor.randomness import from_key, root_key
-from auditor.report.record import Learnt
-from auditor.setup import make_bench, make_setup
-from auditor.subjects import load_subject
+from auditor.subjects.subject import load_subject
+from auditor.trials.setup import make_bench, make_setup
 
 
 def seconds(work: Callable[[], Any]) -> float:

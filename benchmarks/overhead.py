@@ -13,12 +13,12 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from auditor.pipeline import in_process, run_pairs
+from auditor.flow.pipeline import in_process, run_pairs
+from auditor.flow.record import Learnt
 from auditor.randomness import from_key
-from auditor.report.record import Learnt
-from auditor.setup import make_bench, make_setup
-from auditor.subjects import load_subject
-from auditor.trial import PairKeys
+from auditor.subjects.subject import load_subject
+from auditor.trials.setup import make_bench, make_setup
+from auditor.trials.trial import PairKeys
 
 Subject = Callable[[np.ndarray, np.random.Generator], float]
 

@@ -15,17 +15,17 @@ from algorithms.coin_frontier import frontier
 from algorithms.coin_problem import exact_error, lemma_bound, rstat_mixture, uniform_mixture, worst_rho
 from algorithms.heavy_hitters import r_heavy_hitters
 from algorithms.point_mass import point_by_queries, queries_needed
-from auditor.arms import Arm
-from auditor.curve import run_curve
-from auditor.price import run_price
+from auditor.questions.arms import Arm
+from auditor.questions.curve import run_curve
+from auditor.questions.price import run_price
+from auditor.questions.vary import make_points, parse_axis
 from auditor.report.curve_record import CurveRecord
 from auditor.report.curves import summary
 from auditor.report.figure import figure
 from auditor.report.price_record import PriceRecord
 from auditor.report.prices import rows_of, sentences, size_text, times_text
-from auditor.setup import Setup
-from auditor.subjects import Subject
-from auditor.vary import make_points, parse_axis
+from auditor.subjects.subject import Subject
+from auditor.trials.setup import Setup
 
 REPORTS = Path(__file__).parent.parent / "reports"
 COIN = "algorithms.coin_problem"

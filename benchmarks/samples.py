@@ -18,11 +18,11 @@ from algorithms import heavy_hitters, statistical_query
 from algorithms.heavy_hitters import r_heavy_hitters
 from algorithms.median import r_median
 from algorithms.statistical_query import rstat
-from auditor.pipeline import in_process, run_pairs
+from auditor.flow.pipeline import in_process, run_pairs
+from auditor.flow.record import Learnt
 from auditor.randomness import from_key, root_key
-from auditor.report.record import Learnt
-from auditor.setup import make_bench, make_setup
-from auditor.subjects import load_subject
+from auditor.subjects.subject import load_subject
+from auditor.trials.setup import make_bench, make_setup
 
 ROUNDS = 7
 Work = Callable[[], object]

@@ -20,13 +20,13 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from auditor.engine import How, Serial, keep_nothing
-from auditor.pipeline import run_audit
+from auditor.engine.engine import How, Serial, keep_nothing
+from auditor.engine.workers import Workers
+from auditor.flow.pipeline import run_audit
 from auditor.randomness import from_key
-from auditor.setup import make_bench, make_setup
-from auditor.subjects import load_subject
-from auditor.trial import PairKeys
-from auditor.workers import Workers
+from auditor.subjects.subject import load_subject
+from auditor.trials.setup import make_bench, make_setup
+from auditor.trials.trial import PairKeys
 
 ROUNDS = 5
 SLOW_PAIRS = 400

@@ -16,10 +16,10 @@ from rich.table import Table
 
 import auditor
 from auditor import Randomness, Sample
-from auditor.datasets import from_arrays
 from auditor.randomness import from_key, root_key
 from auditor.report.table import reached
-from auditor.sampling import CountSample
+from auditor.sources.datasets import from_arrays
+from auditor.sources.sample import CountSample
 
 Learner = Callable[[Any, Randomness], Any]
 Score = Callable[[Any, Any, Any], float]  # score(output, x, y), larger is better

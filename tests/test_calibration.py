@@ -7,12 +7,20 @@ import itertools
 import numpy as np
 import pytest
 
-from auditor.cost import coin_divergence, information_bound, prospect
-from auditor.gate import Gate, fail_boundary, pass_boundary
-from auditor.interval import BOUNDS, MeanEvidence, log_e_fail, log_e_pass, sequence_lower, sequence_upper, two_sided
-from auditor.plan import PAIRS_TIMES_TARGET, least_budget, make_plan
-from auditor.threshold import EVERY_PAIR, KEPT, MOST_CALIBRATED, Side, last_look, next_look, thresholds
-from auditor.verdict import Tally, decide, is_decided
+from auditor.flow.plan import PAIRS_TIMES_TARGET, least_budget, make_plan
+from auditor.flow.verdict import Tally, decide, is_decided
+from auditor.statistics.cost import coin_divergence, information_bound, prospect
+from auditor.statistics.gate import Gate, fail_boundary, pass_boundary
+from auditor.statistics.interval import (
+    BOUNDS,
+    MeanEvidence,
+    log_e_fail,
+    log_e_pass,
+    sequence_lower,
+    sequence_upper,
+    two_sided,
+)
+from auditor.statistics.threshold import EVERY_PAIR, KEPT, MOST_CALIBRATED, Side, last_look, next_look, thresholds
 
 SIDES: tuple[Side, Side] = ("pass", "fail")
 

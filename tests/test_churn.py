@@ -15,13 +15,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import auditor
-from auditor.churn import churn_of
 from auditor.errors import BadValue, UsageError
-from auditor.interval import ATOM, LOG_WEIGHTS, MeanEvidence, log_e_fail, log_e_pass, sequence_lower, sequence_upper
-from auditor.outcome import same
-from auditor.plan import make_plan
+from auditor.flow.plan import make_plan
+from auditor.flow.verdict import Tally, decide, is_decided
 from auditor.randomness import from_key, root_key
-from auditor.verdict import Tally, decide, is_decided
+from auditor.statistics.interval import (
+    ATOM,
+    LOG_WEIGHTS,
+    MeanEvidence,
+    log_e_fail,
+    log_e_pass,
+    sequence_lower,
+    sequence_upper,
+)
+from auditor.subjects.churn import churn_of
+from auditor.subjects.outcome import same
 
 
 def evidence(values: Any) -> MeanEvidence:
@@ -218,7 +226,7 @@ def test_a_gate_on_churn_fails_what_changes_too_much_and_needs_predictions() -> 
 
 
 def test_the_report_and_the_command_line_speak_of_churn(capsys: pytest.CaptureFixture[str]) -> None:
-    from auditor.command_line import run
+    from auditor.cli.command_line import run
 
     arguments = ["check", "sklearn.tree:DecisionTreeClassifier", "--source", "sklearn:load_iris", "--gate", "churn"]
     assert run([*arguments, "--rho", "0.3", "--probe", "50", "--param", "max_depth=2"]) == 0

@@ -22,8 +22,9 @@ import rich.progress  # noqa: F401  # rich draws from `random` when it is first 
 from markdown_it import MarkdownIt
 
 import auditor
-from auditor.command_line import cli, run
+from auditor.cli.command_line import cli, run
 from auditor.errors import EXIT_CODES
+from auditor.flow.record import Record, to_json
 from auditor.report.annotations import annotation_lines
 from auditor.report.escape import (
     HeldCommands,
@@ -38,7 +39,6 @@ from auditor.report.escape import (
 )
 from auditor.report.junit import junit
 from auditor.report.markdown import markdown
-from auditor.report.record import Record, to_json
 from auditor.report.terminal import as_text
 
 ROOT = Path(__file__).parent.parent

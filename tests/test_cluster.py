@@ -17,15 +17,14 @@ import msgspec
 import pytest
 
 import auditor
-from auditor import cluster
-from auditor.engine import make_how
+from auditor.engine import cluster, make_how
 from auditor.errors import BadValue, UsageError
-from auditor.pipeline import Silent, run_audit
+from auditor.flow.pipeline import Silent, run_audit
+from auditor.flow.record import Record
 from auditor.randomness import from_key
-from auditor.report.record import Record
-from auditor.setup import make_setup
-from auditor.subjects import load_subject
-from auditor.trial import PairKeys
+from auditor.subjects.subject import load_subject
+from auditor.trials.setup import make_setup
+from auditor.trials.trial import PairKeys
 
 pytest.importorskip("distributed")
 SUBJECTS = Path(__file__).parent / "subjects"

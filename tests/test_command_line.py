@@ -20,7 +20,7 @@ import pytest
 import rich.progress  # noqa: F401  # rich draws from `random` when it is first imported
 
 import auditor
-from auditor.command_line import cli, run
+from auditor.cli.command_line import cli, run
 
 SUBJECTS = Path(__file__).parent / "subjects"
 ROWS = ("--source", "faulty:rows", "--size", "5")

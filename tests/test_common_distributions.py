@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import scipy.stats
 
-from auditor.common_distributions import common_distribution
 from auditor.errors import UsageError
-from auditor.sources import load_source
+from auditor.sources.common_distributions import common_distribution
+from auditor.sources.source import load_source
 
 SPECS = [
     ("norm", (), {}),

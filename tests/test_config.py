@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from auditor.command_line import run
-from auditor.config import read_config
+from auditor.cli.command_line import run
+from auditor.cli.config import read_config
 from auditor.errors import UsageError
 
 LEARNERS = """

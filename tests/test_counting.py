@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2, norm, poisson
 
-from auditor.counting import LARGEST, PIECE, binomial, multinomial
 from auditor.randomness import from_key, root_key
+from auditor.sources.counting import LARGEST, PIECE, binomial, multinomial
 
 CHECKS = 100  # at least as many as there are tests of chance in this file
 ALPHA = 1e-6 / CHECKS

@@ -21,18 +21,18 @@ import msgspec
 import pytest
 from scipy.stats import binom
 
-from auditor.arms import Arm, highest, make_arms, spend, widest, widest_by_ratio
-from auditor.command_line import run
-from auditor.curve import run_curve
-from auditor.pipeline import in_process
+from auditor.cli.command_line import run
+from auditor.flow.pipeline import in_process
+from auditor.questions.arms import Arm, highest, make_arms, spend, widest, widest_by_ratio
+from auditor.questions.curve import run_curve
+from auditor.questions.vary import make_points, parse_axis
 from auditor.randomness import arm_seed
 from auditor.report.curve_record import CurveRecord, to_csv, to_json
 from auditor.report.curves import plot, summary
 from auditor.report.figure import figure
-from auditor.setup import Setup, make_bench, make_setup
-from auditor.subjects import load_subject
-from auditor.trial import run_pair
-from auditor.vary import make_points, parse_axis
+from auditor.subjects.subject import load_subject
+from auditor.trials.setup import Setup, make_bench, make_setup
+from auditor.trials.trial import run_pair
 
 MIXED = "algorithms.controls:mixed"  # rho = q
 FIRST_BIT = "algorithms.controls:first_bit"  # rho = 2p(1-p)
@@ -196,8 +196,8 @@ def test_a_confirmation_that_fails_is_no_confirmation(tmp_path: Path) -> None:
         "def late(sample, r):\n"
         "    if r.random() in BAD:\n        raise ValueError('not here')\n"
         "    return float(sample[0]) if r.random() < 0.5 else 0.0\n"
-        "import auditor.trial, auditor.randomness\n"
-        "keys = auditor.trial.PairKeys(auditor.randomness.arm_seed(0, 2))\n"
+        "import auditor.trials.trial, auditor.randomness\n"
+        "keys = auditor.trials.trial.PairKeys(auditor.randomness.arm_seed(0, 2))\n"
         "BAD = {auditor.randomness.from_key(keys.r.child(i)).random() for i in range(50)}\n"
     )
     found = measure(f"{tmp_path}/late.py:late", "size=10,20", "norm", budget=400, worst=True)

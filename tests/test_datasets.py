@@ -13,17 +13,17 @@ import pytest
 from scipy.stats import binom
 
 import auditor
-from auditor.command_line import run
-from auditor.config import make_setups, read_config
-from auditor.datasets import RESAMPLING
+from auditor.cli.command_line import run
+from auditor.cli.config import make_setups, read_config
 from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError
-from auditor.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.randomness import from_key, root_key
 from auditor.report.terminal import as_text
-from auditor.setup import make_bench, make_setup
-from auditor.sources import load_dataset, load_source
-from auditor.subjects import load_subject
-from auditor.trial import run_pair
+from auditor.sources.datasets import RESAMPLING
+from auditor.sources.source import load_dataset, load_source
+from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
+from auditor.subjects.subject import load_subject
+from auditor.trials.setup import make_bench, make_setup
+from auditor.trials.trial import run_pair
 
 
 def rng() -> np.random.Generator:

@@ -15,11 +15,11 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import auditor
 from auditor.errors import UsageError
-from auditor.estimators import Fit
-from auditor.preflight import conclude, look
 from auditor.randomness import from_key, root_key
-from auditor.setup import make_bench, make_setup
-from auditor.subjects import load_subject
+from auditor.subjects.estimators import Fit
+from auditor.subjects.subject import load_subject
+from auditor.trials.preflight import conclude, look
+from auditor.trials.setup import make_bench, make_setup
 
 # Fifteen families, with no code of ours for any of them.
 FAMILIES = [
@@ -149,7 +149,7 @@ def test_same_learner_same_record_from_python_and_the_command_line(
 
     import msgspec
 
-    from auditor.command_line import run
+    from auditor.cli.command_line import run
 
     np.savez(tmp_path / "iris.npz", X=IRIS[0], y=IRIS[1])
     spec = str(tmp_path / "iris.npz")

@@ -11,10 +11,10 @@ import msgspec
 import pytest
 
 import auditor
-from auditor.curve import run_curve
-from auditor.engine import make_how
-from auditor.price import run_price
-from auditor.vary import make_points, parse_axis
+from auditor.engine.engine import make_how
+from auditor.questions.curve import run_curve
+from auditor.questions.price import run_price
+from auditor.questions.vary import make_points, parse_axis
 
 SUBJECTS = Path(__file__).parent / "subjects"
 FIRST_BIT, GOOD_AND_BAD = "algorithms.controls:first_bit", "algorithms.known_answers:good_and_bad"
@@ -100,7 +100,7 @@ def test_what_was_interrupted_goes_on_where_it_was(
     question: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An interrupt after the seventh trial: those before it are in the ledger, and are not run again."""
-    from auditor.trial import Bench, Trial
+    from auditor.trials.trial import Bench, Trial
 
     ask, ledger, run, real = QUESTIONS[question], tmp_path / "audits.sqlite", [0], Bench.trial
 

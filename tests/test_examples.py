@@ -17,7 +17,7 @@ import pytest
 from rich.console import Console
 
 import auditor
-from auditor.config import make_setups, read_config
+from auditor.cli.config import make_setups, read_config
 from auditor.lookup import find_object
 
 EXAMPLES = Path(__file__).parent.parent / "examples"

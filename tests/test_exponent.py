@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from auditor.exponent import fit, is_power_law
+from auditor.statistics.exponent import fit, is_power_law
 
 
 @given(st.floats(-2, 1.5), st.floats(-6, -3), st.integers(2, 8))

@@ -24,9 +24,9 @@ import pytest
 import rich.progress  # noqa: F401  # rich draws from `random` when it is first imported
 
 import auditor
-from auditor.command_line import run
-from auditor.foreign import call
-from auditor.process_state import process_state_kept
+from auditor.cli.command_line import run
+from auditor.process.foreign import call
+from auditor.process.process_state import process_state_kept
 
 SUBJECTS = Path(__file__).parent / "subjects"
 ROWS = ("--source", "unruly:rows", "--size", "5")

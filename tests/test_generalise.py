@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from algorithms.known_answers import constant_breaks, labelled_noise, memoriser, misses
-from auditor.command_line import run
+from auditor.cli.command_line import run
 from auditor.errors import BadValue, UsageError
-from auditor.generalise import audit_generalisation
-from auditor.interval import two_sided
-from auditor.losses import UNLUCKY
+from auditor.questions.generalise import audit_generalisation
+from auditor.questions.losses import UNLUCKY
 from auditor.report.markdown import markdown
 from auditor.report.terminal import as_text
+from auditor.statistics.interval import two_sided
 
 FALSE_ALARM = 1e-6  # of each comparison with an exact share
 

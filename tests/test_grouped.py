@@ -15,17 +15,17 @@ from scipy.stats import binom
 
 import auditor
 from algorithms.known_answers import good_and_bad, nu_of, rho_of
-from auditor.command_line import run
+from auditor.cli.command_line import run
 from auditor.errors import BadValue, UsageError
-from auditor.group_verdict import GroupGate, Inaccurate
-from auditor.grouped import Group, audit_profile, make_group_setup, replay_group, run_string
-from auditor.profile import Groups
+from auditor.flow.record import read_record, to_json
+from auditor.questions.grouped import Group, audit_profile, make_group_setup, replay_group, run_string
+from auditor.questions.nu_verdict import GroupGate, Inaccurate
 from auditor.report.junit import junit
 from auditor.report.markdown import markdown
-from auditor.report.record import read_record, to_json
 from auditor.report.terminal import as_text
-from auditor.setup import make_bench, make_setup
-from auditor.subjects import load_subject
+from auditor.statistics.nu import Groups
+from auditor.subjects.subject import load_subject
+from auditor.trials.setup import make_bench, make_setup
 
 SUBJECT = "algorithms.known_answers:good_and_bad"
 

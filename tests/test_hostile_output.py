@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import rich.progress  # noqa: F401  # rich draws from `random` when it is first imported
 
-from auditor.command_line import run
+from auditor.cli.command_line import run
 
 SUBJECTS = Path(__file__).parent / "subjects"
 HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}

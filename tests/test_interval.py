@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
-from auditor.interval import (
+from auditor.statistics.interval import (
     ATOM,
     LOG_WEIGHTS,
     TILTS,

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from auditor.law import Law, prefix
+from auditor.sources.law import Law, prefix
 
 Exact = dict[Any, Fraction]
 FEW_MANY = 2 * 10**6 - 1, 2 * 10**6 + 1  # the last group size that the beta function is asked for, and the next

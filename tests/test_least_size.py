@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from auditor.least_size import MOST_PROBES, Bracket, Spent, find_least
+from auditor.statistics.bracket import MOST_PROBES, Bracket, Spent, find_least
 
 
 @given(st.integers(1, 10**7), st.integers(1, 10**7), st.floats(1, 4), st.floats(1, 4))

@@ -25,17 +25,17 @@ import numpy as np
 import pytest
 
 import auditor
-from auditor.engine import make_how
+from auditor.engine.engine import make_how
 from auditor.errors import UsageError
-from auditor.gate import Gate
-from auditor.ledger import open_ledger, read_history
-from auditor.pipeline import Silent, run_audit
-from auditor.report.record import Record
+from auditor.flow.ledger import open_ledger, read_history
+from auditor.flow.pipeline import Silent, run_audit
+from auditor.flow.record import Record
+from auditor.flow.verdict import Tally
 from auditor.report.terminal import as_text
-from auditor.setup import Setup, make_setup
-from auditor.sources import load_source
-from auditor.subjects import load_subject
-from auditor.verdict import Tally
+from auditor.sources.source import load_source
+from auditor.statistics.gate import Gate
+from auditor.subjects.subject import load_subject
+from auditor.trials.setup import Setup, make_setup
 
 SUBJECTS = Path(__file__).parent / "subjects"
 ROWS = ("--source", "faults:rows", "--size", "50")
@@ -213,7 +213,7 @@ def test_other_limits_another_version_and_other_code_are_refused(
     with pytest.raises(UsageError, match="timeout was None and is 5"):
         resume(resume=True, timeout=5)
     with monkeypatch.context() as patch:
-        patch.setattr("auditor.ledger.__version__", "9.9")
+        patch.setattr("auditor.flow.ledger.__version__", "9.9")
         with pytest.raises(UsageError, match=r"auditor_version was .* and is 9\.9"):
             resume(resume=True)
     file.write_text("def fine(sample, r):\n    return 2\n")
@@ -464,8 +464,8 @@ def test_a_full_disk_ends_no_audit_and_loses_nothing(ledger: Path, small_files: 
 def test_a_disk_that_has_room_again_gets_what_waited(
     ledger: Path, small_files: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("auditor.ledger._RETRY", 0.0)
-    monkeypatch.setattr("auditor.ledger._OFTEN", 0.0)
+    monkeypatch.setattr("auditor.flow.ledger._RETRY", 0.0)
+    monkeypatch.setattr("auditor.flow.ledger._OFTEN", 0.0)
 
     class Filling(Impatient):
         def advanced(self, tally: Tally, seconds: float) -> None:

@@ -17,14 +17,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from auditor.ledger import read_history
-from auditor.parent import interrupt
+from auditor.flow.ledger import read_history
+from auditor.flow.verdict import Tally
+from auditor.process.parent import interrupt
 from auditor.randomness import from_key
 from auditor.report.progress import Watching, duration
-from auditor.setup import make_setup
-from auditor.subjects import load_subject
-from auditor.trial import PairKeys
-from auditor.verdict import Tally
+from auditor.subjects.subject import load_subject
+from auditor.trials.setup import make_setup
+from auditor.trials.trial import PairKeys
 
 SUBJECTS = Path(__file__).parent / "subjects"
 ROWS = ("--source", "faults:rows", "--size", "5")
@@ -245,7 +245,7 @@ def test_options_that_make_no_sense(shell: Shell, words: tuple[str, ...], compla
 
 def test_a_second_interrupt_at_once_is_the_same_wish(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [100.0]
-    monkeypatch.setattr("auditor.parent.monotonic", lambda: now[0])
+    monkeypatch.setattr("auditor.process.parent.monotonic", lambda: now[0])
     with pytest.raises(KeyboardInterrupt):
         interrupt(2, None)
     now[0] += 0.5
@@ -277,7 +277,7 @@ def test_progress_tells_the_speed_the_bounds_and_how_long_it_may_take() -> None:
 
 
 def test_progress_of_an_audit_that_has_seen_mismatches_is_that_of_the_exact_law() -> None:
-    from auditor.cost import prospect
+    from auditor.statistics.cost import prospect
 
     (line,) = shown((2, 0, 0.0), (500, 30, 10.0), rho=0.1)[-1:]
     left = prospect(0.06, target=0.1, alpha=0.05, budget=1000, pairs=500, mismatches=30).expected_pairs

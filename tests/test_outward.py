@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 from test_architecture import MODULES
 
 import auditor
-from auditor.curve import _contradictions
-from auditor.interval import sequence_lower
-from auditor.outward import at_least, at_most, between, percent
-from auditor.plan import make_plan
+from auditor.flow.parts import Arm
+from auditor.flow.plan import make_plan
+from auditor.flow.record import Accuracy, Bound, Churn, Record, Rho
+from auditor.flow.verdict import Tally, decide
+from auditor.questions.curve import _contradictions
 from auditor.report.confidence import beside, confidences, of_several
 from auditor.report.curve_record import Point
 from auditor.report.junit import junit
 from auditor.report.markdown import markdown
-from auditor.report.parts import Arm
-from auditor.report.record import Accuracy, Bound, Churn, Record, Rho
 from auditor.report.terminal import as_text
-from auditor.verdict import Tally, decide
+from auditor.statistics.interval import sequence_lower
+from auditor.statistics.outward import at_least, at_most, between, percent
 
 limits = st.tuples(st.floats(0, 1), st.floats(0, 1)).map(sorted)
 

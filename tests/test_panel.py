@@ -10,11 +10,11 @@ import msgspec
 import pytest
 
 import auditor
-from auditor.command_line import run
+from auditor.cli.command_line import run
 from auditor.errors import UsageError
-from auditor.panel import audit_all, declared_in, exit_code, is_as_expected, make_setups, with_theorem
-from auditor.pipeline import Silent
-from auditor.report.record import Record
+from auditor.flow.pipeline import Silent
+from auditor.flow.record import Record
+from auditor.questions.panel import audit_all, declared_in, exit_code, is_as_expected, make_setups, with_theorem
 from auditor.report.theorems import markdown, picture
 
 PACKAGE = """

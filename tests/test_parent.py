@@ -17,7 +17,7 @@ on_linux = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="l
 
 WATCHED = """
 import atexit, ctypes, os, signal, subprocess, sys, threading, time
-from auditor import parent
+from auditor.process import parent
 parent._LEAVING = 0.2
 def command():
 {body}
@@ -129,9 +129,9 @@ def test_a_report_comes_out_of_a_process_whose_descriptors_were_closed(tmp_path:
 
 UNDELIVERABLE = """
 import json, os, sys
-from auditor.command_line import run
-import auditor.commands.one, auditor.pipeline, auditor.report.progress, auditor.report.terminal
-auditor.commands.one.start_server = auditor.second_process.server = lambda: None  # not what is tested, nine times
+from auditor.cli.command_line import run
+import auditor.cli.one, auditor.flow.pipeline, auditor.report.progress, auditor.report.terminal
+auditor.cli.one.start_server = auditor.trials.second_process.server = lambda: None  # not what is tested, nine times
 def code(*options, **to):
     child = os.fork()
     if child == 0:

@@ -9,11 +9,11 @@ import pytest
 
 import auditor
 from auditor.errors import UsageError
-from auditor.pipeline import Silent, run_audit
-from auditor.report.record import Record, read_record, to_json
-from auditor.setup import Setup, make_setup
-from auditor.subjects import load_subject
-from auditor.verdict import Tally
+from auditor.flow.pipeline import Silent, run_audit
+from auditor.flow.record import Record, read_record, to_json
+from auditor.flow.verdict import Tally
+from auditor.subjects.subject import load_subject
+from auditor.trials.setup import Setup, make_setup
 
 
 def uniform(rng: np.random.Generator, size: int) -> np.ndarray:
@@ -127,7 +127,7 @@ def test_a_subject_that_raises_ends_the_audit_with_what_was_learnt() -> None:
     (finding,) = [found for found in record.findings if found.kind == "raised"]
     assert "no luck" in finding.message
     assert "raises_at_37" in finding.message
-    assert "auditor/trial.py" not in finding.message
+    assert "auditor/trials/trial.py" not in finding.message
 
 
 def test_an_interrupt_keeps_what_was_learnt() -> None:

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditor.cost import information_bound, prospect
 from auditor.errors import BadValue, UsageError
-from auditor.interval import BOUNDS, MeanEvidence
-from auditor.outward import at_least, at_most, percent
-from auditor.plan import error_probability, make_plan
-from auditor.threshold import next_look
-from auditor.verdict import Bound, Tally, decide, is_accuracy_certified, is_decided
+from auditor.flow.plan import error_probability, make_plan
+from auditor.flow.verdict import Bound, Tally, decide, is_accuracy_certified, is_decided
+from auditor.statistics.cost import information_bound, prospect
+from auditor.statistics.interval import BOUNDS, MeanEvidence
+from auditor.statistics.outward import at_least, at_most, percent
+from auditor.statistics.threshold import next_look
 
 
 def plan(**options: Any) -> Any:

@@ -15,7 +15,7 @@ import pytest
 import rich.progress  # noqa: F401  # rich draws from `random` when it is first imported
 
 import auditor
-from auditor.command_line import run
+from auditor.cli.command_line import run
 
 SUBJECTS = Path(__file__).parent / "subjects"
 Check = Callable[..., tuple[int, str]]

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from auditor.errors import UsageError
-from auditor.price import run_price
+from auditor.questions.price import run_price
 from auditor.randomness import arm_seed
 from auditor.report.price_record import PriceRecord, to_json
 from auditor.report.prices import rows_of, size_text
-from auditor.subjects import Subject
+from auditor.subjects.subject import Subject
 
 # rho = min(1, 10 / size) exactly, and a share min(1, 4 / size) of the runs is inaccurate.
 KNOWN = """

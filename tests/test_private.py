@@ -11,15 +11,15 @@ import pytest
 
 import auditor
 from algorithms.known_answers import is_square, nonresidue, own_coin, private_rho, search_rho
-from auditor.command_line import run
+from auditor.cli.command_line import run
 from auditor.errors import BadValue, UsageError
-from auditor.interval import two_sided
-from auditor.pipeline import run_audit
+from auditor.flow.pipeline import run_audit
+from auditor.questions.side_by_side import _compare, audit_private
+from auditor.questions.worst_case import audit_worst
 from auditor.report.terminal import as_text
-from auditor.setup import make_bench, make_setup
-from auditor.side_by_side import _compare, audit_private
-from auditor.subjects import load_subject
-from auditor.worst_case import audit_worst
+from auditor.statistics.interval import two_sided
+from auditor.subjects.subject import load_subject
+from auditor.trials.setup import make_bench, make_setup
 
 FALSE_ALARM = 1e-6  # of each comparison with an exact rho
 

@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from auditor.profile import Groups, NuGate, bad_stays_below, good_reaches, nu_lower, nu_upper, thresholds
+from auditor.statistics.nu import Groups, NuGate, bad_stays_below, good_reaches, nu_lower, nu_upper, thresholds
 
 Law = list[float]
 

@@ -13,9 +13,9 @@ import pytest
 import scipy.stats  # noqa: F401 - what a run in this process is the first to import is gone when that run ends
 
 import auditor.report.terminal  # noqa: F401 - as above
-from auditor.assertion import assert_reproducible
-from auditor.gate import Gate
+from auditor.flow.assertion import assert_reproducible
 from auditor.report.escape import without_commands
+from auditor.statistics.gate import Gate
 
 pytest_plugins = ["pytester"]
 
@@ -44,7 +44,7 @@ def test_skipped(sample, r): ...
 def test_ordinary(): ...
 """
 RECORDS = """
-from auditor.report.record import to_json
+from auditor.flow.record import to_json
 
 def pytest_runtest_teardown(item):
     if getattr(item, "record", None):

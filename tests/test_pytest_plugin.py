@@ -19,7 +19,7 @@ import pytest
 import scipy.stats  # noqa: F401 - what a run in this process is the first to import is gone when that run ends
 
 import auditor.report.terminal  # noqa: F401 - as above
-from auditor.pipeline import audit
+from auditor.flow.pipeline import audit
 
 pytest_plugins = ["pytester"]
 
@@ -92,7 +92,7 @@ def test_a_pass_passes_and_a_fail_shows_the_report_and_a_command_that_works(run:
 def test_the_record_is_that_of_an_audit_from_python(run: Any, pytester: Any) -> None:
     pytester.makeconftest(
         """
-        from auditor.report.record import to_json
+        from auditor.flow.record import to_json
 
         def pytest_runtest_teardown(item):
             (item.path.parent / f"{item.name}.json").write_bytes(to_json(item.record))
@@ -257,19 +257,19 @@ def test_options_override_the_marks_and_reports_have_the_numbers(run: Any, pytes
 def test_a_keyword_that_audit_learns_later_reaches_it(run: Any, pytester: Any) -> None:
     pytester.makeconftest(
         """
-        import auditor.pipeline, pytest
+        import auditor.flow.pipeline, pytest
 
         @pytest.fixture(autouse=True, scope="session")
         def unused(): raise RuntimeError("no fixture runs around a learner")
 
-        kept = auditor.pipeline.audit
+        kept = auditor.flow.pipeline.audit
 
         def audit(subject, source=None, *, size=None, horizon):
             print(f"horizon {horizon}")
             return kept(subject, source, size=size)
 
-        def pytest_runtest_setup(item): auditor.pipeline.audit = audit
-        def pytest_runtest_teardown(item): auditor.pipeline.audit = kept
+        def pytest_runtest_setup(item): auditor.flow.pipeline.audit = audit
+        def pytest_runtest_teardown(item): auditor.flow.pipeline.audit = kept
         """
     )
     text = f"{QUICK}\n@reproducible(source=draw, size=10, horizon=7)\ndef test_it(sample, r): return 1"
@@ -356,8 +356,8 @@ def test_nothing_heavy_is_imported_until_a_marked_test_runs(pytester: Any) -> No
         import sys
 
         def pytest_sessionfinish():
-            heavy = {"numpy", "scipy", "rich", "msgspec", "auditor.pipeline", "auditor.errors"}
-            print("LOADED", "auditor.pytest_plugin" in sys.modules, heavy & set(sys.modules))
+            heavy = {"numpy", "scipy", "rich", "msgspec", "auditor.flow.pipeline", "auditor.errors"}
+            print("LOADED", "auditor.cli.pytest_plugin" in sys.modules, heavy & set(sys.modules))
         """
     )
     marked = "import pytest\n@pytest.mark.reproducible(source='norm', size=10)\ndef test_it(sample, r): ..."

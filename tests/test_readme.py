@@ -61,7 +61,7 @@ def test_the_set_up_commands_are_what_ci_runs_and_what_they_show_is_true() -> No
 
 
 def test_every_command_is_in_the_readme() -> None:
-    from auditor.command_line import cli
+    from auditor.cli.command_line import cli
 
     assert len(COMMANDS) >= 3
     for name in cli.commands:

@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 import rich.progress  # noqa: F401 - rich draws from `random` when it is first imported
 
-import auditor.outlets
-from auditor.command_line import run
-from auditor.report.record import encode
+import auditor.cli.outlets
+from auditor.cli.command_line import run
+from auditor.flow.record import encode
 
 NASTY = "[/b][red]x :smile: \x1b[31m\u202e"
 SHOWN = "[/b][red]x :smile: \\x1b[31m\\u202e"
@@ -132,9 +132,9 @@ def test_one_file_that_fails_costs_no_other(
 
 def test_consoles_obey_no_markup(capsys: pytest.CaptureFixture[str]) -> None:
     out = io.StringIO()
-    auditor.outlets._make_console(file=out, width=100).print("[/b] [red]x[/red] :smile:")
+    auditor.cli.outlets._make_console(file=out, width=100).print("[/b] [red]x[/red] :smile:")
     assert out.getvalue() == "[/b] [red]x[/red] :smile:\n"
-    auditor.outlets.warn(NASTY)
+    auditor.cli.outlets.warn(NASTY)
     assert capsys.readouterr().err == f"warning: {SHOWN}\n"
 
 

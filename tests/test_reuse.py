@@ -12,10 +12,10 @@ import pytest
 from scipy.stats import binom
 
 from algorithms.data_reuse import FEW, fit_a_vote, plain_answer, rstat_answer
-from auditor.command_line import run
+from auditor.cli.command_line import run
 from auditor.errors import BadValue, SubjectError, UsageError
-from auditor.reuse import audit_reuse
-from auditor.transcripts import Event, Transcript, bound_distance
+from auditor.questions.reuse import audit_reuse
+from auditor.questions.transcripts import Event, Transcript, bound_distance
 
 Draw = tuple[Transcript, Transcript]
 

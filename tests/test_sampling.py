@@ -23,16 +23,16 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 import auditor
-from auditor.counting import LARGEST
 from auditor.errors import SampleError, UnknownTruth, UsageError
-from auditor.interval import clopper_pearson_lower, clopper_pearson_upper
-from auditor.law import Law
 from auditor.randomness import Randomness, from_key, root_key
-from auditor.sampling import CountSample, RowSample, Sample, chance_of_fewer
-from auditor.setup import make_bench, make_setup
-from auditor.sources import load_source
-from auditor.subjects import load_subject
-from auditor.trial import PairKeys, run_pair
+from auditor.sources.counting import LARGEST
+from auditor.sources.law import Law
+from auditor.sources.sample import CountSample, RowSample, Sample, chance_of_fewer
+from auditor.sources.source import load_source
+from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
+from auditor.subjects.subject import load_subject
+from auditor.trials.setup import make_bench, make_setup
+from auditor.trials.trial import PairKeys, run_pair
 
 ALPHA = 1e-8
 LAW = Law(np.array([0, 1, 3]), np.array([0.5, 0.2, 0.3]))

@@ -17,7 +17,7 @@ import pytest
 from test_parent import left_behind, on_linux
 
 import auditor
-from auditor import second_process, second_server
+from auditor.trials import second_process, second_server
 
 
 def second_opinion(learner: Callable[..., Any]) -> str:
@@ -125,7 +125,7 @@ def test_the_server_goes_when_its_client_is_killed(tmp_path: Path) -> None:
     mark = uuid.uuid4().hex
     code = (
         "import auditor, os, signal; auditor.audit(lambda sample, r: 1, 'uniform', size=1);"
-        "from auditor.second_server import entrust_folder; entrust_folder(make=True);"
+        "from auditor.trials.second_server import entrust_folder; entrust_folder(make=True);"
         "os.kill(os.getpid(), signal.SIGKILL)"
     )
     environment = os.environ | {"MARK": mark, "TMPDIR": str(tmp_path)}

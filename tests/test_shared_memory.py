@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 
 import auditor
-from auditor.command_line import run
-from auditor.generalise import make_loss_setup
-from auditor.grouped import GroupAudit, make_group_setup, run_string
-from auditor.outcome import describe, fingerprint, first_difference, same, settle
-from auditor.pipeline import in_process, replay_setup
-from auditor.preflight import conclude, look
-from auditor.report.record import Learnt
-from auditor.reuse import Interviews
-from auditor.second_process import SecondProcess
-from auditor.setup import Setup, make_bench, make_setup
-from auditor.subjects import load_subject
-from auditor.trial import run_pair
+from auditor.cli.command_line import run
+from auditor.flow.pipeline import in_process, replay_setup
+from auditor.flow.record import Learnt
+from auditor.questions.generalise import make_loss_setup
+from auditor.questions.grouped import GroupAudit, make_group_setup, run_string
+from auditor.questions.reuse import Interviews
+from auditor.subjects.outcome import describe, fingerprint, first_difference, same, settle
+from auditor.subjects.subject import load_subject
+from auditor.trials.preflight import conclude, look
+from auditor.trials.second_process import SecondProcess
+from auditor.trials.setup import Setup, make_bench, make_setup
+from auditor.trials.trial import run_pair
 
 SUBJECTS = Path(__file__).parent / "subjects"
 FRESH = "shared:rows"

@@ -8,8 +8,8 @@ import scipy.stats
 
 from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError
 from auditor.randomness import from_key, root_key
-from auditor.sources import check_size, load_source
-from auditor.trial import PairKeys
+from auditor.sources.source import check_size, load_source
+from auditor.trials.trial import PairKeys
 
 KEEP = np.arange(10.0)
 

@@ -13,7 +13,7 @@ import auditor
 from auditor.errors import UsageError
 from auditor.lookup import find_object, full_target, importable_name, registered
 from auditor.randomness import root_key
-from auditor.subjects import code_hash, load_subject, param_text, parse_param
+from auditor.subjects.subject import code_hash, load_subject, param_text, parse_param
 
 
 def plain(sample: Any, r: Any) -> int:

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from auditor.datasets import read_file
 from auditor.errors import UsageError
-from auditor.tables import read_csv, read_npz, read_parquet
+from auditor.sources.datasets import read_file
+from auditor.sources.tables import read_csv, read_npz, read_parquet
 
 GOOD = "a,b\n1,2\n3,4.5\n"
 
@@ -110,7 +110,7 @@ def test_an_npz_that_is_none_gets_a_sentence(tmp_path: Path, content: bytes, wor
 
 
 def test_a_part_that_would_not_fit_is_not_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("auditor.tables.free_memory", lambda: 10**9)
+    monkeypatch.setattr("auditor.sources.tables.free_memory", lambda: 10**9)
     with pytest.raises(UsageError, match=r"unpacks into 4 GB, and 1 GB are free: draw from less"):
         read_npz("x.npz", archive("X.npy", b"small", claimed=4 * 10**9))
 

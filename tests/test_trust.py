@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from auditor.command_line import run
+from auditor.cli.command_line import run
 
 LEARNERS = """
 import functools, math, os, pathlib, subprocess

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auditor.errors import UsageError
-from auditor.vary import Axis, make_points, parse_axis
+from auditor.questions.vary import Axis, make_points, parse_axis
 
 
 @pytest.mark.parametrize(

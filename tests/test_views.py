@@ -7,8 +7,8 @@ import pytest
 
 import auditor
 from auditor.errors import NotComparable, UsageError
-from auditor.outcome import same
-from auditor.views import make_view
+from auditor.subjects.outcome import same
+from auditor.subjects.views import make_view
 
 
 def uniform(rng: np.random.Generator, size: int) -> np.ndarray:

@@ -18,17 +18,17 @@ import numpy as np
 import pytest
 
 import auditor
-from auditor import hiring
-from auditor.engine import Blocks, Done, How, Measured, Serial, in_order, keep_nothing, make_how
+from auditor.engine import worker_process as hiring
+from auditor.engine.engine import Blocks, Done, How, Measured, Serial, in_order, keep_nothing, make_how
+from auditor.engine.workers import Workers
 from auditor.errors import AuditorError, BadValue, SampleError, SubjectError, UsageError
-from auditor.pipeline import Silent, make_engine, run_audit
+from auditor.flow.pipeline import Silent, make_engine, run_audit
+from auditor.flow.record import Record
+from auditor.process.limits import is_of_values
 from auditor.randomness import from_key
-from auditor.report.record import Record
-from auditor.setup import make_bench, make_setup
-from auditor.steadiness import is_of_values
-from auditor.subjects import load_subject
-from auditor.trial import PairKeys, RunFailed, SubjectRaised, Trial
-from auditor.workers import Workers
+from auditor.subjects.subject import load_subject
+from auditor.trials.setup import make_bench, make_setup
+from auditor.trials.trial import PairKeys, RunFailed, SubjectRaised, Trial
 
 SUBJECTS = Path(__file__).parent / "subjects"
 SUBJECT, ROWS = "faults:misbehaves", "faults:rows"
@@ -348,7 +348,7 @@ def test_workers_killed_at_any_moment_cost_a_run_or_nothing(
             super().__init__(*args)
             engines.append(self)
 
-    monkeypatch.setattr("auditor.workers.Workers", Seen)
+    monkeypatch.setattr("auditor.engine.workers.Workers", Seen)
     setup = make_setup(load_subject("faults:slow", {"pause": 0.002}), ROWS, size=5, rho=0.3, fixed=60)
     watch = Killer(engines, rng.randrange(1, 40), rng.random() * 0.02, victims)
     record = run_audit(setup, watch, How(jobs=3))
@@ -491,7 +491,7 @@ def test_no_process_where_the_first_pairs_are_fast_and_several_where_they_are_sl
 def test_an_audit_that_turns_out_to_be_slow_goes_on_in_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Measured, "TRIED", 0.05)
     monkeypatch.setattr(Measured, "PAYS", 0.05)
-    monkeypatch.setattr("auditor.engine.cores", lambda: 2)
+    monkeypatch.setattr("auditor.engine.engine.cores", lambda: 2)
     setup = make_setup(load_subject("faults:slow"), ROWS, size=5, rho=0.5, fixed=60)
     said: list[str] = []
 

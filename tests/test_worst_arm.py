@@ -15,16 +15,16 @@ from scipy.stats import binom
 
 import auditor
 from algorithms.controls import first_bit, mixed
-from auditor.command_line import run
+from auditor.cli.command_line import run
 from auditor.errors import UsageError
-from auditor.gate import fail_boundary
-from auditor.inputs import make_inputs, read_inputs
+from auditor.flow.record import read_record, to_json
+from auditor.flow.verdict import Bound, Tally
+from auditor.questions.worst_arm import WorstArm
+from auditor.questions.worst_case import audit_worst
 from auditor.report.markdown import markdown
-from auditor.report.record import read_record, to_json
 from auditor.report.terminal import as_text
-from auditor.verdict import Bound, Tally
-from auditor.worst_arm import WorstArm
-from auditor.worst_case import audit_worst
+from auditor.statistics.gate import fail_boundary
+from auditor.subjects.inputs import make_inputs, read_inputs
 
 
 def walk(rhos: list[float], rng: np.random.Generator, budget: int, *, target: float = 0.05) -> tuple[int, WorstArm]:

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from algorithms.known_answers import good_and_bad, nu_of
-from auditor.command_line import run
-from auditor.profile import NuGate
+from auditor.cli.command_line import run
+from auditor.questions.worst_profile import audit_worst_profile
 from auditor.report.markdown import markdown
 from auditor.report.terminal import as_text
-from auditor.worst_profile import audit_worst_profile
+from auditor.statistics.nu import NuGate
 
 
 def audit(inputs: dict[str, list[float]], **options: Any) -> Any:

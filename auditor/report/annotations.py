@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from auditor.panel import is_as_expected
+from auditor.flow.record import Record
+from auditor.questions.panel import is_as_expected
 from auditor.report.escape import github_message, github_property, shortened
-from auditor.report.record import Record
 
 _TITLE, _MESSAGE = 200, 2_000  # characters
 

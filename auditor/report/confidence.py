@@ -6,8 +6,8 @@ hold together; that all of a report holds is less likely than that any one state
 
 from __future__ import annotations
 
-from auditor.outward import at_most, percent
-from auditor.report.record import Record
+from auditor.flow.record import Record
+from auditor.statistics.outward import at_most, percent
 
 
 def confidences(record: Record) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from auditor.report.record import Finding, encode
+from auditor.flow.record import Finding, encode
 
 SCHEMA = "auditor.curve/1"
 

@@ -8,10 +8,10 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from auditor.outward import at_least, at_most, between, percent
 from auditor.report.axes import lines, visible_ends, x_scale, y_scale
 from auditor.report.curve_record import CurveRecord, Fitted, Point
 from auditor.report.escape import shortened, visible
+from auditor.statistics.outward import at_least, at_most, between, percent
 
 _ROWS = 15
 _MARKS = "abcdef"

@@ -8,10 +8,10 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from auditor.ledger import Past
-from auditor.outward import at_least, at_most
+from auditor.flow.ledger import Past
 from auditor.report.escape import visible
 from auditor.report.terminal import STYLES
+from auditor.statistics.outward import at_least, at_most
 
 
 def audits_over_time(subject: str, past: Sequence[Past]) -> Iterator[RenderableType]:

@@ -10,9 +10,9 @@ from xml.etree.ElementTree import Element, SubElement
 import msgspec
 
 from auditor import __version__
-from auditor.panel import is_as_expected
+from auditor.flow.record import Record
+from auditor.questions.panel import is_as_expected
 from auditor.report.escape import shortened, xml_text
-from auditor.report.record import Record
 from auditor.report.terminal import as_text
 
 _MESSAGE = 1_000  # characters of an attribute

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from auditor.outward import between, percent
-from auditor.panel import is_as_expected
+from auditor.flow.record import Record
+from auditor.questions.panel import is_as_expected
 from auditor.report.confidence import beside, confidences, of_several
 from auditor.report.escape import code_block, code_cell, code_span, sentence, shortened
-from auditor.report.record import Record
 from auditor.report.several_parts import (
     PROFILE_HEAD,
     accuracy_label,
@@ -21,6 +20,7 @@ from auditor.report.several_parts import (
     rho_noun,
 )
 from auditor.report.table import reached
+from auditor.statistics.outward import between, percent
 
 _CELL = 300  # characters of what a subject said, in a table or a line
 _BLOCK = 4_000  # and in a block of its own

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from auditor.report.record import Finding, encode
+from auditor.flow.record import Finding, encode
 
 SCHEMA = "auditor.price/1"
 

@@ -9,9 +9,9 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from auditor.outward import percent
 from auditor.report.escape import shortened, visible
 from auditor.report.price_record import Asked, PriceRecord
+from auditor.statistics.outward import percent
 
 _BAR = 30
 _LONGEST = 4000  # characters of any one text from a subject

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from html import escape
 
 from auditor.errors import UsageError
+from auditor.flow.parts import Profile
+from auditor.flow.record import Record
 from auditor.report.escape import xml_text
-from auditor.report.parts import Profile
-from auditor.report.record import Record
 
 _LEFT, _TOP, _WIDTH, _HEIGHT = 60, 56, 480, 260
 

@@ -10,16 +10,16 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from auditor.arms import Arm
-from auditor.cost import prospect
-from auditor.interval import two_sided
-from auditor.outward import at_least, at_most
-from auditor.pipeline import Silent
-from auditor.preflight import PAIRS
+from auditor.flow.pipeline import Silent
+from auditor.flow.verdict import Tally
+from auditor.questions.arms import Arm
 from auditor.report.escape import visible
-from auditor.setup import Setup
-from auditor.subjects import Subject
-from auditor.verdict import Tally
+from auditor.statistics.cost import prospect
+from auditor.statistics.interval import two_sided
+from auditor.statistics.outward import at_least, at_most
+from auditor.subjects.subject import Subject
+from auditor.trials.preflight import PAIRS
+from auditor.trials.setup import Setup
 
 _REDRAW = 0.1  # seconds between two looks at the bounds, which cost milliseconds
 _MILESTONE = 10.0  # seconds between two plain lines

@@ -8,9 +8,9 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from auditor.cost import Prospect, information_bound, prospect
-from auditor.plan import Plan
-from auditor.threshold import MOST_CALIBRATED
+from auditor.flow.plan import Plan
+from auditor.statistics.cost import Prospect, information_bound, prospect
+from auditor.statistics.threshold import MOST_CALIBRATED
 
 _FACTORS = (0, 1 / 4, 1 / 2, 0.6, 0.8, 1, 1.25, 1.5, 2, 4)
 

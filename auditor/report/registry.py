@@ -11,7 +11,7 @@ from rich.text import Text
 from auditor.errors import AuditorError
 from auditor.lookup import registered
 from auditor.report.escape import visible
-from auditor.subjects import load_subject
+from auditor.subjects.subject import load_subject
 
 
 def registry() -> Iterator[RenderableType]:

@@ -9,9 +9,9 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from auditor.outcome import describe
-from auditor.pipeline import Replayed
+from auditor.flow.pipeline import Replayed
 from auditor.report.escape import visible
+from auditor.subjects.outcome import describe
 
 _LIMIT = 2000  # characters of each output
 _LISTED = 20  # runs that are named for an output

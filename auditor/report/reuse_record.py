@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from auditor.outward import at_most, between, percent
+from auditor.flow.record import encode
 from auditor.report.escape import shortened, visible
-from auditor.report.record import encode
+from auditor.statistics.outward import at_most, between, percent
 
 SCHEMA = "auditor.reuse/1"
 _STYLES = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow"}

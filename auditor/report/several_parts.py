@@ -10,9 +10,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from auditor.outward import at_least, at_most, percent
+from auditor.flow.record import Record
 from auditor.report.escape import shortened, visible
-from auditor.report.record import Record
+from auditor.statistics.outward import at_least, at_most, percent
 
 PROFILE_HEAD = ("eta", "seen beyond eta", "nu at least", "nu at most")
 _NAME = 60  # characters of an arm's name in a table

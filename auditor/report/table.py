@@ -9,13 +9,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from auditor.outward import at_least, at_most
-from auditor.panel import is_as_expected
+from auditor.flow.record import Record
+from auditor.questions.panel import is_as_expected
 from auditor.report.confidence import of_several
 from auditor.report.escape import visible
-from auditor.report.record import Record
 from auditor.report.several_parts import gated
 from auditor.report.terminal import STYLES
+from auditor.statistics.outward import at_least, at_most
 
 
 def summary(records: Sequence[Record], confidence: float, planned: int) -> Iterator[RenderableType]:

@@ -10,10 +10,9 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from auditor.outward import between, percent
+from auditor.flow.record import IN_PROCESS, Record
 from auditor.report.confidence import beside, confidences
 from auditor.report.escape import shortened, visible, without_commands
-from auditor.report.record import IN_PROCESS, Record
 from auditor.report.several_parts import (
     accuracy_label,
     accuracy_noun,
@@ -25,6 +24,7 @@ from auditor.report.several_parts import (
     rho_noun,
     scope,
 )
+from auditor.statistics.outward import between, percent
 
 _LONGEST = 4000  # characters of any one text from a subject
 STYLES = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow", "error": "bold magenta"}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from auditor.flow.record import Record
 from auditor.report.confidence import of_several
 from auditor.report.escape import visible, xml_text
-from auditor.report.record import Record
 from auditor.report.table import reached
 
 HEAD = (

@@ -10,8 +10,8 @@ import auditor
 from algorithms.amplification import amplify, runs_a_string, sample_size, strings, vote_parameters
 from algorithms.boosting import BOTTOM
 from algorithms.heavy_hitters import step_sizes
-from auditor.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.randomness import from_key, root_key
+from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 
 
 def noisy_bit(sample: Any, r: np.random.Generator) -> int:

@@ -31,13 +31,13 @@ from algorithms.boosting import (
 )
 from algorithms.halfspace import CUBE, Halfspace, foams_size
 from algorithms.statistical_query import sample_size as rstat_size
-from auditor.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.randomness import from_key, root_key
-from auditor.sampling import CountSample, Sample
-from auditor.setup import make_bench, make_setup
-from auditor.sources import load_source
-from auditor.subjects import load_subject
-from auditor.trial import run_pair
+from auditor.sources.sample import CountSample, Sample
+from auditor.sources.source import load_source
+from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
+from auditor.subjects.subject import load_subject
+from auditor.trials.setup import make_bench, make_setup
+from auditor.trials.trial import run_pair
 
 
 def exact_learner(gamma: float = 0.175) -> WeakLearner:

@@ -19,11 +19,11 @@ from scipy.stats import binom
 
 import auditor
 from algorithms import broken
-from auditor.interval import clopper_pearson_lower, clopper_pearson_upper
-from auditor.pipeline import in_process, run_pairs
-from auditor.report.record import Learnt
-from auditor.setup import make_bench, make_setup
-from auditor.subjects import load_subject
+from auditor.flow.pipeline import in_process, run_pairs
+from auditor.flow.record import Learnt
+from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
+from auditor.subjects.subject import load_subject
+from auditor.trials.setup import make_bench, make_setup
 
 TWINS = sorted(
     name for name, fn in vars(broken).items() if hasattr(fn, "__auditor__") and fn.__module__ == broken.__name__

@@ -45,9 +45,9 @@ from algorithms.coin_problem import (
     worst_rho,
 )
 from algorithms.statistical_query import region_width, round_to_region, rstat
-from auditor.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.randomness import from_key, root_key
-from auditor.subjects import load_subject
+from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
+from auditor.subjects.subject import load_subject
 
 seeds = st.integers(0, 2**32)
 biases = st.floats(0.25, 0.75)

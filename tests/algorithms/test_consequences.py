@@ -16,9 +16,9 @@ import auditor
 from algorithms.data_reuse import COINS, Mechanism, coins, overfit
 from algorithms.generalisation import Measured, errors, generalises, slack
 from algorithms.halfspace import CUBE, Halfspace
-from auditor.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.randomness import from_key, root_key
-from auditor.sources import load_source
+from auditor.sources.source import load_source
+from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 
 # A(sample, public, private) as a table: for each (public, private) the output of each of the samples.
 tables = st.integers(1, 3).flatmap(

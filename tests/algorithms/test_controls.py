@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import auditor
-from auditor.interval import clopper_pearson_lower, clopper_pearson_upper
+from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 
 CASES = [
     ("first_bit", "bernoulli(0.5)", {}, 0.5),

@@ -20,9 +20,9 @@ from algorithms.halfspace import (
     r_halfspace_foams,
     signed_directions,
 )
-from auditor.interval import clopper_pearson_lower
 from auditor.randomness import from_key, root_key
-from auditor.sources import load_source
+from auditor.sources.source import load_source
+from auditor.statistics.interval import clopper_pearson_lower
 
 Reals = npt.NDArray[np.float64]
 
@@ -120,7 +120,7 @@ def test_rows_and_counts_agree_on_what_is_learnt() -> None:
     """The law of the output at one r, on rows and on counts: two samples, chi-squared, false alarm 1e-6."""
     from scipy.stats import chi2
 
-    from auditor.sampling import CountSample, Sample
+    from auditor.sources.sample import CountSample, Sample
 
     source, n, size = load_source(CUBE), 1500, 40
     settings: Any = {"rho": 0.2, "tau": 0.4, "d": 3}

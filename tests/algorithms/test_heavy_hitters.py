@@ -20,16 +20,16 @@ from scipy.stats import chi2_contingency
 
 import auditor
 from algorithms.heavy_hitters import is_exact, r_heavy_hitters, sample_size, step_sizes, threshold
-from auditor.command_line import run
-from auditor.interval import clopper_pearson_lower, clopper_pearson_upper
-from auditor.pipeline import in_process, run_pairs
+from auditor.cli.command_line import run
+from auditor.flow.pipeline import in_process, run_pairs
+from auditor.flow.record import Learnt
+from auditor.flow.verdict import Tally, decide
 from auditor.randomness import from_key, root_key
-from auditor.report.record import Learnt
-from auditor.sampling import CountSample
-from auditor.setup import make_bench, make_setup
-from auditor.sources import load_source
-from auditor.subjects import load_subject
-from auditor.verdict import Tally, decide
+from auditor.sources.sample import CountSample
+from auditor.sources.source import load_source
+from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
+from auditor.subjects.subject import load_subject
+from auditor.trials.setup import make_bench, make_setup
 
 ALPHA = 1e-8
 parameters = st.tuples(st.floats(0.01, 1), st.floats(0.02, 0.4), st.floats(0.05, 0.95)).map(

@@ -24,18 +24,18 @@ import auditor
 from algorithms.median import check_parameters, group_size, levels, median, plain_size, r_median, sample_size
 from algorithms.median_as_published import depth, r_median_as_published
 from algorithms.median_as_published import sample_size as published_size
-from auditor.command_line import run
+from auditor.cli.command_line import run
 from auditor.errors import SampleError
-from auditor.interval import clopper_pearson_lower, clopper_pearson_upper
-from auditor.pipeline import in_process, run_pairs
+from auditor.flow.pipeline import in_process, run_pairs
+from auditor.flow.record import Learnt
+from auditor.flow.verdict import decide
 from auditor.randomness import from_key, root_key
-from auditor.report.record import Learnt
-from auditor.sampling import CountSample
-from auditor.setup import make_bench, make_setup
-from auditor.sources import load_source
-from auditor.subjects import load_subject
-from auditor.trial import Bench, judge
-from auditor.verdict import decide
+from auditor.sources.sample import CountSample
+from auditor.sources.source import load_source
+from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
+from auditor.subjects.subject import load_subject
+from auditor.trials.setup import make_bench, make_setup
+from auditor.trials.trial import Bench, judge
 
 ALPHA = 1e-8
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from algorithms.rounding import block_size, boxes, foams
-from auditor.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.randomness import Key, from_key, root_key
+from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 
 Reals = npt.NDArray[np.float64]
 vectors = st.lists(st.floats(-5, 5), min_size=1, max_size=5).map(np.array)

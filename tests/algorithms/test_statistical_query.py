@@ -12,8 +12,8 @@ from scipy.stats import binom
 
 import auditor
 from algorithms.statistical_query import region_width, round_to_region, rstat, sample_size
-from auditor.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.randomness import from_key, root_key
+from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 
 unit = st.floats(0, 1)
 parameters = st.tuples(st.floats(0.01, 1), st.floats(0.05, 1), st.floats(0.05, 0.95)).map(

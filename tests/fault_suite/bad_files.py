@@ -14,8 +14,8 @@ from bad import CHECK, Bad
 from fault import FAILS, FAULT, PASSES, USAGE
 from playground import GOOD, spoil_ledger, spoilt_names
 
-from auditor.commands.one import replay
-from auditor.report.record import Record
+from auditor.cli.one import replay
+from auditor.flow.record import Record
 
 _TRUST = ("--trust",) if any(option.name == "trust" for option in replay.params) else ()
 _CSV: dict[str, bytes] = {

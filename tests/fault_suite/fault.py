@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from auditor.randomness import from_key
-from auditor.trial import PairKeys
+from auditor.trials.trial import PairKeys
 
 Tell = Callable[..., None]  # see conftest.py
 PASSES, FAILS, USAGE, FAULT, INTERRUPTED = 0, 1, 2, 4, 130

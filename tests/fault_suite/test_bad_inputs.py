@@ -21,7 +21,7 @@ from fault import Tell
 from playground import make_playground
 from shell import Ran
 
-from auditor.command_line import run
+from auditor.cli.command_line import run
 
 CASES = BAD_OPTIONS + BAD_SPECS + BAD_FILES
 _LIMIT = 20.0  # seconds, far above what a refusal takes

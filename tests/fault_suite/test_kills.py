@@ -170,7 +170,7 @@ class Killer:
         return ran, [f"{begun} pairs were kept, and {spent} runs were made all the same"] if again else []
 
     def _is_begun(self) -> bool:
-        from auditor.ledger import read_history
+        from auditor.flow.ledger import read_history
 
         ledger = self.shell.work / "audits.sqlite"
         return ledger.exists() and bool(read_history(str(ledger), "mine:learner"))

@@ -1,0 +1,1 @@
+"""The commands, what becomes of what they say, and the pytest plugin."""

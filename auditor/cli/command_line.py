@@ -1,0 +1,85 @@
+"""python -m auditor: the commands, and what becomes of whatever goes wrong in them. Nothing heavy is imported here."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import rich_click as click
+
+from auditor import __version__
+from auditor.cli.before import list_subjects, plan
+from auditor.cli.curves import curve, price
+from auditor.cli.interviews import reuse
+from auditor.cli.one import check, replay
+from auditor.cli.outlets import complain, on_github, warn
+from auditor.cli.past import history
+from auditor.cli.several import gate, theorems
+from auditor.errors import EXIT_CODES, BadValue, as_ours, in_words, is_interrupt
+from auditor.process.delivery import patient_streams
+from auditor.process.process_state import process_state_kept
+
+if TYPE_CHECKING:
+    from auditor.report.escape import HeldCommands
+
+click.rich_click.TEXT_MARKUP = None
+click.rich_click.MAX_WIDTH = 100
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="auditor")
+def cli() -> None:
+    """Does an algorithm's answer survive fresh data?
+
+    A learner A(sample, r) is rho-reproducible if two runs on independent samples with the same internal randomness r
+    give the same output except with probability rho. auditor measures it.
+
+    Example: python -m auditor check algorithms.statistical_query:rstat
+    """
+
+
+for command in (check, gate, curve, price, theorems, reuse, replay, history, plan, list_subjects):
+    cli.add_command(command)
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code; whatever goes wrong becomes a sentence on standard error."""
+    from auditor.report.escape import HeldCommands
+
+    sys.path.insert(0, os.getcwd())
+    with patient_streams() as (out, _), process_state_kept(modules=True):
+        held = HeldCommands(sys.stderr if on_github() else None)
+        try:
+            return _run(arguments, held)
+        finally:
+            held.release(sys.stderr)
+            out.flush()
+            if out.trouble and not out.is_unread:
+                warn(f"what went to standard output is lost: {out.trouble}")
+
+
+def _run(arguments: Sequence[str] | None, held: HeldCommands) -> int:
+    try:
+        return int(cli.main(arguments, prog_name="auditor", standalone_mode=False, obj=held) or 0)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort:
+        return EXIT_CODES["interrupted"]
+    except BaseException as error:
+        return EXIT_CODES["interrupted"] if is_interrupt(error) else _explain(error)
+
+
+def _explain(error: BaseException) -> int:
+    """Say what ended a command without a verdict, and whose it was."""
+    try:
+        ours = as_ours(error, "the audited code")
+    except SystemExit as leaving:  # click's own, where help was all that was asked for
+        return leaving.code if isinstance(leaving.code, int) else EXIT_CODES["error"]
+    except BaseException:
+        complain(f"auditor itself failed, please report it: {in_words(error)}")
+        return EXIT_CODES["error"]
+    complain(ours.as_option() if isinstance(ours, BadValue) else str(ours), ours.details)
+    return ours.exit_code

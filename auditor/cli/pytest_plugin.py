@@ -1,0 +1,329 @@
+"""In pytest: a function marked `reproducible` is a learner A(sample, r), and its audit is the test.
+
+pytest imports this module in every project that has auditor installed, marked tests or not: whatever costs time is
+imported when the first marked test runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import os
+import sys
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from _pytest._code.code import TerminalRepr
+
+    from auditor.flow.record import Record
+
+MARK = "reproducible"
+_FAMILY = pytest.StashKey[int]()  # K: the audit items of the session, after deselection
+_SPENT = pytest.StashKey[list[float]]()  # alpha of each audit that ran here
+_FROM_WORKER = "auditor_family"
+_at_start = frozenset(sys.path)  # what a fresh process has too; pytest adds the folders of tests and conftests later
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("auditor", "reproducibility of learners")
+    group.addoption(
+        "--auditor-pairs",
+        type=int,
+        metavar="N",
+        help="budget of every marked test, over what its mark says; a test with fixed=... keeps its own",
+    )
+    group.addoption("--auditor-seed", type=int, metavar="N", help="root of all randomness of every marked test")
+    group.addoption(
+        "--auditor-each",
+        action="store_true",
+        help="every verdict holds together with all others, a pass too: each of K marked tests spends alpha/K",
+    )
+    group.addoption(
+        "--auditor-shards",
+        type=int,
+        default=1,
+        metavar="S",
+        help="sessions that the marked tests are divided over: each spends its share of alpha",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers",
+        f"{MARK}(source, size, rho, ...): the function is a learner A(sample, r) and its audit is the test; "
+        "keywords are those of auditor.audit",
+    )
+    config.stash[_FAMILY], config.stash[_SPENT] = 0, []
+    if (shards := config.getoption("auditor_shards")) < 1:
+        raise pytest.UsageError(f"--auditor-shards {shards} must be at least 1: how many sessions share the tests")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """K is counted after deselection; every worker of xdist collects all items, and so counts the same."""
+    session.config.stash[_FAMILY] = sum(isinstance(item, AuditItem) for item in session.items)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if hasattr(session.config, "workeroutput"):
+        family, spent = session.config.stash[_FAMILY], session.config.stash[_SPENT]
+        session.config.workeroutput[_FROM_WORKER] = (family, spent)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """What a worker of xdist counted; one that crashed tells nothing, and whoever replaces it counts the same."""
+    family, spent = getattr(node, "workeroutput", {}).get(_FROM_WORKER, (0, []))
+    node.config.stash[_FAMILY] = max(family, node.config.stash[_FAMILY])
+    node.config.stash[_SPENT].extend(spent)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """What the verdicts of this session are worth together."""
+    if not (spent := config.stash[_SPENT]):
+        return
+    terminalreporter.section("auditor", sep="-")
+    count, shards = config.stash[_FAMILY], config.getoption("auditor_shards")
+    for line in _statement(count, shards, max(spent), each=_holds_each(config)):
+        terminalreporter.write_line(line)
+
+
+def _holds_each(config: pytest.Config) -> bool:
+    return bool(config.getoption("auditor_each"))
+
+
+def _statement(family: int, shards: int, alpha: float, *, each: bool) -> Iterator[str]:
+    """With a shard's alpha/S divided among its own K, the sum over all shards is alpha however they are cut.
+
+    A session is green only if every learner passes, so that one above its target has to pass wrongly for it: with
+    probability at most alpha, whatever the others do. Any fail may be wrong: those share alpha.
+    """
+    share = f"alpha/K = {alpha / family:.3g}" if shards == 1 else f"alpha/(K S) = {alpha / (family * shards):.3g}"
+    audited = (
+        f"{family} audited learner{'' if family == 1 else 's'} (K), {shards} shard{'' if shards == 1 else 's'} (S)"
+    )
+    where = "a green session" if shards == 1 else f"{shards} green sessions"
+    if each:
+        yield f"{audited}: each passes and fails at {share}, alpha = {alpha:.3g}"
+        yield "all verdicts hold together: the probability that any of them is wrong is at most alpha"
+        return
+    yield f"{audited}: each passes at alpha = {alpha:.3g} and fails at {share}"
+    yield f"{where} with a learner above its target has probability at most alpha, and so has any wrong fail at all"
+    if family * shards > 1:
+        yield "a pass by itself is wrong with probability at most alpha; for any of them together: --auditor-each"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pycollect_makeitem(collector: pytest.Module | pytest.Class, name: str, obj: object) -> AuditItem | None:
+    # The type and not isinstance: a module may hold proxies that must not be touched outside a request.
+    fn: Any = obj.__func__ if type(obj) in (staticmethod, classmethod) else obj  # type: ignore[attr-defined]
+    if type(fn) is not FunctionType or not fn.__dict__.get("__test__", True):
+        return None
+    named_as_test = collector.istestfunction(obj, name)
+    if any(mark.name == MARK for mark in fn.__dict__.get("pytestmark", ())):
+        # By its own name a marked function counts where it is written, not in every module that imports it.
+        written_here = fn.__module__ == _module(collector).__name__ and fn.__name__ == name
+        marked = named_as_test or written_here
+    else:
+        marked = named_as_test and collector.get_closest_marker(MARK) is not None
+    return AuditItem.from_parent(collector, name=name, obj=obj) if marked else None
+
+
+def _module(node: pytest.Item | pytest.Collector) -> Any:
+    parent = node.getparent(pytest.Module)
+    assert parent is not None
+    return parent.obj
+
+
+class AuditItem(pytest.Item):
+    """A learner as a test; afterwards `record` holds what its audit left behind."""
+
+    record: Record | None = None
+    _summary: str | None = None
+
+    def __init__(self, *, obj: Any, **node: Any) -> None:
+        super().__init__(**node)
+        self.obj = getattr(obj, "__func__", obj)
+        self._bound = isinstance(self.parent, pytest.Class) and not isinstance(obj, staticmethod)
+        self.own_markers.extend(getattr(self.obj, "pytestmark", ()))
+        self.keywords.update((mark.name, mark) for mark in self.own_markers)
+
+    def reportinfo(self) -> tuple[str, int, str]:
+        code = inspect.unwrap(self.obj).__code__
+        return code.co_filename, code.co_firstlineno - 1, self.nodeid.partition("::")[2].replace("::", ".")
+
+    def runtest(self) -> None:
+        _import_quietly()
+        from auditor.errors import AuditorError
+        from auditor.report.escape import visible
+        from auditor.report.terminal import as_text
+
+        problem: AuditorError | None = None
+        try:
+            self.record = record = self._audit()
+        except AuditorError as error:
+            problem = error
+        if problem is not None:  # raised here, so that pytest shows no chain
+            self._fail(_sentence(problem, self._forced()), problem.details)
+        if record.decided_by == "interrupt":
+            raise KeyboardInterrupt
+        self._tell(record)
+        if record.verdict != "pass":
+            self._fail(record.reason, report=as_text(record))
+        self.add_report_section("call", "auditor", visible(record.reason))
+
+    def _audit(self) -> Record:
+        from auditor.flow.pipeline import audit
+
+        options = self._options()
+        _check_accepted(options, audit)
+        with _found_by_file(self), _commands_held(self.config):
+            return audit(self.obj, **self._with_share(options))
+
+    def _with_share(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The options with this item's share of the error that all have together."""
+        from auditor.questions.panel import share
+
+        count = self.config.stash[_FAMILY] * self.config.getoption("auditor_shards")
+        confidence = options.get("confidence", 0.95)
+        if isinstance(confidence, float) and 0 < confidence < 1:  # whatever else it is, the audit refuses
+            self.config.stash[_SPENT].append(round(1 - confidence, 15))
+            if count > 1 and _holds_each(self.config):
+                return options | {"confidence": share(confidence, count)}
+        return options | {"family": count} if count > 1 and not _holds_each(self.config) else options
+
+    def _options(self) -> dict[str, Any]:
+        """What the marks say, the nearest last, and the command line over them."""
+        from auditor.errors import UsageError
+
+        if self._bound:
+            raise UsageError(f"{self.name} is a method: a learner is a function A(sample, r); make it a @staticmethod")
+        if self.get_closest_marker("parametrize") is not None:
+            raise UsageError(
+                f"{self.name} is marked both {MARK} and parametrize: give its parameters as params={{...}}, or call "
+                "auditor.assert_reproducible in a parametrized test"
+            )
+        marks = [mark for node in self.listchain() for mark in node.own_markers if mark.name == MARK]
+        options: dict[str, Any] = {}
+        for mark in marks:
+            if mark.args:
+                raise UsageError(f"{MARK} takes keywords only, e.g. {MARK}(source='bernoulli(0.5)', size=1000)")
+            options |= mark.kwargs
+        forced = self._forced()
+        if options.get("fixed") is not None:
+            forced.pop("pairs", None)
+        return options | forced
+
+    def _forced(self) -> dict[str, int]:
+        given = {name: self.config.getoption(f"auditor_{name}") for name in ("pairs", "seed")}
+        return {name: value for name, value in given.items() if value is not None}
+
+    def _tell(self, record: Record) -> None:
+        """For pytest's own reports, which a worker sends as plain numbers and strings only."""
+        self.user_properties[:] = [  # a plugin may run a test again
+            ("verdict", record.verdict),
+            ("reason", record.reason),
+            ("rho_high", float(record.rho.high)),
+            ("pairs", int(record.pairs)),
+            ("mismatches", int(record.mismatches)),
+        ]
+
+    def _fail(self, summary: str, details: str = "", *, report: str = "") -> None:
+        from auditor.report.escape import visible, without_commands
+
+        self._summary = visible(summary)
+        words = report or without_commands(visible(f"{summary}\n{details}".rstrip(), keep="\n"))
+        pytest.fail(words, pytrace=False)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], *args: Any) -> str | TerminalRepr:
+        """The summary line and --tb=line say why, and where the learner is; not where this module raised."""
+        shown = super().repr_failure(excinfo, *args)
+        crash = getattr(shown, "reprcrash", None)
+        if self._summary is not None and crash is not None:
+            path, line, _ = self.reportinfo()
+            crash.path, crash.lineno, crash.message = path, line + 1, self._summary
+        return shown
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """What a learner printed is shown by pytest as it is, line by line: none of them may be a command."""
+    report = yield
+    if isinstance(item, AuditItem) and report.sections:
+        from auditor.report.escape import without_commands
+
+        report.sections = [(title, without_commands(text)) for title, text in report.sections]
+    return report
+
+
+@contextlib.contextmanager
+def _commands_held(config: pytest.Config) -> Iterator[None]:
+    """With -s a learner prints past pytest: in a GitHub job no line of it is taken for a command."""
+    from auditor.report.escape import HeldCommands
+
+    shown = config.getoption("capture") == "no" and os.environ.get("GITHUB_ACTIONS") == "true"
+    held = HeldCommands(sys.stdout if shown else None)
+    try:
+        yield
+    finally:
+        held.release(sys.stdout)
+
+
+def _import_quietly() -> None:
+    """An import of ours may neither fail a test with its warnings nor move the global generator, as rich's does."""
+    import random
+    import warnings
+
+    state = random.getstate()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import auditor.flow.pipeline
+        import auditor.report.terminal  # noqa: F401
+    random.setstate(state)
+
+
+def _check_accepted(options: dict[str, Any], audit: Any) -> None:
+    from auditor.errors import UsageError, suggestion
+
+    known = list(inspect.signature(audit).parameters)[1:]  # the subject is the marked function
+    accepted = [name for name in known if name != "family"]  # which is the session
+    for name in options:
+        if name not in accepted:
+            close = suggestion(name, accepted)
+            raise UsageError(f"{MARK}({name}=...) is no option of an audit{close}: it takes {', '.join(accepted)}")
+
+
+def _sentence(error: Exception, forced: dict[str, int]) -> str:
+    """An error's sentence; about the command line's options, as they were typed."""
+    from auditor.errors import BadValue
+
+    if isinstance(error, BadValue) and error.name in forced:
+        return error.as_option().replace(f"--{error.name}", f"--auditor-{error.name}")
+    return str(error)
+
+
+@contextlib.contextmanager
+def _found_by_file(item: AuditItem) -> Iterator[None]:
+    """While this holds, objects of a test module are known by its file: pytest's name for it may lead nowhere."""
+    from auditor.lookup import loaded_from
+
+    module, start = _module(item), item.config.invocation_params.dir
+    if _importable_afresh(module.__name__, item):
+        yield
+        return
+    file = Path(os.path.relpath(item.path, start) if Path.cwd() == start else item.path)
+    with loaded_from(file, module.__name__):
+        yield
+
+
+def _importable_afresh(name: str, item: AuditItem) -> bool:
+    """Whether a module of a package, for which its file alone would not do, is found without pytest's help."""
+    package = sys.modules.get(name.partition(".")[0])
+    if not (item.path.parent / "__init__.py").exists() or getattr(package, "__spec__", None) is None:
+        return False
+    root = item.path.parents[name.count(".")]
+    return root == Path.cwd() or str(root) in _at_start

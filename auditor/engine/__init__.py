@@ -1,0 +1,1 @@
+"""Who runs trials: this process, workers, a cluster; limits and faults."""

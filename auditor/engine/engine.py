@@ -1,0 +1,268 @@
+"""Who runs the trials? One small contract: indices in, trials out in index order, whoever runs them.
+
+    engine.look(bench)                    the preflight's runs, where the pairs' runs will be
+    engine.trials(bench, wanted, keep)    a trial for each wanted index, in order; `keep` has them as they finish
+
+A trial is a pure function of (bench, index), so the engine decides about time and about what a fault can reach, never
+about a record. A failure comes out where its index is, after all trials before it: what ends an audit does not depend
+on who was faster. Closing the generator cancels at once what is under way.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Protocol
+
+from auditor.errors import AuditorError, BadValue, UsageError, suggestion
+from auditor.flow.plan import check_count
+from auditor.process.limits import check_memory, read_memory
+from auditor.trials.preflight import Look, look
+from auditor.trials.trial import Bench, Trial
+
+_DEATH = 0.3  # seconds that a run without an output may have cost: most likely it took its worker along
+Keep = Callable[[Sequence[Trial]], None]
+ON_ERROR = ("stop", "bottom")
+_MOST_JOBS = 32  # workers a core
+TOO_MANY = "more only wait for each other"
+_LONGEST = 1e7  # seconds a run, a third of a year
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """What a user says of how to run: nothing here changes what a pair shows, but for the runs that fail."""
+
+    jobs: int | None = 1  # None: as many as pay
+    timeout: float | None = None  # seconds a run
+    memory: int | None = None  # bytes a worker
+    on_error: str = "stop"
+    cluster: str | None = None
+    ledger: str | None = None
+    resume: bool = False
+    begins: bool = False  # where there is nothing to resume, as with several audits of which some had not begun
+    log: str | None = None  # the file that takes what a subject prints in a worker
+
+    @property
+    def isolates(self) -> bool:
+        """Whether runs must be kept apart from this process, so that they can be stopped and can die."""
+        limited = self.timeout is not None or self.memory is not None or self.on_error == "bottom"
+        return limited or (self.jobs or 1) > 1 or self.cluster is not None
+
+
+def make_how(
+    *,
+    jobs: int | None = 1,
+    timeout: float | None = None,
+    memory: int | str | None = None,
+    on_error: str | None = None,
+    cluster: str | None = None,
+    ledger: object = None,
+    resume: bool = False,
+    log: str | None = None,
+) -> How:
+    """What was asked for, if it can be done; BadValue or UsageError with the cure otherwise."""
+    if jobs is not None:
+        check_count("jobs", jobs, least=1, example=4)
+        if jobs > most_jobs():
+            raise BadValue("jobs", jobs, f"must be at most {most_jobs()} on {cores()} cores: {TOO_MANY}")
+    if timeout is not None and not 0 < timeout <= _LONGEST:
+        raise BadValue("timeout", timeout, f"must be a number of seconds above 0 and up to {_LONGEST:.0e}, e.g. 60")
+    on_error = on_error or "stop"
+    if on_error not in ON_ERROR:
+        raise BadValue("on-error", on_error, f"must be one of {', '.join(ON_ERROR)}{suggestion(on_error, ON_ERROR)}")
+    if resume and ledger is None:
+        raise UsageError("--resume needs the ledger of the audit that it continues: add --ledger FILE")
+    if cluster is not None and jobs not in (None, 1):
+        raise UsageError(f"--jobs {jobs} and --cluster do not go together: the cluster's workers run the audit")
+    if memory is not None:
+        check_memory()
+    file = None if ledger is None else os.path.abspath(str(ledger))
+    return How(jobs, timeout, read_memory(memory), on_error, cluster, file, resume, log=log)
+
+
+HOW = ("jobs", "timeout", "memory", "on_error", "cluster", "ledger", "resume")
+
+
+def take_how(options: dict[str, Any]) -> How:
+    """What `options` say of how to run, taken out of them."""
+    return make_how(**{name: options.pop(name) for name in HOW if name in options})
+
+
+class Engine(Protocol):
+    """See the module. `words` say how the trials were run, for the record's cost; used as a context manager."""
+
+    @property
+    def words(self) -> str: ...
+    def look(self, bench: Bench, timed: Callable[[float], None]) -> Look: ...
+    def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]: ...
+    def close(self) -> None: ...
+
+
+class Serial:
+    """In this process, one after the other."""
+
+    words = "in process"
+
+    def look(self, bench: Bench, timed: Callable[[float], None]) -> Look:
+        return look(bench, timed=timed)
+
+    def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]:
+        for index in wanted:
+            trial = bench.trial(index)
+            keep((trial,))
+            yield trial
+
+    def close(self) -> None: ...
+
+
+def keep_nothing(trials: Sequence[Trial]) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A block that was run: its trials up to the first failure, if there is one."""
+
+    trials: Sequence[Trial]
+    seconds: float
+    failed_at: int | None = None
+    failure: AuditorError | None = None
+    which: int = 0  # the run that was under way when it failed
+    before: int = 0  # the runs that its process had begun before that one
+
+
+class Crew(Protocol):
+    """Those who run blocks of trials in any order; `block_seconds` is how long a block should take."""
+
+    @property
+    def block_seconds(self) -> float: ...
+    def has_room(self) -> bool: ...
+    def submit(self, block: range) -> None: ...
+    def finished(self) -> Iterable[Done]:
+        """Blocks, or parts of them, that have come back; waits for the first."""
+
+
+def in_order(crew: Crew, wanted: Iterable[int], keep: Keep, first: int = 1) -> Iterator[Trial]:
+    """Blocks in, trials out in order: what comes back early waits for what was asked for before it."""
+    blocks = Blocks(wanted, crew.block_seconds, first)
+    expected: deque[range] = deque()
+    arrived: dict[int, Trial | AuditorError] = {}
+    while True:
+        while crew.has_room() and (block := blocks.cut()):
+            crew.submit(block)
+            expected.append(block)
+        if not expected:
+            return
+        for done in crew.finished():
+            keep(done.trials)
+            arrived.update((trial.index, trial) for trial in done.trials)
+            lost = sum(len(trial.bottoms) for trial in done.trials)
+            blocks.took(done.seconds + lost * _DEATH, len(done.trials))
+            if done.failed_at is not None and done.failure is not None:
+                arrived[done.failed_at] = done.failure
+        yield from _in_turn(expected, arrived)
+
+
+def _in_turn(expected: deque[range], arrived: dict[int, Trial | AuditorError]) -> Iterator[Trial]:
+    while expected:
+        block = expected[0]
+        for index in block:
+            if index not in arrived:
+                expected[0] = range(index, block.stop)
+                return
+            found = arrived.pop(index)
+            if isinstance(found, AuditorError):
+                raise found
+            yield found
+        expected.popleft()
+
+
+class Blocks:
+    """Cuts the wanted indices into blocks of about the asked duration, by what the last ones took."""
+
+    _growth = 4
+
+    def __init__(self, wanted: Iterable[int], seconds: float, first: int = 1) -> None:
+        self._wanted = iter(wanted)
+        self._seconds = seconds
+        self._size = first
+        self._next: int | None = None
+
+    def took(self, seconds: float, pairs: int) -> None:
+        if pairs:
+            fitting = self._seconds * pairs / max(seconds, 1e-9)
+            self._size = max(1, min(int(fitting), self._growth * self._size, 100_000))
+
+    def cut(self) -> range | None:
+        """The next block: consecutive indices, fewer where the next wanted one is further on."""
+        start = next(self._wanted, None) if self._next is None else self._next
+        self._next = None
+        if start is None:
+            return None
+        stop = start + 1
+        while stop < start + self._size:
+            following = next(self._wanted, None)
+            if following != stop:
+                self._next = following
+                break
+            stop += 1
+        return range(start, stop)
+
+
+def cores() -> int:
+    """Those that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def most_jobs() -> int:
+    return _MOST_JOBS * cores()
+
+
+class Measured:
+    """In this process at first; with workers as soon as the first trials show that it pays."""
+
+    TRIED = 1.0  # seconds of trials that are timed
+    PAYS = 5.0  # seconds of work left that are worth the start of workers, which takes about one
+
+    def __init__(
+        self, least: int, budget: int, crowd: Callable[[Bench], Engine | None], notice: Callable[[str], None]
+    ) -> None:
+        self._least, self._budget = least, budget
+        self._crowd, self._notice = crowd, notice
+        self._engine: Engine = Serial()
+        self._done, self._seconds = 0, 0.0  # of trials so far, whichever bench they were of
+
+    @property
+    def words(self) -> str:
+        return self._engine.words
+
+    def look(self, bench: Bench, timed: Callable[[float], None]) -> Look:
+        return look(bench, timed=timed)
+
+    def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]:
+        wanted = iter(wanted)
+        while self._seconds <= self.TRIED:
+            started = perf_counter()
+            index = next(wanted, None)
+            if index is None:
+                return
+            trial = bench.trial(index)
+            self._done, self._seconds = self._done + 1, self._seconds + perf_counter() - started
+            keep((trial,))
+            if self._seconds > self.TRIED:
+                self._settle(bench)
+            yield trial
+        yield from self._engine.trials(bench, wanted, keep)
+
+    def _settle(self, bench: Bench) -> None:
+        """Who goes on: decided once, after the trials that were timed."""
+        seconds = self._seconds / self._done
+        left = self._least - self._done if self._done < self._least else self._budget - self._done
+        if left * seconds > self.PAYS and cores() > 1 and (crowd := self._crowd(bench)):
+            self._engine = crowd
+            self._notice(f"a trial takes {1000 * seconds:.3g} ms, so it goes on {self.words}")
+
+    def close(self) -> None:
+        self._engine.close()

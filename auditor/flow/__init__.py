@@ -1,0 +1,1 @@
+"""From a request to a record: plan, run, ledger, verdict."""

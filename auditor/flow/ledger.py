@@ -1,0 +1,337 @@
+"""What was run before? A file of plans and finished trials, so that a killed audit loses nothing that it had finished.
+
+Several audits may write one ledger at the same time. Only numbers and JSON are read from it, never a pickle, and each
+row with its checksum. A ledger that cannot be written any more, say because the disk is full, ends no audit: the
+trials wait in memory, and are written as soon as it goes again.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from json import dumps, loads  # as they are now: a subject may replace them
+from time import monotonic
+from typing import Any
+
+import msgspec
+
+from auditor import __version__
+from auditor.engine.engine import How
+from auditor.errors import UsageError
+from auditor.flow.ledger_file import check_kind_of_file, check_trials, complaining, connect, signed, transaction
+from auditor.flow.own_code import code_of
+from auditor.flow.record import SCHEMA, Record, environment
+from auditor.sources.datasets import Dataset
+from auditor.sources.source import Sampler, Source
+from auditor.subjects.estimators import Fit
+from auditor.subjects.outcome import Difference, fingerprint
+from auditor.subjects.subject import code_hash, param_text
+from auditor.trials.setup import Setup
+from auditor.trials.trial import Trial
+
+NOTHING_ELSE: Mapping[str, Any] = {}
+_OFTEN = 0.1  # seconds of work that a kill may cost
+_RETRY = 5.0  # seconds between two tries on a disk that is full
+
+
+class NoLedger:
+    """For audits that keep nothing."""
+
+    trouble: str | None = None
+    first_budget: int | None = None
+
+    def stored(self, cell: int) -> Mapping[int, Trial]:
+        return {}
+
+    def keep(self, trials: Sequence[Trial], cell: int) -> None: ...
+    def finish(self, document: Callable[[], bytes], *, is_over: bool) -> None: ...
+
+
+class Ledger:
+    """One audit in a ledger: what it has of it, and where its trials go."""
+
+    def __init__(self, file: str, connection: sqlite3.Connection, audit: int, notice: Callable[[str], None]) -> None:
+        self._file, self._connection, self._audit, self._notice = file, connection, audit, notice
+        (plan,) = connection.execute("SELECT plan FROM audits WHERE id = ?", (audit,)).fetchone()
+        self.first_budget: int | None = loads(plan).get("first_budget")
+        self.trouble: str | None = None
+        self._stored: dict[int, dict[int, Trial]] = {}  # by cell and pair, those that were there when this audit began
+        self._read()
+        self._waiting: list[tuple[int, Trial]] = []  # with their cells
+        self._next = 0.0
+
+    def _read(self) -> None:
+        rows = self._connection.execute(
+            "SELECT cell, pair, difference, accurate, seconds, churn, bottoms, payload FROM trials WHERE audit = ?",
+            (self._audit,),
+        )
+        for cell, *row in rows:
+            self._stored.setdefault(cell, {})[row[0]] = _trial(*row)
+
+    def stored(self, cell: int) -> Mapping[int, Trial]:
+        """The trials of a cell that were there when this audit began."""
+        return self._stored.get(cell, {})
+
+    def keep(self, trials: Sequence[Trial], cell: int) -> None:
+        """Written when a tenth of a second has passed: a transaction a trial would cost more than a fast one."""
+        self._waiting += ((cell, trial) for trial in trials)
+        if monotonic() >= self._next:
+            self._write()
+
+    def _write(self) -> None:
+        self._next = monotonic() + _OFTEN
+        try:
+            with transaction(self._connection):
+                rows = [signed((self._audit, cell, *_row(trial))) for cell, trial in self._waiting]
+                self._connection.executemany("INSERT OR IGNORE INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            self._waiting.clear()
+            self.trouble = None
+        except sqlite3.Error as error:
+            self._complain(error)
+
+    def _complain(self, error: sqlite3.Error) -> None:
+        self._next = monotonic() + _RETRY
+        if self.trouble is None:
+            self.trouble = f"cannot write --ledger {self._file}: {error}; the audit goes on, and its report is whole"
+            self._notice(self.trouble)
+
+    def finish(self, document: Callable[[], bytes], *, is_over: bool) -> None:
+        """The record as JSON, unless somebody interrupted: that audit is to be continued."""
+        self._write()
+        if not is_over or self.trouble:
+            return
+        try:
+            with transaction(self._connection):
+                self._connection.execute(
+                    "UPDATE audits SET record = ?2, record_checksum = ?3 WHERE id = ?1",
+                    signed((self._audit, document().decode())),
+                )
+        except sqlite3.Error as error:
+            self._complain(error)
+
+
+@contextmanager
+def open_ledger(
+    setup: Setup, source: Source, how: How, notice: Callable[[str], None], asked: Mapping[str, Any] = NOTHING_ELSE
+) -> Iterator[Ledger | NoLedger]:
+    """The place of this audit in its ledger: a new one, or the one that it continues.
+
+    `asked` is what is asked besides the plan of the setup.
+    """
+    if how.ledger is None:
+        yield NoLedger()
+        return
+    check_kind_of_file(how.ledger)
+    if how.resume and not os.path.exists(how.ledger):
+        raise UsageError(f"--resume: there is no file {how.ledger}; leave --resume out to begin an audit")
+    plan = {**plan_of(setup, source, how), **asked}
+    with connect(how.ledger) as connection:
+        with complaining(how.ledger):
+            if how.resume:
+                check_trials(connection)
+            audit = _resumed(connection, plan, how) if how.resume else None
+            audit = _begun(connection, plan) if audit is None else audit
+            ledger = Ledger(how.ledger, connection, audit, notice)
+        yield ledger
+
+
+def plan_of(setup: Setup, source: Source, how: How) -> dict[str, Any]:
+    """All that decides what an audit finds: the question, the code, the limits, and what it runs on."""
+    subject = setup.subject
+    code = code_of(_code(setup, source))
+    return {
+        "subject": subject.name,
+        "code_hash": code_hash(subject.fn),
+        "modules": code.files,
+        "versions": code.versions,
+        "params": {name: param_text(value) for name, value in subject.params.items()},
+        "randomness": subject.randomness,
+        "source": source.name,
+        "source_hash": _source_hash(source),
+        "sample": setup.sample_kind,
+        "view": setup.view.name,
+        "probe": setup.probe,
+        "resample": getattr(source, "resample", None),
+        "private": setup.private,
+        "loss": setup.loss.name if setup.loss else None,
+        **asdict(setup.plan),
+        "timeout": how.timeout,
+        "memory": how.memory,
+        "on_error": how.on_error,
+        "auditor_version": __version__,
+        **environment(),
+    }
+
+
+def _code(setup: Setup, source: Source) -> Iterator[object]:
+    """Everything of the user's that runs in an audit."""
+    subject = setup.subject
+    fn: Any = subject.fn.estimator if isinstance(subject.fn, Fit) else subject.fn
+    yield from (fn, subject.declared.accuracy, setup.view.see, *subject.params.values())
+    if isinstance(source, Sampler):
+        yield source.fn
+    if setup.loss:
+        yield setup.loss.fn
+
+
+def _source_hash(source: Source) -> str | None:
+    if isinstance(source, Dataset):
+        return fingerprint(source.rows)
+    return code_hash(source.fn) if isinstance(source, Sampler) else None
+
+
+def _begun(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> int:
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    with transaction(connection):
+        (audit,) = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM audits").fetchone()
+        connection.execute(
+            "INSERT INTO audits (id, subject, plan, started, checksum) VALUES (?, ?, ?, ?, ?)",
+            signed((audit, plan["subject"], dumps(plan), now)),
+        )
+    return int(audit)
+
+
+def _resumed(connection: sqlite3.Connection, plan: Mapping[str, Any], how: How) -> int | None:
+    """The last audit with this plan; where there is only another, UsageError with the difference, or None."""
+    file = str(how.ledger)
+    # Unfinished ones first: what somebody wants to continue is most likely one of them.
+    rows = connection.execute(
+        "SELECT id, plan, record FROM audits WHERE subject = ? ORDER BY record IS NULL DESC, id DESC",
+        (plan["subject"],),
+    ).fetchall()
+    if not rows and not how.begins:
+        raise UsageError(f"--resume: {file} has no audit of {plan['subject']}; leave --resume out to begin one")
+    plans = [(audit, loads(text), record) for audit, text, record in rows]
+    same = loads(dumps(plan))
+    for audit, other, _ in plans:
+        if {**other, "first_budget": None} == same:
+            return int(audit)
+    for audit, other, record in plans:
+        if _is_longer(other, same):
+            _check_undecided(record, file)
+            return _extended(connection, int(audit), other, same)
+    if how.begins:
+        return None
+    raise UsageError(
+        f"--resume: {file} has an audit of {plan['subject']}, and not this one: {_differences(plans[0][1], same)}; "
+        "leave --resume out to begin another"
+    )
+
+
+def _is_longer(then: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether this is the audit of then with more pairs; one that is judged once has no more."""
+    same = {**then, "budget": now["budget"], "first_budget": None} == now
+    return same and now["design"] == "anytime" and now["budget"] > then["budget"]
+
+
+def _check_undecided(record: str | None, file: str) -> None:
+    """What has been decided stays so: more pairs would be a second answer to one question."""
+    verdict = loads(record).get("verdict") if record else None
+    if verdict in ("pass", "fail"):
+        raise UsageError(
+            f"--resume: {file} has this audit, and it was decided: {verdict}; only an undecided one goes on with more "
+            "--pairs. Leave --resume out, and take a new --seed, to begin another"
+        )
+
+
+def _extended(connection: sqlite3.Connection, audit: int, then: Mapping[str, Any], now: Mapping[str, Any]) -> int:
+    """The same audit with a larger budget; its gate stays calibrated to the first, and asks for more after it."""
+    plan = {**now, "first_budget": then.get("first_budget") or then["budget"]}
+    with transaction(connection):
+        (started,) = connection.execute("SELECT started FROM audits WHERE id = ?", (audit,)).fetchone()
+        *_, checksum = signed((audit, plan["subject"], text := dumps(plan), started))
+        connection.execute(
+            "UPDATE audits SET plan = ?, checksum = ?, record = NULL, record_checksum = NULL WHERE id = ?",
+            (text, checksum, audit),
+        )
+    return audit
+
+
+def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    names = [name for name in {**then, **now} if then.get(name) != now.get(name)]
+    if "modules" in names:  # these say it by name
+        names = [name for name in names if name not in ("code_hash", "source_hash")]
+    return ", ".join(words for name in names for words in _difference(name, then.get(name), now.get(name)))
+
+
+def _difference(name: str, was: Any, now: Any) -> Iterator[str]:
+    if name not in ("modules", "versions"):
+        yield f"{name} was {was} and is {now}"
+        return
+    was, now = was or {}, now or {}
+    for part in sorted(part for part in {**was, **now} if was.get(part) != now.get(part)):
+        if part not in was or part not in now:
+            yield f"{part} is imported {'now and was not' if part in now else 'no more'}"
+        else:
+            yield f"{part} has changed since" if name == "modules" else f"{part} was {was[part]} and is {now[part]}"
+
+
+def _row(trial: Trial) -> tuple[Any, ...]:
+    found = trial.difference
+    difference = None if found is None else dumps([found.path, found.left, found.right])
+    accurate = None if trial.accurate is None else int(trial.accurate)
+    bottoms = dumps(trial.bottoms) if trial.bottoms else None
+    payload = None if trial.payload is None else dumps(trial.payload)
+    return trial.index, difference, accurate, trial.seconds, trial.churn, bottoms, payload
+
+
+def _trial(
+    pair: int,
+    difference: str | None,
+    accurate: int | None,
+    seconds: float,
+    churn: float | None,
+    bottoms: str | None,
+    payload: str | None,
+) -> Trial:
+    found = None if difference is None else Difference(*loads(difference))
+    said = tuple(loads(bottoms)) if bottoms else ()
+    more = None if payload is None else loads(payload)
+    return Trial(pair, found, None if accurate is None else bool(accurate), seconds, churn, said, more)
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """One audit of a subject: when, of which code, and what came of it; no record while it is unfinished."""
+
+    started: str
+    plan: dict[str, Any]
+    pairs: int
+    mismatches: int
+    record: Record | None
+    kind: str | None = None  # what is kept of it, where that is no record of pairs: "curve", "price", "reuse"
+
+
+def read_history(file: str, subject: str) -> list[Past]:
+    """Every audit of a subject in a ledger, the oldest first."""
+    with connect(file, write=False) as connection, complaining(file):
+        if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+            return []  # somebody is just making it
+        check_trials(connection)
+        rows = connection.execute(
+            "SELECT started, plan, record, count(pair), count(difference) FROM audits "
+            "LEFT JOIN trials ON audit = id WHERE subject = ? GROUP BY id ORDER BY id",
+            (subject,),
+        ).fetchall()
+    try:
+        return [
+            Past(started, loads(plan), pairs, mismatches, _record(record), _kind(record))
+            for started, plan, record, pairs, mismatches in rows
+        ]
+    except ValueError as error:  # msgspec's complaints are of this kind too
+        raise UsageError(f"cannot read --ledger {file}: {error}") from error
+
+
+def _record(text: str | None) -> Record | None:
+    document = None if text is None else loads(text)
+    return msgspec.convert(document, type=Record) if document and document.get("schema") == SCHEMA else None
+
+
+def _kind(text: str | None) -> str | None:
+    """auditor.curve/1 is a curve."""
+    schema = str(loads(text).get("schema")) if text else SCHEMA
+    return None if schema == SCHEMA else schema.removeprefix("auditor.").partition("/")[0]

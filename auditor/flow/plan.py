@@ -1,0 +1,158 @@
+"""What was decided before anything ran: target, confidence, design, budget, seed, and the shares of the error.
+
+A plan is frozen: nothing that a pair shows can change it. A gate that its budget cannot decide is refused here.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from auditor.errors import BadValue, UsageError, suggestion
+from auditor.statistics.gate import Gate, pass_boundary
+from auditor.statistics.nu import NuGate
+from auditor.statistics.threshold import KEPT, MOST_CALIBRATED
+
+DEFAULT_TARGET = 0.1
+PAIRS_TIMES_TARGET = 100  # at 95 % then 0.052 stay open at 0.6 times the target and 0.033 at 1.5 times, or fewer
+MAX_PAIRS = 10**12
+GATES = ("rho", "churn")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """`design` is "anytime" (stop as soon as the gate decides) or "fixed" (judge once, after `budget` pairs)."""
+
+    target: float
+    confidence: float
+    design: str
+    budget: int
+    seed: int
+    size: int
+    delta: float | None  # the share of inaccurate runs the subject is allowed, where it declares one
+    gates: str = "rho"  # what is held against the target: how often outputs differ, or by how much ("churn")
+    runs: int = 2  # with each r: a pair, or a group where "nu" is held against the target
+    arms: int = 1  # sources and inputs that share the target, where the worst of them is the question
+    eta: float | None = None  # how often a good string's output may be another, where the gate is on nu
+    first_budget: int | None = None  # that the gate was calibrated to, where an undecided audit goes on after it
+    family: int = 1  # audits that are to pass together: a fail has its share of the error, a pass all of it
+
+    @property
+    def alpha(self) -> float:
+        return error_probability(self.confidence)
+
+    @property
+    def gate(self) -> Gate:
+        budget = self.first_budget or self.budget
+        return Gate(self.target, self.alpha, budget=budget, delta=self.delta, family=self.family)
+
+    @property
+    def nu_gate(self) -> NuGate | None:
+        """Where the gate is on nu. As with rho: a pass has all of the error, two ways to fail share it.
+
+        With several arms `confidence` is of one alone: a fail has its share, a pass still all that they have.
+        """
+        if self.eta is None:
+            return None
+        share = (self.alpha if self.delta is None else self.alpha / 2) / self.family
+        return NuGate(self.eta, self.target, self.runs, alpha_pass=self.arms * self.alpha, alpha_fail=share)
+
+    @property
+    def unit(self) -> str:
+        """What is counted, each with an r of its own."""
+        return "pairs" if self.eta is None else "strings"
+
+    @property
+    def least_pairs(self) -> int:
+        """What a spotless subject costs."""
+        if self.nu_gate:
+            return self.nu_gate.least_strings(self.runs) or self.budget
+        if self.design == "fixed":
+            return self.budget
+        # Of several arms each has its share of the budget. Means have no calibrated threshold.
+        planned = None if self.gates == "churn" else (self.first_budget or self.budget) // self.arms
+        return self.arms * least_pairs(self.target, self.alpha, self.design, planned)
+
+
+def error_probability(confidence: float) -> float:
+    """1 - confidence as the decimal it was meant to be."""
+    return round(1 - confidence, 15)
+
+
+def least_pairs(target: float, alpha: float, design: str, budget: int | None = None) -> int:
+    """Pairs after which zero mismatches pass, with a gate that is calibrated to a budget where there is one."""
+    if design == "anytime":
+        return pass_boundary(target, alpha, budget)[0]
+    return math.ceil(math.log(alpha) / math.log1p(-target))
+
+
+def least_budget(target: float, alpha: float) -> int:
+    """The least budget of an anytime-valid gate that can pass at all: without a mismatch, at its end."""
+    budget = math.ceil(math.log((1 - KEPT) * alpha) / math.log1p(-target))
+    while budget <= MOST_CALIBRATED and pass_boundary(target, alpha, budget)[0] > budget:
+        budget += 1 + budget // 1000
+    return (
+        min(budget, pass_boundary(target, alpha)[0]) if budget <= MOST_CALIBRATED else pass_boundary(target, alpha)[0]
+    )
+
+
+def make_plan(
+    *,
+    target: float,
+    size: int,
+    confidence: float = 0.95,
+    pairs: int | None = None,
+    fixed: int | None = None,
+    seed: int = 0,
+    delta: float | None = None,
+    gates: str = "rho",
+) -> Plan:
+    """The plan for these options; BadValue or UsageError with the cure where they make none."""
+    if pairs is not None and fixed is not None:
+        raise UsageError(
+            f"--pairs {pairs} and --fixed {fixed} are two designs: --pairs stops as soon as the answer is known, "
+            "--fixed always runs all its pairs; choose one"
+        )
+    design = "anytime" if fixed is None else "fixed"
+    if gates not in GATES:
+        raise BadValue("gate", gates, f"must be one of {', '.join(GATES)}{suggestion(gates, GATES)}")
+    _check_open_unit("rho", target, "the mismatch probability you accept, e.g. 0.1")
+    _check_open_unit("confidence", confidence, "how sure the verdict must be, e.g. 0.95")
+    if error_probability(confidence) >= 0.5:
+        raise BadValue("confidence", confidence, "must be above 0.5: a coin says as much; use e.g. 0.95")
+    if not error_probability(confidence):
+        raise BadValue("confidence", confidence, "is 1 to 15 digits: use e.g. 0.999999")
+    if delta is not None and not 0 <= delta < 1:
+        raise BadValue("delta", delta, "must be in [0, 1): the share of runs that may be inaccurate")
+    check_count("size", size, least=0, example=1000)
+    option, budget = ("fixed", fixed) if fixed is not None else ("pairs", pairs)
+    if budget is None:
+        if target < PAIRS_TIMES_TARGET / MAX_PAIRS:
+            raise BadValue("rho", target, f"would take more than {MAX_PAIRS:.0e} pairs, which no audit finishes")
+        budget = math.ceil(PAIRS_TIMES_TARGET / target - 1e-9)
+    check_count(option, budget, least=1, example=1000)
+    alpha = error_probability(confidence)
+    if budget > MAX_PAIRS:
+        raise BadValue(option, budget, f"is more than {MAX_PAIRS:.0e} pairs, which no audit finishes: ask for fewer")
+    enough = least_pairs(target, alpha, "anytime" if gates == "churn" else design)  # churn has the sequence only
+    if budget < enough and gates == "rho" and design == "anytime":
+        enough = least_budget(target, alpha)
+    if budget < enough:
+        raise BadValue(
+            option,
+            budget,
+            f"cannot decide {gates} {target:g} at confidence {confidence:g}: even without a mismatch it takes "
+            f"{enough} pairs; use --{option} {enough} or more",
+        )
+    return Plan(float(target), float(confidence), design, budget, seed, size, delta, gates)
+
+
+def _check_open_unit(name: str, value: float, meaning: str) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1:
+        raise BadValue(name, value, f"must be in (0, 1): {meaning}")
+
+
+def check_count(name: str, value: object, *, least: int, example: int) -> None:
+    """An integer that counts something; a float or a string is no count."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise BadValue(name, value, f"must be an integer of at least {least}, e.g. {example}")

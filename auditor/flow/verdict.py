@@ -1,0 +1,207 @@
+"""What do the counts say? Bounds against the target: pure, no I/O, no randomness."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from auditor.flow.plan import PAIRS_TIMES_TARGET, Plan
+from auditor.statistics.cost import information_bound, prospect
+from auditor.statistics.gate import Gate
+from auditor.statistics.interval import BOUNDS, MeanEvidence
+from auditor.statistics.outward import at_least, at_most, sure
+from auditor.statistics.threshold import MOST_CALIBRATED
+
+_LIKELY = 0.9  # how often a budget that is named must decide
+_TRIED = 10**6  # pairs up to which one is looked for
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What the finished pairs showed: integers from the trial to the record."""
+
+    pairs: int = 0
+    mismatches: int = 0
+    runs: int = 0  # runs whose accuracy was judged
+    failures: int = 0  # of them, inaccurate
+
+    def plus(self, *, differs: bool, accurate: bool | None) -> Tally:
+        """With one more pair; `accurate` is None where nobody could say."""
+        return Tally(
+            self.pairs + 1,
+            self.mismatches + differs,
+            self.runs + (accurate is not None),
+            self.failures + (accurate is False),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A one-sided limit on rho, and how sure it is. Where a calibrated gate decided, it is the target itself."""
+
+    side: str  # "upper" or "lower"
+    value: float
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """`decided_by` is "mismatches", "churn", "accuracy", "budget", "interrupt" or "error"."""
+
+    outcome: str
+    reason: str
+    decided_by: str
+    error_spent: float
+    bound: Bound | None = None
+
+
+def is_decided(plan: Plan, gate: Gate, tally: Tally, churn: MeanEvidence) -> bool:
+    """Whether a running audit may stop."""
+    if tally.failures and gate.is_inaccurate(tally.runs, tally.failures):
+        return True
+    return any(_sides(plan, gate, tally, churn))
+
+
+def _sides(plan: Plan, gate: Gate, tally: Tally, churn: MeanEvidence) -> tuple[bool, bool]:
+    """Whether the evidence passes, and whether it fails: what stops an audit is what its verdict says."""
+    n, k = tally.pairs, tally.mismatches
+    if n == 0:
+        return False, False
+    if plan.gates == "churn":
+        passes = churn.log_e_pass(plan.target) >= -math.log(gate.alpha_pass)
+        return passes, churn.log_e_fail(plan.target) >= -math.log(gate.alpha_fail)
+    if plan.design == "anytime":
+        return gate.is_pass(n, k), gate.is_fail(n, k)
+    lower, upper = BOUNDS["fixed"]
+    return upper(n, k, gate.alpha_pass) <= plan.target, lower(n, k, gate.alpha_fail) > plan.target
+
+
+def decide(plan: Plan, tally: Tally, churn: MeanEvidence | None = None, *, resumable: bool = False) -> Verdict:
+    """The verdict at the stop, with the one-sided bound that says it; `resumable`: a ledger keeps the pairs."""
+    gate, churn = plan.gate, churn or MeanEvidence()
+    if plan.delta is not None and tally.failures:
+        least = BOUNDS[plan.design][0](tally.runs, tally.failures, gate.alpha_fail)
+        if _is_inaccurate(plan, gate, tally, least):
+            return Verdict("fail", _inaccurate(plan, tally, least, gate.alpha_fail), "accuracy", plan.alpha)
+    passes, fails = _sides(plan, gate, tally, churn)
+    low, high = _bounds(plan, gate, tally, churn)
+    what, decider = ("rho", "mismatches") if plan.gates == "rho" else ("the mean churn", "churn")
+    if passes:
+        bound = _decided_bound(plan, gate, high)
+        reason = f"{what} is at most {_held(bound, plan)}{_accuracy_words(plan, tally)}"
+        return Verdict("pass", reason, decider, plan.alpha, bound)
+    if fails:
+        bound = _decided_bound(plan, gate, low)
+        verb = "above" if bound.value == plan.target else "at least"
+        return Verdict("fail", f"{what} is {verb} {_held(bound, plan)}", decider, plan.alpha, bound)
+    reason = _undecided(plan, tally, churn, high, resumable=resumable)
+    return Verdict("inconclusive", reason, "budget", plan.alpha)
+
+
+def _decided_bound(plan: Plan, gate: Gate, bound: Bound) -> Bound:
+    """A calibrated gate decides with less evidence than a bound at every n has: what it shows is the target's side."""
+    side = "pass" if bound.side == "upper" else "fail"
+    if plan.gates == "churn" or plan.design == "fixed" or not gate.is_calibrated(side):
+        return bound
+    return Bound(bound.side, plan.target, bound.confidence)
+
+
+def _held(bound: Bound, plan: Plan) -> str:
+    """The bound against the target."""
+    if bound.value == plan.target:
+        return f"{plan.target:g}, the target ({sure(bound.confidence)})"
+    if bound.side == "upper":
+        return f"{at_most(bound.value)} ({sure(bound.confidence)}), within the target {plan.target:g}"
+    return f"{at_least(bound.value)} ({sure(bound.confidence)}), above the target {plan.target:g}"
+
+
+def is_accuracy_certified(plan: Plan, tally: Tally) -> bool | None:
+    """Whether the upper limit of the share of inaccurate runs is within delta; None where nobody judged or asked."""
+    if plan.delta is None or not tally.runs:
+        return None
+    design = plan.design if tally.pairs == plan.budget else "anytime"
+    return BOUNDS[design][1](tally.runs, tally.failures, plan.alpha) <= plan.delta
+
+
+def _accuracy_words(plan: Plan, tally: Tally) -> str:
+    """A pass fails to refute the accuracy that was promised, which is less than showing it."""
+    certified = is_accuracy_certified(plan, tally)
+    if certified is None:
+        return ""
+    if certified:
+        return f"; at most {plan.delta:g} of the runs are inaccurate ({sure(1 - plan.alpha)}, its own)"
+    return "; accuracy was not certified"
+
+
+def _is_inaccurate(plan: Plan, gate: Gate, tally: Tally, least: float) -> bool:
+    if plan.design == "anytime" or plan.delta == 0:
+        return gate.is_inaccurate(tally.runs, tally.failures)
+    return plan.delta is not None and least > plan.delta
+
+
+def _bounds(plan: Plan, gate: Gate, tally: Tally, churn: MeanEvidence) -> tuple[Bound, Bound]:
+    """One-sided limits from below and above, each at the level that its verdict has."""
+    n, k = tally.pairs, tally.mismatches
+    if plan.gates == "churn":
+        least, most = churn.lower(gate.alpha_fail), churn.upper(gate.alpha_pass)
+    else:
+        lower, upper = BOUNDS[plan.design]
+        least, most = (lower(n, k, gate.alpha_fail), upper(n, k, gate.alpha_pass)) if n else (0.0, 1.0)
+    return Bound("lower", least, 1 - gate.alpha_fail), Bound("upper", most, 1 - gate.alpha_pass)
+
+
+def _inaccurate(plan: Plan, tally: Tally, least: float, alpha: float) -> str:
+    seen = f"{tally.failures} of {tally.runs} runs are inaccurate"
+    if plan.delta == 0:
+        return f"{seen}, where the subject allows none"
+    if least <= (plan.delta or 0):  # a calibrated gate needs less than a limit that holds at every n
+        return f"{seen}: more than {plan.delta:g}, which the subject allows ({sure(1 - alpha)})"
+    return f"{seen}: a share of at least {at_least(least)} ({sure(1 - alpha)}), where the subject allows {plan.delta:g}"
+
+
+def _undecided(plan: Plan, tally: Tally, churn: MeanEvidence, high: Bound, *, resumable: bool) -> str:
+    """What was seen, what is known by now, and what it would take to decide."""
+    rate = (churn.total if plan.gates == "churn" else tally.mismatches) / tally.pairs if tally.pairs else 0.0
+    seen = f"a mean churn of {rate:.3g}" if plan.gates == "churn" else f"{tally.mismatches} mismatches"
+    counts = f"{seen} in {tally.pairs} pairs do not decide {plan.gates} {plan.target:g}"
+    if plan.design == "fixed":
+        # The same pairs with more of them would be a second look at full error.
+        return f"{counts}: a fixed design is judged once; for another try take --pairs, and a new --seed"
+    known = f"by now {plan.gates} is at most {at_most(high.value)} ({sure(high.confidence)})"
+    if plan.gates == "churn":
+        return f"{counts}; {known}; more --pairs may: the same command goes on from here"
+    return f"{counts}; {known}; {_what_would_decide(plan, tally, rate, resumable=resumable)}"
+
+
+def _what_would_decide(plan: Plan, tally: Tally, rate: float, *, resumable: bool) -> str:
+    """The pairs with which the gate decides nine times in ten, if rho is the rate that was seen: exact, by its law."""
+    found = _enough_pairs(plan, tally, rate, resumable=resumable)
+    if found is None:
+        least = math.floor(min(1e15, information_bound(rate, plan.target, plan.alpha, _LIKELY)))
+        if least == 1e15:
+            return "at the rate seen, which is the target, no test decides"
+        needs = f"takes {least:,} pairs or more on average"
+        return f"at the rate seen, {rate:.3g}, any test that decides with probability {_LIKELY:g} {needs}"
+    pairs, chance = found
+    odds = f"decides with probability {at_least(chance, 2)} if rho is the rate seen, {rate:.3g}"
+    if resumable:
+        return f"--resume --pairs {pairs} goes on from here and {odds}"
+    if pairs > MOST_CALIBRATED and plan.budget > MOST_CALIBRATED:
+        return f"the same command with --pairs {pairs} goes on from here and {odds}"
+    return f"--pairs {pairs} with a new --seed {odds}; an audit with a --ledger can go on instead"
+
+
+def _enough_pairs(plan: Plan, tally: Tally, rate: float, *, resumable: bool) -> tuple[int, float] | None:
+    """A budget and how likely it decides; tried from the information bound up, a dozen at most."""
+    least = information_bound(rate, plan.target, plan.alpha, _LIKELY)
+    most = min(_TRIED, 100 * max(plan.budget, PAIRS_TIMES_TARGET / plan.target))
+    start = {"pairs": tally.pairs, "mismatches": tally.mismatches} if resumable else {}
+    tried = max(least, 1.1 * tally.pairs, 10.0)
+    while tried <= most:
+        pairs = int(at_most(math.ceil(tried), 2))
+        first = plan.first_budget or plan.budget if resumable else None
+        law = prospect(rate, target=plan.target, alpha=plan.alpha, budget=pairs, first_budget=first, **start)
+        if law.passes + law.fails >= _LIKELY:
+            return pairs, law.passes + law.fails
+        tried *= 1.5
+    return None

@@ -1,0 +1,1 @@
+"""What keeps foreign code apart from ours: calls, state, streams, limits, and a parent that waits."""

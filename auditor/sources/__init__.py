@@ -1,0 +1,1 @@
+"""Where samples come from: distributions, data sets, finite laws, counts."""

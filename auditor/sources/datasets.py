@@ -1,0 +1,214 @@
+"""A data set as a source: a file, an array, or what scikit-learn bundles, and the ways to draw two samples from it.
+
+    bootstrap   rows with replacement, each sample for itself: two independent samples of the file's distribution
+    split       two disjoint random parts of the shuffled file, dealt anew for each pair
+    subsample   at most half of the rows without replacement, each sample for itself: the two share some
+
+Every pair draws from the same file, so an audit bounds the rate over draws from this file. Where its rows are i.i.d.
+from a population, rho being that of two fresh samples from there, the mean of the file's rate over files is
+
+    split       rho: disjoint rows of such a file are two independent samples. One file's rate is off to either side
+    subsample   at most rho: given the file the two are independent with one law P, and E sum P^2 >= sum (E P)^2
+    bootstrap   at most that of two samples that were each bootstrapped from a file of their own, for the same reason
+
+The mean over all splits is a U-statistic: with K = rows // (2 size) it is off by t or more in a share of at most
+2 exp(-2 K t^2) of the files (Hoeffding 1963). `benchmarks/resampling.py` has a case where all of it is exact.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+
+from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError, suggestion
+from auditor.files import read_bytes
+from auditor.sources.counting import LARGEST
+from auditor.sources.law import Law, Query
+from auditor.sources.tables import read_csv, read_npz, read_parquet
+
+SUFFIXES = (".csv", ".npz", ".parquet")
+POPULATION = 10_000  # rows that a scikit-learn generator makes once, to be drawn from
+RESAMPLING = ("bootstrap", "split", "subsample")
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """Rows, with labels or without, and how samples are taken from them."""
+
+    name: str
+    spec: str | None
+    rows: Any
+    resample: str = "bootstrap"
+    _laws: list[Law] = field(default_factory=list, compare=False, repr=False)
+
+    @property
+    def count(self) -> int:
+        return len(self.rows[0]) if isinstance(self.rows, tuple) else len(self.rows)
+
+    @property
+    def default_size(self) -> int:
+        return self.count if self.resample == "bootstrap" else self.count // 2
+
+    @property
+    def drawn_together(self) -> bool:
+        """Whether the two samples of a pair come from one draw."""
+        return self.resample == "split"
+
+    def draw(self, rng: Generator, size: int) -> Any:
+        if self.resample == "bootstrap":
+            return self._take(rng.integers(0, self.count, size=size))
+        return self._take(rng.permutation(self.count)[:size])
+
+    def draw_part(self, rng: Generator, size: int, which: int) -> Any:
+        """Part `which` of the file in a random order: parts of one order share no row."""
+        if (which + 1) * size > self.count:
+            raise SourceError(f"source {self.name} has {self.count} rows: no part {which} of {size} rows is left")
+        return self._take(rng.permutation(self.count)[which * size : (which + 1) * size])
+
+    def _take(self, chosen: Any) -> Any:
+        return tuple(part[chosen] for part in self.rows) if isinstance(self.rows, tuple) else self.rows[chosen]
+
+    def check_size(self, size: int) -> None:
+        most = {"bootstrap": None, "split": self.count // 2, "subsample": self.count // 2}[self.resample]
+        if most is not None and size > most:
+            raise BadValue(
+                "size", size, f"is more than --resample {self.resample} can take of {self.count} rows: {most}"
+            )
+
+    def words(self, size: int, confidence: float) -> str:
+        """What a rate over samples drawn so says of this file, of others, and in which direction it errs."""
+        file = f"the rate is that of samples from these {self.count:,} rows, which all pairs have in common."
+        if self.resample == "bootstrap":
+            return (
+                f"{file} For two fresh samples it may be too low, since both have the same few rows to choose from, or "
+                "too high, where rows that come twice matter"
+            )
+        if self.resample == "subsample":
+            return (
+                f"{file} A share of {size / self.count:.3g} of a sample is in the other sample too: over files of "
+                "independent rows two outputs agree more often than those of two fresh samples, rho tends to be too low"
+            )
+        return f"{file} The two samples of a pair share no row: {self._how_far_off(size, confidence)}"
+
+    def _how_far_off(self, size: int, confidence: float) -> str:
+        """How the rate over all splits of one file is to rho, where files are made of i.i.d. rows."""
+        apart = self.count // (2 * size) if size else 0
+        off = math.sqrt(math.log(2 / (1 - confidence)) / (2 * apart)) if apart else math.inf
+        within = f"within {off:.2g} of it in {100 * confidence:.6g} % of them" if off < 1 else "but one may be far off"
+        return (
+            "over files of independent rows the rate is on average that of two fresh samples, neither too low nor too "
+            f"high, {within}; pairs are not independent of each other, since at most {apart:,} have no row in common"
+        )
+
+    def expect(self, query: Query | None = None) -> float:
+        return self.law().expect(query)
+
+    def law(self, size: int = LARGEST) -> Law:
+        if self.resample != "bootstrap":
+            raise UnknownTruth(f"samples by {self.resample} are not i.i.d. rows of a law: use --resample bootstrap")
+        if not self._laws:  # one law, so that what is derived from it is derived once
+            self._laws.append(Law(self.rows, np.full(self.count, 1 / self.count)))
+        return self._laws[0]
+
+
+def from_arrays(data: Any, name: str | None = None, spec: str | None = None, resample: str = "bootstrap") -> Dataset:
+    """A data set from an array or (X, y); UsageError where rows are missing or have holes."""
+    parts = tuple(np.asarray(part) for part in data) if isinstance(data, tuple) else (np.asarray(data),)
+    lengths = [len(part) if part.ndim else 0 for part in parts]
+    shown = name or f"{lengths[0]:,} rows of data"
+    if lengths[0] < 2 or len(set(lengths)) > 1:
+        raise UsageError(f"source {shown}: a data set needs two rows or more and as many labels, and it has {lengths}")
+    for part in parts:
+        if (part.dtype.kind in "fc" and np.isnan(part).any()) or (part.dtype.kind in "mM" and np.isnat(part).any()):
+            raise UsageError(f"source {shown} has missing values: drop or fill them first")
+    return Dataset(shown, spec, parts if isinstance(data, tuple) else parts[0], check_resample(resample))
+
+
+def check_resample(kind: str) -> str:
+    if kind not in RESAMPLING:
+        raise BadValue("resample", kind, f"must be one of {', '.join(RESAMPLING)}{suggestion(kind, RESAMPLING)}")
+    return kind
+
+
+def is_file_spec(spec: str) -> bool:
+    return spec.partition("#")[0].endswith(SUFFIXES)
+
+
+def read_file(spec: str, resample: str) -> Dataset:
+    """`path.csv`, `path.npz` or `path.parquet`, with `#column` for the labels."""
+    place, _, target = spec.partition("#")
+    if not is_file_spec(spec):
+        raise UsageError(f"{spec!r} is no data file: its name must end in {', '.join(SUFFIXES)}")
+    readers: dict[str, Callable[[str, bytes], dict[str, Any]]] = {
+        ".csv": read_csv,
+        ".npz": read_npz,
+        ".parquet": read_parquet,
+    }
+    content = read_bytes(place, f"source {spec!r}")
+    columns = readers[Path(place).suffix](spec, content)
+    if place.endswith(".npz") and not target and set(columns) == {"X", "y"}:
+        return from_arrays((columns["X"], columns["y"]), spec, spec, resample)
+    if target and target not in columns:
+        raise UsageError(
+            f"source {spec!r}: no column {target!r}{suggestion(target, columns)}; it has {', '.join(columns)}"
+        )
+    features = [values for name, values in columns.items() if name != target]
+    if not features:
+        raise UsageError(f"source {spec!r}: " + (f"no column is left beside {target!r}" if target else "it is empty"))
+    _check_columns(spec, columns)
+    x = features[0] if len(features) == 1 and features[0].ndim > 1 else _stacked(spec, features)
+    return from_arrays((x, columns[target]) if target else x, spec, spec, resample)
+
+
+def _stacked(spec: str, features: list[Any]) -> Any:
+    try:
+        return np.column_stack(features)
+    except (TypeError, ValueError) as error:  # cubes beside columns, dates beside numbers
+        raise UsageError(f"source {spec!r}: its arrays are not columns of one table: {error}") from error
+
+
+def _check_columns(spec: str, columns: dict[str, Any]) -> None:
+    """As many rows in each, of numbers, words or dates."""
+    lengths = {name: len(values) if values.ndim else 0 for name, values in columns.items()}
+    if len(set(lengths.values())) > 1:
+        listed = ", ".join(f"{name!r} {length}" for name, length in list(lengths.items())[:5])
+        raise UsageError(f"source {spec!r}: its columns have not as many rows each: {listed}")
+    for name, values in columns.items():
+        words = values.dtype.kind == "O" and all(isinstance(value, (str, bytes)) for value in values.flat)
+        if values.dtype.kind not in "biufcmMSU" and not words:
+            raise UsageError(f"source {spec!r}: {name!r} holds {values.dtype}, and rows are numbers, words or dates")
+
+
+def from_sklearn(spec: str, name: str, args: list[Any], keywords: dict[str, Any], resample: str) -> Dataset:
+    """`sklearn:load_iris`, or `sklearn:make_moons(noise=0.1)`: a population that is made once and then drawn from.
+
+    A generator of scikit-learn's draws its very distribution anew with each random_state, so that two calls are no
+    two samples of one source.
+    """
+    try:
+        import sklearn.datasets
+    except ImportError as error:
+        raise UsageError(
+            "a sklearn: source needs scikit-learn: pip install 'reproducibility-auditor[sklearn]'"
+        ) from error
+    known = [key for key in dir(sklearn.datasets) if key.startswith(("load_", "make_"))]
+    if name not in known:
+        raise UsageError(f"source {spec!r}: sklearn.datasets has no {name!r}{suggestion(name, known)}")
+    if name.startswith("make_"):
+        keywords = {"n_samples": POPULATION, "random_state": 0, **keywords}
+    else:
+        keywords = {"return_X_y": True, **keywords}
+    try:
+        made = getattr(sklearn.datasets, name)(*args, **keywords)
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"source {spec!r}: {error}") from error
+    rows = made[:2] if isinstance(made, tuple) else made
+    return from_arrays(
+        tuple(np.asarray(part) for part in rows) if isinstance(rows, tuple) else rows, spec, spec, resample
+    )

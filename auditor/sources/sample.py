@@ -1,0 +1,304 @@
+"""What is a sample? i.i.d. examples that can be taken once: as rows, or as counts over a finite support.
+
+The contract: `take(n)` gives the next n examples, independent of all before. `map`, `medians`, `common_prefixes` and
+`thin` hand the examples on as something else, and leave nothing behind. `counts`, `mean` and `sum` look at
+examples; what has been looked at is not fresh any more, so it can be looked at again but not handed on.
+An algorithm written over a Sample runs on both kinds: on rows that are there, and on counts that stand for up to
+2^63 - 1 rows a look, whose laws are exact.
+
+A sample has randomness of its own, independent of its rows, of r and of the other run's: `thin` accepts with it, on
+rows as on counts, so that one algorithm has one rho on both. (Bits of r, shared by position, could not be drawn for
+counts: they have no positions.)
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from numpy.random import Generator
+
+from auditor.errors import SampleError, UsageError
+from auditor.sources.counting import LARGEST, PIECE, multinomial
+from auditor.sources.law import Law, Query, as_values, prefix, unique
+
+Integers = npt.NDArray[np.int64]
+Own = Generator | Callable[[], Generator]  # a sample's own randomness, or what makes it where it is needed
+
+
+class Sample(ABC):
+    """Fresh i.i.d. examples; see the module for what may be done with them."""
+
+    def __init__(self, size: int) -> None:
+        self._left = size
+        self._seen: tuple[Any, Integers] | None = None
+
+    @staticmethod
+    def of(data: Any, own: Own | None = None) -> Sample:
+        """A sample from rows (an array, a list, or (X, y)); a Sample is one already.
+
+        `own` is the sample's own randomness, which an audit gives to every subject that takes a Sample: a generator
+        that neither r nor the rows nor another run has a part in. Only `thin` needs it.
+        """
+        return data if isinstance(data, Sample) else RowSample(data, own)
+
+    @property
+    def size(self) -> int:
+        """Examples that are left."""
+        return self._left
+
+    def take(self, n: int) -> Self:
+        """The next n examples, fresh."""
+        return self._split(self._spend(n))
+
+    def _spend(self, n: int) -> int:
+        if self._seen is not None:
+            raise SampleError(f"these {self._left:,} examples were looked at already: take fresh ones first, then look")
+        if n < 0 or n > self._left:
+            raise SampleError(f"{n:,} examples were asked for, and {self._left:,} are left")
+        self._left -= n
+        return n
+
+    def mean(self, query: Query | None = None) -> Any:
+        """The mean of query(examples), a vector where each gives one; integers are added as integers."""
+        if not self._left:
+            raise SampleError("an empty sample has no mean: take at least one example")
+        return self.sum(query) / self._left
+
+    @abstractmethod
+    def sum(self, query: Query | None = None) -> Any:
+        """The sum of query(examples), a vector where each gives one; `query` maps all examples at once."""
+
+    @abstractmethod
+    def rows(self) -> Any:
+        """The examples one after the other, for code that wants an array; counts are laid out in a random order."""
+
+    @abstractmethod
+    def counts(self) -> tuple[Any, Integers]:
+        """The different examples, sorted, and how often each occurs."""
+
+    @abstractmethod
+    def map(self, fn: Query) -> Self:
+        """These examples as fn sees them; `fn` maps all at once."""
+
+    @abstractmethod
+    def prefixes(self, bits: int, length: int) -> Self:
+        """The first `length` of `bits` bits of each; ValueError if the examples are no integers of `bits` bits."""
+
+    @abstractmethod
+    def medians(self, n: int) -> Self:
+        """The medians of groups of n, n odd; what fills no group is lost."""
+
+    @abstractmethod
+    def common_prefixes(self, bits: int) -> Self:
+        """The lengths of the longest common prefixes of pairs."""
+
+    @abstractmethod
+    def thin(self, mu: Query, keep: int) -> Self | None:
+        """The first `keep` examples x that are accepted, each with probability mu(x); None if there are fewer.
+
+        Acceptance is by the sample's own randomness: two runs with the same r accept independently of each other.
+        """
+
+    @abstractmethod
+    def _split(self, n: int) -> Self:
+        """n examples, already taken off what is left."""
+
+
+class RowSample(Sample):
+    """Examples that are there, one after the other."""
+
+    def __init__(self, rows: Any, own: Own | None = None) -> None:
+        self._rows = rows if isinstance(rows, tuple) else as_values(rows)
+        self._own = own
+        self._next = 0
+        super().__init__(len(rows[0]) if isinstance(rows, tuple) else len(rows))
+
+    def _remaining(self) -> Any:
+        if isinstance(self._rows, tuple):
+            return tuple(part[self._next :] for part in self._rows)
+        return self._rows[self._next :]
+
+    def _split(self, n: int) -> RowSample:
+        start, self._next = self._next, self._next + n
+        if isinstance(self._rows, tuple):
+            return self._handed_on(tuple(part[start : start + n] for part in self._rows))
+        return self._handed_on(self._rows[start : start + n])
+
+    def _handed_on(self, rows: Any) -> RowSample:
+        return RowSample(rows, self._own)
+
+    def _all(self) -> Any:
+        """What is left, handed on."""
+        rows = self._remaining()
+        self._next += self._spend(self._left)
+        return rows
+
+    def sum(self, query: Query | None = None) -> Any:
+        self._look()
+        results = np.asarray(self._remaining() if query is None else query(self._remaining()))
+        if results.ndim > 1:
+            return results.sum(axis=0, dtype=float)
+        if results.dtype.kind not in "biu":
+            return float(results.sum())
+        if results.dtype.itemsize == 8 and abs(results.sum(dtype=float)) > 2.0**62:
+            return int(sum(results.tolist()))  # int64 would wrap
+        return int(results.sum())
+
+    def rows(self) -> Any:
+        self._look()
+        return self._remaining()
+
+    def _look(self) -> None:
+        self._seen = self._seen or (None, np.zeros(0, dtype=np.int64))
+
+    def counts(self) -> tuple[Any, Integers]:
+        if self._seen is None or self._seen[0] is None:
+            self._seen = _count(self._remaining())
+        return self._seen
+
+    def map(self, fn: Query) -> RowSample:
+        return self._handed_on(fn(self._all()))
+
+    def prefixes(self, bits: int, length: int) -> RowSample:
+        return self.map(lambda x: prefix(x, bits, length))
+
+    def medians(self, n: int) -> RowSample:
+        check_odd(n)
+        rows = self._all()
+        groups = rows[: len(rows) // n * n].reshape(-1, n)
+        return self._handed_on(np.partition(groups, n // 2, axis=1)[:, n // 2])
+
+    def common_prefixes(self, bits: int) -> RowSample:
+        rows = prefix(self._all(), bits, bits)
+        differing = rows[: len(rows) // 2 * 2 : 2] ^ rows[1::2]
+        # frexp is exact below 2^53; above, the high half decides
+        high = differing >> 32
+        length = np.where(
+            high > 0, 32 + np.frexp(high.astype(float))[1], np.frexp((differing & 0xFFFFFFFF).astype(float))[1]
+        )
+        return self._handed_on(bits - length)
+
+    def thin(self, mu: Query, keep: int) -> RowSample | None:
+        rows, rng = self._all(), self._randomness()
+        accepted = np.flatnonzero(rng.random(_length(rows)) < np.asarray(mu(rows), dtype=float))[:keep]
+        if len(accepted) < keep:
+            return None
+        return self._handed_on(tuple(part[accepted] for part in rows) if isinstance(rows, tuple) else rows[accepted])
+
+    def _randomness(self) -> Generator:
+        if self._own is None:
+            raise UsageError(
+                "these rows have no randomness of their own to be accepted by: annotate the subject's first parameter "
+                "as auditor.Sample, or write Sample.of(rows, rng) with an rng that the other run does not share"
+            )
+        return self._own() if callable(self._own) else self._own
+
+
+class CountSample(Sample):
+    """Examples of which only the law is there, until one looks: then how often each value occurs."""
+
+    def __init__(self, law: Law, size: int, rng: Generator) -> None:
+        self._law = law
+        self._rng = rng
+        super().__init__(size)
+
+    def _split(self, n: int) -> CountSample:
+        return CountSample(self._law, n, self._rng)
+
+    def _handed_on(self, law: Law, size: int) -> CountSample:
+        return CountSample(law, size, self._rng)
+
+    def counts(self) -> tuple[Any, Integers]:
+        drawn, times = self._look()
+        values, place = unique(drawn)  # a law may list its values in any order, and one more than once
+        counts = np.zeros(len(place) and int(place.max()) + 1, dtype=np.int64)
+        np.add.at(counts, place, times)
+        return values, counts
+
+    def _look(self) -> tuple[Any, Integers]:
+        if self._seen is None:
+            values, counts = self._draw()
+            occurring = counts > 0
+            chosen = tuple(part[occurring] for part in values) if isinstance(values, tuple) else values[occurring]
+            self._seen = chosen, counts[occurring]
+        return self._seen
+
+    def rows(self) -> Any:
+        values, counts = self.counts()
+        order = self._rng.permutation(np.repeat(np.arange(len(counts)), counts))
+        return tuple(part[order] for part in values) if isinstance(values, tuple) else values[order]
+
+    def _draw(self) -> tuple[Any, Integers]:
+        if self._left > LARGEST:
+            raise SampleError(
+                f"{self._left:,} examples are more than one look can count: take at most 2^63 - 1 of them"
+            )
+        return self._law.values, multinomial(self._rng, self._left, self._law.weights)
+
+    def sum(self, query: Query | None = None) -> Any:
+        values, counts = self._look()
+        results = np.asarray(values if query is None else query(values))
+        if results.ndim > 1:
+            return counts.astype(float) @ results
+        if results.dtype.kind in "biu":  # exact, however large
+            return sum(int(value) * int(count) for value, count in zip(results, counts, strict=True))
+        return math.fsum(results * counts)
+
+    def map(self, fn: Query) -> CountSample:
+        return self._handed_on(self._law.map(fn), self._spend(self._left))
+
+    def prefixes(self, bits: int, length: int) -> CountSample:
+        return self._handed_on(self._law.prefixes(bits, length), self._spend(self._left))
+
+    def medians(self, n: int) -> CountSample:
+        check_odd(n)
+        return self._handed_on(self._law.medians(n), self._spend(self._left) // n)
+
+    def common_prefixes(self, bits: int) -> CountSample:
+        return self._handed_on(self._law.common_prefixes(bits), self._spend(self._left) // 2)
+
+    def thin(self, mu: Query, keep: int) -> CountSample | None:
+        """What is kept is i.i.d. from the reweighted law; too few are kept with probability P(Bin(size, d) < keep)."""
+        law, density = self._law.reweighted(mu)
+        offered = self._spend(self._left)
+        if self._rng.random() < chance_of_fewer(offered, density, keep):
+            return None
+        return self._handed_on(law, keep)
+
+
+def chance_of_fewer(n: int, p: float, k: int) -> float:
+    """P(Bin(n, p) < k), for any n; by the normal law, within 1e-7, where n is beyond the exact formula's digits."""
+    from scipy.special import betaincc, ndtr
+
+    if k <= 0:
+        return 0.0
+    if k > n:
+        return 1.0
+    p = min(p, 1.0)  # a sum of weights may exceed it by a rounding
+    spread = math.sqrt(n * p * (1 - p))
+    if n > PIECE and spread > 1e7:
+        return float(ndtr((float(k - n * Fraction(p)) - 0.5) / spread))  # a float n p would be off by 1e-5 spreads
+    return float(betaincc(k, n - k + 1, p))
+
+
+def check_odd(n: int) -> None:
+    if n < 1 or n % 2 == 0:
+        raise SampleError(f"medians of groups of {n} rows: the number must be odd, so that a median is one of the rows")
+
+
+def _length(rows: Any) -> int:
+    return len(rows[0]) if isinstance(rows, tuple) else len(rows)
+
+
+def _count(rows: Any) -> tuple[Any, Integers]:
+    if isinstance(rows, tuple) or rows.ndim > 1 or rows.dtype == object:
+        values, place = unique(rows)
+        return values, np.bincount(place).astype(np.int64)
+    values, counts = np.unique(rows, return_counts=True)
+    return values, counts.astype(np.int64)

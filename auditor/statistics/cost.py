@@ -1,0 +1,117 @@
+"""What will a gate cost before it is run? The exact law of its stopping time, for any true rho.
+
+The boundaries are staircases, so the state (n, k) only needs a look where a step is: between two steps the number
+of mismatches moves by a binomial, and whatever reaches the fail line stays there (k never falls). Expected pairs
+follow from Wald's identity, E[pairs] = E[mismatches at the stop] / rho, so that no time in between is summed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from auditor.statistics.gate import pass_boundary
+from auditor.statistics.interval import Reals
+from auditor.statistics.lattice import advanced, trimmed
+from auditor.statistics.threshold import staircase
+
+_NEGLIGIBLE = 1e-15  # probability that is left out at a step
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """What happens to a gate at one true rho; `expected_pairs` are those still to be run."""
+
+    rho: float
+    passes: float
+    fails: float
+    undecided: float
+    expected_pairs: float
+
+
+def prospect(
+    rho: float,
+    *,
+    target: float,
+    alpha: float,
+    budget: int,
+    first_budget: int | None = None,
+    pairs: int = 0,
+    mismatches: int = 0,
+) -> Prospect:
+    """The exact probabilities of each ending, and the expected number of pairs; from an undecided (n, k) if given.
+
+    `first_budget` is what the thresholds were calibrated to, where the budget was extended since.
+    """
+    planned = first_budget or budget
+    if rho == 0:
+        end = min(pass_boundary(target, alpha, planned)[mismatches], budget)
+        decided = end == pass_boundary(target, alpha, planned)[mismatches]
+        return Prospect(rho, float(decided), 0.0, float(not decided), float(end - pairs))
+    walk = _Walk(rho, pairs, mismatches)
+    passing, failing = (dict(staircase(side, target, alpha, planned, budget)) for side in ("pass", "fail"))
+    for then in sorted(n for n in {*passing, *failing} if n > pairs):
+        walk.to(then)
+        if then in failing:
+            walk.fail(failing[then])
+        if then in passing:
+            walk.passing(passing[then])
+        if walk.is_over():
+            break
+    return walk.prospect(budget, mismatches)
+
+
+class _Walk:
+    """Who is undecided with how many mismatches, and who ended how."""
+
+    def __init__(self, rho: float, pairs: int, mismatches: int) -> None:
+        self.rho, self.now = rho, pairs
+        self.alive, self.least = np.ones(1), mismatches  # alive[i]: probability of `least` + i mismatches
+        self.passes = self.fails = self.at_end = 0.0
+
+    def to(self, then: int) -> None:
+        self.alive, self.least = advanced(self.alive, self.least, then - self.now, self.rho, noise=1e-13)
+        self.now = then
+
+    def fail(self, line: int) -> None:
+        """Who has reached the line did so from below, and stopped there."""
+        cut = max(line - self.least, 0)
+        failed = float(self.alive[cut:].sum())
+        self.fails, self.at_end = self.fails + failed, self.at_end + failed * line
+        self.alive = self.alive[:cut]
+
+    def passing(self, line: int) -> None:
+        cut = min(max(line + 1 - self.least, 0), len(self.alive))
+        passed = self.alive[:cut]
+        self.passes, self.at_end = self.passes + float(passed.sum()), self.at_end + self._mismatches(passed)
+        self.alive, self.least = self.alive[cut:], self.least + cut
+
+    def _mismatches(self, some: Reals) -> float:
+        return float(some @ np.arange(self.least, self.least + len(some)))
+
+    def is_over(self) -> bool:
+        if len(self.alive) > 64:
+            self.alive, self.least, _ = trimmed(self.alive, self.least, _NEGLIGIBLE)
+        return bool(self.alive.sum() < _NEGLIGIBLE)
+
+    def prospect(self, budget: int, mismatches: int) -> Prospect:
+        if not self.is_over():
+            self.to(budget)
+        left, at_end = float(self.alive.sum()), self.at_end + self._mismatches(self.alive)
+        return Prospect(self.rho, self.passes, self.fails, left, (at_end - mismatches) / self.rho)
+
+
+def information_bound(rho: float, target: float, alpha: float, decided: float = 1.0) -> float:
+    """The least expected pairs at rho of any test that is wrong at most alpha of the time at the target, if it decides
+    rightly with probability `decided`: kl(decided, alpha) / KL(rho || target), with kl of two coins.
+    """
+    divergence = coin_divergence(rho, target)
+    return coin_divergence(max(decided, alpha), alpha) / divergence if divergence > 0 else math.inf
+
+
+def coin_divergence(a: float, b: float) -> float:
+    """KL of a coin that shows heads with probability a from one that does with b."""
+    terms = ((a, b), (1 - a, 1 - b))
+    return sum(p * math.log(p / q) for p, q in terms if p > 0)

@@ -1,0 +1,148 @@
+"""After how many pairs is the question decided? Integer boundaries of the anytime-valid test, computed once.
+
+E_pass rises with n at a fixed k, E_fail falls: so for each number k of mismatches there is a first n at which
+the audit passes and a last n at which it fails, and a running audit compares integers. How much evidence it takes
+depends on the budget (`threshold.py`). After 128 expected mismatches a gate looks 64 times while n doubles and not
+after every pair: a boundary is moved to a look, in the direction that decides later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from auditor.statistics.interval import log_e_fail, log_e_pass
+from auditor.statistics.threshold import (
+    NEVER,
+    Condition,
+    Integers,
+    Thresholds,
+    first_true,
+    last_look,
+    next_look,
+    thresholds,
+)
+
+_CHUNK = 64  # boundaries are computed for this many k at a time or more, as the audit reaches them
+
+
+class Boundary:
+    """A boundary value for each k, extended on demand."""
+
+    def __init__(self, compute: Callable[[Integers], Integers]) -> None:
+        self._compute = compute
+        self._values: list[int] = []
+
+    def __getitem__(self, k: int) -> int:
+        values = self._values
+        while k >= len(values):
+            start = len(values)
+            chunk = max(_CHUNK, start // 4)
+            values = values + self._compute(np.arange(start, start + chunk, dtype=np.int64)).tolist()
+            self._values = values  # at once, for threads that share it
+        return values[k]
+
+
+@lru_cache(maxsize=256)
+def pass_boundary(target: float, alpha: float, budget: int | None = None) -> Boundary:
+    """boundary[k]: the first n at which k mismatches show rho <= target; Ville's where there is no budget."""
+    found = thresholds("pass", target, alpha, budget)
+
+    def first(k: Integers, c: float) -> Integers:
+        # At n p <= k no term of the evidence is above 1.
+        return first_true(*_above(_even(k, target), lambda n: log_e_pass(n, k, target) >= c))
+
+    def compute(k: Integers) -> Integers:
+        within = first(k, found.within)
+        looks = np.minimum(next_look(within, target), NEVER)
+        if found.budget is None:
+            return looks
+        later = np.maximum(np.minimum(next_look(first(k, found.after), target), NEVER), found.budget + 1)
+        return np.where(within <= found.budget, np.minimum(looks, found.budget), later)
+
+    return Boundary(compute)
+
+
+@lru_cache(maxsize=256)
+def fail_boundary(target: float, alpha: float, budget: int | None = None) -> Boundary:
+    """boundary[k]: the last n at which k mismatches show rho > target; less than k if none does."""
+    found = thresholds("fail", target, alpha, budget)
+
+    def last(k: Integers, c: float) -> Integers:
+        return first_true(k, _even(k, target) + 2, lambda n: log_e_fail(n, k, target) < c) - 1
+
+    def compute(k: Integers) -> Integers:
+        within = last(k, found.within)
+        looks = last_look(within, target)
+        if found.budget is None:
+            return looks
+        after = last_look(last(k, found.after), target)  # no larger than `within`: more evidence is asked for
+        return np.where(after > found.budget, after, np.where(within >= found.budget, found.budget, looks))
+
+    return Boundary(compute)
+
+
+def _even(k: Integers, target: float) -> Integers:
+    """About the n at which k mismatches are as many as the target expects; no less than k, and never above."""
+    return np.clip((k / target).astype(np.int64), k, NEVER - 2)
+
+
+def _above(start: Integers, condition: Condition) -> tuple[Integers, Integers, Condition]:
+    """A bracket in which a condition that stays true turns true, from the start up."""
+    reach = start // 8 + 64
+    while not (condition(np.minimum(start + reach, NEVER)) | (start + reach >= NEVER)).all():
+        reach = 2 * reach
+    return start, np.minimum(start + reach, NEVER), condition
+
+
+class Gate:
+    """The boundaries of one audit: mismatches against the target, inaccurate runs against delta.
+
+    `budget` is the number of pairs that was planned for; after it the gate goes on, for more evidence. Without one
+    the thresholds are Ville's.
+    """
+
+    def __init__(
+        self, target: float, alpha: float, *, budget: int | None = None, delta: float | None = None, family: int = 1
+    ) -> None:
+        # Only one of pass and fail can be wrong at the true rho, so each has all of alpha. But two ways to
+        # fail, irreproducible and inaccurate, share it. So do the fails of a family of audits: any of them may be
+        # wrong, while all of them pass wrongly only if the worst one does.
+        self.target, self.budget, self.delta = target, budget, delta
+        self.alpha_pass = alpha
+        self.alpha_fail = (alpha if delta is None else alpha / 2) / family
+
+    @cached_property
+    def passes(self) -> Boundary:
+        return pass_boundary(self.target, self.alpha_pass, self.budget)
+
+    @cached_property
+    def fails(self) -> Boundary:
+        return fail_boundary(self.target, self.alpha_fail, self.budget)
+
+    @cached_property
+    def _inaccurate(self) -> Boundary:
+        assert self.delta is not None
+        return fail_boundary(self.delta, self.alpha_fail, self.budget)
+
+    def is_calibrated(self, side: str) -> bool:
+        """Whether less evidence decides than would at any number of pairs: the bound is then the target itself."""
+        return self._thresholds(side).budget is not None
+
+    def _thresholds(self, side: str) -> Thresholds:
+        if side == "pass":
+            return thresholds("pass", self.target, self.alpha_pass, self.budget)
+        return thresholds("fail", self.target, self.alpha_fail, self.budget)
+
+    def is_pass(self, pairs: int, mismatches: int) -> bool:
+        return pairs >= self.passes[mismatches]
+
+    def is_fail(self, pairs: int, mismatches: int) -> bool:
+        return pairs <= self.fails[mismatches]
+
+    def is_inaccurate(self, runs: int, failures: int) -> bool:
+        if self.delta is None:
+            return False
+        return failures > 0 if self.delta == 0 else runs <= self._inaccurate[failures]

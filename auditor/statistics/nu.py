@@ -1,0 +1,211 @@
+"""For how many random strings r does one answer stand out? Bounds and a gate on nu(eta): pure functions of integers.
+
+r is eta-good if one output, its canonical one, has probability at least 1 - eta over the sample; nu(eta) is the share
+of r that are not. Each of n strings gets k runs; T is how many of them are outside the most frequent output, and
+phi_t = Pr[T >= t] is a plain probability over strings, so that every bound and every E-process on counts applies.
+
+    a good r reaches T >= t with probability at most   a_t = Pr[Bin(k, eta) >= t]
+    a bad r stays at T < t with probability at most    b_t = sup sum_z f(p_z),  f(p) = Pr[Bin(k, p) >= k - t + 1]
+
+the supremum over all laws of an output with no probability above 1 - eta. Hence
+
+    (1 - b_t) nu(eta)  <=  phi_t  <=  nu(eta) + (1 - nu(eta)) a_t
+
+for every t and eta at once: limits on the phi_t are limits on all of nu(eta). With one t fixed beforehand its limit has
+the whole error. Over all t they share it: from below equally, from above as 1 / (t (t + 1)), since small t say most
+there. The gate bets on several t: a weighted mean of E-processes is one.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache, lru_cache
+
+import numpy as np
+
+from auditor.statistics.interval import BOUNDS, Reals, crossing, log_e_fail, log_e_pass
+
+_CELLS = 4096  # of the search for b_t
+_TERMS = 6  # thresholds that a gate bets on
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """`exactly[t]`: strings with t of their runs outside the most frequent output; t from 0 to runs - 1."""
+
+    runs: int
+    exactly: tuple[int, ...]
+
+    @classmethod
+    def empty(cls, runs: int) -> Groups:
+        return cls(runs, (0,) * runs)
+
+    def add(self, outside: int) -> Groups:
+        exactly = list(self.exactly)
+        exactly[outside] += 1
+        return Groups(self.runs, tuple(exactly))
+
+    @property
+    def strings(self) -> int:
+        return sum(self.exactly)
+
+    def at_least(self, t: int) -> int:
+        return sum(self.exactly[t:])
+
+    def beyond(self, eta: float) -> int:
+        """Strings with a larger share than eta outside: what was seen, no bound."""
+        return self.at_least(math.floor(eta * self.runs + 1e-9) + 1)
+
+
+@cache
+def good_reaches(runs: int, t: int, eta: float) -> float:
+    """a_t."""
+    from scipy.special import betainc
+
+    return float(betainc(t, runs - t + 1, eta))
+
+
+@cache
+def bad_stays_below(runs: int, t: int, eta: float) -> float:
+    """b_t, or a little more; at most 1.
+
+    With p the largest probability, the others are at most min(p, 1 - p) and add up to 1 - p, so that the sum is at
+    most f(p) + (1 - p) max g over [0, min(p, 1 - p)], with g(q) = f(q) / q. f is convex, then concave, and 0 at 0: so g
+    rises, then falls, and its maximum up to any point is at its peak or at that point. The sum over p is bounded on
+    cells, f at their right end and the rest at their left, since its own supremum may lie anywhere.
+    """
+    from scipy.special import betainc
+
+    least = runs - t + 1  # a count that keeps T below t
+
+    def f(p: Reals) -> Reals:
+        return np.asarray(betainc(least, runs - least + 1, p), dtype=np.float64)
+
+    ends = np.linspace(0.0, 1 - eta, _CELLS + 1)
+    left, right = ends[:-1], ends[1:]
+    capped = np.clip(np.minimum(right, 1 - left), 1e-300, _peak(runs, least))
+    sums = f(right) + (1 - left) * f(capped) / capped
+    return min(1.0, float(sums.max()) * (1 + 1e-12))
+
+
+@cache
+def _peak(runs: int, least: int) -> float:
+    """Where Pr[Bin(runs, p) >= least] / p is largest: where p times its slope, a beta density, falls to its value."""
+    from scipy.special import betainc, betaln
+
+    if least == runs:
+        return 1.0
+    scale = betaln(least, runs - least + 1)
+    low, high = (least - 1) / (runs - 1), 1.0  # the turn from convex to concave
+    for _ in range(60):
+        p = (low + high) / 2
+        value = math.log(betainc(least, runs - least + 1, p))
+        rises = least * math.log(p) + (runs - least) * math.log1p(-p) - scale > value
+        low, high = (p, high) if rises else (low, p)
+    return high
+
+
+def thresholds(runs: int) -> range:
+    """Every t that says something: T is at most runs - 1."""
+    return range(1, runs)
+
+
+@lru_cache(maxsize=4096)
+def _limit(design: str, side: int, n: int, k: int, alpha: float) -> float:
+    """A limit on one phi_t; the same for every eta, and milliseconds of bisection."""
+    return BOUNDS[design][side](n, k, alpha)
+
+
+def nu_upper(groups: Groups, eta: float, alpha: float, *, design: str = "fixed", t: int | None = None) -> float:
+    """With probability 1 - alpha, nu(eta) is at or below this for every eta at once."""
+    chosen = thresholds(groups.runs) if t is None else (t,)
+    n = groups.strings
+    best = 1.0
+    for each in chosen if n else ():
+        room = 1 - bad_stays_below(groups.runs, each, eta)
+        if room > 0:
+            share = 1.0 if t else groups.runs / (groups.runs - 1) / (each * (each + 1))  # they add up to 1
+            best = min(best, _limit(design, 1, n, groups.at_least(each), alpha * share) / room)
+    return best
+
+
+def nu_lower(groups: Groups, eta: float, alpha: float, *, design: str = "fixed", t: int | None = None) -> float:
+    """With probability 1 - alpha, nu(eta) is at or above this for every eta at once."""
+    chosen = thresholds(groups.runs) if t is None else (t,)
+    n = groups.strings
+    best = 0.0
+    for each in chosen if n else ():
+        reached = good_reaches(groups.runs, each, eta)
+        if reached < 1:
+            least = _limit(design, 0, n, groups.at_least(each), alpha / len(chosen))
+            best = max(best, (least - reached) / (1 - reached))
+    return best
+
+
+class NuGate:
+    """An anytime-valid test of nu(eta) <= nu. Thresholds and weights depend on eta, nu and k alone.
+
+    Against nu(eta) > nu: there phi_t > (1 - b_t) nu, so E_pass of that rate is a supermartingale for each t, and so is
+    their mean. Against nu(eta) <= nu: there phi_t <= nu + (1 - nu) a_t, and E_fail of that rate is one. The j-th choice
+    of t has weight 1 / ((j + 1)(j + 2)): half for the first, and a late one costs little more than its place.
+    """
+
+    def __init__(self, eta: float, nu: float, runs: int, *, alpha_pass: float, alpha_fail: float) -> None:
+        self.nu, self.alpha_pass, self.alpha_fail = nu, alpha_pass, alpha_fail
+        everything = [(t, 1 - bad_stays_below(runs, t, eta)) for t in thresholds(runs)]
+        self._passing = [(t, room) for t, room in everything if room > 0.01][:_TERMS]
+        reached = [(t, good_reaches(runs, t, eta)) for t in thresholds(runs)]
+        # First the least t that good strings reach too seldom to be mistaken for bad ones, then its neighbours.
+        first = next((t for t, share in reached if share <= nu / 4), runs - 1)
+        self._failing = sorted(reached, key=lambda pair: abs(pair[0] - first))[:_TERMS]
+
+    def log_e_pass(self, groups: Groups, nu: float) -> float:
+        """Log evidence against nu(eta) >= nu."""
+        n = groups.strings
+        return _mixed([float(log_e_pass(n, groups.at_least(t), room * nu)) for t, room in self._passing])
+
+    def log_e_fail(self, groups: Groups, nu: float) -> float:
+        """Log evidence against nu(eta) <= nu."""
+        n = groups.strings
+        return _mixed([float(log_e_fail(n, groups.at_least(t), nu + (1 - nu) * a)) for t, a in self._failing])
+
+    def is_pass(self, groups: Groups) -> bool:
+        return self.log_e_pass(groups, self.nu) >= -math.log(self.alpha_pass)
+
+    def is_fail(self, groups: Groups) -> bool:
+        return self.log_e_fail(groups, self.nu) >= -math.log(self.alpha_fail)
+
+    def upper(self, groups: Groups) -> float:
+        """With probability 1 - alpha_pass, nu(eta) is at or below this after every string at once."""
+        needed = -math.log(self.alpha_pass)
+        if not self._passing or self.log_e_pass(groups, 1.0) < needed:
+            return 1.0
+        return crossing(lambda nu: self.log_e_pass(groups, nu) >= needed, outer="high")
+
+    def lower(self, groups: Groups) -> float:
+        """With probability 1 - alpha_fail, nu(eta) is at or above this after every string at once."""
+        needed = -math.log(self.alpha_fail)
+        if self.log_e_fail(groups, 0.0) < needed:
+            return 0.0
+        return crossing(lambda nu: self.log_e_fail(groups, nu) < needed, outer="low")
+
+    def least_strings(self, runs: int) -> int | None:
+        """Strings after which not one run outside passes; None where no number would do."""
+        if not self._passing:
+            return None
+        low, high = 0, 1
+        while not self.is_pass(Groups(runs, (high,) + (0,) * (runs - 1))):
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            passes = self.is_pass(Groups(runs, (middle,) + (0,) * (runs - 1)))
+            low, high = (low, middle) if passes else (middle, high)
+        return high
+
+
+def _mixed(logs: list[float]) -> float:
+    """The log of the weighted mean of E-processes, given their logs in the order of their weights."""
+    weighted = [value - math.log((j + 1) * (j + 2)) for j, value in enumerate(logs)]
+    top = max(weighted, default=-math.inf)
+    return top + math.log(sum(math.exp(value - top) for value in weighted)) if weighted else -math.inf

@@ -1,0 +1,277 @@
+"""How little evidence decides, where the number of pairs is bounded beforehand? Exact errors on the lattice.
+
+Ville's 1/alpha is for every n up to infinity. With a budget N each threshold is lowered to the least c1 whose exact
+probability of ever being reached within N, at rho = target, is at most (1 - KEPT) alpha. There the error of either
+verdict is largest: couple X_i <= X'_i; if the higher path passes at n without having failed, the lower one has passed
+by n and cannot have failed before. The other boundary is left out, which only counts too much.
+
+What is kept is for going on after N: with c2 the least number such that
+
+    sum_k Pr[not yet at N, with k mismatches] min(1, E(N, k) / c2)  <=  alpha - (the error by N)
+
+Ville's inequality from N on makes the whole error at most alpha, whatever budget is chosen then, and whyever.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from auditor.statistics.interval import Reals, log_e_fail, log_e_pass
+from auditor.statistics.lattice import advanced, trimmed
+
+KEPT = 0.02  # of alpha, for going on after the budget
+MOST_CALIBRATED = 10**5  # pairs; with a larger budget the thresholds are Ville's
+EVERY_PAIR = 128  # expected mismatches up to which a gate looks after every pair
+LOOKS = 64  # after that, looks while n doubles
+NEVER = 2**53  # beyond this a float no longer holds every n, and no audit gets there
+_TIE = 1e-9  # evidence so near a threshold (in logs) counts as having reached it, when errors are summed
+_CLOSE = 3e-3  # of the share of the error that may be left unused
+_GRID = 1024  # log thresholds are multiples of 1/1024
+_JUMPY = 16  # expected mismatches after which errors are smooth in the threshold
+
+Side = Literal["pass", "fail"]
+Integers = npt.NDArray[np.int64]
+Condition = Callable[[Integers], npt.NDArray[np.bool_]]
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Log evidence that decides up to the budget, and after it; `spent` is the exact error by the budget."""
+
+    within: float
+    after: float
+    spent: float
+    budget: int | None  # None: Ville's, for every n
+
+
+def ville(alpha: float) -> Thresholds:
+    return Thresholds(-math.log(alpha), -math.log(alpha), alpha, None)
+
+
+def next_look(n: Integers, target: float) -> Integers:
+    """The first n from here on at which a gate looks: few enough for an exact law of any budget."""
+    step = _stride(n, target)
+    return -(-n // step) * step
+
+
+def last_look(n: Integers, target: float) -> Integers:
+    """The last n up to here at which a gate looks."""
+    step = _stride(n, target)
+    return np.where(step == 1, n, np.maximum(n // step * step, min(NEVER, int(EVERY_PAIR / target))))
+
+
+def _stride(n: Integers, target: float) -> Integers:
+    octave = np.frexp(np.maximum(n, 1).astype(float))[1] - 1  # the floor of log2, exactly
+    stride = np.exp2(np.maximum(octave - int(math.log2(LOOKS)), 0)).astype(np.int64)
+    return np.where(n <= min(NEVER, int(EVERY_PAIR / target)), 1, stride)
+
+
+def log_evidence(side: Side) -> Callable[[npt.ArrayLike, npt.ArrayLike, float], Reals]:
+    return log_e_pass if side == "pass" else log_e_fail
+
+
+def first_true(start: Integers, end: Integers, condition: Condition) -> Integers:
+    """For each entry the least number in [start, end] where a condition that stays true turns true; `end` if none."""
+    low, high = start.copy(), end.copy()
+    while (low < high).any():
+        middle = (low + high) // 2
+        true = condition(middle) | (low >= high)
+        low, high = np.where(true, low, np.minimum(middle + 1, high)), np.where(true, middle, high)
+    return low
+
+
+def staircase(side: Side, target: float, alpha: float, planned: int | None, budget: int) -> list[tuple[int, int]]:
+    """The steps of one side of a gate up to a budget, which may be larger than what was planned for."""
+    found = thresholds(side, target, alpha, planned)
+    if found.budget is None:
+        return list(Staircase(side, target, budget, found.within, goes_on=True).steps(found.within))
+    within = Staircase(side, target, found.budget, found.within).steps(found.within)
+    if budget <= found.budget:
+        return [step for step in within if step[0] <= budget]
+    after = Staircase(side, target, budget, found.after, goes_on=True).steps(found.after)
+    return [*within, *(step for step in after if step[0] > found.budget)]
+
+
+@lru_cache(maxsize=1024)
+def thresholds(side: Side, target: float, alpha: float, budget: int | None) -> Thresholds:
+    """Those of one side of a gate at its share of the error."""
+    if budget is None or budget > MOST_CALIBRATED:
+        return ville(alpha)
+    share, most = (1 - KEPT) * alpha, -math.log(alpha)
+    search = _Search(side, target, budget, share, most)
+    found = search.least()
+    if found is None:
+        return ville(alpha)
+    walk = search.walk(found)
+    after = max(found, _log_after(walk, alpha - walk.error))
+    return Thresholds(found, after, walk.error, budget)
+
+
+class _Search:
+    """For the least c whose error is at most the share. Thresholds are tried in steps of 1 / _GRID (in logs).
+
+    The error jumps with c, since the law is a lattice, but nearly all of that is in the first mismatches. The error
+    after them is nearly proportional to exp(-c), so it is walked at a few c and drawn through them in between, until a
+    threshold that was walked in full is the least.
+    """
+
+    def __init__(self, side: Side, target: float, budget: int, share: float, most: float) -> None:
+        self.share, self.most = share, most
+        self._line = Staircase(side, target, budget, most)
+        self._early = Staircase(side, target, min(budget, int(_JUMPY / target)), most)
+        self._at_first: dict[float, float] = {}
+        self._later: dict[float, float] = {}  # log of the error after the first mismatches, by c
+        self._last: tuple[float, _Walk] | None = None
+
+    def walk(self, c: float) -> _Walk:
+        if self._last is None or self._last[0] != c:
+            self._last = c, _Walk(self._line, c, self.share)
+        return self._last[1]
+
+    def least(self) -> float | None:
+        """None where even the largest threshold has more."""
+        low, high, sure = -1 / _GRID, self.most, False
+        c = _on_grid(min(self.most, max(0.0, -math.log(self.share) - 0.6)))
+        while True:
+            error = self.walk(c).error
+            if error > self.share and c == self.most:
+                return None
+            self._later[c] = math.log(max(error - self._first(c), 1e-3 * self.share))
+            low, high, sure = (c, high, sure) if error > self.share else (low, c, True)
+            if sure and (self.share * (1 - _CLOSE) < error <= self.share or high - low < 1.5 / _GRID):
+                return high
+            c = self._guess(low, high)
+            if sure and c >= high:  # as it is expected; the next one below says whether that is so
+                c = _on_grid(high - 1.5 / _GRID)
+
+    def _guess(self, low: float, high: float) -> float:
+        """The least c between that is expected to do."""
+        while high - low > 1.5 / _GRID:
+            middle = _on_grid((low + high) / 2)
+            low, high = (low, middle) if self._expected(middle) <= self.share else (middle, high)
+        return high
+
+    def _expected(self, c: float) -> float:
+        nearest = sorted(self._later, key=lambda known: abs(known - c))[:2]
+        later, slope = self._later[nearest[0]], -1.0
+        if len(nearest) == 2:
+            slope = (self._later[nearest[1]] - later) / (nearest[1] - nearest[0])
+        return self._first(c) + math.exp(later + min(-0.5, max(-2.0, slope)) * (c - nearest[0]))
+
+    def _first(self, c: float) -> float:
+        if c not in self._at_first:
+            self._at_first[c] = _Walk(self._early, c, self.share).error
+        return self._at_first[c]
+
+
+def _on_grid(c: float) -> float:
+    return math.ceil(c * _GRID) / _GRID
+
+
+class Staircase:
+    """Where the boundary of log evidence c steps, for one c after another: each search starts from those before it.
+
+    Number by number while the gate looks after every pair, look by look after that: both are few. `most` is the largest
+    c. A calibrated gate looks at the end of its budget too; one that goes on looks where it would, and has failed as
+    soon as it must at its next look.
+    """
+
+    def __init__(self, side: Side, target: float, budget: int, most: float, *, goes_on: bool = False) -> None:
+        self.side, self.target, self.budget = side, target, budget
+        self._dense = min(budget, int(EVERY_PAIR / target))
+        self._looks = looks_between(self._dense, budget)
+        if goes_on and len(self._looks):
+            beyond = next_look(self._looks[-1:], target)
+            self._looks = np.append(self._looks[:-1], beyond[: int(side == "fail" or beyond[0] == budget)])
+        self._k = np.arange(self._largest(most) + 1, dtype=np.int64)
+        starts = (np.maximum(self._k, 1), np.zeros_like(self._looks))
+        ends = (np.full_like(self._k, self._dense + 1), self._looks + 1)
+        extremes = (starts, ends) if side == "pass" else (ends, starts)
+        self._known = {-math.inf: (extremes[0][0], extremes[1][1]), math.inf: (extremes[1][0], extremes[0][1])}
+
+    def _largest(self, most: float) -> int:
+        """The most mismatches that can be a step while every pair is looked at."""
+        end = np.array([self._dense], dtype=np.int64)
+        if self.side == "pass":
+            return int(self._dense * self.target)  # at k = n p and above each term of the evidence is below 1
+        k = first_true(end * 0, end, lambda k: log_e_fail(end, k, self.target) >= most)
+        return int(k[0])
+
+    def steps(self, c: float) -> Iterator[tuple[int, int]]:
+        """Every n up to the budget at which it steps, with the number of mismatches that is enough there."""
+        below = max(known for known in self._known if known <= c)
+        above = min(known for known in self._known if known >= c)
+        brackets = zip(self._known[below], self._known[above], strict=True)
+        (n_from, n_to), (k_from, k_to) = ((np.minimum(*pair), np.maximum(*pair)) for pair in brackets)
+        passes = self.side == "pass"
+        n = first_true(n_from, n_to, lambda n: self._reaches(n, self._k, c) == passes)
+        k = first_true(k_from, k_to, lambda k: self._reaches(self._looks, np.minimum(k, self._looks), c) != passes)
+        self._known[c] = n, k
+        return self._sorted(n, k)
+
+    def _reaches(self, n: Integers, k: Integers, c: float) -> npt.NDArray[np.bool_]:
+        return np.asarray(log_evidence(self.side)(n, k, self.target) >= c)
+
+    def _sorted(self, n: Integers, k: Integers) -> Iterator[tuple[int, int]]:
+        """Of several mismatches with one n the one that reaches furthest."""
+        if self.side == "pass":
+            lines = dict(zip(n.tolist(), self._k.tolist(), strict=True))
+            later = zip(self._looks.tolist(), (k - 1).tolist(), strict=True)
+        else:
+            lines = dict(zip((n - 1).tolist()[::-1], self._k.tolist()[::-1], strict=True))
+            later = zip(self._looks.tolist(), k.tolist(), strict=True)
+        lines = {n: k for n, k in lines.items() if max(k, 1) <= n <= self._dense}
+        lines |= {min(n, self.budget): k for n, k in later if 0 <= k <= n}
+        return iter(sorted(lines.items()))
+
+
+class _Walk:
+    """Who reaches log evidence c within the budget at rho = target, and who is left with how many mismatches."""
+
+    def __init__(self, line: Staircase, c: float, share: float) -> None:
+        self.line = line
+        alive, least, error, now, noise = np.ones(1), 0, 0.0, 0, 1e-9 * share
+        for count, (then, enough) in enumerate(line.steps(c - _TIE)):
+            alive, least = advanced(alive, least, then - now, line.target, noise=noise)
+            if line.side == "pass":
+                cut = max(enough + 1 - least, 0)
+                error += float(alive[:cut].sum())
+                alive, least = alive[cut:], least + min(cut, len(alive))
+            else:
+                cut = max(enough - least, 0)
+                error += float(alive[cut:].sum())
+                alive = alive[:cut]
+            if count % 8 == 7:
+                alive, least, lost = trimmed(alive, least, 1e-10 * share)
+                error += lost
+            now = then
+        self.error = error
+        self.alive, self.least = advanced(alive, least, line.budget - now, line.target, noise=noise)
+
+
+def looks_between(after: int, budget: int) -> Integers:
+    """Looks with after < n <= budget, the budget among them; for n where not every pair is one."""
+    if after >= budget:
+        return np.zeros(0, dtype=np.int64)
+    octaves = [1 << power for power in range(after.bit_length() - 1, budget.bit_length())]
+    found = np.concatenate([np.arange(n, 2 * n, max(1, n // LOOKS), dtype=np.int64) for n in octaves])
+    return np.append(found[(found > after) & (found < budget)], budget)
+
+
+def _log_after(walk: _Walk, left: float) -> float:
+    """c2, as a log: what is still alive at the budget may reach it with what is left of the error."""
+    k = np.arange(walk.least, walk.least + len(walk.alive))
+    logs = log_evidence(walk.line.side)(np.full(len(k), walk.line.budget), k, walk.line.target)
+    low, high = 0.0, 800.0
+    while high - low > 1 / _GRID:
+        c = (low + high) / 2
+        reach = float(walk.alive @ np.exp(np.minimum(0.0, logs - c)))
+        low, high = (c, high) if reach > left else (low, c)
+    return high

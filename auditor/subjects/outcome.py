@@ -1,0 +1,304 @@
+"""When are two outputs the same, and if not, where do they first differ? `canonical` says what of a value counts."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from auditor.errors import NotComparable, is_interrupt
+from auditor.subjects.canonical import LEAVES, Item, Node, Refused, Step, base_value, class_name, expand, packed
+
+_ROOT = "output"
+_ADVICE = "return values that define it: numbers, strings, arrays, containers or dataclasses of them"
+_PLAIN = frozenset({int, float, str, bytes, bool, type(None)})
+_UNCHANGING = frozenset({*LEAVES, *np.sctypeDict.values(), Fraction, Decimal})
+_ABSENT = object()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Difference:
+    """The first place where two outputs differ, and short descriptions of what is there."""
+
+    path: str
+    left: str
+    right: str
+
+
+class Settled:
+    """What counts of a value at the moment when it was looked at, in memory of ours: nothing later can change it."""
+
+    __slots__ = ("code", "level", "source")
+
+    def __init__(self, code: bytes, level: bytes | Node, source: object) -> None:
+        self.code, self.level = code, level
+        self.source = source  # only asked for its repr and its class, and only while it still has this code
+
+    def __repr__(self) -> str:
+        node = self.level
+        if isinstance(node, bytes) or as_it_was(self.source, self) is self.source:
+            return repr(self.source)
+        parts = (f"{_text(step)}: {_value(part)!r}" for step, part in node.parts)
+        return f"{type(self.source).__qualname__}({', '.join(parts)})"
+
+
+def _value(part: object) -> object:
+    return part.value if isinstance(part, Item) else part
+
+
+class _Walk:
+    """Walks one value; knows the way to where it is, what encloses it, and what it has already met."""
+
+    def __init__(self, *, keeps: bool) -> None:
+        self.keeps = keeps  # whether to make what `settle` returns; the code alone is cheaper
+        self.steps: list[Step] = []
+        self.open: set[int] = set()
+        self.done: dict[int, tuple[object, bytes, object]] = {}  # holds the objects, so that no id is used again
+
+    def code(self, value: object) -> tuple[bytes, object]:
+        """The canonical code, and the value in memory of ours."""
+        leaf = LEAVES.get(type(value))
+        if leaf is not None:
+            return leaf(value), value
+        if type(value) is Settled:
+            return value.code, value
+        me = id(value)
+        if me in self.done:
+            return self.done[me][1:]
+        if me in self.open:
+            raise self.refusal(value, "it contains itself")
+        node = self.expanded(value)
+        if isinstance(node, bytes):
+            return node, self.scalar(value, node) if self.keeps else None
+        self.open.add(me)
+        codes, owned = [], []
+        for step, part in node.parts:
+            self.steps.append(step)
+            code, own = self.code(part)
+            self.steps.pop()
+            codes.append(code)
+            owned.append(own)
+        self.open.discard(me)
+        code = node.code(codes)
+        self.done[me] = value, code, self.own(value, node, code, owned) if self.keeps else None
+        return self.done[me][1:]
+
+    def expanded(self, value: object) -> bytes | Node:
+        try:
+            return expand(value)
+        except (RecursionError, MemoryError):
+            raise
+        except Refused as refused:
+            raise self.refusal(value, str(refused)) from None
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
+            raise self.refusal(value, f"reading it raised {describe(error)}") from error
+
+    def scalar(self, value: object, code: bytes) -> object:
+        """Numbers and texts do not change, and of a class or a function only the name counts; windows are copied."""
+        base = base_value(value)
+        if isinstance(base, np.ndarray):  # of no dimension
+            value = base = base[()]
+        if isinstance(base, np.void):
+            return base.tobytes()
+        if type(value) in _UNCHANGING or isinstance(value, (bytearray, np.generic)):
+            return base
+        return Settled(code, code, value)
+
+    def own(self, value: object, node: Node, code: bytes, owned: Sequence[object]) -> object:
+        if isinstance(value, Item):
+            return Item(*owned)
+        if node.array is not None and not node.array.dtype.hasobject:
+            return np.array(node.array)
+        if node.join is packed:
+            array = np.empty(len(owned), dtype=object)
+            for place, each in enumerate(owned):  # one by one: elements that are arrays would be taken apart
+                array[place] = each
+            return array.reshape(node.array.shape)
+        steps = (self.step(step, own) for (step, _), own in zip(node.parts, owned, strict=True))
+        parts = list(zip(steps, owned, strict=True))
+        return Settled(code, Node(node.kind, parts, node.join), value)
+
+    def step(self, step: Step, own: object) -> Step:
+        if not isinstance(step, Item):
+            return step
+        return own if isinstance(own, Item) else Item(self.code(step.key)[1])
+
+    def refusal(self, value: object, reason: str) -> NotComparable:
+        path = _ROOT + "".join(map(_text, self.steps))
+        return NotComparable(f"{_cut(path, 400)}: {class_name(type(value))} cannot be compared: {reason}; {_ADVICE}")
+
+
+def _walk(value: object, *, keeps: bool) -> tuple[bytes, object]:
+    try:
+        return _Walk(keeps=keeps).code(value)
+    except RecursionError:
+        kind = class_name(type(value))
+        raise NotComparable(f"{_ROOT}: {kind} cannot be compared: it is nested too deeply; {_ADVICE}") from None
+
+
+def _code(value: object) -> bytes:
+    return _walk(value, keeps=False)[0]
+
+
+def settle(value: object) -> object:
+    """What counts of a value, now: `same`, `fingerprint`, `first_difference` and `describe` say of it what they would
+    have said of the value, whoever changes that afterwards. NotComparable if it has no canonical form.
+    """
+    kind = type(value)
+    if kind in _PLAIN:
+        return value
+    if kind is tuple or kind is list:
+        if _PLAIN.issuperset(map(type, value)):  # type: ignore[call-overload]
+            return value[:]  # type: ignore[index]
+    elif kind is np.ndarray and value.dtype.kind in "biufc" and value.ndim:  # type: ignore[attr-defined]
+        return value.copy()  # type: ignore[attr-defined]
+    elif kind is dict and _PLAIN.issuperset(map(type, (*value, *value.values()))):  # type: ignore
+        return value.copy()  # type: ignore
+    return _walk(value, keeps=True)[1]
+
+
+def as_it_was(value: object, settled: object) -> object:
+    """The value itself while it still shows what was settled, else that."""
+    try:
+        return value if same(value, settled) else settled
+    except NotComparable:
+        return settled
+
+
+def fingerprint(value: object) -> str:
+    """A short name of the canonical form: the same in every process, different for different values."""
+    return hashlib.blake2b(_code(value), digest_size=16).hexdigest()
+
+
+def same(left: object, right: object) -> bool:
+    """Whether two outputs are the same; NotComparable if one of them has no canonical form."""
+    kind = type(left)
+    if kind is type(right):
+        if kind in _PLAIN:
+            return left == right or (left != left and right != right)
+        if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)) and kind in (list, tuple):
+            kinds = [type(item) for item in left]
+            if kinds == [type(item) for item in right] and _PLAIN.issuperset(kinds) and left == right:
+                return True  # unequal ones may still hold NaNs
+        if kind is np.ndarray:
+            quick = _same_arrays(left, right)
+            if quick is not None:
+                return quick
+    return _code(left) == _code(right)
+
+
+def _same_arrays(left: Any, right: Any) -> bool | None:
+    """Arrays of one numeric dtype, without making a canonical form; None where this cannot tell."""
+    if left.dtype != right.dtype or left.dtype.kind not in "biufc":
+        return None
+    if left.shape != right.shape:
+        return False
+    equal = left == right
+    if np.all(equal):
+        return True
+    if left.dtype.kind == "c":
+        return None  # a complex NaN may still differ in its other part
+    return bool(np.all(equal | ((left != left) & (right != right))))
+
+
+# Differences, found by the same expansion.
+
+
+def first_difference(left: object, right: object) -> Difference | None:
+    """The first place where two outputs differ; None exactly when they are the same."""
+    if same(left, right):
+        return None
+    path = _ROOT
+    left, right = settle(left), settle(right)
+    while left is not _ABSENT and right is not _ABSENT:
+        found = _narrowed(left, right)
+        if found is None:
+            break
+        step, left, right = found
+        path += step
+    return Difference(path, *_contrast(left, right))
+
+
+def _narrowed(left: object, right: object) -> tuple[str, object, object] | None:
+    """One step towards the difference: its name, and what is there on both sides."""
+    mine, theirs = (side.level if isinstance(side, Settled) else expand(side) for side in (left, right))
+    if isinstance(mine, bytes) or isinstance(theirs, bytes) or mine.kind != theirs.kind:
+        return None
+    if mine.join is packed:
+        return _narrowed_array(mine.array, theirs.array)
+    ours, others = _labelled(mine), _labelled(theirs)
+    pairs = [((ours.get(key) or others[key])[0], ours.get(key), others.get(key)) for key in ours | others]
+    for text, a, b in pairs:
+        if a is None or b is None:
+            return text, a[1] if a else _ABSENT, b[1] if b else _ABSENT
+    for text, a, b in pairs:
+        if a and b and not same(a[1], b[1]):
+            return text, a[1], b[1]
+    return None
+
+
+def _narrowed_array(left: Any, right: Any) -> tuple[str, object, object]:
+    """Halving: each comparison is of whole slices, so a difference late in a large array is found fast."""
+    a, b = left.ravel(), right.ravel()
+    low, high = 0, a.size
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if same(a[low:middle], b[low:middle]) else (low, middle)
+    return _text(tuple(map(int, np.unravel_index(low, left.shape)))), a[low], b[low]
+
+
+def _labelled(node: Node) -> dict[object, tuple[str, object]]:
+    """The parts by what matches them with the other side's: key, element, name or position."""
+    if node.kind == "dict":
+        return {_code(item.key): (_text(item), item.value) for _, item in node.parts if isinstance(item, Item)}
+    if node.kind == "set":
+        return {_code(part): ("{" + describe(part, 60) + "}", part) for _, part in node.parts}
+    return {_text(step): (_text(step), part) for step, part in node.parts}
+
+
+def _contrast(left: Any, right: Any) -> tuple[str, str]:
+    """Both sides in words; with their types or shapes where the values alone would not tell them apart."""
+    sides = left, right
+    if all(isinstance(side, np.ndarray) for side in sides) and left.shape != right.shape:
+        return f"array of shape {left.shape}", f"array of shape {right.shape}"
+    words = ["absent" if side is _ABSENT else describe(side) for side in sides]
+    if all(side is not _ABSENT for side in sides) and (_kind(left) != _kind(right) or words[0] == words[1]):
+        words = [f"{_kind(side)} {word}" for side, word in zip(sides, words, strict=True)]
+    return _cut(words[0], 200), _cut(words[1], 200)
+
+
+def _kind(side: object) -> str:
+    return type(side.source if isinstance(side, Settled) else side).__qualname__
+
+
+def _text(step: Step) -> str:
+    if isinstance(step, str):
+        return step
+    if isinstance(step, Item):
+        return f"[{describe(step.key, 60)}]"
+    return f"[{step}]" if isinstance(step, int) else f"[{', '.join(map(str, step))}]"
+
+
+def _cut(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    note = f"... ({len(text)} characters)"
+    return text[: max(0, limit - len(note))] + note
+
+
+def describe(value: object, limit: int = 200) -> str:
+    """A repr of at most `limit` characters; never raises, and a shortened one says how long it was."""
+    try:
+        base = base_value(value) if isinstance(value, np.generic) else value  # numpy may crash on a subclass of its own
+        return _cut(repr(base.item() if isinstance(base, np.generic) else base), limit)
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
+        return _cut(f"<{_kind(value)}: its repr raised {type(error).__name__}>", limit)

@@ -1,0 +1,314 @@
+"""What is being audited? Any function A(sample, r, **params), and what its author declared about it.
+
+The contract: A(sample, r) depends on nothing but its arguments. Two runs of a pair get independent samples and a
+fresh r with the same key; A is rho-reproducible if their outputs are the same except with probability rho.
+A function with no declarations is a subject too. A parameter `private` without a default is randomness that only the
+run itself knows: A(sample, r, private). Whether two runs share it is the audit's choice, and it is not r's.
+"""
+
+from __future__ import annotations
+
+import ast
+import collections.abc
+import functools
+import inspect
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, TypeVar
+
+from auditor.errors import BadValue, SubjectError, UsageError, in_words, is_interrupt, suggestion
+from auditor.lookup import find_object, full_target, importable_name
+from auditor.process.foreign import call
+from auditor.randomness import KINDS, Key, check_kind, kind_of
+from auditor.sources.sample import Own, Sample
+from auditor.subjects.estimators import Fit, check_params, default_view, is_estimator
+from auditor.subjects.outcome import same
+
+F = TypeVar("F", bound=Callable[..., Any])
+PRIVATE = "private"  # the parameter that has randomness of the run's own
+Declared = Any  # a value, or a function of the parameters it names
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What an author says of a subject; every part may be missing, and options override it."""
+
+    source: object = None
+    size: Declared = None
+    claimed: Declared = None
+    delta: Declared = None  # the share of runs that may be inaccurate
+    accuracy: Callable[..., bool] | None = None  # accuracy(output, *, source, r, params)
+    theorem: str | None = None
+    expect: str = "pass"
+    reason: str | None = None
+    sample: str = "rows"  # or "counts"
+    note: Declared = None  # a line for the report, say what the run costs
+    view: object = None  # what of the output counts
+    promise: Callable[..., float | None] | None = None  # what the theorem makes of rho at a size
+    bounds: Mapping[str, Callable[..., float | None]] = field(default_factory=dict)  # below which none can be, by size
+    plain: Declared = None  # rows that the same accuracy takes without reproducibility
+
+
+def subject(
+    *,
+    source: object = None,
+    size: Declared = None,
+    claimed: Declared = None,
+    delta: Declared = None,
+    accuracy: Callable[..., bool] | None = None,
+    theorem: str | None = None,
+    expect: str = "pass",
+    reason: str | None = None,
+    sample: str = "rows",
+    note: Declared = None,
+    view: object = None,
+    promise: Callable[..., float | None] | None = None,
+    bounds: Mapping[str, Callable[..., float | None]] | None = None,
+    plain: Declared = None,
+) -> Callable[[F], F]:
+    """Declare what is known of a learner; the function itself stays as it is.
+
+    `size`, `claimed`, `delta` and `plain` are numbers or functions of the parameters that they name; `sample` is the
+    kind that an audit without options uses, "rows" or "counts". `promise` is a function of `size` and parameters: what
+    the theorem says that rho is at most. `bounds` maps a name such as "Lemma 7.2" to such a function for what no
+    algorithm for the same task can be below. Both may be None where they say nothing.
+    """
+    check_sample_kind(sample)
+    if expect not in ("pass", "fail", "error"):
+        raise UsageError(f"expect={expect!r} must be one of pass, fail, error")
+    if expect != "pass" and not reason:
+        raise UsageError(f"expect={expect!r} needs a reason: why is this subject no pass?")
+    known = (source, size, claimed, delta, accuracy, theorem, expect, reason, sample, note, view)
+    declaration = Declaration(*known, promise=promise, bounds=bounds or {}, plain=plain)
+
+    def declare(fn: F) -> F:
+        fn.__auditor__ = declaration  # type: ignore[attr-defined]
+        return fn
+
+    return declare
+
+
+def check_sample_kind(kind: str) -> str:
+    if kind not in ("rows", "counts"):
+        raise BadValue("sample", kind, f"must be rows or counts{suggestion(kind, ('rows', 'counts'))}")
+    return kind
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """A callable with everything that a run of it needs besides the sample."""
+
+    fn: Callable[..., Any]
+    name: str
+    target: str | None  # what leads another process to it; None for a closure or a notebook's function
+    params: Mapping[str, Any]  # what the caller gave
+    settings: Mapping[str, Any]  # defaults included
+    randomness: str
+    takes_sample: bool = False  # its first parameter is annotated auditor.Sample
+    default_view: object = "output"
+    private: str | None = None  # what its private randomness is, where it has any: a kind, as for r
+    declared: Declaration = field(default_factory=Declaration)
+
+    @property
+    def is_reachable(self) -> bool:
+        """Whether a command line leads another process to this subject with these parameters."""
+        return self.target is not None and all(map(has_text, self.params.values()))
+
+    def run(self, sample: Any, key: Key, private: Key | None = None, own: Own | None = None) -> Any:
+        """One run, with a fresh r; rows are wrapped for a subject that takes a Sample, with their own randomness."""
+        if self.takes_sample:
+            sample = Sample.of(sample, own)
+        if self.private:
+            own = KINDS[self.private](private or key.child(PRIVATE))
+            return call(self.fn, sample, KINDS[self.randomness](key), private=own, **self.params)
+        return call(self.fn, sample, KINDS[self.randomness](key), **self.params)
+
+    def declares(self, name: str) -> Any:
+        """A declared number: itself, or the function's value at this subject's parameters."""
+        return self._at_parameters(f"declared {name}", getattr(self.declared, name))
+
+    def promised(self, size: int) -> float | None:
+        """What the theorem says that rho is at most at this size."""
+        value: float | None = self._at_parameters("promise", self.declared.promise, size=size)
+        return value
+
+    def bound(self, name: str, size: int) -> float | None:
+        """Below what no algorithm can be at this size; None where it says nothing."""
+        value: float | None = self._at_parameters(f"bound {name!r}", self.declared.bounds[name], size=size)
+        return value
+
+    def bounds(self, size: int) -> dict[str, float]:
+        """All that say something at this size, by name."""
+        values = {name: self.bound(name, size) for name in self.declared.bounds}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def _at_parameters(self, what: str, value: Any, **more: Any) -> Any:
+        """A function's value at this subject's parameters, and at what else there is to know; else the value itself."""
+        if not callable(value):
+            return value
+        known = {**self.settings, **more}
+        fixed = value.keywords if isinstance(value, functools.partial) else {}
+        asked = inspect.signature(value).parameters.values()
+        wanted = [p.name for p in asked if p.name not in fixed and (p.name in known or p.default is p.empty)]
+        for key in wanted:
+            if key not in known:
+                raise UsageError(f"{self.name}: its {what} asks for {key!r}, and it has no parameter {key!r}")
+        try:
+            return call(value, **{key: known[key] for key in wanted})
+        except ValueError as error:
+            raise UsageError(f"{self.name}: {error}") from error
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
+            kind = UsageError if isinstance(error, Exception) else SubjectError
+            words = f"{self.name}: its {what} raised {in_words(error)}"
+            raise kind(words).caused_by(error) from error
+
+    def is_accurate(self, output: Any, source: Any, key: Key) -> bool | None:
+        """What the author's oracle says of one output; None without an oracle."""
+        if self.declared.accuracy is None:
+            return None
+        r = KINDS[self.randomness](key)
+        return bool(call(self.declared.accuracy, output, source=source, r=r, params=self.settings))
+
+
+def load_subject(
+    target: str | Callable[..., Any],
+    params: Mapping[str, Any] | None = None,
+    *,
+    texts: Mapping[str, str] | None = None,
+    randomness: str | None = None,
+) -> Subject:
+    """A subject from a target or a function; `texts` are parameters still as the command line has them."""
+    name = full_target(target) if isinstance(target, str) else importable_name(target)
+    fn = find_object(name) if isinstance(target, str) and name else target
+    shown = name or getattr(fn, "__qualname__", None) or repr(fn)
+    if is_estimator(fn):
+        if randomness not in (None, "Generator"):
+            raise UsageError(f"{shown} is an estimator: r becomes its random_state, and --randomness has no say")
+        given = {key: parse_param(text) for key, text in (texts or {}).items()}
+        return _load_estimator(fn, shown, name, {**(params or {}), **given})
+    if not callable(fn):
+        raise UsageError(f"{shown} is {type(fn).__name__}, not a function A(sample, r)")
+    if inspect.iscoroutinefunction(fn) or inspect.isgeneratorfunction(fn):
+        raise UsageError(f"{shown} is a coroutine or a generator: an audit needs a function that returns its output")
+    hints = _hints(fn)
+    given = dict(params or {}) | {key: parse_param(text, hints.get(key)) for key, text in (texts or {}).items()}
+    _check_printable(shown, given)
+    settings, (sample_name, r_name) = _check_signature(fn, shown, given)
+    kind = check_kind(randomness) if randomness else kind_of(hints.get(r_name))
+    takes_sample = hints.get(sample_name) is Sample
+    declared = getattr(fn, "__auditor__", Declaration())
+    private = kind_of(hints.get(PRIVATE)) if PRIVATE not in settings and _has_private(fn) else None
+    return Subject(fn, shown, name, given, settings, kind, takes_sample, private=private, declared=declared)
+
+
+def _check_printable(shown: str, given: Mapping[str, Any]) -> None:
+    """Python writes no int of more than 4,300 digits, and a parameter has to be written into records and commands."""
+    for name, value in given.items():
+        if isinstance(value, int) and value.bit_length() > 14_000:
+            raise UsageError(f"{shown}: parameter {name} has more than 4,000 digits: use a smaller number")
+
+
+def _has_private(fn: Callable[..., Any]) -> bool:
+    try:
+        return PRIVATE in inspect.signature(fn).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def _load_estimator(estimator: Any, shown: str, name: str | None, given: dict[str, Any]) -> Subject:
+    settings = check_params(estimator, shown, given)
+    view = default_view(estimator)
+    declared = getattr(estimator, "__auditor__", Declaration())
+    return Subject(Fit(estimator), shown, name, given, settings, "Generator", default_view=view, declared=declared)
+
+
+def _hints(fn: Callable[..., Any]) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(fn)
+    except Exception:  # an annotation that cannot be resolved here is no reason not to audit
+        return {name: _hint(fn, name, note) for name, note in getattr(fn, "__annotations__", {}).items()}
+
+
+def _hint(fn: Callable[..., Any], name: str, note: object) -> object:
+    """One annotation alone: another that cannot be resolved must not hide it."""
+    try:
+        alone = types.SimpleNamespace(__annotations__={name: note})
+        return typing.get_type_hints(alone, globalns=getattr(fn, "__globals__", {}))[name]
+    except Exception:
+        return note
+
+
+def _check_signature(fn: Callable[..., Any], shown: str, given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The parameters with their defaults, and what fn calls sample and r; UsageError if it does not take them."""
+    try:
+        signature = inspect.signature(fn)
+    except (TypeError, ValueError):  # some builtins tell nobody
+        return dict(given), ["", ""]
+    everything = list(signature.parameters.values())
+    positional = [p for p in everything if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if len(positional) < 2 and not any(p.kind == p.VAR_POSITIONAL for p in everything):
+        raise UsageError(f"{shown}{signature} takes no (sample, r): write def {shown.rpartition(':')[2]}(sample, r)")
+    named = {
+        p.name: p for p in everything if p not in positional[:2] and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
+    }
+    if not any(p.kind == p.VAR_KEYWORD for p in everything):
+        for key in given:
+            if key not in named:
+                known = f"it has {', '.join(named)}" if named else "it has none"
+                raise UsageError(f"{shown} has no parameter {key!r}{suggestion(key, named)}: {known}")
+    missing = [key for key, p in named.items() if p.default is p.empty and key not in (*given, PRIVATE)]
+    if missing:
+        raise UsageError(f"{shown} needs a value for {', '.join(missing)}: --param {missing[0]}=VALUE")
+    defaults = {key: p.default for key, p in named.items() if p.default is not p.empty}
+    return defaults | dict(given), [*(p.name for p in positional[:2]), "", ""][:2]
+
+
+def parse_param(text: str, annotation: object = None) -> Any:
+    """A Python literal; `module:fn` where a Callable is asked for; anything else is a string."""
+    if ":" in text and _is_callable_type(annotation):
+        return find_object(text)
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return text
+
+
+def _is_callable_type(annotation: object) -> bool:
+    options = (annotation, *typing.get_args(annotation)) if annotation else ()
+    return any(typing.get_origin(o) is collections.abc.Callable or o is collections.abc.Callable for o in options)
+
+
+def param_text(value: object) -> str:
+    """What to type after --param NAME= to get this value back."""
+    if isinstance(value, str):
+        return value if value.isprintable() and parse_param(value) == value else repr(value)
+    if callable(value):
+        return importable_name(value) or repr(value)
+    if isinstance(value, float) and value in (float("inf"), float("-inf")):
+        return "1e999" if value > 0 else "-1e999"  # the literals that read as infinity
+    return repr(value)
+
+
+def has_text(value: object) -> bool:
+    """Whether `param_text` leads another process to this very value."""
+    if callable(value):
+        return importable_name(value) is not None
+    return same(parse_param(param_text(value)), value)
+
+
+def code_hash(fn: Callable[..., Any]) -> str | None:
+    """A hash of the file that defines fn, so that a replay can tell that the code is not the one audited."""
+    if isinstance(fn, Fit):
+        fn = fn.estimator if inspect.isclass(fn.estimator) else type(fn.estimator)
+    try:
+        path = inspect.getsourcefile(inspect.unwrap(fn))
+        body = Path(path).read_bytes() if path else inspect.getsource(fn).encode()
+    except (TypeError, OSError):
+        return None
+    return blake2b(body, digest_size=16).hexdigest()

@@ -1,0 +1,282 @@
+"""Is the subject a function of (sample, r) at all? A few runs on the same sample and r, before anything is counted.
+
+They use the first pairs' own keys: what goes wrong here goes wrong in a replay of that pair too.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+from collections.abc import Callable, Container, Iterable, Iterator
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from auditor.errors import AuditorError, NotComparable, SourceError, SubjectError, UnknownTruth
+from auditor.sources.sample import Sample
+from auditor.subjects.estimators import Fit
+from auditor.subjects.outcome import fingerprint, first_difference, same
+from auditor.subjects.views import fitted_attributes
+from auditor.trials.second_process import SecondProcess
+from auditor.trials.trial import Bench, Bottom, judge
+
+PAIRS = 3
+_PLACES = 5  # that a warning names
+_CAUSES = (
+    "likely causes: a generator made without r (default_rng() with no seed), a global counter or cache, "
+    "the time, or threads"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What the preflight learnt; warnings are sentences."""
+
+    runs: int
+    second_process: str
+    changes_sample: bool
+    knows_truth: bool
+    warnings: tuple[tuple[str, str], ...]  # (kind, message)
+    source_shares: bool = False  # memory between two draws
+
+    @property
+    def copies(self) -> bool:
+        """Whether each run needs a copy of its sample."""
+        return self.changes_sample or self.source_shares
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What the runs of one process showed: all of it can be sent to another."""
+
+    runs: int
+    changes_sample: bool
+    knows_truth: bool
+    moved: tuple[str, ...]  # the global generators that a run moved
+    seconds: float  # of one run
+    first: str | None  # fingerprint of the first output of pair 0; None where there was none
+    shared: bool = False  # whether a run changed what one before it had returned
+    source_shares: bool = False  # memory between two draws
+    unseen: tuple[str, ...] = ()  # where two fits with the same sample and r differ, and the view does not look
+
+
+@dataclass(frozen=True, slots=True)
+class _Twice:
+    """What two runs on the same sample with the same r showed."""
+
+    output: Any
+    settled: Any
+    runs: int
+    changed: bool  # its sample
+    moved: set[str]  # global generators
+    seconds: float
+    source_shares: bool
+    unseen: set[str]
+
+
+class HiddenState(SubjectError):
+    """The subject's answer depends on something besides (sample, r)."""
+
+
+def look(bench: Bench, skip: Container[int] = (), timed: Callable[[float], None] | None = None) -> Look:
+    """Run twice what should come out the same; `skip` has pairs of which a run is known to end its process."""
+    state = _global_states()
+    bench = replace(bench, copies=True)  # two draws that share memory would always look the same
+    found: list[_Twice] = []
+    first, shared, knows_truth = None, False, None
+    try:
+        for index in (index for index in range(PAIRS) if index not in skip):
+            twice = _run_twice(bench, index)
+            if timed and index == 0:
+                timed(twice.seconds)
+            shared = shared or bool(found and _was_changed(bench, found[-1]))
+            found.append(twice)
+            if isinstance(twice.output, Bottom):
+                continue
+            if index == 0:
+                first = fingerprint(twice.settled)
+            if knows_truth is None:
+                knows_truth = _knows_truth(bench, twice.output, index)
+    finally:
+        _restore(state)
+    return Look(
+        sum(each.runs for each in found),
+        any(each.changed for each in found),
+        knows_truth is not False,
+        tuple(sorted(set().union(*(each.moved for each in found)))),
+        next((each.seconds for each in found if each.seconds), 0.0),
+        first,
+        shared,
+        any(each.source_shares for each in found),
+        tuple(sorted(set().union(*(each.unseen for each in found)))),
+    )
+
+
+def together(looks: Iterable[Look]) -> Look:
+    """What several processes saw, each of other pairs."""
+    seen = list(looks)
+    return Look(
+        sum(one.runs for one in seen),
+        any(one.changes_sample for one in seen),
+        all(one.knows_truth for one in seen),
+        tuple(sorted({name for one in seen for name in one.moved})),
+        next((one.seconds for one in seen), 0.0),
+        next((one.first for one in seen if one.first is not None), None),
+        any(one.shared for one in seen),
+        any(one.source_shares for one in seen),
+        tuple(sorted({name for one in seen for name in one.unseen})),
+    )
+
+
+def conclude(bench: Bench, found: Look, other: SecondProcess | None) -> Checked:
+    """What the looks of both processes mean; HiddenState where the audit would measure something else than rho."""
+    second = other.compare(found.first, found.seconds) if other else "skipped: asked at other points"
+    if second == "different":
+        raise HiddenState(
+            f"{bench.subject.name} gives another output in a second process, on the same sample with the same r. There "
+            "the hash seed is another, and the pair's second run came first: it depends on the order of a set, "
+            "on hash(), or on what earlier runs left behind. Sort before you iterate, and keep nothing between runs"
+        )
+    warnings = tuple(_warnings(bench, found, second if other else ""))
+    return Checked(found.runs, second, found.changes_sample, found.knows_truth, warnings, found.source_shares)
+
+
+def _warnings(bench: Bench, found: Look, second: str) -> Iterator[tuple[str, str]]:
+    for name in found.moved:
+        yield "global-state", f"the subject moves the state of {name}; its output did not depend on it"
+    if found.shared:
+        yield (
+            "shared-state",
+            "a run changes what an earlier run returned, such as a buffer, a dict or a model of the module; each "
+            "output was read before the next run. Return a new one from each",
+        )
+    if found.source_shares:
+        yield "shared-state", f"source {bench.source.name} hands out the same memory again; each run gets a copy"
+    if found.unseen:
+        places = ", ".join(found.unseen[:_PLACES]) + (" and more" if len(found.unseen) > _PLACES else "")
+        words = "two fits on the same sample with the same r differ in"
+        yield "unseen", f"{words} {places}; the view {bench.view.name} does not look there"
+    if second.startswith("skipped"):
+        yield "second-process", f"{second}; what a run keeps for later runs may have gone unnoticed"
+    if found.changes_sample:
+        yield "changes-sample", "the subject changes its sample in place; each run gets a copy of its own"
+
+
+def _run_twice(bench: Bench, index: int) -> _Twice:
+    sample, spare, source_shares = _draw_twice(bench, index)
+    before = _global_states()
+    started = perf_counter()
+    output = bench.run_on(sample, index, 0)
+    seconds = perf_counter() - started
+    moved = {name for name, state in _global_states().items() if not _state_equal(state, before[name])}
+    settled = bench.settled(output)
+    changed = not _looks_same(sample, spare)
+    again = bench.run_on(spare, index, 0)
+    if not same(settled, bench.see(again)):
+        culprit = f"it draws from the global generator {' and '.join(sorted(moved))}" if moved else _CAUSES
+        raise _hidden(bench, settled, again, culprit)
+    unseen = set(_unseen(bench, output, again))
+    for name in sorted(moved):
+        _disturb(name)
+        if not same(settled, bench.see(again := bench.run_on(bench.draw(index, 0), index, 0))):
+            raise _hidden(bench, settled, again, f"it draws from the global generator {name}")
+    return _Twice(output, settled, 2 + len(moved), changed, moved, seconds, source_shares, unseen)
+
+
+def _draw_twice(bench: Bench, index: int) -> tuple[Any, Any, bool]:
+    """The sample of a run twice, each in memory of its own, and whether the source had them in the same."""
+    bare = replace(bench, copies=False)
+    first = bare.draw(index, 0)
+    sample = first if isinstance(first, Sample) else copy.deepcopy(first)
+    second = bare.draw(index, 0)
+    spare = second if isinstance(second, Sample) else copy.deepcopy(second)
+    if not _looks_same(sample, spare):
+        raise SourceError(
+            f"source {bench.source.name} is not a function of (rng, size): two draws with the same key differ; "
+            "draw from the rng it is given and from nothing else"
+        )
+    return sample, spare, _share_memory(first, second)
+
+
+def _share_memory(left: Any, right: Any) -> bool:
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        return any(map(_share_memory, left, right))
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+        return np.may_share_memory(left, right)
+    return left is right and not isinstance(left, (str, bytes, range))
+
+
+def _was_changed(bench: Bench, before: _Twice) -> bool:
+    """Whether later runs changed what an output shows; one that shows another thing at each look, or can be looked at
+    once, says nothing."""
+    try:
+        now = bench.settled(before.output)
+        return not same(before.settled, now) and same(now, bench.see(before.output))
+    except AuditorError:
+        return False
+
+
+def _unseen(bench: Bench, output: Any, again: Any) -> Iterator[str]:
+    """Where two fits differ, of all that an estimator learnt and that can be compared."""
+    if not isinstance(bench.subject.fn, Fit):
+        return
+    try:
+        mine, others = fitted_attributes(output), fitted_attributes(again)
+    except Exception:  # what fit returned has no attributes, or does not want to be asked
+        return
+    for name in sorted(mine.keys() & others.keys()):
+        try:
+            difference = first_difference(mine[name], others[name])
+        except NotComparable:
+            continue
+        if difference:
+            yield name + difference.path.removeprefix("output")
+
+
+def _hidden(bench: Bench, settled: Any, again: Any, why: str) -> HiddenState:
+    difference = first_difference(settled, bench.see(again))
+    shown = f" ({difference.path}: {difference.left} and {difference.right})" if difference else ""
+    return HiddenState(
+        f"{bench.subject.name} is not a function of (sample, r): on the same sample with the same r it gave two "
+        f"outputs{shown}; {why}. Draw every random bit from r"
+    )
+
+
+def _looks_same(left: Any, right: Any) -> bool:
+    if isinstance(left, Sample):
+        return True  # counts are drawn as they are asked for, and none are there to be changed
+    try:
+        return same(left, right)
+    except NotComparable:
+        return True  # rows of a type of the user's own: no way to tell
+
+
+def _knows_truth(bench: Bench, output: Any, index: int) -> bool:
+    try:
+        judge(bench, output, index)
+    except UnknownTruth:
+        return False
+    return True
+
+
+def _global_states() -> dict[str, Any]:
+    return {"random": random.getstate(), "numpy.random": np.random.get_state(legacy=False)}
+
+
+def _state_equal(left: Any, right: Any) -> bool:
+    return left == right if isinstance(left, tuple) else same(left, right)
+
+
+def _disturb(name: str) -> None:
+    """Another state of a global generator than any it is likely to be in."""
+    if name == "random":
+        random.seed(0xA0D17)
+    else:
+        np.random.seed(0xA0D17)
+
+
+def _restore(states: dict[str, Any]) -> None:
+    random.setstate(states["random"])
+    np.random.set_state(states["numpy.random"])

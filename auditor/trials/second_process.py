@@ -1,0 +1,174 @@
+"""Does the answer survive another process? Pair 0 again, with another hash seed and its two runs in the other order.
+
+It differs where the subject depends on the order of a set, or on what an earlier run left behind. The process is
+asked before the source is loaded, so that its imports cost no waiting. What has a name is loaded there by that name;
+what lives in no module, such as a closure, is sent as it is now, before its first run.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import replace
+from json import dumps, loads
+from time import monotonic
+from typing import Any
+
+from auditor.errors import AuditorError, in_words, is_interrupt
+from auditor.lookup import FileFinder, file_modules, importable_name
+from auditor.process.limits import limit_memory, one_thread
+from auditor.subjects.outcome import fingerprint
+from auditor.subjects.subject import load_subject, param_text
+from auditor.trials.second_server import Request, server
+from auditor.trials.setup import Setup, make_bench, make_setup
+
+_START = 60.0  # seconds that a second process may take to start and to load
+_SLOWER = 20  # times what a run takes here
+_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}", os.path.dirname(os.__file__))
+_SHOWN = 200  # characters of what it raised
+_learnt: set[str] = set()  # libraries that a second process had to load: the next ones find them loaded
+
+
+class SecondProcess:
+    """A second opinion on pair 0 under way; a context manager that leaves no process behind."""
+
+    def __init__(self, setup: Setup, *, timeout: float | None = None, memory: int | None = None) -> None:
+        self._timeout, self._asked = timeout, monotonic()
+        self._request: Request | None = None
+        self._trouble = ""
+        try:
+            head, packed = _messages(setup, memory)
+            self._request = server().ask(dumps(sorted(_learnt)).encode(), head, packed)
+        except BaseException as error:  # what cannot be pickled says so in many ways
+            if is_interrupt(error):
+                raise
+            self._trouble = f"it cannot be sent to another process ({_shown(error)})"
+
+    def __enter__(self) -> SecondProcess:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._request is not None:
+            self._request.close()
+
+    def compare(self, expected: str | None, seconds: float = 0.0) -> str:
+        """ "same", "different", or "skipped: why", against the fingerprint of the output here.
+
+        `seconds` is what a run took here: a process that takes very much longer is not waited for.
+        """
+        if self._request is None:
+            return f"skipped: {self._trouble}"
+        if expected is None:
+            return "skipped: the first run gave no output"
+        runs = _SLOWER * seconds if self._timeout is None else min(_SLOWER * seconds, 2 * self._timeout)
+        try:
+            found = loads(self._request.answer(self._asked + _START + runs))
+        except TimeoutError:
+            return "skipped: the second process ended with no answer in time"
+        except (OSError, ValueError):
+            return "skipped: the second process ended with no answer"
+        _learnt.update(found.get("loaded", ()))
+        if "fingerprint" in found:
+            return "same" if found["fingerprint"] == expected else "different"
+        return f"skipped: the second process ended with no output ({found.get('raised') or found.get('ended')})"
+
+
+def _messages(setup: Setup, memory: int | None) -> tuple[bytes, bytes]:
+    """Where the other process finds itself with what by name, and what has to be sent for want of one."""
+    request = _named(setup)
+    head = {
+        "folder": os.getcwd(),
+        "path": [path or os.getcwd() for path in sys.path],
+        "environment": {**os.environ},
+        "files": file_modules(),
+        "memory": memory,
+        "named": request,
+    }
+    return dumps(head).encode(), b"" if request else _packed(setup)
+
+
+def _packed(setup: Setup) -> bytes:
+    import cloudpickle
+
+    packed: bytes = cloudpickle.dumps(setup)
+    return packed
+
+
+def _named(setup: Setup) -> dict[str, Any] | None:
+    """All that is asked, by name; None if something of it has none that leads another process to it."""
+    subject = setup.subject
+    source = setup.source if isinstance(setup.source, str) else getattr(setup.source, "spec", None)
+    source = source or importable_name(setup.source)
+    if not subject.is_reachable or source is None or setup.view.spec is None:
+        return None
+    return {
+        "target": subject.target,
+        "source": source,
+        "size": setup.plan.size,
+        "seed": setup.plan.seed,
+        "randomness": subject.randomness,
+        "sample": setup.sample_kind,
+        "view": setup.view.spec,
+        "probe": setup.probe,
+        "resample": setup.resample,
+        "private": setup.private,
+        "texts": {name: param_text(value) for name, value in subject.params.items()},
+    }
+
+
+def _libraries() -> set[str]:
+    """The modules that were installed, and not written with the subject."""
+    origins = {name: getattr(getattr(module, "__spec__", None), "origin", None) for name, module in sys.modules.items()}
+    return {name for name, origin in origins.items() if origin and any(place in origin for place in _INSTALLED)}
+
+
+def answer(head: bytes, packed: bytes) -> bytes:
+    """What the second process says: the fingerprint of pair 0's first output, or what was raised instead."""
+    found: dict[str, Any]
+    before = _libraries()
+    try:
+        found = {"fingerprint": _second_opinion(loads(head), packed)}
+    except BaseException as error:
+        found = {"raised": _shown(error)}
+    return dumps(found | {"loaded": sorted(_libraries() - before)}).encode()
+
+
+def _second_opinion(head: dict[str, Any], packed: bytes) -> str:
+    _settle(head)
+    if packed:
+        import cloudpickle
+
+        # From our own parent through a socket: it is as trustworthy as this process.
+        setup = cloudpickle.loads(packed)
+    else:
+        setup = _found_by_name(head["named"])
+    bench = replace(make_bench(setup), copies=True)
+    if head["memory"]:
+        limit_memory(head["memory"])
+    with one_thread():
+        bench.run(0, 1)
+        return fingerprint(bench.see(bench.run(0, 0)))
+
+
+def _settle(head: dict[str, Any]) -> None:
+    """Where the asking process is: its folder, path and environment, but for the hash seed."""
+    seed = os.environ["PYTHONHASHSEED"]
+    os.environ.clear()
+    os.environ.update({**head["environment"], "PYTHONHASHSEED": seed})
+    sys.path[:] = head["path"]
+    sys.meta_path.append(FileFinder(head["files"]))
+    os.chdir(head["folder"])
+
+
+def _found_by_name(named: dict[str, Any]) -> Setup:
+    randomness = None if named["randomness"] == "Generator" else named["randomness"]
+    subject = load_subject(named["target"], texts=named["texts"], randomness=randomness)
+    options = {name: named[name] for name in ("size", "seed", "sample", "view", "probe", "resample", "private")}
+    return make_setup(subject, named["source"], accept_overlap=True, **options)
+
+
+def _shown(error: BaseException) -> str:
+    """The last line of what was raised; of one of our own errors its cause, which says more."""
+    if isinstance(error, AuditorError) and error.details:
+        return error.details.rpartition("\n")[2][:_SHOWN]
+    return in_words(error)[:_SHOWN]

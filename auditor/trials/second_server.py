@@ -1,0 +1,186 @@
+"""Where do second processes come from? One server for all of a command, started early: it has numpy and us loaded.
+
+The server (`serving`) has another hash seed than this process and forks a child off for each request, so that a
+second opinion costs milliseconds. Each request has a socket of its own: the question goes in, one answer comes out, and
+closing it ends whoever still works on it. Nothing heavy is imported here.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from time import monotonic
+
+from auditor.process.descriptors import copied
+
+QUESTION, FOLDER = b"?", b"/"  # what a socket that is handed over is for
+LENGTH = 8  # bytes that say how long a message is
+_LONGEST = 2**20  # bytes of an answer
+_SENDING = 60.0  # seconds for the server to take a request
+_FAREWELL = 2.0  # seconds for the server to end all that it started
+
+
+def send(link: socket.socket, message: bytes) -> None:
+    link.sendall(len(message).to_bytes(LENGTH, "big") + message)
+
+
+def receive(link: socket.socket, deadline: float | None = None, longest: int | None = None) -> bytes:
+    """One message; TimeoutError after the deadline, OSError where there is none or it is too long."""
+    length = int.from_bytes(_exactly(link, LENGTH, deadline), "big")
+    if longest is not None and length > longest:
+        raise OSError(f"an answer of {length:,} bytes")
+    return _exactly(link, length, deadline)
+
+
+def _exactly(link: socket.socket, count: int, deadline: float | None) -> bytes:
+    parts = bytearray()
+    while len(parts) < count:
+        if deadline is not None:
+            link.settimeout(max(deadline - monotonic(), 0.001))
+        part = link.recv(min(count - len(parts), 2**20))
+        if not part:
+            raise OSError("the other side is gone")
+        parts += part
+    return bytes(parts)
+
+
+def _pair() -> tuple[socket.socket, socket.socket]:
+    """Two ends, ours with a high number: fewer subjects close it."""
+    ours, theirs = socket.socketpair()
+    with ours:
+        return socket.socket(fileno=copied(ours.fileno())), theirs
+
+
+class Request:
+    """One question under way; closing it ends whoever works on it."""
+
+    def __init__(self, link: socket.socket) -> None:
+        self._link = link
+
+    def answer(self, deadline: float) -> bytes:
+        return receive(self._link, deadline, _LONGEST)
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):  # a subject may have closed it
+            self._link.close()
+
+
+class Server:
+    """This process' side of the server."""
+
+    def __init__(self) -> None:
+        self._control, theirs = _pair()
+        hash_seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+        paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
+        own = {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "auditor.trials.serving", str(theirs.fileno())],
+                start_new_session=True,  # Ctrl-C is this process' business
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env=os.environ | own,
+                pass_fds=(theirs.fileno(),),
+            )
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def ask(self, *messages: bytes) -> Request:
+        """The messages' answer is to be had from what is returned; OSError where there is no server to take them."""
+        ours, theirs = _pair()
+        try:
+            with theirs:
+                socket.send_fds(self._control, [QUESTION], [theirs.fileno()])
+            ours.settimeout(_SENDING)
+            for message in messages:
+                send(ours, message)
+        except BaseException:
+            ours.close()
+            raise
+        return Request(ours)
+
+    def entrust(self, folder: str) -> None:
+        """A folder that is to be removed when this process is gone, however it went."""
+        ours, theirs = _pair()
+        with ours, theirs, contextlib.suppress(OSError):
+            socket.send_fds(self._control, [FOLDER], [theirs.fileno()])
+            send(ours, folder.encode("utf-8", "surrogateescape"))
+
+    def forget(self) -> None:
+        """For a fork of this process, which has no say in it."""
+        with contextlib.suppress(OSError):
+            self._control.close()
+
+    def close(self) -> None:
+        """At once, with all that it started."""
+        self.forget()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(_FAREWELL)
+            return
+        with contextlib.suppress(OSError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+
+_servers: list[Server] = []  # the last is the one in use
+_starting = threading.Lock()
+
+
+def server() -> Server:
+    """The one of this process, started if there is none or if it died."""
+    with _starting:
+        if not _servers or not _servers[-1].is_alive:
+            _servers.append(Server())
+        return _servers[-1]
+
+
+def start_server() -> None:
+    """So that its imports overlap with ours; where it cannot be started, whoever needs it will say so."""
+    with contextlib.suppress(OSError):
+        server()
+
+
+_entrusted: set[str] = set()
+
+
+def entrust_folder(*, make: bool = False) -> None:
+    """Multiprocessing has a folder for its sockets, which stays behind when this process is killed."""
+    if make:
+        from multiprocessing.util import get_temp_dir
+
+        get_temp_dir()
+    process = sys.modules.get("multiprocessing.process")
+    folder = process.current_process()._config.get("tempdir") if process else None
+    if folder and folder not in _entrusted and _servers:
+        _entrusted.add(folder)
+        _servers[-1].entrust(folder)
+
+
+@atexit.register
+def _close() -> None:
+    while _servers:
+        _servers.pop().close()
+
+
+_forgotten: list[Server] = []  # kept, lest their end be reported as a process left running
+
+
+def _forget() -> None:
+    global _starting
+    _starting = threading.Lock()
+    while _servers:
+        _servers[-1].forget()
+        _forgotten.append(_servers.pop())
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

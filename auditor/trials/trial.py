@@ -1,0 +1,259 @@
+"""How is one pair run? Two fresh samples, one r: a trial is a pure function of (bench, index).
+
+So any pair can be run again alone, in any order, in any process, and gives the same answer.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any
+
+from auditor.errors import AuditorError, SampleError, SubjectError, is_interrupt
+from auditor.process.foreign import call
+from auditor.randomness import Key, Randomness, from_key, root_key
+from auditor.sources.datasets import Dataset
+from auditor.sources.sample import CountSample, Own
+from auditor.sources.source import Source
+from auditor.subjects.churn import points_of, share_of_points
+from auditor.subjects.outcome import Difference, describe, first_difference, same, settle
+from auditor.subjects.subject import Subject
+from auditor.subjects.views import OUTPUT, View
+
+
+class PairKeys:
+    """The keys of every pair: one tree for each role, so that no draw depends on another or on the order of pairs."""
+
+    def __init__(self, seed: int) -> None:
+        root = root_key(seed)
+        self._sample = root.child("sample")
+        self.samples = (self._sample.child(0), self._sample.child(1))  # nearly all that is ever asked for
+        self.r = root.child("r")
+        self.both_samples = root.child("both samples")  # for sources that draw them together
+        self.probe = root.child("probe")
+        self.private = root.child("private")
+
+    def sample(self, which: int) -> Key:
+        """Whence run `which` of every index has its samples: a pair's two runs are 0 and 1, a group's go on."""
+        return self.samples[which] if which < 2 else self._sample.child(which)
+
+
+class OwnRandomness:
+    """A generator that one sample has for itself, made when it is first asked for: most samples never do."""
+
+    __slots__ = ("_index", "_key", "_made")
+
+    def __init__(self, key: Key, index: int) -> None:
+        self._key, self._index = key, index
+        self._made: Randomness | None = None
+
+    def __call__(self) -> Randomness:
+        self._made = self._made or from_key(self._key.child(self._index, "own"))
+        return self._made
+
+
+@dataclass(frozen=True, slots=True)
+class Bottom:
+    """The output of a run that gave none, where that counts as an output: two of them agree, whatever went wrong.
+
+    `why` is a sentence that names the run.
+    """
+
+    why: str
+
+
+NONE_FELL: Mapping[int, str] = {}
+Unit = Callable[["Bench", int, Mapping[int, str]], "Trial"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """Everything that a trial needs: the subject, where its samples come from, and the keys."""
+
+    subject: Subject
+    source: Source
+    size: int
+    keys: PairKeys
+    copies: bool = False  # hand out copies, for a subject that changes its sample in place
+    counted: bool = False  # samples as counts over the source's law, instead of rows
+    judges: bool = True  # ask the accuracy oracle, where there is one
+    view: View = OUTPUT  # what of an output counts
+    bottoms: bool = False  # a run that raises gives bottom, instead of ending the audit
+    publish: Callable[[int, int, bool], None] | None = None  # told which run draws, then which runs: a watcher's clock
+    doubts: Callable[[BaseException], bool] | None = None  # whether what a run raised may be its process' doing
+    oracle: Callable[[Bench, Any, int], bool] | None = None  # judges an output in place of the subject's own
+    shares_private: bool = False  # whether the runs of an index have their private randomness in common
+    unit: Unit | None = None  # what one trial is; a pair of runs, unless the question is another
+
+    @property
+    def identity(self) -> tuple[int, ...]:
+        """What tells it from another, whatever its preflight said since."""
+        parts = (self.subject, self.source, self.keys, self.view, self.unit, self.oracle)
+        return (*map(id, parts), self.size, self.counted, self.shares_private)
+
+    def trial(self, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
+        """Trial `index`: a pure function of both. `fell` has its runs that are known to end their process."""
+        return (self.unit or run_pair)(self, index, fell)
+
+    def draw(self, index: int, which: int) -> Any:
+        """The sample of run `which`: 0 or 1 of a pair, and on from there for more runs with the same r."""
+        if self.publish:
+            self.publish(index, which, False)
+        if isinstance(self.source, Dataset) and self.source.drawn_together:
+            return self.source.draw_part(from_key(self.keys.both_samples.child(index)), self.size, which)
+        rng = from_key(self.keys.sample(which).child(index))
+        if self.counted:
+            return CountSample(self.source.law(self.size), self.size, rng)
+        sample = self.source.draw(rng, self.size)
+        return copy.deepcopy(sample) if self.copies else sample
+
+    def run(self, index: int, which: int) -> Any:
+        """The output of one run; SubjectError with the subject's own traceback if it raises."""
+        return self.run_on(self.draw(index, which), index, which)
+
+    def run_on(self, sample: Any, index: int, which: int) -> Any:
+        key = self.keys.r.child(index)
+        if self.publish:
+            self.publish(index, which, True)
+        try:
+            private = self._private(index, which) if self.subject.private else None
+            return self.subject.run(sample, key, private, self.own(index, which))
+        except BaseException as error:  # SystemExit included: a subject that exits has not answered
+            if is_interrupt(error) and not self.publish:
+                raise  # from the keyboard; a worker hears none
+            failed = SubjectRaised(self.subject.name, index, which, error)
+            if self.bottoms and not (self.doubts and self.doubts(error)):
+                return Bottom(str(failed))
+            raise failed from error
+
+    def _private(self, index: int, which: int) -> Key:
+        return self.keys.private.child(index, 0 if self.shares_private else which)
+
+    def own(self, index: int, which: int) -> Own | None:
+        """What the sample of this run may draw by itself, made once and only if it does; counts have theirs."""
+        if self.counted or not self.subject.takes_sample:
+            return None
+        return OwnRandomness(self.keys.sample(which), index)
+
+    def see(self, output: Any) -> Any:
+        """What of an output counts."""
+        if isinstance(output, Bottom):
+            return output
+        try:
+            return call(self.view.see, output)
+        except AuditorError:
+            raise
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
+            what = f"the view {self.view.name} raised {type(error).__name__} on an output of {self.subject.name}"
+            raise SubjectError(what).caused_by(error) from error
+
+    def settled(self, output: Any) -> Any:
+        """What of an output counts, as it is now: no later run can change it."""
+        return output if isinstance(output, Bottom) else settle(self.see(output))
+
+
+class RunFailed(SubjectError):
+    """One run gave no output."""
+
+    kind = "died"
+    limit: float | None = None  # seconds after which it was ended
+
+    def __init__(self, name: str, pair: int, which: int | None, what: str) -> None:
+        self.pair, self.which = pair, which
+        super().__init__(f"{name} {what} in {_run_words(which)} {pair}")
+
+
+def _run_words(which: int | None) -> str:
+    """A pair has two runs; the string of a group has more, and those are counted from 0."""
+    if which is None or which < 2:
+        return f"{'a' if which is None else ('the first', 'the second')[which]} run of pair"
+    return f"run {which} of string"
+
+
+class SubjectRaised(RunFailed):
+    """The subject raised in one of its runs."""
+
+    kind = "raised"
+
+    def __init__(self, name: str, pair: int, which: int, error: BaseException) -> None:
+        super().__init__(name, pair, which, f"raised {type(error).__name__}")
+        self.shortage = str(error) if isinstance(error, SampleError) else None  # the sample had too few examples
+        self.caused_by(error)
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What one trial showed: of a pair, or of the first two runs of what is more than one."""
+
+    index: int
+    difference: Difference | None  # None where the two outputs are the same
+    accurate: bool | None  # of the first run; the second shares its r and is no new evidence
+    seconds: float  # spent in the subject
+    churn: float | None = None  # the share of probe points that the two outputs predict differently
+    bottoms: tuple[str, ...] = ()  # the runs that gave no output, a sentence each
+    payload: Any = None  # what else a question needs of it: JSON, made where it ran
+
+
+def run_pair(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
+    """Both runs of a pair, compared; `fell` has the runs that are known to end their process, which are not tried.
+
+    What counts of the first output is settled, and its accuracy judged, before the second run begins: that run may
+    write into what the first has returned.
+    """
+    output, seconds = timed_run(bench, index, 0, fell)
+    seen = bench.see(output)
+    first = seen if isinstance(seen, Bottom) else settle(seen)
+    points = points_of(seen, first) if bench.view.needs_probe else None
+    accurate = judge(bench, output, index)
+    output, more = timed_run(bench, index, 1, fell)
+    second = bench.see(output)
+    if isinstance(first, Bottom) or isinstance(second, Bottom):
+        return _with_bottom(bench, index, (first, second), accurate, seconds + more)
+    difference = None if same(first, second) else first_difference(first, second)
+    churn = None
+    if bench.view.needs_probe:
+        churn = share_of_points(points, points_of(second, settle(second))) if difference else 0.0
+    return Trial(index, difference, accurate, seconds + more, churn)
+
+
+def timed_run(bench: Bench, index: int, which: int, fell: Mapping[int, str]) -> tuple[Any, float]:
+    """The output of one run, or bottom, and the seconds that it took."""
+    if which in fell:
+        return Bottom(fell[which]), 0.0
+    sample = bench.draw(index, which)
+    started = perf_counter()
+    output = bench.run_on(sample, index, which)
+    return output, perf_counter() - started
+
+
+def _with_bottom(bench: Bench, index: int, seen: Sequence[Any], accurate: bool | None, seconds: float) -> Trial:
+    """A pair of which at least one run gave no output."""
+    bottoms = tuple(output.why for output in seen if isinstance(output, Bottom))
+    agree = len(bottoms) == 2
+    shown = ("no output" if isinstance(output, Bottom) else describe(output) for output in seen)
+    difference = None if agree else Difference("output", *shown)
+    churn = float(not agree) if bench.view.needs_probe else None
+    return Trial(index, difference, accurate, seconds, churn, bottoms)
+
+
+def judge(bench: Bench, output: Any, index: int) -> bool | None:
+    """Whether an output is accurate; None where nobody can say."""
+    if not bench.judges or (bench.oracle is None and bench.subject.declared.accuracy is None):
+        return None
+    if isinstance(output, Bottom):
+        return False
+    if bench.oracle is not None:
+        return bench.oracle(bench, output, index)
+    try:
+        return bench.subject.is_accurate(output, bench.source, bench.keys.r.child(index))
+    except AuditorError:
+        raise
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
+        what = f"the accuracy check of {bench.subject.name} raised {type(error).__name__} in pair {index}"
+        raise SubjectError(what).caused_by(error) from error
