@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 SUBJECTS = "auditor.subjects"  # the entry-point group by which installed packages offer their subjects
+QUESTIONS = "auditor.questions"  # and that of questions
 
-
+_MOST_DOTS = 100  # in a module's name: Python imports what stands before each of them by recursion
 _files: dict[str, Path] = {}  # modules that were loaded from a file: their names lead nowhere
 
 
@@ -74,6 +75,8 @@ def find_object(target: str) -> Any:
 
 def find_module(name: str) -> ModuleType:
     """A module or package by its dotted name; UsageError with a suggestion otherwise."""
+    if name.count(".") > _MOST_DOTS:
+        raise UsageError(f"no module named {name!r}: it has more than {_MOST_DOTS} dots")
     try:
         return call(importlib.import_module, name)
     except ModuleNotFoundError as error:
@@ -141,11 +144,11 @@ def _foreign_algorithms(place: str) -> str:
     return f"; the package 'algorithms' found here is {found}, not the one that comes with auditor ({ours})"
 
 
-def registered() -> Mapping[str, EntryPoint]:
-    """Every installed subject by name."""
+def registered(group: str = SUBJECTS) -> Mapping[str, EntryPoint]:
+    """What is installed of a group, by name."""
     from importlib.metadata import entry_points
 
-    return {point.name: point for point in sorted(entry_points(group=SUBJECTS), key=lambda point: point.name)}
+    return {point.name: point for point in sorted(entry_points(group=group), key=lambda point: point.name)}
 
 
 def full_target(target: str) -> str:

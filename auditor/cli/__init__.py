@@ -1,1 +1,1 @@
-"""The commands, what becomes of what they say, and the pytest plugin."""
+"""The commands, what they share, and pytest's plugin: whoever asks from outside Python."""

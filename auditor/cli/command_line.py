@@ -10,25 +10,49 @@ from typing import TYPE_CHECKING
 import rich_click as click
 
 from auditor import __version__
-from auditor.cli.before import list_subjects, plan
-from auditor.cli.curves import curve, price
-from auditor.cli.interviews import reuse
-from auditor.cli.one import check, replay
-from auditor.cli.outlets import complain, on_github, warn
-from auditor.cli.past import history
-from auditor.cli.several import gate, theorems
+from auditor.cli.commands.check import check
+from auditor.cli.commands.gate import gate
+from auditor.cli.commands.history import history
+from auditor.cli.commands.list_subjects import list_subjects
+from auditor.cli.commands.plan import plan
+from auditor.cli.commands.question import make_command
+from auditor.cli.commands.replay import replay
+from auditor.cli.commands.theorems import theorems
+from auditor.cli.options import refuse_empty
+from auditor.cli.output import complain, on_github, warn
 from auditor.errors import EXIT_CODES, BadValue, as_ours, in_words, is_interrupt
 from auditor.process.delivery import patient_streams
 from auditor.process.process_state import process_state_kept
 
 if TYPE_CHECKING:
-    from auditor.report.escape import HeldCommands
+    from auditor.process.escape import HeldCommands
 
 click.rich_click.TEXT_MARKUP = None
 click.rich_click.MAX_WIDTH = 100
+_IN_CHECK = ("rho", "churn", "loss", "nu")  # asked by the options of `check`
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class Commands(click.RichGroup):
+    """Our commands, and one for each question that somebody registered; no question is imported to list them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [*self.commands, *sorted(set(_questions()) - {*self.commands, *_IN_CHECK})]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if found := super().get_command(ctx, cmd_name):
+            return found
+        home = _questions().get(cmd_name) if cmd_name not in _IN_CHECK else None
+        return make_command(cmd_name, home) if home else None
+
+
+def _questions() -> dict[str, str]:
+    """Where each registered question is."""
+    from auditor.lookup import QUESTIONS, registered
+
+    return {name: point.value for name, point in registered(QUESTIONS).items()}
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="auditor")
 def cli() -> None:
     """Does an algorithm's answer survive fresh data?
@@ -40,13 +64,13 @@ def cli() -> None:
     """
 
 
-for command in (check, gate, curve, price, theorems, reuse, replay, history, plan, list_subjects):
-    cli.add_command(command)
+for command in (check, gate, theorems, replay, history, plan, list_subjects):
+    cli.add_command(refuse_empty(command))
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; whatever goes wrong becomes a sentence on standard error."""
-    from auditor.report.escape import HeldCommands
+    from auditor.process.escape import HeldCommands
 
     sys.path.insert(0, os.getcwd())
     with patient_streams() as (out, _), process_state_kept(modules=True):
@@ -61,13 +85,18 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None, held: HeldCommands) -> int:
+    from auditor.process.escape import brief
+
     try:
         return int(cli.main(arguments, prog_name="auditor", standalone_mode=False, obj=held) or 0)
     except click.ClickException as error:
+        error.message = brief(error.message)  # type: ignore[misc]
         error.show()
         return error.exit_code
-    except click.Abort:
-        return EXIT_CODES["interrupted"]
+    except click.Abort as error:  # a wish of the user's; or what click makes of any KeyboardInterrupt
+        raised = error.__context__
+        is_theirs = type(raised) is KeyboardInterrupt and not is_interrupt(raised)
+        return _explain(raised) if raised and is_theirs else EXIT_CODES["interrupted"]
     except BaseException as error:
         return EXIT_CODES["interrupted"] if is_interrupt(error) else _explain(error)
 

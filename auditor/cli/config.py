@@ -8,78 +8,94 @@
     source = "data.csv#label"
     rho = 0.1
 
-Every key is one of `check`'s options; `expect = "fail"` needs a `reason`. Unknown keys are refused.
+Keys are the options of `check`, or those of another `question`; `expect = "fail"` needs a `reason`. All mistakes of a
+file are told at once, each with its line. `python -m auditor.cli.config` prints the table of keys for docs/ci.md.
 """
 
 from __future__ import annotations
 
+import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from auditor.errors import UsageError, suggestion
+from auditor.errors import BadValue, UsageError, suggestion
 from auditor.files import read_bytes
-from auditor.questions.panel import share
-from auditor.subjects.subject import load_subject
-from auditor.trials.setup import Setup, make_setup
+from auditor.flow.asking import check_table, make_request
+from auditor.flow.plan import check_confidence
+from auditor.flow.question import find_question
+from auditor.questions.several import share
+from auditor.request import GROUPS, RUN, WHAT, Listed, Options, listed
+from auditor.subjects.outcome import describe
+
+if TYPE_CHECKING:
+    from auditor.flow.question import Inquiry
+    from auditor.request import Request
 
 MOST = 10**30
-_OPTIONS = ("size", "rho", "pairs", "fixed", "sample", "view", "probe", "resample", "accept_overlap", "gate")
+PLACE, SUBJECT = "[tool.auditor]", "[[tool.auditor.subject]]"
+_SHOWN = 60  # characters of a value
+ENDINGS = ("pass", "fail", "error")
+_HEADER = re.compile(r"^\s*\[\[\s*tool\s*\.\s*auditor\s*\.\s*subject\s*\]\]", re.MULTILINE)
+_OWN = {  # what an entry has besides options
+    "target": Listed("target", (str,), None, "What is audited: module:fn, path/to/file.py:fn; required.", None, WHAT),
+    "source": Listed("source", (str, list), None, "Where samples come from; a list: the worst of them.", None, WHAT),
+    "question": Listed("question", (str,), None, "Another question than the keys choose: curve, ...", None, WHAT),
+    "expect": Listed("expect", (str,), "pass", "How it is to end: pass, fail or error.", None, WHAT),
+    "reason": Listed("reason", (str,), None, "Why that is expected, where it is no pass.", None, WHAT),
+}
 
 
-class SubjectTable(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """One [[tool.auditor.subject]]."""
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One [[tool.auditor.subject]]: `given` holds its options alone."""
 
     target: str
-    source: str | None = None
-    size: int | None = None
-    rho: float | None = None
-    pairs: int | None = None
-    fixed: int | None = None
-    params: dict[str, Any] = {}
-    randomness: str | None = None
-    sample: str | None = None
-    view: str | None = None
-    probe: int | str | None = None
-    resample: str | None = None
-    accept_overlap: bool = False
-    gate: str = "rho"
+    place: str  # for sentences: its line and name
+    source: object = None
+    question: str | None = None
     expect: str = "pass"
-    reason: str | None = None
+    given: dict[str, Any] = field(default_factory=dict)
 
 
-class Config(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    """[tool.auditor]."""
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What a project asks for, all of it together at one confidence."""
 
-    confidence: float = 0.95
-    seed: int = 0
-    subject: list[SubjectTable] = []
+    path: Path
+    confidence: float
+    entries: Sequence[Entry]
 
 
 def read_config(path: Path) -> Config:
-    """The project's audits; UsageError with the key that is wrong."""
-    tables = _table(_table(_read_toml(path), "tool"), "auditor")
-    if not tables.get("subject"):
-        raise UsageError(f"{path} has no [[tool.auditor.subject]]: add one with target, source, size and rho")
-    _check_keys(path, "[tool.auditor]", tables, Config)
-    for table in tables["subject"] if isinstance(tables["subject"], list) else ():
-        _check_keys(path, "[[tool.auditor.subject]]", table if isinstance(table, dict) else {}, SubjectTable)
-    try:
-        config = msgspec.convert(tables, Config)
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise UsageError(f"{path}, [tool.auditor]: {error}") from error
-    _check_numbers(path, config)
-    for table in config.subject:
-        _check_expectation(path, table)
-    return config
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
+    """The project's audits; UsageError with everything that is wrong."""
     content = read_bytes(path, f"cannot read {path}")
+    tables = _auditor_table(_parse(content, path))
+    if not tables.get("subject"):
+        raise UsageError(f"{path} has no {SUBJECT}: add one with target, source, size and rho")
+    if not isinstance(tables["subject"], list):
+        got = type(tables["subject"]).__name__
+        raise UsageError(f"{path}, {PLACE}: subject is no array of tables, {SUBJECT}: Expected `array`, got `{got}`")
+    mistakes: list[str] = []
+    common = _common(tables, mistakes)
+    lines = _lines(content.decode(), len(tables["subject"]))
+    entries = [_entry(table, lines[i], i, common, mistakes) for i, table in enumerate(tables["subject"])]
+    _complain(path, mistakes)
+    return Config(path, common.get("confidence", 0.95), entries)
+
+
+def _complain(path: Path, mistakes: Sequence[str]) -> None:
+    if len(mistakes) == 1:
+        raise UsageError(f"{path}, {mistakes[0]}")
+    if mistakes:
+        raise UsageError("\n  ".join([f"{path} has {len(mistakes)} mistakes:", *mistakes]))
+
+
+def _parse(content: bytes, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(content.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -90,46 +106,159 @@ def _read_toml(path: Path) -> dict[str, Any]:
         raise UsageError(f"{path} is no TOML that can be read: it is nested too deeply") from error
 
 
-def _table(document: dict[str, Any], name: str) -> dict[str, Any]:
-    """A table of a document; an empty one where there is none."""
-    found = document.get(name, {})
+def _auditor_table(document: dict[str, Any]) -> dict[str, Any]:
+    """[tool.auditor]; an empty one where there is none."""
+    found: Any = document
+    for name in ("tool", "auditor"):
+        found = found.get(name, {}) if isinstance(found, dict) else {}
     return found if isinstance(found, dict) else {}
 
 
-def _check_numbers(path: Path, config: Config) -> None:
-    """What each audit could not say of its own share, or could not print."""
-    if not 0 < config.confidence < 1:
-        raise UsageError(f"{path}: confidence = {config.confidence} must be in (0, 1): of all verdicts, e.g. 0.95")
-    counts = [("seed", config.seed)]
-    counts += [(name, getattr(table, name)) for table in config.subject for name in ("size", "pairs", "fixed", "probe")]
-    for name, value in counts:
-        if isinstance(value, int) and not -MOST < value < MOST:
-            raise UsageError(f"{path}: {name} is beyond 1e30: use a smaller number")
+def _lines(text: str, count: int) -> Sequence[int | None]:
+    """The line of each entry; None where they are written in another way."""
+    found = [text.count("\n", 0, match.end()) + 1 for match in _HEADER.finditer(text)]
+    return found if len(found) == count else [None] * count
 
 
-def _check_keys(path: Path, place: str, table: Mapping[str, Any], kind: type[msgspec.Struct]) -> None:
-    known = kind.__struct_fields__
-    for key in table:
+def _common(tables: Mapping[str, Any], mistakes: list[str]) -> dict[str, Any]:
+    """What holds for all: the confidence, the seed, and how to run."""
+    known = {name: one for name, one in listed(Options).items() if one.group == RUN or name in ("confidence", "seed")}
+    given = {name: value for name, value in tables.items() if name != "subject"}
+    found = [*_wrong(given, known, ("subject",))]
+    mistakes += [f"{PLACE}: {words}" for words in found]
+    if not found and "confidence" in given:
+        mistakes += [f"{PLACE}: {words}" for words in _refused(lambda: check_confidence(given["confidence"]))]
+    return given
+
+
+def _entry(table: Any, line: int | None, index: int, common: Mapping[str, Any], mistakes: list[str]) -> Entry:
+    """One entry, with the options that are common to all below its own."""
+    if not isinstance(table, dict):
+        mistakes.append(f"{SUBJECT} number {index + 1}: Expected `object`, got `{type(table).__name__}`")
+        return Entry("", "")
+    target = table.get("target")
+    place = f"{f'line {line}, ' if line else ''}{SUBJECT} {target if isinstance(target, str) else index + 1}"
+    try:
+        options = _table_of(table.get("question"))
+    except UsageError as error:
+        mistakes.append(f"{place}: {error}")
+        return Entry("", place)
+    mistakes += [f"{place}: {words}" for words in _wrong(table, {**_OWN, **options}, ())]
+    mistakes += [f"{place}: {words}" for words in _unexpected(table)]
+    below = {name: value for name, value in common.items() if name in options}
+    given = {name: value for name, value in table.items() if name in options}
+    expect, source = table.get("expect", "pass"), table.get("source")
+    return Entry(str(target), place, source, table.get("question"), expect, {**below, **given})
+
+
+def _table_of(question: object) -> dict[str, Listed]:
+    """The options that an entry may have; those of its question alone where it names one."""
+    table = check_table() if question is None else listed(find_question(str(question)).Options)
+    return {name: one for name, one in table.items() if one.group and name != "confidence"}
+
+
+def _wrong(table: Mapping[str, Any], known: Mapping[str, Listed], besides: Sequence[str]) -> Iterator[str]:
+    """Keys that nobody knows, and values of another kind."""
+    names = [*besides, *known]
+    for key, value in table.items():
         if key not in known:
-            close = suggestion(key, known)
-            raise UsageError(f"{path}, {place}: unknown key {key!r}{close}; it has {', '.join(known)}")
+            yield f"unknown key {key!r}{suggestion(key, names)}; it has {', '.join(names)}"
+        elif isinstance(value, int) and not -MOST < value < MOST:
+            yield f"{key} is beyond 1e30: use a smaller number"
+        else:
+            yield from _of_another_kind(key, value, known[key].kinds)
 
 
-def _check_expectation(path: Path, table: SubjectTable) -> None:
-    if table.expect not in ("pass", "fail", "error"):
-        raise UsageError(f"{path}: expect = {table.expect!r} of {table.target} must be one of pass, fail, error")
-    if table.expect != "pass" and not table.reason:
-        raise UsageError(f"{path}: expect = {table.expect!r} of {table.target} needs a reason")
+def _of_another_kind(key: str, value: object, kinds: tuple[Any, ...]) -> Iterator[str]:
+    union = kinds[0]
+    for kind in kinds[1:]:
+        union |= kind
+    try:
+        msgspec.convert(value, union)
+    except (msgspec.ValidationError, RecursionError) as error:
+        yield f"{key} = {describe(value, _SHOWN)}: {error}"
 
 
-def make_setups(config: Config) -> list[Setup]:
-    """Every audit settled, with its share of the error, before any of them runs."""
-    confidence = share(config.confidence, len(config.subject))
-    return [_make_setup(table, config.seed, confidence) for table in config.subject]
+def _unexpected(table: Mapping[str, Any]) -> Iterator[str]:
+    expect = table.get("expect", "pass")
+    if not isinstance(table.get("target"), str):
+        yield "missing required field `target`" if "target" not in table else "target must be a text"
+    if expect not in ENDINGS:
+        yield f"expect = {expect!r} must be one of {', '.join(ENDINGS)}"
+    elif expect != "pass" and not table.get("reason"):
+        yield f"expect = {expect!r} needs a reason"
 
 
-def _make_setup(table: SubjectTable, seed: int, confidence: float) -> Setup:
-    subject = load_subject(table.target, table.params, randomness=table.randomness)
-    options = {name: getattr(table, name) for name in _OPTIONS}
-    setup = make_setup(subject, table.source, confidence=confidence, seed=seed, **options)
-    return replace(setup, expected=table.expect)
+def pick(config: Config, names: Sequence[str]) -> list[Entry]:
+    """The entries that are named, by target or by what comes after its colon; all where no name is given."""
+    known = {alias: None for entry in config.entries for alias in (entry.target, entry.target.rpartition(":")[2])}
+    for name in names:
+        if name not in known:
+            there = ", ".join(dict.fromkeys(entry.target for entry in config.entries))
+            raise UsageError(f"{config.path} has no subject {name!r}{suggestion(name, known)}: it has {there}")
+    if not names:
+        return [*config.entries]
+    return [entry for entry in config.entries if {entry.target, entry.target.rpartition(":")[2]} & {*names}]
+
+
+def settle(config: Config, entries: Sequence[Entry], running: Mapping[str, Any]) -> list[tuple[Request, Inquiry]]:
+    """Every audit settled, with its share of the error, before any of them runs; all that is wrong at once."""
+    confidence = share(config.confidence, len(entries))
+    settled: list[tuple[Request, Inquiry]] = []
+    mistakes: list[str] = []
+    for entry in entries:
+        given = {**entry.given, **running, "confidence": confidence}
+        mistakes += [f"{entry.place}: {words}" for words in _refused(lambda: settled.append(_settled(entry, given)))]  # noqa: B023
+    _complain(config.path, mistakes)
+    return settled
+
+
+def _settled(entry: Entry, given: Mapping[str, Any]) -> tuple[Request, Inquiry]:
+    request = make_request(entry.question, entry.target, entry.source, given, expected=entry.expect)
+    return request, find_question(request.question).begin(request)
+
+
+def _refused(attempt: Callable[[], object]) -> Iterator[str]:
+    """Why somebody who reads the file would be refused, with keys as they are written there."""
+    try:
+        attempt()
+    except BadValue as error:
+        yield f"{error.name} = {error.value!r} {error.cure}"
+    except UsageError as error:
+        yield str(error)
+
+
+def find_config(start: Path) -> Path:
+    """The pyproject.toml with [tool.auditor] here or in the nearest folder above."""
+    files = [folder / "pyproject.toml" for folder in (start, *start.parents)]
+    there = [file for file in files if file.is_file()]
+    for file in there:
+        if _auditor_table(_parse(read_bytes(file, f"cannot read {file}"), file)):
+            return file
+    return there[0] if there else files[0]
+
+
+def keys() -> str:
+    """The table of keys, as docs/ci.md has it."""
+    rows = [*_OWN.values(), *(one for one in check_table().values() if one.group and one.name != "confidence")]
+    lines = ["| key | value | what it says |", "|---|---|---|"]
+    for group in GROUPS:
+        for one in rows:
+            if one.group == group:
+                lines.append(f"| `{one.name}` | {_kinds(one)} | {_escaped(one.words)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _kinds(one: Listed) -> str:
+    names = {int: "integer", float: "number", str: "text", bool: "true or false", list: "list"}
+    if one.name == "params":
+        return "table"
+    return " or ".join(names.get(kind, "text") for kind in one.kinds)
+
+
+def _escaped(words: str) -> str:
+    return words.replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    print(keys(), end="")

@@ -1,8 +1,9 @@
-"""How is what a user types read? Whole numbers, parameters."""
+"""How is what a user types read? Options made from the table of a question, and the values that they take."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
@@ -10,7 +11,10 @@ import rich_click as click
 from auditor.errors import UsageError
 
 if TYPE_CHECKING:
-    from auditor.engine.engine import How
+    from auditor.request import Listed
+
+_REPORT = "report_of_"  # what the parameter of an option for a report begins with
+_SOURCE = 'Where samples come from: "bernoulli(0.5)", module:fn, data.csv#label'
 
 
 class Count(click.ParamType[int]):
@@ -32,46 +36,131 @@ class Count(click.ParamType[int]):
         return self.fail(f"{value!r} must be a whole number, e.g. 1000 or 1e6", param, ctx)
 
 
-_RUNNING = (
-    click.option("--jobs", type=Count(), metavar="N", help="Worker processes.  [default: as many as pay]"),
-    click.option("--timeout", type=float, metavar="S", help="Seconds a run; one that takes more ends the audit."),
-    click.option("--memory", metavar="SIZE", help="Memory that a worker may take, e.g. 2G."),
-    click.option("--on-error", metavar="WHAT", help="A run that raises or dies: stop, or count it as bottom."),
-    click.option("--ledger", metavar="FILE", help="Keep every finished trial in this SQLite file."),
-    click.option("--resume", is_flag=True, default=None, help="Go on with the audit that --ledger has unfinished."),
-    click.option("--cluster", metavar="WHERE", help="A Dask scheduler, tcp://HOST:8786, or local:4 for one in here."),
-)
+class CountOrWords(click.ParamType[Any]):
+    """A whole number where it is one, else a text."""
+
+    name = "text"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
+        try:
+            return Count().convert(value, None, None)
+        except click.BadParameter:
+            return str(value)
 
 
-def running_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that say how to run, and not what to ask."""
-    for option in reversed(_RUNNING):
-        command = option(command)
+def option_of(one: Listed) -> click.Option:
+    """The option of the command line that a row of the table is; None, or nothing, where it is not given."""
+    told = "[default" in one.words or isinstance(one.default, (bool, dict, type(None)))
+    words = one.words if told else f"{one.words}  [default: {one.default}]"
+    shown: dict[str, Any] = {"help": words, "panel": one.group, "default": None}
+    if one.kinds == (bool,):
+        return click.RichOption([one.flag, one.name], is_flag=True, **shown)
+    kind, many = _TYPES.get(one.kinds, click.STRING), one.name == "params"
+    return click.RichOption([one.flag, one.name], type=kind, multiple=many, metavar=one.metavar, **shown)
+
+
+_TYPES: Mapping[tuple[Any, ...], click.ParamType[Any]] = {
+    (int,): Count(),
+    (float,): click.FLOAT,
+    (int, str): CountOrWords(),
+}
+
+
+def source_option(*, many: bool) -> click.Option:
+    from auditor.request import WHAT
+
+    words = f"{_SOURCE}; repeated: the worst of them counts." if many else f"{_SOURCE}."
+    return click.RichOption(["--source"], multiple=many, metavar="SPEC", help=words, panel=WHAT)
+
+
+def report_options() -> list[click.Option]:
+    from auditor.report.formats import FORMATS
+
+    return [
+        click.RichOption(
+            [f"--{one.name}", f"{_REPORT}{one.name}"],
+            metavar="FILE",
+            help=f"{one.words}; - is standard output.",
+            panel="Reports",
+        )
+        for one in FORMATS.values()
+    ]
+
+
+def refuse_empty(command: click.Command) -> click.Command:
+    """The command, where an option or argument that is given as '' is a slip, a shell's unset variable say, and not
+    taken for one that was left out."""
+    for param in command.params:
+        param.callback = _not_empty
     return command
 
 
-def take_how(options: dict[str, Any]) -> tuple[How, list[str]]:
-    """Those options, taken out of `options`; and which were given."""
-    from auditor.engine.engine import make_how
-
-    names = ("jobs", "timeout", "memory", "on_error", "ledger", "resume", "cluster")
-    given = {name: options.pop(name) for name in names}
-    how = make_how(**{**given, "resume": bool(given["resume"])})
-    return how, [f"--{name.replace('_', '-')}" for name, value in given.items() if value is not None]
+def _not_empty(context: click.Context, param: click.Parameter, value: Any) -> Any:
+    if value == "" or (isinstance(value, tuple) and "" in value):
+        raise click.BadParameter("'' is empty: give a value, or leave it out", context, param)
+    return value
 
 
-def count_or_file(probe: str | None) -> int | str | None:
-    try:
-        return None if probe is None else Count().convert(probe, None, None)
-    except click.BadParameter:
-        return probe
+class TableCommand(click.RichCommand):
+    """A command whose options are not looked up before somebody needs them: to list the commands takes no question."""
+
+    def __init__(self, *arguments: Any, options: Callable[[], Sequence[click.Option]], **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self._options: Callable[[], Sequence[click.Option]] | None = options
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        if self._options is not None:
+            self.params += self._options()
+            self._options = None
+            refuse_empty(self)
+        return super().get_params(ctx)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not any(word.partition("=")[0] in ("-h", "--help", "--replay") for word in args):
+            from auditor.trials.second_server import start_server
+
+            start_server()  # its imports overlap with ours
+        return super().parse_args(ctx, args)
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What a user typed: `given` holds options of the question alone, and of these what was there."""
+
+    sources: list[str]
+    given: dict[str, Any]
+    texts: dict[str, str]
+    files: dict[str, str]  # by the option that asks for each: {"--json": "record.json"}
+
+
+def read_typed(options: Mapping[str, Any]) -> Typed:
+    """Tell apart what click has read; files are tried before anything runs."""
+    from auditor.cli.output import check_files
+
+    sources, there = options.get("source") or (), {name: value for name, value in options.items() if value is not None}
+    files = {name.removeprefix(_REPORT): file for name, file in there.items() if name.startswith(_REPORT)}
+    own = ("source", "params", *(f"{_REPORT}{name}" for name in files))
+    return Typed(
+        [sources] if isinstance(sources, str) else [*sources],
+        {name: value for name, value in there.items() if name not in own},
+        split_params(options.get("params") or ()),
+        check_files({f"--{name}": file for name, file in files.items()}),
+    )
 
 
 def split_params(params: Sequence[str]) -> dict[str, str]:
-    texts = {}
-    for word in params:
-        name, equals, text = word.partition("=")
-        if not equals or not name:
-            raise UsageError(f"--param {word} must be NAME=VALUE, e.g. --param tau=0.1")
-        texts[name] = text
-    return texts
+    return dict(_split(word) for word in params)
+
+
+def _split(word: str) -> tuple[str, str]:
+    name, equals, text = word.partition("=")
+    if not equals or not name:
+        raise UsageError(f"--param {word} must be NAME=VALUE, e.g. --param tau=0.1")
+    return name, text
+
+
+def running_options() -> Iterator[click.Option]:
+    """Those that say how to run, and not what to ask."""
+    from auditor.request import RUN, Options, listed
+
+    return (option_of(one) for one in listed(Options).values() if one.group == RUN)

@@ -56,7 +56,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         f"{MARK}(source, size, rho, ...): the function is a learner A(sample, r) and its audit is the test; "
-        "keywords are those of auditor.audit",
+        "keywords are those of auditor.audit, which are the options of `auditor check`",
     )
     config.stash[_FAMILY], config.stash[_SPENT] = 0, []
     if (shards := config.getoption("auditor_shards")) < 1:
@@ -159,7 +159,7 @@ class AuditItem(pytest.Item):
     def runtest(self) -> None:
         _import_quietly()
         from auditor.errors import AuditorError
-        from auditor.report.escape import visible
+        from auditor.process.escape import visible
         from auditor.report.terminal import as_text
 
         problem: AuditorError | None = None
@@ -177,16 +177,16 @@ class AuditItem(pytest.Item):
         self.add_report_section("call", "auditor", visible(record.reason))
 
     def _audit(self) -> Record:
-        from auditor.flow.pipeline import audit
+        from auditor.flow import asking
 
         options = self._options()
-        _check_accepted(options, audit)
+        _check_accepted(options)
         with _found_by_file(self), _commands_held(self.config):
-            return audit(self.obj, **self._with_share(options))
+            return asking.audit(self.obj, **self._with_share(options))
 
     def _with_share(self, options: dict[str, Any]) -> dict[str, Any]:
         """The options with this item's share of the error that all have together."""
-        from auditor.questions.panel import share
+        from auditor.questions.several import share
 
         count = self.config.stash[_FAMILY] * self.config.getoption("auditor_shards")
         confidence = options.get("confidence", 0.95)
@@ -214,8 +214,10 @@ class AuditItem(pytest.Item):
                 raise UsageError(f"{MARK} takes keywords only, e.g. {MARK}(source='bernoulli(0.5)', size=1000)")
             options |= mark.kwargs
         forced = self._forced()
+        if "eta" in options and "pairs" in forced:
+            forced["strings"] = forced.pop("pairs")  # what is counted there
         if options.get("fixed") is not None:
-            forced.pop("pairs", None)
+            forced = {name: value for name, value in forced.items() if name not in ("pairs", "strings")}
         return options | forced
 
     def _forced(self) -> dict[str, int]:
@@ -224,16 +226,15 @@ class AuditItem(pytest.Item):
 
     def _tell(self, record: Record) -> None:
         """For pytest's own reports, which a worker sends as plain numbers and strings only."""
+        numbers = {"rho_high": record.rho and record.rho.high, "pairs": record.pairs, "mismatches": record.mismatches}
         self.user_properties[:] = [  # a plugin may run a test again
             ("verdict", record.verdict),
             ("reason", record.reason),
-            ("rho_high", float(record.rho.high)),
-            ("pairs", int(record.pairs)),
-            ("mismatches", int(record.mismatches)),
+            *((name, number) for name, number in numbers.items() if number is not None),
         ]
 
     def _fail(self, summary: str, details: str = "", *, report: str = "") -> None:
-        from auditor.report.escape import visible, without_commands
+        from auditor.process.escape import visible, without_commands
 
         self._summary = visible(summary)
         words = report or without_commands(visible(f"{summary}\n{details}".rstrip(), keep="\n"))
@@ -254,7 +255,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     """What a learner printed is shown by pytest as it is, line by line: none of them may be a command."""
     report = yield
     if isinstance(item, AuditItem) and report.sections:
-        from auditor.report.escape import without_commands
+        from auditor.process.escape import without_commands
 
         report.sections = [(title, without_commands(text)) for title, text in report.sections]
     return report
@@ -263,7 +264,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 @contextlib.contextmanager
 def _commands_held(config: pytest.Config) -> Iterator[None]:
     """With -s a learner prints past pytest: in a GitHub job no line of it is taken for a command."""
-    from auditor.report.escape import HeldCommands
+    from auditor.process.escape import HeldCommands
 
     shown = config.getoption("capture") == "no" and os.environ.get("GITHUB_ACTIONS") == "true"
     held = HeldCommands(sys.stdout if shown else None)
@@ -281,16 +282,17 @@ def _import_quietly() -> None:
     state = random.getstate()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import auditor.flow.pipeline
+        import auditor.flow.asking
+        import auditor.questions.several
         import auditor.report.terminal  # noqa: F401
     random.setstate(state)
 
 
-def _check_accepted(options: dict[str, Any], audit: Any) -> None:
+def _check_accepted(options: dict[str, Any]) -> None:
     from auditor.errors import UsageError, suggestion
+    from auditor.flow.asking import check_table
 
-    known = list(inspect.signature(audit).parameters)[1:]  # the subject is the marked function
-    accepted = [name for name in known if name != "family"]  # which is the session
+    accepted = ["source", *(name for name, one in check_table().items() if one.group)]
     for name in options:
         if name not in accepted:
             close = suggestion(name, accepted)

@@ -1,153 +1,70 @@
-"""theorems, gate, and check of a package: many subjects, one error budget."""
+"""Many subjects, one error budget: what gate, theorems and check of a package have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import rich_click as click
-
-from auditor.cli.options import Count, running_options, take_how
-from auditor.cli.outlets import (
-    Documents,
-    Log,
-    console,
-    deliver,
-    documents_of,
-    plain,
-    prints_logged,
-    stdout_kept,
-    take_files,
-    tell_github,
-)
-from auditor.errors import EXIT_CODES, UsageError
-from auditor.files import check_writable, reason
-from auditor.trials.second_server import start_server
+from auditor.cli.output import deliver, tell_github
+from auditor.cli.prints import prints_logged, stdout_kept
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from auditor.engine.engine import How
+    from auditor.cli.prints import Log
+    from auditor.flow.question import Inquiry
     from auditor.flow.record import Record
-    from auditor.trials.setup import Setup
+    from auditor.request import Request
+
+    Settled = Sequence[tuple[Request, Inquiry]]
 
 
-@click.command()
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of all verdicts together.")
-@click.option("--seed", type=Count(), default=0, show_default=True, help="Root of all randomness.")
-@click.option("--only", metavar="TEXT", help="Only the subjects whose name or theorem contains this.")
-@click.option("--reports", "folder", metavar="DIR", default="reports", show_default=True, help="Where the table goes.")
-@running_options
-def theorems(confidence: float, seed: int, only: str | None, folder: str, **options: Any) -> int:
-    """Audit every registered subject that names a theorem, at the theorem's size; writes theorems.json, .md and .svg.
+def settled_together(targets: Sequence[str], given: Mapping[str, Any]) -> Settled:
+    """An audit of each by its declarations, with its share of the error."""
+    from auditor.flow.asking import make_request
+    from auditor.questions.several import settle, share
 
-    Example: python -m auditor theorems
-    """
-    start_server()
-    from auditor.flow.record import to_json_list
-    from auditor.questions.panel import make_setups, with_theorem
-    from auditor.report.theorems import markdown, picture
-
-    how, _ = take_how(options)
-    directory = Path(folder)
-    files = {kind: str(directory / f"theorems.{kind}") for kind in ("json", "md", "svg")}
-    make_folder(directory)
-    for file in files.values():
-        check_writable(file, "--reports")
+    options = {**given, "confidence": share(confidence_of(given), len(targets))}
     with stdout_kept():
-        chosen = [s for s in with_theorem() if not only or only in s.name or only in str(s.declared.theorem)]
-    if not chosen:
-        raise UsageError(f"--only {only} leaves no subject: python -m auditor list shows them")
-    setups = make_setups(chosen, confidence=confidence, seed=seed)
-    records, log = _audit_several(setups, how)
-    documents: Documents = {
-        "json": lambda: to_json_list(records),
-        "md": lambda: markdown(records, confidence).encode("utf-8", "backslashreplace"),
-        "svg": lambda: picture(records).encode("utf-8", "backslashreplace"),
-    }
-    deliver(documents, files, _table_of(records, confidence, len(setups)), log)
-    console().print(plain(f"written: {', '.join(files.values())}"), soft_wrap=True)
-    return _several_code(records)
+        return settle([make_request(None, target, None, options) for target in targets])
 
 
-@click.command()
-@click.option(
-    "--config", metavar="FILE", default="pyproject.toml", show_default=True, help="Where the audits are listed."
-)
-@click.option("--exitfirst", is_flag=True, help="Stop at the first that does not end as expected.")
-@click.option("--json", "json_file", metavar="FILE", help="Write the records here; - is standard output.")
-@click.option("--junit", "junit_file", metavar="FILE", help="Write JUnit XML here.")
-@click.option("--markdown", "markdown_file", metavar="FILE", help="Write a summary in markdown here.")
-@running_options
-def gate(config: str, exitfirst: bool, **options: Any) -> int:
-    """Audit every [[tool.auditor.subject]] of a project with one error budget, each against its expectation.
+def confidence_of(given: Mapping[str, Any]) -> float:
+    """Of all verdicts together; BadValue where that is none."""
+    from auditor.flow.plan import check_confidence
+    from auditor.request import Options, listed
 
-    Example: python -m auditor gate --exitfirst
-    """
-    start_server()
-    from auditor.cli.config import make_setups, read_config
-
-    how, _ = take_how(options)
-    files = take_files(options)
-    asked = read_config(Path(config))
-    with stdout_kept():
-        setups = make_setups(asked)
-    records, log = _audit_several(setups, how, exitfirst=exitfirst)
-    _report_several(records, setups, files, asked.confidence, log)
-    return _several_code(records)
+    confidence = given.get("confidence", listed(Options)["confidence"].default)
+    check_confidence(confidence)
+    return float(confidence)
 
 
-def make_folder(directory: Path) -> None:
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"cannot make --reports {directory}: {reason(error)}") from error
-
-
-def check_package(target: str, options: dict[str, Any]) -> int:
-    from auditor.questions.panel import declared_in, make_setups
-
-    confidence, seed = options.pop("confidence"), options.pop("seed")
-    how, _ = take_how(options)
-    files = take_files(options)
-    options["gate"] = None if options["gate"] == "rho" else options["gate"]
-    options["accept_overlap"] = options["accept_overlap"] or None
-    given = [f"--{name.replace('_', '-')}" for name, value in options.items() if value is not None]
-    if given:
-        raise UsageError(
-            f"{', '.join(given)} is for one subject, and {target} declares several: write {target}:function"
-        )
-    with stdout_kept():
-        setups = make_setups(declared_in(target), confidence=confidence, seed=seed)
-    records, log = _audit_several(setups, how)
-    _report_several(records, setups, files, confidence, log)
-    return _several_code(records)
-
-
-def _audit_several(setups: Sequence[Setup], how: How, *, exitfirst: bool = False) -> tuple[list[Record], Log]:
+def audit_in_turn(settled: Settled, *, exitfirst: bool = False) -> tuple[list[Record], Log]:
     """Audit in turn with a bar over all; an interrupt ends with what was finished."""
-    from auditor.questions.panel import audit_all, is_as_expected
+    from auditor.questions.several import audit_all
     from auditor.report.progress import WatchingSeveral
 
     records: list[Record] = []
-    with prints_logged() as (log, ours), WatchingSeveral(ours, len(setups)) as watch:
-        for record in audit_all(setups, watch.audit, replace(how, log=log.file)):
+    with prints_logged() as (log, ours), WatchingSeveral(ours, len(settled)) as watch:
+        for record in audit_all(settled, watch.audit, log.file):
             records.append(record)
-            if record.decided_by == "interrupt" or (exitfirst and not is_as_expected(record)):
+            if record.decided_by == "interrupt" or (exitfirst and not record.is_as_expected):
                 break
     return records, log
 
 
-def _report_several(
-    records: Sequence[Record], setups: Sequence[Setup], files: dict[str, str], confidence: float, log: Log
-) -> None:
-    deliver(documents_of(records, confidence), files, _table_of(records, confidence, len(setups)), log)
-    tell_github(records, [setup.subject for setup in setups[: len(records)]], files, confidence)
+def answered_together(settled: Settled, files: Mapping[str, str], confidence: float, *, exitfirst: bool = False) -> int:
+    """Audit, report and say how it ended: the exit code."""
+    from auditor.flow.record import exit_code_of
+
+    records, log = audit_in_turn(settled, exitfirst=exitfirst)
+    draw = table_of(records, confidence, len(settled))
+    log.tell(deliver(records, files, draw, confidence=confidence, single=False))
+    tell_github(records, files, confidence)
+    return exit_code_of(records)
 
 
-def _table_of(records: Sequence[Record], confidence: float, planned: int) -> Callable[[Console], None]:
+def table_of(records: Sequence[Record], confidence: float, planned: int) -> Callable[[Console], None]:
     def draw(out: Console) -> None:
         from auditor.report.table import summary
 
@@ -155,9 +72,3 @@ def _table_of(records: Sequence[Record], confidence: float, planned: int) -> Cal
             out.print(part)
 
     return draw
-
-
-def _several_code(records: Sequence[Record]) -> int:
-    from auditor.questions.panel import exit_code
-
-    return EXIT_CODES["interrupted"] if records[-1].decided_by == "interrupt" else exit_code(records)

@@ -6,33 +6,38 @@ run: learners and samplers, written in Python, by their own parameters, and none
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
+import re
 import sys
 from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from auditor.cli.outlets import error_console, plain
+from auditor.cli.output import error_console, plain
 from auditor.errors import UsageError
+from auditor.lookup import find_object
 
 if TYPE_CHECKING:
     from auditor.flow.record import Record
     from auditor.subjects.subject import Subject
 
+_NAME = re.compile(r"(?:\w+=)?([^:]+:[A-Za-z_][\w.]*)")  # module:fn, and n=module:fn
 _SHOWN = 2000  # characters of any one line
 _HARMLESS = ("math", "operator", "_operator", "statistics")  # functions of numbers, which a learner may be given
 
 
 def check_trusted(record: Record, *, trust: bool) -> None:
     """Show what a replay would run; UsageError unless somebody says that it may."""
-    from auditor.report.escape import shortened
+    from auditor.process.escape import shortened
 
     out = error_console()
     out.print(plain("This record names code, and a replay runs it:"))
     for name, value in _named(record):
         out.print(plain(f"  {name:<12}{shortened(value, _SHOWN)}"), soft_wrap=True)
+    _check_readable(record)
     if trust:
         return
     if not sys.stdin.isatty():
@@ -45,12 +50,35 @@ def check_trusted(record: Record, *, trust: bool) -> None:
 
 def _named(record: Record) -> Iterator[tuple[str, str]]:
     yield "target", record.subject
-    yield "source", record.source
+    for source in record.asked.get("source") or [record.source]:
+        yield "source", f"{source}"
     for name, value in record.params.items():
         yield "parameter", f"{name}={value}"
-    for name, other in (("view", record.view), ("probe", record.probe)):
-        if other not in (None, "output"):
+    asked = {"view": record.view, "probe": record.probe, **record.asked}
+    for name, other in asked.items():
+        if name != "source" and isinstance(other, (str, list, dict)) and other != "output":
             yield name, f"{other}"
+
+
+def _check_readable(record: Record) -> None:
+    """What is not seen, or is taken off when a name is looked up, is no part of the name that somebody agreed to."""
+    for name, value in _named(record):
+        if name != "parameter" and not value.isprintable():
+            raise UsageError(
+                f"the record's {name} {value!r} holds characters that cannot be seen: not run; "
+                "check --replay runs a pair of what is typed"
+            )
+
+
+def check_named(record: Record) -> None:
+    """What options name is called without being a learner or a source: none of Python's own library is."""
+    named: list[tuple[Any, str, str]] = []
+    for name, value in record.asked.items():
+        if name not in ("source", "view") and isinstance(value, str) and (found := _NAME.fullmatch(value)):
+            with contextlib.suppress(UsageError):  # then whoever needs it says so
+                named.append((find_object(found[1]), value, name))
+    for fn, value, name in named:
+        refuse_library(fn, value, f"what --{name} takes")
 
 
 def check_learner(subject: Subject) -> None:

@@ -26,6 +26,7 @@ from auditor.engine.worker_process import at_home, pack, uninterrupted
 from auditor.engine.workers import Workers
 from auditor.errors import AuditorError, BadValue, SubjectError, UsageError
 from auditor.trials.preflight import Look
+from auditor.trials.second_server import entrust_folder
 from auditor.trials.trial import Bench, Trial
 
 _CONNECT = 20.0  # seconds to find a scheduler, and a worker of it
@@ -91,6 +92,10 @@ class Cluster:
             self._client.run(dismiss, self._audit, on_error="ignore")
         self._under_way.clear()
         self._answers = SimpleQueue()
+
+    @property
+    def hands(self) -> int:
+        return self._count()
 
     @property
     def block_seconds(self) -> float:
@@ -195,9 +200,7 @@ def _connect(spec: str) -> tuple[Any, Any]:
 
 def _start(workers: int) -> Any:
     """A scheduler and workers in threads of this process, which listen to nobody else."""
-    import logging
-    from multiprocessing.util import get_temp_dir
-
+    import dask.config
     from distributed import Scheduler, SpecCluster
     from distributed import Worker as Thread
 
@@ -211,12 +214,23 @@ def _start(workers: int) -> Any:
     class QuietThread(Thread):
         start_http_server = _listen_to_nobody
 
-    options = {"nthreads": 1, "memory_limit": None, "protocol": "inproc://", "local_directory": get_temp_dir()}
-    return SpecCluster(  # type: ignore[no-untyped-call]
-        scheduler={"cls": QuietScheduler, "options": {"protocol": "inproc://", "dashboard": False}},
-        workers={number: {"cls": QuietThread, "options": options} for number in range(workers)},
-        silence_logs=logging.CRITICAL,
-    )
+    options = {"nthreads": 1, "memory_limit": None, "protocol": "inproc://"}
+    _hush()
+    # A scheduler has no option for the place of its scratch space, and removes less of it than it makes.
+    with dask.config.set({"temporary-directory": entrust_folder(make=True)}):
+        return SpecCluster(  # type: ignore[no-untyped-call]
+            scheduler={"cls": QuietScheduler, "options": {"protocol": "inproc://", "dashboard": False}},
+            workers={number: {"cls": QuietThread, "options": options} for number in range(workers)},
+        )
+
+
+def _hush() -> None:
+    """For good: threads of a cluster that was closed speak of its end when it is over, and it would be taken for the
+    subject's."""
+    import logging
+
+    for handler in logging.getLogger("distributed").handlers:
+        handler.setLevel(logging.CRITICAL)
 
 
 def _listen_to_nobody(server: Any, *_: Any, **__: Any) -> None:

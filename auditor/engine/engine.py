@@ -14,15 +14,16 @@ import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import length_hint
 from time import perf_counter
 from typing import Any, Protocol
 
-from auditor.errors import AuditorError, BadValue, UsageError, suggestion
-from auditor.flow.plan import check_count
+from auditor.errors import AuditorError, BadValue, UsageError, check_count, suggestion
 from auditor.process.limits import check_memory, read_memory
 from auditor.trials.preflight import Look, look
 from auditor.trials.trial import Bench, Trial
 
+_FINER = 4  # blocks that each hand gets of what is left
 _DEATH = 0.3  # seconds that a run without an output may have cost: most likely it took its worker along
 Keep = Callable[[Sequence[Trial]], None]
 ON_ERROR = ("stop", "bottom")
@@ -70,7 +71,7 @@ def make_how(
             raise BadValue("jobs", jobs, f"must be at most {most_jobs()} on {cores()} cores: {TOO_MANY}")
     if timeout is not None and not 0 < timeout <= _LONGEST:
         raise BadValue("timeout", timeout, f"must be a number of seconds above 0 and up to {_LONGEST:.0e}, e.g. 60")
-    on_error = on_error or "stop"
+    on_error = "stop" if on_error is None else on_error
     if on_error not in ON_ERROR:
         raise BadValue("on-error", on_error, f"must be one of {', '.join(ON_ERROR)}{suggestion(on_error, ON_ERROR)}")
     if resume and ledger is None:
@@ -134,8 +135,10 @@ class Done:
 
 
 class Crew(Protocol):
-    """Those who run blocks of trials in any order; `block_seconds` is how long a block should take."""
+    """Those who run blocks of trials in any order: how many they are, and how long a block should take."""
 
+    @property
+    def hands(self) -> int: ...
     @property
     def block_seconds(self) -> float: ...
     def has_room(self) -> bool: ...
@@ -146,7 +149,7 @@ class Crew(Protocol):
 
 def in_order(crew: Crew, wanted: Iterable[int], keep: Keep, first: int = 1) -> Iterator[Trial]:
     """Blocks in, trials out in order: what comes back early waits for what was asked for before it."""
-    blocks = Blocks(wanted, crew.block_seconds, first)
+    blocks = Blocks(wanted, crew.block_seconds, first, crew.hands)
     expected: deque[range] = deque()
     arrived: dict[int, Trial | AuditorError] = {}
     while True:
@@ -180,11 +183,13 @@ def _in_turn(expected: deque[range], arrived: dict[int, Trial | AuditorError]) -
 
 
 class Blocks:
-    """Cuts the wanted indices into blocks of about the asked duration, by what the last ones took."""
+    """Cuts the wanted indices into blocks of about the asked duration, by what the last ones took; smaller ones at the
+    end, where that is known, so that all hands are done at about the same time."""
 
     _growth = 4
 
-    def __init__(self, wanted: Iterable[int], seconds: float, first: int = 1) -> None:
+    def __init__(self, wanted: Iterable[int], seconds: float, first: int = 1, hands: int = 1) -> None:
+        self._left, self._hands = length_hint(wanted), hands
         self._wanted = iter(wanted)
         self._seconds = seconds
         self._size = first
@@ -201,13 +206,16 @@ class Blocks:
         self._next = None
         if start is None:
             return None
-        stop = start + 1
-        while stop < start + self._size:
+        stop, most = start + 1, self._size
+        if self._left > 0 and self._hands > 1:
+            most = max(1, min(most, self._left // (_FINER * self._hands)))
+        while stop < start + most:
             following = next(self._wanted, None)
             if following != stop:
                 self._next = following
                 break
             stop += 1
+        self._left -= stop - start
         return range(start, stop)
 
 

@@ -21,9 +21,10 @@ from typing import Any
 
 from auditor.engine.engine import How
 from auditor.engine.inside_worker import IDLE, Luggage, Reading, Slot, sit_down
-from auditor.errors import UsageError
+from auditor.errors import Stopping, UsageError
 from auditor.lookup import file_modules
 from auditor.process.limits import memory_of
+from auditor.trials.second_server import entrust_folder
 from auditor.trials.trial import Bench
 
 _HEAVY = ("scipy.stats", "sklearn.base", "pandas")  # slow to import: once for all workers, if anybody needs them
@@ -161,6 +162,7 @@ def context() -> Any:
 
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
+    entrust_folder(make=True)  # where the server's socket will be
     made = multiprocessing.get_context("forkserver")
     made.set_forkserver_preload(["auditor.engine.inside_worker", *(name for name in _HEAVY if name in sys.modules)])
     return made
@@ -202,7 +204,9 @@ def pack(bench: Bench, how: How, *, far: bool = False) -> Luggage:
         for module in modules:
             cloudpickle.unregister_pickle_by_value(module)
     key = blake2b(packed, digest_size=16).hexdigest()
-    made = Luggage(bench.subject.name, key, bench.bottoms, packed, {}, "", {}, (), how.memory, how.log)
+    made = Luggage(
+        bench.subject.name, key, bench.bottoms, packed, {}, "", {}, (), how.memory, how.log, bench.source.name
+    )
     return made if far else at_home(replace(made, files=file_modules()))
 
 
@@ -226,4 +230,5 @@ def uninterrupted() -> Iterator[None]:
         for kind, handler in zip(kinds, handlers, strict=True):
             signal.signal(kind, signal.SIG_DFL if handler is None else handler)
     if pending:
+        Stopping.is_asked = True
         raise KeyboardInterrupt

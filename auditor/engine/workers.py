@@ -20,8 +20,8 @@ from time import perf_counter
 from typing import Any
 
 from auditor.engine.engine import Done, How, Keep, in_order, keep_nothing
-from auditor.engine.failed_runs import Fall, Hung, Outgrown, Task, Watched, how_it_ended, raised
-from auditor.engine.inside_worker import LOADING, Luggage, look_here, run_alone, run_block
+from auditor.engine.failed_runs import Fall, Hung, Outgrown, Task, Undrawn, Watched, how_it_ended, raised
+from auditor.engine.inside_worker import DRAWING, LOADING, Luggage, look_here, run_alone, run_block
 from auditor.engine.worker_process import Death, Worker, context, pack, uninterrupted
 from auditor.errors import AuditorError, SubjectError
 from auditor.trials.preflight import PAIRS, Look, together
@@ -47,6 +47,10 @@ class Workers:
         self._flags = (False, True)  # what the preflight said since: copies, judges
         self._stillborn = 0
         self._closed = False
+
+    @property
+    def hands(self) -> int:
+        return self._jobs
 
     @property
     def words(self) -> str:
@@ -120,7 +124,8 @@ class Workers:
         return Done(trials, perf_counter() - started)
 
     def has_room(self) -> bool:
-        return len(self._workers) < self._jobs or any(len(worker.tasks) < _AHEAD for worker in self._workers)
+        # By what is under way, not by worker: for runs that fail there are more of these than jobs.
+        return sum(len(worker.tasks) for worker in self._workers) < _AHEAD * self._jobs
 
     def submit(self, block: range) -> None:
         self._give(Task(block, {}))
@@ -315,10 +320,13 @@ class Workers:
                 f"a worker process for {name} ended before it could run anything ({how_it_ended(death)}); "
                 "--jobs 1 without --timeout and --memory runs it in this process"
             )
+        is_drawing = death.reading.state == DRAWING
+        who = f"source {self._luggage.source}" if is_drawing else name
         if death.overdue:
-            hung = Hung(name, *run, f"was still running after {self._how.timeout:g} s (--timeout)")
+            doing = "drawing" if is_drawing else "running"
+            hung = Hung(who, *run, f"was still {doing} after {self._how.timeout:g} s (--timeout)")
             hung.limit = self._how.timeout
             return hung
         if death.outgrown:
-            return Outgrown(name, *run, f"held more than {self._how.memory:,} bytes, shared ones included (--memory),")
-        return RunFailed(name, *run, f"ended its process ({how_it_ended(death)})")
+            return Outgrown(who, *run, f"held more than {self._how.memory:,} bytes, shared ones included (--memory),")
+        return (Undrawn if is_drawing else RunFailed)(who, *run, f"ended its process ({how_it_ended(death)})")

@@ -17,23 +17,21 @@ from json import dumps, loads  # as they are now: a subject may replace them
 from time import monotonic
 from typing import Any
 
-import msgspec
-
 from auditor import __version__
 from auditor.engine.engine import How
 from auditor.errors import UsageError
 from auditor.flow.ledger_file import check_kind_of_file, check_trials, complaining, connect, signed, transaction
 from auditor.flow.own_code import code_of
-from auditor.flow.record import SCHEMA, Record, environment
+from auditor.flow.question import Inquiry
+from auditor.flow.record import Record, as_record, environment
 from auditor.sources.datasets import Dataset
 from auditor.sources.source import Sampler, Source
 from auditor.subjects.estimators import Fit
 from auditor.subjects.outcome import Difference, fingerprint
 from auditor.subjects.subject import code_hash, param_text
-from auditor.trials.setup import Setup
+from auditor.trials.cell import Cell
 from auditor.trials.trial import Trial
 
-NOTHING_ELSE: Mapping[str, Any] = {}
 _OFTEN = 0.1  # seconds of work that a kill may cost
 _RETRY = 5.0  # seconds between two tries on a disk that is full
 
@@ -116,19 +114,16 @@ class Ledger:
 
 @contextmanager
 def open_ledger(
-    setup: Setup, source: Source, how: How, notice: Callable[[str], None], asked: Mapping[str, Any] = NOTHING_ELSE
+    inquiry: Inquiry, source: Source, how: How, notice: Callable[[str], None]
 ) -> Iterator[Ledger | NoLedger]:
-    """The place of this audit in its ledger: a new one, or the one that it continues.
-
-    `asked` is what is asked besides the plan of the setup.
-    """
+    """The place of this audit in its ledger: a new one, or the one that it continues."""
     if how.ledger is None:
         yield NoLedger()
         return
     check_kind_of_file(how.ledger)
     if how.resume and not os.path.exists(how.ledger):
         raise UsageError(f"--resume: there is no file {how.ledger}; leave --resume out to begin an audit")
-    plan = {**plan_of(setup, source, how), **asked}
+    plan = plan_of(inquiry, source, how)
     with connect(how.ledger) as connection:
         with complaining(how.ledger):
             if how.resume:
@@ -139,11 +134,13 @@ def open_ledger(
         yield ledger
 
 
-def plan_of(setup: Setup, source: Source, how: How) -> dict[str, Any]:
+def plan_of(inquiry: Inquiry, source: Source, how: How) -> dict[str, Any]:
     """All that decides what an audit finds: the question, the code, the limits, and what it runs on."""
-    subject = setup.subject
-    code = code_of(_code(setup, source))
+    cell = inquiry.cells[0]
+    subject = cell.subject
+    code = code_of(_code(cell, source))
     return {
+        "question": cell.question,
         "subject": subject.name,
         "code_hash": code_hash(subject.fn),
         "modules": code.files,
@@ -152,13 +149,16 @@ def plan_of(setup: Setup, source: Source, how: How) -> dict[str, Any]:
         "randomness": subject.randomness,
         "source": source.name,
         "source_hash": _source_hash(source),
-        "sample": setup.sample_kind,
-        "view": setup.view.name,
-        "probe": setup.probe,
+        "sample": cell.sample_kind,
+        "view": cell.view.name,
+        "probe": cell.probe,
         "resample": getattr(source, "resample", None),
-        "private": setup.private,
-        "loss": setup.loss.name if setup.loss else None,
-        **asdict(setup.plan),
+        "private": cell.private,
+        "size": cell.size,
+        "seed": cell.seed,
+        **asdict(inquiry.plan),
+        "cells": [one.told() for one in inquiry.cells] if len(inquiry.cells) > 1 else None,
+        "asked": inquiry.told(),
         "timeout": how.timeout,
         "memory": how.memory,
         "on_error": how.on_error,
@@ -167,15 +167,15 @@ def plan_of(setup: Setup, source: Source, how: How) -> dict[str, Any]:
     }
 
 
-def _code(setup: Setup, source: Source) -> Iterator[object]:
+def _code(cell: Cell, source: Source) -> Iterator[object]:
     """Everything of the user's that runs in an audit."""
-    subject = setup.subject
+    subject = cell.subject
     fn: Any = subject.fn.estimator if isinstance(subject.fn, Fit) else subject.fn
-    yield from (fn, subject.declared.accuracy, setup.view.see, *subject.params.values())
+    yield from (fn, subject.declared.accuracy, cell.view.see, *subject.params.values())
     if isinstance(source, Sampler):
         yield source.fn
-    if setup.loss:
-        yield setup.loss.fn
+    for part in (cell.oracle, cell.unit):  # of ours, with what the user gave
+        yield from (getattr(part, name) for name in ("fn", "analyst") if hasattr(part, name))
 
 
 def _source_hash(source: Source) -> str | None:
@@ -225,7 +225,7 @@ def _resumed(connection: sqlite3.Connection, plan: Mapping[str, Any], how: How) 
 def _is_longer(then: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
     """Whether this is the audit of then with more pairs; one that is judged once has no more."""
     same = {**then, "budget": now["budget"], "first_budget": None} == now
-    return same and now["design"] == "anytime" and now["budget"] > then["budget"]
+    return same and now["design"] == "anytime" and now["cells"] is None and now["budget"] > then["budget"]
 
 
 def _check_undecided(record: str | None, file: str) -> None:
@@ -303,7 +303,8 @@ class Past:
     pairs: int
     mismatches: int
     record: Record | None
-    kind: str | None = None  # what is kept of it, where that is no record of pairs: "curve", "price", "reuse"
+    question: str = "rho"
+    verdict: str | None = None  # None while it is unfinished
 
 
 def read_history(file: str, subject: str) -> list[Past]:
@@ -319,19 +320,22 @@ def read_history(file: str, subject: str) -> list[Past]:
         ).fetchall()
     try:
         return [
-            Past(started, loads(plan), pairs, mismatches, _record(record), _kind(record))
-            for started, plan, record, pairs, mismatches in rows
+            _past(started, loads(plan), pairs, mismatches, record) for started, plan, record, pairs, mismatches in rows
         ]
     except ValueError as error:  # msgspec's complaints are of this kind too
         raise UsageError(f"cannot read --ledger {file}: {error}") from error
 
 
-def _record(text: str | None) -> Record | None:
-    document = None if text is None else loads(text)
-    return msgspec.convert(document, type=Record) if document and document.get("schema") == SCHEMA else None
+def _past(started: str, plan: dict[str, Any], pairs: int, mismatches: int, text: str | None) -> Past:
+    """Ledgers from before record/2 have documents of other schemas for curves, prices and reuse."""
+    document = loads(text) if text else {}
+    is_record = str(document.get("schema")).startswith("auditor.record/")
+    record = as_record(document) if is_record else None
+    verdict = record.verdict if record else document.get("verdict", "finished") if document else None
+    return Past(started, plan, pairs, mismatches, record, _question(plan), verdict)
 
 
-def _kind(text: str | None) -> str | None:
-    """auditor.curve/1 is a curve."""
-    schema = str(loads(text).get("schema")) if text else SCHEMA
-    return None if schema == SCHEMA else schema.removeprefix("auditor.").partition("/")[0]
+def _question(plan: Mapping[str, Any]) -> str:
+    """What a plan is of; those from before record/2 have what was asked beyond the gate under its name."""
+    others = (name for name in ("loss", "curve", "price", "reuse") if plan.get(name))
+    return str(plan.get("question") or next(others, plan.get("gates", "rho")))

@@ -14,13 +14,12 @@ import inspect
 import sys
 import sysconfig
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from importlib.machinery import SOURCE_SUFFIXES, ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 _INSTALLED = ("site-packages", "dist-packages")
 _PYTHONS = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib"))
@@ -163,14 +162,20 @@ def _base(node: ast.ImportFrom, package: str | None) -> str | None:
 
 def _versions(installed: Iterable[str]) -> dict[str, str]:
     """By distribution; the slow way to find one only where its name is another than its package's."""
-    from importlib.metadata import PackageNotFoundError, packages_distributions, version
+    from importlib.metadata import PackageNotFoundError, version
 
     found: dict[str, str] = {}
-    names: Any = None
     for top in sorted(installed):
         try:
             found[top] = version(top)
         except PackageNotFoundError:
-            names = packages_distributions() if names is None else names
-            found.update((name, version(name)) for name in names.get(top, ()))
+            found.update((name, version(name)) for name in _distributions().get(top, ()))
     return found
+
+
+@functools.cache
+def _distributions() -> Mapping[str, list[str]]:
+    """By package; looked up once, for it reads what every distribution has installed."""
+    from importlib.metadata import packages_distributions
+
+    return packages_distributions()

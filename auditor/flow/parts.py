@@ -1,63 +1,96 @@
-"""Parts of a record beyond one rho: the profile of random strings, and the arms of a worst case."""
+"""What a report is made of, whatever it is drawn in: words, facts, tables, charts. Data alone, from a record alone.
+
+A question says what it has to say in these parts; each format draws them in its own way. All texts are raw: escaping
+is the format's own.
+"""
 
 from __future__ import annotations
 
-import msgspec
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 
-class Arm(msgspec.Struct, frozen=True, kw_only=True):
-    """One of several sources or inputs. All intervals of a record hold together with the confidence given here."""
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A paragraph; `style` is "plain", "title", "dim", "error", "warning" or "info". A "title" is the line that begins
+    a report: what came out, two blanks, and of what: "FAIL  some:learner"."""
+
+    text: str
+    style: str = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Names with what is known of each, one a line. What follows a name is one text; where it is several, they are in
+    turn our own words and somebody else's: ("sample", "5 rows from ", "norm", ", seed 0"). Those of a question stand
+    among the facts of the record, in place of any of the same name."""
+
+    rows: Sequence[Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Cells as texts. Columns from `extra` on are left out where there is little room."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    title: str = ""
+    extra: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Texts as they are, each a block of its own below a title: outputs, a traceback. `at` is what the title speaks of,
+    where that is somebody else's word; `style` is as that of words."""
+
+    title: str
+    texts: Sequence[str]
+    at: str = ""
+    style: str = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """What to type in a shell, and what for."""
+
+    what: str
+    command: str
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """Where a share may be on the line from 0 up, against a target."""
+
+    low: float
+    high: float
+    centre: float
+    target: float
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Points (x, low, estimate, high) of one thing. A "band" is measured, a "line" is what it is held against, and
+    a "step" is measured too, of what never rises: a limit from above holds from its x on, one from below up to it."""
 
     name: str
-    source: str
-    input: str | None
-    private: str | None  # "shared" or "unshared", where the subject has private randomness
-    pairs: int
-    mismatches: int
-    low: float
-    high: float
-    confidence: float
-    failures: int | None  # inaccurate runs, where somebody can say
-    verdict: str
-    replay: str | None  # of its first mismatch
+    kind: str
+    points: Sequence[tuple[float, float | None, float | None, float | None]]
 
 
-class Step(msgspec.Struct, frozen=True):
-    """nu(eta) at one eta: the share of strings seen with more runs than eta outside, and bounds on nu(eta)."""
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Series over one axis; `labels` are what stands below the x of the first series."""
 
-    eta: float
-    seen: float
-    low: float
-    high: float
-
-
-class Frequency(msgspec.Struct, frozen=True):
-    """An output of one string, and which of its runs gave it."""
-
-    output: str
-    runs: list[int]
-
-
-class Worst(msgspec.Struct, frozen=True):
-    """The string with the most runs outside its most frequent output."""
-
-    string: int
-    outside: int
-    outputs: list[Frequency]  # the most frequent first
-    distinct: int
-    replay: str | None
+    title: str
+    x_name: str
+    y_name: str
+    series: Sequence[Series]
+    labels: Sequence[str] = ()
+    x_log: bool = False
+    y_log: bool = False
+    corner: tuple[float, float] | None = None  # the point that was asked about
+    notes: Sequence[str] = ()
 
 
-class Profile(msgspec.Struct, frozen=True, kw_only=True):
-    """How many random strings have a canonical output. The steps hold for every eta at once."""
-
-    eta: float
-    runs: int  # with each string
-    exactly: list[int]  # exactly[t]: strings with t runs outside their most frequent output
-    steps: list[Step]
-    confidence: float  # of all steps together
-    low: float  # nu at the asked eta, each side as sure as the gate
-    high: float
-    rho_at_most: float  # what follows: rho <= 2 eta + nu, at the best step
-    eta_at_most: float | None  # what follows from rho: (rho / nu, nu), at the nu that was asked for
-    worst: Worst | None
+Part = Words | Facts | Table | Listing | Command | Bar | Chart

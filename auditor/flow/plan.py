@@ -1,4 +1,4 @@
-"""What was decided before anything ran: target, confidence, design, budget, seed, and the shares of the error.
+"""What was decided before anything ran: target, confidence, design, budget, and the shares of the error.
 
 A plan is frozen: nothing that a pair shows can change it. A gate that its budget cannot decide is refused here.
 """
@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 
-from auditor.errors import BadValue, UsageError, suggestion
+from auditor.errors import BadValue, UsageError, check_count, suggestion
 from auditor.statistics.gate import Gate, pass_boundary
 from auditor.statistics.nu import NuGate
 from auditor.statistics.threshold import KEPT, MOST_CALIBRATED
@@ -21,18 +22,18 @@ GATES = ("rho", "churn")
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`design` is "anytime" (stop as soon as the gate decides) or "fixed" (judge once, after `budget` pairs)."""
+    """`design` is "anytime" (stop as soon as the gate decides), "fixed" (judge once, after `budget` pairs) or "search"
+    (many gates, one for each size that is asked)."""
 
-    target: float
+    target: float | None  # None where nothing is held against one
     confidence: float
     design: str
     budget: int
-    seed: int
-    size: int
-    delta: float | None  # the share of inaccurate runs the subject is allowed, where it declares one
+    delta: float | None = None  # the share of inaccurate runs the subject is allowed, where it declares one
     gates: str = "rho"  # what is held against the target: how often outputs differ, or by how much ("churn")
-    runs: int = 2  # with each r: a pair, or a group where "nu" is held against the target
-    arms: int = 1  # sources and inputs that share the target, where the worst of them is the question
+    runs: int = 2  # a trial: a pair, or a group where "nu" is held against the target
+    unit: str = "pairs"  # what a trial is called
+    cells: int = 1  # sources and inputs that share the target, where the worst of them is the question
     eta: float | None = None  # how often a good string's output may be another, where the gate is on nu
     first_budget: int | None = None  # that the gate was calibrated to, where an undecided audit goes on after it
     family: int = 1  # audits that are to pass together: a fail has its share of the error, a pass all of it
@@ -43,35 +44,35 @@ class Plan:
 
     @property
     def gate(self) -> Gate:
+        """As boundaries to hold counts against; whoever runs an audit asks for it once."""
+        assert self.target is not None
         budget = self.first_budget or self.budget
-        return Gate(self.target, self.alpha, budget=budget, delta=self.delta, family=self.family)
+        return Gate(self.target, self.alpha, budget=budget, delta=self.delta, family=self.family * self.cells)
 
     @property
     def nu_gate(self) -> NuGate | None:
-        """Where the gate is on nu. As with rho: a pass has all of the error, two ways to fail share it.
-
-        With several arms `confidence` is of one alone: a fail has its share, a pass still all that they have.
-        """
+        """Where the gate is on nu. As with rho: a pass has all of the error, ways to fail share it."""
         if self.eta is None:
             return None
-        share = (self.alpha if self.delta is None else self.alpha / 2) / self.family
-        return NuGate(self.eta, self.target, self.runs, alpha_pass=self.arms * self.alpha, alpha_fail=share)
+        assert self.target is not None
+        share = (self.alpha if self.delta is None else self.alpha / 2) / (self.family * self.cells)
+        return NuGate(self.eta, self.target, self.runs, alpha_pass=self.alpha, alpha_fail=share)
 
     @property
-    def unit(self) -> str:
-        """What is counted, each with an r of its own."""
-        return "pairs" if self.eta is None else "strings"
+    def each(self) -> float:
+        """The confidence of each cell's interval that makes all of them hold together."""
+        return 1 - self.alpha / self.cells if self.cells > 1 else self.confidence
 
     @property
-    def least_pairs(self) -> int:
+    def least_trials(self) -> int:
         """What a spotless subject costs."""
         if self.nu_gate:
             return self.nu_gate.least_strings(self.runs) or self.budget
-        if self.design == "fixed":
+        if self.design != "anytime" or self.target is None:
             return self.budget
-        # Of several arms each has its share of the budget. Means have no calibrated threshold.
-        planned = None if self.gates == "churn" else (self.first_budget or self.budget) // self.arms
-        return self.arms * least_pairs(self.target, self.alpha, self.design, planned)
+        # Of several cells each has its share of the budget. Means have no calibrated threshold.
+        planned = None if self.gates == "churn" else (self.first_budget or self.budget) // self.cells
+        return self.cells * least_pairs(self.target, self.alpha, self.design, planned)
 
 
 def error_probability(confidence: float) -> float:
@@ -99,11 +100,9 @@ def least_budget(target: float, alpha: float) -> int:
 def make_plan(
     *,
     target: float,
-    size: int,
     confidence: float = 0.95,
     pairs: int | None = None,
     fixed: int | None = None,
-    seed: int = 0,
     delta: float | None = None,
     gates: str = "rho",
 ) -> Plan:
@@ -116,15 +115,10 @@ def make_plan(
     design = "anytime" if fixed is None else "fixed"
     if gates not in GATES:
         raise BadValue("gate", gates, f"must be one of {', '.join(GATES)}{suggestion(gates, GATES)}")
-    _check_open_unit("rho", target, "the mismatch probability you accept, e.g. 0.1")
-    _check_open_unit("confidence", confidence, "how sure the verdict must be, e.g. 0.95")
-    if error_probability(confidence) >= 0.5:
-        raise BadValue("confidence", confidence, "must be above 0.5: a coin says as much; use e.g. 0.95")
-    if not error_probability(confidence):
-        raise BadValue("confidence", confidence, "is 1 to 15 digits: use e.g. 0.999999")
-    if delta is not None and not 0 <= delta < 1:
-        raise BadValue("delta", delta, "must be in [0, 1): the share of runs that may be inaccurate")
-    check_count("size", size, least=0, example=1000)
+    check_target(target)
+    check_confidence(confidence)
+    if delta is not None and not (isinstance(delta, Real) and 0 <= delta < 1):
+        raise BadValue("delta", delta, "must be in [0, 1): the share of runs that may be inaccurate, e.g. 0.05")
     option, budget = ("fixed", fixed) if fixed is not None else ("pairs", pairs)
     if budget is None:
         if target < PAIRS_TIMES_TARGET / MAX_PAIRS:
@@ -144,15 +138,21 @@ def make_plan(
             f"cannot decide {gates} {target:g} at confidence {confidence:g}: even without a mismatch it takes "
             f"{enough} pairs; use --{option} {enough} or more",
         )
-    return Plan(float(target), float(confidence), design, budget, seed, size, delta, gates)
+    return Plan(float(target), float(confidence), design, budget, delta, gates)
+
+
+def check_target(target: float) -> None:
+    _check_open_unit("rho", target, "the mismatch probability you accept, e.g. 0.1")
+
+
+def check_confidence(confidence: float) -> None:
+    _check_open_unit("confidence", confidence, "how sure the verdict must be, e.g. 0.95")
+    if error_probability(confidence) >= 0.5:
+        raise BadValue("confidence", confidence, "must be above 0.5: a coin says as much; use e.g. 0.95")
+    if not error_probability(confidence):
+        raise BadValue("confidence", confidence, "is 1 to 15 digits: use e.g. 0.999999")
 
 
 def _check_open_unit(name: str, value: float, meaning: str) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1:
         raise BadValue(name, value, f"must be in (0, 1): {meaning}")
-
-
-def check_count(name: str, value: object, *, least: int, example: int) -> None:
-    """An integer that counts something; a float or a string is no count."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise BadValue(name, value, f"must be an integer of at least {least}, e.g. {example}")

@@ -55,6 +55,17 @@ class Verdict:
     bound: Bound | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What is said of runs that an oracle judged, which may hold more against them than inaccuracy."""
+
+    fault: str = "are inaccurate"
+    share: str = "of the runs are inaccurate"
+    allows: str = "the subject allows"
+    open: str = "accuracy was not certified"
+    follows: str = ""
+
+
 def is_decided(plan: Plan, gate: Gate, tally: Tally, churn: MeanEvidence) -> bool:
     """Whether a running audit may stop."""
     if tally.failures and gate.is_inaccurate(tally.runs, tally.failures):
@@ -68,33 +79,50 @@ def _sides(plan: Plan, gate: Gate, tally: Tally, churn: MeanEvidence) -> tuple[b
     if n == 0:
         return False, False
     if plan.gates == "churn":
-        passes = churn.log_e_pass(plan.target) >= -math.log(gate.alpha_pass)
-        return passes, churn.log_e_fail(plan.target) >= -math.log(gate.alpha_fail)
+        passes = churn.log_e_pass(gate.target) >= -math.log(gate.alpha_pass)
+        return passes, churn.log_e_fail(gate.target) >= -math.log(gate.alpha_fail)
     if plan.design == "anytime":
         return gate.is_pass(n, k), gate.is_fail(n, k)
     lower, upper = BOUNDS["fixed"]
-    return upper(n, k, gate.alpha_pass) <= plan.target, lower(n, k, gate.alpha_fail) > plan.target
+    return upper(n, k, gate.alpha_pass) <= gate.target, lower(n, k, gate.alpha_fail) > gate.target
 
 
-def decide(plan: Plan, tally: Tally, churn: MeanEvidence | None = None, *, resumable: bool = False) -> Verdict:
-    """The verdict at the stop, with the one-sided bound that says it; `resumable`: a ledger keeps the pairs."""
-    gate, churn = plan.gate, churn or MeanEvidence()
+def outcome(plan: Plan, gate: Gate, tally: Tally, churn: MeanEvidence) -> str:
+    """The verdict without its words, which cost more."""
     if plan.delta is not None and tally.failures:
         least = BOUNDS[plan.design][0](tally.runs, tally.failures, gate.alpha_fail)
         if _is_inaccurate(plan, gate, tally, least):
-            return Verdict("fail", _inaccurate(plan, tally, least, gate.alpha_fail), "accuracy", plan.alpha)
+            return "fail"
+    passes, fails = _sides(plan, gate, tally, churn)
+    return "pass" if passes else "fail" if fails else "inconclusive"
+
+
+def decide(
+    plan: Plan,
+    gate: Gate,
+    tally: Tally,
+    churn: MeanEvidence,
+    *,
+    judged: Judged,
+    resumable: bool = False,
+) -> Verdict:
+    """The verdict at the stop, with the one-sided bound that says it; `resumable`: a ledger keeps the pairs."""
+    if plan.delta is not None and tally.failures:
+        least = BOUNDS[plan.design][0](tally.runs, tally.failures, gate.alpha_fail)
+        if _is_inaccurate(plan, gate, tally, least):
+            return Verdict("fail", _inaccurate(plan, tally, least, gate.alpha_fail, judged), "accuracy", plan.alpha)
     passes, fails = _sides(plan, gate, tally, churn)
     low, high = _bounds(plan, gate, tally, churn)
     what, decider = ("rho", "mismatches") if plan.gates == "rho" else ("the mean churn", "churn")
     if passes:
         bound = _decided_bound(plan, gate, high)
-        reason = f"{what} is at most {_held(bound, plan)}{_accuracy_words(plan, tally)}"
+        reason = f"{what} is at most {_held(bound, gate.target)}{_accuracy_words(plan, tally, judged)}"
         return Verdict("pass", reason, decider, plan.alpha, bound)
     if fails:
         bound = _decided_bound(plan, gate, low)
-        verb = "above" if bound.value == plan.target else "at least"
-        return Verdict("fail", f"{what} is {verb} {_held(bound, plan)}", decider, plan.alpha, bound)
-    reason = _undecided(plan, tally, churn, high, resumable=resumable)
+        verb = "above" if bound.value == gate.target else "at least"
+        return Verdict("fail", f"{what} is {verb} {_held(bound, gate.target)}", decider, plan.alpha, bound)
+    reason = _undecided(plan, gate, tally, churn, high, resumable=resumable)
     return Verdict("inconclusive", reason, "budget", plan.alpha)
 
 
@@ -103,16 +131,16 @@ def _decided_bound(plan: Plan, gate: Gate, bound: Bound) -> Bound:
     side = "pass" if bound.side == "upper" else "fail"
     if plan.gates == "churn" or plan.design == "fixed" or not gate.is_calibrated(side):
         return bound
-    return Bound(bound.side, plan.target, bound.confidence)
+    return Bound(bound.side, gate.target, bound.confidence)
 
 
-def _held(bound: Bound, plan: Plan) -> str:
+def _held(bound: Bound, target: float) -> str:
     """The bound against the target."""
-    if bound.value == plan.target:
-        return f"{plan.target:g}, the target ({sure(bound.confidence)})"
+    if bound.value == target:
+        return f"{target:g}, the target ({sure(bound.confidence)})"
     if bound.side == "upper":
-        return f"{at_most(bound.value)} ({sure(bound.confidence)}), within the target {plan.target:g}"
-    return f"{at_least(bound.value)} ({sure(bound.confidence)}), above the target {plan.target:g}"
+        return f"{at_most(bound.value)} ({sure(bound.confidence)}), within the target {target:g}"
+    return f"{at_least(bound.value)} ({sure(bound.confidence)}), above the target {target:g}"
 
 
 def is_accuracy_certified(plan: Plan, tally: Tally) -> bool | None:
@@ -123,14 +151,14 @@ def is_accuracy_certified(plan: Plan, tally: Tally) -> bool | None:
     return BOUNDS[design][1](tally.runs, tally.failures, plan.alpha) <= plan.delta
 
 
-def _accuracy_words(plan: Plan, tally: Tally) -> str:
+def _accuracy_words(plan: Plan, tally: Tally, judged: Judged) -> str:
     """A pass fails to refute the accuracy that was promised, which is less than showing it."""
     certified = is_accuracy_certified(plan, tally)
     if certified is None:
         return ""
     if certified:
-        return f"; at most {plan.delta:g} of the runs are inaccurate ({sure(1 - plan.alpha)}, its own)"
-    return "; accuracy was not certified"
+        return f"; at most {plan.delta:g} {judged.share} ({sure(1 - plan.alpha)}, its own)"
+    return f"; {judged.open}"
 
 
 def _is_inaccurate(plan: Plan, gate: Gate, tally: Tally, least: float) -> bool:
@@ -147,37 +175,43 @@ def _bounds(plan: Plan, gate: Gate, tally: Tally, churn: MeanEvidence) -> tuple[
     else:
         lower, upper = BOUNDS[plan.design]
         least, most = (lower(n, k, gate.alpha_fail), upper(n, k, gate.alpha_pass)) if n else (0.0, 1.0)
-    return Bound("lower", least, 1 - gate.alpha_fail), Bound("upper", most, 1 - gate.alpha_pass)
+    return (
+        Bound("lower", least, 1 - plan.cells * gate.alpha_fail),  # of whichever cell it is
+        Bound("upper", most, 1 - gate.alpha_pass),
+    )
 
 
-def _inaccurate(plan: Plan, tally: Tally, least: float, alpha: float) -> str:
-    seen = f"{tally.failures} of {tally.runs} runs are inaccurate"
+def _inaccurate(plan: Plan, tally: Tally, least: float, alpha: float, judged: Judged) -> str:
+    seen = f"{tally.failures} of {tally.runs} runs {judged.fault}"
+    words = sure(1 - plan.cells * alpha)
     if plan.delta == 0:
-        return f"{seen}, where the subject allows none"
+        return f"{seen}, where {judged.allows} none{judged.follows}"
     if least <= (plan.delta or 0):  # a calibrated gate needs less than a limit that holds at every n
-        return f"{seen}: more than {plan.delta:g}, which the subject allows ({sure(1 - alpha)})"
-    return f"{seen}: a share of at least {at_least(least)} ({sure(1 - alpha)}), where the subject allows {plan.delta:g}"
+        return f"{seen}: more than {plan.delta:g}, which {judged.allows} ({words}){judged.follows}"
+    return (
+        f"{seen}: a share of at least {at_least(least)} ({words}), where {judged.allows} {plan.delta:g}{judged.follows}"
+    )
 
 
-def _undecided(plan: Plan, tally: Tally, churn: MeanEvidence, high: Bound, *, resumable: bool) -> str:
+def _undecided(plan: Plan, gate: Gate, tally: Tally, churn: MeanEvidence, high: Bound, *, resumable: bool) -> str:
     """What was seen, what is known by now, and what it would take to decide."""
     rate = (churn.total if plan.gates == "churn" else tally.mismatches) / tally.pairs if tally.pairs else 0.0
     seen = f"a mean churn of {rate:.3g}" if plan.gates == "churn" else f"{tally.mismatches} mismatches"
-    counts = f"{seen} in {tally.pairs} pairs do not decide {plan.gates} {plan.target:g}"
+    counts = f"{seen} in {tally.pairs} pairs do not decide {plan.gates} {gate.target:g}"
     if plan.design == "fixed":
         # The same pairs with more of them would be a second look at full error.
         return f"{counts}: a fixed design is judged once; for another try take --pairs, and a new --seed"
     known = f"by now {plan.gates} is at most {at_most(high.value)} ({sure(high.confidence)})"
     if plan.gates == "churn":
         return f"{counts}; {known}; more --pairs may: the same command goes on from here"
-    return f"{counts}; {known}; {_what_would_decide(plan, tally, rate, resumable=resumable)}"
+    return f"{counts}; {known}; {_what_would_decide(plan, gate.target, tally, rate, resumable=resumable)}"
 
 
-def _what_would_decide(plan: Plan, tally: Tally, rate: float, *, resumable: bool) -> str:
+def _what_would_decide(plan: Plan, target: float, tally: Tally, rate: float, *, resumable: bool) -> str:
     """The pairs with which the gate decides nine times in ten, if rho is the rate that was seen: exact, by its law."""
-    found = _enough_pairs(plan, tally, rate, resumable=resumable)
+    found = _enough_pairs(plan, target, tally, rate, resumable=resumable)
     if found is None:
-        least = math.floor(min(1e15, information_bound(rate, plan.target, plan.alpha, _LIKELY)))
+        least = math.floor(min(1e15, information_bound(rate, target, plan.alpha, _LIKELY)))
         if least == 1e15:
             return "at the rate seen, which is the target, no test decides"
         needs = f"takes {least:,} pairs or more on average"
@@ -191,16 +225,16 @@ def _what_would_decide(plan: Plan, tally: Tally, rate: float, *, resumable: bool
     return f"--pairs {pairs} with a new --seed {odds}; an audit with a --ledger can go on instead"
 
 
-def _enough_pairs(plan: Plan, tally: Tally, rate: float, *, resumable: bool) -> tuple[int, float] | None:
+def _enough_pairs(plan: Plan, target: float, tally: Tally, rate: float, *, resumable: bool) -> tuple[int, float] | None:
     """A budget and how likely it decides; tried from the information bound up, a dozen at most."""
-    least = information_bound(rate, plan.target, plan.alpha, _LIKELY)
-    most = min(_TRIED, 100 * max(plan.budget, PAIRS_TIMES_TARGET / plan.target))
+    least = information_bound(rate, target, plan.alpha, _LIKELY)
+    most = min(_TRIED, 100 * max(plan.budget, PAIRS_TIMES_TARGET / target))
     start = {"pairs": tally.pairs, "mismatches": tally.mismatches} if resumable else {}
     tried = max(least, 1.1 * tally.pairs, 10.0)
     while tried <= most:
         pairs = int(at_most(math.ceil(tried), 2))
         first = plan.first_budget or plan.budget if resumable else None
-        law = prospect(rate, target=plan.target, alpha=plan.alpha, budget=pairs, first_budget=first, **start)
+        law = prospect(rate, target=target, alpha=plan.alpha, budget=pairs, first_budget=first, **start)
         if law.passes + law.fails >= _LIKELY:
             return pairs, law.passes + law.fails
         tried *= 1.5

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from auditor.flow.record import Record
-from auditor.questions.panel import is_as_expected
-from auditor.report.escape import github_message, github_property, shortened
+from auditor.process.escape import github_message, github_property, shortened
 
 _TITLE, _MESSAGE = 200, 2_000  # characters
 
@@ -18,7 +17,7 @@ _TITLE, _MESSAGE = 200, 2_000  # characters
 def annotation_lines(records: Sequence[Record], functions: Mapping[str, Callable[..., Any]]) -> Iterator[str]:
     """A line for each record that did not end as expected; `functions` are the audited ones by subject."""
     for record in records:
-        if not is_as_expected(record):
+        if not record.is_as_expected:
             yield _annotation(record, _place(functions.get(record.subject)))
 
 

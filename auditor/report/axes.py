@@ -1,12 +1,16 @@
-"""Where on a plot does a number stand, and which numbers mark its axes? Shared by the terminal and the picture."""
+"""Where on a chart does a number stand, and which numbers mark its axes? Shared by the terminal and the picture."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
-from auditor.report.curve_record import CurveRecord, Point
+from auditor.flow.parts import Chart, Series
+from auditor.process.escape import shortened
+
+MEASURED = ("band", "step")
+_LABEL = 60  # characters of what stands below an axis
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +22,11 @@ class Scale:
     log: bool
 
     def at(self, value: float) -> float:
+        """Within, whatever the value: what is beyond an end stands at it."""
         if not self.log:
-            return (value - self.low) / (self.high - self.low)
+            return max(0.0, min(1.0, (value - self.low) / (self.high - self.low)))
         low, high = math.log(self.low), math.log(self.high)  # a ratio of the two may overflow
-        return (math.log(max(value, self.low)) - low) / (high - low)
+        return (math.log(min(max(value, self.low), self.high)) - low) / (high - low)
 
     def ticks(self, most: int) -> list[float]:
         """Round numbers within, at most so many."""
@@ -34,50 +39,71 @@ class Scale:
                     break
             return found[:: max(1, -(-len(found) // most))]
         step = 10 ** math.floor(math.log10(self.high - self.low))
-        for divisor in (0.5, 0.2, 0.1, 1):
+        for divisor in (0.1, 0.2, 0.5, 1, 2, 5):
             if (self.high - self.low) / (step * divisor) <= most:
                 step *= divisor
                 break
         return [i * step for i in range(math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9) + 1)]
 
 
-def is_number(value: object) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool)
+def x_scale(chart: Chart) -> Scale:
+    """Steps begin where a share does, at 0."""
+    values = [point[0] for one in chart.series for point in one.points] or [0.0]
+    low, high = min(values), max(values)
+    if chart.x_log and low > 0:
+        return Scale(low, high if high > low else 2 * low, log=True)
+    low = 0.0 if low > 0 and any(one.kind == "step" for one in chart.series) else low
+    return Scale(low, high if high > low else low + 1, log=False)
 
 
-def x_scale(curve: CurveRecord) -> tuple[Scale, list[float]]:
-    """The axis of what varies and where each point is on it; values that are no numbers stand side by side."""
-    values = [point.value for point in curve.points]
-    if not all(map(is_number, values)):
-        values = list(range(len(values)))
-    return Scale(min(values), max(values), curve.is_log), [float(value) for value in values]
-
-
-def y_scale(curve: CurveRecord) -> Scale:
-    """rho by ratios where a power law may show, down to the smallest number that is no zero; else from 0."""
-    shown = [number for point in curve.points for number in heights(point)]
-    top = min(1.0, 1.15 * max(shown, default=1.0)) or 1.0
-    if not curve.is_log:
+def y_scale(chart: Chart) -> Scale:
+    """By ratios down to the smallest number that is no zero, where the chart says so; else from 0. A chart of shares
+    ends at 1, and one with a corner leaves out what is far above it."""
+    shown = list(_heights(chart))
+    top = 1.15 * max(shown, default=1.0)
+    if is_of_shares(chart):
+        top = _rounded_up(top) if chart.corner else min(1.0, top)
+    top = top or 1.0
+    if not chart.y_log:
         return Scale(0.0, top, log=False)
-    floor = min((number for number in shown if number > 0), default=0.01)
-    return Scale(max(1e-9, min(floor, top / 10) / 1.15), top, log=True)
+    floor = min((number for number in shown if number > 0), default=top / 100)
+    return Scale(max(1e-9 * top, min(floor, top / 10) / 1.15), top, log=True)
 
 
-def heights(point: Point) -> list[float]:
-    numbers = [point.low, point.high, point.promised, *point.bounds.values()]
-    return [number for number in numbers if number is not None and number <= 1]
+def labels_of(chart: Chart) -> list[str]:
+    """What stands below each point of the first series."""
+    values = [f"{point[0]:.4g}" for one in chart.series[:1] for point in one.points]
+    return [shortened(label, _LABEL) for label in chart.labels or values]
 
 
-def lines(curve: CurveRecord) -> dict[str, list[float | None]]:
-    """What rho is held against, by name: a number for each point, None where it says nothing."""
-    named: dict[str, list[float | None]] = {}
-    if any(point.promised is not None for point in curve.points):
-        named[f"{curve.theorem or 'promised'} (rho is at most)"] = [point.promised for point in curve.points]
-    for name in dict.fromkeys(name for point in curve.points for name in point.bounds):
-        named[f"{name} (on the worst source none can be below)"] = [point.bounds.get(name) for point in curve.points]
-    return named
+def is_of_shares(chart: Chart) -> bool:
+    """Whether nothing that was measured is above 1: then what a line says above 1 is no bound at all."""
+    measured = [point for one in chart.series if one.kind in MEASURED for point in one.points]
+    return bool(measured) and all(number is None or number <= 1 for point in measured for number in point[1:])
 
 
-def visible_ends(numbers: Sequence[float | None]) -> list[tuple[int, float]]:
-    """Index and height of what can be drawn: rho above 1 says nothing."""
-    return [(i, number) for i, number in enumerate(numbers) if number is not None and 0 < number <= 1]
+def line_ends(chart: Chart, series: Series) -> list[tuple[float, float]]:
+    """The points of a line that can be drawn."""
+    share, found = is_of_shares(chart), ((x, estimate) for x, _, estimate, _ in series.points)
+    return [(x, y) for x, y in found if y is not None and y > 0 and not (share and y > 1)]
+
+
+def _heights(chart: Chart) -> Iterator[float]:
+    for one in chart.series:
+        if one.kind not in MEASURED:
+            yield from (y for _, y in line_ends(chart, one))
+        elif chart.corner is None:
+            yield from (number for point in one.points for number in (point[1], point[3]) if number is not None)
+        else:
+            yield from _near(one, chart.corner)
+
+
+def _near(series: Series, corner: tuple[float, float]) -> Iterator[float]:
+    """The corner, what was seen, and the limit at the corner."""
+    yield corner[1]
+    yield from (estimate for _, _, estimate, _ in series.points if estimate is not None)
+    yield from [high for x, _, _, high in series.points if x <= corner[0] and high is not None][-1:]
+
+
+def _rounded_up(value: float) -> float:
+    return next((tick for tick in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5) if value <= tick), 1.0)

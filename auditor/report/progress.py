@@ -1,115 +1,108 @@
-"""What a person sees while an audit runs: on a terminal a live line, elsewhere plain milestones."""
+"""What a person sees while a question is answered: on a terminal a live line, elsewhere plain milestones."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 from time import perf_counter
+from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from auditor.flow.pipeline import Silent
-from auditor.flow.verdict import Tally
-from auditor.questions.arms import Arm
-from auditor.report.escape import visible
-from auditor.statistics.cost import prospect
-from auditor.statistics.interval import two_sided
-from auditor.statistics.outward import at_least, at_most
-from auditor.subjects.subject import Subject
+from auditor.flow.question import Inquiry, Outlook
+from auditor.process.escape import visible
 from auditor.trials.preflight import PAIRS
-from auditor.trials.setup import Setup
 
-_REDRAW = 0.1  # seconds between two looks at the bounds, which cost milliseconds
+_REDRAW = 0.1  # seconds between two looks at how it is going, which cost milliseconds
+_SHARE = 20  # and at least so many times what the last look took
 _MILESTONE = 10.0  # seconds between two plain lines
 _MARKS = 50  # looks that the rate is taken over
 _SETTLED = 0.5  # seconds after which a rate can be told
-_FORECAST = 10.0  # seconds between two forecasts
+_FORECAST = 10.0  # and after which one can tell when there will be a verdict
+
+
+class Pace:
+    """When to look again, and how long it may yet take."""
+
+    def __init__(self, every: float) -> None:
+        self.every = every
+        self._next = 0.0
+        self._marks: deque[tuple[float, int]] = deque(maxlen=_MARKS)
+
+    def is_due(self, seconds: float) -> bool:
+        return seconds >= self._next
+
+    def look(self, inquiry: Inquiry, seconds: float) -> Outlook:
+        started = perf_counter()
+        outlook = inquiry.outlook()
+        self._next = seconds + max(self.every, _SHARE * (perf_counter() - started))
+        self._marks.append((seconds, outlook.done))
+        return outlook
+
+    def words(self, outlook: Outlook, seconds: float, unit: str) -> str:
+        """How fast it goes, and how long it may yet take: at most, and if all is what it looks like."""
+        since, before = self._marks[0]
+        if seconds - since < _SETTLED or outlook.done == before:
+            return outlook.words
+        rate = (outlook.done - before) / (seconds - since)
+        left = duration(max(0, outlook.of - outlook.done) / rate)
+        words = f"{outlook.words}; {rate:.3g} {unit} a second, {left} to the budget"
+        if outlook.forecast is None or seconds < _FORECAST:
+            return words
+        return f"{words}, about {duration(max(1.0, outlook.forecast) / rate)} to a verdict"
 
 
 class Watching:
-    """Shows a running audit on standard error; a context manager, so that the live line never stays behind."""
+    """Shows one running question on standard error; a context manager, so that the live line never stays behind."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
-        self._live: Progress | None = None
-        self._next = 0.0
-        self._marks: deque[tuple[float, int]] = deque(maxlen=_MARKS)
-        self._expected = (-_FORECAST, 0.0)  # when it was worked out, and the pairs after which a verdict was expected
+        self._bar = _progress(console)
+        self._task = self._bar.add_task("")
+        self._pace = Pace(_REDRAW if console.is_terminal else _MILESTONE)
+        self._is_timed = False
 
-    def __enter__(self) -> Watching:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._live:
-            self._live.stop()
+        self._bar.stop()
 
-    def planned(self, setup: Setup) -> None:
-        self._plan = plan = setup.plan
-        runs = plan.runs * plan.least_pairs + 2 * PAIRS
-        self._say(f"auditing {setup.subject.name}: is {plan.gates} at most {plan.target:g}?")
-        self._say(f"a pass takes {runs:,} runs or more; {plan.runs * plan.budget + 2 * PAIRS:,} are the most")
+    def planned(self, inquiry: Inquiry) -> None:
+        self._plan = plan = inquiry.plan
+        name = inquiry.cells[0].subject.name
+        asks = getattr(inquiry, "asks", "")  # in its own words, where it has some
+        if asks or plan.target is None:
+            self._say(f"{name}: {asks or f'{plan.budget:,} {plan.unit} in all'}")
+            return
+        least, most = (plan.runs * count + 2 * PAIRS for count in (plan.least_trials, plan.budget))
+        self._say(f"auditing {name}: is {plan.gates} at most {plan.target:g}?")
+        self._say(f"a pass takes {least:,} runs or more; {most:,} are the most")
 
     def timed(self, seconds_a_run: float) -> None:
-        least, most = (
-            duration(self._plan.runs * count * seconds_a_run) for count in (self._plan.least_pairs, self._plan.budget)
-        )
+        """The preflight of the first cell is over."""
+        if self._is_timed:
+            return
+        self._is_timed = True
+        plan = self._plan
+        least, most = (duration(plan.runs * count * seconds_a_run) for count in (plan.least_trials, plan.budget))
         span = f"about {least}" if least == most else f"{least} or more for a pass, {most} at most"
         self._say(f"one run takes {duration(seconds_a_run)}: {span}")
         if self._console.is_terminal:
-            self._live = Progress(
-                TextColumn("{task.fields[words]}", markup=False),
-                BarColumn(),
-                TimeElapsedColumn(),
-                console=self._console,
-                transient=True,
-            )
-            self._task = self._live.add_task("", total=self._plan.budget, words="")
-            self._live.start()
+            self._bar.start()
 
-    def advanced(self, tally: Tally, seconds: float) -> None:
-        if seconds < self._next:
+    def advanced(self, inquiry: Inquiry, seconds: float) -> None:
+        if not self._pace.is_due(seconds):
             return
-        self._next = seconds + (_REDRAW if self._live else _MILESTONE)
-        low, high = two_sided("anytime", tally.pairs, tally.mismatches, self._plan.confidence)
-        words = (
-            f"{tally.mismatches:,} mismatches in {tally.pairs:,} pairs, rho in [{at_least(low, 2)}, {at_most(high, 2)}]"
-        )
-        words += self._outlook(tally, seconds)
-        if self._live:
-            self._live.update(self._task, completed=tally.pairs, words=words)
-        elif tally.pairs > 1:
+        outlook = self._pace.look(inquiry, seconds)
+        self._show(outlook, self._pace.words(outlook, seconds, inquiry.plan.unit))
+
+    def _show(self, outlook: Outlook, words: str) -> None:
+        if self._console.is_terminal:
+            self._bar.update(self._task, completed=outlook.done, total=outlook.of, description=visible(words))
+        elif outlook.done > 1:
             self._say(words)
-
-    def _outlook(self, tally: Tally, seconds: float) -> str:
-        """How fast it goes, and how long it may yet take: at most, and if rho is what it looks like."""
-        self._marks.append((seconds, tally.pairs))
-        since, before = self._marks[0]
-        if seconds - since < _SETTLED or tally.pairs == before:
-            return ""
-        rate = (tally.pairs - before) / (seconds - since)
-        words = f"; {rate:.3g} pairs a second, {duration((self._plan.budget - tally.pairs) / rate)} to the budget"
-        early = tally.mismatches and seconds < _FORECAST
-        if early or self._plan.gates == "churn" or self._plan.design == "fixed":
-            return words
-        return f"{words}, about {duration(self._pairs_left(tally, seconds) / rate)} to a verdict"
-
-    def _pairs_left(self, tally: Tally, seconds: float) -> float:
-        """Worked out now and then, for it is exact and takes the better part of a tenth of a second."""
-        if seconds - self._expected[0] >= _FORECAST:
-            plan, n, k = self._plan, tally.pairs, tally.mismatches
-            law = prospect(
-                k / n,
-                target=plan.target,
-                alpha=plan.alpha,
-                budget=plan.budget,
-                first_budget=plan.first_budget,
-                pairs=n,
-                mismatches=k,
-            )
-            self._expected = seconds, n + law.expected_pairs
-        return max(1.0, self._expected[1] - tally.pairs)
 
     def notice(self, words: str) -> None:
         self._say(words)
@@ -122,118 +115,49 @@ class WatchingSeveral:
     """One bar over many audits, with the name of the one that runs; plain lines without a terminal."""
 
     def __init__(self, console: Console, total: int) -> None:
-        self._console, self._total = console, total
-        self._bar = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            TimeElapsedColumn(),
-            console=console,
-            transient=True,
-        )
-        self._task = self._bar.add_task("", total=total)
+        self.console, self.total = console, total
+        self.bar = _progress(console)
+        self.task = self.bar.add_task("", total=total)
 
-    def __enter__(self) -> WatchingSeveral:
-        if self._console.is_terminal:
-            self._bar.start()
+    def __enter__(self) -> Self:
+        if self.console.is_terminal:
+            self.bar.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._bar.stop()
+        self.bar.stop()
 
-    def audit(self, index: int, setup: Setup) -> Silent:
-        words = visible(f"{index + 1} of {self._total}: {setup.subject.name}")
-        self._bar.update(self._task, completed=index, description=words)
-        if not self._console.is_terminal:
-            self._console.print(Text(words, style="dim"))
-        return Silent()
+    def audit(self, index: int, name: str) -> OneOfSeveral:
+        """The watcher of the next one."""
+        words = f"{index + 1} of {self.total}: {name}"
+        self.bar.update(self.task, completed=index, description=visible(words))
+        if not self.console.is_terminal:
+            self.console.print(Text(visible(words), style="dim"))
+        return OneOfSeveral(self, words)
 
 
-class WatchingArms:
-    """One bar over all pairs of a curve or a search, with where the last ones went; plain lines without a terminal."""
+class OneOfSeveral(Watching):
+    """What is known of the audit that runs, behind its name."""
 
-    def __init__(self, console: Console, vary: str) -> None:
-        self._console, self._vary = console, vary
-        self._bar = Progress(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(),
-            TimeElapsedColumn(),
-            console=console,
-            transient=True,
-        )
-        self._task = self._bar.add_task("")
-        self._done, self._started, self._next = 0, 0.0, 0.0
+    def __init__(self, several: WatchingSeveral, name: str) -> None:
+        self._console, self._bar, self._task = several.console, several.bar, several.task
+        self._name = name
+        self._pace = Pace(_REDRAW if several.console.is_terminal else _MILESTONE)
 
-    def __enter__(self) -> WatchingArms:
-        return self
+    def planned(self, inquiry: Inquiry) -> None: ...
 
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
+    def timed(self, seconds_a_run: float) -> None: ...
 
-    def planned(self, setups: Sequence[Setup], budget: int) -> None:
-        self._budget = budget
-        name = setups[0].subject.name
-        self._say(f"{name}: {len(setups)} values of {self._vary}, {budget:,} pairs in all, where they tell most")
-
-    def started(self) -> None:
-        """The preflight is over."""
-        self._started = perf_counter()
-        self._bar.update(self._task, total=self._budget)
+    def _show(self, outlook: Outlook, words: str) -> None:
         if self._console.is_terminal:
-            self._bar.start()
-        else:
-            self._say("no hidden state found; running pairs")
-
-    def advanced(self, pairs: int, arm: Arm) -> None:
-        self._done += pairs
-        low, high = arm.band
-        words = f"{self._done:,} of {self._budget:,} pairs; "
-        words += f"the last where rho is in [{at_least(low, 2)}, {at_most(high, 2)}]"
-        self._bar.update(self._task, completed=self._done, description=words)
-        seconds = perf_counter() - self._started
-        if not self._console.is_terminal and seconds > self._next + _MILESTONE:
-            self._next = seconds
-            left = seconds * (self._budget - self._done) / self._done
-            self._say(f"{words}; about {duration(left)} left")
-
-    def notice(self, words: str) -> None:
-        self._say(words)
-
-    def _say(self, words: str) -> None:
-        self._console.print(Text(visible(words), style="dim"))
+            self._bar.update(self._task, description=visible(f"{self._name}: {words}"))
+        elif outlook.done > 1:
+            self._say(f"{self._name}: {words}")
 
 
-class WatchingPrice:
-    """One line for the size that is being asked; plain lines without a terminal, one a size."""
-
-    def __init__(self, console: Console) -> None:
-        self._console = console
-        self._status = console.status("")
-        self._last: tuple[str, int] | None = None
-
-    def __enter__(self) -> WatchingPrice:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._status.stop()
-
-    def planned(self, subject: Subject, budget: int) -> None:
-        self._say(f"pricing {subject.name}: at most {budget:,} pairs in all")
-        if self._console.is_terminal:
-            self._status.start()
-
-    def asked(self, question: str, size: int, pairs: int) -> None:
-        words = f"{question} at {size:,} rows?"
-        if self._console.is_terminal:
-            self._status.update(Text(f"{words} {pairs:,} pairs", style="dim"))
-        elif self._last != (question, size):
-            self._say(words)
-        self._last = (question, size)
-
-    def notice(self, words: str) -> None:
-        self._say(words)
-
-    def _say(self, words: str) -> None:
-        self._console.print(Text(visible(words), style="dim"))
+def _progress(console: Console) -> Progress:
+    words = TextColumn("{task.description}", markup=False)
+    return Progress(words, BarColumn(), TimeElapsedColumn(), console=console, transient=True)
 
 
 def duration(seconds: float) -> str:

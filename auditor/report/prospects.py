@@ -16,19 +16,21 @@ _FACTORS = (0, 1 / 4, 1 / 2, 0.6, 0.8, 1, 1.25, 1.5, 2, 4)
 
 
 def prospects(plan: Plan) -> Iterator[RenderableType]:
+    target = plan.target
+    assert target is not None
     yield Text(
-        f"Gate rho <= {plan.target:g} at confidence {plan.confidence:g}, at most {plan.budget:,} pairs (2 runs each). "
-        f"Without a mismatch it passes after {plan.least_pairs:,} pairs."
+        f"Gate rho <= {target:g} at confidence {plan.confidence:g}, at most {plan.budget:,} pairs (2 runs each). "
+        f"Without a mismatch it passes after {plan.least_trials:,} pairs."
     )
     if plan.budget > MOST_CALIBRATED:
         yield Text(f"Above {MOST_CALIBRATED:,} pairs its thresholds are those of no budget, 1/alpha on both sides.")
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in ("true rho", "expected pairs", "no test below", "pass", "fail", "undecided"):
         table.add_column(name, justify="right")
-    for rho in sorted({rho for f in _FACTORS if (rho := f * plan.target) < 1} | {0.5, 1.0}):
-        law = prospect(rho, target=plan.target, alpha=plan.alpha, budget=plan.budget)
+    for rho in sorted({rho for f in _FACTORS if (rho := f * target) < 1} | {0.5, 1.0}):
+        law = prospect(rho, target=target, alpha=plan.alpha, budget=plan.budget)
         shares = (f"{share:.2%}" for share in (law.passes, law.fails, law.undecided))
-        table.add_row(f"{rho:.4g}", f"{law.expected_pairs:,.1f}", _least(plan, law), *shares)
+        table.add_row(f"{rho:.4g}", f"{law.expected_pairs:,.1f}", _least(target, plan.alpha, law), *shares)
     yield table
     yield Text(
         "No test below: kl(Pr[decided rightly], alpha) / KL(true rho, target), the least expected pairs of any test "
@@ -37,8 +39,8 @@ def prospects(plan: Plan) -> Iterator[RenderableType]:
     )
 
 
-def _least(plan: Plan, law: Prospect) -> str:
-    if law.rho == plan.target:
+def _least(target: float, alpha: float, law: Prospect) -> str:
+    if law.rho == target:
         return ""
-    right = law.passes if law.rho < plan.target else law.fails
-    return f"{information_bound(law.rho, plan.target, plan.alpha, right):,.1f}"
+    right = law.passes if law.rho < target else law.fails
+    return f"{information_bound(law.rho, target, alpha, right):,.1f}"

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from auditor.errors import AuditorError
 from auditor.lookup import registered
-from auditor.report.escape import visible
+from auditor.process.escape import visible
 from auditor.subjects.subject import load_subject
 
 

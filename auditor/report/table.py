@@ -10,10 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from auditor.flow.record import Record
-from auditor.questions.panel import is_as_expected
-from auditor.report.confidence import of_several
-from auditor.report.escape import visible
-from auditor.report.several_parts import gated
+from auditor.process.escape import visible
+from auditor.report.describe import asked_about
+from auditor.report.facts import counted, of_several
 from auditor.report.terminal import STYLES
 from auditor.statistics.outward import at_least, at_most
 
@@ -31,7 +30,7 @@ def summary(records: Sequence[Record], confidence: float, planned: int) -> Itera
     for record in records:
         table.add_row(*_cells(record, record.subject[len(common) :]))
     yield table
-    surprises = [record for record in records if not is_as_expected(record)]
+    surprises = [record for record in records if not record.is_as_expected]
     for record in surprises:
         yield Text.assemble("\n", (visible(record.subject), "bold"), f": {record.verdict}, expected {record.expect}")
         yield Padding(Text(visible(record.reason, keep="\n")), (0, 0, 0, 2))
@@ -52,22 +51,29 @@ def _common_prefix(names: Sequence[str]) -> str:
 
 
 def _cells(record: Record, name: str) -> Iterator[Text]:
-    ok = is_as_expected(record)
+    ok = record.is_as_expected
     yield Text("ok" if ok else "NO", style="green" if ok else "bold red")
     yield Text(visible(name))
     yield Text(record.verdict, style=STYLES[record.verdict])
     yield Text(record.expect)
-    for value in (f"{record.target:g}", reached(record), f"{record.pairs:,}", f"{record.cost.seconds_total:.1f}"):
-        yield Text(value)
+    yield from map(Text, figures(record))
+
+
+def figures(record: Record) -> tuple[str, str, str, str]:
+    """Target, what was reached, trials, seconds."""
+    target = "" if record.target is None else f"{record.target:g}"
+    return target, reached(record), f"{counted(record):,}", f"{record.cost.seconds_total:.1f}"
 
 
 def reached(record: Record) -> str:
     """The bound that an audit ended with, on rho unless it names something else."""
-    if not record.pairs:
+    if not counted(record) or not record.measures:
         return ""
-    what = "" if record.gate == "rho" else f"{record.gate} "
+    name = asked_about(record)
+    what = "" if name == "rho" else f"{name} "
     if record.bound is None:
-        return f"{what}{at_least(gated(record).low)} to {at_most(gated(record).high)}"
+        first = record.rho if name == "rho" and record.rho else record.measures[0]
+        return f"{what}{at_least(first.low)} to {at_most(first.high)}"
     if record.bound.side == "upper":
         return f"{what}<= {at_most(record.bound.value)}"
     if record.bound.value == record.target:

@@ -1,39 +1,32 @@
-"""How does an audit look to a person? Verdict first, the deciding bound against the target, then what it rests on."""
+"""How do the parts of a report look to a person? Drawn on a console of any width; every text is escaped here."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table
+from rich.table import Table as Grid
 from rich.text import Text
 
-from auditor.flow.record import IN_PROCESS, Record
-from auditor.report.confidence import beside, confidences
-from auditor.report.escape import shortened, visible, without_commands
-from auditor.report.several_parts import (
-    accuracy_label,
-    accuracy_noun,
-    arm_parts,
-    certified,
-    gated,
-    profile_facts,
-    profile_parts,
-    rho_noun,
-    scope,
-)
-from auditor.statistics.outward import between, percent
+from auditor.flow.parts import Bar, Chart, Command, Facts, Listing, Part, Table, Words
+from auditor.flow.record import Record
+from auditor.process.escape import shortened, visible, without_commands
+from auditor.report.describe import describe
+from auditor.report.plot import plot
 
-_LONGEST = 4000  # characters of any one text from a subject
+_LONGEST = 4000  # characters of any one text from a subject, in a line
+_BLOCK = 20_000  # and on lines of its own
+_WIDEST = 100  # columns of a plot
 STYLES = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow", "error": "bold magenta"}
+_TITLES = {"interrupted": STYLES["inconclusive"], "same": STYLES["pass"], "different": STYLES["fail"], **STYLES}
+_COLOURS = {"dim": "dim", "error": "magenta", "warning": "yellow", "info": "dim"}
+_GAP = (0, 2, 0, 0)
 
 
 def show(record: Record, console: Console) -> None:
-    """Print the report. Commands are left to the terminal to wrap, so that they can be copied."""
-    for part in _parts(record, ascii_only=console.options.ascii_only, width=console.width):
-        console.print(part, soft_wrap=isinstance(part, Text) and part.no_wrap is True)
+    show_parts(describe(record), console)
 
 
 def as_text(record: Record, width: int = 100) -> str:
@@ -44,30 +37,127 @@ def as_text(record: Record, width: int = 100) -> str:
     return without_commands(console.file.getvalue().rstrip())
 
 
-def _parts(record: Record, *, ascii_only: bool, width: int) -> Iterator[RenderableType]:
-    title = "interrupted" if record.decided_by == "interrupt" else record.verdict
-    yield Text.assemble((f"{title.upper()}", STYLES[record.verdict]), "  ", (visible(record.subject), "bold"))
-    yield Text(visible(shortened(record.reason, _LONGEST), keep="\n"))
-    if record.pairs:
-        yield Padding(draw_interval(record, width=min(width - 2, 72), ascii_only=ascii_only), (1, 0, 1, 1))
-    yield facts(record)
-    yield from profile_parts(record)
-    yield from arm_parts(record)
-    yield from _examples(record)
-    yield from _findings(record)
-    if record.verdict == "pass":
-        yield Text(
-            f"\nA pass speaks of {scope(record)} and this size only: "
-            "it proves nothing for other distributions or sizes.",
-            style="dim",
-        )
+def show_parts(parts: Iterable[Part], console: Console) -> None:
+    """Print them, with an empty line before what is a block of its own."""
+    before: Part | None = None
+    for part in parts:
+        drawn = list(_drawn(part, console.width, ascii_only=console.options.ascii_only))
+        if drawn and _stands_apart(part, before):
+            console.print()
+        for one in drawn:
+            # Commands are left to the terminal to wrap, so that they can be copied.
+            console.print(one, soft_wrap=isinstance(one, Text) and one.no_wrap is True)
+        before = part if drawn else before
 
 
-def draw_interval(record: Record, *, width: int, ascii_only: bool) -> Group:
-    """The line of possible rho from 0 up, the part that the audit left open, and where the target stands."""
-    low, high = _open_part(record)
-    centre = gated(record).centre
-    top = min(1.0, 1.25 * max(1.6 * record.target, high if high < 1 else low, centre))
+def _stands_apart(part: Part, before: Part | None) -> bool:
+    if before is None or isinstance(part, Command):
+        return False
+    if isinstance(part, Words):
+        goes_on = isinstance(before, Words) and before.style in ("title", part.style)
+        return not (goes_on or part.text.startswith(" "))
+    if isinstance(part, Facts):
+        return not isinstance(before, Words)
+    if isinstance(part, Listing) and part.style == "plain":
+        return not (isinstance(before, Listing) or (isinstance(before, Words) and before.style == "title"))
+    return True
+
+
+def _drawn(part: Part, width: int, *, ascii_only: bool) -> Iterator[RenderableType]:
+    if isinstance(part, Words):
+        yield _words(part)
+    elif isinstance(part, Facts):
+        yield _facts(part)
+    elif isinstance(part, Table):
+        yield from _table(part, width, ascii_only=ascii_only)
+    elif isinstance(part, Listing):
+        yield from _listing(part)
+    elif isinstance(part, Command):
+        yield Text(visible(part.what))
+        yield Text(visible(part.command), style="cyan", no_wrap=True)
+    elif isinstance(part, Bar):
+        yield Padding(_bar(part, min(width - 2, 72), ascii_only=ascii_only), (0, 0, 0, 1))
+    else:
+        yield from _chart(part, min(width, _WIDEST) - 1, ascii_only=ascii_only)
+
+
+def _words(part: Words) -> Text:
+    text = visible(shortened(part.text.strip("\n"), _LONGEST), keep="\n")
+    if part.style != "title":
+        return Text(text, style=_COLOURS.get(part.style, ""))
+    head, gap, rest = text.partition("  ")
+    return Text.assemble((head, _TITLES.get(head.lower(), "bold")), gap, (rest, "bold"))
+
+
+def _facts(part: Facts) -> Grid:
+    grid = Grid.grid(padding=(0, 2))
+    grid.add_column(style="dim", no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, *known in part.rows:
+        grid.add_row(visible(name), Text("".join(visible(shortened(text, _LONGEST)) for text in known)))
+    return grid
+
+
+def _listing(part: Listing) -> Iterator[RenderableType]:
+    if part.title:
+        title = visible(part.title.strip("\n")) + (f" {visible(part.at)}:" if part.at else "")
+        head, gap, rest = title.partition(" ") if part.style != "plain" else ("", "", title)
+        yield Text.assemble((head, _COLOURS.get(part.style, "")), gap, rest)
+    for text in part.texts:
+        yield Padding(Text(visible(shortened(text, _BLOCK), keep="\n"), overflow="fold"), (0, 0, 0, 2))
+
+
+def _table(part: Table, width: int, *, ascii_only: bool) -> Iterator[RenderableType]:
+    if part.title:
+        yield Text(visible(part.title.strip("\n")))
+    lines = [[visible(shortened(text, _LONGEST)) for text in row] for row in (part.head, *part.rows)]
+    if ascii_only:
+        lines = [[text.replace("━", "=") for text in line] for line in lines]
+    head, *rows = _that_fit(lines, len(part.head) if part.extra is None else part.extra, width)
+    yield _grid(head, rows) if _is_readable(head, rows, width) else _stacked(head, rows)
+
+
+def _that_fit(lines: Sequence[Sequence[str]], needed: int, width: int) -> list[Sequence[str]]:
+    """The columns that there is room for, the needed ones at any rate."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    columns = len(widths)
+    while columns > needed and sum(widths[:columns]) + 2 * columns > width:
+        columns -= 1
+    return [line[:columns] for line in lines]
+
+
+def _is_readable(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> bool:
+    """Whether no number has to be broken; names may be."""
+    columns = zip(*(head, *rows), strict=True)
+    least = [max(len(word) for text in column for word in text.split(" ")) if column[0] else 8 for column in columns]
+    return sum(least) + 2 * len(least) <= width
+
+
+def _grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Grid:
+    grid = Grid(box=None, padding=_GAP)
+    for name, *texts in zip(head, *rows, strict=True):
+        least = max(len(word) for text in (name, *texts) for word in text.split(" ")) if name else None
+        grid.add_column(Text(name), justify="right" if name else "left", overflow="fold", min_width=least)
+    for row in rows:
+        grid.add_row(*map(Text, row))
+    return grid
+
+
+def _stacked(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Group:
+    """Each row as a sentence of its own."""
+    named = (", ".join(f"{name} {text}".strip() for name, text in zip(head, row, strict=True)) for row in rows)
+    return Group(*(Text(f"- {line}", overflow="fold") for line in named))
+
+
+def _chart(part: Chart, width: int, *, ascii_only: bool) -> Iterator[Text]:
+    drawn = plot(part, width, ascii_only=ascii_only)
+    yield from (Text(visible(line), no_wrap=True) for line in drawn.lines)
+    yield from (Text(visible(f"  {mark} {name}"), style="dim") for mark, name in drawn.legend)
+
+
+def _bar(part: Bar, width: int, *, ascii_only: bool) -> Group:
+    """The line of what may be, from 0 up: the part that is left open, and where the target stands."""
+    top = min(1.0, 1.25 * max(1.6 * part.target, part.high if part.high < 1 else part.low, part.centre))
     full, rest, mark = ("#", "-", "|") if ascii_only else ("█", "─", "┃")
     left, right = "0 ", f" {top:.2g}"
     cells = max(8, width - len(left) - len(right))
@@ -76,129 +166,14 @@ def draw_interval(record: Record, *, width: int, ascii_only: bool) -> Group:
         return min(cells - 1, int(p / top * cells))
 
     line = Text(left, style="dim")
-    target = at(record.target)
+    target = at(part.target)
     for i in range(cells):
-        inside = at(low) <= i <= at(min(high, top)) if high > 0 else False
+        inside = at(part.low) <= i <= at(min(part.high, top)) if part.high > 0 else False
         if i == target:
             line.append(mark, style="bold")
         else:
-            line.append(full if inside else rest, style=STYLES[record.verdict] if inside else "dim")
+            line.append(full if inside else rest, style=STYLES.get(part.verdict, "") if inside else "dim")
     line.append(right, style="dim")
-    label = f"target {record.target:g}"
+    label = f"target {part.target:g}"
     before = max(0, min(len(left) + target - len(label) // 2, width - len(label)))
     return Group(line, Text(" " * before + label, style="bold"))
-
-
-def _open_part(record: Record) -> tuple[float, float]:
-    """Where rho may still be: by the bound that decided, else by the two-sided interval."""
-    if record.bound is None:
-        return gated(record).low, gated(record).high
-    return (0.0, record.bound.value) if record.bound.side == "upper" else (record.bound.value, 1.0)
-
-
-def facts(record: Record) -> Table:
-    table = Table.grid(padding=(0, 2))
-    table.add_column(style="dim", no_wrap=True)
-    table.add_column(overflow="fold")
-    for name, value in _facts(record):
-        table.add_row(name, Text(visible(shortened(value, _LONGEST))))
-    return table
-
-
-def _facts(record: Record) -> Iterator[tuple[str, str]]:
-    if record.pairs:
-        yield from _measured(record)
-    rows = "row" if record.size == 1 else "rows" if record.sample_kind == "rows" else "rows, as counts,"
-    yield "sample", f"{record.size:,} {rows} from {record.source}, r as {record.randomness}, seed {record.seed}"
-    if record.resample:
-        yield "resampled", f"by {record.resample}"
-    if record.view != "output":
-        yield "compared", record.view
-    if record.params:
-        yield "parameters", ", ".join(f"{name}={value}" for name, value in record.params.items())
-    if record.theorem or record.claimed is not None:
-        yield "claimed", _claim(record)
-    if record.note:
-        yield "note", record.note
-    for name, (declared, used) in record.overridden.items():
-        yield "overridden", f"{name} {used}, declared {declared}"
-    if record.pairs:
-        yield from _spent(record)
-
-
-def _measured(record: Record) -> Iterator[tuple[str, str]]:
-    sure = f"{percent(record.confidence)} two-sided"
-    yield (
-        "rho",
-        f"{record.mismatches:,} mismatches in {record.pairs:,} {rho_noun(record)} "
-        f"{between(record.rho.low, record.rho.high)} ({sure}, {record.rho.method}){beside(record)}",
-    )
-    yield from profile_facts(record)
-    if (churn := record.churn) is not None:
-        yield (
-            "churn",
-            f"{churn.mean:.3g} of the probe points change on average, {between(churn.low, churn.high)} ({sure}); "
-            f"half of the pairs at most {churn.median:.3g}, nine in ten at most {churn.ninth_decile:.3g}",
-        )
-    if (found := record.accuracy) is not None:
-        allowed = "" if found.allowed is None else f"; {found.allowed:g} is allowed"
-        allowed += ", by Lemma A.6" if record.loss else ""
-        yield (
-            accuracy_label(record),
-            f"{found.failures:,} of {found.runs:,} {accuracy_noun(record)} "
-            f"{between(found.low, found.high)} ({sure}){allowed}{certified(record)}",
-        )
-
-
-def _spent(record: Record) -> Iterator[tuple[str, str]]:
-    how = "all of them run" if record.design == "fixed" else "fewer if decided earlier"
-    unit = f"strings of {record.profile.runs} runs" if record.profile else "pairs"
-    since = f"; the gate was planned for {record.first_budget:,}" if record.first_budget else ""
-    yield "budget", f"{record.budget:,} {unit}, {how}{since}"
-    if stated := confidences(record):
-        yield "confidence", stated
-    yield (
-        "cost",
-        f"{record.cost.runs:,} runs, {record.cost.preflight_runs} more to look for hidden state; "
-        f"{_seconds(record)} in the subject",
-    )
-
-
-def _seconds(record: Record) -> str:
-    """In several processes at once a subject takes more seconds than pass."""
-    total, inside = record.cost.seconds_total, record.cost.seconds_in_subject
-    if record.cost.engine == IN_PROCESS:
-        return f"{total:.3g} s in this process, of them {inside:.3g} s"
-    return f"{total:.3g} s {record.cost.engine}, {inside:.3g} s"
-
-
-def _claim(record: Record) -> str:
-    words = [] if record.claimed is None else [f"rho {record.claimed:g}"]
-    if record.theorem:
-        words.append(f"by {record.theorem}")
-    if record.sample_scale is not None and record.sample_scale < 1:
-        words.append(f"(below theorem: {record.sample_scale:.3g} of the size it asks for)")
-    return " ".join(words)
-
-
-def _examples(record: Record) -> Iterator[RenderableType]:
-    for example in record.examples[:1] if record.profile is None else ():  # its worst string tells more
-        found = example.first_difference
-        yield Text(f"\nThe outputs of pair {example.pair} differ at {visible(found.path)}:")
-        for side in (found.left, found.right):
-            yield Padding(Text(visible(side), overflow="fold"), (0, 0, 0, 2))
-        yield from _command(example.replay)
-
-
-def _findings(record: Record) -> Iterator[RenderableType]:
-    colours = {"error": "magenta", "warning": "yellow", "info": "dim"}
-    for finding in record.findings:
-        yield Text.assemble("\n", (finding.severity, colours[finding.severity]), f" {finding.kind}: ")
-        yield Padding(Text(visible(finding.message, keep="\n"), overflow="fold"), (0, 0, 0, 2))
-        yield from _command(finding.replay)
-
-
-def _command(command: str | None) -> Iterator[Text]:
-    if command:
-        yield Text("replay it with:")
-        yield Text(visible(command), style="cyan", no_wrap=True)

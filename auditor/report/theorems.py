@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from auditor.flow.parts import Bar
 from auditor.flow.record import Record
-from auditor.report.confidence import of_several
-from auditor.report.escape import visible, xml_text
+from auditor.process.escape import visible
+from auditor.report.describe import open_part
+from auditor.report.facts import counted, of_several
+from auditor.report.formats.svg import draw_bars
 from auditor.report.table import reached
 
 HEAD = (
@@ -49,7 +52,7 @@ def _row(record: Record) -> Iterator[str]:
     yield "" if record.accuracy is None or record.accuracy.allowed is None else f"{record.accuracy.allowed:g}"
     yield "" if record.accuracy is None else f"{record.accuracy.failures} of {record.accuracy.runs}"
     yield record.verdict if record.verdict == record.expect else f"{record.verdict} (expected {record.expect})"
-    yield f"{record.pairs:,}"
+    yield f"{counted(record):,}"
     yield f"{record.cost.seconds_total:.1f}"
 
 
@@ -72,30 +75,16 @@ def _cell(text: str) -> str:
 
 def picture(records: Sequence[Record]) -> str:
     """An SVG: for each claim the range that the audit left open for rho, and the target as a line."""
-    row, left, width = 22, 330, 360
-    height = row * len(records) + 40
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + width + 60} {height}" '
-        f'font-family="sans-serif" font-size="12" role="img" aria-label="Bounds on rho against the claims">'
-    ]
-    parts.append(f'<text x="{left}" y="12" fill="#666">rho that the audit leaves open; the line is the target</text>')
-    for tick in (0, 0.25, 0.5, 0.75, 1):
-        x = left + tick * width
-        parts.append(f'<line x1="{x}" y1="20" x2="{x}" y2="{height - 16}" stroke="#ddd"/>')
-        parts.append(f'<text x="{x}" y="{height - 2}" text-anchor="middle" fill="#666">{tick:g}</text>')
-    for index, record in enumerate(records):
-        parts += _bar(record, 24 + row * index, left, width)
-    return "\n".join([*parts, "</svg>"]) + "\n"
+    title = "rho that the audit leaves open; the line is the target"
+    bars = [(_name(record), _bar(record)) for record in records if record.target is not None]
+    return draw_bars(title, bars).decode()
 
 
-def _bar(record: Record, y: int, left: int, width: int) -> Iterator[str]:
-    colour = {"pass": "#2a9d54", "fail": "#c0392b"}.get(record.verdict, "#b8860b")
-    name = escape(xml_text(f"{record.theorem}: {record.subject.rpartition(':')[2]}"))
-    low, high = record.rho.low, record.rho.high
-    if record.bound:
-        low, high = (0.0, record.bound.value) if record.bound.side == "upper" else (record.bound.value, 1.0)
-    target = left + record.target * width
-    end = max(1.0, (high - low) * width)
-    yield f'<text x="{left - 10}" y="{y + 12}" text-anchor="end">{name}</text>'
-    yield f'<rect x="{left + low * width:.1f}" y="{y + 3}" width="{end:.1f}" height="11" fill="{colour}"/>'
-    yield f'<line x1="{target:.1f}" y1="{y}" x2="{target:.1f}" y2="{y + 17}" stroke="#000" stroke-width="2"/>'
+def _name(record: Record) -> str:
+    name = record.subject.rpartition(":")[2]
+    return f"{record.theorem}: {name}" if record.theorem else name
+
+
+def _bar(record: Record) -> Bar:
+    low, high = open_part(record)
+    return Bar(low, high, 0.0, record.target or 0.0, record.verdict)

@@ -2,11 +2,18 @@
 
 The contract: `draw(rng, size)` depends on nothing but its arguments and returns rows that the subject may keep
 and change: an array (or anything with a length) of `size` rows, or `(X, y)` with `size` rows each.
+
+It is open to others. An object with a `draw` of this kind is a source: auditor.audit(fn, Coins(0.3)) in Python, and
+--source mine:coins where a module has one by that name. What else it may have:
+
+    name           what it is called in a report, which tells it from others of its kind; else that of its class
+    spec           how it is written behind --source, so that a command can draw from it again; else None
+    expect(query)  the exact mean of query over the source, or of the rows for None: for oracles of accuracy
+    law(size)      the distribution itself as {value: probability}: for samples as counts, and for --loss
 """
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -14,18 +21,24 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.random import Generator
 
-from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError, in_words, is_interrupt, suggestion
+from auditor.errors import (
+    BadValue,
+    SourceError,
+    UnknownTruth,
+    UsageError,
+    in_words,
+    is_interrupt,
+    suggestion,
+)
 from auditor.files import free_memory
+from auditor.literals import read_call
 from auditor.lookup import find_object, importable_name
 from auditor.process.foreign import call
 from auditor.sources.common_distributions import common_distribution
 from auditor.sources.counting import LARGEST
 from auditor.sources.datasets import Dataset, check_resample, from_arrays, from_sklearn, is_file_spec, read_file
+from auditor.sources.distribution import Distribution
 from auditor.sources.law import Law, Query, as_values
-
-BEYOND = 2.0**-60  # rows of a sample that are expected where a law is cut off, at most
-_WINDOW = 64  # values that a tail is judged by
-MAX_SUPPORT = 2**22  # values; a law over more takes seconds to draw from
 
 
 class Source(Protocol):
@@ -47,130 +60,43 @@ class Source(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Distribution:
-    """A frozen scipy.stats distribution."""
-
-    spec: str
-    frozen: Any
-    _means: dict[object, float] = field(default_factory=dict, compare=False, repr=False)
-    _laws: dict[int, Law] = field(default_factory=dict, compare=False, repr=False)
-
-    @property
-    def name(self) -> str:
-        return self.spec
-
-    def draw(self, rng: Generator, size: int) -> Any:
-        try:
-            rows = np.asarray(self.frozen.rvs(size=size, random_state=rng))
-        except Exception as error:
-            raise UsageError(f"source {self.spec}: scipy.stats refuses it: {error}") from error
-        # scipy's multivariate distributions drop the row axis of a single row
-        return rows if rows.ndim and len(rows) == size else rows[None]
-
-    def expect(self, query: Query | None = None) -> float:
-        if query not in self._means:
-            value = self.frozen.mean() if query is None else self.frozen.expect(query)
-            self._means[query] = float(value)
-        return self._means[query]
-
-    def law(self, size: int = LARGEST) -> Law:
-        bits = size.bit_length()
-        if bits not in self._laws:  # without a tail there is one law for all sizes
-            made = next(iter(self._laws.values()), None) if not self.is_cut else None
-            self._laws[bits] = made or self._listed(size, BEYOND / 2**bits)
-        return self._laws[bits]
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether listing its values leaves out an infinite tail."""
-        return hasattr(self.frozen, "support") and not np.isfinite(self.frozen.support()).all()
-
-    def _listed(self, size: int, beyond: float) -> Law:
-        if not hasattr(self.frozen, "pmf") or not hasattr(self.frozen, "support"):
-            raise UnknownTruth(
-                f"the values of {self.spec} cannot be listed: it is no discrete distribution over numbers"
-            )
-        low, high = self.frozen.support()
-        low = low if np.isfinite(low) else self._end(-1, beyond / 2)
-        high = high if np.isfinite(high) else self._end(+1, beyond / 2)
-        if high - low >= MAX_SUPPORT:
-            met = f" that {size:,} rows may meet" if self.is_cut else ""
-            raise UnknownTruth(f"{self.spec} has more than {MAX_SUPPORT:,} values{met}, too many to count")
-        values = np.arange(int(low), int(high) + 1)
-        weights = np.asarray(self.frozen.pmf(values), dtype=float)
-        return Law(values[weights > 0], weights[weights > 0] / weights.sum())
-
-    def _end(self, side: int, tail: float) -> int:
-        """The last value on a side, with at most a mass `tail` beyond."""
-        frozen, middle = self.frozen, int(self.frozen.median())
-
-        def is_light(x: int) -> bool:
-            masses = frozen.pmf(middle + side * (x + 1 + np.arange(2 * _WINDOW)))
-            if _mass_beyond(masses) > tail:
-                return False
-            return bool((frozen.sf(middle + x) if side > 0 else frozen.cdf(middle - x - 1)) <= tail)
-
-        return middle + side * _tail_length(is_light)
-
-
-def tails_cut(source: Source, size: int, runs: int) -> str | None:
-    """What counts of this source leave out, and how often that could show; None where they leave nothing out."""
-    if not isinstance(source, Distribution) or not source.is_cut:
-        return None
-    values = source.law(size).values
-    return (
-        f"counts know {source.name} from {values[0]} to {values[-1]}: fewer than 2^-60 rows of a sample of {size:,} "
-        f"are expected beyond, so {runs:,} runs would have one there with probability at most {runs * BEYOND:.2g}"
-    )
-
-
-def _mass_beyond(masses: Any) -> float:
-    """All the mass from here on, judged by two windows of it: as a geometric series, and twice that.
-
-    Twice, for a tail whose windows shrink ever more slowly: x^-a has (a + 1) / a times the series, and those with a
-    below 2 have more values than can be listed. scipy's own tails will not do: some are 1 - cdf, and 0 below 2^-53.
-    """
-    first, second = float(np.sum(masses[:_WINDOW])), float(np.sum(masses[_WINDOW:]))
-    if first == 0:
-        return 0.0
-    return 2 * first / (1 - second / first) if second < first else 1.0
-
-
-def _tail_length(is_light: Callable[[int], bool]) -> int:
-    """The least x with a light tail beyond it."""
-    length = 1
-    while length < MAX_SUPPORT and not is_light(length):
-        length *= 2
-    low, high = length // 2, length
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_light(middle) else (middle, high)
-    return high
-
-
-@dataclass(frozen=True, slots=True)
 class Sampler:
-    """A function fn(rng, size) of the user's."""
+    """A function fn(rng, size) of the user's; `own` is the source that it belongs to, where that may know more."""
 
     name: str
     spec: str | None
     fn: Callable[[Generator, int], Any]
+    own: object = None
+    _laws: dict[int, Law] = field(default_factory=dict, compare=False, repr=False)
 
     def draw(self, rng: Generator, size: int) -> Any:
+        return _checked(self._called(self.fn, f"it is called fn(rng, {size})", rng, size), size, self.name)
+
+    def _called(self, fn: Callable[..., Any], how: str, *arguments: Any) -> Any:
         try:
-            rows = call(self.fn, rng, size)
+            return call(fn, *arguments)
+        except UnknownTruth:
+            raise
         except BaseException as error:
             if is_interrupt(error):
                 raise
-            what = f"source {self.name} raised {in_words(error)} (it is called fn(rng, {size}))"
-            raise SourceError(what).caused_by(error) from error
-        return _checked(rows, size, self.name)
+            raise SourceError(f"source {self.name} raised {in_words(error)} ({how})").caused_by(error) from error
 
     def expect(self, query: Query | None = None) -> float:
-        raise UnknownTruth(f"the exact mean over {self.name} is not known: it is a function, not a distribution")
+        if not hasattr(self.own, "expect"):
+            raise UnknownTruth(f"the exact mean over {self.name} is not known: it is a function, not a distribution")
+        return float(self._called(self.own.expect, "it is called expect(query)", query))
 
     def law(self, size: int = LARGEST) -> Law:
-        raise UnknownTruth(f"the values of {self.name} cannot be listed: it is a function, not a distribution")
+        if not hasattr(self.own, "law"):
+            raise UnknownTruth(f"the values of {self.name} cannot be listed: it is a function, not a distribution")
+        if size not in self._laws:
+            found = self._called(self.own.law, f"it is called law({size})", size)
+            try:
+                self._laws[size] = found if isinstance(found, Law) else pmf(found)
+            except (TypeError, ValueError) as error:
+                raise SourceError(f"source {self.name}: its law must be {{value: probability}}; {error}") from error
+        return self._laws[size]
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,19 +182,30 @@ def _has_nan(rows: Any) -> bool:
 def load_source(source: object, resample: str | None = None) -> Source:
     """A source from a spec, a function fn(rng, size), a scipy.stats distribution, a data set, or a source itself."""
     if is_dataset(source):
-        return load_dataset(source, resample or "bootstrap")
+        return load_dataset(source, "bootstrap" if resample is None else resample)
     if resample is not None:
         raise UsageError(f"--resample {resample} is for data sets: {source} draws fresh rows already")
     if isinstance(source, str):
         return _from_spec(source.strip())
     if isinstance(source, (Distribution, Sampler, Finite)):
         return source
+    if is_source(source):
+        return _of_others(source, getattr(source, "spec", None))
     if hasattr(source, "rvs") and hasattr(source, "mean"):
         return Distribution(_frozen_spec(source) or repr(source), source)
     if callable(source):
         name = importable_name(source)
         return Sampler(name or str(getattr(source, "__qualname__", source)), name, source)
     raise UsageError(f"source {source!r} must be a spec such as 'bernoulli(0.5)', or a function fn(rng, size)")
+
+
+def is_source(source: object) -> bool:
+    """Whether an object draws rows by itself, as the contract says."""
+    return callable(getattr(source, "draw", None)) and not isinstance(source, type)
+
+
+def _of_others(source: Any, spec: str | None) -> Sampler:
+    return Sampler(str(getattr(source, "name", None) or spec or type(source).__qualname__), spec, source.draw, source)
 
 
 def is_dataset(source: object) -> bool:
@@ -293,6 +230,8 @@ def _from_spec(spec: str) -> Source:
     # A colon before any parenthesis is module:fn; no distribution has one.
     if ":" in spec.partition("(")[0]:
         fn = find_object(spec)
+        if is_source(fn):
+            return _of_others(fn, spec)
         if not callable(fn):
             raise UsageError(f"source {spec} is {type(fn).__name__}, not a function fn(rng, size)")
         return Sampler(spec, spec, fn)
@@ -301,7 +240,7 @@ def _from_spec(spec: str) -> Source:
         return _scipy_distribution(spec)
     try:
         return Finite(spec, spec, LISTED[name](*args, **keywords))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise UsageError(f"source {spec!r}: {error}") from error
 
 
@@ -324,21 +263,13 @@ def _scipy_distribution(spec: str) -> Distribution:
 
 
 def _parse_call(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
-    """`name` or `name(literals, key=literal)`: read with ast, so that nothing in a spec is ever executed."""
+    """`name` or `name(literals, key=literal)`, of which nothing is ever executed."""
     try:
-        node = ast.parse(spec, mode="eval").body
-        if (node.end_lineno, node.end_col_offset) != (1, len(spec.rstrip().encode())):
-            raise ValueError("a comment follows")  # Python takes norm#label for norm
-        call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
-        if not isinstance(call.func, ast.Name):
-            raise ValueError("not a call")
-        keywords = {word.arg: ast.literal_eval(word.value) for word in call.keywords if word.arg}
-        if len(keywords) != len(call.keywords):
-            raise ValueError("** is not a literal")
-        return call.func.id, [ast.literal_eval(arg) for arg in call.args], keywords
-    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        return read_call(spec)
+    except ValueError as error:
         raise UsageError(
-            f'source {spec!r} must be a distribution with literal arguments, e.g. "bernoulli(0.5)", or module:function'
+            f"source {spec!r} must be a distribution with literal arguments, "
+            f'e.g. "bernoulli(0.5)", or module:function ({error})'
         ) from error
 
 

@@ -9,52 +9,49 @@ both sides.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
 
 MOST_PROBES = 24  # sizes asked; each spends its share of the error
 _STRIDE = 8
 _CLOSE = 1.05  # a bracket this narrow is good enough
 _OPEN = 1.25  # and this much beside a size that stayed open, where every answer is dear
+_LARGEST = 10**7  # rows up to which a bound is inverted
 _FARTHEST = 64  # times the first size is as far up as the gallop goes: rows cost memory, and a learner may never pass
 
+Sizes = Generator[int, bool | None, None]
 
-@dataclass(frozen=True, slots=True)
+
+class _Enough(Exception):
+    """No more sizes may be asked."""
+
+
+@dataclass(slots=True)
 class Bracket:
-    """The smallest size is above `low` and at most `high`; None where nothing failed, or nothing passed."""
+    """The smallest size is above `low` and at most `high`; None where nothing failed, or nothing passed, so far."""
 
-    low: int | None
-    high: int | None
+    low: int | None = None
+    high: int | None = None
+    _smallest: int = 1
+    _open: list[int] = field(default_factory=list)
+    _probes: int = 0
 
+    def sizes(self, start: int) -> Sizes:
+        """Sizes to ask; to be sent whether each passes (True), fails (False) or cannot be told (None).
 
-class Spent(Exception):
-    """Nothing is left to ask with; `ask` may raise it too."""
+        Whoever has nothing left to ask with stops asking: what is known by then holds.
+        """
+        try:
+            yield from self._gallop(max(start, self._smallest))
+            yield from self._close_in()
+        except _Enough:
+            return
 
-
-def find_least(ask: Callable[[int], bool | None], start: int, *, smallest: int = 1) -> Bracket:
-    """`ask` says whether a size passes (True), fails (False) or cannot be told (None)."""
-    search = _Search(ask, start, smallest)
-    try:
-        search.gallop()
-        search.close_in()
-    except Spent:
-        pass
-    return Bracket(search.low, search.high)
-
-
-class _Search:
-    def __init__(self, ask: Callable[[int], bool | None], start: int, smallest: int) -> None:
-        self._ask, self._start, self._smallest = ask, max(start, smallest), smallest
-        self.low: int | None = None
-        self.high: int | None = None
-        self._open: list[int] = []
-        self._probes = 0
-
-    def _probe(self, size: int) -> bool | None:
+    def _probe(self, size: int) -> Generator[int, bool | None, bool | None]:
         if self._probes == MOST_PROBES:
-            raise Spent
+            raise _Enough
         self._probes += 1
-        answer = self._ask(size)
+        answer = yield size
         if answer is True:
             self.high = size
         elif answer is False:
@@ -63,17 +60,17 @@ class _Search:
             self._open.append(size)
         return answer
 
-    def gallop(self) -> None:
+    def _gallop(self, start: int) -> Sizes:
         """Down from the first size until one fails, up until one passes; over those that stay open."""
-        size = self._start
-        while self._probe(size) is not False and size > self._smallest:
+        size = start
+        while (yield from self._probe(size)) is not False and size > self._smallest:
             size = max(self._smallest, size // _STRIDE)
-        size = self._start
-        while self.high is None and size < _FARTHEST * self._start:
+        size = start
+        while self.high is None and size < _FARTHEST * start:
             size *= _STRIDE
-            self._probe(size)
+            yield from self._probe(size)
 
-    def close_in(self) -> None:
+    def _close_in(self) -> Sizes:
         """Halve what is left between the bracket's ends and the sizes that stayed open."""
         while self.high is not None:
             low = self.low if self.low is not None else self._smallest - 1
@@ -85,4 +82,18 @@ class _Search:
             if not wide:
                 return
             left, right = max(wide, key=lambda gap: gap[1] / max(gap[0], 1))
-            self._probe(min(right - 1, max(left + 1, math.isqrt(max(left, 1) * right))))
+            yield from self._probe(min(right - 1, max(left + 1, math.isqrt(max(left, 1) * right))))
+
+
+def least_allowed(allows: Callable[[int], bool]) -> int | None:
+    """The least size that is allowed, to 1 %: all below are not. Gallop, then halve by ratio; None where none is."""
+    high = 1
+    while not allows(high):
+        high *= 4
+        if high > _LARGEST:
+            return None
+    low = high // 4
+    while high - low > 1 and high > 1.01 * low:
+        middle = max(low + 1, min(high - 1, math.isqrt(max(low, 1) * high)))
+        low, high = (low, middle) if allows(middle) else (middle, high)
+    return low + 1

@@ -70,6 +70,8 @@ def crossing(above: Callable[[float], bool], *, outer: str) -> float:
     low, high = 0.0, 1.0
     for _ in range(90):
         middle = (low + high) / 2
+        if middle in (low, high):
+            break  # no number is between them
         if above(middle):
             high = middle
         else:

@@ -8,7 +8,6 @@ run itself knows: A(sample, r, private). Whether two runs share it is the audit'
 
 from __future__ import annotations
 
-import ast
 import collections.abc
 import functools
 import inspect
@@ -21,12 +20,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from auditor.errors import BadValue, SubjectError, UsageError, in_words, is_interrupt, suggestion
+from auditor.literals import is_text, literal_or_text
 from auditor.lookup import find_object, full_target, importable_name
 from auditor.process.foreign import call
 from auditor.randomness import KINDS, Key, check_kind, kind_of
 from auditor.sources.sample import Own, Sample
 from auditor.subjects.estimators import Fit, check_params, default_view, is_estimator
-from auditor.subjects.outcome import same
+from auditor.subjects.outcome import describe, same
 
 F = TypeVar("F", bound=Callable[..., Any])
 PRIVATE = "private"  # the parameter that has randomness of the run's own
@@ -196,15 +196,35 @@ def load_subject(
         raise UsageError(f"{shown} is {type(fn).__name__}, not a function A(sample, r)")
     if inspect.iscoroutinefunction(fn) or inspect.isgeneratorfunction(fn):
         raise UsageError(f"{shown} is a coroutine or a generator: an audit needs a function that returns its output")
+    _check_wrapping(fn, shown)
     hints = _hints(fn)
     given = dict(params or {}) | {key: parse_param(text, hints.get(key)) for key, text in (texts or {}).items()}
     _check_printable(shown, given)
     settings, (sample_name, r_name) = _check_signature(fn, shown, given)
-    kind = check_kind(randomness) if randomness else kind_of(hints.get(r_name))
+    kind = kind_of(hints.get(r_name)) if randomness is None else check_kind(randomness)
     takes_sample = hints.get(sample_name) is Sample
-    declared = getattr(fn, "__auditor__", Declaration())
+    declared = _declaration(fn, shown)
     private = kind_of(hints.get(PRIVATE)) if PRIVATE not in settings and _has_private(fn) else None
     return Subject(fn, shown, name, given, settings, kind, takes_sample, private=private, declared=declared)
+
+
+def _declaration(fn: object, shown: str) -> Declaration:
+    found = getattr(fn, "__auditor__", Declaration())
+    if isinstance(found, Declaration):
+        return found
+    raise UsageError(
+        f"{shown}.__auditor__={describe(found)} must be what @auditor.subject(...) declares: write that above it, or "
+        "give the attribute another name"
+    )
+
+
+def _check_wrapping(fn: Callable[..., Any], shown: str) -> None:
+    """What leads in a circle would be followed for ever where annotations are read."""
+    try:
+        inspect.unwrap(fn)
+    except ValueError as error:
+        words = f"{shown} wraps itself: its __wrapped__ must lead to the function underneath"
+        raise UsageError(f"{words}; functools.wraps sets it so, and del takes it away") from error
 
 
 def _check_printable(shown: str, given: Mapping[str, Any]) -> None:
@@ -224,7 +244,7 @@ def _has_private(fn: Callable[..., Any]) -> bool:
 def _load_estimator(estimator: Any, shown: str, name: str | None, given: dict[str, Any]) -> Subject:
     settings = check_params(estimator, shown, given)
     view = default_view(estimator)
-    declared = getattr(estimator, "__auditor__", Declaration())
+    declared = _declaration(estimator, shown)
     return Subject(Fit(estimator), shown, name, given, settings, "Generator", default_view=view, declared=declared)
 
 
@@ -273,10 +293,7 @@ def parse_param(text: str, annotation: object = None) -> Any:
     """A Python literal; `module:fn` where a Callable is asked for; anything else is a string."""
     if ":" in text and _is_callable_type(annotation):
         return find_object(text)
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return text
+    return literal_or_text(text)
 
 
 def _is_callable_type(annotation: object) -> bool:
@@ -287,7 +304,7 @@ def _is_callable_type(annotation: object) -> bool:
 def param_text(value: object) -> str:
     """What to type after --param NAME= to get this value back."""
     if isinstance(value, str):
-        return value if value.isprintable() and parse_param(value) == value else repr(value)
+        return value if value.isprintable() and is_text(value) else repr(value)
     if callable(value):
         return importable_name(value) or repr(value)
     if isinstance(value, float) and value in (float("inf"), float("-inf")):
@@ -299,7 +316,10 @@ def has_text(value: object) -> bool:
     """Whether `param_text` leads another process to this very value."""
     if callable(value):
         return importable_name(value) is not None
-    return same(parse_param(param_text(value)), value)
+    try:
+        return same(parse_param(param_text(value)), value)
+    except (UsageError, RecursionError):  # nested too deeply
+        return False
 
 
 def code_hash(fn: Callable[..., Any]) -> str | None:

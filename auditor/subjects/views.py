@@ -12,7 +12,6 @@ module:fn     fn(output)
 
 from __future__ import annotations
 
-import ast
 import copy
 import numbers
 from collections.abc import Callable
@@ -22,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from auditor.errors import NotComparable, UsageError, suggestion
+from auditor.literals import read_literal
 from auditor.lookup import find_object, importable_name
 from auditor.subjects.canonical import base_value
 
@@ -86,8 +86,8 @@ def _parse(text: str) -> tuple[str, Any]:
     if name == "attr" or not inner:
         return name, inner
     try:
-        return name, ast.literal_eval(inner)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return name, read_literal(inner)
+    except ValueError:
         raise UsageError(f"view {text!r}: {inner!r} must be a whole number, e.g. {name}(3)") from None
 
 

@@ -17,10 +17,11 @@ from typing import Any
 from auditor.errors import AuditorError, in_words, is_interrupt
 from auditor.lookup import FileFinder, file_modules, importable_name
 from auditor.process.limits import limit_memory, one_thread
+from auditor.request import OverCells
 from auditor.subjects.outcome import fingerprint
 from auditor.subjects.subject import load_subject, param_text
+from auditor.trials.cell import Cell, make_bench, make_cell
 from auditor.trials.second_server import Request, server
-from auditor.trials.setup import Setup, make_bench, make_setup
 
 _START = 60.0  # seconds that a second process may take to start and to load
 _SLOWER = 20  # times what a run takes here
@@ -32,12 +33,12 @@ _learnt: set[str] = set()  # libraries that a second process had to load: the ne
 class SecondProcess:
     """A second opinion on pair 0 under way; a context manager that leaves no process behind."""
 
-    def __init__(self, setup: Setup, *, timeout: float | None = None, memory: int | None = None) -> None:
+    def __init__(self, cell: Cell, *, timeout: float | None = None, memory: int | None = None) -> None:
         self._timeout, self._asked = timeout, monotonic()
         self._request: Request | None = None
         self._trouble = ""
         try:
-            head, packed = _messages(setup, memory)
+            head, packed = _messages(cell, memory)
             self._request = server().ask(dumps(sorted(_learnt)).encode(), head, packed)
         except BaseException as error:  # what cannot be pickled says so in many ways
             if is_interrupt(error):
@@ -73,9 +74,9 @@ class SecondProcess:
         return f"skipped: the second process ended with no output ({found.get('raised') or found.get('ended')})"
 
 
-def _messages(setup: Setup, memory: int | None) -> tuple[bytes, bytes]:
+def _messages(cell: Cell, memory: int | None) -> tuple[bytes, bytes]:
     """Where the other process finds itself with what by name, and what has to be sent for want of one."""
-    request = _named(setup)
+    request = _named(cell)
     head = {
         "folder": os.getcwd(),
         "path": [path or os.getcwd() for path in sys.path],
@@ -84,34 +85,34 @@ def _messages(setup: Setup, memory: int | None) -> tuple[bytes, bytes]:
         "memory": memory,
         "named": request,
     }
-    return dumps(head).encode(), b"" if request else _packed(setup)
+    return dumps(head).encode(), b"" if request else _packed(cell)
 
 
-def _packed(setup: Setup) -> bytes:
+def _packed(cell: Cell) -> bytes:
     import cloudpickle
 
-    packed: bytes = cloudpickle.dumps(setup)
+    packed: bytes = cloudpickle.dumps(cell)
     return packed
 
 
-def _named(setup: Setup) -> dict[str, Any] | None:
+def _named(cell: Cell) -> dict[str, Any] | None:
     """All that is asked, by name; None if something of it has none that leads another process to it."""
-    subject = setup.subject
-    source = setup.source if isinstance(setup.source, str) else getattr(setup.source, "spec", None)
-    source = source or importable_name(setup.source)
-    if not subject.is_reachable or source is None or setup.view.spec is None:
+    subject = cell.subject
+    source = cell.source if isinstance(cell.source, str) else getattr(cell.source, "spec", None)
+    source = source or importable_name(cell.source)
+    if not subject.is_reachable or source is None or cell.view.spec is None:
         return None
     return {
         "target": subject.target,
         "source": source,
-        "size": setup.plan.size,
-        "seed": setup.plan.seed,
+        "size": cell.size,
+        "seed": cell.seed,
         "randomness": subject.randomness,
-        "sample": setup.sample_kind,
-        "view": setup.view.spec,
-        "probe": setup.probe,
-        "resample": setup.resample,
-        "private": setup.private,
+        "sample": cell.sample_kind,
+        "view": cell.view.spec,
+        "probe": cell.probe,
+        "resample": cell.resample,
+        "private": cell.private,
         "texts": {name: param_text(value) for name, value in subject.params.items()},
     }
 
@@ -139,10 +140,10 @@ def _second_opinion(head: dict[str, Any], packed: bytes) -> str:
         import cloudpickle
 
         # From our own parent through a socket: it is as trustworthy as this process.
-        setup = cloudpickle.loads(packed)
+        cell = cloudpickle.loads(packed)
     else:
-        setup = _found_by_name(head["named"])
-    bench = replace(make_bench(setup), copies=True)
+        cell = _found_by_name(head["named"])
+    bench = replace(make_bench(cell), copies=True)
     if head["memory"]:
         limit_memory(head["memory"])
     with one_thread():
@@ -160,11 +161,12 @@ def _settle(head: dict[str, Any]) -> None:
     os.chdir(head["folder"])
 
 
-def _found_by_name(named: dict[str, Any]) -> Setup:
+def _found_by_name(named: dict[str, Any]) -> Cell:
     randomness = None if named["randomness"] == "Generator" else named["randomness"]
     subject = load_subject(named["target"], texts=named["texts"], randomness=randomness)
-    options = {name: named[name] for name in ("size", "seed", "sample", "view", "probe", "resample", "private")}
-    return make_setup(subject, named["source"], accept_overlap=True, **options)
+    names = ("size", "seed", "sample", "view", "probe", "resample", "private")
+    options = OverCells(accept_overlap=True, **{name: named[name] for name in names})
+    return make_cell("", subject, named["source"], options)
 
 
 def _shown(error: BaseException) -> str:

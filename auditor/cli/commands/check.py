@@ -1,0 +1,70 @@
+"""check: one subject, or all that a package declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import rich_click as click
+
+from auditor.cli.commands.question import ask_one, asking_options
+from auditor.cli.options import TableCommand, Typed, read_typed
+from auditor.cli.prints import stdout_kept
+from auditor.cli.several import answered_together, confidence_of, settled_together
+from auditor.errors import UsageError
+
+_ANY = {"eta": 0.5, "nu": 0.5}  # a string that is run again passes no verdict: only its runs matter
+
+
+def _options() -> Iterator[click.Option]:
+    from auditor.flow.asking import check_table
+
+    return asking_options(check_table(), many=True)
+
+
+def _check(target: str, **options: Any) -> int:
+    """Audit TARGET: module:fn, path/to/file.py:fn, or a name that "list" shows. Runs its code.
+
+    The options choose the question: is rho at most --rho; with --eta and --nu, is there one answer for most r; with
+    --loss, does what was learnt generalise; with --gate churn, how many predictions change. A package or module audits
+    every subject that it declares, each against its expectation.
+
+    Example: python -m auditor check algorithms.controls:first_bit --source "bernoulli(0.5)" --rho 0.2
+
+    Exit codes: 0 pass, 1 fail, 2 usage, 3 inconclusive, 4 the subject could not be audited, 130 interrupted.
+    """
+    from auditor.lookup import is_package
+
+    typed = read_typed(options)
+    if is_package(target):
+        return _check_package(target, typed)
+    if "replay" in typed.given and "runs" in typed.given:
+        typed.given.update({name: value for name, value in _ANY.items() if name not in typed.given})
+    return ask_one(None, target, typed)
+
+
+check = TableCommand(
+    "check",
+    help=_check.__doc__,
+    callback=_check,
+    params=[click.RichArgument(["target"])],
+    options=lambda: [*_options()],
+)
+
+
+def _check_package(package: str, typed: Typed) -> int:
+    """Every subject by its declarations; options that say how sure and how to run are for all."""
+    from auditor.engine.engine import HOW
+    from auditor.questions.several import declared_in
+    from auditor.request import as_flag
+
+    own = [as_flag(name) for name in typed.given if name not in (*HOW, "confidence", "seed")]
+    own = [*(["--source"] if typed.sources else []), *own, *(["--param"] if typed.texts else [])]
+    if own:
+        raise UsageError(
+            f"{', '.join(own)} is for one subject, and {package} declares several: write {package}:function"
+        )
+    confidence = confidence_of(typed.given)
+    with stdout_kept():
+        targets = [subject.name for subject in declared_in(package)]
+    return answered_together(settled_together(targets, typed.given), typed.files, confidence)

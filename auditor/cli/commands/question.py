@@ -1,0 +1,145 @@
+"""A command for any question, ours and anyone's: its options from the question's table, its help from its docstring."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+from collections.abc import Iterator, Mapping
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from auditor.cli.options import TableCommand, Typed, option_of, read_typed, report_options, source_option
+from auditor.cli.output import console, deliver, error_console, plain, tell_github
+from auditor.cli.prints import prints_logged, stdout_kept
+from auditor.errors import UsageError
+
+if TYPE_CHECKING:
+    from auditor.request import Listed, Request
+
+EXIT_CODES = "Exit codes: 0 pass, 1 fail, 2 usage, 3 inconclusive, 4 a run failed, 130 interrupted."
+
+
+def make_command(name: str, home: str) -> TableCommand:
+    """The command of a question that is registered as `home`, module:Class; nothing of it is imported yet."""
+    words = _docstring(home) or f"Ask the question {name} of TARGET."
+    if "Example:" not in words:
+        words += f"\n\nExample: python -m auditor {name} module:function"
+    if "Exit codes:" not in words:
+        words += f"\n\n{EXIT_CODES}"
+
+    def asked(target: str, **options: Any) -> int:
+        return ask_one(name, target, read_typed(options))
+
+    return TableCommand(
+        name,
+        help=words,
+        callback=asked,
+        params=[click.RichArgument(["target"])],
+        options=lambda: [*_options_of(name)],
+    )
+
+
+def _docstring(home: str) -> str:
+    """That of a class, or of its module, from the file that has it."""
+    module, _, name = home.partition(":")
+    with contextlib.suppress(OSError, ValueError, ImportError, SyntaxError):
+        tree = ast.parse(_file(module).read_bytes())
+        found = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name]
+        return (found and ast.get_docstring(found[0])) or ast.get_docstring(tree) or ""
+    return ""
+
+
+def _file(module: str) -> Path:
+    """Where a module is written; to ask for the package above it alone imports none of them."""
+    top, *inner = module.split(".")
+    spec = find_spec(top)
+    if spec is None or spec.origin is None:
+        raise ImportError(module)
+    path = Path(spec.origin).parent.joinpath(*inner) if inner else Path(spec.origin)
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def _options_of(name: str) -> Iterator[click.Option]:
+    from auditor.flow.question import find_question
+    from auditor.request import OverCells, listed
+
+    table = find_question(name).Options
+    yield from asking_options(listed(table), many=issubclass(table, OverCells))
+
+
+def _again() -> Iterator[Listed]:
+    from auditor.request import OTHER, Listed
+
+    for name, metavar, words in (
+        ("replay", "I", "Run pair I again and show both outputs, nothing else."),
+        ("arm", "J", "With --replay: which source or input, from 0."),
+    ):
+        yield Listed(name, (int,), None, words, metavar, OTHER)
+
+
+def asking_options(table: Mapping[str, Listed], *, many: bool) -> Iterator[click.Option]:
+    """All options of a command that asks: the table's, where samples come from, replays and reports."""
+    from auditor.request import GROUPS
+
+    yield source_option(many=many)
+    every = [*table.values(), *_again()]
+    yield from (option_of(one) for group in GROUPS for one in every if one.group == group)
+    yield from report_options()
+
+
+def ask_one(question: str | None, target: str, typed: Typed) -> int:
+    """Ask, or show one trial again; without a question the options choose one."""
+    from auditor.flow.asking import make_request
+    from auditor.process.escape import brief
+
+    replay, arm = typed.given.pop("replay", None), typed.given.pop("arm", None)
+    if replay is None and arm is not None:
+        raise UsageError(f"--arm {arm} goes with --replay: which pair of it is to be run again?")
+    if replay is not None:
+        _check_replay(typed)
+        typed.given["accept_overlap"] = True  # a replay passes no verdict
+    request = make_request(question, target, typed.sources, typed.given, texts=typed.texts)
+    error_console().print(plain(f"loading {brief(target)}: this runs its code", "dim"))
+    return answered(request, typed.files) if replay is None else show_again(request, replay, arm)
+
+
+def _check_replay(typed: Typed) -> None:
+    from auditor.engine.engine import HOW
+    from auditor.request import as_flag
+
+    words = [*typed.files, *(as_flag(name) for name in typed.given if name in HOW)]
+    if words:
+        raise UsageError(f"{' and '.join(words)} and --replay do not go together: a replay makes no record")
+
+
+def answered(request: Request, files: Mapping[str, str]) -> int:
+    """Carry a request out and report; the exit code."""
+    from dataclasses import replace
+
+    from auditor.flow.question import find_question
+    from auditor.flow.run import carry_out, how_of
+    from auditor.report.progress import Watching
+    from auditor.report.terminal import show
+
+    how = how_of(request)
+    with stdout_kept():
+        inquiry = find_question(request.question).begin(request)
+    with prints_logged() as (log, ours), Watching(ours) as watch:
+        record = carry_out(inquiry, request, replace(how, log=log.file), watch)
+    confidence = request.options.confidence
+    log.tell(deliver([record], files, lambda out: show(record, out), confidence=confidence, single=True))
+    tell_github([record], files, confidence)
+    return record.exit_code
+
+
+def show_again(request: Request, index: int, cell: int | None) -> int:
+    from auditor.flow.run import replayed
+    from auditor.report.terminal import show_parts
+
+    with stdout_kept():
+        parts = list(replayed(request, index, cell))
+    show_parts(parts, console())
+    return 0

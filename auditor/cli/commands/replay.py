@@ -1,0 +1,128 @@
+"""replay: one trial of a record, by the names that the record has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from auditor.cli.options import Count
+from auditor.cli.output import console, warn
+from auditor.cli.prints import stdout_kept
+from auditor.cli.trust import check_learner, check_named, check_sampler, check_trusted, refuse_library
+from auditor.errors import BadValue, UsageError
+
+if TYPE_CHECKING:
+    from auditor.flow.parts import Part
+    from auditor.flow.record import CellRow, Record
+    from auditor.request import Request
+    from auditor.sources.source import Source
+    from auditor.trials.cell import Cell
+
+
+@click.command()
+@click.argument("record_file", metavar="RECORD")
+@click.option("--pair", type=Count(), required=True, metavar="I", help="Which pair, or string, to run again.")
+@click.option("--cell", type=Count(), metavar="J", help="Which of the record's cells, from 0, where it has several.")
+@click.option("--trust", is_flag=True, help="Run what the record names without asking.")
+def replay(record_file: str, pair: int, cell: int | None, trust: bool) -> int:
+    """Run one pair of a recorded audit again and show both outputs. Runs the code that the record names, after asking.
+
+    Example: python -m auditor replay record.json --pair 17 --trust
+    """
+    from auditor.flow.record import read_record
+    from auditor.report.terminal import show_parts
+
+    record = read_record(Path(record_file))
+    if pair < 0:
+        raise BadValue("pair", pair, "must be the number of a pair, 0 or more")
+    if not record.importable:
+        raise UsageError(
+            f"{record.subject}, its source, view or a parameter lives in no module: replay it in Python, "
+            f"auditor.replay(fn, ..., pair={pair})"
+        )
+    row = _row(record, cell, record_file)
+    check_trusted(record, trust=trust)
+    with stdout_kept():
+        parts = _again(record, row, pair)
+    show_parts(parts, console())
+    return 0
+
+
+def _row(record: Record, cell: int | None, file: str) -> CellRow:
+    rows = record.cells
+    if not rows:
+        raise UsageError(f"{file} was ended before it had a cell: there is nothing to run again")
+    if cell is None and len(rows) > 1:
+        raise UsageError(f"{file} has {len(rows)} cells: which one? Give --cell J, from 0 to {len(rows) - 1}")
+    if not 0 <= (cell or 0) < len(rows):
+        raise UsageError(f"--cell {cell} must be from 0 to {len(rows) - 1}: {file} has {len(rows)} cells")
+    row = rows[cell or 0]
+    if row.input is not None and "inputs" not in record.asked:  # of schema /1, which has not what was typed
+        raise UsageError(f"{file} does not have its inputs as they were given; run {row.replay or 'check --replay'}")
+    return row
+
+
+def _again(record: Record, row: CellRow, pair: int) -> Sequence[Part]:
+    from auditor.flow.question import find_question
+    from auditor.process.limits import one_thread
+    from auditor.trials.cell import make_bench
+
+    check_named(record)
+    cell = _cell(find_question(record.question).begin(_request(record)).cells, row, record)
+    _check_cell(cell, row, record)
+    with one_thread():
+        return list(find_question(cell.question).again(replace(make_bench(cell), copies=True), pair))
+
+
+def _request(record: Record) -> Request:
+    """What the record says was asked; the sources by the names that they had."""
+    from auditor.flow.asking import make_request
+
+    asked: dict[str, Any] = {"accept_overlap": True, **record.asked}
+    sources = asked.pop("source", None) or [*dict.fromkeys(row.source for row in record.cells)]
+    texts = {name: str(value) for name, value in record.params.items()}
+    return make_request(record.question, record.subject, sources, asked, texts=texts)
+
+
+def _cell(cells: Sequence[Cell], row: CellRow, record: Record) -> Cell:
+    """The cell of a row. One that was opened on the way is another by its size and its seed, which the row has."""
+    place = record.cells.index(row)
+    if place < len(cells) and cells[place].name == row.name:
+        return replace(cells[place], seed=row.seed)
+    like = [cell for cell in cells if row.name.startswith(cell.name)]  # "x=1, confirmed" is like "x=1"
+    return replace(max(like, key=lambda cell: len(cell.name), default=cells[0]), size=row.size, seed=row.seed)
+
+
+def _check_cell(cell: Cell, row: CellRow, record: Record) -> None:
+    """What is about to run: a learner, on samples of a source, seen in some way; and as the record says that it was."""
+    from auditor.sources.source import Sampler, is_dataset, load_source
+    from auditor.subjects.subject import code_hash
+
+    check_learner(cell.subject)
+    source = load_source(cell.source, None if is_dataset(cell.source) else cell.resample)
+    if isinstance(source, Sampler):
+        check_sampler(source.fn, source.name)
+    refuse_library(cell.view.see, cell.view.name, "a view of an output")
+    _check_same(cell, source, row, record)
+    if record.code_hash != code_hash(cell.subject.fn):
+        warn("the code has changed since this record was made")
+
+
+def _check_same(cell: Cell, source: Source, row: CellRow, record: Record) -> None:
+    """Whoever read the record has agreed to what stands there, whatever the declarations in the code say by now."""
+    sources = ", ".join(dict.fromkeys(one.source for one in record.cells))
+    for name, said, found in (
+        ("source", (record.source, row.source), (sources, source.name)),
+        ("sample", record.sample_kind, cell.sample_kind),
+        ("size", row.size, cell.size),
+        ("view", record.view, cell.view.name),
+        ("probe", record.probe, cell.probe),
+        ("resample", record.resample, getattr(source, "resample", None)),
+        ("randomness", record.randomness, cell.subject.randomness),
+    ):
+        if said != found:
+            raise UsageError(f"the record's {name} is {said!r}, and what it says was asked leads to {found!r}: not run")

@@ -1,0 +1,92 @@
+"""theorems: every registered subject that names what was proved of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from auditor.cli.options import TableCommand, option_of, running_options
+from auditor.cli.output import console, plain, survived, write
+from auditor.cli.prints import stdout_kept
+from auditor.cli.several import audit_in_turn, confidence_of, settled_together, table_of
+from auditor.errors import UsageError
+from auditor.files import check_writable, reason
+
+if TYPE_CHECKING:
+    from auditor.subjects.subject import Subject
+
+
+def _options() -> Iterator[click.Option]:
+    from auditor.request import Options, listed
+
+    table = listed(Options)
+    yield from (option_of(table[name]) for name in ("confidence", "seed"))
+    yield from running_options()
+
+
+def _theorems(only: str | None, folder: str, **options: Any) -> int:
+    """Audit every registered subject that names a theorem, at the theorem's size; writes theorems.json, .md and .svg.
+
+    Example: python -m auditor theorems
+    """
+    from auditor.flow.record import exit_code_of, to_json_list
+    from auditor.report.theorems import markdown, picture
+
+    given = {name: value for name, value in options.items() if value is not None}
+    confidence = confidence_of(given)
+    files = _files(Path(folder))
+    settled = settled_together([subject.name for subject in _chosen(only)], given)
+    records, log = audit_in_turn(settled)
+    documents: dict[str, Callable[[], bytes]] = {
+        "json": lambda: to_json_list(records),
+        "md": lambda: markdown(records, confidence).encode("utf-8", "backslashreplace"),
+        "svg": lambda: picture(records).encode("utf-8", "backslashreplace"),
+    }
+    for kind, document in documents.items():
+        with survived(f"cannot make {files[kind]}"):
+            write(document(), files[kind], "--reports")
+    out = console()
+    table_of(records, confidence, len(settled))(out)
+    log.tell(out)
+    out.print(plain(f"written: {', '.join(files.values())}"), soft_wrap=True)
+    return exit_code_of(records)
+
+
+def _files(folder: Path) -> dict[str, str]:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"cannot make --reports {folder}: {reason(error)}") from error
+    files = {kind: str(folder / f"theorems.{kind}") for kind in ("json", "md", "svg")}
+    for file in files.values():
+        check_writable(file, "--reports")
+    return files
+
+
+def _chosen(only: str | None) -> list[Subject]:
+    from auditor.questions.several import with_theorem
+
+    with stdout_kept():
+        chosen = [
+            one for one in with_theorem() if only is None or only in one.name or only in str(one.declared.theorem)
+        ]
+    if not chosen:
+        raise UsageError(f"--only {only} leaves no subject: python -m auditor list shows them")
+    return chosen
+
+
+theorems = TableCommand(
+    "theorems",
+    help=_theorems.__doc__,
+    callback=_theorems,
+    params=[
+        click.RichOption(["--only"], metavar="TEXT", help="Only the subjects whose name or theorem contains this."),
+        click.RichOption(
+            ["--reports", "folder"], metavar="DIR", default="reports", show_default=True, help="Where the table goes."
+        ),
+    ],
+    options=lambda: [*_options()],
+)

@@ -1,0 +1,36 @@
+"""Who runs the trials of an audit? What was asked for, else this process until the first show that others pay."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from auditor.engine.engine import Engine, How, Measured, Serial, cores
+from auditor.errors import UsageError
+from auditor.trials.second_server import entrust_folder
+from auditor.trials.trial import Bench
+
+
+def make_engine(least: int, budget: int, how: How, notice: Callable[[str], None]) -> Engine:
+    """`least` is the trials that a spotless subject takes, `budget` the most that there are."""
+    from auditor.engine.workers import Workers
+
+    if how.cluster is not None:
+        from auditor.engine.cluster import Cluster
+
+        return Cluster(how, how.cluster, notice)
+    if how.isolates:
+        entrust_folder(make=True)
+        return Workers(how, how.jobs or cores())
+    if how.jobs == 1:
+        return Serial()
+
+    def crowd(bench: Bench) -> Engine | None:
+        workers = Workers(how, cores())
+        try:
+            workers.pack(bench)
+        except UsageError:
+            return None  # it goes on as it began
+        entrust_folder(make=True)
+        return workers
+
+    return Measured(least, budget, crowd, notice)

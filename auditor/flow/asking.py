@@ -1,0 +1,102 @@
+"""Who asks what: a question by its name, or as `check` does, where the options choose it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from auditor.errors import BadValue, UsageError, suggestion
+from auditor.flow.question import find_question
+from auditor.flow.record import Record
+from auditor.flow.run import answer
+from auditor.request import Listed, OverCells, Request, as_flag, listed, make_options
+
+CHECK = ("rho", "churn", "loss", "nu")  # the questions that the options of `check` choose from
+_GATES = CHECK[:2]
+_NOTHING: Mapping[str, Any] = {}
+
+
+def ask(question: str, subject: str | Callable[..., Any], source: object = None, **keywords: Any) -> Record:
+    """Ask a question by its name ("rho", "nu", "curve", ...); the keywords are the options of the command line.
+
+    `subject` is a function or a target such as "module:fn"; `source` a spec such as "bernoulli(0.5)", a function
+    fn(rng, size), a frozen scipy.stats distribution, rows, or a list of several of these; what is not given is taken
+    from the subject's declarations. `jobs` is 1 unless given (None: as many as pay). Raises UsageError where nothing
+    can be run; a subject that fails on the way gives a record that says so.
+    """
+    return answer(make_request(question, subject, source, {"jobs": 1, **keywords}))
+
+
+def audit(subject: str | Callable[..., Any], source: object = None, **keywords: Any) -> Record:
+    """Run A(sample, r) on pairs of fresh samples until it is known whether rho is at most `rho`; what `check` is.
+
+    Options of another question ask that one: eta and nu for (eta, nu)-reproducibility, loss for generalisation,
+    gate="churn" for the share of predictions that change; several sources, or `inputs`, for the worst of them. All
+    else is as in `ask`. `family` is how many audits are to pass together: each then fails with its share of the error.
+    """
+    return answer(make_request(None, subject, source, {"jobs": 1, **keywords}))
+
+
+def make_request(
+    question: str | None,
+    subject: object,
+    source: object = None,
+    given: Mapping[str, Any] = _NOTHING,
+    *,
+    texts: Mapping[str, str] | None = None,
+    expected: str | None = None,
+) -> Request:
+    """What is asked, checked as far as the option tables go; without a question the options choose one."""
+    sources = tuple(source) if isinstance(source, list) else () if source is None else (source,)
+    name = chosen(given) if question is None else question
+    table = find_question(name).Options
+    if len(sources) > 1 and not issubclass(table, OverCells):
+        raise UsageError(f"{name} takes one source, and {len(sources)} were given: ask about one at a time")
+    _check_gate(name, given.get("gate", name))
+    return Request(name, subject, sources, make_options(table, given, name), texts or {}, expected)
+
+
+def check_table() -> dict[str, Listed]:
+    """Every option of `check`, by name."""
+    return {name: one for question in CHECK for name, one in listed(find_question(question).Options).items()}
+
+
+def chosen(given: Mapping[str, Any]) -> str:
+    """The question that the options are about; UsageError where they are about two, or one does not belong to it."""
+    tables = {question: find_question(question).Options.__struct_fields__ for question in CHECK}
+    _check_known(given, dict.fromkeys(name for table in tables.values() for name in table))
+    asked = _telling(given, tables)
+    if len(asked) > 1:
+        (_, one), (_, other), *_ = asked.items()
+        raise UsageError(f"{one} does not go with {other}: leave one of them out")
+    question = next(iter(asked), CHECK[0])
+    for name in given:
+        if name not in tables[question]:
+            cure = find_question(question).instead.get(name)
+            use = f": use {as_flag(cure)}" if cure else ": leave one of them out"
+            raise UsageError(f"{as_flag(name)} {given[name]} does not go with {asked[question]}{use}")
+    return question
+
+
+def _check_known(given: Mapping[str, Any], known: Iterable[str]) -> None:
+    for name in given:
+        if name not in known:
+            raise UsageError(f"an audit has no option {name!r}{suggestion(name, known)}: it takes {', '.join(known)}")
+
+
+def _telling(given: Mapping[str, Any], tables: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    """The questions that some option is about alone, each with the first such option as it is typed."""
+    asked: dict[str, str] = {}
+    for name in given:
+        owners = [question for question, table in tables.items() if name in table]
+        if len(owners) == 1:
+            asked.setdefault(owners[0], as_flag(name))
+    gate = given.get("gate", CHECK[0])
+    if gate not in _GATES:
+        raise BadValue("gate", gate, f"must be one of {', '.join(_GATES)}{suggestion(str(gate), _GATES)}")
+    return {gate: f"--gate {gate}", **asked} if gate != CHECK[0] else asked
+
+
+def _check_gate(question: str, gate: object) -> None:
+    if question in _GATES and gate != question:
+        raise UsageError(f"gate={gate!r} is another question than {question!r}: leave one of them out")

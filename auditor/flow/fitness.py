@@ -1,0 +1,107 @@
+"""Is a cell fit to be audited, and what must a reader know of it? Seen once for each subject and kind of source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from auditor.engine.engine import Engine, keep_nothing
+from auditor.errors import SubjectError, UsageError
+from auditor.flow.plan import Plan
+from auditor.flow.record import Finding
+from auditor.sources.datasets import Dataset
+from auditor.sources.distribution import tails_cut
+from auditor.trials.cell import Cell
+from auditor.trials.preflight import Checked, conclude
+from auditor.trials.second_process import SecondProcess
+from auditor.trials.second_server import entrust_folder
+from auditor.trials.trial import Bench, SubjectRaised
+
+
+@dataclass(slots=True)
+class Fitness:
+    """What preflights found, by subject and kind of source."""
+
+    known: dict[tuple[Any, ...], Checked] = field(default_factory=dict)
+    first: Checked | None = None
+    runs: int = 0
+
+    def see(
+        self,
+        cell: Cell,
+        bench: Bench,
+        plan: Plan,
+        engine: Engine,
+        other: SecondProcess | None,
+        timed: Callable[[float], None],
+    ) -> tuple[Bench, list[Finding]]:
+        """The bench after its preflight, with what that taught; `timed` is told what a run takes."""
+        if not cell.looks:
+            self._twice(bench, engine)
+            return bench, [*_nothing_fresh(cell), *_of_source(cell, bench, plan)]
+        kind = (cell.subject.fn, type(bench.source), bench.source.name.partition("(")[0])
+        checked = self.known.get(kind)
+        warnings: list[Finding] = []
+        if checked is None:
+            checked = self.known[kind] = _looked_at(cell, bench, engine, other, timed)
+            self.first = self.first or checked
+            self.runs += checked.runs
+            entrust_folder()
+            warnings = [Finding(name, "warning", message) for name, message in checked.warnings]
+            warnings += _nothing_fresh(cell)
+        judges = bench.judges and checked.knows_truth
+        bench = replace(bench, copies=checked.copies, judges=judges)
+        return bench, [*warnings, *_of_source(cell, bench, plan), *_unknown(cell, bench, checked)]
+
+    def _twice(self, bench: Bench, engine: Engine) -> None:
+        """A trial that comes out differently when it is run again is no function of its randomness."""
+        first, again = (next(engine.trials(bench, (0,), keep_nothing)) for _ in range(2))
+        if (first.payload, first.difference) != (again.payload, again.difference):
+            raise SubjectError(
+                f"{bench.subject.name} is no function of (sample, r), or what asks it is none of its randomness: the "
+                "same trial came out in two ways. Draw every random bit from r, or from the rng that is given"
+            )
+
+
+def _looked_at(
+    cell: Cell, bench: Bench, engine: Engine, other: SecondProcess | None, timed: Callable[[float], None]
+) -> Checked:
+    try:
+        return conclude(bench, engine.look(bench, timed), other)
+    except SubjectRaised as error:
+        if cell.size == 0:
+            raise UsageError(f"size=0 must be at least 1 for this subject: {error}; use e.g. --size 1000") from error
+        if error.shortage is not None:
+            raise UsageError(_too_small(cell, error.shortage)) from error
+        raise
+
+
+def _too_small(cell: Cell, error: str) -> str:
+    declared = cell.subject.declares("size")
+    cure = f"; it declares {declared:,}" if declared else ""
+    if "sample_scale" in cell.subject.settings:
+        cure += "; --param sample_scale=S scales down what it draws"
+    return f"size={cell.size:,} does not suit {cell.subject.name}: {error}{cure}"
+
+
+def _nothing_fresh(cell: Cell) -> Iterator[Finding]:
+    """Of the cell that decides: one that is shared stands beside it to be compared, whatever it is."""
+    if cell.size == 0 and cell.private != "unshared":
+        message = "two runs of a pair get the same r and no sample: they can only agree; write A(sample, r, private)"
+        yield Finding("nothing-fresh", "warning", message)
+
+
+def _of_source(cell: Cell, bench: Bench, plan: Plan) -> Iterator[Finding]:
+    """What samples of this cell are, where a reader might think them something else."""
+    if bench.counted and (left_out := tails_cut(bench.source, cell.size, plan.runs * plan.budget)):
+        yield Finding("tail-cut", "info", left_out)
+    if isinstance(bench.source, Dataset):
+        severity = "warning" if bench.source.resample == "subsample" else "info"
+        yield Finding("resampled", severity, bench.source.words(cell.size, plan.confidence))
+
+
+def _unknown(cell: Cell, bench: Bench, checked: Checked) -> Iterator[Finding]:
+    if cell.judged and not checked.knows_truth:
+        note = f"accuracy was not measured: the truth over {bench.source.name} is not known"
+        yield Finding("accuracy-unknown", "info", note)

@@ -1,0 +1,169 @@
+"""The contract of a question, and of the inquiry that carries one out.
+
+    request -> question.begin(request) -> inquiry -> next() ... add() ... -> verdict, answer -> record -> report
+
+A question is found by its name through the entry-point group `auditor.questions`, ours as anyone's. Its inquiry is
+pure: no I/O, no randomness, and what `next` hands out depends on nothing but what was added, so that no record depends
+on who ran the trials. All work of one `next` is done or over before the following call; the trials of one piece of work
+arrive in index order. Whoever runs it may stop after any `add`: `verdict` and `answer` hold at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import EntryPoint
+from typing import Any, ClassVar, Protocol, Self
+
+import msgspec
+
+from auditor.errors import AuditorError, UsageError, suggestion
+from auditor.flow.parts import Part
+from auditor.flow.plan import Plan
+from auditor.flow.record import Accuracy, CellRow, Finding, Measure, Record, Rho
+from auditor.flow.verdict import Verdict
+from auditor.lookup import QUESTIONS, registered
+from auditor.request import Options, Request
+from auditor.subjects.outcome import Difference
+from auditor.trials.cell import Cell
+from auditor.trials.trial import Bench, Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Trials of one cell; `cell` is its place in the inquiry's `cells`, which is also its number in a ledger."""
+
+    cell: int
+    wanted: range
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What a person wants to know while it runs: trials done, of how many at most, what is known, and how many more a
+    verdict is expected to take (None: nobody can say)."""
+
+    done: int
+    of: int
+    words: str
+    forecast: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mismatch:
+    """A trial that shows what is wrong."""
+
+    cell: int
+    index: int
+    difference: Difference
+
+
+@dataclass(slots=True)
+class Answer:
+    """What an inquiry has to say for the record, besides its verdict.
+
+    `fields` is the question's own part, a struct tagged with the question's name (tag_field="question"); `measures`
+    begins with the question's own measure. Rows are in the order of the cells.
+    """
+
+    fields: msgspec.Struct
+    measures: list[Measure] = field(default_factory=list)
+    rows: list[CellRow] = field(default_factory=list)
+    pairs: int | None = None
+    mismatches: int | None = None
+    rho: Rho | None = None
+    accuracy: Accuracy | None = None
+    examples: list[Mismatch] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+
+class Inquiry(Protocol):
+    """See the module. `cells` may grow while it runs; the first is there from the start. One that is not about a target
+    alone has a text `asks`, which whoever watches is told first."""
+
+    @property
+    def plan(self) -> Plan: ...
+    @property
+    def cells(self) -> Sequence[Cell]: ...
+
+    def opened(self, cell: int, bench: Bench) -> None:
+        """A cell has its source loaded and its preflight behind it; before its first trial."""
+
+    def next(self) -> Sequence[Work]:
+        """What is to be run now; empty once all is known or spent."""
+
+    def add(self, cell: int, trial: Trial) -> bool:
+        """Take a trial in; True if no more of its work is wanted."""
+
+    def failed(self, cell: int, error: AuditorError) -> None:
+        """A trial, or the preflight of a cell, gave no outcome, and the rest of its work is not run. To raise the error
+        ends the audit with it; to keep it goes on with what `next` says then."""
+
+    def verdict(self) -> Verdict: ...
+    def answer(self) -> Answer: ...
+    def outlook(self) -> Outlook: ...
+
+    def told(self) -> dict[str, Any]:
+        """What tells it from any other inquiry besides its plan and cells, for the ledger: JSON."""
+
+    def extended(self, first_budget: int) -> Inquiry:
+        """The same inquiry where its budget was `first_budget` at first, and it goes on undecided."""
+
+
+class Steady:
+    """What most inquiries do: the first fault ends them, plan and cells tell them apart, and none is extended."""
+
+    __slots__ = ()
+
+    def failed(self, cell: int, error: AuditorError) -> None:
+        raise error
+
+    def extended(self, first_budget: int) -> Self:
+        return self
+
+    def told(self) -> dict[str, Any]:
+        return {}
+
+
+class Question(Protocol):
+    """See the module. `instead` says which option to use for one of another question's. One that answers with numbers
+    rather than with a verdict has a method `title(record) -> str` too, for the first line of its reports."""
+
+    name: ClassVar[str]
+    Options: ClassVar[type[Options]]
+    instead: ClassVar[Mapping[str, str]]
+
+    def begin(self, request: Request) -> Inquiry:
+        """The inquiry, all settled and checked: UsageError or BadValue where nothing can be run."""
+
+    def parts(self, record: Record) -> Iterator[Part]:
+        """What a report says of this question besides what it says of every record."""
+
+    def again(self, bench: Bench, index: int) -> Iterator[Part]:
+        """One trial run again, to be looked at."""
+
+
+@cache
+def registered_questions() -> Mapping[str, EntryPoint]:
+    return registered(QUESTIONS)
+
+
+def find_question(name: str) -> Question:
+    """By name; UsageError with those that there are."""
+    known = registered_questions()
+    if name not in known:
+        raise UsageError(
+            f"there is no question {name!r}{suggestion(name, known)}: there are {', '.join(sorted(known))}"
+        )
+    try:
+        loaded = known[name].load()
+    except Exception as error:  # somebody else's module
+        raise UsageError(f"the question {name!r} cannot be loaded from {known[name].value}: {error}") from error
+    question: Question = loaded() if isinstance(loaded, type) else loaded
+    return question
+
+
+def with_example(found: list[Mismatch], cell: int, trial: Trial, most: int) -> None:
+    """Keep one of the first mismatches."""
+    if trial.difference is not None and len(found) < most:
+        found.append(Mismatch(cell, trial.index, trial.difference))

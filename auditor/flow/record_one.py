@@ -1,0 +1,258 @@
+"""How is a record of schema auditor.record/1 read? As one of schema /2 that says the same."""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from auditor.flow.record import Accuracy, Bound, Rho
+from auditor.subjects.subject import parse_param
+
+FIRST = "auditor.record/1"
+_GONE = ("gate", "churn", "arms", "private", "loss", "profile")
+_ALONE = "the declared source"  # what the one cell of a question is called
+_UNKNOWN: dict[str, Any] = {"eta": 0.0, "runs": 0, "exactly": [], "steps": [], "low": 0.0, "high": 1.0}
+_UNKNOWN |= {"rho_at_most": 1.0, "eta_at_most": None, "worst": None}
+
+
+class Arm(msgspec.Struct, frozen=True, kw_only=True):
+    """A source or an input among several, or private randomness in one of two ways."""
+
+    name: str
+    source: str
+    input: str | None = None
+    private: str | None = None
+    pairs: int
+    mismatches: int
+    low: float
+    high: float
+    confidence: float
+    runs: int | None = None  # which no arm of old said
+    failures: int | None = None
+    verdict: str
+    replay: str | None = None
+
+
+class Churn(msgspec.Struct, frozen=True):
+    mean: float
+    low: float
+    high: float
+    confidence: float
+
+
+class Step(msgspec.Struct, frozen=True):
+    eta: float
+    low: float = 0.0
+    high: float = 1.0
+
+
+class Profile(msgspec.Struct, frozen=True):
+    eta: float
+    runs: int
+    exactly: list[int]
+    steps: list[Step]
+
+    @property
+    def beyond(self) -> int:
+        """Strings with more runs outside than eta allows."""
+        return sum(self.exactly[math.floor(self.eta * self.runs + 1e-9) + 1 :])
+
+    @property
+    def asked(self) -> Step:
+        return next((step for step in self.steps if step.eta == self.eta), Step(self.eta))
+
+
+class First(msgspec.Struct, frozen=True, kw_only=True):
+    """What of such a record has another place now, or is needed to find it."""
+
+    source: str
+    sample_kind: str
+    size: int
+    seed: int
+    view: str
+    probe: int | str | None = None
+    resample: str | None = None
+    randomness: str
+    design: str
+    target: float
+    confidence: float
+    budget: int
+    verdict: str
+    bound: Bound | None = None
+    pairs: int
+    mismatches: int
+    rho: Rho
+    accuracy: Accuracy | None = None
+    gate: str = "rho"
+    churn: Churn | None = None
+    arms: list[Arm] | None = None
+    private: str | None = None
+    loss: str | None = None
+    profile: Profile | None = None  # which no ledger kept
+
+    @property
+    def question(self) -> str:
+        return "loss" if self.loss else self.gate
+
+    @property
+    def compares(self) -> bool:
+        """Whether the arms are one question asked in two ways, and not sources or inputs."""
+        return len({arm.private for arm in self.arms or ()}) > 1
+
+
+def upgraded(old: Mapping[str, Any]) -> dict[str, Any]:
+    """msgspec.ValidationError with the field that is wrong."""
+    first = msgspec.convert(old, First)
+    arms = first.arms or [_alone(first)]
+    places = {arm.replay: place for place, arm in enumerate(arms) if arm.replay}
+    examples = old.get("examples")
+    if isinstance(examples, list) and all(isinstance(one, dict) for one in examples):
+        examples = [{**one, "cell": places.get(one.get("replay"), 0)} for one in examples]
+    return {
+        **{name: value for name, value in old.items() if name not in _GONE},
+        "schema": "auditor.record/2",
+        "question": first.question,
+        "asked": {name: value for name, value in _asked(first).items() if value is not None},
+        "unit": "strings" if first.gate == "nu" else "pairs",
+        "measures": list(_measures(first)),
+        "cells": [_cell(first, arm) for arm in arms],
+        "answer": {"question": first.question, **_own(old, first.question)},
+        "examples": examples,
+    }
+
+
+def _asked(first: First) -> dict[str, Any]:
+    """What would ask the same."""
+    several = len(first.arms or ()) if not first.compares else 0
+    limit = "fixed" if first.design == "fixed" else "strings" if first.gate == "nu" else "pairs"
+    return {
+        "source": [*dict.fromkeys(arm.source for arm in first.arms)] if first.arms else [first.source],
+        "sample": first.sample_kind,
+        "size": first.size,
+        "seed": first.seed,
+        "view": first.view,
+        "probe": first.probe,
+        "resample": first.resample,
+        "randomness": None if first.randomness == "Generator" else first.randomness,
+        "private": "both" if first.compares else first.private,
+        "inputs": _inputs(first),
+        "loss": first.loss,
+        "confidence": first.arms[0].confidence if first.arms else first.confidence,
+        limit: first.budget // (several or 1),
+        **_target(first),
+    }
+
+
+def _target(first: First) -> dict[str, Any]:
+    if first.gate != "nu":
+        return {"rho": first.target}
+    beta = first.accuracy.allowed if first.accuracy else None
+    known = {"eta": first.profile.eta, "runs": first.profile.runs} if first.profile else {}
+    return {"nu": first.target, "beta": beta, **known}
+
+
+def _inputs(first: First) -> Any:
+    """As Python gives them; of values that nobody can type the commands of the arms have what was typed."""
+    arms = [arm for arm in first.arms or () if arm.input is not None]
+    for words in (shlex.split(arm.replay or "") for arm in arms):
+        if "--inputs" in words:
+            return words[words.index("--inputs") + 1 :][0]
+    if not arms:
+        return None
+    name = arms[0].name.removesuffix(f"={arms[0].input}").rpartition(", ")[2]
+    return {name: [parse_param(text) for text in dict.fromkeys(str(arm.input) for arm in arms)]}
+
+
+def _measures(first: First) -> Iterator[dict[str, Any]]:
+    """The question's own comes first."""
+    rho, found = first.rho, first.accuracy
+    count = None if first.arms and not first.compares else first.mismatches
+    counted = {"count": count, "of": None if count is None else first.pairs}
+    own = {"name": "rho", **msgspec.to_builtins(rho), **counted}
+    if first.gate == "nu":
+        yield _nu(first)
+        return
+    if first.gate != "churn":
+        yield own
+    if first.churn:
+        limits = {name: getattr(first.churn, name) for name in ("low", "high", "confidence")}
+        yield {"name": "churn", "estimate": first.churn.mean, **limits, "method": "betting confidence sequence"}
+    if first.gate == "churn":
+        yield own
+    if found and found.runs and count is not None:
+        limits = {name: getattr(found, name) for name in ("low", "high", "confidence")}
+        rate = {"estimate": found.failures / found.runs, "count": found.failures, "of": found.runs}
+        yield {"name": "inaccurate", **limits, **rate, "method": "as rho"}
+
+
+def _nu(first: First) -> dict[str, Any]:
+    cells = first.arms or [_alone(first)]
+    one = cells[0] if len(cells) == 1 and first.profile else None
+    return {
+        "name": "nu",
+        "estimate": one.mismatches / one.pairs if one and one.pairs else None,
+        "low": max(cell.low for cell in cells),
+        "high": max(cell.high for cell in cells),
+        "confidence": cells[0].confidence,
+        "method": "bounds that hold for every eta",
+        "count": one.mismatches if one else None,
+        "of": one.pairs if one else None,
+    }
+
+
+def _alone(first: First) -> Arm:
+    """The one cell of a record without arms."""
+    limits = _limits(first)
+    return Arm(
+        name=_ALONE,
+        source=first.source,
+        private=first.private,
+        pairs=first.pairs,
+        mismatches=first.profile.beyond if first.profile else first.mismatches,
+        low=limits.low,
+        high=limits.high,
+        confidence=first.confidence,
+        runs=first.accuracy.runs if first.accuracy else None,
+        failures=first.accuracy.failures if first.accuracy else None,
+        verdict=first.verdict,
+    )
+
+
+def _limits(first: First) -> Step | Churn | Rho:
+    """Where what was asked about may be."""
+    if first.gate != "nu":
+        return first.churn if first.gate == "churn" and first.churn else first.rho
+    if first.profile:
+        return first.profile.asked
+    side = "low" if first.bound and first.bound.side == "lower" else "high"
+    return Step(0.0, **({side: first.bound.value} if first.bound else {}))
+
+
+def _cell(first: First, arm: Arm) -> dict[str, Any]:
+    row = msgspec.to_builtins(arm)
+    return {
+        **row,
+        "variant": row.pop("private"),
+        "question": first.question,
+        "size": first.size,
+        "seed": first.seed,
+        "estimate": _estimate(first, arm),
+    }
+
+
+def _estimate(first: First, arm: Arm) -> float | None:
+    if not arm.pairs or (first.gate == "nu" and not first.profile):
+        return None
+    if first.gate == "churn":
+        return first.churn.mean if first.churn and not first.arms else None  # which no arm of old said
+    return arm.mismatches / arm.pairs
+
+
+def _own(old: Mapping[str, Any], question: str) -> dict[str, Any]:
+    if question == "nu":
+        return old.get("profile") or _UNKNOWN | {"confidence": old.get("confidence")}
+    return {"loss": old.get("loss")} if question == "loss" else {"churn": old.get("churn")}

@@ -1,0 +1,262 @@
+"""The flow on one screen: a request becomes an inquiry, its work trials, and what it says a record.
+
+The command line, pytest and Python all end in `answer`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Protocol
+
+import msgspec
+
+from auditor.engine.choice import make_engine
+from auditor.engine.engine import HOW, Engine, How, Serial, make_how
+from auditor.errors import AuditorError, BadValue, SubjectError, UsageError, as_ours, is_interrupt
+from auditor.flow.fitness import Fitness
+from auditor.flow.ledger import Ledger, NoLedger, open_ledger
+from auditor.flow.parts import Part
+from auditor.flow.question import Answer, Inquiry, Work, find_question
+from auditor.flow.record import Finding, Record, to_json
+from auditor.flow.recording import failure_finding, make_record
+from auditor.flow.verdict import Verdict
+from auditor.process.limits import one_thread
+from auditor.process.process_state import process_state_kept, put_back
+from auditor.request import Request
+from auditor.trials.cell import make_bench
+from auditor.trials.second_process import SecondProcess
+from auditor.trials.trial import Bench, RunFailed, Trial
+
+
+class Watcher(Protocol):
+    """Who wants to know how it is going; called in this order, `advanced` after every trial, `notice` at any time."""
+
+    def planned(self, inquiry: Inquiry) -> None: ...
+    def timed(self, seconds_a_run: float) -> None: ...
+    def advanced(self, inquiry: Inquiry, seconds: float) -> None: ...
+    def notice(self, words: str) -> None: ...
+
+
+class Silent:
+    """A watcher that looks away."""
+
+    def planned(self, inquiry: Inquiry) -> None: ...
+    def timed(self, seconds_a_run: float) -> None: ...
+    def advanced(self, inquiry: Inquiry, seconds: float) -> None: ...
+    def notice(self, words: str) -> None: ...
+
+
+def how_of(request: Request, *, log: str | None = None) -> How:
+    """What a request says of how to run."""
+    return make_how(**{name: getattr(request.options, name) for name in HOW}, log=log)
+
+
+def answer(request: Request, watch: Watcher | None = None, *, log: str | None = None) -> Record:
+    """Ask a question, to its verdict or to whatever ends it; UsageError where nothing can be run."""
+    how = how_of(request, log=log)
+    return carry_out(find_question(request.question).begin(request), request, how, watch)
+
+
+def carry_out(
+    inquiry: Inquiry, request: Request, how: How, watch: Watcher | None = None, engine: Engine | None = None
+) -> Record:
+    """Carry a settled inquiry out; `engine` is one that several share, and that stays open."""
+    run = Run(inquiry, how, watch or Silent())
+    run.watch.planned(inquiry)
+    with ExitStack() as stack, ExitStack() as kept:
+        kept.enter_context(process_state_kept())
+        try:
+            run.begin(stack, engine)
+            try:
+                run.work()
+            finally:
+                run.end(shared=engine is not None)
+            verdict = run.verdict()
+        except UsageError:
+            raise
+        except BaseException as raised:
+            verdict = run.ended_by(raised)
+        kept.close()  # what is reckoned and written from here on is ours
+        record = run.record(request, verdict)
+        run.ledger.finish(lambda: to_json(record), is_over=record.decided_by != "interrupt")
+        if run.ledger.trouble:
+            run.findings.append(Finding("ledger", "warning", run.ledger.trouble))
+            record = run.record(request, verdict)
+    return record
+
+
+@dataclass(slots=True)
+class Spent:
+    """What the trials of a cell, or of all, took."""
+
+    runs: int = 0
+    seconds: float = 0.0
+
+    def add(self, trial: Trial, runs: int) -> None:
+        self.runs += runs
+        self.seconds += trial.seconds
+
+
+@dataclass(slots=True)
+class Run:
+    """One inquiry under way: its benches, who runs them, what is kept, and what was noticed on the way."""
+
+    inquiry: Inquiry
+    how: How
+    watch: Watcher
+    engine: Engine = field(default_factory=Serial)
+    ledger: Ledger | NoLedger = field(default_factory=NoLedger)
+    fitness: Fitness = field(default_factory=Fitness)
+    benches: dict[int, Bench] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    spent: Spent = field(default_factory=Spent)
+    by_cell: dict[int, Spent] = field(default_factory=dict)
+    bottoms: int = 0  # runs that gave no output
+    first_bottom: tuple[int, int, str] | None = None  # its cell, its trial, and what happened
+    at: int = 0  # the cell whose trials are being run
+    started: float = field(default_factory=perf_counter)
+    engine_words: str = Serial.words
+
+    def begin(self, stack: ExitStack, engine: Engine | None) -> None:
+        """The first cell's source, the ledger, whoever runs the trials, and the preflight."""
+        first, plan = self.inquiry.cells[0], self.inquiry.plan
+        other = None
+        if first.looks:
+            other = SecondProcess(first, timeout=self.how.timeout, memory=self.how.memory)
+            stack.enter_context(other)
+        bench = self._bench(0)
+        self.ledger = stack.enter_context(open_ledger(self.inquiry, bench.source, self.how, self.watch.notice))
+        if self.ledger.first_budget is not None:
+            self.inquiry = self.inquiry.extended(self.ledger.first_budget)
+        self.engine = engine or make_engine(plan.least_trials, plan.budget, self.how, self.watch.notice)
+        if engine is None:
+            stack.enter_context(closing(self.engine))
+        stack.enter_context(one_thread())
+        try:
+            self._open(0, bench, other)
+        except AuditorError as error:
+            self.inquiry.failed(0, error)
+        stack.enter_context(one_thread())  # a run may have loaded another library
+
+    def _bench(self, cell: int) -> Bench:
+        bench = make_bench(self.inquiry.cells[cell], apart=self.how.isolates)
+        return replace(bench, bottoms=self.how.on_error == "bottom")
+
+    def _open(self, cell: int, bench: Bench, other: SecondProcess | None = None) -> None:
+        """A cell after its preflight: once for each subject and kind of source."""
+        self.at, self.benches[cell] = cell, bench
+        bench, found = self.fitness.see(
+            self.inquiry.cells[cell], bench, self.inquiry.plan, self.engine, other, self.watch.timed
+        )
+        self.findings += [one for one in found if one not in self.findings]
+        self.benches[cell] = bench
+        self.inquiry.opened(cell, bench)
+
+    def work(self) -> None:
+        """Everything that the inquiry wants, until it wants no more; of its cells none is run before all are seen."""
+        while work := self.inquiry.next():
+            for one in [one for one in work if self._is_done(self._see, one)]:
+                self._is_done(self._do, one)
+
+    def _is_done(self, do: Callable[[Work], None], work: Work) -> bool:
+        """Whether it could be; otherwise the inquiry knows."""
+        try:
+            do(work)
+        except AuditorError as error:
+            self.inquiry.failed(work.cell, error)
+            return False
+        return True
+
+    def _see(self, work: Work) -> None:
+        if work.cell not in self.benches:
+            self._open(work.cell, self._bench(work.cell))
+
+    def _do(self, work: Work) -> None:
+        self.at = work.cell
+        mine = self.by_cell.setdefault(work.cell, Spent())
+        runs, inquiry, watch = self.inquiry.plan.runs, self.inquiry, self.watch
+        with closing(self._trials(self.benches[work.cell], work.wanted, work.cell)) as trials:
+            for trial in trials:
+                mine.add(trial, runs)
+                if trial.bottoms:
+                    self.bottoms += len(trial.bottoms)
+                    self.first_bottom = self.first_bottom or (work.cell, trial.index, trial.bottoms[0])
+                is_over = inquiry.add(work.cell, trial)
+                watch.advanced(inquiry, perf_counter() - self.started)
+                if is_over:
+                    return
+
+    def _trials(self, bench: Bench, wanted: range, cell: int) -> Generator[Trial, None, None]:
+        """Every wanted trial in index order: those that a ledger has, and those that are still to be run."""
+        stored = self.ledger.stored(cell)
+        missing = (index for index in wanted if index not in stored) if stored else iter(wanted)
+
+        def keep(trials: Sequence[Trial]) -> None:
+            self.ledger.keep(trials, cell)
+
+        try:
+            with closing(self.engine.trials(bench, missing, keep)) as fresh:
+                for index in wanted:
+                    yield stored[index] if index in stored else next(fresh)
+        finally:
+            put_back()  # what is reckoned from here on is ours
+
+    def end(self, *, shared: bool) -> None:
+        """No more trials; here, where an impatient second Ctrl-C is one more interrupt and loses no record."""
+        self.engine_words = self.engine.words
+        if not shared:
+            self.engine.close()
+
+    def verdict(self) -> Verdict:
+        verdict = self.inquiry.verdict()
+        runs = sum(mine.runs for mine in self.by_cell.values())
+        if verdict.outcome != "fail" and self.first_bottom and self.bottoms == runs:
+            # Runs without an output agree with each other; where there is nothing else, nothing was compared.
+            raise SubjectError(
+                f"none of {runs:,} runs of {self.inquiry.cells[0].subject.name} gave an output, so nothing was "
+                f"compared and no pass can follow; the first: {self.first_bottom[2]}"
+            )
+        return verdict
+
+    def ended_by(self, raised: BaseException) -> Verdict:
+        """The verdict where something else than the inquiry ended it."""
+        plan = self.inquiry.plan
+        if is_interrupt(raised):
+            done = sum(mine.runs for mine in self.by_cell.values()) // plan.runs
+            words = f"interrupted after {done} of at most {plan.budget} {plan.unit}"
+            return Verdict("inconclusive", words, "interrupt", plan.alpha)
+        cell = self.inquiry.cells[self.at]
+        error = as_ours(raised, cell.subject.name)
+        bench = self.benches.get(self.at)
+        cause = (
+            error.__cause__ if isinstance(error.__cause__, RunFailed) else error
+        )  # which a question may put in words
+        if bench and (cause.details or isinstance(cause, RunFailed)):
+            self.findings.append(failure_finding(cause, cell, bench.source))
+        return Verdict("error", str(error), "error", 0.0)
+
+    def record(self, request: Request, verdict: Verdict) -> Record:
+        said: Answer = self.inquiry.answer()
+        said.rows = [
+            msgspec.structs.replace(row, seconds=self.by_cell[i].seconds) if i in self.by_cell else row
+            for i, row in enumerate(said.rows)
+        ]
+        return make_record(self, request, said, verdict, perf_counter() - self.started)
+
+
+def replayed(request: Request, index: int, cell: int | None = None) -> Iterator[Part]:
+    """One trial run again, by its number and that of its cell: the same samples, the same r."""
+    if index < 0:
+        raise BadValue("replay", index, "must be the number of a pair, 0 or more")
+    question = find_question(request.question)
+    cells = question.begin(request).cells
+    both = len({one.private for one in cells}) > 1  # of private randomness, which is unshared unless --private says so
+    if len(cells) > 1 and cell is None and not both:
+        raise UsageError(f"--replay {index} of which of {len(cells)} cells? Give --arm J, from 0 to {len(cells) - 1}")
+    if not 0 <= (cell or 0) < len(cells):
+        raise UsageError(f"--arm {cell} must be from 0 to {len(cells) - 1}: which source or input is meant?")
+    with one_thread():
+        yield from question.again(replace(make_bench(cells[cell or 0]), copies=True), index)

@@ -1,0 +1,285 @@
+"""rho against something that varies: bands that hold all at once, the exponent, and where rho is worst.
+
+Every cell keeps an anytime-valid band, so pairs may go wherever the counts so far point, and the band still holds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, ClassVar
+
+from auditor.errors import AuditorError, UsageError, check_count
+from auditor.flow.parts import Part
+from auditor.flow.plan import Plan, check_confidence, error_probability
+from auditor.flow.question import Answer, Outlook, Steady, Work
+from auditor.flow.record import CellRow, Finding, Measure, Record, Rho
+from auditor.flow.recording import failure_finding
+from auditor.flow.verdict import Verdict
+from auditor.questions.counted import Counted, of_its_own, totals
+from auditor.questions.curve.parts import CurveAnswer, Fitted, Worst, answer_of, curve_parts
+from auditor.questions.curve.vary import Axis, make_axis, make_points
+from auditor.questions.one_pair import run_again, show_pair
+from auditor.questions.pairs import METHODS
+from auditor.request import SURE, Options, Request, option
+from auditor.statistics import exponent
+from auditor.statistics.outward import at_least, at_most
+from auditor.trials.cell import Cell
+from auditor.trials.trial import Bench, Trial
+
+PAIRS_A_POINT = 1000
+_CONFIRMING = 4  # a part 1/4 of a search's pairs confirms what it found
+_FIRST = 32  # pairs that each cell gets before any is preferred
+_SHARE = 8  # a block is a part 1/8 of the cell's pairs: few looks at the bands, little given to the wrong cell
+
+
+class CurveOptions(Options, frozen=True, kw_only=True):
+    """What a curve takes."""
+
+    vary: Annotated[
+        Any, option("size=100:1e6:log12, p=0.4:0.6:lin21, tau=0.05,0.1; {p} in --source is filled in.", "NAME=VALUES")
+    ]
+    worst: Annotated[bool, option("Search for the value with the largest rho; fresh pairs confirm it.")] = False
+    pairs: Annotated[int | None, option("Pairs in all.  [default: 1000 a value]", "N", SURE)] = None
+
+
+@dataclass(slots=True)
+class CurveInquiry(Steady):
+    """Pairs at every value. With `worst` they go where rho may be largest, and fresh ones confirm it."""
+
+    axis: Axis
+    points: list[Counted]
+    plan: Plan
+    worst: bool
+    seed: int
+    promised: list[float | None]
+    bounds: list[dict[str, float]]
+    confirmed: Counted | None = None
+    place: int = 0  # of the value that is confirmed
+    handed: dict[int, int] = field(default_factory=dict)  # pairs handed out, by value
+    last: int = 0  # the cell of the last pair
+
+    @property
+    def counted(self) -> list[Counted]:
+        return [*self.points, self.confirmed] if self.confirmed else self.points
+
+    @property
+    def cells(self) -> Sequence[Cell]:
+        return [one.cell for one in self.counted]
+
+    @property
+    def asks(self) -> str:
+        """What a person is told beforehand."""
+        values = f"{len(self.points)} values of {self.axis.name}"
+        return f"{values}, {self.plan.budget:,} pairs in all, where they tell most"
+
+    @property
+    def kept(self) -> int:
+        """Pairs for the confirmation."""
+        return self.plan.budget // _CONFIRMING if self.worst else 0
+
+    def opened(self, cell: int, bench: Bench) -> None:
+        self.counted[cell].bench = bench
+
+    def next(self) -> Sequence[Work]:
+        """To each value some pairs at first, then a block to whichever tells most; at last the confirmation."""
+        alive = [place for place, one in enumerate(self.points) if one.error is None]
+        if not self.handed:
+            return [self._hand_out(place, _FIRST) for place in alive]
+        left = self.plan.budget - self.kept - sum(n for place, n in self.handed.items() if self._has_run(place))
+        if left > 0 and alive:
+            place = max(alive, key=lambda one: self._priority(self.points[one]))
+            block = max(_FIRST, self.points[place].tally.pairs // _SHARE)
+            return [self._hand_out(place, min(left, block))]
+        return self._confirmation(alive) if self.worst and not self.confirmed else ()
+
+    def _has_run(self, place: int) -> bool:
+        """What did not get as far as its first pair has spent none."""
+        return self.points[place].error is None or self.points[place].bench is not None
+
+    def _hand_out(self, place: int, pairs: int) -> Work:
+        done = self.points[place].tally.pairs
+        self.handed[place] = self.handed.get(place, 0) + pairs
+        return Work(place, range(done, done + pairs))
+
+    def _priority(self, one: Counted) -> float:
+        """How large rho may still be, or how wide the band is as it is drawn: on a log axis what lies below the floor
+        is not worth a pair."""
+        low, high = one.band
+        if self.worst:
+            return high
+        if not self.axis.is_log:
+            return high - low
+        floor = len(self.axis.values) / self.plan.budget
+        return math.log(max(high, floor)) - math.log(max(low, floor))
+
+    def _confirmation(self, alive: Sequence[int]) -> Sequence[Work]:
+        """The worst value, again, under a seed that no cell had: these counts owe nothing to having been picked."""
+        if not alive:
+            return ()
+        self.place = max(alive, key=lambda place: self.points[place].band)  # the largest lower limit
+        cell, number = self.points[self.place].cell, len(self.points)
+        again = of_its_own(cell, number, self.seed, f"{cell.name}, confirmed")
+        self.confirmed = Counted(again, self.points[0].confidence)
+        return [Work(number, range(self.kept))]
+
+    def add(self, cell: int, trial: Trial) -> bool:
+        self.last = cell
+        self.counted[cell].add(trial)
+        return False
+
+    def failed(self, cell: int, error: AuditorError) -> None:
+        """What a subject raises ends this point and no other."""
+        if isinstance(error, UsageError):
+            raise error
+        self.counted[cell].error = error
+
+    def told(self) -> dict[str, Any]:
+        values = [str(value) for value in self.axis.shown]
+        return {"vary": self.axis.name, "values": values, "worst": self.worst, "pairs": self.plan.budget}
+
+    def outlook(self) -> Outlook:
+        done = totals(self.counted)[0]
+        low, high = self.counted[self.last].band
+        words = f"{done:,} of {self.plan.budget:,} pairs; "
+        words += f"the last where rho is in [{at_least(low, 2)}, {at_most(high, 2)}]"
+        return Outlook(done, self.plan.budget, words)
+
+    def verdict(self) -> Verdict:
+        spent, alpha = totals(self.counted)[0], self.plan.alpha
+        ended = next((one for one in self.counted if one.error), None)
+        if ended:
+            return Verdict("error", f"{ended.cell.name}: {ended.error}", "error", alpha)
+        above = self._contradictions()
+        if above:
+            return Verdict("fail", above[0].message, "mismatches", alpha)
+        if not all(one.tally.pairs for one in self.points) or (self.worst and not self.confirmed):
+            return Verdict("inconclusive", f"{spent:,} of {self.plan.budget:,} pairs were run", "budget", alpha)
+        values = f"{len(self.points)} values of {self.axis.name}"
+        return Verdict("pass", f"rho was measured at {values}, with {spent:,} pairs in all", "budget", alpha)
+
+    def answer(self) -> Answer:
+        rows = [one.row(one.band, self.plan.confidence, _outcome(one)) for one in self.counted]
+        fields = CurveAnswer(
+            vary=self.axis.name,
+            spacing=self.axis.spacing,
+            is_log=self.axis.is_log,
+            band_confidence=self.points[0].confidence,
+            values=self.axis.shown,
+            promised=self.promised,
+            bounds=self.bounds,
+            exponent=self._fitted(),
+            worst=self._worst(),
+        )
+        largest = self._largest(rows)
+        pairs, mismatches = totals(self.counted)
+        return Answer(
+            fields,
+            measures=list(_measures(largest, fields)),
+            rows=rows,
+            pairs=pairs,
+            mismatches=mismatches,
+            rho=largest,
+            findings=[*self._contradictions(), *self._failures()],
+        )
+
+    def _largest(self, rows: Sequence[CellRow]) -> Rho:
+        """Of all values that were tried: every band holds at once, so their largest ends do."""
+        high = max(row.high for row in rows[: len(self.points)])
+        return Rho(None, max(row.low for row in rows), high, self.plan.confidence, f"{METHODS['anytime']}s")
+
+    def _fitted(self) -> Fitted | None:
+        measured = [(value, one) for value, one in zip(self.axis.values, self.points, strict=True) if one.tally.pairs]
+        if not self.axis.is_log or sum(one.tally.mismatches > 0 for _, one in measured) < 2:
+            return None
+        x, counted = zip(*measured, strict=True)
+        pairs, mismatches = ([getattr(one.tally, name) for one in counted] for name in ("pairs", "mismatches"))
+        confidence = self.points[0].confidence
+        limits = exponent.fit(x, pairs, mismatches, error_probability(confidence))
+        return Fitted(*limits, confidence, exponent.is_power_law(x, [one.band for one in counted]))
+
+    def _worst(self) -> Worst | None:
+        one = self.confirmed
+        if one is None:
+            return None
+        counts = (one.tally.pairs, one.tally.mismatches)
+        return Worst(self.axis.shown[self.place], *counts, *one.band, one.cell.seed, one.replay(0))
+
+    def _contradictions(self) -> list[Finding]:
+        """Where the whole band lies above what was proved; a bound is for the worst source, and accuses nobody."""
+        theorem = self.points[0].cell.subject.declared.theorem or "the subject"
+        return [
+            Finding(
+                "above-promise",
+                "error",
+                f"at {one.cell.name}, rho is at least {at_least(one.band[0])}, and {theorem} says that it is at most "
+                f"{at_most(promised)}",
+            )
+            for one, promised in zip(self.points, self.promised, strict=True)
+            if promised is not None and one.band[0] > promised
+        ]
+
+    def _failures(self) -> Iterator[Finding]:
+        """What a subject raised, at which value, and how to see it again."""
+        for one in self.counted:
+            if one.error:
+                message = f"{one.cell.name}: {one.error}\n{one.error.details}".strip()
+                found = failure_finding(one.error, one.cell, one.bench.source) if one.bench else None
+                yield Finding(found.kind if found else "raised", "error", message, found.replay if found else None)
+
+
+def _outcome(one: Counted) -> str:
+    return "pass" if one.tally.pairs else "inconclusive"
+
+
+def _measures(largest: Rho, fields: CurveAnswer) -> Iterator[Measure]:
+    def measure(name: str, found: Rho | Fitted, method: str) -> Measure:
+        low, high, confidence = found.low, found.high, found.confidence
+        return Measure(name=name, estimate=found.estimate, low=low, high=high, confidence=confidence, method=method)
+
+    yield measure("largest rho", largest, largest.method)
+    if fields.exponent and fields.exponent.holds:
+        yield measure("exponent", fields.exponent, "likelihood-ratio confidence sequence")
+
+
+class Curve:
+    """How does rho of TARGET move with its size, a parameter, or an argument of its source? Runs its code.
+
+    Every band holds together with the others; pairs go where the band is widest, or with --worst where rho may be
+    largest. Shown beside it: what the subject's theorem promises, and what no algorithm can be below on its worst
+    source.
+
+    Example: python -m auditor curve algorithms.statistical_query:rstat --vary size=100:1e6:log12 --sample counts
+
+    Exit codes: 0 measured, 1 rho is above what the theorem promises, 2 usage, 4 a run failed, 130 interrupted.
+    """
+
+    name: ClassVar[str] = "curve"
+    Options: ClassVar[type[CurveOptions]] = CurveOptions
+    instead: ClassVar[Mapping[str, str]] = {"rho": "vary", "fixed": "pairs"}
+
+    def begin(self, request: Request) -> CurveInquiry:
+        options: CurveOptions = request.options
+        check_confidence(options.confidence)
+        axis, cells = make_points(request, make_axis(options.vary))
+        budget = PAIRS_A_POINT * len(cells) if options.pairs is None else options.pairs
+        check_count("pairs", budget, least=2 * _FIRST * len(cells), example=PAIRS_A_POINT * len(cells))
+        plan = Plan(None, float(options.confidence), "anytime", budget, cells=len(cells))
+        each = 1 - plan.alpha / (len(cells) + axis.is_log + options.worst)  # bands, exponent, confirmation
+        points = [
+            Counted(of_its_own(cell, number, options.seed, f"{axis.name}={value}"), each)
+            for number, (value, cell) in enumerate(zip(axis.shown, cells, strict=True))
+        ]
+        promised = [cell.subject.promised(cell.size) for cell in cells]
+        bounds = [cell.subject.bounds(cell.size) for cell in cells]
+        return CurveInquiry(axis, points, plan, options.worst, options.seed, promised, bounds)
+
+    def title(self, record: Record) -> str:
+        return f"CURVE  {record.subject}  rho against {answer_of(record).vary}"
+
+    def parts(self, record: Record) -> Iterator[Part]:
+        yield from curve_parts(record)
+
+    def again(self, bench: Bench, index: int) -> Iterator[Part]:
+        yield from show_pair(run_again(bench, index))

@@ -1,0 +1,143 @@
+"""What a curve has to say, and how a report shows it: the bands, what they say in a sentence, then the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from auditor.flow.parts import Chart, Part, Series, Table, Words
+from auditor.flow.record import CellRow, Record
+from auditor.statistics.outward import at_least, at_most, between, percent
+
+_LONGEST = 60  # characters of a value
+
+
+class Fitted(msgspec.Struct, frozen=True):
+    """rho ~ value^exponent. Where `holds` is false no power law runs through all bands, and there is no exponent."""
+
+    estimate: float
+    low: float
+    high: float
+    confidence: float
+    holds: bool
+
+
+class Worst(msgspec.Struct, frozen=True):
+    """Where a search found the largest rho, measured again there with randomness that the search never saw."""
+
+    value: Any
+    pairs: int
+    mismatches: int
+    low: float
+    high: float
+    seed: int
+    replay: str | None
+
+
+class CurveAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question", tag="curve"):
+    """What varies; the record's cells have what was measured, in the order of `values`. All bands hold together with
+    the record's confidence, each alone with `band_confidence`."""
+
+    vary: str
+    spacing: str
+    is_log: bool
+    band_confidence: float
+    values: list[Any]
+    promised: list[float | None]  # what the subject's theorem says that rho is at most
+    bounds: list[dict[str, float]]  # what no algorithm can be below, by name
+    exponent: Fitted | None = None
+    worst: Worst | None = None
+
+
+def answer_of(record: Record) -> CurveAnswer:
+    """A record that was read from a file has its answer as JSON."""
+    return msgspec.convert(msgspec.to_builtins(record.answer), CurveAnswer)
+
+
+def curve_parts(record: Record) -> Iterator[Part]:
+    answer = answer_of(record)
+    rows = record.cells[: len(answer.values)]
+    held = lines(answer, record.theorem)
+    yield _chart(record, answer, rows, held)
+    yield Words("\n".join(summary(record, answer, rows)))
+    yield _table(answer, rows, held)
+
+
+def lines(answer: CurveAnswer, theorem: str | None) -> dict[str, list[float | None]]:
+    """What rho is held against, by name: a number for each value, None where it says nothing."""
+    named: dict[str, list[float | None]] = {}
+    if any(promised is not None for promised in answer.promised):
+        named[f"{theorem or 'promised'} (rho is at most)"] = answer.promised
+    for name in dict.fromkeys(name for bounds in answer.bounds for name in bounds):
+        named[f"{name} (on the worst source none can be below)"] = [bounds.get(name) for bounds in answer.bounds]
+    return named
+
+
+def _chart(
+    record: Record, answer: CurveAnswer, rows: Sequence[CellRow], held: Mapping[str, Sequence[float | None]]
+) -> Chart:
+    """Values that are no numbers stand side by side; what was not measured, and a rho above 1, is not drawn."""
+    is_number = all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in answer.values)
+    x = [float(value) if is_number else float(i) for i, value in enumerate(answer.values)]
+    bands = [
+        (at, row.low, row.estimate, row.high) if row.pairs else (at, None, None, None)
+        for at, row in zip(x, rows, strict=True)
+    ]
+    against = [
+        Series(name, "line", [(at, None, number, None) for at, number in zip(x, numbers, strict=True)])
+        for name, numbers in held.items()
+    ]
+    return Chart(
+        title=f"{record.subject}  rho against {answer.vary}",
+        x_name=answer.vary,
+        y_name="rho",
+        series=[Series("rho", "band", bands), *against],
+        labels=[value_text(value) for value in answer.values],
+        x_log=answer.is_log,
+        y_log=answer.is_log,
+        notes=list(summary(record, answer, rows)),
+    )
+
+
+def value_text(value: object) -> str:
+    """A value as short as it can be typed."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        text = str(value)
+        return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+    return f"{value:.4g}" if isinstance(value, float) or value >= 10**6 else f"{value}"
+
+
+def summary(record: Record, answer: CurveAnswer, rows: Sequence[CellRow]) -> Iterator[str]:
+    """What the curve says, in sentences."""
+    if answer.exponent:
+        yield _exponent(answer.vary, answer.exponent)
+    if answer.worst:
+        worst = answer.worst
+        yield (
+            f"Worst found: {answer.vary}={value_text(worst.value)}. On fresh randomness rho is between "
+            f"{at_least(worst.low)} and {at_most(worst.high)} there ({worst.mismatches:,} of {worst.pairs:,} pairs)."
+        )
+        most = max(row.high for row in rows)
+        yield f"At no value that was tried is rho above {at_most(most)}; values in between were not tried."
+    sure = f"{percent(record.confidence)} confidence"
+    yield f"All of this holds together with {sure} ({record.sample_kind}, seed {record.seed})."
+
+
+def _exponent(name: str, fitted: Fitted) -> str:
+    if not fitted.holds:
+        return f"rho is no power of {name} over this range: no line runs through all bands."
+    return f"rho ~ {name}^{fitted.estimate:.3f}, exponent {between(fitted.low, fitted.high)}."
+
+
+def _table(answer: CurveAnswer, rows: Sequence[CellRow], held: Mapping[str, Sequence[float | None]]) -> Table:
+    head = [answer.vary, "pairs", "differ", "rho", "band", *(name.partition(" (")[0] for name in held)]
+    return Table(head, [_line(answer, i, row, held) for i, row in enumerate(rows)], extra=5)
+
+
+def _line(answer: CurveAnswer, i: int, row: CellRow, held: Mapping[str, Sequence[float | None]]) -> list[str]:
+    rate = "" if row.estimate is None else f"{row.estimate:.3g}"
+    seen = [f"{row.pairs:,}", f"{row.mismatches:,}", rate, f"{at_least(row.low)} to {at_most(row.high)}"]
+    against = ["" if (number := numbers[i]) is None else f"{number:.3g}" for numbers in held.values()]
+    return [value_text(answer.values[i]), *seen, *against]

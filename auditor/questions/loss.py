@@ -1,0 +1,177 @@
+"""loss: does what a learner's sample says of its output hold? R(h) <= R^(h) + sqrt(ln(1/delta) / (2n)), run by run.
+
+R^ is the mean loss on the very sample that the output was learnt from, R the mean over the source. By Lemma A.6 a
+learner with rho at most the target breaks the inequality in a share of at most target + delta of its runs, so a larger
+share is one more way for an audit of rho to fail, and shares the error with the other. Where the source's law can be
+listed R is exact. Elsewhere it is measured on fresh rows, and a break counts only if it is beyond what their number may
+be off by, but for a share UNLUCKY of the runs, which is then allowed on top.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar
+
+import msgspec
+import numpy as np
+
+from auditor.errors import BadValue, SubjectError, UnknownTruth, UsageError, is_interrupt
+from auditor.flow.parts import Part
+from auditor.flow.question import Answer, Inquiry
+from auditor.flow.record import Record
+from auditor.flow.verdict import Judged
+from auditor.lookup import find_object, importable_name
+from auditor.process.foreign import call
+from auditor.questions.one_pair import run_again, show_pair
+from auditor.questions.over_cells import begin
+from auditor.questions.pairs import Pairs, PairsOptions, make_pairs_plan
+from auditor.randomness import from_key
+from auditor.request import OTHER, Request, option
+from auditor.sources.source import Source, load_source
+from auditor.trials.cell import Cell
+from auditor.trials.trial import Bench
+
+FRESH = 10_000  # rows on which a risk is measured that nobody knows
+UNLUCKY = 0.001  # how often those rows may mislead by more than is allowed for
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """fn(output, rows): the loss of each row, in [0, 1]."""
+
+    name: str
+    fn: Callable[[Any, Any], Any]
+    delta: float
+
+    def slack(self, rows: int) -> float:
+        return math.sqrt(math.log(1 / self.delta) / (2 * rows))
+
+    def allowed(self, rho: float, source: Source) -> float:
+        """rho + delta, and what measuring R may add."""
+        return rho + self.delta + (0.0 if _law(source) else UNLUCKY)
+
+    def __call__(self, bench: Bench, output: Any, index: int) -> bool:
+        """Whether the first run of a pair keeps the inequality; its sample is drawn again."""
+        empirical = float(np.mean(self.of(output, bench.draw(index, 0), bench.size)))
+        law = _law(bench.source)
+        if law is not None:
+            risk = law.expect(lambda rows: self.of(output, rows, len(law)))
+            return bool(risk <= empirical + self.slack(bench.size) + 1e-12)
+        fresh = bench.source.draw(from_key(bench.keys.probe.child("risk", index)), FRESH)
+        off = math.sqrt(math.log(1 / UNLUCKY) / (2 * FRESH))
+        return bool(np.mean(self.of(output, fresh, FRESH)) - off <= empirical + self.slack(bench.size))
+
+    def of(self, output: Any, rows: Any, count: int) -> Any:
+        """The losses of rows, checked: the lemma asks for numbers in [0, 1], one for each."""
+        try:
+            losses = np.asarray(call(self.fn, output, rows), dtype=float)
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
+            what = f"the loss {self.name} raised {type(error).__name__}: it is called fn(output, rows)"
+            raise SubjectError(what).caused_by(error) from error
+        if losses.shape != (count,):
+            raise SubjectError(
+                f"the loss {self.name} has shape {losses.shape}: return a number for each of {count} rows"
+            )
+        if np.isnan(losses).any():
+            raise SubjectError(f"the loss {self.name} is NaN for a row: return a number in [0, 1] for each")
+        if not ((losses >= 0) & (losses <= 1)).all():
+            raise SubjectError(f"the loss {self.name} is not within [0, 1]: divide it by the most that it can be")
+        return losses
+
+
+def _law(source: Source) -> Any:
+    try:
+        return source.law(1)  # a tail that one row would not meet moves a mean in [0, 1] by as little
+    except UnknownTruth:
+        return None
+
+
+class LossOptions(PairsOptions, frozen=True, kw_only=True):
+    """What a question about generalisation takes."""
+
+    loss: Annotated[
+        Any, option("Count runs that break R(h) <= R^(h) + slack; module:fn, fn(output, rows).", "FN", OTHER)
+    ] = None
+    delta: Annotated[float, option("With --loss: how often by chance.  [default: 0.05]", "D", OTHER)] = 0.05
+
+
+class LossAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="loss"):
+    """By which loss runs were judged, and how far R(h) may be above R^(h)."""
+
+    loss: str
+    delta: float
+    slack: float
+
+
+@dataclass(slots=True)
+class LossPairs(Pairs):
+    """Pairs of which the first run is judged by a loss."""
+
+    def answer(self) -> Answer:
+        known = self.cell.oracle
+        assert isinstance(known, Loss)
+        said = Pairs.answer(self)
+        return replace(said, fields=LossAnswer(known.name, known.delta, known.slack(self.cell.size)))
+
+
+class LossQuestion:
+    """Is rho at most the target, and does R(h) <= R^(h) + slack hold as often as Lemma A.6 says that it then does?"""
+
+    name: ClassVar[str] = "loss"
+    Options: ClassVar[type[LossOptions]] = LossOptions
+    instead: ClassVar[Mapping[str, str]] = {}
+
+    def begin(self, request: Request) -> Inquiry:
+        _check_resample(request.options.resample)  # before anything else is said of it, which does not hold here
+        return begin(self, request)
+
+    def settle(self, cell: Cell, options: LossOptions) -> LossPairs:
+        known = _known(options)
+        if cell.sample_kind != "rows" or cell.size == 0:
+            raise UsageError(
+                "--loss needs the rows that an output was learnt from: use --sample rows and a --size above 0"
+            )
+        _check_resample(getattr(cell.source, "resample", None))
+        plan = make_pairs_plan(cell, options)
+        allowed = known.allowed(plan.target or 0.0, load_source(cell.source))
+        if allowed >= 1:
+            raise UsageError(f"rho + delta is {allowed:g}: every share is within it; use a smaller --rho or --delta")
+        judged = Judged(
+            fault=f"break R(h) <= R^(h) + {known.slack(cell.size):.3g}",
+            share="of the runs break Lemma A.6's inequality",
+            allows="Lemma A.6 allows",
+            open="Lemma A.6's inequality was not certified",
+            follows=f": so rho is above {plan.target:g}",
+        )
+        plan, cell = replace(plan, delta=allowed), replace(cell, oracle=known)
+        return LossPairs(cell, plan, "loss", judged, resumable=options.ledger is not None)
+
+    def parts(self, record: Record) -> Iterator[Part]:
+        yield from ()
+
+    def again(self, bench: Bench, index: int) -> Iterator[Part]:
+        yield from show_pair(run_again(bench, index))
+
+
+def _check_resample(resample: str | None) -> None:
+    if resample in ("split", "subsample"):
+        raise UsageError(
+            f"--loss needs samples that are independent of each other: --resample {resample} takes rows without "
+            "putting them back; use --resample bootstrap"
+        )
+
+
+def _known(options: LossOptions) -> Loss:
+    delta, loss = options.delta, options.loss
+    if loss is None:
+        raise UsageError("--delta goes with --loss: add e.g. --loss module:fn, called fn(output, rows)")
+    if isinstance(delta, bool) or not isinstance(delta, (int, float)) or not 0 < delta < 1:
+        raise BadValue("delta", delta, "must be in (0, 1): how often the inequality may fail by chance, e.g. 0.05")
+    fn = find_object(loss) if isinstance(loss, str) else loss
+    if not callable(fn):
+        raise UsageError(f"--loss {loss} is {type(fn).__name__}, not a function fn(output, rows)")
+    return Loss(loss if isinstance(loss, str) else importable_name(fn) or "loss", fn, delta)

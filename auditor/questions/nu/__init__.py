@@ -1,0 +1,309 @@
+"""nu: is there one answer for most random strings? (eta, nu)-reproducibility: k runs with each r, string by string."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, ClassVar
+
+import msgspec
+
+from auditor.errors import BadValue, UsageError, check_count
+from auditor.flow.parts import Part
+from auditor.flow.plan import MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, make_plan
+from auditor.flow.question import Answer, Inquiry, Mismatch, Outlook, Steady, Work, with_example
+from auditor.flow.record import EXAMPLES, Accuracy, CellRow, Measure, Record
+from auditor.flow.record import Rho as Interval
+from auditor.flow.verdict import Tally, Verdict
+from auditor.questions.nu.answer import Frequency, NuAnswer, Step, Worst, profile_parts
+from auditor.questions.nu.gate import GroupGate, Inaccurate
+from auditor.questions.nu.strings import Group, StringUnit, show_string
+from auditor.questions.over_cells import begin
+from auditor.questions.pairs import METHODS, cell_row
+from auditor.request import OTHER, OverCells, Request, option
+from auditor.sources.datasets import Dataset
+from auditor.statistics.interval import two_sided
+from auditor.statistics.nu import Groups, nu_lower, nu_upper
+from auditor.statistics.outward import at_least, at_most
+from auditor.trials.cell import Cell, replay_command
+from auditor.trials.trial import Bench, Trial
+
+ETAS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)  # where a profile is shown, beside the eta that was asked for
+MOST_RUNS = 2000  # with each string: the bounds look at every number of them
+
+
+class NuOptions(OverCells, frozen=True, kw_only=True):
+    """What a question about random strings takes."""
+
+    eta: Annotated[float | None, option("With --nu: how often a good r may give another output.", "E", OTHER)] = None
+    nu: Annotated[float | None, option("With --eta: the share of r that need not be good.", "V", OTHER)] = None
+    beta: Annotated[float | None, option("With --eta: share of r whose answer may be inaccurate.", "B", OTHER)] = None
+    runs: Annotated[int | None, option("With --eta: runs with each r.  [default: 2 / eta]", "K", OTHER)] = None
+    strings: Annotated[int | None, option("With --eta: at most so many r.  [default: 100 / nu]", "MAX", OTHER)] = None
+
+
+class Nu:
+    """Is there, for all but a share nu of the random strings, one output of probability 1 - eta or more?"""
+
+    name: ClassVar[str] = "nu"
+    Options: ClassVar[type[NuOptions]] = NuOptions
+    instead: ClassVar[Mapping[str, str]] = {"pairs": "strings", "rho": "nu", "replay": "runs"}
+
+    def begin(self, request: Request) -> Inquiry:
+        return begin(self, request)
+
+    def settle(self, cell: Cell, options: NuOptions) -> Strings:
+        """One cell's inquiry; BadValue or UsageError where no number of strings could decide it."""
+        eta, nu = _check_asked(cell, options)
+        if isinstance(cell.source, Dataset) and cell.source.drawn_together:
+            raise UsageError("--resample split makes two halves and no more: with --eta use bootstrap")
+        runs, name = _runs(eta, options.runs), "strings" if options.fixed is None else "fixed"
+        budget = options.strings if options.fixed is None else options.fixed
+        budget = math.ceil(PAIRS_TIMES_TARGET / nu - 1e-9) if budget is None else budget
+        check_count(name, budget, least=1, example=2000)
+        plan = replace(
+            make_plan(target=nu, confidence=options.confidence),
+            gates="nu",
+            eta=eta,
+            runs=runs,
+            unit="strings",
+            budget=budget,
+            design="anytime" if options.fixed is None else "fixed",
+            delta=options.beta,
+            family=options.family,
+        )
+        _check_decidable(plan, name)
+        return Strings(replace(cell, unit=StringUnit(runs)), plan)
+
+    def parts(self, record: Record) -> Iterator[Part]:
+        yield from profile_parts(record)
+
+    def again(self, bench: Bench, index: int) -> Iterator[Part]:
+        assert isinstance(bench.unit, StringUnit)
+        yield from show_string(bench, index, bench.unit.runs)
+
+
+def _runs(eta: float, runs: int | None) -> int:
+    if runs is None:
+        runs = max(4, math.ceil(2 / eta - 1e-9))
+        if runs > MOST_RUNS:
+            cure = f"use --eta {2 / MOST_RUNS:g} or more, or --runs {MOST_RUNS}"
+            raise BadValue("eta", eta, f"takes {runs:,} runs with each r, and {MOST_RUNS:,} are the most: {cure}")
+    check_count("runs", runs, least=2, example=20)
+    if runs > MOST_RUNS:
+        raise BadValue("runs", runs, f"must be at most {MOST_RUNS:,}: the bounds look at every number of them")
+    return runs
+
+
+def _check_asked(cell: Cell, options: NuOptions) -> tuple[float, float]:
+    given = [name for name in ("eta", "nu", "beta", "runs", "strings") if getattr(options, name) is not None]
+    missing = [name for name in ("eta", "nu") if name not in given]
+    if missing:
+        others = [f"--{name}" for name in given if name not in ("eta", "nu")]
+        words = f"{' and '.join(others)} goes with --eta and --nu" if others else f"--{given[0]} is half of a question"
+        raise UsageError(f"{words}: add e.g. --{missing[0]} 0.1")
+    eta, nu, beta = options.eta or 0.0, options.nu or 0.0, options.beta
+    for name, value, meaning in (
+        ("eta", options.eta, "how often a good string may give another output, e.g. 0.1"),
+        ("nu", options.nu, "the share of strings that need not be good, e.g. 0.05"),
+        ("beta", 0.5 if beta is None else beta, "the share of strings whose canonical output may be inaccurate"),
+    ):
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1:
+            raise BadValue(name, value, f"must be in (0, 1): {meaning}")
+    if beta is not None and not cell.subject.declared.accuracy:
+        raise UsageError(f"--beta {beta:g} asks for accuracy, and {cell.subject.name} declares none: drop --beta")
+    if beta is not None and eta >= 0.5:
+        raise UsageError(f"--beta takes an --eta below 1/2, not {eta:g}: above it a string may have two such outputs")
+    if options.strings is not None and options.fixed is not None:
+        raise UsageError(f"--strings {options.strings} and --fixed {options.fixed} are two designs: choose one")
+    return eta, nu
+
+
+def _check_decidable(plan: Plan, option: str) -> None:
+    """Whether strings without one run outside would pass."""
+    if plan.budget > MAX_PAIRS:
+        raise BadValue(option, plan.budget, f"is more than {MAX_PAIRS:.0e} strings, which no audit finishes")
+    if plan.eta is None or plan.nu_gate is None or plan.nu_gate.least_strings(plan.runs) is None:
+        cure = math.ceil(2 / (plan.eta or 1))
+        raise BadValue("runs", plan.runs, f"are too few to tell strings apart by eta {plan.eta:g}: use --runs {cure}")
+    gate, needed = GroupGate(plan), plan.budget
+    while not gate.is_pass(Groups(plan.runs, (needed,) + (0,) * (plan.runs - 1)), Inaccurate()):
+        needed += max(1, needed // 50)
+    if needed > plan.budget:
+        raise BadValue(
+            option,
+            plan.budget,
+            f"cannot decide nu {plan.target:g} at eta {plan.eta:g}, confidence {plan.confidence:g}: even without a run "
+            f"outside it takes about {needed} strings of {plan.runs} runs; use --{option} {needed} or more",
+        )
+
+
+@dataclass(slots=True)
+class Strings(Steady):
+    """Strings of one cell against one nu."""
+
+    cell: Cell
+    plan: Plan
+    groups: Groups = field(init=False)
+    tally: Tally = field(default_factory=Tally)  # of the first two runs of each
+    wrong: Inaccurate = field(default_factory=Inaccurate)
+    worst: tuple[int, Group] | None = None
+    examples: list[Mismatch] = field(default_factory=list)
+    bench: Bench | None = None
+    decided: bool = False
+    gate: GroupGate = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.gate, self.groups = GroupGate(self.plan), Groups.empty(self.plan.runs)
+
+    @property
+    def cells(self) -> Sequence[Cell]:
+        return (self.cell,)
+
+    def opened(self, cell: int, bench: Bench) -> None:
+        self.bench = bench
+        if self.plan.delta is not None and not bench.judges:
+            raise UsageError(
+                f"--beta {self.plan.delta:g} asks for accuracy, and the truth over {bench.source.name} is not known: "
+                "drop it"
+            )
+
+    def next(self) -> Sequence[Work]:
+        done = self.groups.strings
+        return () if self.decided or done >= self.plan.budget else (Work(0, range(done, self.plan.budget)),)
+
+    def add(self, cell: int, trial: Trial) -> bool:
+        group = msgspec.convert(trial.payload, Group)
+        outside, wrong = group.outside, trial.accurate is False
+        self.groups = self.groups.add(outside)
+        if self.worst is None or outside > self.worst[1].outside:
+            self.worst = trial.index, group
+        self.wrong = Inaccurate(self.wrong.strings + wrong, self.wrong.agreed + (wrong and not outside))
+        self.tally = self.tally.plus(differs=trial.difference is not None, accurate=trial.accurate)
+        with_example(self.examples, cell, trial, EXAMPLES)
+        if self.plan.design == "anytime":
+            self.decided = self.outcome() != "inconclusive"
+        return self.decided
+
+    def extended(self, first_budget: int) -> Strings:
+        return replace(self, plan=replace(self.plan, first_budget=first_budget))  # whose bounds hold at any time
+
+    def outcome(self) -> str:
+        if self.plan.design == "fixed" and self.groups.strings < self.plan.budget:
+            return "inconclusive"  # it is judged once, at its end
+        if self.gate.is_pass(self.groups, self.wrong):
+            return "pass"
+        return "fail" if self.gate.is_fail(self.groups, self.wrong) else "inconclusive"
+
+    def suspicion(self) -> float:
+        """How much speaks against this cell: only an order, so the share that looks bad will do."""
+        return self.groups.beyond(self.gate.eta) / self.groups.strings if self.groups.strings else 0.0
+
+    def verdict(self) -> Verdict:
+        return self.gate.decide(self.groups, self.wrong)
+
+    def _design(self) -> str:
+        """A fixed design that was cut short has looked early: only the sequence still holds."""
+        return self.plan.design if self.groups.strings in (0, self.plan.budget) else "anytime"
+
+    def _step(self, eta: float) -> Step:
+        groups, alpha, design = self.groups, self.plan.alpha / self.plan.cells / 2, self._design()
+        seen = groups.beyond(eta) / groups.strings if groups.strings else 0.0
+        low, high = nu_lower(groups, eta, alpha, design=design), nu_upper(groups, eta, alpha, design=design)
+        return Step(eta, seen, low, high)
+
+    def answer(self) -> Answer:
+        rho, asked = self._rho(), self._step(self.gate.eta)
+        n = self.groups.strings
+        nu = Measure(
+            name="nu",
+            estimate=asked.seen if n else None,
+            low=asked.low,
+            high=asked.high,
+            confidence=self.plan.confidence,
+            method="bounds that hold for every eta",
+            count=self.groups.beyond(self.gate.eta),
+            of=n,
+        )
+        return Answer(
+            self._profile(rho),
+            measures=[nu],
+            rows=[self.row()],
+            pairs=n,
+            mismatches=self.tally.mismatches,
+            rho=rho,
+            accuracy=self._accuracy(),
+            examples=self.examples,
+        )
+
+    def _rho(self) -> Interval:
+        n, k, design = self.tally.pairs, self.tally.mismatches, self._design()
+        return Interval(
+            k / n if n else None, *two_sided(design, n, k, self.plan.each), self.plan.confidence, METHODS[design]
+        )
+
+    def _accuracy(self) -> Accuracy | None:
+        if not self.tally.runs:
+            return None
+        limits = self.inaccurate_limits(self.plan.confidence)
+        return Accuracy(self.tally.failures, self.tally.runs, self.plan.delta, *limits, self.plan.confidence)
+
+    def inaccurate_limits(self, confidence: float) -> tuple[float, float]:
+        return two_sided(self._design(), self.tally.runs, self.tally.failures, confidence)
+
+    def _profile(self, rho: Interval) -> NuAnswer:
+        plan, eta = self.plan, self.gate.eta
+        low, high = GroupGate(replace(plan, design=self._design())).nu_bounds(self.groups)
+        steps = [self._step(each) for each in sorted({*ETAS, eta})]
+        follows = rho.high / plan.target if plan.target else 1.0
+        return NuAnswer(
+            eta=eta,
+            runs=plan.runs,
+            exactly=list(self.groups.exactly),
+            steps=steps,
+            confidence=plan.confidence,
+            low=low,
+            high=high,
+            rho_at_most=min(1.0, *(2 * step.eta + step.high for step in steps)),
+            eta_at_most=follows if follows < 1 else None,
+            worst=self._worst(),
+        )
+
+    def _worst(self) -> Worst | None:
+        if self.worst is None or self.bench is None:
+            return None
+        index, group = self.worst
+        command = replay_command(self.cell, self.bench.source, index)
+        shown = [
+            Frequency(group.shown[str(one)], group.runs_of(one)) for one in group.ranked if str(one) in group.shown
+        ]
+        replay = f"{command} --runs {self.plan.runs}" if command else None
+        return Worst(index, group.outside, shown, len(set(group.which)), replay)
+
+    def row(self) -> CellRow:
+        step, worst = self._step(self.gate.eta), self._worst()
+        return cell_row(
+            self.cell,
+            self.bench,
+            pairs=self.groups.strings,
+            mismatches=self.groups.beyond(self.gate.eta),
+            estimate=step.seen if self.groups.strings else None,
+            low=step.low,
+            high=step.high,
+            confidence=self.plan.confidence,
+            runs=self.tally.runs or None,
+            failures=self.tally.failures if self.tally.runs else None,
+            verdict=self.outcome() if self.groups.strings else "inconclusive",
+            replay=worst.replay if worst else None,
+        )
+
+    def outlook(self) -> Outlook:
+        n, beyond = self.groups.strings, self.groups.beyond(self.gate.eta)
+        low, high = self.gate.nu_bounds(self.groups)
+        words = f"{beyond:,} of {n:,} strings beyond eta, nu in [{at_least(low, 2)}, {at_most(high, 2)}]"
+        return Outlook(n, self.plan.budget, words, self._forecast(n, beyond))
+
+    def _forecast(self, n: int, beyond: int) -> float | None:
+        """Strings to a pass where none is beyond eta: what a spotless subject costs. Otherwise nobody can say."""
+        return None if beyond or self.plan.design == "fixed" else max(0.0, self.plan.least_trials - n)

@@ -1,0 +1,131 @@
+"""What do groups of runs say of (eta, nu), and of the accuracy of canonical outputs? Pure, no I/O, no randomness.
+
+Pseudo-global stability asks whether a string is good, and whether its canonical output is accurate but for a share beta
+of the strings. What counts against a subject is a good string with an inaccurate canonical output; what is seen is the
+most frequent of k runs. The gates allow for what the two may differ by:
+
+    the most frequent output of a good string is not its canonical one     c = Pr[Bin(k, eta) >= k/2]
+    k runs of a good string agree on an output that is not canonical       eta^k
+    k runs of a bad string agree                                           b_1
+
+so that a share beta of such strings shows in at least beta (1 - c) of all groups, and inaccurate groups that agree
+are at most beta + eta^k + nu b_1 of all. A pass takes both questions, and each has all of alpha; a fail takes one of
+them, and they share it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from auditor.flow.plan import Plan
+from auditor.flow.verdict import Bound, Verdict
+from auditor.statistics.interval import BOUNDS, log_e_fail, log_e_pass
+from auditor.statistics.nu import Groups, bad_stays_below, good_reaches, nu_lower, nu_upper
+from auditor.statistics.outward import at_least, at_most, sure
+
+
+@dataclass(frozen=True, slots=True)
+class Inaccurate:
+    """Strings whose most frequent output is inaccurate, and those of them whose runs all agree."""
+
+    strings: int = 0
+    agreed: int = 0
+
+
+class GroupGate:
+    """Both questions of one plan."""
+
+    def __init__(self, plan: Plan) -> None:
+        assert plan.eta is not None
+        assert plan.nu_gate is not None
+        assert plan.target is not None
+        self.plan, self.eta, self.nu_gate, self.target = plan, plan.eta, plan.nu_gate, plan.target
+        self.fixed = plan.design == "fixed"
+
+    def nu_bounds(self, groups: Groups) -> tuple[float, float]:
+        """One-sided limits on nu(eta) from below and above, each at the level that its verdict has."""
+        gate = self.nu_gate
+        if self.fixed:
+            return nu_lower(groups, self.eta, gate.alpha_fail), nu_upper(groups, self.eta, gate.alpha_pass)
+        return gate.lower(groups), gate.upper(groups)
+
+    def is_pass(self, groups: Groups, wrong: Inaccurate) -> bool:
+        return self._nu_passes(groups) and self._accuracy_passes(groups.strings, wrong.strings)
+
+    def is_fail(self, groups: Groups, wrong: Inaccurate) -> bool:
+        return self._nu_fails(groups) or self.is_inaccurate(groups.strings, wrong.agreed)
+
+    def _nu_passes(self, groups: Groups) -> bool:
+        return self.nu_bounds(groups)[1] <= self.target if self.fixed else self.nu_gate.is_pass(groups)
+
+    def _nu_fails(self, groups: Groups) -> bool:
+        return self.nu_bounds(groups)[0] > self.target if self.fixed else self.nu_gate.is_fail(groups)
+
+    def _accuracy_passes(self, n: int, inaccurate: int) -> bool:
+        if self.plan.delta is None:
+            return True
+        runs, alpha = self.plan.runs, self.nu_gate.alpha_pass
+        least = self.plan.delta * (1 - good_reaches(runs, math.ceil(runs / 2), self.eta))
+        if self.fixed:
+            return BOUNDS["fixed"][1](n, inaccurate, alpha) <= least
+        return bool(log_e_pass(n, inaccurate, least) >= -math.log(alpha))
+
+    def is_inaccurate(self, n: int, agreed: int) -> bool:
+        if self.plan.delta is None:
+            return False
+        runs, alpha = self.plan.runs, self.nu_gate.alpha_fail
+        most = self.plan.delta + self.eta**runs + self.target * bad_stays_below(runs, 1, self.eta)
+        if most >= 1:
+            return False
+        if self.fixed:
+            return BOUNDS["fixed"][0](n, agreed, alpha) > most
+        return bool(log_e_fail(n, agreed, most) >= -math.log(alpha))
+
+    def decide(self, groups: Groups, wrong: Inaccurate) -> Verdict:
+        """The verdict at the stop, with the one-sided bound on nu that says it."""
+        plan, (low, high) = self.plan, self.nu_bounds(groups)
+        upper = Bound("upper", high, 1 - self.nu_gate.alpha_pass)
+        lower = Bound("lower", low, 1 - plan.cells * self.nu_gate.alpha_fail)
+        if self.is_pass(groups, wrong):
+            return Verdict("pass", self._passed(upper), "strings", plan.alpha, upper)
+        if self._nu_fails(groups):
+            reason = (
+                f"for a share of at least {at_least(low)} of the random strings ({sure(lower.confidence)}) no output "
+                f"has probability {1 - self.eta:g}, above nu {self.target:g}"
+            )
+            return Verdict("fail", reason, "strings", plan.alpha, lower)
+        if self.is_inaccurate(groups.strings, wrong.agreed):
+            return Verdict("fail", self._inaccurate(groups, wrong), "accuracy", plan.alpha)
+        return Verdict("inconclusive", self._undecided(groups, wrong), "budget", plan.alpha)
+
+    def _passed(self, upper: Bound) -> str:
+        accurate = (
+            "" if self.plan.delta is None else f"; all but {self.plan.delta:g} of the canonical ones are accurate"
+        )
+        return (
+            f"for all but a share of {at_most(upper.value)} of the random strings ({sure(upper.confidence)}) one "
+            f"output has probability {1 - self.eta:g} or more, within nu {self.target:g}{accurate}"
+        )
+
+    def _inaccurate(self, groups: Groups, wrong: Inaccurate) -> str:
+        return (
+            f"{wrong.agreed} of {groups.strings} random strings give one inaccurate output in each of "
+            f"{self.plan.runs} runs: more than beta {self.plan.delta:g} and nu {self.target:g} allow for"
+        )
+
+    def _undecided(self, groups: Groups, wrong: Inaccurate) -> str:
+        plan, (low, high) = self.plan, self.nu_bounds(groups)
+        seen = (
+            f"{groups.beyond(self.eta)} of {groups.strings} strings have more than {self.eta:g} of their runs outside"
+        )
+        if plan.delta is not None:
+            seen += f", {wrong.strings} an inaccurate output"
+        gate = self.nu_gate
+        left = (
+            f"nu is at least {at_least(low)} ({sure(1 - gate.alpha_fail)}) and at most {at_most(high)} "
+            f"({sure(1 - gate.alpha_pass)}), which does not decide nu {self.target:g}"
+        )
+        if self.fixed:
+            return f"{seen}: {left}; a fixed design is judged once: for another try take --strings, and a new --seed"
+        return f"{seen}: {left}; --strings {4 * groups.strings} may, with the same --seed, or a target further away"

@@ -1,0 +1,113 @@
+"""What is one trial where nu is the question? All runs of one random string, and which outputs they gave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from auditor.errors import check_count
+from auditor.flow.parts import Listing, Part, Words
+from auditor.subjects.outcome import Difference, describe, fingerprint, first_difference
+from auditor.trials.trial import NONE_FELL, Bench, Bottom, Trial, judge, timed_run
+
+SHOWN = 5  # outputs of the worst string
+_TEXT = 200  # characters of each
+_LONGER = 2000  # and where a string is run again
+_LISTED = 20  # runs that are named for an output
+_NO_OUTPUT = "no output"
+
+
+class Group(msgspec.Struct, frozen=True, array_like=True):
+    """What the runs of one string showed: which of its distinct outputs each gave, counted as they came."""
+
+    which: list[int]
+    shown: dict[str, str]  # the most frequent ones, described
+
+    @property
+    def ranked(self) -> list[int]:
+        """The distinct outputs, the most frequent first; of several the one that came first."""
+        return sorted(set(self.which), key=lambda one: (-self.which.count(one), one))
+
+    @property
+    def outside(self) -> int:
+        return len(self.which) - self.which.count(self.ranked[0])
+
+    def runs_of(self, output: int) -> list[int]:
+        return [run for run, other in enumerate(self.which) if other == output]
+
+
+@dataclass(slots=True)
+class Outputs:
+    """The distinct outputs of one string's runs."""
+
+    which: list[int]
+    settled: list[Any]  # what counts of each: a later run may write into the output
+    accurate: list[bool | None]  # whether it is, judged before the next run
+    seconds: float = 0.0
+    bottoms: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StringUnit:
+    """A trial that is all runs of one string."""
+
+    runs: int
+
+    def __call__(self, bench: Bench, index: int, fell: Mapping[int, str]) -> Trial:
+        found = run_string(bench, index, self.runs, fell)
+        ranked = Group(found.which, {}).ranked
+        first, second = found.which[:2]
+        difference = None if first == second else _difference(found.settled[first], found.settled[second])
+        group = Group(found.which, {str(one): _described(found.settled[one]) for one in ranked[:SHOWN]})
+        accurate = found.accurate[ranked[0]]
+        return Trial(index, difference, accurate, found.seconds, None, found.bottoms, msgspec.to_builtins(group))
+
+
+def run_string(bench: Bench, index: int, runs: int, fell: Mapping[int, str] = NONE_FELL) -> Outputs:
+    """All runs of string `index`: a pure function of (bench, index), and run j of it of (bench, index, j)."""
+    found, numbers = Outputs([], [], []), dict[str, int]()
+    for which in range(runs):
+        output, seconds = timed_run(bench, index, which, fell)
+        found.seconds += seconds
+        seen = bench.settled(output)
+        if isinstance(output, Bottom):
+            found.bottoms += (output.why,)
+        name = _NO_OUTPUT if isinstance(output, Bottom) else fingerprint(seen)
+        if name not in numbers:
+            numbers[name] = len(numbers)
+            found.settled.append(seen)
+            found.accurate.append(judge(bench, output, index))
+        found.which.append(numbers[name])
+    return found
+
+
+def _described(settled: Any) -> str:
+    return _NO_OUTPUT if isinstance(settled, Bottom) else describe(settled, _TEXT)
+
+
+def _difference(first: Any, second: Any) -> Difference:
+    if isinstance(first, Bottom) or isinstance(second, Bottom):
+        return Difference("output", _described(first), _described(second))
+    found = first_difference(first, second)
+    assert found is not None  # their fingerprints differ
+    return found
+
+
+def show_string(bench: Bench, index: int, runs: int) -> Iterator[Part]:
+    """The runs of one string again: each output, how often and in which runs it came."""
+    check_count("runs", runs, least=1, example=20)
+    found = run_string(bench, index, runs)
+    group = Group(found.which, {})
+    same = len(set(group.which)) == 1
+    yield Words(
+        f"{'SAME' if same else 'DIFFERENT'}  string {index}: {len(group.ranked)} outputs in {runs} runs", "title"
+    )
+    for one in group.ranked:
+        which = group.runs_of(one)
+        listed = ", ".join(str(run) for run in which[:_LISTED]) + (" ..." if len(which) > _LISTED else "")
+        shown = found.settled[one]
+        text = _NO_OUTPUT if isinstance(shown, Bottom) else describe(shown, _LONGER)
+        yield Listing(f"{len(which)} times, in runs {listed}:", [text])

@@ -1,0 +1,95 @@
+"""What a price has to say, and how a report shows it: sizes side by side, smallest first."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from auditor.flow.parts import Part, Table, Words
+from auditor.flow.record import Record
+from auditor.statistics.outward import percent
+
+CLAIMED = {"reproducible": "rho at most", "accurate": "inaccurate at most"}
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """The smallest size at which a share is at most `limit` is above `low` and at most `high`; null where not found."""
+
+    claim: str  # "reproducible" or "accurate"
+    limit: float
+    low: int | None
+    high: int | None
+
+
+class PriceAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question", tag="price"):
+    """What a claim costs in rows; the record's cells have what was counted at each size that was asked."""
+
+    asked: list[Asked]
+    plain: int | None  # rows that the same accuracy takes without reproducibility
+    promised: int | None  # rows that the theorem asks for
+    bounds: dict[str, int]  # below which no algorithm can be, by name
+
+
+def answer_of(record: Record) -> PriceAnswer:
+    """A record that was read from a file has its answer as JSON."""
+    return msgspec.convert(msgspec.to_builtins(record.answer), PriceAnswer)
+
+
+def price_parts(record: Record) -> Iterator[Part]:
+    answer = answer_of(record)
+    yield _table(record, answer)
+    yield Words("\n".join(sentences(record, answer)), "dim")
+
+
+def rows_of(answer: PriceAnswer, theorem: str | None) -> list[tuple[str, int | None, int | None]]:
+    """(what, above, at most): a size that is known has both ends alike; in order of size."""
+    known: list[tuple[str, int | None, int | None]] = [
+        (f"{name}: on the worst source none can do with less", size, size) for name, size in answer.bounds.items()
+    ]
+    if answer.plain is not None:
+        known.append(("plain: as accurate, not reproducible", answer.plain, answer.plain))
+    known += [(f"measured: {CLAIMED[one.claim]} {one.limit:g}", one.low, one.high) for one in answer.asked]
+    if answer.promised is not None:
+        known.append((f"{theorem} asks for", answer.promised, answer.promised))
+    return sorted(known, key=lambda row: row[2] if row[2] is not None else math.inf)
+
+
+def size_text(low: int | None, high: int | None) -> str:
+    """One size, or the bracket that holds it."""
+    if low is not None and low == high:
+        return f"{high:,}"
+    if high is None:
+        return f"above {low:,}" if low is not None else "not found"
+    return f"{(low or 0) + 1:,} to {high:,}"
+
+
+def _table(record: Record, answer: PriceAnswer) -> Table:
+    """Sizes side by side, smallest first."""
+    rows = [
+        (what, size_text(low, high), f"{high / answer.plain:.3g}" if high and answer.plain else "")
+        for what, low, high in rows_of(answer, record.theorem)
+    ]
+    return Table(("", "rows", "x plain"), rows)
+
+
+def sentences(record: Record, answer: PriceAnswer) -> Iterator[str]:
+    measured = [row for row in record.cells if row.pairs]
+    pairs = sum(row.pairs for row in measured)
+    if all(one.low is None and one.high is None for one in answer.asked):
+        yield f"{pairs:,} pairs were run, and nothing was found yet."
+        return
+    yield (
+        f"{pairs:,} pairs at {len(measured)} sizes on {record.source} ({record.sample_kind}, seed {record.seed}); "
+        f"both ends of every bracket hold together with {percent(record.confidence)} confidence, if more rows "
+        "never hurt."
+    )
+    for one in answer.asked:
+        if one.high is None:
+            yield f"{not_found(one, [row.size for row in measured], record.budget)}."
+
+
+def not_found(one: Asked, sizes: Sequence[int], budget: int) -> str:
+    most = max(sizes, default=0)
+    return f"No size up to {most:,} was shown to be {one.claim} at {one.limit:g}; {budget:,} pairs were allowed"

@@ -1,0 +1,287 @@
+"""May one sample answer many adaptive questions? An analyst interviews a mechanism, with fresh samples and with one.
+
+Lemma A.7: if each answer is rho-reproducible, the transcripts of m queries are within (m - 1) rho in statistical
+distance. The mechanism is a subject A(sample, r, *, query); the analyst a function analyst(ask, rng) that calls
+ask(query) for each answer. Both interviews of a trial share r, the analyst's rng and the first sample.
+"""
+
+from __future__ import annotations
+
+import math
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, ClassVar
+
+import msgspec
+
+from auditor.errors import BadValue, UsageError, check_count
+from auditor.flow.parts import Facts, Listing, Part, Words
+from auditor.flow.plan import DEFAULT_TARGET, Plan, check_confidence, check_target
+from auditor.flow.question import Answer, Outlook, Steady, Work
+from auditor.flow.record import Measure, Record
+from auditor.flow.verdict import Verdict
+from auditor.lookup import find_object, importable_name
+from auditor.questions.counted import load
+from auditor.questions.pairs import cell_row
+from auditor.questions.reuse.transcripts import LEAST_TRIALS, QUERY, Distance, Interviews, Transcript, bound_distance
+from auditor.request import SURE, WHAT, Options, Request, option
+from auditor.sources.datasets import Dataset
+from auditor.statistics.interval import sequence_upper
+from auditor.statistics.outward import at_least, at_most, between, percent, sure
+from auditor.trials.cell import Cell, make_cell, replay_command
+from auditor.trials.trial import Bench, Trial
+
+TRIALS = 400
+_METHOD = "how often a coupling differs, from above; how often one event does, from below"
+
+
+class ReuseOptions(Options, frozen=True, kw_only=True):
+    """What an interview takes."""
+
+    analyst: Annotated[Any, option("Who asks: module:fn, called fn(ask, rng).", "FN", WHAT)]
+    queries: Annotated[int, option("The most that it asks.", "M", WHAT)]
+    rho: Annotated[float | None, option("Of each answer.  [default: claimed, or 0.1]", "R", SURE)] = None
+    fixed: Annotated[int, option("Trials, judged once.", "N", SURE)] = TRIALS
+
+
+class Bounds(msgspec.Struct, frozen=True):
+    """Of the statistical distance; both hold together."""
+
+    low: float
+    high: float
+
+
+class ReuseAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question", tag="reuse"):
+    """Transcripts with fresh samples against transcripts with one sample. `bound` is (queries - 1) rho."""
+
+    analyst: str
+    queries: int
+    rho: float  # of each answer
+    bound: float
+    trials: int
+    differ: int  # trials whose two transcripts, with the same randomness, are not the same
+    distance: Bounds
+    event: str  # what tells reused transcripts from fresh ones best
+    tested: int  # trials that had no say in choosing it
+    reused_only: int
+    fresh_only: int
+
+
+@dataclass(slots=True)
+class ReuseInquiry(Steady):
+    """A fixed number of trials, judged once and together."""
+
+    cell: Cell
+    unit: Interviews
+    plan: Plan  # its target is (queries - 1) rho
+    rho: float  # of each answer
+    found: list[tuple[Transcript, Transcript]] = field(default_factory=list)  # fresh, reused
+    differ: int = 0
+    first: int | None = None  # trial whose transcripts differ
+    bench: Bench | None = None
+    _judged: Distance | None = None
+
+    @property
+    def cells(self) -> Sequence[Cell]:
+        return (self.cell,)
+
+    @property
+    def bound(self) -> float:
+        return self.plan.target or 0.0
+
+    @property
+    def asks(self) -> str:
+        """What a person is told beforehand."""
+        bound = f"(m - 1) rho = {self.bound:g}"
+        return f"does reuse move transcripts by at most {bound}? {self.plan.budget:,} trials of two interviews"
+
+    @property
+    def is_whole(self) -> bool:
+        return len(self.found) >= self.plan.budget
+
+    def opened(self, cell: int, bench: Bench) -> None:
+        self.bench = bench
+
+    def next(self) -> Sequence[Work]:
+        if self.is_whole:
+            self._check_asked()
+            return ()
+        return (Work(0, range(len(self.found), self.plan.budget)),)
+
+    def _check_asked(self) -> None:
+        asked = max(len(transcript.answers) for pair in self.found for transcript in pair)
+        if asked < 2:
+            words = f"{self.unit.name} asks {asked} queries at most, and reuse begins with the second"
+            raise UsageError(f"{words}: give another analyst")
+
+    def add(self, cell: int, trial: Trial) -> bool:
+        fresh, reused = msgspec.convert(trial.payload, tuple[Transcript, Transcript])
+        self.found.append((fresh, reused))
+        if fresh.name != reused.name:
+            self.differ += 1
+            self.first = trial.index if self.first is None else self.first
+        return False
+
+    def told(self) -> dict[str, Any]:
+        return {"analyst": self.unit.name, "queries": self.unit.queries, "trials": self.plan.budget}
+
+    def outlook(self) -> Outlook:
+        done, of = len(self.found), self.plan.budget
+        return Outlook(done, of, f"{self.differ:,} of {done:,} trials give two transcripts", float(of - done))
+
+    def distance(self) -> Distance:
+        """Of fewer trials than were meant to be, only a limit is known that holds at every number of them."""
+        n, alpha = len(self.found), self.plan.alpha
+        if not self.is_whole:
+            high = sequence_upper(n, self.differ, alpha / 2) if n else 1.0
+            return Distance(0.0, high, n, self.differ, "none was sought", 0, 0, 0)
+        self._judged = self._judged or bound_distance(self.found, alpha)
+        return self._judged
+
+    def verdict(self) -> Verdict:
+        found, plan = self.distance(), self.plan
+        if not self.is_whole:
+            words = f"{found.trials} of {plan.budget} trials were run, and a fixed number is judged once"
+            return Verdict("inconclusive", words, "budget", plan.alpha)
+        outcome = "pass" if found.high <= self.bound else "fail" if found.low > self.bound else "inconclusive"
+        decider = "budget" if outcome == "inconclusive" else "mismatches"
+        return Verdict(outcome, self._reason(found, outcome), decider, plan.alpha)
+
+    def _reason(self, distance: Distance, outcome: str) -> str:
+        low, high, words = at_least(distance.low), at_most(distance.high), sure(self.plan.confidence)
+        bound = f"(m - 1) rho = {self.bound:g}"
+        if outcome == "pass":
+            return f"reuse moves transcripts by at most {high} ({words}), within {bound}"
+        if outcome == "fail":
+            return f"reuse moves transcripts by at least {low} ({words}), above {bound}: rho is above {self.rho:g}"
+        return f"reuse moves transcripts by {low} to {high} ({words}), which does not decide {bound}"
+
+    def answer(self) -> Answer:
+        found = self.distance()
+        fields = ReuseAnswer(
+            analyst=self.unit.name,
+            queries=self.unit.queries,
+            rho=self.rho,
+            bound=self.bound,
+            trials=found.trials,
+            differ=found.differ,
+            distance=Bounds(found.low, found.high),
+            event=found.event,
+            tested=found.tested,
+            reused_only=found.reused_only,
+            fresh_only=found.fresh_only,
+        )
+        limits: dict[str, Any] = {"low": found.low, "high": found.high, "confidence": self.plan.confidence}
+        seen = {"verdict": self.verdict().outcome, "replay": self._replay()}
+        row = cell_row(self.cell, self.bench, pairs=found.trials, mismatches=found.differ, **limits, **seen)
+        measure = Measure(name="distance", estimate=None, method=_METHOD, **limits)
+        return Answer(fields, measures=[measure], rows=[row])
+
+    def _replay(self) -> str | None:
+        if self.bench is None or self.first is None:
+            return None
+        return replay_command(self.cell, self.bench.source, self.first)
+
+
+class Reuse:
+    """Does reusing one sample move an adaptive analyst's transcripts by at most (M - 1) rho? Runs their code.
+
+    TARGET answers queries: A(sample, r, *, query). The statistical distance between transcripts with a fresh sample
+    for each query and with one for all is bounded from both sides.
+
+    Example: python -m auditor reuse rstat_answer --analyst algorithms.data_reuse:fit_a_vote --queries 21
+    """
+
+    name: ClassVar[str] = "reuse"
+    Options: ClassVar[type[ReuseOptions]] = ReuseOptions
+    instead: ClassVar[Mapping[str, str]] = {"pairs": "fixed"}
+
+    def begin(self, request: Request) -> ReuseInquiry:
+        options: ReuseOptions = request.options
+        if options.on_error == "bottom":
+            raise UsageError("--on-error bottom: an interview without one of its answers is none; leave it out")
+        check_confidence(options.confidence)
+        subject = load(request, {QUERY: None, **options.params})
+        claimed = subject.declares("claimed")
+        rho = options.rho if options.rho is not None else claimed or DEFAULT_TARGET
+        check_target(rho)
+        check_count("queries", options.queries, least=2, example=10)
+        bound, runs = (options.queries - 1) * rho, 2 * options.queries  # of a trial, at most
+        plan = Plan(bound, float(options.confidence), "fixed", options.fixed, runs=runs, unit="trials")
+        cell = make_cell(request.question, subject, request.source, options)
+        _check(cell, plan, bound, options.queries)
+        unit = _interviews(options)
+        cell = replace(cell, unit=unit, judged=False, looks=False, varies=QUERY, **_again(unit, options))
+        return ReuseInquiry(cell, unit, plan, rho)
+
+    def parts(self, record: Record) -> Iterator[Part]:
+        yield Facts(list(_facts(record, answer_of(record))))
+
+    def again(self, bench: Bench, index: int) -> Iterator[Part]:
+        assert isinstance(bench.unit, Interviews)
+        fresh, reused = bench.unit.both(bench, index)
+        yield Words(f"{'SAME' if fresh.name == reused.name else 'DIFFERENT'}  trial {index}", "title")
+        yield Listing("answers with fresh samples:", [answer.shown for answer in fresh.answers])
+        yield Listing("answers with one sample:", [answer.shown for answer in reused.answers])
+
+
+def _interviews(options: ReuseOptions) -> Interviews:
+    analyst = options.analyst
+    fn = find_object(analyst) if isinstance(analyst, str) else analyst
+    if not callable(fn):
+        raise UsageError(f"--analyst {analyst} is {type(fn).__name__}, not a function analyst(ask, rng)")
+    name = analyst if isinstance(analyst, str) else importable_name(fn) or "the analyst"
+    return Interviews(fn, name, options.queries)
+
+
+def _again(unit: Interviews, options: ReuseOptions) -> dict[str, Any]:
+    """How a command line asks for the same interviews; None where only Python can reach the analyst."""
+    if ":" not in unit.name:
+        return {"command": None}
+    defaults = {"rho": None, "fixed": TRIALS, "confidence": 0.95}  # other ones may not go with these queries
+    given = {name: getattr(options, name) for name, usual in defaults.items() if getattr(options, name) != usual}
+    words = [word for name, value in given.items() for word in (f"--{name}", str(value))]
+    return {
+        "command": "reuse",
+        "again": ("--analyst", shlex.quote(unit.name), "--queries", str(unit.queries), *words),
+    }
+
+
+def _check(cell: Cell, plan: Plan, bound: float, queries: int) -> None:
+    check_count("fixed", plan.budget, least=LEAST_TRIALS, example=TRIALS)
+    if cell.sample_kind != "rows":
+        raise UsageError("reuse needs rows, since one sample is asked many times: use --sample rows")
+    if isinstance(cell.source, Dataset) and cell.source.drawn_together:
+        raise UsageError("--resample split makes two samples, and reuse a fresh one for each query: use bootstrap")
+    if bound >= 1:
+        raise UsageError(
+            f"(m - 1) rho is {bound:g}, and every distance is at most 1: use an --rho below {1 / (queries - 1):.3g}, "
+            "or fewer --queries"
+        )
+    needed = math.ceil(math.log(plan.alpha / 2) / math.log1p(-bound))
+    if plan.budget < needed:
+        raise BadValue("fixed", plan.budget, f"cannot show a distance of {bound:g}: use --fixed {needed} or more")
+
+
+def answer_of(record: Record) -> ReuseAnswer:
+    """A record that was read from a file has its answer as JSON."""
+    return msgspec.convert(msgspec.to_builtins(record.answer), ReuseAnswer)
+
+
+def _facts(record: Record, answer: ReuseAnswer) -> Iterator[tuple[str, ...]]:
+    limits = between(answer.distance.low, answer.distance.high)
+    yield "distance", f"{limits} ({percent(record.confidence)} two-sided)"
+    yield "above", f"{answer.differ:,} of {answer.trials:,} trials give two transcripts with the same randomness"
+    yield (
+        "below",
+        "",
+        answer.event,
+        f": with a reused sample only {answer.reused_only:,} times, with fresh ones only "
+        f"{answer.fresh_only:,} times, in {answer.tested:,} trials that had no say in choosing it",
+    )
+    yield "analyst", "", answer.analyst, f", {answer.queries} queries"
+    yield (
+        "confidence",
+        f"verdict and distance are one statement, wrong with probability at most {at_most(record.error_spent)}",
+    )

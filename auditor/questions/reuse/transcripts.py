@@ -1,0 +1,206 @@
+"""How far apart are the transcripts with fresh samples and with a reused one? Two interviews with the same randomness,
+and bounds on a statistical distance from many of them.
+
+From above: the two transcripts of a trial share their randomness, so they are a coupling, and no distance is larger
+than how often a coupling differs. From below: none is smaller than the difference of the probabilities of one event.
+The event is sought in a first quarter of the trials and chosen in a second; the other half, which had no say in it,
+tests it. There p10 - p01 is the difference, p10 the share of trials where the event holds for the reused transcript
+only, p01 for the fresh one only: limits on these two are exact. Half of the error goes to each side.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import msgspec
+
+from auditor.errors import AuditorError, SubjectError, is_interrupt
+from auditor.process.foreign import call
+from auditor.randomness import from_key
+from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
+from auditor.subjects.outcome import describe, fingerprint, settle
+from auditor.trials.trial import RUNS, Bench, Trial
+
+LEAST_TRIALS = 8
+QUERY = "query"  # the mechanism's parameter
+_SHOWN = 40  # characters of an answer
+
+
+class Answer(msgspec.Struct, frozen=True, array_like=True):
+    """What counts of one answer: its fingerprint, the number that it is, if any, and how it looks."""
+
+    name: str
+    number: int | float | None
+    shown: str
+
+
+class Transcript(msgspec.Struct, frozen=True, array_like=True):
+    """All answers of one interview; the queries follow from them."""
+
+    answers: tuple[Answer, ...]
+
+    @classmethod
+    def of(cls, answers: Sequence[Any]) -> Transcript:
+        return cls(tuple(Answer(fingerprint(one), _number(one), describe(one, _SHOWN)) for one in answers))
+
+    @property
+    def name(self) -> tuple[str, ...]:
+        return tuple(answer.name for answer in self.answers)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that may be so of a transcript: an answer on one side of a threshold, or one of a set of answers."""
+
+    words: str
+    position: int | None  # of the answer; None for the whole transcript
+    above: bool = True
+    threshold: float | None = None
+    among: frozenset[object] = frozenset()
+
+    def holds(self, transcript: Transcript) -> bool:
+        if self.position is not None and self.position >= len(transcript.answers):
+            return False
+        if self.threshold is not None and self.position is not None:
+            number = transcript.answers[self.position].number
+            return number is not None and (number > self.threshold) == self.above
+        name = transcript.name if self.position is None else transcript.answers[self.position].name
+        return name in self.among
+
+
+@dataclass(frozen=True, slots=True)
+class Distance:
+    """Limits on a statistical distance, and what they rest on."""
+
+    low: float
+    high: float
+    trials: int
+    differ: int
+    event: str
+    tested: int
+    reused_only: int
+    fresh_only: int
+
+
+Pair = tuple[Transcript, Transcript]  # fresh, reused
+
+
+@dataclass(frozen=True, slots=True)
+class Interviews:
+    """A trial that is two interviews with the same randomness: fresh samples for each query, and one for all."""
+
+    analyst: Callable[..., Any]
+    name: str
+    queries: int
+
+    def __call__(self, bench: Bench, index: int, fell: Mapping[int, str]) -> Trial:
+        started = perf_counter()
+        both = self.both(bench, index)
+        return Trial(index, None, None, perf_counter() - started, payload=msgspec.to_builtins(both))
+
+    def both(self, bench: Bench, index: int) -> Pair:
+        fresh, reused = (self.transcript(bench, index, reuse=reuse) for reuse in (False, True))
+        return fresh, reused
+
+    def transcript(self, bench: Bench, index: int, *, reuse: bool) -> Transcript:
+        """One interview: a pure function of (bench, index, reuse)."""
+        answers: list[Any] = []  # settled
+        kept = bench.draw(index, 0)
+
+        def ask(query: Any) -> Any:
+            number = len(answers)
+            if number >= self.queries:
+                raise SubjectError(f"{self.name} asks more than {self.queries} queries: use a larger --queries")
+            sample = copy.deepcopy(kept) if reuse or not number else bench.draw(index, number)
+            answer = self._answer(bench, sample, index, number, query)
+            answers.append(settle(answer))  # the next answer may be written into it
+            return answer
+
+        rng = from_key(bench.keys.r.child(index, "analyst"))
+        _guarded(f"the analyst {self.name}", f"in trial {index}", lambda: call(self.analyst, ask, rng))
+        return Transcript.of(answers)
+
+    def _answer(self, bench: Bench, sample: Any, index: int, number: int, query: Any) -> Any:
+        subject = bench.subject
+        asked = replace(subject, params={**subject.params, QUERY: query})
+        key, own = bench.keys.r.child(index, QUERY, number), bench.own(index, number)
+        if bench.publish:
+            bench.publish(index, number, RUNS)
+        where = f"at query {number} of trial {index}"
+        return _guarded(subject.name, where, lambda: bench.see(asked.run(sample, key, own=own)))
+
+
+def _guarded(who: str, where: str, run: Callable[[], Any]) -> Any:
+    """What foreign code returns; what it raises as an error of ours."""
+    try:
+        return run()
+    except AuditorError:
+        raise
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
+        raise SubjectError(f"{who} raised {type(error).__name__} {where}").caused_by(error) from error
+
+
+def bound_distance(pairs: Sequence[Pair], alpha: float) -> Distance:
+    """Both limits, each at half of alpha; the number of pairs was fixed beforehand."""
+    n = len(pairs)
+    differ = sum(fresh.name != reused.name for fresh, reused in pairs)
+    build, choose, test = pairs[: n // 4], pairs[n // 4 : n // 2], pairs[n // 2 :]
+    event = max(_candidates(build), key=lambda each: _advantage(each, choose))
+    reused_only = sum(event.holds(reused) and not event.holds(fresh) for fresh, reused in test)
+    fresh_only = sum(event.holds(fresh) and not event.holds(reused) for fresh, reused in test)
+    more = clopper_pearson_lower(len(test), reused_only, alpha / 4)
+    less = clopper_pearson_upper(len(test), fresh_only, alpha / 4)
+    high = clopper_pearson_upper(n, differ, alpha / 2)
+    return Distance(max(0.0, more - less), high, n, differ, event.words, len(test), reused_only, fresh_only)
+
+
+def _advantage(event: Event, pairs: Sequence[Pair]) -> float:
+    return sum(event.holds(reused) - event.holds(fresh) for fresh, reused in pairs)
+
+
+def _candidates(pairs: Sequence[Pair]) -> Iterator[Event]:
+    """The whole transcript, and each answer: what came more often with a reused sample."""
+    whole = _more_often([fresh.name for fresh, _ in pairs], [reused.name for _, reused in pairs])
+    yield Event(f"the transcript is one of {len(whole)}", None, among=whole)
+    for position in range(max(len(transcript.answers) for pair in pairs for transcript in pair)):
+        fresh, reused = (
+            [pair[side].answers[position] for pair in pairs if position < len(pair[side].answers)] for side in (0, 1)
+        )
+        numbers = [[one.number for one in side if one.number is not None] for side in (fresh, reused)]
+        if len(numbers[0]) == len(fresh) and len(numbers[1]) == len(reused):
+            yield from _thresholds(position, *numbers)
+        names = _more_often([one.name for one in fresh], [one.name for one in reused])
+        shown = next((one.shown for one in reused if one.name in names), "None")
+        yield Event(f"answer {position} is one of {len(names)}, such as {shown}", position, among=names)
+
+
+def _more_often(fresh: Sequence[object], reused: Sequence[object]) -> frozenset[object]:
+    before = Counter(fresh)
+    return frozenset(name for name, count in Counter(reused).items() if count > before[name])
+
+
+def _thresholds(position: int, fresh: Sequence[float], reused: Sequence[float]) -> Iterator[Event]:
+    """Where the two empirical distributions are furthest apart, on either side."""
+    gap, ahead, behind = 0, (0, 0.0), (0, 0.0)
+    moves = Counter(fresh)
+    moves.subtract(Counter(reused))
+    for value in sorted(moves):
+        gap += moves[value]  # fresh answers up to here, less the reused ones
+        ahead, behind = max(ahead, (gap, value)), min(behind, (gap, value))
+    for (size, value), above in ((ahead, True), (behind, False)):
+        if size:
+            side = "above" if above else "at most"
+            yield Event(f"answer {position} is {side} {value:.6g}", position, above, float(value))
+
+
+def _number(answer: object) -> int | float | None:
+    if not isinstance(answer, (int, float)) or isinstance(answer, bool) or answer != answer:
+        return None
+    return int(answer) if isinstance(answer, int) else float(answer)

@@ -1,0 +1,85 @@
+"""Several subjects, one error budget: each of K spends alpha / K, and each is held against its expectation."""
+
+from __future__ import annotations
+
+import pkgutil
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from types import ModuleType
+
+from auditor.engine.choice import make_engine
+from auditor.errors import UsageError
+from auditor.flow.plan import error_probability
+from auditor.flow.question import Inquiry, find_question
+from auditor.flow.record import Record
+from auditor.flow.run import Watcher, carry_out, how_of
+from auditor.lookup import find_module, registered
+from auditor.request import Request
+from auditor.subjects.subject import Declaration, Subject, load_subject
+
+
+def declared_in(package: str) -> list[Subject]:
+    """Every function with a declaration that a package or module defines, in the order of its modules and names."""
+    found = [
+        load_subject(f"{module.__name__}:{name}")
+        for module in _modules(find_module(package))
+        for name, value in sorted(vars(module).items())
+        if isinstance(getattr(value, "__auditor__", None), Declaration) and value.__module__ == module.__name__
+    ]
+    if not found:
+        raise UsageError(f"{package} declares no subjects: audit one function as {package}:function")
+    return found
+
+
+def _modules(module: ModuleType) -> Iterator[ModuleType]:
+    yield module
+    for info in pkgutil.walk_packages(getattr(module, "__path__", []), module.__name__ + "."):
+        if not info.name.endswith("__main__"):
+            yield find_module(info.name)
+
+
+def with_theorem() -> list[Subject]:
+    """Every registered subject that names what was proved of it."""
+    subjects = [load_subject(point.value) for point in registered().values()]
+    return sorted((subject for subject in subjects if subject.declared.theorem), key=_place)
+
+
+def _place(subject: Subject) -> tuple[object, ...]:
+    """In the order of the paper: by the first number in what the subject names, 5.14 after 5.2."""
+    number = re.search(r"([A-Z]|\d+)\.(\d+)", subject.declared.theorem or "")
+    section, item = number.groups() if number else ("", "0")
+    return (not section.isdigit(), section.rjust(4), int(item), subject.name)
+
+
+def share(confidence: float, count: int) -> float:
+    """The confidence of each verdict that makes all of them hold together at `confidence`."""
+    return 1 - error_probability(confidence) / count
+
+
+def settle(requests: Sequence[Request]) -> list[tuple[Request, Inquiry]]:
+    """Every audit settled before any of them runs; the requests have their shares of the error already."""
+    return [(request, find_question(request.question).begin(request)) for request in requests]
+
+
+def audit_all(
+    settled: Sequence[tuple[Request, Inquiry]], watch: Callable[[int, str], Watcher], log: str | None = None
+) -> Iterator[Record]:
+    """Each audit in turn; of those that are resumed some may not have begun.
+
+    Those that are to run in one way share whoever runs them: workers start once.
+    """
+    engines = {}
+    try:
+        for index, (request, inquiry) in enumerate(settled):
+            how = replace(how_of(request, log=log), begins=True)
+            seen = watch(index, inquiry.cells[0].subject.name)
+            way = replace(how, ledger=None, resume=False)
+            if way.isolates and way not in engines:
+                engines[way] = make_engine(inquiry.plan.least_trials, inquiry.plan.budget, way, seen.notice)
+            yield carry_out(inquiry, request, how, seen, engines.get(way))
+    finally:
+        for engine in engines.values():
+            with closing(engine):
+                pass

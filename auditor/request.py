@@ -1,0 +1,145 @@
+"""What is asked, whoever asks: one table of options for the command line, pyproject.toml, pytest, Python and the docs.
+
+A question's options are the fields of a struct: `Options` has those that every question takes, and each question adds
+its own in its own module. The command line makes `--accept-overlap` of `accept_overlap`, the other places take the
+name as it is. A field without a group is for Python alone.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, TypeVar
+
+import msgspec
+
+from auditor.errors import UsageError, suggestion
+
+WHAT, SURE, RUN, OTHER = "What is audited", "How sure", "How to run", "Other questions"
+GROUPS = (WHAT, SURE, OTHER, RUN)
+
+
+def option(words: str, metavar: str | None = None, group: str | None = WHAT) -> msgspec.Meta:
+    """What a person is told of an option."""
+    return msgspec.Meta(description=words, extra={"metavar": metavar, "group": group})
+
+
+class Options(msgspec.Struct, frozen=True, kw_only=True):
+    """What every question takes."""
+
+    size: Annotated[int | None, option("Rows a sample; 1e6 is understood.", "M")] = None
+    sample: Annotated[
+        str | None, option("Samples as rows, or as counts over the values of a discrete source.", "KIND")
+    ] = None
+    params: Annotated[dict[str, Any], option("A parameter of the subject; repeatable.", "K=V")] = {}
+    view: Annotated[
+        Any, option("What of the output counts: round(3), sign, argmax, top(5), attr(name), predict.", "SPEC")
+    ] = None
+    probe: Annotated[
+        int | str | None,
+        option("Points that predictions are compared on.  [default: 1000 from the source]", "N|FILE"),
+    ] = None
+    resample: Annotated[str | None, option("How a data set is drawn from: bootstrap, split or subsample.", "HOW")] = (
+        None
+    )
+    accept_overlap: Annotated[
+        bool, option("With --resample subsample: a verdict on samples that share rows is wanted.")
+    ] = False
+    randomness: Annotated[str | None, option("What r is: Generator, int, RandomState or Random.", "KIND")] = None
+    seed: Annotated[int, option("Root of all randomness.", "N")] = 0
+    confidence: Annotated[float, option("How sure all that is said must be.", "C", SURE)] = 0.95
+    jobs: Annotated[int | None, option("Worker processes.  [default: as many as pay]", "N", RUN)] = None
+    timeout: Annotated[float | None, option("Seconds a run; one that takes more ends the audit.", "S", RUN)] = None
+    memory: Annotated[int | str | None, option("Memory that a worker may take, e.g. 2G.", "SIZE", RUN)] = None
+    on_error: Annotated[str | None, option("A run that raises or dies: stop, or count it as bottom.", "WHAT", RUN)] = (
+        None
+    )
+    ledger: Annotated[Any, option("Keep every finished trial in this SQLite file.", "FILE", RUN)] = None
+    resume: Annotated[bool, option("Go on with the audit that --ledger has unfinished.", None, RUN)] = False
+    cluster: Annotated[
+        str | None, option("A Dask scheduler, tcp://HOST:8786, or local:4 for one in here.", "WHERE", RUN)
+    ] = None
+
+
+class OverCells(Options, frozen=True, kw_only=True):
+    """What a question takes that can be asked of several sources and inputs at once."""
+
+    fixed: Annotated[int | None, option("Run exactly N pairs and judge once, instead.", "N", SURE)] = None
+    inputs: Annotated[Any, option('Gate on the worst x: "[3, 5]", "n=range(9)", a file, module:fn.', "SPEC", OTHER)] = (
+        None
+    )
+    private: Annotated[str | None, option("For A(sample, r, private): both, shared or unshared.", "HOW", OTHER)] = None
+    family: Annotated[int, option("Audits that are to pass together: a fail spends its share.", None, None)] = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One question about one subject. `texts` are parameters still as the command line has them."""
+
+    question: str
+    subject: object  # a target, or a function
+    sources: tuple[object, ...]
+    options: Any  # the question's own struct
+    texts: Mapping[str, str] = field(default_factory=dict)
+    expected: str | None = None  # by whoever asks; the subject's own expectation otherwise
+
+    @property
+    def source(self) -> object:
+        return self.sources[0] if self.sources else None
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One option as whoever reads the table needs it."""
+
+    name: str
+    kinds: tuple[Any, ...]  # of its values, None left out
+    default: Any
+    words: str
+    metavar: str | None
+    group: str | None
+
+    @property
+    def flag(self) -> str:
+        return as_flag(self.name)
+
+
+def as_flag(name: str) -> str:
+    return "--param" if name == "params" else f"--{name.replace('_', '-')}"
+
+
+def listed(kind: type[msgspec.Struct]) -> dict[str, Listed]:
+    """The table of a question's options, by name."""
+    hints = typing.get_type_hints(kind, include_extras=True)
+    return {one.name: _listed(one.name, hints[one.name], _default(one)) for one in msgspec.structs.fields(kind)}
+
+
+def _default(one: msgspec.structs.FieldInfo) -> Any:
+    return one.default if one.default is not msgspec.NODEFAULT else None
+
+
+def _listed(name: str, hint: Any, default: Any) -> Listed:
+    kind, *notes = typing.get_args(hint) if typing.get_origin(hint) is Annotated else (hint,)
+    meta = next((note for note in notes if isinstance(note, msgspec.Meta)), msgspec.Meta())
+    kinds = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
+    extra = meta.extra or {}
+    shown = tuple(one for one in kinds if one is not type(None))
+    return Listed(name, shown, default, meta.description or "", extra.get("metavar"), extra.get("group"))
+
+
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def make_options(kind: type[S], given: Mapping[str, Any], asked: str) -> S:
+    """Keywords as options; UsageError with what is close to one that the question has not."""
+    known = kind.__struct_fields__
+    for name in given:
+        if name not in known:
+            raise UsageError(f"{asked} has no option {name!r}{suggestion(name, known)}: it takes {', '.join(known)}")
+    missing = [one.name for one in msgspec.structs.fields(kind) if one.required and one.name not in given]
+    if missing:
+        wanted = listed(kind)[missing[0]]
+        raise UsageError(f"{asked} needs {wanted.flag} {wanted.metavar or 'VALUE'}: {wanted.words}")
+    return kind(**given)

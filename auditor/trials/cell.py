@@ -1,0 +1,268 @@
+"""Which subject, on samples of what, how large, seen how, from which seed? A cell: what a trial is a function of,
+besides its index. Options over declarations over defaults, settled before anything runs.
+
+Cells of equal seed see the same samples and the same r; all others differ.
+"""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, replace
+from functools import partial
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from auditor.errors import BadValue, NotComparable, UnknownTruth, UsageError, check_count
+from auditor.randomness import from_key
+from auditor.request import Options
+from auditor.sources.datasets import Dataset
+from auditor.sources.source import Source, check_size, is_dataset, load_dataset, load_source
+from auditor.subjects.outcome import describe, fingerprint, same
+from auditor.subjects.subject import Subject, check_sample_kind, param_text
+from auditor.subjects.views import View, make_view
+from auditor.trials.trial import Bench, Oracle, PairKeys, Unit
+
+PROBE = 1000  # points on which predictions are compared
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """The source is still as it was given, since loading it takes a second."""
+
+    question: str  # whose trials these are
+    subject: Subject
+    source: object
+    size: int
+    seed: int
+    sample_kind: str
+    view: View
+    probe: int | str | None = None
+    resample: str | None = None
+    private: str | None = None  # "shared" or "unshared", where the subject has private randomness
+    name: str = ""  # what tells it from the other cells of its question, to a person
+    varies: str | None = None  # the parameter that inputs are values of
+    input: str | None = None  # its value here
+    command: str | None = "check"  # that runs its trials again; None where no command line can
+    again: tuple[str, ...] = ()  # words that a replay needs besides those of the cell
+    unit: Unit | None = None  # what one trial is; a pair of runs, unless the question is another
+    oracle: Oracle | None = None  # judges an output in place of the subject's own
+    judged: bool = True  # whether accuracy is of interest at all
+    looks: bool = True  # whether its runs can be looked at beforehand one by one; else its first trial is run twice
+    overridden: tuple[tuple[str, Any, Any], ...] = ()  # name, declared, used
+
+    def told(self) -> dict[str, Any]:
+        """What tells it from another cell, whatever it is called: for the ledger."""
+        try:
+            value = fingerprint(self.subject.params.get(self.varies or ""))
+        except NotComparable:
+            value = ""
+        source = self.source if isinstance(self.source, str) else getattr(self.source, "name", "")
+        return {
+            "name": self.name,
+            "input": value,
+            "source": source,
+            "size": self.size,
+            "seed": self.seed,
+            "private": self.private,
+            "params": {name: param_text(one) for name, one in self.subject.params.items() if name != self.varies},
+        }
+
+
+def make_cell(
+    question: str,
+    subject: Subject,
+    source: object,
+    options: Options,
+    *,
+    size: int | None = None,
+    judges: bool = True,
+) -> Cell:
+    """Everything settled; UsageError with an example where nothing says what to do. `size` goes before the options'."""
+    declared_size = subject.declares("size")
+    _check_claim(subject)
+    size = _first(size, options.size)
+    source_used = _first(source, subject.declared.source)
+    if source_used is None and _first(size, declared_size) == 0:
+        source_used = "nothing"  # no sample at all: all that is random is inside
+    if source_used is not None and is_dataset(source_used):
+        source_used = load_dataset(source_used, _first(options.resample, "bootstrap"))
+        if judges:
+            _check_overlap(source_used, options.accept_overlap)
+    size_used = _first(size, declared_size, getattr(source_used, "default_size", None))
+    if source_used is None or size_used is None:
+        missing, example = ("source", '--source "bernoulli(0.5)"') if source_used is None else ("size", "--size 1000")
+        raise UsageError(f"{subject.name} declares no {missing}, and none was given: add e.g. {example}")
+    check_count("size", size_used, least=0, example=1000)
+    kind = check_sample_kind(_first(options.sample, subject.declared.sample))
+    if kind == "counts" and not subject.takes_sample:
+        raise UsageError(f"{subject.name} takes rows: annotate its first parameter as auditor.Sample to give it counts")
+    seen = make_view(_first(options.view, subject.declared.view, subject.default_view))
+    if options.probe is not None and not seen.needs_probe:
+        raise UsageError(f"--probe is for the view predict, and the view here is {seen.name}")
+    return Cell(
+        question=question,
+        subject=subject,
+        source=source_used,
+        size=size_used,
+        seed=options.seed,
+        sample_kind=kind,
+        view=seen,
+        probe=options.probe,
+        resample=options.resample,
+        private=_check_private(subject, getattr(options, "private", None)),
+        overridden=_overridden(subject, source, size, options),
+    )
+
+
+def _overridden(subject: Subject, source: object, size: int | None, options: Options) -> tuple[Any, ...]:
+    given = (
+        ("source", subject.declared.source, source),
+        ("size", subject.declares("size"), size),
+        ("rho", subject.declares("claimed"), getattr(options, "rho", None)),
+        ("sample", subject.declared.sample, options.sample),
+    )
+    return tuple(
+        (name, _plain(declared), _plain(used))
+        for name, declared, used in given
+        if declared is not None and used is not None and _differs(used, declared)
+    )
+
+
+def _check_claim(subject: Subject) -> None:
+    claimed = subject.declares("claimed")
+    if claimed is not None and not (isinstance(claimed, Real) and 0 <= float(claimed) <= 1):
+        raise BadValue("claimed", claimed, f"must be in [0, 1]: the rho that {subject.name} promises, e.g. 0.1")
+
+
+def _check_overlap(source: Dataset, accepted: bool) -> None:
+    """A verdict on samples that share rows is one on another rho: whoever wants it says so."""
+    if source.resample == "subsample" and not accepted:
+        raise UsageError(
+            "--resample subsample gives the two samples of a pair rows in common, so that rho tends to come out too "
+            "low: use --resample split or bootstrap, or accept it with --accept-overlap"
+        )
+
+
+def _check_private(subject: Subject, private: str | None) -> str | None:
+    """What becomes of private randomness in one cell; a comparison of both makes two cells of it."""
+    if private is not None and private not in ("shared", "unshared", "both"):
+        raise BadValue("private", private, "must be both, shared or unshared")
+    if private is not None and not subject.private:
+        raise UsageError(f"--private {private}: {subject.name} has no parameter private; write A(sample, r, private)")
+    if not subject.private:
+        return None
+    return "shared" if private == "shared" else "unshared"
+
+
+def _first(*values: Any) -> Any:
+    return next((value for value in values if value is not None), None)
+
+
+def _differs(used: object, declared: object) -> bool:
+    try:
+        return not same(used, declared)
+    except NotComparable:  # a function that lives in no module, which no declaration named
+        return used is not declared
+
+
+def _plain(value: object) -> Any:
+    return value if isinstance(value, (int, float, str)) else describe(value)
+
+
+def make_bench(cell: Cell, *, apart: bool = False) -> Bench:
+    """Load the source and see that its rows fit into memory; whoever runs it draws, if that is `apart` from here."""
+    source = load_source(cell.source, None if is_dataset(cell.source) else cell.resample)
+    counted = cell.sample_kind == "counts"
+    if counted:
+        check_countable(source, cell.size)
+    bench = Bench(
+        cell.subject,
+        source,
+        cell.size,
+        PairKeys(cell.seed),
+        counted=counted,
+        judges=cell.judged,
+        view=cell.view,
+        oracle=cell.oracle,
+        shares_private=cell.private == "shared",
+        unit=cell.unit,
+        prepare=partial(_draw_first, probe=_given_probe(cell)),
+    )
+    return bench if apart and _is_foreign(source) else bench.prepared()
+
+
+def _is_foreign(source: Source) -> bool:
+    """Whether drawing runs code that is neither ours nor scipy's."""
+    return not isinstance(source, Dataset) and (source.spec is None or ":" in source.spec)
+
+
+def _given_probe(cell: Cell) -> Any:
+    """The rows of a file, or how many are to be drawn."""
+    if not cell.view.needs_probe:
+        return None
+    if isinstance(cell.probe, str):
+        return load_dataset(cell.probe, "bootstrap").rows
+    count = PROBE if cell.probe is None else cell.probe
+    check_count("probe", count, least=1, example=PROBE)
+    return count
+
+
+def _draw_first(bench: Bench, probe: Any) -> Bench:
+    """What has to be drawn before the first run: a row, to see what a sample takes, and the probe."""
+    if not bench.counted:
+        can_count = bench.subject.takes_sample
+        check_size(bench.source, bench.size, from_key(bench.keys.probe), can_count=can_count)
+    if probe is None:
+        return bench
+    return replace(bench, view=bench.view.on_probe(make_probe(probe, bench.source, bench.keys)))
+
+
+def make_probe(given: Any, source: Source, keys: PairKeys) -> Any:
+    """The points that predictions are compared on: a file's, or drawn once from the source with a key of their own."""
+    rows = source.draw(from_key(keys.probe.child("points")), given) if isinstance(given, int) else given
+    x = rows[0] if isinstance(rows, tuple) else rows
+    return x.reshape(-1, 1) if isinstance(x, np.ndarray) and x.ndim == 1 else x
+
+
+def check_countable(source: Source, size: int) -> None:
+    try:
+        source.law(size)
+    except UnknownTruth as error:
+        raise UsageError(f"--sample counts: {error}; use --sample rows") from error
+
+
+def _default_view_name(subject: Subject) -> str:
+    return make_view(_first(subject.declared.view, subject.default_view)).name
+
+
+def replay_command(cell: Cell, source: Source, index: int) -> str | None:
+    """What a shell needs to run this trial again; None where only Python can reach the subject or the source."""
+    subject = cell.subject
+    if cell.again:  # no command line can carry the value itself
+        subject = replace(subject, params={name: one for name, one in subject.params.items() if name != cell.varies})
+    if not subject.is_reachable or source.spec is None or cell.view.spec is None or cell.command is None:
+        return None
+    words = ["python", "-m", "auditor", cell.command, str(subject.target)]
+    if source.spec != subject.declared.source:
+        words += ["--source", source.spec]
+    if cell.size != subject.declares("size"):
+        words += ["--size", str(cell.size)]
+    if cell.sample_kind != subject.declared.sample:
+        words += ["--sample", cell.sample_kind]
+    if cell.resample:
+        words += ["--resample", cell.resample]
+    if cell.view.name != _default_view_name(subject):
+        words += ["--view", str(cell.view.spec)]
+    if cell.probe is not None:
+        words += ["--probe", str(cell.probe)]
+    if cell.private == "shared":
+        words += ["--private", "shared"]
+    if cell.seed:
+        words += ["--seed", str(cell.seed)]
+    for name, value in subject.params.items():
+        words += ["--param", f"{name}={param_text(value)}"]
+    if subject.randomness != "Generator":
+        words += ["--randomness", subject.randomness]
+    return " ".join([shlex.join([*words, "--replay", str(index)]), *cell.again])
