@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from time import perf_counter, process_time
+from typing import Any
 
 import numpy as np
 import psutil
@@ -17,11 +18,11 @@ from rich.console import Console
 from rich.table import Table
 
 from auditor.engine.cluster import BLOCKS_A_SECOND, Cluster
-from auditor.engine.engine import make_how
-from auditor.flow.pipeline import in_process, run_pairs
-from auditor.flow.record import Learnt
-from auditor.subjects.subject import load_subject
-from auditor.trials.setup import Setup, make_bench, make_setup
+from auditor.engine.engine import How, make_how
+from auditor.flow.asking import make_request
+from auditor.flow.question import Inquiry, find_question
+from auditor.flow.run import Run, Silent
+from auditor.trials.cell import make_bench
 from auditor.trials.trial import Trial
 
 BLOCKS = 1000
@@ -37,6 +38,10 @@ def nothing(sample: np.ndarray, r: np.random.Generator) -> int:
     return 0
 
 
+def settled(**asked: Any) -> Inquiry:
+    return find_question("rho").begin(make_request("rho", nothing, sampler, {"size": 1, **asked}))
+
+
 @dataclass(frozen=True)
 class Cost:
     """Of one block."""
@@ -48,7 +53,7 @@ class Cost:
     packets: float
 
 
-def block_cost(cluster: Cluster, setup: Setup, size: int) -> Cost:
+def block_cost(cluster: Cluster, size: int) -> Cost:
     """Blocks sent as fast as they come back; two workers share the work."""
     traffic, started, worked = psutil.net_io_counters(pernic=True)["lo"], perf_counter(), process_time()
     waiting, sent, back = 0, 0, 0
@@ -65,22 +70,21 @@ def block_cost(cluster: Cluster, setup: Setup, size: int) -> Cost:
 
 def gate_cost() -> float:
     """Seconds that a pair costs where the verdict is reached."""
-    setup = make_setup(load_subject(nothing), sampler, size=1, rho=1e-5, pairs=PAIRS)
-    trial = Trial(0, None, None, 0.0)
-    bench = replace(make_bench(setup), unit=lambda bench, index, fell: trial)
-    learnt, started = Learnt(), perf_counter()
-    run_pairs(bench, setup, learnt, in_process())
-    return (perf_counter() - started) / learnt.tally.pairs
+    inquiry, trial = settled(rho=1e-5, pairs=PAIRS), Trial(0, None, None, 0.0)
+    bench = replace(make_bench(inquiry.cells[0]), unit=lambda bench, index, fell: trial)
+    run = Run(inquiry, How(), Silent())
+    run.benches[0], started = bench, perf_counter()
+    run.work()
+    return (perf_counter() - started) / inquiry.outlook().done
 
 
 def main() -> None:
-    setup = make_setup(load_subject(nothing), sampler, size=1, rho=0.001)
-    bench = make_bench(setup)
-    cluster = Cluster(make_how(jobs=None), "local:2")
+    bench = make_bench(settled(rho=0.001).cells[0])
+    cluster = Cluster(make_how(jobs=None), "local:2", lambda words: None)
     try:
         cluster.look(bench, lambda seconds: None)
-        block_cost(cluster, setup, 1)  # everybody is there
-        costs = [block_cost(cluster, setup, size) for size in SIZES]
+        block_cost(cluster, 1)  # everybody is there
+        costs = [block_cost(cluster, size) for size in SIZES]
     finally:
         cluster.close()
     table = Table("pairs a block", "blocks a second", "ms of audit and scheduler", "bytes", "packets")

@@ -11,13 +11,18 @@ from rich.table import Table
 from scipy.stats import binom
 
 from algorithms.known_answers import constant_breaks
-from auditor.flow.verdict import Tally
-from auditor.questions.transcripts import Transcript, bound_distance
-from auditor.questions.worst_arm import WorstArm
+from auditor.flow.asking import make_request
+from auditor.flow.question import find_question
+from auditor.questions.every import Every
+from auditor.questions.pairs import Pairs
+from auditor.questions.reuse.transcripts import Transcript, bound_distance
 from auditor.statistics.nu import Groups, NuGate, nu_lower, nu_upper
+from auditor.subjects.outcome import Difference
+from auditor.trials.trial import Trial
 
 REPEATS = 400
 Row = tuple[str, ...]
+DIFFERENT = Difference("output", "0", "1")
 
 
 def two_outputs(runs: int, p: float) -> np.ndarray:
@@ -81,25 +86,30 @@ def _gate_walk(law: np.ndarray, rng: np.random.Generator) -> tuple[int, str]:
 def arms() -> Iterator[Row]:
     """Pairs that 20 arms take at target 0.05."""
     rng = np.random.default_rng(2)
+    asked = {"inputs": {"q": list(range(20))}, "rho": 0.05, "pairs": 2000}
+    every = find_question("rho").begin(make_request("rho", "algorithms.controls:mixed", "norm", asked))
     for words, rhos in (
         ("one at 0.1, 19 at 0.0125", [0.1] + [0.0125] * 19),
         ("one at 0.2, 19 at 0.0125", [0.2] + [0.0125] * 19),
         ("all at 0", [0.0] * 20),
         ("all at 0.0125", [0.0125] * 20),
     ):
-        walks = [_arm_walk(rhos, rng) for _ in range(REPEATS // 2)]
+        walks = [_arm_walk(every.leaves, rhos, rng) for _ in range(REPEATS // 2)]
         pairs = np.array([pairs for pairs, _ in walks])
         error = pairs.std() / math.sqrt(len(pairs))
         failed = sum("fail" in arms.states for _, arms in walks)
         yield words, f"{pairs.mean():.0f} +- {error:.0f}", f"{failed} of {len(walks)}"
 
 
-def _arm_walk(rhos: Sequence[float], rng: np.random.Generator) -> tuple[int, WorstArm]:
-    arms, pairs = WorstArm(0.05, 0.05, [None] * len(rhos), budget=2000), 0
-    while (arm := arms.next_arm()) is not None:
-        tally, pairs = arms.tallies[arm], pairs + 1
-        arms.add(arm, Tally(tally.pairs + 1, tally.mismatches + (rng.random() < rhos[arm])))
-    return pairs, arms
+def _arm_walk(leaves: Sequence[Pairs], rhos: Sequence[float], rng: np.random.Generator) -> tuple[int, Every]:
+    every = Every([Pairs(leaf.cell, leaf.plan) for leaf in leaves])
+    while work := every.next():
+        for one in work:
+            for index in one.wanted:
+                differs = DIFFERENT if rng.random() < rhos[one.cell] else None
+                if every.add(one.cell, Trial(index, differs, None, 0.0)):
+                    break
+    return every.outlook().done, every
 
 
 def distances() -> Iterator[Row]:
@@ -108,11 +118,11 @@ def distances() -> Iterator[Row]:
 
     def same_bit(q: float) -> tuple[Transcript, Transcript]:
         bits, looks = rng.integers(0, 2, size=2), rng.random(2) < q
-        return Transcript(tuple((bits * looks).tolist())), Transcript(tuple((bits[0] * looks).tolist()))
+        return Transcript.of((bits * looks).tolist()), Transcript.of((bits[0] * looks).tolist())
 
     def shifted(by: float) -> tuple[Transcript, Transcript]:
         x = float(rng.random())
-        return Transcript((x,)), Transcript((x + by,))
+        return Transcript.of([x]), Transcript.of([x + by])
 
     for words, draw, value, distance in (
         ("one bit asked twice", same_bit, 1.0, 0.5),

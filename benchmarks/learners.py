@@ -10,13 +10,14 @@ from typing import Any
 import numpy as np
 from rich.console import Console
 from rich.table import Table
+from samples import counted
 
 from algorithms.rounding import boxes, foams
-from auditor.flow.pipeline import in_process, run_pairs
-from auditor.flow.record import Learnt
+from auditor.flow.asking import make_request
+from auditor.flow.question import find_question
 from auditor.randomness import from_key, root_key
 from auditor.subjects.subject import load_subject
-from auditor.trials.setup import make_bench, make_setup
+from auditor.trials.cell import make_bench
 
 
 def seconds(work: Callable[[], Any]) -> float:
@@ -42,9 +43,9 @@ def python_loop(point: np.ndarray, seed: int) -> list[int]:
 
 def learner_loop(name: str, rho: float, scale: float, pairs: int) -> Callable[[], None]:
     params = {"sample_scale": scale, "rho": rho}
-    setup = make_setup(load_subject(f"algorithms.halfspace:{name}", params), fixed=pairs)
-    bench = make_bench(setup)
-    return lambda: run_pairs(bench, setup, Learnt(), in_process())
+    request = make_request("rho", f"algorithms.halfspace:{name}", None, {"params": params, "fixed": pairs})
+    bench = make_bench(find_question("rho").begin(request).cells[0])
+    return lambda: counted(find_question("rho").begin(request), bench)
 
 
 def main() -> None:

@@ -1,78 +1,276 @@
-"""What does an audit cost over a bare loop? `python benchmarks/overhead.py`
+"""What does an audit cost over a bare loop? `python benchmarks/overhead.py`: each question, with fast and slow runs.
 
-Both sides draw the same keyed generators and samples, run the same subject and compare the outputs with ==; imports
-and preflight are apart. Best of several rounds, both sides in turn in one run.
+Both sides draw the same keyed generators and samples, run the same subject as often and compare the outputs with ==;
+imports and preflight are apart. Subjects do a fixed amount of computing, and what counts is processor time, so that
+whatever else the machine does meets neither side. Best of several rounds, both sides in turn in one run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from time import perf_counter
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from time import process_time
+from typing import Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from auditor.flow.pipeline import in_process, run_pairs
-from auditor.flow.record import Learnt
+from auditor.engine.engine import Engine, How, Serial
+from auditor.flow.asking import make_request
+from auditor.flow.question import find_question
+from auditor.flow.run import Run, Silent
+from auditor.process.process_state import process_state_kept
 from auditor.randomness import from_key
-from auditor.subjects.subject import load_subject
-from auditor.trials.setup import make_bench, make_setup
+from auditor.sources.source import load_source
+from auditor.trials.cell import Cell
 from auditor.trials.trial import PairKeys
 
-Subject = Callable[[np.ndarray, np.random.Generator], float]
+ROUNDS = 7
+SPEEDS = ((2e-3, 100, 1.02), (50e-6, 2000, 1.35), (20e-6, 3000, 1.5))  # seconds a run, pairs, allowed
+QUERIES, STRING = 5, 20  # runs of an interview, and with one string
+COIN = "pmf([0.5, 0.5])"
+Fn = Callable[..., Any]
 
 
-def sampler(rng: np.random.Generator, size: int) -> np.ndarray:
+def uniform(rng: np.random.Generator, size: int) -> np.ndarray:
     return rng.random(size)
 
 
-def busy(seconds: float) -> Subject:
+def spin(steps: int) -> None:
+    for _ in range(steps):
+        pass
+
+
+def steps_of(seconds: float) -> int:
+    """Of computing that takes about so long."""
+    tried, best = 100_000, 1.0
+    for _ in range(20):
+        started = process_time()
+        spin(tried)
+        best = min(best, process_time() - started)
+    return max(1, int(tried * seconds / best))
+
+
+def is_other(output: float, rows: np.ndarray) -> np.ndarray:
+    return rows != output
+
+
+def analyst(ask: Fn, rng: np.random.Generator) -> None:
+    for query in range(QUERIES):
+        ask(query)
+
+
+# Subjects, each busy for so many steps.
+
+
+def plain(steps: int) -> Fn:
     def subject(sample: np.ndarray, r: np.random.Generator) -> float:
-        until = perf_counter() + seconds
-        while perf_counter() < until:
-            pass
+        spin(steps)
         return round(float(sample[0]) + r.random(), 0)
 
     return subject
 
 
-def bare_loop(subject: Subject, pairs: int) -> int:
-    keys = PairKeys(0)
-    mismatches = 0
-    for i in range(pairs):
+def with_input(steps: int) -> Fn:
+    def subject(sample: np.ndarray, r: np.random.Generator, *, x: float = 0.1) -> float:
+        spin(steps)
+        return round(float(sample[0]) * x + r.random(), 0)
+
+    return subject
+
+
+def with_private(steps: int) -> Fn:
+    def subject(sample: np.ndarray, r: np.random.Generator, private: np.random.Generator) -> float:
+        spin(steps)
+        return round(float(sample[0]) + r.random() + private.random() / 10, 0)
+
+    return subject
+
+
+def mostly_the_same(steps: int) -> Fn:
+    def subject(sample: np.ndarray, r: np.random.Generator) -> float:
+        spin(steps)
+        return float(sample[0] < 0.05) + (r.random() < 0.5)
+
+    return subject
+
+
+def is_above(steps: int) -> Fn:
+    def subject(sample: np.ndarray, r: np.random.Generator) -> bool:
+        spin(steps)
+        return bool(sample[:10_000].mean() > 0.4)
+
+    return subject
+
+
+def answers(steps: int) -> Fn:
+    def subject(sample: np.ndarray, r: np.random.Generator, *, query: int) -> float:
+        spin(steps)
+        return round(float(sample[query]) / 10 + r.random(), 0)
+
+    return subject
+
+
+# Bare loops: what somebody would write who wants these counts and nothing else. Each tells what it counted.
+
+
+def pair_outputs(fn: Fn, cell: Cell, indices: range) -> Iterator[list[Any]]:
+    keys, params = PairKeys(cell.seed), dict(cell.subject.params)
+    for i in indices:
         outputs = []
         for which in (0, 1):
-            sample = sampler(from_key(keys.samples[which].child(i)), 100)
-            outputs.append(subject(sample, from_key(keys.r.child(i))))
+            sample = uniform(from_key(keys.samples[which].child(i)), cell.size)
+            if cell.private:
+                params["private"] = from_key(keys.private.child(i, 0 if cell.private == "shared" else which))
+            outputs.append(fn(sample, from_key(keys.r.child(i)), **params))
+        yield outputs
+
+
+def count_pairs(fn: Fn, cell: Cell, indices: range) -> int:
+    return sum(first != second for first, second in pair_outputs(fn, cell, indices))
+
+
+def count_strings(fn: Fn, cell: Cell, indices: range) -> int:
+    keys, beyond = PairKeys(cell.seed), 0
+    children = [keys.sample(which) for which in range(STRING)]
+    for i in indices:
+        outputs = Counter(fn(uniform(from_key(key.child(i)), cell.size), from_key(keys.r.child(i))) for key in children)
+        beyond += STRING - max(outputs.values()) > 0.2 * STRING
+    return beyond
+
+
+def count_losses(fn: Fn, cell: Cell, indices: range) -> int:
+    """The loss of the first run is compared with its mean over the source, which takes two values."""
+    keys, source, mismatches, broken = PairKeys(cell.seed), load_source(COIN), 0, 0
+    for i in indices:
+        outputs = []
+        for which in (0, 1):
+            sample = source.draw(from_key(keys.samples[which].child(i)), cell.size)
+            outputs.append(fn(sample, from_key(keys.r.child(i))))
+            if which == 0:
+                broken += is_other(outputs[0], np.arange(2)).mean() > is_other(outputs[0], sample).mean() + 1
         mismatches += outputs[0] != outputs[1]
     return mismatches
 
 
-def audit_loop(subject: Subject, pairs: int) -> int:
-    setup = make_setup(load_subject(subject), sampler, size=100, fixed=pairs)
-    learnt = Learnt()
-    run_pairs(make_bench(setup), setup, learnt, in_process())
-    return learnt.tally.mismatches
+def count_interviews(fn: Fn, cell: Cell, indices: range) -> int:
+    keys, differ = PairKeys(cell.seed), 0
+    children = [keys.sample(number) for number in range(QUERIES)]
+    for i in indices:
+        transcripts = []
+        for reuse in (False, True):
+            kept, found = uniform(from_key(children[0].child(i)), cell.size), []
+            for number in range(QUERIES):
+                sample = kept if reuse or not number else uniform(from_key(children[number].child(i)), cell.size)
+                found.append(fn(sample, from_key(keys.r.child(i, "query", number)), query=number))
+            transcripts.append(found)
+        differ += transcripts[0] != transcripts[1]
+    return differ
 
 
-def timed(loop: Callable[[Subject, int], int], subject: Subject, pairs: int) -> tuple[float, int]:
-    started = perf_counter()
-    mismatches = loop(subject, pairs)
-    return (perf_counter() - started) / pairs, mismatches
+@dataclass(frozen=True)
+class Asked:
+    """A question, about a subject that is busy for so many steps, with about so many pairs of runs."""
+
+    question: str
+    subject: Callable[[int], Fn]
+    bare: Callable[[Fn, Cell, range], int]
+    options: Callable[[int], dict[str, Any]]
+    source: object = uniform
+
+
+ASKED = {
+    "rho": Asked("rho", plain, count_pairs, lambda pairs: {"fixed": pairs, "size": 100}),
+    "nu": Asked(
+        "nu",
+        mostly_the_same,
+        count_strings,
+        lambda pairs: {"fixed": max(100, 2 * pairs // STRING), "size": 100, "runs": STRING, "eta": 0.2, "nu": 0.3},
+    ),
+    "every": Asked(
+        "rho",
+        with_input,
+        count_pairs,
+        lambda pairs: {"fixed": pairs // 4, "size": 100, "inputs": {"x": [0.1, 0.2, 0.3, 0.4]}, "rho": 0.3},
+    ),
+    "private": Asked("rho", with_private, count_pairs, lambda pairs: {"fixed": pairs // 2, "size": 100, "rho": 0.3}),
+    "loss": Asked(
+        "loss", plain, count_losses, lambda pairs: {"fixed": pairs, "size": 100, "loss": is_other, "rho": 0.2}, COIN
+    ),
+    "curve": Asked(
+        "curve", with_input, count_pairs, lambda pairs: {"vary": "x=0.1:0.4:lin2", "pairs": pairs + 28, "size": 100}
+    ),
+    "price": Asked("price", is_above, count_pairs, lambda pairs: {"pairs": pairs, "rho": 0.2}),
+    "reuse": Asked(
+        "reuse",
+        answers,
+        count_interviews,
+        lambda pairs: {
+            **{"fixed": max(30, pairs // QUERIES), "size": 100, "analyst": analyst, "queries": QUERIES, "rho": 0.1}
+        },
+    ),
+}
+
+
+def audit_loop(asked: Asked, fn: Fn, pairs: int) -> tuple[float, Run]:
+    """All trials that a question wants, as an audit runs them, from after the preflight to the last."""
+    with ExitStack() as stack:
+        run = begun(asked, fn, pairs, stack, Serial())
+        started = process_time()
+        run.work()
+        return process_time() - started, run
+
+
+def begun(asked: Asked, fn: Fn, pairs: int, stack: ExitStack, engine: Engine) -> Run:
+    """An audit whose preflight is over."""
+    given = {"confidence": 0.9, **asked.options(pairs)}
+    inquiry = find_question(asked.question).begin(make_request(asked.question, fn, asked.source, given))
+    run = Run(inquiry, How(jobs=1 if isinstance(engine, Serial) else 2), Silent())
+    stack.enter_context(process_state_kept())
+    run.begin(stack, engine)
+    return run
+
+
+def bare_loop(asked: Asked, fn: Fn, run: Run) -> tuple[float, int]:
+    """The same runs."""
+    started = process_time()
+    found = sum(asked.bare(fn, cell, range(trials)) for cell, trials in done_by(run))
+    return process_time() - started, found
+
+
+def done_by(run: Run) -> list[tuple[Cell, int]]:
+    """The cells that were looked at, and how many trials of each were run."""
+    cells, runs = run.inquiry.cells, run.inquiry.plan.runs
+    return [(cells[cell], spent.runs // runs) for cell, spent in run.by_cell.items()]
+
+
+def measure(asked: Asked, seconds: float, pairs: int) -> tuple[int, float, float]:
+    """Runs, and the least microseconds that each took, in a bare loop and in an audit."""
+    fn, bare, audits = asked.subject(steps_of(seconds)), [], []
+    for _ in range(ROUNDS):
+        spent, run = audit_loop(asked, fn, pairs)
+        least, found = bare_loop(asked, fn, run)
+        assert found == sum(row.mismatches for row in run.inquiry.answer().rows), "the two loops disagree"
+        bare.append(least)
+        audits.append(spent)
+    runs = sum(mine.runs for mine in run.by_cell.values())
+    return runs, 1e6 * min(bare) / runs, 1e6 * min(audits) / runs
 
 
 def main() -> None:
-    table = Table("subject", "bare loop, us a pair", "audit, us a pair", "ratio", "allowed")
-    for seconds, pairs, allowed in ((2e-3, 100, 1.1), (50e-6, 2000, 1.5), (20e-6, 3000, 1.5)):
-        subject = busy(seconds)
-        rounds = [(timed(bare_loop, subject, pairs), timed(audit_loop, subject, pairs)) for _ in range(7)]
-        assert all(bare[1] == audit[1] for bare, audit in rounds), "the two loops disagree"
-        bare, audit = min(b[0] for b, _ in rounds), min(a[0] for _, a in rounds)
-        table.add_row(
-            f"{seconds * 1e6:g} us", f"{bare * 1e6:.1f}", f"{audit * 1e6:.1f}", f"{audit / bare:.3f}", f"{allowed}"
-        )
-    Console().print(table)
+    table = Table("subject", "question", "runs", "bare loop, us a run", "audit, us a run", "ratio", "allowed")
+    for seconds, pairs, allowed in SPEEDS:
+        for name, asked in ASKED.items():
+            runs, bare, audit = measure(asked, seconds, pairs)
+            ratio = f"{audit / bare:.3f}"
+            table.add_row(
+                f"{seconds * 1e6:g} us", name, f"{runs:,}", f"{bare:.1f}", f"{audit:.1f}", ratio, f"{allowed}"
+            )
+        table.add_section()
+    Console(width=110).print(table)
 
 
 if __name__ == "__main__":

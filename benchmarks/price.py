@@ -15,32 +15,15 @@ from algorithms.coin_frontier import frontier
 from algorithms.coin_problem import exact_error, lemma_bound, rstat_mixture, uniform_mixture, worst_rho
 from algorithms.heavy_hitters import r_heavy_hitters
 from algorithms.point_mass import point_by_queries, queries_needed
-from auditor.questions.arms import Arm
-from auditor.questions.curve import run_curve
-from auditor.questions.price import run_price
-from auditor.questions.vary import make_points, parse_axis
-from auditor.report.curve_record import CurveRecord
-from auditor.report.curves import summary
-from auditor.report.figure import figure
-from auditor.report.price_record import PriceRecord
-from auditor.report.prices import rows_of, sentences, size_text, times_text
-from auditor.subjects.subject import Subject
-from auditor.trials.setup import Setup
+from auditor.flow.parts import Chart, Series, Table, Words
+from auditor.questions.curve import parts as curve_parts
+from auditor.questions.price import parts as price_parts
+from auditor.report.formats.svg import draw_chart, picture
 
 REPORTS = Path(__file__).parent.parent / "reports"
 COIN = "algorithms.coin_problem"
 DECIDERS = ("fixed_threshold", "uniform_threshold", "coin_from_rstat", "optimal_coin")
 DELTA = 1 / 16
-
-
-class Quiet:
-    """Watches nothing; a line on standard error says what is being made."""
-
-    def planned(self, what: Sequence[Setup] | Subject, budget: int) -> None: ...
-    def started(self) -> None: ...
-    def advanced(self, pairs: int, arm: Arm) -> None: ...
-    def asked(self, question: str, size: int, pairs: int) -> None: ...
-    def notice(self, words: str) -> None: ...
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
@@ -81,21 +64,17 @@ def decider_rows(m: int, tau: float) -> list[list[str]]:
     return rows
 
 
-def curve(
-    target: str, vary: str, source: str | None, pairs: int, *, worst: bool = False, **options: Any
-) -> CurveRecord:
-    print(f"curve of {target} against {vary}", file=sys.stderr)
-    axis, setups = make_points(target, parse_axis(vary), source, {}, None, **options)
-    return run_curve(axis, setups, budget=pairs, confidence=0.95, worst=worst, watch=Quiet())
+def ask(question: str, target: str, source: str | None = None, **options: Any) -> auditor.Record:
+    print(f"{question} of {target}", file=sys.stderr)
+    return auditor.ask(question, target, source, **options)
 
 
 def worst_rows(pairs: int) -> list[list[str]]:
     """Where each decider is least reproducible at 1,600 flips: found by search, confirmed on fresh pairs."""
     rows = []
     for name in DECIDERS:
-        found = curve(
-            f"{COIN}:{name}", "p=0.4:0.6:lin21", "bernoulli({p})", pairs, worst=True, size=1600, sample="counts"
-        ).worst
+        options = {"vary": "p=0.4:0.6:lin21", "worst": True, "pairs": pairs, "size": 1600, "sample": "counts"}
+        found = curve_parts.answer_of(ask("curve", f"{COIN}:{name}", "bernoulli({p})", **options)).worst
         assert found is not None
         rows.append(
             [
@@ -108,17 +87,14 @@ def worst_rows(pairs: int) -> list[list[str]]:
     return rows
 
 
-def price(target: str, pairs: int | None, **options: Any) -> PriceRecord:
-    print(f"price of {target}", file=sys.stderr)
-    return run_price(target, None, {}, pairs=pairs, watch=Quiet(), **options)
-
-
-def price_lines(found: PriceRecord) -> Iterator[str]:
+def price_lines(found: auditor.Record) -> Iterator[str]:
     yield f"### {found.subject.rpartition(':')[2]}, rho at most {found.target:g}"
     yield ""
-    rows = [[what, size_text(low, high), times_text(high, found.plain)] for what, low, high in rows_of(found)]
-    yield from table(("", "rows", "x plain"), rows)
-    yield from sentences(found)
+    for part in price_parts.price_parts(found):
+        if isinstance(part, Table):
+            yield from table(part.head, part.rows)
+        elif isinstance(part, Words):
+            yield from part.text.splitlines()
     yield ""
 
 
@@ -139,27 +115,16 @@ def domain_rows() -> list[list[str]]:
     return rows
 
 
-def domain_figure(rows: Sequence[Sequence[str]]) -> str:
+def domain_figure(rows: Sequence[Sequence[str]]) -> bytes:
     """What is used, over that of the smallest domain: one line climbs with log |X|, the other does not move."""
     bits = [int(row[0].removeprefix("2^")) for row in rows]
-    lines = {"#c0392b": [int(row[1]) for row in rows], "#2a6f97": [int(row[3].replace(",", "")) for row in rows]}
-    top = max(sizes[-1] / sizes[0] for sizes in lines.values())
-    parts = ['<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 560 300" font-family="sans-serif" font-size="12">']
-    parts.append('<rect width="100%" height="100%" fill="#ffffff"/>')
-    for colour, sizes in lines.items():
-        at = [
-            f"{50 + 480 * b / bits[-1]:.1f},{240 - 200 * size / sizes[0] / top:.1f}"
-            for b, size in zip(bits, sizes, strict=True)
-        ]
-        parts.append(f'<polyline points="{" ".join(at)}" fill="none" stroke="{colour}" stroke-width="2"/>')
-    for b in bits:
-        parts.append(f'<text x="{50 + 480 * b / bits[-1]:.1f}" y="258" text-anchor="middle" fill="#666666">{b}</text>')
-    for tick in range(0, int(top) + 1, max(1, int(top) // 5)):
-        parts.append(f'<text x="44" y="{244 - 200 * tick / top:.1f}" text-anchor="end" fill="#666666">{tick}</text>')
-    parts.append('<text x="290" y="276" text-anchor="middle" fill="#666666">log2 of the domain</text>')
-    parts.append('<text x="50" y="18" fill="#c0392b">over that at 2^4: statistical queries asked</text>')
-    parts.append('<text x="320" y="18" fill="#2a6f97">rows of rHeavyHitters</text>')
-    return "\n".join([*parts, "</svg>"]) + "\n"
+    used = {"statistical queries asked": 1, "rows of rHeavyHitters": 3}
+    sizes = {name: [int(row[column].replace(",", "")) for row in rows] for name, column in used.items()}
+    series = [
+        Series(name, "line", [(b, None, size / found[0], None) for b, size in zip(bits, found, strict=True)])
+        for name, found in sizes.items()
+    ]
+    return draw_chart(Chart("What a growing domain costs", "log2 of the domain", "over that at 2^4", series))
 
 
 def report(share: int) -> str:
@@ -184,9 +149,11 @@ def report(share: int) -> str:
         ("rstat", "algorithms.statistical_query:rstat", "size=100:1e6:log12"),
         ("fixed_threshold", f"{COIN}:fixed_threshold", "size=100:1e6:log5"),
     ):
-        found = curve(target, size, None, 24_000 // share, sample="counts")
-        (REPORTS / f"price_{name}.svg").write_bytes(figure(found))
-        lines += [f"![rho of {name} against size](price_{name}.svg)", "", " ".join(summary(found)), ""]
+        found = ask("curve", target, vary=size, pairs=24_000 // share, sample="counts")
+        answer = curve_parts.answer_of(found)
+        (REPORTS / f"price_{name}.svg").write_bytes(picture(found))
+        said = " ".join(curve_parts.summary(found, answer, found.cells[: len(answer.values)]))
+        lines += [f"![rho of {name} against size](price_{name}.svg)", "", said, ""]
     lines += ["## What a claim costs", ""]
     lines += ["Measured on one source each; at bias 1/2 every decision about a coin is right.", ""]
     for target in (
@@ -194,11 +161,11 @@ def report(share: int) -> str:
         f"{COIN}:optimal_coin",
         "algorithms.heavy_hitters:r_heavy_hitters",
     ):
-        sample = {"sample": "counts"}
-        lines += price_lines(price(target, 60_000 // share if share > 1 else None, rho=0.1, **sample))
+        pairs = 60_000 // share if share > 1 else None
+        lines += price_lines(ask("price", target, pairs=pairs, rho=0.1, sample="counts"))
     lines += ["## Claim 3.5: a point mass in a growing domain", ""]
     rows = domain_rows()
-    (REPORTS / "price_domain.svg").write_text(domain_figure(rows))
+    (REPORTS / "price_domain.svg").write_bytes(domain_figure(rows))
     lines += table(("domain", "queries", "rows for all queries", "rows of rHeavyHitters", "wrong outputs, both"), rows)
     lines += ["![rows against the domain](price_domain.svg)", ""]
     return "\n".join(lines)

@@ -18,11 +18,11 @@ from algorithms import heavy_hitters, statistical_query
 from algorithms.heavy_hitters import r_heavy_hitters
 from algorithms.median import r_median
 from algorithms.statistical_query import rstat
-from auditor.flow.pipeline import in_process, run_pairs
-from auditor.flow.record import Learnt
+from auditor.flow.asking import make_request
+from auditor.flow.question import Inquiry, find_question
 from auditor.randomness import from_key, root_key
-from auditor.subjects.subject import load_subject
-from auditor.trials.setup import make_bench, make_setup
+from auditor.trials.cell import make_bench
+from auditor.trials.trial import Bench
 
 ROUNDS = 7
 Work = Callable[[], object]
@@ -40,9 +40,21 @@ def best(*works: Work, rounds: int = ROUNDS) -> list[float]:
 
 
 def pairs_on_counts(fn: Callable[..., Any], pairs: int, **params: Any) -> tuple[Work, int]:
-    setup = make_setup(load_subject(fn, params), fixed=pairs, sample="counts")
-    bench = make_bench(setup)
-    return lambda: run_pairs(bench, setup, Learnt(), in_process()), setup.plan.size
+    cell = settled(fn, params, pairs).cells[0]
+    bench = make_bench(cell)
+    return lambda: counted(settled(fn, params, pairs), bench), cell.size
+
+
+def settled(fn: Callable[..., Any], params: dict[str, Any], pairs: int) -> Inquiry:
+    request = make_request("rho", fn, None, {"params": params, "fixed": pairs, "sample": "counts"})
+    return find_question("rho").begin(request)
+
+
+def counted(inquiry: Inquiry, bench: Bench) -> None:
+    """Every pair that is wanted, and nothing around them."""
+    inquiry.opened(0, bench)
+    while work := inquiry.next():
+        any(inquiry.add(0, bench.trial(index)) for index in work[0].wanted)
 
 
 def scale_for(size: float, size_of: Callable[[float], int]) -> float:

@@ -12,7 +12,7 @@ import pytest
 
 import algorithms
 import auditor
-from auditor.questions.panel import with_theorem
+from auditor.questions.several import with_theorem
 
 ROOT = Path(__file__).parent.parent
 MODULES = {
@@ -20,25 +20,9 @@ MODULES = {
     for package in ("auditor", "algorithms")
     for path in sorted((ROOT / package).rglob("*.py"))
 }
-# A room may import itself and the rooms above it here; modules directly under auditor/ stand where they are listed.
-ROOMS = [
-    "__init__",
-    "errors",
-    "files",
-    "randomness",
-    "process",
-    "lookup",
-    "statistics",
-    "sources",
-    "subjects",
-    "trials",
-    "engine",
-    "flow",
-    "questions",
-    "report",
-    "cli",
-    "__main__",
-]
+# A room may import itself and those before it; single modules stand where they are listed.
+ROOMS = "__init__ errors files randomness request literals process lookup statistics sources subjects trials engine"
+ROOMS += " flow questions report cli __main__"
 
 
 def imports(path: Path) -> set[str]:
@@ -67,10 +51,18 @@ def room(name: str) -> str:
 
 def test_imports_go_one_way_from_room_to_room() -> None:
     ours = {name.removesuffix(".__init__"): path for name, path in MODULES.items() if name.startswith("auditor.")}
-    assert {room(name) for name in ours} == set(ROOMS)
+    order = ROOMS.split()
+    assert {room(name) for name in ours} == set(order)
     for name, path in ours.items():
         for other in imports(path) & set(ours) - {"auditor"}:
-            assert ROOMS.index(room(other)) <= ROOMS.index(room(name)), f"{name} imports {other}, a room further down"
+            assert order.index(room(other)) <= order.index(room(name)), f"{name} imports {other}, a room further down"
+
+
+def test_rooms_are_few_and_small() -> None:
+    folders = {path.parent for path in MODULES.values() if "auditor" in path.parts}
+    assert len([folder for folder in folders if folder.parent.name == "auditor"]) <= 10
+    for folder in folders:
+        assert len([*folder.glob("*.py")]) <= 16, folder
 
 
 def test_the_auditor_never_imports_the_algorithms_and_they_use_public_names_only() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from auditor.flow.plan import PAIRS_TIMES_TARGET, least_budget, make_plan
-from auditor.flow.verdict import Tally, decide, is_decided
+from auditor.flow.verdict import Judged, Tally, decide, is_decided
 from auditor.statistics.cost import coin_divergence, information_bound, prospect
 from auditor.statistics.gate import Gate, fail_boundary, pass_boundary
 from auditor.statistics.interval import (
@@ -196,8 +196,8 @@ def test_the_information_bound_is_that_of_the_endings() -> None:
     ("target", "confidence", "pairs"), [(0.1, 0.95, 33), (0.05, 0.95, 68), (0.01, 0.95, 345), (0.05, 0.99, 101)]
 )
 def test_a_spotless_subject_passes_after_exactly_so_many_pairs(target: float, confidence: float, pairs: int) -> None:
-    plan = make_plan(target=target, confidence=confidence, size=1)
-    assert plan.least_pairs == pairs
+    plan = make_plan(target=target, confidence=confidence)
+    assert plan.least_trials == pairs
     assert plan.gate.is_pass(pairs, 0)
     assert not plan.gate.is_pass(pairs - 1, 0)
 
@@ -251,10 +251,10 @@ def test_an_oracle_that_allows_no_failure_fails_at_the_first() -> None:
     gate = Gate(0.1, 0.05, delta=0)
     assert not gate.is_inaccurate(10, 0)
     assert gate.is_inaccurate(10, 1)
-    plan = make_plan(target=0.1, size=1, delta=0)
+    plan = make_plan(target=0.1, delta=0)
     assert is_decided(plan, plan.gate, Tally(10, 0, 10, 1), MeanEvidence())
     assert not is_decided(plan, plan.gate, Tally(10, 0, 10, 0), MeanEvidence())
-    assert decide(plan, Tally(10, 0, 10, 1)).decided_by == "accuracy"
+    assert decide(plan, plan.gate, Tally(10, 0, 10, 1), MeanEvidence(), judged=Judged()).decided_by == "accuracy"
 
 
 def test_verdict_and_interval_are_two_statements() -> None:

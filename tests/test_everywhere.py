@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,98 +10,79 @@ import msgspec
 import pytest
 
 import auditor
-from auditor.engine.engine import make_how
-from auditor.questions.curve import run_curve
-from auditor.questions.price import run_price
-from auditor.questions.vary import make_points, parse_axis
+from auditor.trials.trial import Bench, Trial
 
-SUBJECTS = Path(__file__).parent / "subjects"
+pytestmark = pytest.mark.usefixtures("no_second_process")
+SUBJECTS = Path(__file__).parent / "learners"
 FIRST_BIT, GOOD_AND_BAD = "algorithms.controls:first_bit", "algorithms.known_answers:good_and_bad"
+TREE, MOONS = "sklearn.tree:DecisionTreeClassifier", "sklearn:make_moons(noise=0.3)"
 
-
-class Quiet:
-    """A watcher of curves and prices that looks away."""
-
-    def planned(self, *what: Any) -> None: ...
-    def started(self) -> None: ...
-    def advanced(self, *what: Any) -> None: ...
-    def asked(self, *what: Any) -> None: ...
-    def notice(self, words: str) -> None: ...
-
-
-def curve(**how: Any) -> Any:
-    axis, setups = make_points(FIRST_BIT, parse_axis("p=0.1,0.5"), "bernoulli({p})", {}, None, size=1)
-    keywords: dict[str, Any] = {"budget": 200, "confidence": 0.95, "worst": True, "watch": Quiet()}
-    return run_curve(axis, setups, how=make_how(**how), **keywords)
-
-
-def price(**how: Any) -> Any:
-    target = f"{SUBJECTS}/priced.py:is_above"
-    return run_price(target, None, {}, rho=0.2, pairs=600, watch=Quiet(), how=make_how(**how))
-
-
-def reuse(**how: Any) -> Any:
-    asked: dict[str, Any] = {"analyst": "algorithms.data_reuse:fit_a_vote", "queries": 21, "rho": 0.04, "fixed": 16}
-    return auditor.audit_reuse("algorithms.data_reuse:rstat_answer", **asked, **how)
-
-
-QUESTIONS: dict[str, Callable[..., Any]] = {
-    "rho": lambda **how: auditor.audit(FIRST_BIT, "bernoulli(0.2)", size=1, rho=0.4, **how),
-    "nu": lambda **how: auditor.audit_profile(GOOD_AND_BAD, eta=0.3, nu=0.3, **how),
-    "every rho": lambda **how: auditor.audit_worst(
-        FIRST_BIT, ["bernoulli(0.05)", "bernoulli(0.3)"], size=1, rho=0.3, **how
+QUESTIONS: dict[str, tuple[str, str, Any, dict[str, Any]]] = {
+    "rho": ("rho", FIRST_BIT, "bernoulli(0.2)", {"size": 1, "rho": 0.4}),
+    "fixed": ("rho", FIRST_BIT, "bernoulli(0.2)", {"size": 1, "rho": 0.4, "fixed": 40}),
+    "churn": ("churn", TREE, MOONS, {"size": 40, "rho": 0.4, "probe": 20}),
+    "nu": ("nu", GOOD_AND_BAD, None, {"eta": 0.3, "nu": 0.3}),
+    "every rho": ("rho", FIRST_BIT, ["bernoulli(0.05)", "bernoulli(0.3)"], {"size": 1, "rho": 0.3}),
+    "every nu": ("nu", GOOD_AND_BAD, None, {"inputs": {"bad": [0.0, 0.9]}, "eta": 0.3, "nu": 0.3}),
+    # Shared it never differs, unshared in half of the pairs.
+    "private": ("rho", "algorithms.known_answers:own_coin", None, {"params": {"q": 1.0}, "rho": 0.7}),
+    "loss": (
+        "loss",
+        "algorithms.known_answers:memoriser",
+        None,
+        {"loss": "algorithms.known_answers:misses", "rho": 0.3},
     ),
-    "every nu": lambda **how: auditor.audit_worst_profile(
-        GOOD_AND_BAD, inputs={"bad": [0.0, 0.9]}, eta=0.3, nu=0.3, **how
+    "curve": ("curve", FIRST_BIT, "bernoulli({p})", {"vary": "p=0.1,0.5", "size": 1, "pairs": 200, "worst": True}),
+    "price": ("price", f"{SUBJECTS}/priced.py:is_above", None, {"rho": 0.2, "pairs": 600}),
+    "reuse": (
+        "reuse",
+        "algorithms.data_reuse:rstat_answer",
+        None,
+        {"analyst": "algorithms.data_reuse:fit_a_vote", "queries": 21, "rho": 0.04, "fixed": 16},
     ),
-    "private": lambda **how: auditor.audit_private(  # shared it never differs, unshared in half of the pairs
-        "algorithms.known_answers:own_coin", params={"q": 1.0}, rho=0.7, **how
-    ),
-    "loss": lambda **how: auditor.audit_generalisation(
-        "algorithms.known_answers:memoriser", loss="algorithms.known_answers:misses", rho=0.3, **how
-    ),
-    "curve": curve,
-    "price": price,
-    "reuse": reuse,
 }
 
 
+def ask(name: str, **how: Any) -> Any:
+    question, subject, source, asked = QUESTIONS[name]
+    return timeless(auditor.ask(question, subject, source, **asked, **how))
+
+
 def timeless(record: Any) -> Any:
-    """A record without what may differ: who ran it, and how long that took."""
+    """A record without what may differ: who ran it, where, and how long that took."""
     if isinstance(record, msgspec.Struct):
         record = msgspec.to_builtins(record)
     if isinstance(record, dict):
-        return {name: timeless(part) for name, part in record.items() if name != "cost" and "seconds" not in name}
+        kept = {name: part for name, part in record.items() if name not in ("cost", "environment")}
+        return {name: timeless(part) for name, part in kept.items() if "seconds" not in name}
     return [timeless(part) for part in record] if isinstance(record, list) else record
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
-def test_a_record_does_not_depend_on_who_ran_it(question: str, tmp_path: Path) -> None:
-    ask = QUESTIONS[question]
-    here = timeless(ask(jobs=1))
-    assert timeless(ask(jobs=2)) == here
+def test_no_question_is_left_out() -> None:
+    from auditor.flow.question import registered_questions
+
+    assert {question for question, *_ in QUESTIONS.values()} == set(registered_questions())
+
+
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_a_record_does_not_depend_on_who_ran_it(name: str, tmp_path: Path) -> None:
+    here = ask(name, jobs=1)
+    assert here["schema"] == "auditor.record/2"
+    assert here["answer"]["question"] == here["question"] == QUESTIONS[name][0]
+    assert ask(name, jobs=2) == here
     ledger = tmp_path / "audits.sqlite"
-    assert timeless(ask(jobs=1, ledger=ledger)) == here
-    assert timeless(ask(jobs=2, ledger=ledger, resume=True)) == here, "all of it from the ledger"
-
-
-@pytest.mark.parametrize("question", ["nu", "every rho", "curve"])
-def test_nor_on_a_cluster(question: str) -> None:
-    ask = QUESTIONS[question]
+    assert ask(name, jobs=1, ledger=ledger) == here
+    assert ask(name, jobs=2, ledger=ledger, resume=True) == here, "all of it from the ledger"
     state = random.getstate()
-    there = timeless(ask(cluster="local:2"))
+    there = ask(name, cluster="local:2")
     random.setstate(state)  # Dask draws from it
-    assert there == timeless(ask(jobs=1))
+    assert there == here
 
 
-@pytest.mark.parametrize("question", [name for name in QUESTIONS if name != "rho"])
-def test_what_was_interrupted_goes_on_where_it_was(
-    question: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize("name", QUESTIONS)
+def test_what_was_interrupted_goes_on_where_it_was(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An interrupt after the seventh trial: those before it are in the ledger, and are not run again."""
-    from auditor.trials.trial import Bench, Trial
-
-    ask, ledger, run, real = QUESTIONS[question], tmp_path / "audits.sqlite", [0], Bench.trial
+    ledger, run, real = tmp_path / "audits.sqlite", [0], Bench.trial
 
     def counted(bench: Bench, index: int, *fell: Any) -> Trial:
         run[0] += 1
@@ -111,13 +91,13 @@ def test_what_was_interrupted_goes_on_where_it_was(
         return real(bench, index, *fell)
 
     monkeypatch.setattr(Bench, "trial", counted)
-    cut = timeless(ask(jobs=1, ledger=ledger))
-    assert cut.get("interrupted") or cut["decided_by"] == "interrupt"
+    cut = ask(name, jobs=1, ledger=ledger)
+    assert (cut["verdict"], cut["decided_by"]) == ("inconclusive", "interrupt")
     before, run[0] = run[0], 100
-    resumed = timeless(ask(jobs=1, ledger=ledger, resume=True))
+    resumed = ask(name, jobs=1, ledger=ledger, resume=True)
     spent, run[0] = run[0] - 100, 100
-    monkeypatch.setattr(Bench, "trial", real)
-    whole = timeless(ask(jobs=1))
-    assert resumed == whole
+    assert resumed == ask(name, jobs=1)
+    whole = run[0] - 100
     assert before == 8
-    assert spent > 0
+    # Seven were kept; what a trial is tried with beforehand is run every time.
+    assert spent == whole - (5 if name == "reuse" else 7)

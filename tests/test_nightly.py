@@ -11,7 +11,7 @@ from scipy.stats import binom
 
 import auditor
 from algorithms.statistical_query import region_width
-from auditor.questions.panel import with_theorem
+from auditor.questions.several import with_theorem
 from auditor.statistics.cost import prospect
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 

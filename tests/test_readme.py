@@ -26,7 +26,13 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("block", COMMANDS)
+def is_slow(block: str) -> bool:
+    return block.startswith("$ python -m auditor curve") or "sklearn" in block.partition("\n")[0]
+
+
+@pytest.mark.parametrize(
+    "block", [pytest.param(text, marks=[pytest.mark.nightly] * is_slow(text)) for text in COMMANDS]
+)
 def test_commands_print_what_is_shown(block: str, folder: Path) -> None:
     command, *shown = block.strip().splitlines()
     words = [sys.executable, *shlex.split(command.removeprefix("$ python "))]
@@ -61,8 +67,10 @@ def test_the_set_up_commands_are_what_ci_runs_and_what_they_show_is_true() -> No
 
 
 def test_every_command_is_in_the_readme() -> None:
+    import rich_click as click
+
     from auditor.cli.command_line import cli
 
     assert len(COMMANDS) >= 3
-    for name in cli.commands:
+    for name in cli.list_commands(click.Context(cli)):
         assert f"python -m auditor {name}" in README, name

@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from bad import CHECK, Bad
 from fault import FAILS, FAULT, PASSES, USAGE
 from playground import GOOD, spoil_ledger, spoilt_names
 
-from auditor.cli.one import replay
+from auditor.cli.commands.replay import replay
 from auditor.flow.record import Record
 
 _TRUST = ("--trust",) if any(option.name == "trust" for option in replay.params) else ()
@@ -157,9 +158,29 @@ _LINES = (
         "expect = 3",
         "reason = 3",
         "nothing = 1",
-        "seed = 1",
+        "seed = -1",
+        "seed = 'x'",
     ),
-    *("pairs = 99\nfixed = 99", "'[/b]' = 1", "params = {sample = 1}", "sample = 'counts'", "gate = 'churn'"),
+    *(
+        "eta = 0.1",
+        "eta = 2\nnu = 0.1",
+        "nu = 'x'\neta = 0.1",
+        "jobs = 0",
+        "jobs = 'x'",
+        "timeout = 'x'",
+        "timeout = -1",
+    ),
+    *("memory = 'lots'", "on_error = 'x'", "cluster = 'here'", "cluster = 3", "loss = 'mine:nothing'", "loss = 3"),
+    *("inputs = []", "inputs = 3", "private = 'x'", "delta = 0.1", "resume = true", "confidence = 2", "family = 2"),
+    *("sample = ''", "randomness = ''", "view = ''", "gate = ''", "expect = ''", "probe = ''", "source = ' '"),
+    *(
+        "source = 'good.csv'\nresample = ''",
+        "pairs = 99\nfixed = 99",
+        "'[/b]' = 1",
+        "params = {sample = 1}",
+        "sample = 'counts'",
+        "gate = 'churn'",
+    ),
 )
 _TOPS = (
     "confidence = 'x'",
@@ -186,6 +207,21 @@ _JSON = {
     "schema": b'{"schema": "auditor.record/99"}',
 }
 _JUNK = {"null": None, "list": [], "word": "[/b]", "negative": -1, "huge": 10**30}
+_NAMED = ("subject", "source", "view", "randomness", "resample", "sample_kind")  # what a replay takes from an old one
+_ASKED = ("source", "view", "randomness", "resample", "sample", "inputs", "private", "gate")  # and from one of ours
+_FIRST = {"schema": "auditor.record/1", "gate": "rho", "arms": None}  # what makes a record an old one
+_NAMES = {
+    "nul": "mine:fi\x00ne",
+    "module": "mi\x00ne:fine",
+    "control": "mine:\x1b[31mfine",
+    "line": "mine:fine\n",
+    "bidi": "mine:\u202efine",
+    "surrogate": "mine:\udc80",
+    "long": "n" * 10**5,
+    "longer": "n" * 10**5 + ":fine",
+    "dots": "n." * 50_000 + "n:fine",
+    "deep": "norm(" + "-" * 10**5 + "1)",
+}
 _STATEMENTS = {
     "version": "PRAGMA user_version = 99",
     "kind": "PRAGMA application_id = 1",
@@ -252,6 +288,12 @@ def write_bad_files(folder: Path) -> None:
     good = json.loads((folder / "good.json").read_bytes())
     for name, junk in _fields():
         (folder / f"field-{name}-{junk}.json").write_text(json.dumps({**good, name: _JUNK[junk]}))
+    for name, junk in product(_NAMED, _NAMES):
+        (folder / f"name-{name}-{junk}.json").write_text(json.dumps({**good, **_FIRST, name: _NAMES[junk]}))
+    for name, junk in product(_ASKED, _NAMES):
+        asked = {**good["asked"], name: [_NAMES[junk]] if name == "source" else _NAMES[junk]}
+        (folder / f"asked-{name}-{junk}.json").write_text(json.dumps({**good, "asked": asked}))
+        (folder / f"subject-{junk}.json").write_text(json.dumps({**good, "subject": _NAMES[junk]}))
     for name, statement in _STATEMENTS.items():
         spoil_ledger(folder, f"bad-{name}.sqlite", statement)
     (folder / "bad-text.sqlite").write_text("no database at all\n" * 99)
@@ -291,6 +333,12 @@ def _bad_files() -> Iterator[Bad]:
         yield _read(".csv", file, *((PASSES, USAGE) if file.endswith("#") else ()))
     for name, junk in _fields():
         yield _read(".json", f"field-{name}-{junk}.json", PASSES, USAGE, ci=junk == "word")
+    for name, junk in product(_NAMED, _NAMES):
+        yield _read(".json", f"name-{name}-{junk}.json")
+    for name, junk in product(_ASKED, _NAMES):
+        yield _read(".json", f"asked-{name}-{junk}.json")
+    for junk in _NAMES:
+        yield _read(".json", f"subject-{junk}.json")
     for name in _STATEMENTS:
         yield _read(".sqlite", f"bad-{name}.sqlite", PASSES, USAGE)
         words = (*CHECK, "--rho", "0.5", "--ledger", f"bad-{name}.sqlite", "--resume")

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+import rich_click as click
 from bad import CHECK, Bad, each
-from fault import FAILS, FAULT, PASSES, USAGE
+from fault import FAULT, PASSES, USAGE
+
+from auditor.cli.command_line import cli
 
 _NEVER = ("", " ", "x", "\x00", "\udc80", "[/b]", "[]", "1 0")
 _NUMBER = (*_NEVER, "1,5", "0x10", "½", "1e", "--1", "nan", "inf", "-inf", "1e400", "-1")
@@ -77,6 +80,7 @@ _VARY = (
     *("size=a:b:log3", "size=1:2:log1", "size=1:9:log99999", "size=2:1:log3", "size=-1:1:log3", "size=nan:1:lin3"),
     *("size=inf,1", "size=1:2", "size=1:2:cub3", "nothing=1,2", "size=1e400,2", "size=1:1e400:lin3", "size=1:2:lin0"),
     *("size=1:2:log" + "9" * 5000, "size=" + "[" * 9999, "size=" + "-" * 99999 + "1,2", "size=1j,2", "size=True,2"),
+    *("k=" + "-" * 99999 + "1,2", "k=" + "[" * 99999 + ",2", "size={[]},{{}}"),
 )
 
 
@@ -118,16 +122,11 @@ _TOGETHER = """
 --beta 0.1
 --runs 5
 --strings 9
---svg x.svg
 --delta 0.1
 --arm 0
---replay 0 --arm 0
 --loss mine:loss --eta 0.1 --nu 0.1
---loss mine:loss --replay 0
---loss mine:loss --source norm
 --eta 0.1 --nu 0.1 --pairs 99
 --eta 0.1 --nu 0.1 --rho 0.1
---eta 0.1 --nu 0.1 --replay 0
 --resample split
 --resample bootstrap
 --gate churn
@@ -148,7 +147,6 @@ _TOGETHER = """
 --json
 --size 5 extra
 --source norm --source nope
---source norm --source norm --loss mine:loss
 --rho 1e-300
 --confidence 0.9999999999999999
 --pairs 5
@@ -158,6 +156,19 @@ _TOGETHER = """
 --timeout 5 --inputs [1]
 --size 1e20
 --size 1e29
+--replay 0 --arm 1
+--replay 0 --arm 0 --json x.json
+--loss mine:loss --replay 0 --arm 1
+--loss mine:loss --source nope
+--source norm --source nope --eta 0.1 --nu 0.1
+--eta 0.1 --nu 0.1 --replay 0 --arm 1
+""".strip().splitlines()
+_CARRIED_OUT = """
+--replay 0 --arm 0
+--loss mine:loss --replay 0
+--loss mine:loss --source norm
+--eta 0.1 --nu 0.1 --replay 0
+--source norm --source norm --loss mine:loss
 """.strip().splitlines()
 _WRONG = """
 chek
@@ -203,12 +214,35 @@ def _combined() -> Iterator[Bad]:
     for text in _TOGETHER:
         codes = (USAGE, FAULT) if "view" in text or "seed 5" in text or "private" in text else (USAGE,)
         yield Bad("combinations", (*CHECK, *text.split(" ")), codes)
+    for text in _CARRIED_OUT:
+        yield Bad("combinations", (*CHECK, *text.split(" ")), (PASSES,))
     for text in _WRONG:
         yield Bad("combinations", tuple(text.split(" ")))
     yield Bad("combinations", (*CHECK, "--param", "x=" + "[" * 99999), (USAGE,))
-    for depth in ("[" * 99999, "-" * 99999 + "1", "(" * 150 + ")" * 150, "9" * 9999, "1e999", "{" * 500, "\x00", "'"):
-        words = ("check", "mine:has_k", *CHECK[2:], "--rho", "0.5", "--param", f"k={depth}")
-        yield Bad("combinations", words, (PASSES, FAILS, USAGE))
+    has_k = ("check", "mine:has_k", *CHECK[2:], "--rho", "0.5", "--param")
+    yield from each("combinations", has_k, (f"k={deep}" for deep in ("[" * 99999, "-" * 99999 + "1", "{" * 500)))
+    texts = ("(" * 50 + ")" * 50, "9" * 9999, "1e999", "\x00", "'", "{[]: 1}", "not " * 9999 + "1")
+    yield from each("combinations", has_k, (f"k={text}" for text in texts), PASSES, USAGE)
+
+
+_NEEDED = {
+    "check": ("mine:fine",),
+    "curve": ("mine:has_k", "--vary", "size=5,6"),
+    "price": ("mine:fine",),
+    "reuse": ("mine:answer", "--analyst", "mine:analyst", "--queries", "3"),
+    "replay": ("good.json", "--pair", "0"),
+    "history": ("mine:fine",),
+}
+
+
+def _empty() -> Iterator[Bad]:
+    """Every option of every command, given and empty: a shell's variable that was not set."""
+    context = click.Context(cli, **cli.context_settings)
+    for name in cli.list_commands(context):
+        command = cli.get_command(context, name)
+        assert command is not None
+        options = [one for one in command.get_params(context) if isinstance(one, click.Option) and not one.is_flag]
+        yield from (Bad("empty", (name, *_NEEDED.get(name, ()), option.opts[0], "")) for option in options)
 
 
 def _thinned(bads: Iterator[Bad]) -> Iterator[Bad]:
@@ -217,4 +251,4 @@ def _thinned(bads: Iterator[Bad]) -> Iterator[Bad]:
         yield replace(bad, ci=i % 4 == 0 or bad.kind != "options")
 
 
-BAD_OPTIONS = (*_thinned(_of_check()), *_thinned(_of_others()), *_combined())
+BAD_OPTIONS = (*_thinned(_of_check()), *_thinned(_of_others()), *_combined(), *_empty())

@@ -26,7 +26,9 @@ RAISES = (
     raising("StopIteration", "next(iter(()))", words="raised StopIteration"),
     raising("StopIteration", "next(iter(()))", words="raised StopIteration", late=True),
     raising("StopAsyncIteration", "raise StopAsyncIteration", words="raised StopAsyncIteration"),
-    raising("KeyboardInterrupt", "raise KeyboardInterrupt", codes=(FAULT, INTERRUPTED), words=""),
+    raising(
+        "KeyboardInterrupt", "raise KeyboardInterrupt", words="raised KeyboardInterrupt in the first run of pair 0"
+    ),
     raising("CancelledError", "import asyncio\nraise asyncio.CancelledError", words="raised CancelledError"),
     raising(
         "a BaseException of its own", "raise Mine('x')", before="class Mine(BaseException): pass", words="raised Mine"
@@ -172,7 +174,11 @@ HANGS = (
     hanging("waits for a thread", "t = threading.Thread(target=time.sleep, args=(1000,))\nt.start()\nt.join()"),
     hanging("stops itself", "os.kill(os.getpid(), signal.SIGSTOP)", words="pair 0"),
     hanging("catches everything", "while True:\n    try: time.sleep(1)\n    except BaseException: pass"),
-    hanging("in its source", before="def rows(rng, size):\n    time.sleep(1000)", words=""),
+    hanging(
+        "in its source",
+        before="def rows(rng, size):\n    time.sleep(1000)",
+        words="source mine:rows was still drawing after 1 s (--timeout) in the first run of pair 0",
+    ),
     hanging(
         "in its oracle",
         before="import auditor\ndef judge(output, **_): time.sleep(1000)",
@@ -199,11 +205,11 @@ def filling(name: str, body: str, **more: Any) -> Fault:
 
 _LEAK = "KEPT.append(bytearray(2**25))\nreturn float(sample[0])"
 MEMORY = (
-    filling("a list that grows", "kept = []\nfor _ in range(2000): kept.append(bytearray(2**20))", ci=True),
+    filling("a list that grows", "kept = []\nfor _ in range(2000): kept.append(bytearray(2**20))"),
     filling("a list that grows", "kept = []\nfor _ in range(2000): kept.append(bytearray(2**20))", late=True),
     filling("one array", "np.ones(2 * 10**8)"),
     filling("a string that doubles", "s = 'x'\nfor _ in range(31): s += s"),
-    filling("one bytearray", "bytearray(2**30)"),
+    filling("one bytearray", "bytearray(2**30)", ci=True),
     filling("catches the error", "try: np.ones(2 * 10**8)\nexcept MemoryError: pass", codes=(PASSES,)),
     filling("shared maps", "import mmap\nm = mmap.mmap(-1, 3 * 2**29)\nfor i in range(0, len(m), 4096): m[i] = 1"),
     filling("memory of C's", "import ctypes\nassert ctypes.CDLL(None).calloc(2, 10**9), 'refused'", words="pair"),

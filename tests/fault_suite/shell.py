@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from test_long_audits import is_alive, wait_until
+from processes import is_alive, wait_until
 
 import auditor
 
@@ -82,7 +82,8 @@ class Shell:
     def __init__(self, folder: Path) -> None:
         self.work, self._folder, self.mark = folder / "work", folder, uuid.uuid4().hex
         self.work.mkdir()
-        self.tmp = Path(tempfile.mkdtemp(prefix="fault-"))  # its name is short: sockets of workers go there
+        self.tmp = Path(tempfile.mkdtemp(prefix="fault-"))
+        self._logs = ""  # what earlier audits named, and the next ones need not
 
     def close(self) -> None:
         shutil.rmtree(self.tmp, ignore_errors=True)
@@ -115,7 +116,7 @@ class Shell:
             process.wait()
         wait_until(lambda: not [*self.living()], _PATIENCE if code is not None else 1.0)
         left = [*self._end_the_living(), *self._files()]
-        return Ran(code, self._text("out"), self._text("err"), self._record(), left)
+        return Ran(code, self._text("out"), self._text("err"), self.record(), left)
 
     def living(self) -> Iterator[int]:
         """Every process that was started under this mark, whatever became of its parents and its session."""
@@ -137,15 +138,16 @@ class Shell:
 
     def _files(self) -> Iterator[str]:
         """Nothing but the log of a subject that printed, which the report names, and what a learner calls its own."""
+        self._logs += self._text("out") + self._text("err")
         for path in (*self.tmp.iterdir(), *self.work.iterdir()):
-            named = path.name in self._text("out") + self._text("err")
+            named = path.name in self._logs
             if not (path.name.startswith(("mine", "record", "audits.sqlite", "__pycache__")) or named):
                 yield f"file {path.name}"
 
     def _text(self, stream: str) -> str:
         return (self._folder / stream).read_text(errors="replace")
 
-    def _record(self) -> dict[str, Any] | None:
+    def record(self) -> dict[str, Any] | None:
         try:
             found = json.loads((self.work / "record.json").read_bytes())
         except (OSError, ValueError):

@@ -1,0 +1,72 @@
+"""What tests need of a question besides asking it: its inquiry, a bench, an audit by a watcher and engine of theirs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from auditor.engine.engine import How
+from auditor.flow.question import Inquiry, find_question
+from auditor.flow.record import Record
+from auditor.flow.run import Watcher, carry_out
+from auditor.request import Request, make_options
+from auditor.trials.cell import Cell, make_bench
+from auditor.trials.trial import Bench
+
+Subject = str | Callable[..., Any]
+
+
+def request_of(subject: Subject, source: object = None, question: str = "rho", **options: Any) -> Request:
+    sources = tuple(source) if isinstance(source, list) else () if source is None else (source,)
+    return Request(question, subject, sources, make_options(find_question(question).Options, options, question))
+
+
+def inquiry_of(subject: Subject, source: object = None, question: str = "rho", **options: Any) -> Inquiry:
+    """All settled, and nothing run."""
+    return find_question(question).begin(request_of(subject, source, question, **options))
+
+
+def cell_of(subject: Subject, source: object = None, question: str = "rho", **options: Any) -> Cell:
+    return inquiry_of(subject, source, question, **options).cells[0]
+
+
+def bench_of(subject: Subject, source: object = None, question: str = "rho", **options: Any) -> Bench:
+    return make_bench(cell_of(subject, source, question, **options))
+
+
+def carried_out(
+    subject: Subject,
+    source: object = None,
+    question: str = "rho",
+    *,
+    watch: Watcher | None = None,
+    how: How | None = None,
+    **options: Any,
+) -> Record:
+    """An audit whose watcher and engine a test chooses."""
+    request = request_of(subject, source, question, **options)
+    return carry_out(find_question(question).begin(request), request, how or How(), watch)
+
+
+def timeless(record: Any) -> Any:
+    """A record, or its JSON, without what it took: `cost`, and the seconds of each cell."""
+    if isinstance(record, msgspec.Struct):
+        record = msgspec.to_builtins(record)
+    if isinstance(record, dict):
+        kept = {name: part for name, part in record.items() if name != "cost" and "seconds" not in name}
+        return {name: timeless(part) for name, part in kept.items()}
+    return [timeless(part) for part in record] if isinstance(record, list | tuple) else record
+
+
+def worked_through(inquiry: Inquiry) -> Any:
+    """The inquiry after all of its trials, run here with nothing around them: neither preflight nor record."""
+    benches: dict[int, Bench] = {}
+    while work := inquiry.next():
+        for one in work:
+            if one.cell not in benches:
+                benches[one.cell] = make_bench(inquiry.cells[one.cell])
+                inquiry.opened(one.cell, benches[one.cell])
+            any(inquiry.add(one.cell, benches[one.cell].trial(index)) for index in one.wanted)
+    return inquiry

@@ -1,0 +1,276 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from auditor.cli.command_line import run
+from auditor.cli.config import keys, read_config
+from auditor.errors import UsageError
+
+LEARNERS = """
+def rows(rng, size):
+    return rng.random(size)
+
+def steady(sample, r, *, value=1):
+    return value
+
+def shaky(sample, r):
+    return float(sample[0])
+"""
+
+GOOD = """
+[tool.auditor]
+confidence = 0.9
+seed = 7
+
+[[tool.auditor.subject]]
+target = "learners_of_gate.py:steady"
+source = "learners_of_gate.py:rows"
+size = 3
+rho = 0.2
+params = { value = 5 }
+
+[[tool.auditor.subject]]
+target = "learners_of_gate.py:shaky"
+source = "learners_of_gate.py:rows"
+size = 3
+expect = "fail"
+reason = "raw floats never agree"
+
+[[tool.auditor.subject]]
+target = "learners_of_gate.py:shaky"
+source = "learners_of_gate.py:rows"
+size = 3
+view = "round(0)"
+rho = 0.9
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "learners_of_gate.py").write_text(LEARNERS)
+    (tmp_path / "pyproject.toml").write_text(GOOD)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_gate_audits_all_with_one_error_budget(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["gate", "--json", "all.json"]) == 0
+    out = capsys.readouterr().out
+    assert "3 of 3 as expected" in out
+    assert "wrong with probability at most 0.0334" in out
+    assert "90 % confidence" in out
+    records = json.loads((project / "all.json").read_text())
+    assert [record["verdict"] for record in records] == ["pass", "fail", "pass"]
+    assert [round(record["error_spent"], 6) for record in records] == [0.033333] * 3
+    assert {record["seed"] for record in records} == {7}
+    assert records[0]["params"] == {"value": 5}
+
+
+def test_an_expectation_is_strict_and_exitfirst_stops(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = GOOD.replace("size = 3\nrho = 0.2", 'size = 3\nrho = 0.2\nexpect = "fail"\nreason = "it is not"')
+    (project / "pyproject.toml").write_text(text)
+    assert run(["gate", "--exitfirst", "--json", "-"]) == 1
+    captured = capsys.readouterr()
+    assert len(json.loads(captured.out)) == 1
+    assert "0 of 1 as expected. 2 were not run." in captured.err
+
+
+STEADY = r"pyproject.toml, line 6, \[\[tool.auditor.subject\]\] learners_of_gate.py:steady"
+SHAKY = r"pyproject.toml, line 13, \[\[tool.auditor.subject\]\] learners_of_gate.py:shaky"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("confidence", "confidense", r"\[tool.auditor\]: unknown key 'confidense' \(did you mean confidence\?\)"),
+        ("rho = 0.2", "roh = 0.2", rf"{STEADY}: unknown key 'roh' \(did you mean rho\?\); it has target, source, "),
+        ("size = 3\nrho", 'size = "3"\nrho', rf"{STEADY}: size = '3': Expected `int"),
+        ('reason = "raw floats never agree"', "", rf"{SHAKY}: expect = 'fail' needs a reason"),
+        ('expect = "fail"', 'expect = "maybe"', rf"{SHAKY}: expect = 'maybe' must be one of pass, fail, error"),
+        ("[tool.auditor]", "[tool.auditor", "is no TOML"),
+        ('target = "learners_of_gate.py:steady"', "", r"line 6, \[\[tool.auditor.subject\]\] 1: missing .* `target`"),
+        ("rho = 0.2", 'question = "curv"', rf"{STEADY}: there is no question 'curv' \(did you mean curve\?\)"),
+        ("rho = 0.2", 'question = "curve"\nrho = 0.2', rf"{STEADY}: unknown key 'rho'.* vary"),
+        ("rho = 0.2", "confidence = 0.9", rf"{STEADY}: unknown key 'confidence'"),
+        ("seed = 7", "jobs = true", r"\[tool.auditor\]: jobs = True: Expected `int"),
+    ],
+)
+def test_mistakes_in_the_file_get_a_sentence(project: Path, old: str, new: str, words: str) -> None:
+    (project / "pyproject.toml").write_text(GOOD.replace(old, new, 1))
+    with pytest.raises(UsageError, match=words):
+        read_config(project / "pyproject.toml")
+
+
+def test_a_project_without_audits_and_a_missing_file_are_told_apart(project: Path) -> None:
+    (project / "pyproject.toml").write_text("[project]\nname = 'x'\n")
+    with pytest.raises(UsageError, match=r"has no \[\[tool.auditor.subject\]\]"):
+        read_config(project / "pyproject.toml")
+    with pytest.raises(UsageError, match=r"cannot read .*nowhere.toml"):
+        read_config(project / "nowhere.toml")
+
+
+def test_a_bad_subject_stops_the_gate_before_anything_runs(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "pyproject.toml").write_text(GOOD.replace("rho = 0.9", "rho = 9"))
+    assert run(["gate"]) == 2
+    err = capsys.readouterr().err
+    assert "line 20, [[tool.auditor.subject]] learners_of_gate.py:shaky: rho = 9 must be in (0, 1)" in err
+    assert "1 of 3" not in err
+
+
+def test_all_mistakes_are_told_at_once_each_with_its_place(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = (
+        GOOD.replace("seed = 7", "sed = 7").replace("rho = 0.2", "roh = 0.2").replace('expect = "fail"', "expect = 5")
+    )
+    (project / "pyproject.toml").write_text(text)
+    assert run(["gate"]) == 2
+    said = capsys.readouterr().err.splitlines()
+    assert said[0] == "error: pyproject.toml has 4 mistakes:"
+    assert [line.partition(": ")[0].strip() for line in said[1:5]] == [
+        "[tool.auditor]",
+        "line 6, [[tool.auditor.subject]] learners_of_gate.py:steady",
+        "line 13, [[tool.auditor.subject]] learners_of_gate.py:shaky",
+        "line 13, [[tool.auditor.subject]] learners_of_gate.py:shaky",
+    ]
+
+
+def test_mistakes_that_show_when_the_audits_are_settled_are_told_at_once_too(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = GOOD.replace("gate.py:steady", "gate.py:stedy").replace("rho = 0.9", "eta = 0.1\nnu = 0.1\npairs = 99")
+    (project / "pyproject.toml").write_text(text)
+    assert run(["gate"]) == 2
+    err = capsys.readouterr().err
+    assert "pyproject.toml has 2 mistakes" in err
+    assert "line 6, [[tool.auditor.subject]] learners_of_gate.py:stedy: " in err
+    assert "has no 'stedy' (did you mean steady?)" in err
+    assert "line 20, [[tool.auditor.subject]] learners_of_gate.py:shaky: --pairs 99 does not go with --eta: use" in err
+
+
+EVERY = """
+[tool.auditor]
+jobs = 1
+
+[[tool.auditor.subject]]
+target = "learners_of_gate.py:steady"
+source = ["learners_of_gate.py:rows", "uniform"]
+size = 3
+rho = 0.2
+timeout = 60
+
+[[tool.auditor.subject]]
+target = "learners_of_gate.py:steady"
+source = "learners_of_gate.py:rows"
+size = 3
+eta = 0.2
+nu = 0.2
+
+[[tool.auditor.subject]]
+target = "learners_of_gate.py:steady"
+source = "learners_of_gate.py:rows"
+size = 3
+inputs = { value = [1, 2, 3] }
+fixed = 60
+
+[[tool.auditor.subject]]
+target = "learners_of_gate.py:shaky"
+source = "learners_of_gate.py:rows"
+question = "curve"
+vary = { size = [2, 4] }
+pairs = 200
+"""
+
+
+def test_a_gate_asks_every_question(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "pyproject.toml").write_text(EVERY)
+    assert run(["gate", "--json", "all.json"]) == 0
+    assert "4 of 4 as expected" in capsys.readouterr().out
+    records = json.loads((project / "all.json").read_text())
+    assert [record["question"] for record in records] == ["rho", "nu", "rho", "curve"]
+    assert [len(record["cells"]) for record in records] == [2, 1, 3, 2]
+    assert [record["error_spent"] for record in records[:3]] == pytest.approx([0.0125] * 3)
+    assert records[0]["cost"]["limits"] == {"jobs": 1, "timeout": 60}
+    assert run(["gate", "--jobs", "2", "--json", "two.json"]) == 0
+    again = json.loads((project / "two.json").read_text())
+    for record in (*records, *again):
+        del record["cost"], record["environment"]
+        for cell in record["cells"]:
+            del cell["seconds"]
+    assert again == records
+
+
+def test_names_pick_subjects_and_k_counts_those_that_are_audited(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["gate", "steady", "--json", "one.json"]) == 0
+    (record,) = json.loads((project / "one.json").read_text())
+    assert (record["subject"], record["error_spent"]) == ("learners_of_gate.py:steady", pytest.approx(0.1))
+    assert run(["gate", "learners_of_gate.py:shaky", "--json", "two.json"]) == 0
+    assert len(json.loads((project / "two.json").read_text())) == 2
+    capsys.readouterr()
+    assert run(["gate", "stedy"]) == 2
+    err = " ".join(capsys.readouterr().err.split())
+    assert "pyproject.toml has no subject 'stedy' (did you mean steady?): it has learners_of_gate.py:steady, " in err
+
+
+def test_the_file_is_looked_for_in_the_folders_above(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What it names is where it is; a report is where whoever asked for it is."""
+    below = project / "package" / "deep"
+    below.mkdir(parents=True)
+    (project / "package" / "pyproject.toml").write_text("[project]\nname = 'without audits'\n")
+    monkeypatch.chdir(below)
+    assert run(["gate", "steady", "--json", "here.json"]) == 0
+    (record,) = json.loads((below / "here.json").read_text())
+    assert record["subject"] == "learners_of_gate.py:steady"
+    assert Path.cwd() == below
+    (project / "pyproject.toml").unlink()
+    assert run(["gate"]) == 2
+    assert "package/pyproject.toml has no [[tool.auditor.subject]]" in "".join(capsys.readouterr().err.split("\n"))
+
+
+def test_the_documented_table_of_keys_is_that_of_the_options() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "ci.md").read_text()
+    assert keys() in page, "python -m auditor.cli.config makes the table"
+
+
+SUBJECT = (
+    '[[tool.auditor.subject]]\ntarget = "learners_of_gate.py:steady"\nsource = "learners_of_gate.py:rows"\nsize = 3\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"tool = 5", "has no [[tool.auditor.subject]]"),
+        (b"[tool]\nauditor = [1]", "has no [[tool.auditor.subject]]"),
+        (b'[tool.auditor]\nsubject = "x"', "Expected `array`, got `str`"),
+        (b"[tool.auditor]\nsubject = [1, 2]", "Expected `object`, got `int`"),
+        (b'[tool.auditor]\nsubject = [{ target = "x" }, 5]', "Expected `object`, got `int`"),
+        (SUBJECT.encode() + b"# \xe9", "is no TOML: byte 110 is not UTF-8"),
+        (SUBJECT.encode("utf-16"), "is no TOML: byte 0 is not UTF-8"),
+        (b"a = " + 3000 * b"[" + 3000 * b"]", "nested too deeply"),
+        (SUBJECT.replace("3", "9" * 5000).encode(), "is no TOML: Exceeds the limit"),
+        (SUBJECT.replace("3", "0x" + "f" * 5000).encode(), "size is beyond 1e30"),
+        (SUBJECT.replace("3", "[0x" + "f" * 5000 + "]").encode(), "Expected `int`, got `array`"),
+        (b"[tool.auditor.subject]\ntarget = 'x'", "Expected `array`, got `dict`"),
+        (
+            SUBJECT.encode() + b"params = { value = 0x" + 5000 * b"f" + b" }",
+            "parameter value has more than 4,000 digits",
+        ),
+        (b"[tool.auditor]\nconfidence = 1.5\n" + SUBJECT.encode(), "confidence = 1.5 must be in (0, 1)"),
+        (b"[tool.auditor]\nconfidence = nan\n" + SUBJECT.encode(), "confidence = nan must be in (0, 1)"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_a_configuration_that_is_none_gets_a_sentence(
+    project: Path, content: bytes, complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "pyproject.toml").write_bytes(content)
+    assert run(["gate"]) == 2
+    err = " ".join(capsys.readouterr().err.split())
+    assert complaint in err
+    assert "auditor itself failed" not in err

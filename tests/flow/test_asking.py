@@ -1,0 +1,265 @@
+"""Who asks what: questions by name and by their options, in Python; and one that somebody else registered."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import auditor
+from auditor.flow.asking import check_table
+from auditor.flow.question import find_question
+from auditor.request import GROUPS
+
+
+def draw(rng: Any, size: int) -> Any:
+    return rng.random(size)
+
+
+def constant(sample: Any, r: Any) -> int:
+    return 1
+
+
+def scaled(sample: Any, r: Any, *, x: float = 1.0) -> bool:
+    return bool(sample[0] < 0.02 * x)
+
+
+def no_loss(output: Any, rows: Any) -> Any:
+    return 0 * rows
+
+
+@pytest.mark.parametrize(
+    ("keywords", "question"),
+    [
+        ({}, "rho"),
+        ({"gate": "rho", "pairs": 99}, "rho"),
+        ({"eta": 0.2, "nu": 0.2}, "nu"),
+        ({"eta": 0.2, "nu": 0.2, "runs": 12, "strings": 300, "seed": 1}, "nu"),
+        ({"loss": no_loss}, "loss"),
+        ({"loss": no_loss, "delta": 0.1, "rho": 0.2, "pairs": 200}, "loss"),
+    ],
+)
+def test_the_options_choose_the_question_and_asking_by_name_gives_the_same(
+    keywords: dict[str, Any], question: str
+) -> None:
+    by_options = auditor.audit(constant, draw, size=5, **keywords)
+    by_name = auditor.ask(question, constant, draw, size=5, **keywords)
+    assert by_options.question == question
+    assert _told(by_options) == _told(by_name)
+
+
+def _told(record: auditor.Record) -> Any:
+    """All that may not differ between two runs of one plan."""
+    document = msgspec.to_builtins(record)
+    del document["cost"], document["environment"]
+    for cell in document["cells"]:
+        del cell["seconds"]
+    return document
+
+
+@pytest.mark.parametrize(
+    ("ask", "complaint"),
+    [
+        (lambda: auditor.audit(constant, draw, eta=0.1, loss=no_loss), r"--\w+ does not go with --\w+: leave one"),
+        (lambda: auditor.audit(constant, draw, eta=0.1, nu=0.1, rho=0.1), "--rho 0.1 does not go with --eta: use --nu"),
+        (
+            lambda: auditor.audit(constant, draw, sise=5),
+            r"no option 'sise' \(did you mean size\?\): it takes size, sample",
+        ),
+        (lambda: auditor.audit(constant, draw, gate="chrn"), r"gate='chrn' must be one of rho, churn \(did you mean"),
+        (
+            lambda: auditor.ask("roh", constant, draw),
+            r"there is no question 'roh' \(did you mean rho\?\): there are churn",
+        ),
+        (lambda: auditor.ask("nu", constant, draw, size=5, pairs=9), "nu has no option 'pairs'"),
+        (
+            lambda: auditor.ask("rho", constant, draw, size=5, gate="churn"),
+            "gate='churn' is another question than 'rho'",
+        ),
+        (lambda: auditor.ask("curve", constant, draw), "curve needs --vary NAME=VALUES"),
+        (lambda: auditor.ask("curve", constant, [draw, "norm"], vary="size=3,5"), "curve takes one source, and 2 were"),
+    ],
+)
+def test_what_does_not_go_together_gets_a_sentence(ask: Callable[[], Any], complaint: str) -> None:
+    with pytest.raises(auditor.AuditorError, match=complaint):
+        ask()
+
+
+def test_several_sources_are_a_list_and_rows_are_one_source() -> None:
+    import numpy as np
+
+    assert [cell.name for cell in auditor.audit(constant, [draw, "uniform"], size=5).cells] == ["draw", "uniform"]
+    x, y = np.arange(40.0).reshape(20, 2), np.arange(20)
+    for rows in ((x, y), x):
+        assert len(auditor.audit(constant, rows, size=5).cells) == 1
+    assert len(auditor.audit(constant, [(x, y), x], size=5).cells) == 2
+
+
+def test_curve_and_price_take_functions_and_objects() -> None:
+    curve = auditor.ask("curve", scaled, draw, size=5, vary={"x": [1, 10, 20]}, pairs=300)
+    assert (curve.question, curve.verdict, curve.target, curve.pairs) == ("curve", "pass", None, 300)
+    assert [cell.name for cell in curve.cells] == ["x=1", "x=10", "x=20"]
+    typed = auditor.ask("curve", scaled, draw, size=5, vary="x=1,10,20", pairs=300)
+    assert [cell.mismatches for cell in typed.cells] == [cell.mismatches for cell in curve.cells]
+    price = auditor.ask("price", constant, draw, rho=0.2)
+    assert (price.question, price.verdict) == ("price", "pass")
+
+
+def test_in_python_one_process_runs_it_unless_more_are_asked_for() -> None:
+    assert auditor.audit(constant, draw, size=5).cost.limits == {"jobs": 1}
+    assert auditor.audit(constant, draw, size=5, jobs=None).cost.limits == {}
+
+
+def test_every_option_of_check_has_words_and_a_heading_or_is_for_python_alone() -> None:
+    table = check_table()
+    assert {name for name, one in table.items() if one.group is None} == {"family"}
+    assert all(one.words and one.group in GROUPS for one in table.values() if one.group)
+    for name in ("curve", "price", "reuse"):
+        assert {"jobs", "ledger", "resume", "cluster"} <= set(find_question(name).Options.__struct_fields__)
+
+
+THEIRS = '''
+from dataclasses import dataclass
+from typing import Annotated
+
+import msgspec
+
+from auditor.flow.parts import Facts, Words
+from auditor.flow.plan import Plan
+from auditor.flow.question import Answer, Outlook, Steady, Work
+from auditor.flow.record import CellRow, Measure
+from auditor.flow.verdict import Verdict
+from auditor.request import SURE, Options, option
+from auditor.subjects.subject import load_subject
+from auditor.trials.cell import make_cell
+
+
+class LoudOptions(Options, frozen=True, kw_only=True):
+    trials: Annotated[int, option("Pairs to look at.", "N", SURE)] = 20
+    shout: Annotated[bool, option("Say it loud.")] = False
+
+
+class LoudAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="loud"):
+    said: str
+
+
+@dataclass
+class Listening(Steady):
+    cell: object
+    plan: Plan
+    shout: bool
+    done: int = 0
+    differing: int = 0
+
+    @property
+    def cells(self):
+        return (self.cell,)
+
+    def opened(self, cell, bench):
+        self.bench = bench
+
+    def next(self):
+        return [Work(0, range(self.done, self.plan.budget))] if self.done < self.plan.budget else []
+
+    def add(self, cell, trial):
+        self.done += 1
+        self.differing += trial.difference is not None
+        return False
+
+    def verdict(self):
+        outcome = "fail" if self.differing else "pass"
+        return Verdict(outcome, f"{self.differing} of {self.done} pairs were loud", "mismatches", 0.05)
+
+    def answer(self):
+        cell, share = self.cell, self.differing / max(1, self.done)
+        limits = {"estimate": share, "low": 0.0, "high": 1.0, "confidence": self.plan.confidence}
+        row = CellRow(name="", question="loud", source=self.bench.source.name, size=cell.size, seed=cell.seed,
+                      pairs=self.done, mismatches=self.differing, **limits)
+        measure = Measure(name="loudness", method="by ear", **limits)
+        return Answer(LoudAnswer("LOUD" if self.shout else "loud"), [measure], [row])
+
+    def outlook(self):
+        return Outlook(self.done, self.plan.budget, "listening")
+
+
+class Loud:
+    """Is TARGET loud?
+
+    Example: python -m auditor loud module:fn --shout
+    """
+
+    name = "loud"
+    Options = LoudOptions
+    instead = {}
+
+    def begin(self, request):
+        options = request.options
+        subject = load_subject(request.subject, options.params, texts=request.texts, randomness=options.randomness)
+        cell = make_cell("loud", subject, request.source, options)
+        return Listening(cell, Plan(None, options.confidence, "fixed", options.trials), options.shout)
+
+    def parts(self, record):
+        yield Facts([("it said", msgspec.to_builtins(record.answer)["said"])])
+
+    def again(self, bench, index):
+        yield Words(f"pair {index} gave {bench.run(index, 0)}")
+'''
+
+
+@pytest.fixture
+def theirs(tmp_path: Path) -> Path:
+    """A folder that, on the path, is an installed package with a question."""
+    (tmp_path / "their_question.py").write_text(THEIRS)
+    (tmp_path / "learner.py").write_text("def rows(rng, size): return rng.random(size)\ndef one(sample, r): return 1\n")
+    about = tmp_path / "theirs-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[auditor.questions]\nloud = their_question:Loud\nlost = nowhere:Nobody\n")
+    return tmp_path
+
+
+def _shell(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    env = os.environ | {"PYTHONPATH": str(folder), "COLUMNS": "100"}
+    words = (sys.executable, "-m", "auditor", *words)
+    return subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False)
+
+
+def test_anybodys_question_is_a_command_with_its_options_and_its_record(theirs: Path) -> None:
+    listed = _shell(theirs, "--help").stdout
+    assert "loud      Is TARGET loud?" in listed
+    assert "lost" in listed  # nobody is asked before somebody needs it
+    helped = _shell(theirs, "loud", "--help").stdout
+    for words in ("Example: python -m auditor loud", "--shout", "Say it loud.", "--jobs", "--json", "How sure"):
+        assert words in helped
+    asked = ("loud", "learner:one", "--source", "learner:rows", "--size", "4", "--shout")
+    how = ("--jobs", "2", "--ledger", "audits.sqlite", "--timeout", "60")
+    done = _shell(theirs, *asked, *how, "--json", "record.json", "--junit", "out.xml", "--markdown", "out.md")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("PASS  learner:one")
+    assert "it said" in done.stdout
+    record = json.loads((theirs / "record.json").read_bytes())
+    assert (record["question"], record["schema"], record["verdict"]) == ("loud", "auditor.record/2", "pass")
+    assert record["asked"] == {"source": ["learner:rows"], "size": 4, "shout": True}
+    assert record["answer"] == {"question": "loud", "said": "LOUD"}
+    assert all((theirs / name).read_bytes() for name in ("out.xml", "out.md"))
+    assert "pair 3 gave 1" in _shell(theirs, *asked, "--replay", "3").stdout
+    assert "pair 3 gave 1" in _shell(theirs, "replay", "record.json", "--pair", "3", "--trust").stdout
+    assert "pass" in _shell(theirs, "history", "learner:one").stdout
+    lost = _shell(theirs, "lost", "learner:one")
+    assert lost.returncode == 2
+    assert "the question 'lost' cannot be loaded from nowhere:Nobody" in " ".join(lost.stderr.split())
+
+
+def test_anybodys_question_can_be_in_a_projects_file(theirs: Path) -> None:
+    entry = '[[tool.auditor.subject]]\ntarget = "learner:one"\nsource = "learner:rows"\nsize = 4\nquestion = "loud"\n'
+    (theirs / "pyproject.toml").write_text(f"{entry}shout = true\n")
+    assert _shell(theirs, "gate").returncode == 0
+    (theirs / "pyproject.toml").write_text(f"{entry}whisper = true\n")
+    assert "unknown key 'whisper'" in _shell(theirs, "gate").stderr

@@ -1,0 +1,589 @@
+"""The ledger: what is finished stays, a killed audit goes on, and no other audit is taken for it."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from asking import carried_out, inquiry_of, timeless
+
+import auditor
+from auditor.engine.engine import How, make_how
+from auditor.errors import UsageError
+from auditor.flow.ledger import open_ledger, read_history
+from auditor.flow.record import Record
+from auditor.flow.run import Silent, Watcher
+from auditor.report.terminal import as_text
+from auditor.sources.source import load_source
+from auditor.statistics.gate import Gate
+
+SUBJECTS = Path(__file__).parents[1] / "learners"
+ROWS = ("--source", "faults:rows", "--size", "50")
+pytestmark = pytest.mark.usefixtures("no_second_process")
+CHECK = (sys.executable, "-m", "auditor", "check", "faults:slow", "--param", "pause=0.002")
+
+
+def uniform(rng: np.random.Generator, size: int) -> np.ndarray:
+    return rng.random(size)
+
+
+def near(output: Any, *, source: Any, r: Any, params: Any) -> bool:
+    return bool(abs(output - 0.5) < 0.06)
+
+
+@auditor.subject(source=uniform, size=50, accuracy=near, delta=0.5)
+def rounded(sample: Any, r: np.random.Generator, *, bad_luck: float = 0.0) -> float:
+    if r.random() < bad_luck:
+        raise ValueError("no luck")
+    return round(float(sample.mean()), 1)
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    return tmp_path / "audits.sqlite"
+
+
+class Impatient(Silent):
+    def __init__(self, pairs: int) -> None:
+        self._pairs = pairs
+        self.said: list[str] = []
+
+    def advanced(self, inquiry: Any, seconds: float) -> None:
+        if inquiry.tally.pairs == self._pairs:
+            raise KeyboardInterrupt
+
+    def notice(self, words: str) -> None:
+        self.said.append(words)
+
+
+def audited(
+    watch: Watcher | None = None, how: How | None = None, *, bad_luck: float = 0.0, rho: float = 0.3, **options: Any
+) -> Record:
+    """An audit of `rounded`."""
+    params = {"bad_luck": bad_luck} if bad_luck else {}
+    return carried_out(rounded, watch=watch, how=how, params=params, rho=rho, **options)
+
+
+@pytest.mark.parametrize("stops", [[1], [30, 55]])
+@pytest.mark.parametrize("how", [{}, {"jobs": 2, "on_error": "bottom"}], ids=str)
+def test_an_interrupted_audit_ends_in_the_record_of_an_unbroken_one(
+    ledger: Path, how: dict[str, Any], stops: list[int]
+) -> None:
+    """With mismatches, accuracy, and runs that fail: all of a trial comes back from the ledger."""
+    asked: dict[str, Any] = {"bad_luck": 0.02 if how else 0.0, "fixed": 80}
+    whole = audited(how=make_how(**how), **asked)
+    assert whole.mismatches > 0
+    assert any(finding.kind == "bottom" for finding in whole.findings) == bool(how)
+    for i, pairs in enumerate(stops):
+        kept = make_how(**how, ledger=ledger, resume=i > 0)
+        assert audited(Impatient(pairs), kept, **asked).decided_by == "interrupt"
+    resumed = audited(how=make_how(**how, ledger=ledger, resume=True), **asked)
+    assert timeless(resumed) == timeless(whole)
+    (past,) = read_history(str(ledger), whole.subject)
+    assert past.record is not None
+    assert timeless(past.record) == timeless(whole)
+
+
+def test_what_is_known_is_not_run_again(ledger: Path) -> None:
+    runs: list[int] = []
+
+    def counts(sample: Any, r: np.random.Generator) -> int:
+        runs.append(1)
+        return 1
+
+    for resume in (False, True):
+        assert auditor.audit(counts, uniform, size=2, ledger=ledger, resume=resume).pairs == 33
+    assert len(runs) == 6 + 66 + 6  # the second time the preflight alone
+
+
+def make_wavers() -> Any:
+    """Its rho is 0.1, exactly; no second process can find it, which saves a second."""
+
+    def wavers(sample: Any, r: np.random.Generator) -> float:
+        return float(sample[0]) if r.random() < 0.1 else 0.0
+
+    return wavers
+
+
+def test_an_undecided_audit_goes_on_with_more_pairs(tmp_path: Path) -> None:
+    """Its gate stays that of the first budget: the way there does not matter, and its boundaries decide."""
+    ends, wavers = [], make_wavers()
+    for name, budgets in (("at once", (60, 400)), ("in steps", (60, 100, 400, 400))):
+        for step, pairs in enumerate(budgets):
+            record = auditor.audit(
+                wavers, uniform, size=2, rho=0.1, pairs=pairs, seed=3, ledger=tmp_path / name, resume=step > 0
+            )
+            gate = Gate(0.1, 0.05, budget=60)
+            decided = gate.is_pass(record.pairs, record.mismatches), gate.is_fail(record.pairs, record.mismatches)
+            assert decided == (record.verdict == "pass", record.verdict == "fail")
+            assert (record.budget, record.first_budget) == (pairs, 60 if step else None)
+            assert record.pairs == pairs or any(decided)
+        ends.append(timeless(record))
+    assert ends[0] == ends[1]
+    assert "the gate was planned for 60" in as_text(record)
+
+
+def test_a_killed_audit_may_go_on_with_more_pairs(ledger: Path) -> None:
+    options: dict[str, Any] = {"rho": 0.1, "size": 2, "seed": 3}
+    wavers = make_wavers()
+    cut = carried_out(wavers, uniform, watch=Impatient(20), how=make_how(ledger=ledger), pairs=60, **options)
+    assert cut.decided_by == "interrupt"
+    longer = auditor.audit(wavers, uniform, pairs=100, ledger=ledger, resume=True, **options)
+    assert (longer.pairs > 20, longer.budget, longer.first_budget) == (True, 100, 60)
+    with pytest.raises(UsageError, match="budget was 100 and is 60"):
+        auditor.audit(wavers, uniform, pairs=60, ledger=ledger, resume=True, **options)
+
+
+def test_a_decided_audit_does_not_go_on(ledger: Path) -> None:
+    def constant(sample: Any, r: np.random.Generator) -> int:
+        return 1
+
+    assert auditor.audit(constant, uniform, size=2, pairs=60, ledger=ledger).verdict == "pass"
+    with pytest.raises(UsageError, match="it was decided: pass; only an undecided one goes on"):
+        auditor.audit(constant, uniform, size=2, pairs=100, ledger=ledger, resume=True)
+    wavers = make_wavers()
+    assert auditor.audit(wavers, uniform, size=2, fixed=60, seed=3, ledger=ledger).verdict == "inconclusive"
+    with pytest.raises(UsageError, match="budget was 60 and is 100"):
+        auditor.audit(wavers, uniform, size=2, fixed=100, seed=3, ledger=ledger, resume=True)
+
+
+def test_any_text_and_any_size_comes_back(ledger: Path) -> None:
+    @auditor.subject(source="bernoulli(0.5)", size=10**25, sample="counts")
+    def odd(sample: auditor.Sample, r: np.random.Generator) -> str:
+        return "\udc80\x00'; DROP TABLE trials;--" + str(sample.take(1000).mean())
+
+    first = auditor.audit(odd, ledger=ledger)
+    again = auditor.audit(odd, ledger=ledger, resume=True)
+    assert first.examples
+    assert timeless(first) == timeless(again)
+
+
+# Another audit is refused, with the difference.
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"seed": 5}, "seed was 0 and is 5"),
+        ({"size": 60}, "size was 50 and is 60"),
+        ({"fixed": 90}, "budget was 80 and is 90"),
+        ({"view": "round(0)"}, "view was output and is round(0)"),
+        ({"source": "norm"}, "source was .*uniform and is norm"),
+    ],
+)
+def test_another_plan_is_refused_with_the_difference(ledger: Path, changed: dict[str, Any], words: str) -> None:
+    audited(Impatient(5), make_how(ledger=ledger), fixed=80)
+    with pytest.raises(UsageError, match=re.escape(words) if "*" not in words else words):
+        audited(how=make_how(ledger=ledger, resume=True), **{"fixed": 80, **changed})
+
+
+def test_other_limits_another_version_and_other_code_are_refused(
+    ledger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("def fine(sample, r):\n    return 1\n")
+
+    def resume(**options: Any) -> Record:
+        for name in [name for name in sys.modules if name.startswith("_mine_")]:
+            del sys.modules[name]  # another process would not have it
+        return auditor.audit(f"{file}:fine", uniform, size=3, ledger=ledger, **options)
+
+    resume()
+    with pytest.raises(UsageError, match="timeout was None and is 5"):
+        resume(resume=True, timeout=5)
+    with monkeypatch.context() as patch:
+        patch.setattr("auditor.flow.ledger.__version__", "9.9")
+        with pytest.raises(UsageError, match=r"auditor_version was .* and is 9\.9"):
+            resume(resume=True)
+    file.write_text("def fine(sample, r):\n    return 2\n")
+    with pytest.raises(UsageError, match=r"this one: mine\.py has changed since; leave --resume out to begin another"):
+        resume(resume=True)
+
+
+PROJECT = {
+    "mine.py": "import importlib, helpers\nplugin = importlib.import_module('plu' + 'gin')\n\n"
+    "def fine(sample, r):\n    from pkg.inner import deep\n    return deep.VALUE + helpers.VALUE\n",
+    "helpers.py": "import numpy\nVALUE = 1\n",
+    "plugin.py": "VALUE = 1\n",
+    "pkg/__init__.py": "",
+    "pkg/inner/__init__.py": "",
+    "pkg/inner/deep.py": "from . import deeper\nVALUE = 1\n",
+    "pkg/inner/deeper.py": "",
+    "drawing.py": "import shapes\n\ndef rows(rng, size):\n    return rng.random(size)\n",
+    "shapes.py": "",
+    "looking.py": "def view(output):\n    return output\n",
+    "other.py": "",
+}
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    folder = tmp_path / "project"
+    for name, text in PROJECT.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    monkeypatch.setattr(sys, "path", [str(folder), *sys.path])
+    before = {*sys.modules}
+    yield folder
+    for name in {*sys.modules} - before:
+        if str(folder) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
+
+
+def test_a_file_that_anything_imports_is_part_of_the_plan(project: Path, ledger: Path) -> None:
+    """At the top, in a function, by a computed name, by the source, by the view; and no file that nobody imports."""
+
+    def audit(*, resume: bool) -> Record:
+        asked: dict[str, Any] = {"size": 3, "view": "looking:view", "ledger": ledger, "resume": resume}
+        return auditor.audit(f"{project}/mine.py:fine", "drawing:rows", **asked)
+
+    whole = audit(resume=False)
+    for name, text in PROJECT.items():
+        (project / name).write_text(text + "# another\n")
+        if name == "other.py":
+            assert timeless(audit(resume=True)) == timeless(whole)
+        else:
+            with pytest.raises(UsageError, match=rf"not this one: {name} has changed since; leave --resume out"):
+                audit(resume=True)
+        (project / name).write_text(text)
+    assert timeless(audit(resume=True)) == timeless(whole)
+    (past, *_) = read_history(str(ledger), whole.subject)
+    assert past.plan["versions"] == {"numpy": np.__version__}
+
+
+def test_nothing_to_resume(ledger: Path) -> None:
+    carried_out("algorithms.controls:constant", how=make_how(ledger=ledger), fixed=80)
+    with pytest.raises(UsageError, match=r"has no audit of .*rounded; leave --resume out to begin one"):
+        audited(how=make_how(ledger=ledger, resume=True))
+
+
+# Files that are no ledger, not whole, or not writable.
+
+
+def complaint(ledger: Path | str, **options: Any) -> str:
+    with pytest.raises(UsageError) as caught:
+        audited(how=make_how(ledger=ledger, **options), fixed=80)
+    return str(caught.value)
+
+
+def test_what_is_no_ledger_is_left_alone(tmp_path: Path, ledger: Path) -> None:
+    ledger.write_bytes(b"not a database, and longer than the hundred bytes of a header" * 10)
+    before = ledger.read_bytes()
+    assert "file is not a database; give another file" in complaint(ledger)
+    assert ledger.read_bytes() == before
+    other = tmp_path / "other.sqlite"
+    with sqlite3.connect(other) as connection:
+        connection.execute("CREATE TABLE mine (x)")
+    connection.close()
+    assert "is a database no ledger: give another file" in complaint(other)
+    assert f"cannot use --ledger {tmp_path}: {tmp_path} is a folder; give another file" in complaint(tmp_path)
+    assert "cannot use --ledger /sys/audits.sqlite: " in complaint("/sys/audits.sqlite")
+
+
+def test_a_newer_ledger_is_refused(ledger: Path) -> None:
+    audited(Impatient(5), make_how(ledger=ledger))
+    with sqlite3.connect(ledger) as connection:
+        connection.execute("PRAGMA user_version = 7")
+    connection.close()
+    assert "is a database of version 7, and this auditor's is 3: give another file" in complaint(ledger)
+
+
+def test_what_would_be_read_for_ever_is_no_ledger(tmp_path: Path) -> None:
+    pipe, ledger = tmp_path / "pipe", tmp_path / "audits.sqlite"
+    os.mkfifo(pipe)
+    assert f"cannot use --ledger {pipe}: {pipe} is a pipe; give another file" in complaint(pipe)
+    os.mkfifo(f"{ledger}-wal")
+    assert f"cannot use --ledger {ledger}: {ledger}-wal is a pipe" in complaint(ledger)
+    for resume in (False, True):
+        assert "/dev/zero is a device; give another file" in complaint("/dev/zero", resume=resume)
+        assert "File name too long; give another file" in complaint(tmp_path / ("x" * 300), resume=resume)
+    with pytest.raises(UsageError, match="is a pipe"):
+        read_history(str(pipe), "x")
+
+
+def flipped(whole: bytes, written: list[int], rng: random.Random) -> bytes:
+    """One bit changed, three times in four in what is written and not in what is empty."""
+    place = rng.choice(written) if rng.random() < 0.75 else rng.randrange(len(whole))
+    return whole[:place] + bytes([whole[place] ^ (1 << rng.randrange(8))]) + whole[place + 1 :]
+
+
+def flip_bits(ledger: Path, flips: int, seed: int) -> None:
+    """Two audits, one of them unfinished: what the ledger says of them is the same, or it says that it is damaged."""
+    good = inquiry_of(rounded, rho=0.3, seed=4)
+    done = audited(how=make_how(ledger=ledger), seed=4)
+    audited(Impatient(60), make_how(ledger=ledger, on_error="bottom"), bad_luck=0.02, fixed=80)
+    whole, name, source = ledger.read_bytes(), done.subject, load_source(uniform)
+    told = read_history(str(ledger), name)
+    assert [past.record is None for past in told] == [False, True]
+
+    def read() -> None:
+        assert read_history(str(ledger), name) == told
+        with open_ledger(good, source, make_how(ledger=ledger, resume=True), print) as opened:
+            assert len(opened.stored(0)) == done.pairs
+
+    read()
+    rng, said = random.Random(seed), list[str]()
+    written = [place for place, byte in enumerate(whole) if byte]
+    for _ in range(flips):
+        ledger.write_bytes(flipped(whole, written, rng))
+        try:
+            read()
+        except UsageError as error:
+            said.append(str(error))
+    print(f"{len(said)} of {flips} were refused")
+    assert all("give another file" in words for words in said)
+    assert len(said) > flips / 4
+
+
+def test_a_flipped_bit_changes_no_count(ledger: Path) -> None:
+    flip_bits(ledger, 50, seed=1)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", range(10))
+def test_no_flipped_bit_changes_a_count(ledger: Path, seed: int) -> None:
+    flip_bits(ledger, 500, seed=10 + seed)
+
+
+def test_a_ledger_that_lost_its_end_is_said_to_be_broken(ledger: Path) -> None:
+    audited(how=make_how(ledger=ledger), fixed=2000)
+    whole = ledger.read_bytes()
+    assert len(whole) > 50_000
+    for share in (0.3, 0.6, 0.9):
+        ledger.write_bytes(whole[: int(share * len(whole))])
+        assert "cannot use --ledger" in complaint(ledger, resume=True)
+
+
+def test_a_ledger_that_may_not_be_written(ledger: Path) -> None:
+    folder = Path(tempfile.mkdtemp())
+    try:
+        file = folder / "audits.sqlite"
+        audited(Impatient(5), make_how(ledger=file))
+        folder.chmod(0o555)
+        file.chmod(0o444)
+        inquiry = inquiry_of(rounded, rho=0.3)
+        opened = open_ledger(inquiry, load_source(inquiry.cells[0].source), make_how(ledger=file), print)
+        root = os.geteuid() == 0
+        if root:
+            os.seteuid(65534)  # nobody: permissions do not bind root
+        try:
+            with pytest.raises(UsageError, match=r"cannot use --ledger .*: attempt to write a readonly database"):
+                opened.__enter__()
+        finally:
+            if root:
+                os.seteuid(0)
+    finally:
+        folder.chmod(0o755)
+        shutil.rmtree(folder)
+
+
+def test_a_log_cut_in_the_middle_of_a_write_costs_that_write_alone(
+    ledger: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a crash leaves is a write-ahead log without its end: copied while the audit runs, then cut."""
+    monkeypatch.setattr("auditor.flow.ledger._OFTEN", 0.0)  # a transaction a pair
+    auditor.audit(rounded, rho=0.3, ledger=ledger, seed=7)  # so that the tables are no part of the log
+    cuts = {left: tmp_path / f"cut-{left}.sqlite" for left in (1, 2, 3)}
+
+    class Crash(Silent):
+        begun = 0  # what the log had when there was a plan and no trial
+
+        def timed(self, seconds_a_run: float) -> None:
+            self.begun = Path(f"{ledger}-wal").stat().st_size
+
+        def advanced(self, inquiry: Any, seconds: float) -> None:
+            if inquiry.tally.pairs == 60:
+                log = Path(f"{ledger}-wal").read_bytes()
+                for left, cut in cuts.items():
+                    shutil.copy(ledger, cut)
+                    Path(f"{cut}-wal").write_bytes(log[: self.begun + (len(log) - self.begun) * left // 4 + 100])
+
+    whole = audited(Crash(), make_how(ledger=ledger), fixed=80)
+    for cut in cuts.values():
+        kept = read_history(str(cut), whole.subject)[-1].pairs
+        print(f"{cut.name}: {kept} of 60 pairs were kept")
+        assert 0 < kept < 60
+        resumed = audited(how=make_how(ledger=cut, resume=True), fixed=80)
+        assert timeless(resumed) == timeless(whole)
+
+
+@pytest.fixture
+def small_files() -> Iterator[Any]:
+    """Files cannot grow beyond what is asked for: to a database that is what a full disk is."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def limit(size: int | None) -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before if size is None else (size, before[1]))
+
+    yield limit
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_a_full_disk_ends_no_audit_and_loses_nothing(
+    ledger: Path, small_files: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("auditor.flow.ledger._OFTEN", 0.0)
+    whole = audited(fixed=80)
+
+    class Filling(Impatient):
+        def advanced(self, inquiry: Any, seconds: float) -> None:
+            if inquiry.tally.pairs == 40:
+                small_files(Path(f"{ledger}-wal").stat().st_size)
+
+    watch = Filling(-1)
+    record = audited(watch, make_how(ledger=ledger), fixed=80)
+    small_files(None)
+    (said,) = watch.said
+    assert re.match(rf"cannot write --ledger {ledger}: .*; the audit goes on, and its report is whole", said)
+    assert record.findings[-1].kind == "ledger"
+    assert timeless(msgspec.structs.replace(record, findings=record.findings[:-1])) == timeless(whole)
+    (past,) = read_history(str(ledger), whole.subject)
+    assert past.record is None
+    assert past.pairs > 0
+    resumed = audited(how=make_how(ledger=ledger, resume=True), fixed=80)
+    assert timeless(resumed) == timeless(whole)
+
+
+def test_a_disk_that_has_room_again_gets_what_waited(
+    ledger: Path, small_files: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("auditor.flow.ledger._RETRY", 0.0)
+    monkeypatch.setattr("auditor.flow.ledger._OFTEN", 0.0)
+
+    class Filling(Impatient):
+        def advanced(self, inquiry: Any, seconds: float) -> None:
+            if inquiry.tally.pairs == 40:
+                small_files(Path(f"{ledger}-wal").stat().st_size)
+            if inquiry.tally.pairs == 60:
+                small_files(None)
+
+    watch = Filling(-1)
+    record = audited(watch, make_how(ledger=ledger), fixed=80)
+    assert len(watch.said) == 1
+    assert all(finding.kind != "ledger" for finding in record.findings)
+    (past,) = read_history(str(ledger), record.subject)
+    assert past.pairs == 80
+
+
+def test_two_audits_write_one_ledger_at_the_same_time(ledger: Path) -> None:
+    commands = [
+        [*CHECK, *ROWS, "--fixed", "60", "--rho", "0.9", "--seed", str(seed), "--ledger", str(ledger)]
+        for seed in (1, 2)
+    ]
+    running = [subprocess.Popen(command, cwd=SUBJECTS, stdout=subprocess.DEVNULL) for command in commands]
+    assert [process.wait() for process in running] == [0, 0]
+    past = read_history(str(ledger), "faults:slow")
+    assert sorted(audit.plan["seed"] for audit in past) == [1, 2]
+    assert [audit.pairs for audit in past] == [60, 60]
+    assert all(audit.record is not None and audit.record.seed == audit.plan["seed"] for audit in past)
+
+
+@pytest.mark.parametrize("attempts", [3, pytest.param(50, marks=pytest.mark.nightly)])
+def test_many_begin_a_ledger_at_once_while_others_read_it(ledger: Path, attempts: int) -> None:
+    """Whoever comes while it is being made finds a ledger, or nothing yet: never a file that is none."""
+    inquiry, source = inquiry_of(rounded), load_source(uniform)
+    name = inquiry.cells[0].subject.name
+
+    def begin(path: Path, start: threading.Barrier) -> None:
+        how = make_how(ledger=path)
+        start.wait()
+        with open_ledger(inquiry, source, how, lambda words: None):
+            pass
+
+    def read(path: Path, start: threading.Barrier) -> int:
+        start.wait()
+        return max(len(read_history(str(path), name)) for _ in range(20)) if path.exists() else 0
+
+    with ThreadPoolExecutor(6) as threads:
+        for attempt in range(attempts):
+            path, start = ledger.with_name(f"{attempt}.sqlite"), threading.Barrier(6)
+            tasks = [threads.submit(begin if i < 4 else read, path, start) for i in range(6)]
+            for task in tasks:
+                task.result()
+            assert len(read_history(str(path), name)) == 4
+
+
+def test_there_is_nothing_to_resume_without_a_file(ledger: Path) -> None:
+    with pytest.raises(UsageError, match="there is no file"):
+        carried_out(rounded, how=make_how(ledger=ledger, resume=True))
+    assert not ledger.exists()
+
+
+def test_history_of_nothing(ledger: Path) -> None:
+    with pytest.raises(UsageError, match="No such file"):
+        read_history(str(ledger), "x")
+    assert not ledger.exists()
+
+
+# SIGKILL to the whole audit, at any moment.
+
+
+def check(*options: str) -> list[str]:
+    return [*CHECK, *ROWS, "--rho", "0.2", "--fixed", "150", *options]
+
+
+def run_to_the_end(*options: str) -> dict[str, Any]:
+    done = subprocess.run(check(*options, "--json", "-"), cwd=SUBJECTS, capture_output=True)
+    assert done.returncode in (0, 1, 3), done.stderr.decode()
+    return timeless(json.loads(done.stdout))
+
+
+def killed_after(seconds: float, *options: str) -> None:
+    """Killed with its whole group; its workers have groups of their own and must notice."""
+    process = subprocess.Popen(
+        check(*options), cwd=SUBJECTS, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, process_group=0
+    )
+    time.sleep(seconds)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+ALWAYS_KILLED = (0, 4)  # with two workers and with none, and twice
+
+
+@pytest.fixture(scope="module")
+def unbroken() -> dict[str, Any]:
+    return run_to_the_end()
+
+
+def resume_after_kill(ledger: Path, seed: int, unbroken: dict[str, Any]) -> None:
+    rng = random.Random(seed)
+    jobs = ("--jobs", str(rng.choice([1, 2])))
+    killed_after(rng.uniform(0.3, 2.5), *jobs, "--ledger", str(ledger))
+    for _ in range(rng.randrange(2)):
+        if ledger.exists():
+            killed_after(rng.uniform(0.3, 2.0), *jobs, "--ledger", str(ledger), "--resume")
+    begun = ledger.exists() and bool(read_history(str(ledger), "faults:slow"))
+    kept = read_history(str(ledger), "faults:slow")[0].pairs if begun else 0
+    print(f"seed {seed}: {jobs}, {kept} of 150 pairs were kept")
+    resumed = run_to_the_end(*jobs, "--ledger", str(ledger), *(["--resume"] if begun else []))
+    assert resumed == unbroken
+
+
+@pytest.mark.parametrize("seed", ALWAYS_KILLED)
+def test_killed_at_any_moment_it_ends_in_the_same_record(seed: int, ledger: Path, unbroken: dict[str, Any]) -> None:
+    resume_after_kill(ledger, seed, unbroken)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("seed", [seed for seed in range(50) if seed not in ALWAYS_KILLED])
+def test_killed_at_any_of_many_moments(seed: int, ledger: Path, unbroken: dict[str, Any]) -> None:
+    resume_after_kill(ledger, seed, unbroken)

@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from asking import cell_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+from auditor.errors import BadValue, UsageError
+from auditor.flow.plan import Plan, error_probability, make_plan
+from auditor.flow.verdict import Bound, Judged, Tally, Verdict, is_accuracy_certified, is_decided
+from auditor.flow.verdict import decide as decide_by
+from auditor.statistics.cost import information_bound, prospect
+from auditor.statistics.interval import BOUNDS, MeanEvidence
+from auditor.statistics.outward import at_least, at_most, percent
+from auditor.statistics.threshold import next_look
+
+
+def plan(**options: Any) -> Any:
+    return make_plan(**{"target": 0.1, **options})
+
+
+def decide(the_plan: Plan, tally: Tally, *, resumable: bool = False) -> Verdict:
+    return decide_by(the_plan, the_plan.gate, tally, MeanEvidence(), judged=Judged(), resumable=resumable)
+
+
+@pytest.mark.parametrize(("target", "budget"), [(0.1, 1000), (0.05, 2000), (0.03, 3334), (0.5, 200)])
+def test_the_default_budget_is_a_hundred_over_the_target(target: float, budget: int) -> None:
+    assert plan(target=target).budget == budget
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"target": 1.5}, r"--rho 1.5 must be in \(0, 1\): the mismatch probability you accept, e.g. 0.1"),
+        ({"target": 0}, r"--rho 0 must be in \(0, 1\)"),
+        ({"target": float("nan")}, r"--rho nan must be in \(0, 1\)"),
+        ({"confidence": 1}, r"--confidence 1 must be in \(0, 1\)"),
+        ({"pairs": 28}, r"--pairs 28 cannot decide rho 0.1 at confidence 0.95: .* 29 pairs; use --pairs 29"),
+        ({"confidence": 0.5}, r"--confidence 0.5 must be above 0.5: a coin says as much; use e.g. 0.95"),
+        ({"fixed": 28}, r"--fixed 28 cannot decide .* takes 29 pairs; use --fixed 29"),
+        ({"pairs": 10**13}, "no audit finishes"),
+        ({"delta": 1.0}, r"--delta 1.0 must be in \[0, 1\)"),
+        ({"delta": "small"}, r"--delta small must be in \[0, 1\): the share of runs .*, e.g. 0.05"),
+    ],
+)
+def test_options_out_of_range_are_refused_with_the_cure(options: dict[str, Any], words: str) -> None:
+    import re
+
+    with pytest.raises(BadValue) as refused:
+        plan(**options)
+    assert re.search(words, refused.value.as_option())
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [(-1, "--size -1 must be an integer of at least 0"), (2.5, "--size 2.5 must be an integer")],
+)
+def test_sizes_out_of_range_are_refused_with_the_cure(size: Any, words: str) -> None:
+    with pytest.raises(BadValue) as refused:
+        cell_of(lambda sample, r: 1, "norm", size=size)
+    assert words in refused.value.as_option()
+
+
+def test_two_designs_at_once_are_refused() -> None:
+    with pytest.raises(UsageError, match="choose one"):
+        plan(pairs=100, fixed=100)
+
+
+@pytest.mark.parametrize("fixed", [29, 100])
+def test_a_fixed_design_can_pass_at_its_least_number_of_pairs(fixed: int) -> None:
+    assert decide(plan(fixed=fixed), Tally(fixed, 0)).outcome == "pass"
+    assert plan(fixed=fixed).least_trials == fixed
+
+
+@given(
+    st.sampled_from([0.02, 0.1, 0.5]),
+    st.sampled_from([0.9, 0.95, 0.999]),
+    st.sampled_from(["anytime", "fixed"]),
+    st.integers(1, 600).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))),
+)
+def test_verdict_and_bounds_never_contradict_each_other(
+    target: float, confidence: float, design: str, nk: tuple[int, int]
+) -> None:
+    n, k = nk
+    the_plan = make_plan(
+        target=target, confidence=confidence, **({"fixed": 10**4} if design == "fixed" else {"pairs": 10**4})
+    )
+    verdict = decide(the_plan, Tally(n, k))
+    alpha = error_probability(confidence)
+    lower, upper = (bound(n, k, alpha) for bound in BOUNDS[design])
+    known = "pass" if upper <= target else "fail" if lower > target else "inconclusive"
+    assert verdict.error_spent == alpha
+    if design == "fixed":
+        assert verdict.outcome == known
+        return
+    gate = the_plan.gate  # the running gate, on integers, says the same as the verdict; and never less than a limit
+    assert (gate.is_pass(n, k), gate.is_fail(n, k)) == (verdict.outcome == "pass", verdict.outcome == "fail")
+    at_a_look = next_look(np.array([n]), target)[0] == n
+    assert verdict.outcome == known or known == "inconclusive" or not at_a_look
+    if verdict.bound:
+        assert (verdict.bound.side, verdict.bound.value) == (
+            {"pass": "upper", "fail": "lower"}[verdict.outcome],
+            target,
+        )
+
+
+def test_a_verdict_carries_the_bound_that_decided() -> None:
+    """A calibrated gate says on which side of the target rho is, and no more; other designs have a limit of theirs."""
+    verdict = decide(plan(), Tally(33, 0))
+    assert verdict.bound == Bound("upper", 0.1, 0.95)
+    assert verdict.reason == "rho is at most 0.1, the target (95 % confidence)"
+    verdict = decide(plan(), Tally(2, 2))
+    assert verdict.bound == Bound("lower", 0.1, 0.95)
+    assert verdict.reason == "rho is above 0.1, the target (95 % confidence)"
+    verdict = decide(plan(pairs=10**6), Tally(36, 0))
+    assert verdict.bound is not None
+    assert verdict.bound.value == pytest.approx(0.0976, abs=5e-5)
+    assert verdict.reason == "rho is at most 0.0977 (95 % confidence), within the target 0.1"
+    fixed = decide(plan(fixed=100), Tally(100, 0)).bound
+    assert fixed is not None
+    assert fixed.value < 0.03
+
+
+def test_a_pass_says_whether_accuracy_was_shown() -> None:
+    open_yet = decide(plan(delta=0.05), Tally(40, 0, 40, 0))
+    assert open_yet.reason.endswith("; accuracy was not certified")
+    shown = decide(plan(delta=0.3), Tally(40, 0, 40, 0))
+    assert shown.reason.endswith("; at most 0.3 of the runs are inaccurate (95 % confidence, its own)")
+    assert decide(plan(delta=0.0), Tally(40, 0, 40, 0)).reason.endswith("not certified")
+    assert "accura" not in decide(plan(), Tally(40, 0)).reason
+    limit = BOUNDS["anytime"][1](40, 0, 0.05)  # at the limit itself it is shown, and just below it is not
+    assert is_accuracy_certified(plan(delta=limit), Tally(40, 0, 40, 0))
+    assert not is_accuracy_certified(plan(delta=math.nextafter(limit, 0)), Tally(40, 0, 40, 0))
+
+
+def test_inaccuracy_beyond_delta_fails_whatever_the_mismatches() -> None:
+    verdict = decide(plan(delta=0.05), Tally(40, 0, 40, 12))
+    assert (verdict.outcome, verdict.decided_by) == ("fail", "accuracy")
+    assert "12 of 40 runs are inaccurate" in verdict.reason
+    assert decide(plan(delta=0.05), Tally(40, 0, 40, 2)).outcome == "pass"
+    few = decide(plan(delta=0.05), Tally(9, 0, 9, 4))  # the gate needs less than a limit that holds at any n
+    assert few.reason.startswith("4 of 9 runs are inaccurate: ")
+    assert decide(plan(delta=None), Tally(40, 0, 40, 12)).outcome == "pass"
+    assert decide(plan(delta=0.0), Tally(40, 0, 40, 1)).outcome == "fail"
+
+
+def test_an_undecided_audit_says_what_is_known_and_what_would_decide() -> None:
+    near = decide(plan(), Tally(1000, 80))
+    assert near.outcome == "inconclusive"
+    assert "80 mismatches in 1000 pairs do not decide rho 0.1; by now rho is at most 0.111 (95 % confidence); " in (
+        near.reason
+    )
+    assert "with a new --seed decides with probability 0.9" in near.reason
+    kept = decide(plan(), Tally(1000, 80), resumable=True)
+    assert "--resume --pairs " in kept.reason
+    assert "--seed" not in kept.reason
+    at_target = decide(plan(), Tally(1000, 100))
+    assert "at the rate seen, which is the target, no test decides" in at_target.reason
+    hopeless = decide(plan(), Tally(1000, 98)).reason
+    least = math.floor(information_bound(0.098, 0.1, 0.05, 0.9))
+    assert f"any test that decides with probability 0.9 takes {least:,} pairs or more on average" in hopeless
+    fixed = decide(plan(fixed=1000), Tally(1000, 95))
+    assert "judged once; for another try take --pairs, and a new --seed" in fixed.reason
+
+
+@pytest.mark.parametrize("resumable", [False, True])
+def test_the_suggested_number_of_pairs_does_decide(resumable: bool) -> None:
+    """At the observed rate it decides as often as is said: exact, by the law of a new gate or of this one going on."""
+    verdict = decide(plan(pairs=200), Tally(200, 14), resumable=resumable)
+    pairs = int(verdict.reason.partition("--pairs ")[2].split()[0])
+    said = float(verdict.reason.partition("with probability ")[2].split()[0])
+    on = {"first_budget": 200, "pairs": 200, "mismatches": 14} if resumable else {}
+    law = prospect(0.07, target=0.1, alpha=0.05, budget=pairs, **on)  # type: ignore[arg-type]
+    assert 0.9 <= said <= law.passes + law.fails < said + 0.01
+
+
+@given(st.integers(1, 60).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))), st.sampled_from([0.05, 0.02]))
+def test_what_stops_an_audit_is_its_verdict_also_at_a_tie(nk: tuple[int, int], alpha: float) -> None:
+    """Targets that are bounds themselves, and their neighbours: the gate and the verdict must not part."""
+    n, k = nk
+    for bound in (BOUNDS["anytime"][0](n, k, alpha), BOUNDS["anytime"][1](n, k, alpha)):
+        for target in (math.nextafter(bound, 0), bound, math.nextafter(bound, 1)):
+            if 1e-6 < target < 1 - 1e-6:
+                tied = make_plan(target=target, confidence=1 - alpha, pairs=10**9)
+                passes, fails = tied.gate.is_pass(n, k), tied.gate.is_fail(n, k)
+                if passes or fails:
+                    assert decide(tied, Tally(n, k)).outcome == ("pass" if passes else "fail")
+                else:
+                    assert not is_decided(tied, tied.gate, Tally(n, k), MeanEvidence())
+
+
+@given(st.floats(1e-9, 1, exclude_max=True))
+def test_bounds_are_rounded_so_that_they_stay_true(value: float) -> None:
+    assert float(at_least(value)) <= value <= float(at_most(value))
+    assert float(at_most(value)) <= value * 1.011
+    assert float(at_least(value)) >= value * 0.989
+    assert float(percent(value).removesuffix(" %")) <= 100 * value + 1e-11
+
+
+def test_churn_needs_the_pairs_of_the_sequence_in_either_design() -> None:
+    with pytest.raises(BadValue, match="even without a mismatch it takes 36 pairs"):
+        plan(fixed=35, gates="churn")
+    assert plan(fixed=36, gates="churn").budget == 36
+
+
+def test_error_probability_is_the_decimal_that_was_meant() -> None:
+    assert [error_probability(c) for c in (0.95, 0.99, 0.999999)] == [0.05, 0.01, 1e-6]
+    assert math.isclose(error_probability(0.9), 0.1, rel_tol=0)

@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from asking import carried_out
+
+import auditor
+from auditor.errors import UsageError
+from auditor.flow.question import Inquiry
+from auditor.flow.record import Record, read_record, to_json
+from auditor.flow.run import Silent
+
+pytestmark = pytest.mark.usefixtures("no_second_process")
+
+
+def uniform(rng: np.random.Generator, size: int) -> np.ndarray:
+    return rng.random(size)
+
+
+def rounded(sample: Any, r: np.random.Generator, *, digits: int = 1) -> float:
+    return round(float(sample.mean()), digits)
+
+
+def first(sample: Any, r: np.random.Generator) -> float:
+    return float(sample[0])
+
+
+def constant(sample: Any, r: np.random.Generator) -> int:
+    return 1
+
+
+def timeless(record: Record) -> dict[str, Any]:
+    document = msgspec.to_builtins(record)
+    del document["cost"]["seconds_in_subject"], document["cost"]["seconds_total"]
+    for cell in document["cells"]:
+        del cell["seconds"]
+    return document
+
+
+def test_the_same_plan_gives_the_same_record_times_apart() -> None:
+    records = [auditor.audit(rounded, uniform, size=50, seed=3) for _ in range(2)]
+    assert timeless(records[0]) == timeless(records[1])
+    assert timeless(auditor.audit(rounded, uniform, size=50, seed=4)) != timeless(records[0])
+
+
+def test_a_record_reads_back_from_its_json(tmp_path: Any) -> None:
+    record = auditor.audit(first, uniform, size=2)
+    (tmp_path / "record.json").write_bytes(to_json(record))
+    back = read_record(tmp_path / "record.json")
+    assert back.answer == msgspec.to_builtins(record.answer)  # a question's own part is data to whoever reads a file
+    assert msgspec.structs.replace(back, answer=record.answer) == record
+    document = msgspec.json.decode(to_json(record))
+    promised = (
+        "schema auditor_version subject code_hash params source sample_kind size sample_scale seed design target "
+        "claimed expect confidence budget verdict reason decided_by error_spent pairs mismatches rho accuracy view "
+        "randomness overridden preflight findings examples cost environment question asked unit measures cells answer"
+    )
+    assert set(promised.split()) <= set(document)
+    assert document["schema"] == "auditor.record/2"
+    assert set(document["rho"]) == {"estimate", "low", "high", "confidence", "method"}
+    (tmp_path / "other.json").write_bytes(to_json(record).replace(b"record/2", b"record/9"))
+    with pytest.raises(UsageError, match="this version reads"):
+        read_record(tmp_path / "other.json")
+    (tmp_path / "cut.json").write_bytes(to_json(record)[:100])
+    with pytest.raises(UsageError, match="no record of an audit"):
+        read_record(tmp_path / "cut.json")
+    with pytest.raises(UsageError, match="cannot read the record"):
+        read_record(tmp_path / "none.json")
+
+
+def test_counts_are_those_of_running_every_pair_by_hand() -> None:
+    """The audit against a loop that uses only the public replay."""
+    record = auditor.audit(rounded, uniform, size=20, fixed=60, params={"digits": 1})
+    by_hand = [auditor.replay(rounded, uniform, size=20, params={"digits": 1}, pair=i) for i in range(60)]
+    assert record.mismatches == sum(pair.outputs[0] != pair.outputs[1] for pair in by_hand)
+    assert 0 < record.mismatches < 60
+    assert [e.pair for e in record.examples] == [i for i in range(60) if by_hand[i].difference][:3]
+    assert record.cost.runs == 120
+
+
+def test_the_two_samples_of_a_pair_are_independent_and_r_is_shared() -> None:
+    seen: list[tuple[float, float]] = []
+
+    def spy(sample: Any, r: np.random.Generator) -> int:
+        seen.append((float(sample[0]), float(r.random())))
+        return 0
+
+    auditor.audit(spy, uniform, size=1, fixed=2000, rho=0.1)
+    pairs = np.array(seen[-4000:]).reshape(2000, 2, 2)
+    assert (pairs[:, 0, 1] == pairs[:, 1, 1]).all()
+    assert len(set(pairs[:, 0, 1])) == 2000
+    assert len(set(pairs[:, :, 0].ravel())) == 4000
+    columns = np.stack([pairs[:, 0, 0], pairs[:, 1, 0], pairs[:, 0, 1]])
+    correlations = np.corrcoef(columns)[np.triu_indices(3, 1)]
+    assert (np.abs(correlations) < 5.2 / 2000**0.5).all(), correlations  # false alarm below 1e-6
+
+
+def test_options_override_declarations_and_the_record_says_so() -> None:
+    record = auditor.audit("algorithms.statistical_query:rstat", "bernoulli(0.2)", size=2000, rho=0.2)
+    assert record.overridden == {
+        "source": ("bernoulli(0.5)", "bernoulli(0.2)"),
+        "size": (96_624, 2000),
+        "rho": (0.1, 0.2),
+    }
+    assert record.sample_scale == pytest.approx(2000 / 96_624)
+    assert (record.target, record.claimed, record.theorem) == (0.2, 0.1, "Theorem 2.3")
+    assert auditor.audit("algorithms.statistical_query:rstat").overridden == {}
+
+
+@pytest.mark.parametrize(
+    ("source", "size", "words"), [(None, 10, "declares no source"), (uniform, None, "declares no size, .* --size 1000")]
+)
+def test_a_subject_without_source_or_size_gets_an_example(source: Any, size: Any, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        auditor.audit(rounded, source, size=size)
+
+
+def test_a_subject_that_raises_ends_the_audit_with_what_was_learnt() -> None:
+    def raises_at_37(sample: Any, r: np.random.Generator) -> int:
+        if next(calls) == 6 + 2 * 37:
+            raise ZeroDivisionError("no luck")
+        return 1
+
+    calls = itertools.count()
+    record = auditor.audit(raises_at_37, uniform, size=3, rho=0.05)
+    assert (record.verdict, record.pairs, record.decided_by) == ("error", 37, "error")
+    assert "raised ZeroDivisionError in the first run of pair 37" in record.reason
+    (finding,) = [found for found in record.findings if found.kind == "raised"]
+    assert "no luck" in finding.message
+    assert "raises_at_37" in finding.message
+    assert "auditor/trials/trial.py" not in finding.message
+
+
+def test_an_interrupt_keeps_what_was_learnt() -> None:
+    class Impatient(Silent):
+        def advanced(self, inquiry: Inquiry, seconds: float) -> None:
+            if inquiry.outlook().done == 20:
+                raise KeyboardInterrupt
+
+    record = carried_out(constant, uniform, watch=Impatient(), size=1)
+    assert (record.verdict, record.decided_by, record.pairs) == ("inconclusive", "interrupt", 20)
+    assert "interrupted after 20 of at most 1000 pairs" in record.reason
+    assert record.rho.high < 0.25
+
+
+def test_a_fixed_design_cut_short_falls_back_to_the_sequence() -> None:
+    class Impatient(Silent):
+        def advanced(self, inquiry: Inquiry, seconds: float) -> None:
+            if inquiry.outlook().done == 20:
+                raise KeyboardInterrupt
+
+    record = carried_out(constant, uniform, watch=Impatient(), size=1, fixed=50)
+    assert "sequence" in record.rho.method
+    assert auditor.audit(constant, uniform, size=1, fixed=50).rho.method == "Clopper-Pearson"
+
+
+def test_watchers_hear_everything_in_order() -> None:
+    heard: list[str] = []
+
+    class Listener:
+        def planned(self, inquiry: Inquiry) -> None:
+            heard.append("planned")
+
+        def timed(self, seconds_a_run: float) -> None:
+            heard.append("timed")
+
+        def advanced(self, inquiry: Inquiry, seconds: float) -> None:
+            heard.append(f"{inquiry.outlook().done}")
+
+        def notice(self, words: str) -> None:
+            heard.append(words)
+
+    carried_out(constant, uniform, watch=Listener(), size=1)
+    assert heard == ["planned", "timed", *map(str, range(1, 34))]
+
+
+def test_accuracy_is_judged_on_first_runs_with_a_fresh_r() -> None:
+    def low_half(output: float, *, source: Any, r: np.random.Generator, params: Any) -> bool:
+        return output == r.random()
+
+    @auditor.subject(source="uniform", size=1, accuracy=low_half, delta=0.2)
+    def echo(sample: Any, r: np.random.Generator) -> float:
+        return float(r.random())
+
+    record = auditor.audit(echo)
+    assert record.accuracy is not None
+    assert (record.accuracy.failures, record.accuracy.runs, record.verdict) == (0, 33, "pass")
+
+    @auditor.subject(source="uniform", size=1, accuracy=low_half, delta=0.2)
+    def off(sample: Any, r: np.random.Generator) -> float:
+        return 2.0
+
+    record = auditor.audit(off)
+    assert (record.verdict, record.decided_by) == ("fail", "accuracy")
+    assert record.accuracy is not None
+    assert record.accuracy.failures == record.accuracy.runs == record.pairs < 10
+
+
+def test_accuracy_is_left_out_where_nobody_knows_the_truth() -> None:
+    record = auditor.audit("algorithms.statistical_query:rstat", uniform, size=97_000)
+    assert record.accuracy is None
+    assert "accuracy-unknown" in [f.kind for f in record.findings]
+    assert record.verdict == "pass"
+
+
+def test_assert_reproducible_shows_the_report() -> None:
+    assert auditor.assert_reproducible(constant, uniform, size=1).verdict == "pass"
+    with pytest.raises(AssertionError, match=r"(?s)FAIL .*first.*rho is above 0.1.*differ at output"):
+        auditor.assert_reproducible(first, uniform, size=1)
+
+
+def test_size_zero_is_for_subjects_that_take_it() -> None:
+    assert auditor.audit(constant, uniform, size=0).verdict == "pass"
+    with pytest.raises(UsageError, match="size=0 must be at least 1"):
+        auditor.audit(first, uniform, size=0)
+
+
+def test_a_source_among_several_that_is_none_is_refused_before_any_pair() -> None:
+    runs: list[int] = []
+
+    def counts(sample: Any, r: np.random.Generator) -> int:
+        runs.append(1)
+        return 1
+
+    with pytest.raises(UsageError, match="has no distribution 'nope'"):
+        auditor.audit(counts, [uniform, "nope"], size=2)
+    assert len(runs) == 6  # the preflight on the first
+
+
+def test_replay_refuses_a_negative_pair() -> None:
+    with pytest.raises(UsageError, match="must be the number of a pair"):
+        auditor.replay(first, uniform, size=1, pair=-1)

@@ -1,0 +1,257 @@
+"""Whatever foreign code raises or sets: it is named with exit code 4, and it reaches neither arithmetic nor report."""
+
+from __future__ import annotations
+
+import builtins
+import decimal
+import errno
+import gc
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import rich.progress  # noqa: F401  # rich draws from `random` when it is first imported
+
+import auditor
+from auditor.cli.command_line import run
+from auditor.errors import as_ours
+from auditor.process.foreign import call
+from auditor.process.process_state import process_state_kept, put_back
+
+SUBJECTS = Path(__file__).parents[1] / "learners"
+ROWS = ("--source", "unruly:rows", "--size", "5")
+
+
+@pytest.fixture
+def at_subjects(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(SUBJECTS)
+    monkeypatch.setenv("COLUMNS", "300")
+    monkeypatch.setattr(sys, "path", [str(SUBJECTS), *sys.path])
+
+
+@pytest.mark.usefixtures("at_subjects")
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("unruly:odd", *ROWS), "unruly:odd raised Odd in the first run of pair 0"),
+        (("unruly:odd_interrupt", *ROWS), "unruly:odd_interrupt raised OddInterrupt in the first run of pair 0"),
+        (("unruly:odd_attributes", *ROWS), "raised Odd: __class__"),
+        (("unruly:fine", "--source", "unruly:odd_source", "--size", "5"), "source unruly:odd_source raised Odd: no"),
+        (("unruly:fine", "--source", "unruly:leaves_generator", "--size", "5"), "raised GeneratorExit"),
+        (("unruly:fine", "--source", "unruly:odd_words", "--size", "5"), "source unruly:odd_words raised OddWords"),
+        (("unruly:fine", *ROWS, "--view", "unruly:raise_odd"), "the view unruly:raise_odd raised Odd on an output"),
+        (("unruly:odd_size",), "unruly:odd_size: its declared size raised Odd: not"),
+        (("unruly:odd_claim",), "unruly:odd_claim: its declared claimed raised Odd: not"),
+        (("unruly:odd_oracle",), "the accuracy check of unruly:odd_oracle raised Odd in pair 0"),
+        (
+            ("unruly:fine", *ROWS, "--loss", "unruly:raise_odd", "--delta", "0.1"),
+            "the loss unruly:raise_odd raised Odd",
+        ),
+        (("exits_at_import:fine", *ROWS), "importing 'exits_at_import' raised SystemExit"),
+    ],
+    ids=lambda case: case if isinstance(case, str) else "",
+)
+def test_an_exception_that_is_none_is_exit_code_4(
+    arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["check", *arguments]) == 4
+    said = capsys.readouterr()
+    text = " ".join((said.err + said.out).split())
+    assert words in text
+    assert "Traceback (most recent call last)" in text  # the subject's own
+    assert "auditor itself failed" not in text
+    assert "command_line.py" not in text
+
+
+@pytest.mark.usefixtures("at_subjects")
+def test_an_analyst_that_raises_is_exit_code_4(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("reuse", "algorithms.data_reuse:rstat_answer", "--analyst", "unruly:raise_odd", "--queries", "3")
+    assert run([*words, "--rho", "0.1", "--size", "100"]) == 4
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.startswith("ERROR algorithms.data_reuse:rstat_answer the analyst unruly:raise_odd raised Odd")
+    assert "Traceback (most recent call last)" in said  # the analyst's own
+    assert "auditor itself failed" not in said
+
+
+# What it sets.
+
+
+@contextmanager
+def put_back_by_hand() -> Iterator[None]:
+    """For a test that fails: the next ones need a clock."""
+    kept = [(owner, dict(vars(owner))) for owner in (builtins, time, random, json, threading)]
+    handler, limit = signal.getsignal(signal.SIGINT), sys.getrecursionlimit()
+    try:
+        yield
+    finally:
+        for owner, before in kept:
+            for name, value in before.items():
+                if not name.startswith("__"):
+                    setattr(owner, name, value)
+        signal.signal(signal.SIGINT, handler)
+        sys.setrecursionlimit(limit)
+        gc.enable()
+
+
+def observed() -> dict[str, Any]:
+    return {
+        "np.geterr": np.geterr(),
+        "precision": decimal.getcontext().prec,
+        "filters": [*warnings.filters],
+        "handler": signal.getsignal(signal.SIGINT),
+        "folder": os.getcwd(),
+        "functions": (time.perf_counter, time.time, random.random, random.getrandbits, json.dumps, builtins.print),
+        "limit": sys.getrecursionlimit(),
+        "environment": {**os.environ},
+        "hook": threading.excepthook,
+        "gc": gc.isenabled(),
+    }
+
+
+@pytest.mark.usefixtures("at_subjects")
+def test_what_a_subject_sets_reaches_no_report(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    before = observed()
+    with put_back_by_hand():
+        code = run(["check", "unruly:changes_all", *ROWS, "--json", str(tmp_path / "changed.json")])
+        after = observed()
+    assert code == 0
+    assert after == before
+    assert run(["check", "unruly:fine", *ROWS, "--json", str(tmp_path / "plain.json")]) == 0
+    changed, plain = capsys.readouterr().out.replace("changes_all", "fine").split("PASS")[1:]
+    assert [line for line in changed.splitlines() if "cost" not in line] == [
+        line for line in plain.splitlines() if "cost" not in line
+    ]
+    records = [json.loads((tmp_path / f"{name}.json").read_bytes()) for name in ("changed", "plain")]
+    assert records[0]["rho"] == records[1]["rho"]
+
+
+def test_what_it_sets_lasts_from_run_to_run() -> None:
+    """It is its own setting, after all: a learner that wants its divisions to raise gets that."""
+    call(np.seterr, all="raise")
+    try:
+        assert call(np.geterr)["divide"] == "raise"
+        assert np.geterr()["divide"] == "warn"
+        nested = call(call, np.geterr)
+        assert nested["divide"] == "raise"
+    finally:
+        call(np.seterr, all="warn", under="ignore")
+
+
+def test_from_python_the_callers_process_is_as_it_was() -> None:
+    def learner(sample: Any, r: Any) -> int:
+        os.chdir("/")
+        os.environ["AUDITOR_TEST"] = "1"
+        warnings.simplefilter("error")
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        return 42
+
+    before, handler = observed(), signal.getsignal(signal.SIGTERM)
+    assert auditor.audit(learner, "uniform", size=1).verdict == "pass"
+    assert (observed(), signal.getsignal(signal.SIGTERM)) == (before, handler)
+
+
+def test_an_alarm_of_theirs_does_not_go_off_in_our_report() -> None:
+    with process_state_kept():
+        signal.setitimer(signal.ITIMER_REAL, 1000)
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+@pytest.mark.usefixtures("at_subjects")
+def test_a_copy_of_the_process_does_not_go_on_with_the_audit(tmp_path: Path) -> None:
+    """A learner that forks, and whose child comes back as well: one audit, one record."""
+    (tmp_path / "forks.py").write_text("import os\ndef learner(sample, r):\n    os.fork()\n    return 1\n")
+    words = ["check", f"{tmp_path}/forks.py:learner", *ROWS, "--rho", "0.5", "--json", str(tmp_path / "record.json")]
+    done = subprocess.run([sys.executable, "-m", "auditor", *words], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.count("PASS")) == (0, 1)
+    assert json.loads((tmp_path / "record.json").read_bytes())["verdict"] == "pass"
+
+
+TAKES_ALL_AWAY = """
+import builtins, random, sys
+def rows(rng, size): return rng.random(size)
+def no(*_, **__): raise ValueError("not here")
+def learner(sample, r):
+    random.random = random.getstate = random.setstate = random.seed = no
+    builtins.print = builtins.open = no
+    sys.stdout.close(); sys.__stdout__.close(); sys.__stderr__.close()
+    sys.path.clear()
+    for name in [*sys.modules]: del sys.modules[name]
+    return 1
+"""
+
+
+def test_a_learner_that_takes_everything_away_is_audited_and_reported(tmp_path: Path) -> None:
+    (tmp_path / "takes.py").write_text(TAKES_ALL_AWAY)
+    words = ["check", "takes:learner", "--source", "takes:rows", "--size", "5", "--json", "record.json"]
+    done = subprocess.run([sys.executable, "-m", "auditor", *words], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout.count("PASS  takes:learner")) == (0, 1), done.stderr
+    assert json.loads((tmp_path / "record.json").read_bytes())["verdict"] == "pass"
+
+
+def test_modules_that_a_run_removed_are_there_for_us() -> None:
+    def removes(name: str) -> None:
+        del sys.modules[name]
+
+    with process_state_kept():
+        kept = sys.modules["auditor.trials.trial"]
+        call(removes, "auditor.trials.trial")
+        assert sys.modules["auditor.trials.trial"] is kept
+        sys.modules["of_its_own"] = sys
+        call(removes, "of_its_own")
+        assert "of_its_own" not in sys.modules  # with those it does as it likes
+
+
+def test_what_it_set_when_it_was_imported_is_there_in_its_later_runs() -> None:
+    """Ours while we reckon, its own while it runs: also in the second of two audits, and where nothing is replaced."""
+    depth = sys.getrecursionlimit()
+    with process_state_kept(modules=True):
+        call(sys.setrecursionlimit, depth + 500)
+        with process_state_kept():
+            for _ in range(2):
+                call(os.environ.update, {"AUDITOR_TEST": "1"})
+                put_back()
+                assert (sys.getrecursionlimit(), os.environ.get("AUDITOR_TEST")) == (depth, None)
+                assert call(lambda: (sys.getrecursionlimit(), os.environ["AUDITOR_TEST"])) == (depth + 500, "1")
+        assert sys.getrecursionlimit() == depth
+        assert call(lambda: (sys.getrecursionlimit(), os.environ.get("AUDITOR_TEST"))) == (depth + 500, None)
+    assert sys.getrecursionlimit() == depth
+
+
+def test_places_to_import_from_come_back_and_those_that_were_added_stay() -> None:
+    before = [*sys.path]
+    try:
+        with process_state_kept():
+            sys.path[:] = ["/somewhere", before[-1]]
+        assert sys.path == [*before, "/somewhere"]
+    finally:
+        sys.path[:] = before
+
+
+def test_files_that_may_be_open_are_no_fewer_than_before() -> None:
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        with process_state_kept():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (64, before[1]))
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == before
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_no_more_files_is_a_sentence_with_a_cure() -> None:
+    found = as_ours(OSError(errno.EMFILE, "Too many open files", "/proc/self/maps"), "mine:learner")
+    assert found.exit_code == 4
+    assert "mine:learner leaves open what it opens, or lowered RLIMIT_NOFILE" in str(found)
+    assert "ulimit -n" in str(found)

@@ -1,0 +1,420 @@
+"""A curve: bands that hold, pairs that go where they tell most, a worst value that is confirmed, and how it looks."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from asking import bench_of, inquiry_of
+from processes import wait_until
+from scipy.stats import binom
+
+import auditor
+from auditor.cli.command_line import run
+from auditor.errors import SubjectError, UsageError
+from auditor.flow.parts import Chart
+from auditor.flow.question import Inquiry, find_question
+from auditor.flow.record import Record, as_record, to_json
+from auditor.questions.curve import CurveInquiry
+from auditor.questions.curve.parts import CurveAnswer, answer_of
+from auditor.randomness import arm_seed
+from auditor.report.formats.cells_csv import to_csv
+from auditor.report.formats.svg import picture
+from auditor.report.plot import plot
+from auditor.report.terminal import as_text
+from auditor.subjects.outcome import Difference
+from auditor.trials.trial import Trial, run_pair
+
+pytestmark = pytest.mark.usefixtures("no_second_process")
+MIXED = "algorithms.controls:mixed"  # rho = q
+FIRST_BIT = "algorithms.controls:first_bit"  # rho = 2p(1-p)
+DIFFERS = Difference("output", "0", "1")
+
+
+def measure(target: str | Callable[..., Any], vary: object, source: object = None, **options: Any) -> Record:
+    return auditor.ask("curve", target, source, vary=vary, **options)
+
+
+def told(record: Record) -> CurveAnswer:
+    return answer_of(record)
+
+
+def drive(inquiry: Inquiry, rho: Callable[[int], float], rng: np.random.Generator) -> None:
+    """Pairs that differ with the probability of their cell, and nothing run."""
+    while work := inquiry.next():
+        for one in work:
+            for index in one.wanted:
+                difference = DIFFERS if rng.random() < rho(one.cell) else None
+                assert not inquiry.add(one.cell, Trial(index, difference, None, 0.0))
+
+
+@pytest.fixture(scope="module")
+def known() -> Record:
+    """rho = q over two decades."""
+    return measure(MIXED, "q=0.01:1:log5", pairs=6000, confidence=1 - 1e-6)
+
+
+def test_every_band_holds_the_truth_and_the_exponent_is_one(known: Record) -> None:
+    """False alarm 1e-6: the confidence of all of it together."""
+    for value, row in zip(told(known).values, known.cells, strict=True):
+        assert row.low <= value <= row.high
+        assert row.estimate == row.mismatches / row.pairs
+    fitted = told(known).exponent
+    assert fitted is not None
+    assert fitted.holds
+    assert fitted.low <= 1 <= fitted.high
+    assert fitted.high - fitted.low < 1
+    assert known.measures[0].low <= 1 <= known.measures[0].high, "the largest rho"
+
+
+def test_pairs_add_up_and_go_where_the_band_is_widest(known: Record) -> None:
+    assert sum(row.pairs for row in known.cells) == known.budget == known.pairs == 6000
+    pairs = [row.pairs for row in known.cells]
+    assert pairs[0] > 3 * pairs[3], "on a log axis a small rho takes more pairs for the same width"
+
+
+def test_on_a_linear_axis_width_is_a_difference() -> None:
+    """The band of a rho near 1/2 is the widest there; on a log axis it would be that of the smallest."""
+    found = measure(FIRST_BIT, "p=0.01,0.02,0.5", "bernoulli({p})", pairs=1500)
+    assert told(found).is_log
+    linear = measure(FIRST_BIT, "p=0.02:0.5:lin2", "bernoulli({p})", pairs=1000)
+    assert linear.cells[1].pairs > linear.cells[0].pairs
+    assert found.cells[2].pairs < found.cells[0].pairs
+
+
+def test_each_claim_spends_its_share(known: Record) -> None:
+    """Five bands and the exponent."""
+    assert 1 - told(known).band_confidence == pytest.approx(1e-6 / 6)
+    searched = inquiry_of(FIRST_BIT, "bernoulli({p})", "curve", vary="p=0.3:0.7:lin3", worst=True)
+    assert 1 - getattr(searched.answer().fields, "band_confidence", 0) == pytest.approx(0.05 / 4)
+
+
+def test_the_same_seed_gives_the_same_curve() -> None:
+    def counts() -> list[tuple[int, int]]:
+        return [(row.pairs, row.mismatches) for row in measure(MIXED, "q=0.1,0.5", pairs=500).cells]
+
+    assert counts() == counts()
+
+
+def test_bands_hold_together_whoever_gets_the_pairs() -> None:
+    """Simulated calibration: 48 curves at 80 % confidence. False alarm 1e-6."""
+    runs, missed, alpha = 48, 0, 0.2
+    truths, rng = (0.05, 0.2, 0.6), np.random.default_rng(5)
+    kinds = [("size=1,2,3", False), ("size=1,2,9", False), ("size=1,2,3", True)]  # by differences, by ratios, a search
+    for number in range(runs):
+        vary, worst = kinds[number % 3]
+        inquiry = inquiry_of(MIXED, None, "curve", vary=vary, worst=worst, pairs=300, confidence=1 - alpha)
+        assert isinstance(inquiry, CurveInquiry)
+        missed += misses(inquiry, truths, rng)
+    most = binom.isf(1e-6, runs, alpha)
+    print(f"{missed} of {runs} curves miss a truth, at most {most:.0f} allowed")
+    assert missed <= most
+
+
+def misses(inquiry: CurveInquiry, truths: Sequence[float], rng: np.random.Generator) -> bool:
+    drive(inquiry, lambda cell: truths[cell if cell < 3 else inquiry.place], rng)
+    places = [*range(3), inquiry.place] if inquiry.worst else [*range(3)]
+    bands = [one.band for one in inquiry.counted]
+    assert sum(one.tally.pairs for one in inquiry.counted) == 300
+    return any(not low <= truths[i] <= high for i, (low, high) in zip(places, bands, strict=True))
+
+
+def test_what_it_says_holds_whenever_one_looks() -> None:
+    inquiry: Any = inquiry_of(MIXED, None, "curve", vary="q=0.1,0.5", worst=True, pairs=400)
+    assert inquiry.verdict().outcome == "inconclusive"
+    assert [row.pairs for row in inquiry.answer().rows] == [0, 0]
+    for one in inquiry.next():
+        inquiry.add(one.cell, Trial(0, None, None, 0.0))
+        inquiry.outlook()
+        assert inquiry.verdict().outcome == "inconclusive", "the worst is not confirmed yet"
+    drive(inquiry, lambda cell: 0.5, np.random.default_rng(0))
+    assert inquiry.verdict().outcome == "pass"
+    assert inquiry.outlook().done == 400 - 2 * 31  # the two that were cut short had one pair each
+
+
+def test_a_search_finds_the_worst_and_confirms_it_on_other_pairs() -> None:
+    """rho = 2p(1-p) is largest at 1/2; 0.1 and 0.9 are far off. False alarm 1e-6 by the confidence."""
+    found = measure(FIRST_BIT, "p=0.1:0.9:lin5", "bernoulli({p})", pairs=3000, worst=True, confidence=1 - 1e-6)
+    answer, *points = told(found), *found.cells
+    worst, confirmed = answer.worst, points.pop()
+    assert worst is not None
+    assert 0.3 <= worst.value <= 0.7
+    p = worst.value
+    assert worst.low <= 2 * p * (1 - p) <= worst.high
+    assert worst.seed not in {row.seed for row in points}, "fresh randomness"
+    assert worst.pairs == confirmed.pairs == 750
+    searched = points[answer.values.index(p)]
+    assert (searched.pairs, searched.mismatches) != (worst.pairs, worst.mismatches)
+    assert max(points[0].pairs, points[-1].pairs) < searched.pairs, "pairs go where rho may be largest"
+    assert "Worst found" in as_text(found)
+
+
+def test_a_theorem_that_is_shown_wrong_is_said(tmp_path: Path) -> None:
+    (tmp_path / "bold.py").write_text(
+        "import auditor\n"
+        "@auditor.subject(source='norm', size=4, theorem='Theorem X', promise=lambda size: 1 / size**2)\n"
+        "def bold(sample, r):\n    return float(sample[0]) if r.random() < 0.5 else 0.0\n"
+    )
+    found = measure(f"{tmp_path}/bold.py:bold", "size=1,4,16", pairs=600)
+    messages = [finding.message for finding in found.findings]
+    assert len(messages) == 2  # 1/1 is no promise that could be broken
+    assert all("Theorem X says that it is at most" in message for message in messages)
+    assert told(found).promised[0] == 1.0
+    assert (found.verdict, found.exit_code, found.reason) == ("fail", 1, messages[0])
+
+
+FRAGILE = """
+def fragile(sample, r):
+    if len(sample) > 50 and sample[0] > 2:
+        raise RuntimeError('too tall')
+    return 1
+
+def small(sample, r):
+    if len(sample) < 50:
+        raise RuntimeError('too few')
+    return 1
+"""
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_size_at_which_the_subject_raises_ends_that_point_alone(tmp_path: Path, jobs: int) -> None:
+    (tmp_path / "fragile.py").write_text(FRAGILE)
+    found = measure(f"{tmp_path}/fragile.py:fragile", "size=10,100", "norm", pairs=1000, jobs=jobs)
+    fine, broken = found.cells
+    assert (fine.error, fine.pairs >= 500) == (None, True)
+    assert broken.error is not None
+    assert "RuntimeError" in broken.error
+    assert 'raise RuntimeError("too tall")' in found.findings[0].message.replace("'", '"')
+    assert f"--seed {broken.seed} --replay {broken.pairs}" in str(found.findings[0].replay)
+    assert (found.verdict, found.exit_code) == ("error", 4)
+
+
+def test_the_first_size_may_be_the_one_that_raises(tmp_path: Path) -> None:
+    (tmp_path / "fragile.py").write_text(FRAGILE)
+    found = measure(f"{tmp_path}/fragile.py:small", "size=10,100", "norm", pairs=200)
+    broken, fine = found.cells
+    assert "RuntimeError" in str(broken.error)
+    assert fine.pairs == 200
+    assert found.verdict == "error"
+    none = measure(f"{tmp_path}/fragile.py:small", "size=10,20", "norm", pairs=200)
+    assert (none.verdict, none.pairs, [finding.kind for finding in none.findings]) == ("error", 0, ["raised"] * 2)
+
+
+def test_what_is_typed_wrong_ends_it_all() -> None:
+    inquiry = inquiry_of(MIXED, None, "curve", vary="q=0.1,0.5")
+    with pytest.raises(UsageError):
+        inquiry.failed(1, UsageError("no such source"))
+    inquiry.failed(1, SubjectError("another"))
+    assert [one.cell for one in inquiry.next()] == [0]
+
+
+def test_no_two_points_share_their_randomness(known: Record) -> None:
+    """The exponent multiplies the likelihoods of points; with one r for all, they would move together."""
+    assert len({row.seed for row in known.cells}) == len(known.cells)
+    assert known.seed == 0
+    assert [row.seed for row in known.cells] == [arm_seed(known.seed, i) for i in range(len(known.cells))]
+    same = measure(MIXED, "size=1:4:log3", pairs=600)
+    assert len({(row.pairs, row.mismatches) for row in same.cells}) > 1
+
+
+def test_a_point_replays_by_its_own_seed() -> None:
+    """What the curve counted at a point is what an audit with the point's seed counts."""
+    found = measure(FIRST_BIT, "p=0.2,0.5", "bernoulli({p})", pairs=200, worst=True)
+    worst = told(found).worst
+    assert worst is not None
+    for value, row in zip([*told(found).values, worst.value], found.cells, strict=True):
+        bench = bench_of(FIRST_BIT, f"bernoulli({value})", seed=row.seed)
+        assert sum(run_pair(bench, i).difference is not None for i in range(row.pairs)) == row.mismatches
+    assert f"--seed {worst.seed} " in str(worst.replay)
+    assert run([*shlex.split(str(worst.replay))[3:]]) == 0
+
+
+def test_a_law_steeper_than_most_is_not_cut_off(tmp_path: Path) -> None:
+    """rho = (10 / size)^7, exactly. False alarm 5 % at this one seed, by the confidence."""
+    (tmp_path / "steep.py").write_text(
+        "def steep(sample, r):\n    return float(sample[0]) if r.random() < (10 / len(sample))**7 / 3 else 0.0\n"
+    )
+    fitted = told(measure(f"{tmp_path}/steep.py:steep", "size=10:20:log4", "norm", pairs=2000)).exponent
+    assert fitted is not None
+    assert fitted.low <= -7 <= fitted.high
+    assert fitted.high < -3
+
+
+def test_a_confirmation_that_fails_is_no_confirmation(tmp_path: Path) -> None:
+    """The subject raises wherever r is that of the confirmation's seed; all else that was measured is kept."""
+    (tmp_path / "late.py").write_text(
+        "def late(sample, r):\n"
+        "    if r.random() in BAD:\n        raise ValueError('not here')\n"
+        "    return float(sample[0]) if r.random() < 0.5 else 0.0\n"
+        "import auditor.trials.trial, auditor.randomness\n"
+        "keys = auditor.trials.trial.PairKeys(auditor.randomness.arm_seed(0, 2))\n"
+        "BAD = {auditor.randomness.from_key(keys.r.child(i)).random() for i in range(50)}\n"
+    )
+    found = measure(f"{tmp_path}/late.py:late", "size=10,20", "norm", pairs=400, worst=True)
+    assert [finding.kind for finding in found.findings] == ["raised"]
+    assert "not here" in found.findings[0].message
+    assert found.findings[0].replay is not None
+    assert f"--seed {arm_seed(0, 2)} " in found.findings[0].replay
+    assert all(row.pairs and row.error is None for row in found.cells[:2])
+    assert found.verdict == "error"
+
+
+def coin(sample: Any, r: np.random.Generator, *, q: float = 0.5) -> float:
+    return float(sample[0]) if r.random() < q else 0.0
+
+
+def either(sample: Any, r: np.random.Generator, *, kind: object = None) -> bool:
+    return kind == "a"
+
+
+def test_functions_and_values_are_taken_as_they_are() -> None:
+    """In Python neither a subject, nor a source, nor an axis has to be a text."""
+    found = measure(
+        coin, {"q": np.array([0.5, 0.1])}, lambda rng, size: rng.normal(size=size), size=1, pairs=200, confidence=0.99
+    )
+    assert told(found).values == [0.1, 0.5]
+    assert all(row.pairs >= 32 for row in found.cells)
+    json.loads(to_json(found))
+    sizes = measure(coin, {"size": [1, 10]}, lambda rng, size: rng.normal(size=size), pairs=200, params={"q": 0.2})
+    assert [row.size for row in sizes.cells] == [1, 10]
+    with pytest.raises(UsageError, match="one name with its values"):
+        measure(coin, {"q": [1], "size": [2]}, "norm")
+
+
+def chart_of(record: Record) -> Chart:
+    (chart,) = (part for part in find_question("curve").parts(record) if isinstance(part, Chart))
+    return chart
+
+
+def test_values_far_apart_are_drawn() -> None:
+    found = measure(MIXED, "q=1e-300,1e-100,0.5", pairs=300)
+    assert plot(chart_of(found), 60, ascii_only=True).lines
+    ElementTree.fromstring(picture(found))
+
+
+def test_values_that_are_no_numbers_stand_side_by_side() -> None:
+    found = measure(either, {"kind": ["a", np.mean]}, "norm", size=1, pairs=200)
+    assert [point[0] for point in chart_of(found).series[0].points] == [0.0, 1.0]
+    assert chart_of(found).labels == ["a", "numpy:mean"]
+
+
+def test_a_record_that_was_read_says_the_same(known: Record) -> None:
+    read = as_record(json.loads(to_json(known)))
+    question = find_question("curve")
+    assert list(question.parts(read)) == list(question.parts(known))
+    assert as_text(read) == as_text(known)
+
+
+def test_json_and_csv_say_the_same(known: Record) -> None:
+    document = json.loads(to_json(known))
+    assert (document["schema"], document["answer"]["question"]) == ("auditor.record/2", "curve")
+    rows = list(csv.DictReader(io.StringIO(to_csv(known).decode())))
+    assert [float(row["q"]) for row in rows] == document["answer"]["values"]
+    assert [int(row["mismatches"]) for row in rows] == [cell["mismatches"] for cell in document["cells"]]
+
+
+def test_no_spreadsheet_runs_what_a_value_says(known: Record) -> None:
+    cell = msgspec.structs.replace(known.cells[0], error="@SUM(A1)")
+    answer = msgspec.structs.replace(known.answer, values=["=1+1"])
+    rows = list(csv.reader(io.StringIO(to_csv(msgspec.structs.replace(known, cells=[cell], answer=answer)).decode())))
+    assert rows[1][0] == "'=1+1"
+    assert rows[1][-1] == "'@SUM(A1)"
+
+
+@pytest.mark.parametrize("ascii_only", [True, False])
+@pytest.mark.parametrize("width", [24, 60, 99])
+def test_the_plot_fits_and_has_a_dot_for_each_point(known: Record, width: int, ascii_only: bool) -> None:
+    lines = plot(chart_of(known), width, ascii_only=ascii_only).lines
+    assert max(map(len, lines)) <= max(width, 24)
+    assert sum(line.count("o" if ascii_only else "●") for line in lines) == len(known.cells)
+    assert not ascii_only or "".join(lines).isascii()
+
+
+def test_the_picture_is_xml_and_everything_in_it_is_inside(known: Record) -> None:
+    root = ElementTree.fromstring(picture(known))
+    width, height = map(float, root.attrib["viewBox"].split()[2:])
+    circles = [node for node in root.iter() if node.tag.endswith("circle")]
+    assert len(circles) == len(known.cells)
+    for node in circles:
+        assert 0 <= float(node.attrib["cx"]) <= width
+        assert 0 <= float(node.attrib["cy"]) <= height
+    heights = [float(node.attrib["cy"]) for node in circles]
+    assert heights == sorted(heights, reverse=True), "rho rises with q, and y grows downwards"
+
+
+def test_a_name_with_markup_stays_text(known: Record) -> None:
+    answer = msgspec.structs.replace(known.answer, vary="<b>")
+    drawn = picture(msgspec.structs.replace(known, subject="<script>\x1b[31m", answer=answer))
+    ElementTree.fromstring(drawn)
+    assert b"<script>" not in drawn
+    assert b"\x1b" not in drawn
+
+
+def test_the_command_writes_its_files_and_keeps_standard_output_clean(command: Any, tmp_path: Path) -> None:
+    code, out, err = command(
+        "curve", FIRST_BIT, "--vary", "p=0.2,0.5", "--source", "bernoulli({p})", "--pairs", "200", "--json", "-",
+        "--csv", "c.csv", "--svg", "c.svg", cwd=tmp_path, columns=40,
+    )  # fmt: skip
+    assert code == 0, err
+    assert json.loads(out)["answer"]["values"] == [0.2, 0.5]
+    assert "CURVE" in err
+    assert max(len(line) for line in err.splitlines()) <= 40
+    assert (tmp_path / "c.csv").read_text().startswith("p,pairs,mismatches")
+    ElementTree.parse(tmp_path / "c.svg")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--vary", "q"], "--vary q must be NAME=VALUES"),
+        (["--vary", "q=0.1,0.2", "--pairs", "5"], "--pairs 5 must be an integer of at least 128"),
+        (["--vary", "q=0.1,2"], "q=2 must be in [0, 1]"),
+        (["--vary", "q=0.1,0.2", "--confidence", "1.5"], "--confidence 1.5 must be in (0, 1)"),
+        (["--vary", "q=0.1,0.2", "--csv", "/nowhere/x.csv"], "cannot write --csv"),
+        ([], "curve needs --vary"),
+    ],
+)
+def test_what_cannot_be_measured_is_said(command: Any, arguments: list[str], complaint: str, tmp_path: Path) -> None:
+    code, out, err = command("curve", MIXED, *arguments, cwd=tmp_path)
+    assert code in (2, 4)
+    assert complaint in re.sub(r"\s+", " ", err + out)  # what a subject raised is in the report
+    assert "Traceback" not in err
+
+
+def test_ctrl_c_shows_what_was_measured(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "def learner(sample, r, *, q=0.0):\n"
+        "    with open('runs', 'ab') as file:\n"
+        "        file.write(b'.')\n"
+        "    return r.random() < q and float(sample[0])\n"
+    )
+    words = ("curve", "mine.py:learner", "--source", "uniform", "--size", "1", "--vary", "q=0.1,0.5", "--pairs", "1e9")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "auditor", *words, "--json", "c.json"],
+        cwd=tmp_path,
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    runs = tmp_path / "runs"
+    assert wait_until(lambda: runs.exists() and runs.stat().st_size > 2000, of=process)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate()
+    assert process.returncode == 130
+    assert "INTERRUPTED" in out
+    found = json.loads((tmp_path / "c.json").read_text())
+    assert found["decided_by"] == "interrupt"
+    assert all(cell["low"] <= q <= cell["high"] for q, cell in zip((0.1, 0.5), found["cells"], strict=True))

@@ -1,0 +1,436 @@
+"""The worst of several sources and inputs: the allocation by simulation, its errors exactly, and audits end to end."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from asking import inquiry_of
+from scipy.stats import binom
+
+import auditor
+from algorithms.controls import first_bit, mixed
+from algorithms.known_answers import good_and_bad, nu_of
+from auditor.cli.command_line import run
+from auditor.errors import UsageError
+from auditor.flow.record import read_record, to_json
+from auditor.flow.verdict import Bound
+from auditor.questions.every import Every
+from auditor.questions.pairs import Pairs
+from auditor.report.formats.markdown import markdown
+from auditor.report.terminal import as_text
+from auditor.statistics.gate import fail_boundary
+from auditor.statistics.nu import NuGate
+from auditor.subjects.inputs import make_inputs, read_inputs
+from auditor.subjects.outcome import Difference
+from auditor.trials.trial import Trial
+
+DIFFERENT = Difference("output", "0", "1")
+Outcome = tuple[bool, bool | None]  # whether a pair differs, and whether its first run is accurate
+
+
+def bernoulli(p: float) -> Any:
+    def draw(rng: np.random.Generator, size: int) -> np.ndarray:
+        return (rng.random(size) < p).astype(int)
+
+    return draw
+
+
+def settled(names: Sequence[str], delta: float | None = None, **options: Any) -> Every:
+    """The inquiry into an input for each name, of which nothing has been run."""
+    every = inquiry_of(mixed, bernoulli(0.5), inputs={"q": list(range(len(names)))}, **options)
+    assert isinstance(every, Every)
+    leaves = [named(leaf, name, delta) for leaf, name in zip(every.leaves, names, strict=True)]
+    return Every(leaves)
+
+
+def named(leaf: Any, name: str, delta: float | None = None) -> Pairs:
+    return Pairs(replace(leaf.cell, name=name), replace(leaf.plan, delta=delta))
+
+
+def finish(every: Every, outcome: Callable[[int, int], Outcome]) -> None:
+    """All work that is handed out, each piece until it is over; `outcome` says what pair `index` of a cell shows."""
+    while work := every.next():
+        for one in work:
+            for index in one.wanted:
+                if every.add(one.cell, trial(index, *outcome(one.cell, index))):
+                    break
+
+
+def trial(index: int, differs: bool, accurate: bool | None = None) -> Trial:
+    return Trial(index, DIFFERENT if differs else None, accurate, 0.0)
+
+
+def pairs_of(every: Every) -> list[int]:
+    return [row.pairs for row in every.answer().rows]
+
+
+def walk(settled_: Every, rhos: Sequence[float], rng: np.random.Generator) -> Every:
+    every = Every([named(leaf, leaf.cell.name) for leaf in settled_.leaves])
+    finish(every, lambda cell, index: (bool(rng.random() < rhos[cell]), None))
+    return every
+
+
+def test_one_bad_arm_in_twenty_is_found_with_few_pairs() -> None:
+    """One at twice the target, the others at a quarter. It took 739 pairs one at a time; blocks may cost 5 % more.
+    The mean of 600 walks has a standard error of 17; over 2,400 of them it was 701 with one of 9, so that a true mean
+    of that exceeds the bound with probability 1e-5."""
+    rng, walks, arms = np.random.default_rng(0), 600, settled(["arm"] * 20, rho=0.05, pairs=2000)
+    ended = [walk(arms, [0.1] + [0.0125] * 19, rng) for _ in range(walks)]
+    pairs = np.array([sum(leaf.tally.pairs for leaf in every.leaves) for every in ended])
+    found = sum(every.states[0] == "fail" for every in ended)
+    error = pairs.std() / math.sqrt(walks)
+    print(f"{pairs.mean():.0f} pairs on average, standard error {error:.0f}, bound 776; found in {found} of {walks}")
+    assert pairs.mean() <= 1.05 * 739
+    assert found >= binom.isf(1 - 1e-6, walks, 0.95)
+
+
+def ever_fails(rho: float, target: float, alpha: float, pairs: int) -> float:
+    """The probability that one arm, given so many pairs, is ever at or beyond the boundary of a fail: exact."""
+    boundary, alive, failed = fail_boundary(target, alpha, pairs), np.zeros(pairs + 1), 0.0
+    alive[0] = 1.0
+    last = np.array([boundary[k] for k in range(200)])
+    for n in range(1, pairs + 1):
+        alive[1:] = alive[1:] * (1 - rho) + alive[:-1] * rho
+        alive[0] *= 1 - rho
+        reached = np.flatnonzero(n <= last)
+        failed += alive[reached].sum()
+        alive[reached] = 0.0
+        if len(reached):
+            alive[reached.max() + 1 :] = 0.0  # beyond the table nothing is alive: each step adds one
+    return failed
+
+
+@pytest.mark.parametrize("target", [0.05, 0.2])
+def test_arms_that_are_all_at_the_target_fail_at_most_alpha_of_the_time(target: float) -> None:
+    """Exact for one arm, whatever pairs it is given; the union over arms holds for any allocation."""
+    each = ever_fails(target, target, 0.05 / 20, int(100 / target))
+    print(f"target {target}: one arm fails with probability {each:.5f}, twenty with at most {20 * each:.4f} of 0.05")
+    assert 0 < 20 * each <= 0.05
+    gates = [leaf.plan.gate for leaf in settled(["arm"] * 20, rho=target).leaves]
+    assert {gate.alpha_fail for gate in gates} == {0.05 / 20}, "and that is the boundary of each"
+    assert {gate.alpha_pass for gate in gates} == {0.05}
+
+
+def test_the_allocation_itself_fails_wrongly_no_more_often() -> None:
+    """The same by walks, all twenty at the target; false alarm below 1e-6."""
+    rng, walks, arms = np.random.default_rng(1), 150, settled(["arm"] * 20, rho=0.05, pairs=150)
+    wrong = sum("fail" in walk(arms, [0.05] * 20, rng).states for _ in range(walks))
+    print(f"{wrong} of {walks} failed, allowed {binom.isf(1e-6, walks, 0.05):.0f}")
+    assert wrong <= binom.isf(1e-6, walks, 0.05)
+
+
+def test_a_pass_takes_every_arm_and_no_more_than_each_alone() -> None:
+    every = settled([f"arm {i}" for i in range(5)], rho=0.05, pairs=2000)
+    finish(every, lambda cell, index: (False, None))
+    assert (pairs_of(every), set(every.states)) == ([68] * 5, {"pass"})
+    verdict = every.verdict()
+    assert (verdict.outcome, verdict.error_spent) == ("pass", 0.05)
+    assert verdict.bound == Bound("upper", 0.05, 0.95)
+    assert verdict.reason == "rho is at most 0.05 for each of 5 arms (95 % confidence), the target"
+
+
+def test_a_fail_names_its_arm_at_its_share_of_alpha() -> None:
+    every = settled(["a", "b", "c", "d"], rho=0.1, pairs=100)
+    first = every.next()
+    assert [one.cell for one in first] == [0, 1, 2, 3], "each has some pairs before any is preferred"
+    for one in first:
+        for index in one.wanted:
+            assert not every.add(one.cell, trial(index, one.cell == 2 and index == 0))
+    assert {one.wanted for one in first} == {range(8)}
+    boundary, mismatches = fail_boundary(0.1, 0.05 / 4, 100), 1
+    while work := every.next():
+        assert [one.cell for one in work] == [2], "the one that looks worst is next"
+        for index in work[0].wanted:
+            mismatches += 1
+            is_over = every.add(2, trial(index, True))
+            assert is_over == (boundary[mismatches] >= index + 1)
+            if is_over:
+                break
+    assert every.states == ["inconclusive", "inconclusive", "fail", "inconclusive"]
+    assert every.verdict().reason.startswith("with c rho is above 0.1, the target (95 % confidence)")
+
+
+def test_a_block_that_decides_is_over_at_once() -> None:
+    """The first block, too: pairs that all differ fail where the boundary is, and not where the block ends."""
+    every = settled(["a", "b", "c", "d"], rho=0.1, pairs=100)
+    finish(every, lambda cell, index: (cell == 2, None))
+    boundary = fail_boundary(0.1, 0.05 / 4, 100)
+    assert every.leaves[2].tally.pairs == next(k for k in range(10) if boundary[k] >= k)
+    assert every.verdict().reason.startswith("with c ")
+
+
+def test_an_undecided_arm_is_named() -> None:
+    every = settled(["zero", "near"], rho=0.05, pairs=80)
+    finish(every, lambda cell, index: (bool(cell) and (index + 1) % 20 == 0, None))
+    assert every.states == ["pass", "inconclusive"]
+    verdict = every.verdict()
+    assert verdict.outcome == "inconclusive"
+    assert "1 of 2 arms are undecided" in verdict.reason
+    assert "near" in verdict.reason
+
+
+def test_a_fixed_design_gives_every_arm_its_pairs_and_judges_once() -> None:
+    every = settled(["a", "b"], rho=0.1, fixed=60)
+    finish(every, lambda cell, index: (bool(cell) and index < 20, None))
+    assert pairs_of(every) == [60, 60]
+    assert every.states == ["pass", "fail"]
+
+
+def test_inaccuracy_fails_an_arm_too() -> None:
+    every = settled(["a", "b"], delta=0.05, rho=0.1, pairs=100)
+    finish(every, lambda cell, index: (False, not cell))
+    verdict = every.verdict()
+    assert (verdict.outcome, verdict.decided_by) == ("fail", "accuracy")
+    assert "with b" in verdict.reason
+
+
+def test_what_is_handed_out_depends_on_the_counts_alone() -> None:
+    """The same outcomes give the same work, whose indices go on where the cell's last ended."""
+    handed: list[list[Any]] = []
+    for _ in range(2):
+        every, rng = settled(["a", "b", "c"], rho=0.1, pairs=200), np.random.default_rng(5)
+        seen, done = rng.random((3, 200)) < [[0.02], [0.15], [0.05]], [0, 0, 0]
+        handed.append([])
+        while work := every.next():
+            handed[-1] += work
+            for one in work:
+                assert one.wanted.start == done[one.cell]
+                any(every.add(one.cell, trial(index, bool(seen[one.cell, index]))) for index in one.wanted)
+                done[one.cell] = every.leaves[one.cell].tally.pairs
+        assert done == pairs_of(every)
+        assert sum(done) == every.outlook().done
+    assert handed[0] == handed[1]
+
+
+def test_the_worst_of_several_sources_counts(tmp_path: Path) -> None:
+    record = auditor.audit(first_bit, [bernoulli(0.0), bernoulli(0.3), bernoulli(0.01)], rho=0.1)
+    assert (record.verdict, record.decided_by, record.question) == ("fail", "mismatches", "rho")
+    assert [arm.verdict for arm in record.cells].count("fail") == 1
+    assert record.cells[1].verdict == "fail"
+    truths = [0.0, 2 * 0.3 * 0.7, 2 * 0.01 * 0.99]
+    assert all(arm.low <= rho <= arm.high for arm, rho in zip(record.cells, truths, strict=True))
+    assert record.rho.low <= max(truths) <= record.rho.high
+    assert (record.measures[0].name, record.measures[0].count) == ("rho", None)
+    assert (record.measures[0].low, record.measures[0].high) == (record.rho.low, record.rho.high)
+    assert record.pairs == sum(arm.pairs for arm in record.cells)
+    (tmp_path / "record.json").write_bytes(to_json(record))
+    assert to_json(read_record(tmp_path / "record.json")) == to_json(record)
+    assert "rho of each arm" in as_text(record)
+    assert "| verdict | mismatches | pairs |" in markdown([record], 0.95)
+
+
+def test_every_input_must_pass() -> None:
+    source = bernoulli(0.5)
+    passed = auditor.audit(mixed, source, inputs={"q": [0.0, 0.001]}, rho=0.2)
+    assert (passed.verdict, passed.params) == ("pass", {})
+    assert [arm.name for arm in passed.cells] == ["q=0.0", "q=0.001"]
+    assert auditor.audit(mixed, source, inputs={"q": [0.0, 1.0]}, rho=0.2).verdict == "fail"
+    fixed = auditor.audit(mixed, source, inputs={"q": [0.0, 0.0]}, rho=0.2, fixed=40)
+    assert (fixed.verdict, fixed.pairs, fixed.budget) == ("pass", 80, 80)
+
+
+def test_a_replay_leads_to_the_arm_that_differed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    document = tmp_path / "record.json"
+    sources = ["--source", "bernoulli(0.01)", "--source", "bernoulli(0.4)"]
+    assert run(["check", "first_bit", *sources, "--rho", "0.1", "--json", str(document)]) == 1
+    arms = json.loads(document.read_text())["cells"]
+    assert "--source 'bernoulli(0.4)'" in arms[1]["replay"]
+    capsys.readouterr()
+    assert run(shlex.split(arms[1]["replay"])[3:]) == 0
+    assert "DIFFERENT" in capsys.readouterr().out
+    assert run(["check", "first_bit", *sources, "--replay", "0", "--arm", "1"]) == 0
+    assert run(["check", "first_bit", *sources, "--replay", "0"]) == 2
+    assert run(["replay", str(document), "--pair", "0"]) == 2
+    assert "has 2 cells" in capsys.readouterr().err
+    pair = shlex.split(arms[1]["replay"])[-1]
+    assert run(["replay", str(document), "--pair", pair, "--cell", "1", "--trust"]) == 0
+    assert "DIFFERENT" in capsys.readouterr().out
+
+
+GENERATED = """
+import numpy as np
+
+def inputs(rng):
+    yield from (np.array([0.0, q]) for q in (0.0, rng.random()))
+
+def look(sample, r, *, x):
+    return float(sample[0]) if x[1] else 0.0
+"""
+
+
+def test_inputs_that_no_command_line_can_carry_replay_by_their_number(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "generated.py").write_text(GENERATED)
+    monkeypatch.chdir(tmp_path)
+    words = ["check", "generated.py:look", "--inputs", "generated.py:inputs", "--source", "uniform", "--size", "1"]
+    assert run([*words, "--json", "record.json"]) == 1
+    command = json.loads(Path("record.json").read_text())["cells"][1]["replay"]
+    assert "--arm 1" in command
+    assert run(shlex.split(command)[3:]) == 0
+    assert "DIFFERENT" in capsys.readouterr().out
+
+
+def test_inputs_are_read_from_lists_files_and_generators(tmp_path: Path) -> None:
+    (tmp_path / "lines.txt").write_text("3\n\n[1, 2]\nword\n")
+    (tmp_path / "list.json").write_text("[1, null]")
+    (tmp_path / "other.json").write_text("{}")
+    assert read_inputs("[3, 5]", 0).values == (3, 5)
+    assert (read_inputs("n=range(2, 5)", 0).name, read_inputs("n=range(2, 5)", 0).values) == ("n", (2, 3, 4))
+    assert read_inputs(str(tmp_path / "lines.txt"), 0).values == (3, [1, 2], "word")
+    assert read_inputs(str(tmp_path / "list.json"), 0).values == (1, None)
+    assert make_inputs({"n": [1]}).name == "n"
+    for wrong in ("[", "[]", "nothing-here", "no.module:fn", str(tmp_path / "other.json"), "range(0)", "math:pi"):
+        with pytest.raises(UsageError, match=r"inputs|no module"):
+            read_inputs(wrong, 0)
+    with pytest.raises(UsageError, match="must be a list"):
+        make_inputs("word")
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        (["--inputs", "[1]"], "has no parameter 'x'"),
+        (["--inputs", "q=[0.1]", "--eta", "0.1"], "--eta is half of a question"),
+        (["--inputs", "q=[0.1]", "--arm", "0"], "--arm 0 goes with --replay"),
+        (["--arm", "0"], "--arm 0 goes with"),
+        (["--inputs", "q=[0.1, 0.2]", "--replay", "0"], "--replay 0 of which of 2 cells"),
+        (["--inputs", "q=[0.1, 0.2]", "--replay", "0", "--arm", "2"], "--arm 2 must be from 0 to 1"),
+        (["--inputs", "q=[0.1, 0.2]", "--gate", "churn"], "--gate churn"),
+    ],
+)
+def test_what_makes_no_worst_case_is_refused(
+    words: list[str], complaint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["check", "mixed", *words]) == 2
+    assert complaint in " ".join(capsys.readouterr().err.split())
+
+
+def test_several_sources_are_for_one_subject(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "algorithms.controls", "--source", "norm", "--source", "uniform", "--eta", "0.1"]) == 2
+    assert "--source, --eta is for one subject" in " ".join(capsys.readouterr().err.split())
+
+
+def test_a_claim_that_differs_between_inputs_is_no_target() -> None:
+    @auditor.subject(source="norm", size=1, claimed=lambda q: q)
+    def claims(sample: Any, r: Any, *, q: float) -> int:
+        return 0
+
+    with pytest.raises(UsageError, match="give one with --rho"):
+        auditor.audit(claims, inputs={"q": [0.1, 0.2]})
+
+
+def test_an_arm_that_raises_is_named() -> None:
+    def divides(sample: Any, r: Any, *, x: float) -> float:
+        return 1 / x
+
+    record = auditor.audit(divides, bernoulli(0.5), size=1, inputs=[1.0, 0.0])
+    assert (record.verdict, record.decided_by) == ("error", "error")
+    assert "with x=0.0" in record.reason
+    assert any("ZeroDivisionError" in finding.message for finding in record.findings)
+
+
+# Every leaf: what fails, and what a run breaks, for the worst of several.
+
+
+def moved(sample: Any, r: Any, *, by: float) -> Any:
+    return Cut(float(np.mean(sample)) * by)
+
+
+class Cut:
+    def __init__(self, at: float) -> None:
+        self.at = at
+
+    def predict(self, x: Any) -> Any:
+        return x[:, 0] > self.at
+
+
+def uniform(rng: np.random.Generator, size: int) -> np.ndarray:
+    return rng.random(size)
+
+
+def test_churn_is_asked_of_every_input() -> None:
+    options: dict[str, Any] = {"size": 3, "view": "predict", "gate": "churn", "rho": 0.1, "probe": 200}
+    failed = auditor.audit(moved, uniform, inputs={"by": [0.0, 1.0]}, **options)
+    assert (failed.verdict, failed.decided_by, failed.question) == ("fail", "churn", "churn")
+    assert failed.reason.startswith("with by=1.0 the mean churn is at least")
+    passed = auditor.audit(moved, uniform, inputs={"by": [0.0, 0.001]}, **options)
+    assert passed.verdict == "pass"
+    assert "the mean churn is at most" in passed.reason
+    assert "for each of 2 arms" in passed.reason
+
+
+def remembers(sample: Any, r: Any, *, q: float) -> frozenset[float]:
+    return frozenset(sample.tolist()) if q else frozenset()
+
+
+def is_missed(output: frozenset[float], rows: Any) -> Any:
+    return np.array([float(row) not in output for row in rows], dtype=float)
+
+
+def test_a_loss_is_asked_of_every_input() -> None:
+    """A view that hides every mismatch: only the lemma is left to tell, and it tells of the input that remembers."""
+    hidden: dict[str, Any] = {"size": 30, "rho": 0.1, "loss": is_missed, "view": lambda output: 0}
+    failed = auditor.audit(remembers, uniform, inputs={"q": [0.0, 1.0]}, **hidden)
+    assert (failed.verdict, failed.decided_by, failed.question) == ("fail", "accuracy", "loss")
+    assert failed.reason.startswith("with q=1.0 ")
+    assert "so rho is above 0.1" in failed.reason
+    assert auditor.audit(remembers, uniform, inputs={"q": [0.0, 0.0]}, **hidden).verdict == "pass"
+
+
+def audit_nu(bad: list[float], **options: Any) -> Any:
+    return auditor.audit(good_and_bad, uniform, inputs={"bad": bad}, **{"eta": 0.1, "nu": 0.1, **options})
+
+
+def test_a_pass_of_nu_takes_of_each_arm_what_it_takes_alone() -> None:
+    alone = NuGate(0.1, 0.1, 20, alpha_pass=0.05, alpha_fail=0.05).least_strings(20)
+    assert alone is not None
+    record = audit_nu([0.0, 0.0, 0.0])
+    assert (record.verdict, record.error_spent) == ("pass", 0.05)
+    assert [arm.pairs for arm in record.cells] == [alone] * 3
+    assert record.cost.runs == 3 * 20 * alone
+    assert record.reason.startswith("nu is at most 0.0983 for each of 3 arms")
+    assert all(arm.confidence == 0.95 and arm.high > 0.1 for arm in record.cells), "rows are simultaneous, so wider"
+
+
+def test_a_fail_of_nu_names_its_arm_and_has_its_share() -> None:
+    record = audit_nu([0.0, 0.5, 0.0])
+    assert (record.verdict, record.decided_by) == ("fail", "strings")
+    assert record.reason.startswith("with bad=0.5 for a share of at least")
+    assert [arm.verdict for arm in record.cells] == ["inconclusive", "fail", "inconclusive"]
+    assert record.bound.confidence == pytest.approx(1 - 0.05)
+    gate = inquiry_of(good_and_bad, uniform, "nu", inputs={"bad": [0.0] * 3}, eta=0.1, nu=0.1).plan.nu_gate
+    assert gate is not None
+    assert (gate.alpha_pass, gate.alpha_fail) == (0.05, pytest.approx(0.05 / 3))
+    assert record.cells[1].low <= nu_of(0.1, 0.5, 0.0) <= record.cells[1].high
+    assert record.params == {}
+    assert "nu of each arm" in as_text(record)
+    assert "| verdict | beyond eta | strings |" in markdown([record], 0.95)
+
+
+def test_the_command_asks_nu_for_every_input_and_replays_a_string_of_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["check", "good_and_bad", "--inputs", "bad=[0.6]", "--eta", "0.1", "--nu", "0.1"]
+    assert run([*words, "--json", str(tmp_path / "record.json"), "--svg", str(tmp_path / "nu.svg")]) == 1
+    document = json.loads((tmp_path / "record.json").read_text())
+    assert "--param bad=0.6" in document["cells"][0]["replay"]
+    assert (tmp_path / "nu.svg").exists()
+    string = document["answer"]["worst"]["string"]
+    capsys.readouterr()
+    assert run([*words[:4], "--replay", str(string), "--arm", "0", "--runs", "20"]) == 0
+    assert f"string {string}: 2 outputs in 20 runs" in capsys.readouterr().out
+
+
+def test_an_arm_of_nu_that_raises_is_what_the_record_tells() -> None:
+    record = audit_nu([0.0, 2.0])
+    assert (record.verdict, record.error_spent) == ("error", 0.0)
+    assert record.reason.startswith("with bad=2.0:")

@@ -1,0 +1,285 @@
+"""The price of a claim: brackets around sizes that are known exactly, and what stands beside them."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from asking import inquiry_of
+
+import auditor
+from auditor.errors import SubjectError, UsageError
+from auditor.flow.asking import make_request
+from auditor.flow.question import find_question
+from auditor.flow.record import Record, as_record, to_json
+from auditor.flow.run import answer
+from auditor.questions.price import PriceInquiry
+from auditor.questions.price.parts import PriceAnswer, answer_of, rows_of, size_text
+from auditor.randomness import arm_seed
+from auditor.report.terminal import as_text
+from auditor.subjects.outcome import Difference
+from auditor.trials.cell import make_bench
+from auditor.trials.trial import Trial
+
+DIFFERS = Difference("output", "0", "1")
+# rho = min(1, 10 / size) exactly, and a share min(1, 4 / size) of the runs is inaccurate.
+KNOWN = """
+import auditor
+
+def rare(output, *, source, r, params):
+    return output[1]
+
+@auditor.subject(source="norm", size=1000, theorem="Theorem X", claimed=0.1, delta=0.02, accuracy=rare,
+                 plain=50, bounds={"limit": lambda size: 4 / size, "silent": lambda size: None})
+def known(sample, r):
+    n = len(sample)
+    accurate = bool(r.random() >= 4 / n)
+    return (float(sample[0]) if r.random() < 10 / n else 0.0, accurate)
+
+@auditor.subject(source="norm", size=20, theorem="Theorem Y")
+def bold(sample, r):
+    return float(sample[0]) if r.random() < 10 / len(sample) else 0.0
+
+def never(sample, r):
+    return float(sample[0])
+
+@auditor.subject(source="norm", size=8, theorem="Theorem Z")
+def edge(sample, r):
+    if len(sample) > 20:
+        raise MemoryError("no more than 20 rows")
+    return float(sample[0]) if r.random() < 0.09 else 0.0
+
+def asks(sample, r, *, rho=0.5, width=1.0):
+    return float(sample[0]) if r.random() < rho / len(sample) else 0.0
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "known.py").write_text(KNOWN)
+    return tmp_path
+
+
+def price(folder: Path, name: str, source: str | None = None, **options: Any) -> Record:
+    texts = options.pop("texts", {})
+    return answer(make_request("price", f"{folder}/known.py:{name}", source, {"jobs": 1, **options}, texts=texts))
+
+
+def told(record: Record) -> PriceAnswer:
+    return answer_of(record)
+
+
+def test_both_brackets_hold_the_sizes_that_are_known(folder: Path) -> None:
+    """rho <= 0.1 from 100 rows on, inaccurate <= 0.02 from 200. False alarm 1e-6 by the confidence."""
+    found = price(folder, "known", confidence=1 - 1e-6, pairs=20_000)
+    rho, accuracy = told(found).asked
+    assert (rho.claim, rho.limit, accuracy.claim, accuracy.limit) == ("reproducible", 0.1, "accurate", 0.02)
+    assert rho.low is not None
+    assert rho.high is not None
+    assert rho.low < 100 <= rho.high
+    assert rho.high / rho.low < 10
+    assert accuracy.low is not None
+    assert accuracy.high is not None
+    assert accuracy.low < 200 <= accuracy.high
+    assert (told(found).plain, told(found).promised, found.findings) == (50, 1000, [])
+    assert 40 <= told(found).bounds["limit"] <= 41  # 4 / size <= 0.1
+    assert "silent" not in told(found).bounds
+    assert sum(row.pairs for row in found.cells) == found.pairs
+    assert (found.pairs or 0) <= found.budget
+    assert [(one.low, one.high) for one in found.measures] == [
+        (rho.low + 1, rho.high),
+        (accuracy.low + 1, accuracy.high),
+    ]
+    assert found.verdict == "pass"
+    for row in found.cells:  # what the gates showed, of a rho that is known
+        assert row.low <= min(1, 10 / row.size) <= row.high
+        assert (row.verdict == "pass") == (row.high == 0.1)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Record:
+    folder = tmp_path_factory.mktemp("known")
+    (folder / "known.py").write_text(KNOWN)
+    return price(folder, "known", pairs=12_000)
+
+
+def test_rows_are_in_order_and_say_what_they_are(found: Record) -> None:
+    named = [what for what, _, _ in rows_of(told(found), found.theorem)]
+    assert named[0] == "limit: on the worst source none can do with less"
+    assert named[1].startswith("plain")
+    assert named[-1] == "Theorem X asks for"
+    document = json.loads(to_json(found))
+    assert (document["schema"], document["answer"]["question"]) == ("auditor.record/2", "price")
+    read, question = as_record(document), find_question("price")
+    assert list(question.parts(read)) == list(question.parts(found))
+    assert as_text(read) == as_text(found)
+
+
+def test_a_theorem_whose_size_is_too_small_is_said(folder: Path) -> None:
+    found = price(folder, "bold")
+    assert (found.verdict, [finding.kind for finding in found.findings]) == ("fail", ["above-promise"])
+    assert "Theorem Y promises it at 20" in found.findings[0].message
+
+
+def test_what_no_size_mends_has_no_upper_end(folder: Path) -> None:
+    found = price(folder, "never", "norm", pairs=600)
+    (one,) = told(found).asked
+    assert one.high is None
+    assert one.low is not None
+    assert one.low >= 1000
+    assert (found.verdict, found.exit_code, found.measures) == ("inconclusive", 3, [])
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_size_that_does_not_run_is_no_measurement_above_one_that_does(folder: Path, jobs: int) -> None:
+    found = price(folder, "edge", pairs=2000, jobs=jobs)
+    (one,) = told(found).asked
+    assert (one.low or 0) <= 1
+    assert [finding.kind for finding in found.findings] == ["refused"]
+    assert "no more than 20 rows" in found.findings[0].message
+
+
+def test_sizes_have_randomness_of_their_own(found: Record) -> None:
+    """Which size comes next depends on what the last one showed."""
+    assert [row.seed for row in found.cells] == [arm_seed(found.seed, number) for number in range(len(found.cells))]
+    assert found.seed == 0
+
+
+def test_a_parameter_rho_is_given_the_target_unless_its_user_says_otherwise(folder: Path) -> None:
+    assert price(folder, "asks", "norm", rho=0.2, pairs=600).settings["rho"] == 0.2
+    assert price(folder, "asks", "norm", rho=0.2, pairs=600, texts={"rho": "0.7"}).settings["rho"] == 0.7
+    assert price(folder, "asks", "norm", pairs=600).settings["rho"] == 0.5
+
+
+def test_a_subject_that_draws_what_its_theorem_asks_is_scaled() -> None:
+    """rHeavyHitters takes 3e9 rows by its lemma and a few hundred in truth; rho is 2 x 1e9 smaller there."""
+    target = "algorithms.heavy_hitters:r_heavy_hitters"
+    found = auditor.ask("price", target, rho=0.3, pairs=2000, confidence=0.999)
+    promised = told(found).promised
+    assert promised is not None
+    assert promised > 10**8
+    rho = told(found).asked[0]
+    assert rho.high is not None
+    assert rho.high < 10**5
+    assert all(row.size >= 20 for row in found.cells), "the candidates are never scaled away"
+
+
+def test_functions_are_taken_as_they_are() -> None:
+    def falls(sample: Any, r: np.random.Generator) -> float:
+        return float(sample[0]) if r.random() < 10 / len(sample) else 0.0
+
+    found = auditor.ask("price", falls, lambda rng, size: rng.normal(size=size), rho=0.2, pairs=2000)
+    (one,) = told(found).asked
+    assert one.high is not None
+    assert (one.low or 0) < 50 <= one.high
+
+
+def differ(inquiry: PriceInquiry, rho: Any, rng: np.random.Generator, *, most: int = 10**9) -> int:
+    """Pairs that differ with the probability of their size, and nothing run; how many there were."""
+    done = 0
+    while work := inquiry.next():
+        for one in work:
+            for index in one.wanted:
+                if done == most:
+                    return done
+                output = None if rng.random() >= rho(inquiry.cells[one.cell].size) else DIFFERS
+                assert not inquiry.add(one.cell, Trial(index, output, None, 0.0))
+                done += 1
+    return done
+
+
+def test_what_is_known_holds_whenever_one_looks(folder: Path) -> None:
+    """Cut short after any number of pairs, both ends of the bracket hold the size that is known, and nothing raises."""
+    for most in (0, 1, 40, 200, 600, 2000):
+        inquiry = inquiry_of(f"{folder}/known.py:never", "norm", "price", rho=0.2)
+        assert isinstance(inquiry, PriceInquiry)
+        done = differ(inquiry, lambda size: min(1, 20 / size), np.random.default_rng(1), most=most)
+        said = inquiry.answer()
+        assert said.pairs == inquiry.outlook().done == done
+        assert isinstance(said.fields, PriceAnswer)
+        for one in said.fields.asked:
+            assert one.low is None or one.low < 100
+            assert one.high is None or one.high >= 100
+        assert (
+            (inquiry.verdict().outcome == "pass") == all(one.high for one in said.fields.asked) == bool(said.measures)
+        )
+
+
+def test_the_first_size_must_run_and_one_that_ran_must_go_on(folder: Path) -> None:
+    inquiry = inquiry_of(f"{folder}/known.py:never", "norm", "price")
+    with pytest.raises(SubjectError, match=r"^no$"):
+        inquiry.failed(0, SubjectError("no"))
+    inquiry.next()
+    inquiry.add(0, Trial(0, None, None, 0.0))
+    with pytest.raises(SubjectError, match=r"^at 1,000 rows: no$"):
+        inquiry.failed(0, SubjectError("no"))
+
+
+def test_without_a_truth_one_claim_has_all_of_the_error(folder: Path) -> None:
+    """The accuracy of `known` is not judged where its source's truth is not known: as if it had declared none."""
+    two = inquiry_of(f"{folder}/known.py:known", None, "price")
+    assert isinstance(two, PriceInquiry)
+    gate = two.claims[0].gate
+    two.opened(0, replace(make_bench(two.cells[0]), judges=False))
+    (one,) = two.claims
+    assert one.gate.alpha_pass == pytest.approx(4 * gate.alpha_pass)
+    assert two.plan.budget == one.budget == 20_000
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"rho": 1.5}, "rho=1.5 must be in"),
+        ({"rho": 1e-9}, "rho=1e-09 would take more than"),
+        ({"pairs": 0}, "pairs=0 must be an integer of at least"),
+        ({"pairs": 500}, r"pairs=500 cannot show any size to do: use --pairs \d+ or more"),
+        ({"confidence": 2.0}, "confidence"),
+        ({"size": 10}, "the size is what price looks for"),
+    ],
+)
+def test_what_cannot_be_asked(folder: Path, options: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        price(folder, "known", **options)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [(7, 7, "7"), (None, 9, "1 to 9"), (99, 1200, "100 to 1,200"), (50, None, "above 50"), (None, None, "not found")],
+)
+def test_a_bracket_as_text(low: int | None, high: int | None, text: str) -> None:
+    assert size_text(low, high) == text
+
+
+@pytest.mark.parametrize("columns", [40, pytest.param(120, marks=pytest.mark.nightly)])
+def test_the_command_fits_its_terminal(command: Any, folder: Path, columns: int) -> None:
+    words = ("price", "known.py:known", "--pairs", "12000", "--json", "price.json")
+    code, out, err = command(*words, cwd=folder, columns=columns)
+    assert code == 0, err
+    assert max(map(len, out.splitlines())) <= columns
+    assert "PRICE  known.py:known" in out
+    assert json.loads((folder / "price.json").read_text())["target"] == 0.1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "complaint"),
+    [
+        (
+            ["known.py:never", "--source", "norm", "--pairs", "600"],
+            3,
+            "No size up to 64,000 was shown to be reproducible",
+        ),
+        (["known.py:bold"], 1, "promises it at 20"),
+        (["known.py:never"], 2, "declares no source"),
+        (["known.py:nobody"], 2, "nobody"),
+    ],
+)
+def test_exit_codes(command: Any, folder: Path, arguments: list[str], code: int, complaint: str) -> None:
+    found, out, err = command("price", *arguments, cwd=folder)
+    assert found == code
+    assert complaint in re.sub(r"\s+", " ", out + err)
+    assert "Traceback" not in err

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import json
+import sys
+import xml.etree.ElementTree
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+import auditor
+from auditor.cli.command_line import run
+from auditor.errors import UsageError
+from auditor.flow.record import Record, as_record, exit_code_of
+from auditor.questions.several import declared_in, with_theorem
+from auditor.report.theorems import markdown, picture
+
+PACKAGE = """
+import auditor
+
+def rows(rng, size):
+    return rng.random(size)
+
+@auditor.subject(source=rows, size=3, claimed=0.2, theorem="Lemma 9.1")
+def good(sample, r):
+    return 1
+
+@auditor.subject(source=rows, size=3, expect="fail", reason="raw floats")
+def bad(sample, r):
+    return float(sample[0])
+
+def helper(sample, r):
+    return 2
+"""
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    folder = tmp_path / "some_learners"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("")
+    (folder / "first.py").write_text(PACKAGE)
+    (folder / "second.py").write_text("from some_learners.first import good, bad\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    yield folder
+    for name in [name for name in sys.modules if name.partition(".")[0] == "some_learners"]:
+        del sys.modules[name]
+
+
+def test_a_package_declares_each_subject_once(package: Path) -> None:
+    assert [s.name for s in declared_in("some_learners")] == ["some_learners.first:bad", "some_learners.first:good"]
+    with pytest.raises(UsageError, match="declares no subjects"):
+        declared_in("some_learners.second")
+
+
+def test_each_of_k_subjects_spends_its_share(package: Path) -> None:
+    assert run(["check", "some_learners", "--confidence", "0.9", "--json", "all.json"]) == 0
+    records = [as_record(record) for record in json.loads(Path("all.json").read_text())]
+    assert [record.error_spent for record in records] == pytest.approx([0.05, 0.05])
+    assert [record.confidence for record in records] == pytest.approx([0.95, 0.95])
+    assert all(record.is_as_expected for record in records)
+
+
+def test_a_package_is_checked_against_its_expectations(package: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "some_learners", "--json", "all.json"]) == 0
+    out = capsys.readouterr().out
+    assert "2 of 2 as expected" in out
+    assert "wrong with probability at most 0.025" in out
+    assert [record["verdict"] for record in json.loads(Path("all.json").read_text())] == ["fail", "pass"]
+
+
+def test_a_broken_expectation_decides_the_exit_code(package: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (package / "first.py").write_text(PACKAGE.replace('expect="fail", reason="raw floats"', "theorem='x'"))
+    assert run(["check", "some_learners"]) == 1
+    out = capsys.readouterr().out
+    assert "1 of 2 as expected" in out
+    assert "some_learners.first:bad: fail, expected pass" in out
+
+
+def test_options_for_one_subject_are_refused_for_many(package: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "some_learners", "--rho", "0.3", "--param", "x=1"]) == 2
+    assert "--rho, --param is for one subject" in capsys.readouterr().err
+
+
+def _with(verdict: str, expect: str) -> Record:
+    record = auditor.audit(lambda sample, r: 1, lambda rng, size: rng.random(size), size=1)
+    return msgspec.structs.replace(record, verdict=verdict, expect=expect)
+
+
+@pytest.mark.parametrize(
+    ("endings", "code"),
+    [
+        ([("pass", "pass"), ("fail", "fail"), ("error", "error")], 0),
+        ([("inconclusive", "pass")], 3),
+        ([("inconclusive", "pass"), ("fail", "pass")], 1),
+        ([("inconclusive", "pass"), ("fail", "pass"), ("error", "pass")], 4),
+        ([("pass", "fail")], 1),
+        ([("fail", "error"), ("pass", "pass")], 1),
+    ],
+)
+def test_the_worst_surprise_is_the_exit_code(endings: list[tuple[str, str]], code: int) -> None:
+    assert exit_code_of([_with(*ending) for ending in endings]) == code
+
+
+def test_every_registered_theorem_is_listed_in_the_papers_order() -> None:
+    places = [subject.declared.theorem for subject in with_theorem()]
+    assert places[0] == "Theorem 2.3"
+    assert places.index("Theorem 5.2") < places.index("Theorem 5.14") < places.index("Corollary 6.5")
+    assert places.index("Corollary 6.5") < places.index("Theorem A.3")
+
+
+def test_a_slice_of_the_theorems_writes_its_reports_and_makes_them_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    documents = []
+    for name in ("one", "two"):
+        assert run(["theorems", "--only", "Lemma 3.3", "--reports", str(tmp_path / name)]) == 0
+        (document,) = json.loads((tmp_path / name / "theorems.json").read_text())
+        del document["cost"], document["cells"][0]["seconds"]
+        documents.append(document)
+        table = (tmp_path / name / "theorems.md").read_text()
+        assert "| Lemma 3.3 | r_heavy_hitters | rho=0.1, v=0.3, eps=0.1 | 3.05e+09 | 0.1 | &lt;= " in table
+        xml.etree.ElementTree.parse(tmp_path / name / "theorems.svg")
+    assert documents[0] == documents[1]
+    assert "1 of 1 as expected" in capsys.readouterr().out
+
+
+def test_a_slice_of_nothing_and_an_unwritable_folder_are_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["theorems", "--only", "Lemma 99", "--reports", str(tmp_path)]) == 2
+    (tmp_path / "file").write_text("")
+    assert run(["theorems", "--reports", str(tmp_path / "file" / "below")]) == 2
+    err = capsys.readouterr().err
+    assert "leaves no subject" in err
+    assert "cannot make --reports" in err
+
+
+def test_hostile_names_are_harmless_in_markdown_and_in_the_picture() -> None:
+    nasty = "a|b`c`<script>]]>\x1b[31m\u202e*[x](y)"
+    record = msgspec.structs.replace(
+        _with("pass", "pass"), theorem=nasty, subject=f"m:{nasty}", settings={nasty: nasty}
+    )
+    row = markdown([record], 0.95).splitlines()[2]
+    assert row.replace("\\|", "").count("|") == 12
+    assert not set(row) & set("\x1b\u202e")
+    assert "<script>" not in row
+    tree = xml.etree.ElementTree.fromstring(picture([record]))
+    assert all(element.tag.rpartition("}")[2] in ("svg", "title", "text", "line", "rect") for element in tree.iter())
+
+
+def test_the_reports_in_the_repository_are_of_the_registered_theorems() -> None:
+    """Made by `python -m auditor theorems`; every sound row upheld, the published median caught by its accuracy."""
+    folder = Path(__file__).parents[2] / "reports"
+    records = [as_record(record) for record in json.loads((folder / "theorems.json").read_text())]
+    assert [record.subject for record in records] == [subject.name for subject in with_theorem()]
+    assert all(record.is_as_expected for record in records)
+    (published,) = (record for record in records if record.subject.endswith("as_published"))
+    assert (published.verdict, published.decided_by) == ("fail", "accuracy")
+    assert (folder / "theorems.md").read_text() == markdown(records, 0.95)
+    assert (folder / "theorems.svg").read_text() == picture(records)
+    readme = (folder.parent / "README.md").read_text()
+    assert (folder / "theorems.md").read_text().partition("\n\n")[0] in readme

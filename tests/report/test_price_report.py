@@ -1,0 +1,66 @@
+"""reports/price.md says what the code says: what is exact in it is computed again, what is measured is looked at."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+from xml.etree import ElementTree
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+REPORT = (ROOT / "reports" / "price.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def maker() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("price_report", ROOT / "benchmarks" / "price.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def numbers(line: str) -> list[float]:
+    return [float(found.replace(",", "")) for found in re.findall(r"-?[\d,]+\.?\d*(?:e[-+]?\d+)?", line)]
+
+
+def test_the_deciders_rows_are_those_of_the_code(maker: ModuleType) -> None:
+    for name, *cells in maker.decider_rows(1600, 0.1):
+        (line,) = [line for line in REPORT.splitlines() if line.startswith(f"| {name} |") and len(numbers(line)) >= 6]
+        shown = line.strip("| ").split(" | ")[1:]
+        for there, here in zip(shown, cells, strict=True):
+            assert float(there) == pytest.approx(float(here), rel=2e-3, abs=1e-12), name
+
+
+def test_the_spot_values_are_in_it() -> None:
+    for m, tau, value in (("400", "0.1", 0.2546), ("1,600", "0.1", 0.2458), ("400", "0.2", 0.2404)):
+        (line,) = [line for line in REPORT.splitlines() if line.startswith(f"| {m} | {tau} |")]
+        lower, upper = (float(cell) for cell in line.strip("| ").split(" | ")[3:5])
+        assert lower <= upper
+        assert round(lower, 4) == pytest.approx(value, abs=1e-4)
+
+
+def test_what_was_measured_agrees_with_what_is_known() -> None:
+    """The report was made once, and is not made until it pleases: these are the claims that it is shown for."""
+    rstat, fixed = re.findall(r"exponent between (-?[\d.]+) and (-?\d+\.\d+)", REPORT)
+    assert float(rstat[0]) <= -0.5 <= float(rstat[1])
+    assert float(fixed[0]) <= 0 <= float(fixed[1])
+    (line,) = re.findall(r"\| fixed_threshold \| 0\.5 \| .*", REPORT)
+    low, high = (float(found) for found in re.findall(r"([\d.]+) to ([\d.]+)", line)[0])
+    assert low <= 0.5 <= high
+
+
+def test_the_heavy_hitters_rows_do_not_move_and_the_queries_grow() -> None:
+    rows = [line.strip("| ").split(" | ") for line in REPORT.splitlines() if line.startswith("| 2^")]
+    assert len({row[3] for row in rows}) == 1
+    assert [int(row[1]) for row in rows] == sorted({int(row[1]) for row in rows})
+
+
+@pytest.mark.parametrize("name", ["rstat", "fixed_threshold", "domain"])
+def test_every_picture_is_there(name: str) -> None:
+    assert f"price_{name}.svg" in REPORT
+    ElementTree.parse(ROOT / "reports" / f"price_{name}.svg")

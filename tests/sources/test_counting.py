@@ -1,0 +1,192 @@
+"""Counts without rows, against enumeration where n is small and against mean, spread and parity where it is not.
+
+Chance: every test is one of CHECKS and rejects a right sampler with probability 1e-6 / CHECKS, about: chi-square
+laws are approximate at finite counts. Seeds are fixed, so a test that passes once passes always.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chi2, norm, poisson
+
+from auditor.randomness import from_key, root_key
+from auditor.sources.counting import LARGEST, PIECE, binomial, multinomial
+
+CHECKS = 100  # at least as many as there are tests of chance in this file
+ALPHA = 1e-6 / CHECKS
+LARGE = [2**31, 2**50, 2**53, 2**55, 10**18, LARGEST]
+Integers = npt.NDArray[np.int64]
+
+
+def draws(seed: int, n: int, p: float, times: int) -> Integers:
+    return binomial(from_key(root_key(seed)), np.full(times, n), np.full(times, p))
+
+
+def chi_square(observed: npt.ArrayLike, expected: npt.ArrayLike) -> float:
+    """The p-value of Pearson's test; cells that expect fewer than ten are one cell."""
+    o, e = np.asarray(observed, dtype=float), np.asarray(expected, dtype=float)
+    few = e < 10
+    if few.any():
+        o, e = np.append(o[~few], o[few].sum()), np.append(e[~few], e[few].sum())
+    possible = e > 1e-9
+    assert o[~possible].sum() == 0, "something impossible was drawn"
+    statistic = float(((o[possible] - e[possible]) ** 2 / e[possible]).sum())
+    p_value = float(chi2.sf(statistic, max(1, int(possible.sum()) - 1)))
+    print(f"chi-square {statistic:.1f} over {possible.sum()} cells, p = {p_value:.3g}, bound {ALPHA:.1e}")
+    return p_value
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 13])
+@pytest.mark.parametrize("p", [0.5, 0.3, 0.01, 0.9])
+def test_a_small_binomial_has_its_law(n: int, p: float) -> None:
+    times = 20_000
+    expected = [times * math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
+    assert chi_square(np.bincount(draws(n, n, p, times), minlength=n + 1), expected) > ALPHA
+
+
+def compositions(n: int, parts: int) -> list[tuple[int, ...]]:
+    if parts == 1:
+        return [(n,)]
+    return [(first, *rest) for first in range(n + 1) for rest in compositions(n - first, parts - 1)]
+
+
+@pytest.mark.parametrize(
+    ("n", "weights"),
+    [
+        (3, [0.5, 0.2, 0.3]),
+        (2, [0.1, 0.2, 0.3, 0.25, 0.15]),
+        (4, [0.5, 0.0, 0.5]),
+        (5, [0.2, 0.8]),
+        (1, [1 / 7] * 7),
+        (3, [1.0]),
+    ],
+)
+def test_a_small_multinomial_has_its_law(n: int, weights: list[float]) -> None:
+    times, rng = 3000, from_key(root_key(n))
+    seen = Counter(tuple(multinomial(rng, n, np.array(weights)).tolist()) for _ in range(times))
+    cells = compositions(n, len(weights))
+    expected = [
+        times * math.factorial(n) * math.prod(w**k / math.factorial(k) for w, k in zip(weights, cell, strict=True))
+        for cell in cells
+    ]
+    assert set(seen) <= set(cells)
+    assert chi_square([seen[cell] for cell in cells], expected) > ALPHA
+
+
+def parity_is_fair(drawn: Integers) -> bool:
+    """The last four bits are uniform: any spread beyond a few dozen makes them so to many digits."""
+    last = np.bincount(drawn & 15, minlength=16)
+    return chi_square(last, np.full(16, len(drawn) / 16)) > ALPHA
+
+
+def moments_fit(drawn: Integers, n: int, p: float) -> bool:
+    """Mean and variance about the true mean, in integers until the last step."""
+    mean = Fraction(p) * n
+    sd = math.sqrt(float(mean * (1 - Fraction(p))))
+    z = np.array([float(int(x) - mean) / sd for x in drawn])
+    times = len(z)
+    shift, spread = abs(float(z.mean())) * math.sqrt(times), float((z**2).sum())
+    low, high = chi2.ppf(ALPHA / 4, times), chi2.isf(ALPHA / 4, times)
+    print(f"n = {n:.3g}, {times} draws: mean off by {shift:.2f} sd, bound {norm.isf(ALPHA / 4):.2f};")
+    print(f"sum of squares {spread:.0f}, in [{low:.0f}, {high:.0f}]")
+    return bool(shift <= norm.isf(ALPHA / 4) and low <= spread <= high)
+
+
+@pytest.mark.parametrize("p", [0.5, 0.3, 1e-3])
+@pytest.mark.parametrize("n", LARGE)
+def test_a_large_binomial_keeps_its_last_bits_its_mean_and_its_spread(n: int, p: float) -> None:
+    drawn = draws(7, n, p, 1600 if n <= 2**55 else 400)
+    assert drawn.dtype == np.int64
+    assert (drawn >= 0).all()
+    assert parity_is_fair(drawn)
+    assert moments_fit(drawn, n, p)
+
+
+def test_numpys_own_binomial_loses_them() -> None:
+    """The contrast: these tests see what is wrong with one draw beyond 2^50."""
+    rng = from_key(root_key(7))
+    at_2_55 = rng.binomial(2**55, 0.5, size=1600)
+    assert not (at_2_55 & 1).any()
+    assert not parity_is_fair(at_2_55)
+    assert not moments_fit(rng.binomial(LARGEST, 0.5, size=10_000), LARGEST, 0.5)
+
+
+def test_a_piece_is_where_numpy_is_still_right() -> None:
+    rng = from_key(root_key(8))
+    for p in (0.5, 0.01, 1e-7):
+        drawn = rng.binomial(PIECE, p, size=5000)
+        assert parity_is_fair(drawn)
+        assert moments_fit(drawn, PIECE, p)
+
+
+def poisson_fits(drawn: Integers, mean: float) -> bool:
+    """Against Poisson(mean), whose quantiles cut the line into about thirty cells."""
+    ends = np.unique(poisson.ppf(np.linspace(0, 1, 32)[1:-1], mean))
+    expected = np.diff(np.concatenate([[0.0], poisson.cdf(ends, mean), [1.0]])) * len(drawn)
+    observed = np.bincount(np.searchsorted(ends, drawn), minlength=len(ends) + 1)
+    return chi_square(observed, expected) > ALPHA
+
+
+@pytest.mark.parametrize(
+    ("n", "p"), [(2**50, 1e-12), (2**50, 1e-14), (2**50, 6e-17), (10**10, 1e-9), (10**18, 3e-18), (10**18, 1e-15)]
+)
+def test_a_rare_value_is_poisson(n: int, p: float) -> None:
+    times = 20_000 if n <= PIECE else 3000
+    assert poisson_fits(draws(11, n, p, times), n * p)
+
+
+weights_with_zeros = st.lists(
+    st.one_of(st.just(0.0), st.floats(1e-12, 1), st.floats(1e-300, 1e-200)), min_size=1, max_size=20
+).filter(any)
+
+
+@settings(max_examples=4 * settings().max_examples)
+@given(weights_with_zeros, st.one_of(st.integers(0, 100), st.integers(0, LARGEST)), st.integers(0, 2**32))
+def test_counts_add_up_to_n_and_what_is_impossible_never_occurs(weights: list[float], n: int, seed: int) -> None:
+    probabilities = np.array(weights) / np.sum(weights)
+    counts = multinomial(from_key(root_key(seed)), n, probabilities)
+    assert len(counts) == len(weights)
+    assert counts.dtype == np.int64
+    assert (counts >= 0).all()
+    assert sum(counts.tolist()) == n
+    assert not counts[probabilities == 0].any()
+
+
+@pytest.mark.parametrize("n", [10**6, 2**60])
+def test_uniform_over_many_values(n: int) -> None:
+    counts = multinomial(from_key(root_key(3)), n, np.full(65536, 2.0**-16))
+    assert sum(counts.tolist()) == n
+    assert chi_square(counts, np.full(65536, n / 65536)) > ALPHA
+    assert chi_square(counts.reshape(256, 256).sum(axis=0), np.full(256, n / 256)) > ALPHA
+
+
+def test_a_large_multinomial_has_means_and_covariances() -> None:
+    n, times = 10**15, 3000
+    weights = np.array([0.45, 1e-4, 0.0, 0.3, 0.1499, 0.1])
+    rng = from_key(root_key(5))
+    z = np.array([(multinomial(rng, n, weights) - n * weights) / math.sqrt(n) for _ in range(times)])
+    # Multiplied by the Cholesky factor's inverse the free coordinates are independent standard normal.
+    free = [0, 1, 3, 4]
+    covariance = np.diag(weights[free]) - np.outer(weights[free], weights[free])
+    white = np.linalg.solve(np.linalg.cholesky(covariance), z[:, free].T)
+    bound = norm.isf(ALPHA / 40)
+    means = np.abs(white.mean(axis=1)) * math.sqrt(times)
+    products = np.abs(white @ white.T / times - np.eye(4)) * math.sqrt(times / 2)
+    print(f"means off by {means.max():.2f} sd, products by {products.max():.2f} sd, bound {bound:.2f} (20 looks)")
+    assert (means <= bound).all()
+    assert (products <= bound).all()
+
+
+def test_draws_depend_on_the_generator_alone() -> None:
+    weights = np.full(5, 0.2)
+    once, again = (multinomial(from_key(root_key(1)), 2**55 + 1, weights) for _ in range(2))
+    assert once.tolist() == again.tolist()
+    assert once.tolist() != multinomial(from_key(root_key(2)), 2**55 + 1, weights).tolist()

@@ -1,0 +1,95 @@
+"""The exponent of a power law: against closed forms, and by simulation with pairs that go where the counts point."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+from auditor.statistics.exponent import fit, is_power_law
+
+
+@given(st.floats(-2, 1.5), st.floats(-6, -3), st.integers(2, 8))
+def test_exact_counts_give_back_their_own_exponent(b: float, middle: float, points: int) -> None:
+    x = np.geomspace(1, 8, points)
+    rho = np.exp(middle) * (x / math.sqrt(8)) ** b
+    pairs = [10**9] * points
+    mismatches = [round(1e9 * one) for one in rho]
+    best, low, high = fit(x.tolist(), pairs, mismatches, 0.05)
+    assert best == pytest.approx(b, abs=1e-3)
+    assert low <= best <= high
+    assert high - low < 0.1
+
+
+def test_the_best_fit_is_the_maximum_of_the_likelihood() -> None:
+    """Against a grid over both parameters, that knows nothing of concavity."""
+    x, n, k = np.array([100.0, 400, 1600]), np.array([50, 90, 200]), np.array([16, 13, 17])
+    b, a = np.meshgrid(np.linspace(-1.5, 0.5, 2001), np.linspace(-4, 0, 401), indexing="ij")
+    z = a[..., None] + b[..., None] * (np.log(x) - np.log(x).mean())
+    inside = (z < 0).all(axis=-1)
+    value = np.where(inside, binom.logpmf(k, n, np.exp(np.minimum(z, -1e-9))).sum(axis=-1), -np.inf)
+    on_grid = b.flat[value.argmax()]
+    best, low, high = fit(x.tolist(), n.tolist(), k.tolist(), 0.05)
+    assert best == pytest.approx(on_grid, abs=0.01)
+    # The interval is a set of profile likelihoods: both ends are equally unlikely.
+    profile = value.max(axis=1)
+    at = [profile[np.abs(b[:, 0] - end).argmin()] for end in (low, high)]
+    assert at[0] == pytest.approx(at[1], abs=0.1)
+    # No likelihood-ratio interval with a prior can be narrower than the one at a single look.
+    assert profile.max() - at[0] > 3.84 / 2
+
+
+def test_less_error_is_a_wider_interval_and_more_pairs_a_narrower_one() -> None:
+    x, n, k = [10, 100, 1000], [100, 200, 400], [30, 20, 13]
+    _, low, high = fit(x, n, k, 0.05)
+    _, lower, higher = fit(x, n, k, 0.001)
+    assert lower < low < high < higher
+    _, less, more = fit(x, [10 * one for one in n], [10 * one for one in k], 0.05)
+    assert low < less < more < high
+
+
+def test_the_interval_covers_when_pairs_chase_the_counts_and_one_stops_at_will() -> None:
+    """False alarm 1e-6: the number of misses is at most its quantile under a miss rate of alpha."""
+    rng, alpha, runs, misses = np.random.default_rng(5), 0.2, 40, 0
+    x = np.geomspace(100, 1e4, 4)
+    rho = 3 * x**-0.5
+    for _ in range(runs):
+        n, k, missed = np.zeros(4, dtype=int), np.zeros(4, dtype=int), False
+        for block in range(12):
+            arm = block if block < 4 else int(np.argmin(k))  # whoever has shown least
+            n[arm] += 40
+            k[arm] += rng.binomial(40, rho[arm])
+            if block % 4 == 3 and np.count_nonzero(k) >= 2:
+                _, low, high = fit(x.tolist(), n.tolist(), k.tolist(), alpha)
+                missed = missed or not low <= -0.5 <= high  # at any look
+        misses += missed
+    most = binom.isf(1e-6, runs, alpha)
+    print(f"{misses} misses in {runs}, at most {most:.0f} allowed")
+    assert misses <= most
+
+
+@pytest.mark.parametrize(
+    ("bands", "law"),
+    [
+        ([(0.1, 0.2), (0.05, 0.1), (0.025, 0.05)], True),
+        ([(0.1, 0.2), (0.3, 0.4), (0.1, 0.2)], False),  # a hump
+        ([(0.1, 0.2), (0.0, 0.4), (0.1, 0.2)], True),  # a band that reaches 0 excludes nothing above
+        ([(0.0, 1.0), (0.0, 1.0), (0.0, 1.0)], True),
+        ([(0.4, 0.41), (0.1, 0.11), (0.4, 0.41)], False),
+    ],
+)
+def test_a_power_law_is_a_line_through_all_bands(bands: list[tuple[float, float]], law: bool) -> None:
+    assert is_power_law([1, 10, 100], bands) is law
+
+
+@given(st.floats(-2, 2), st.lists(st.tuples(st.floats(0.01, 0.99), st.floats(0.01, 0.99)), min_size=2, max_size=8))
+def test_bands_around_a_law_admit_it(b: float, slack: list[tuple[float, float]]) -> None:
+    x = np.geomspace(1, 50, len(slack)).tolist()
+    bands = [
+        (1e-3 * value**b * (1 - down), 1e-3 * value**b * (1 + up)) for value, (down, up) in zip(x, slack, strict=True)
+    ]
+    assert is_power_law(x, bands)

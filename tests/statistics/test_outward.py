@@ -1,0 +1,136 @@
+"""Every limit that is printed is rounded outward, and every report says which statement has which confidence."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import auditor
+from auditor.flow.plan import make_plan
+from auditor.flow.record import Accuracy, Bound, CellRow, Record, Rho
+from auditor.flow.verdict import Judged, Tally, decide
+from auditor.questions.pairs import Churn, RhoAnswer
+from auditor.report.facts import beside, confidences, of_several
+from auditor.report.formats.junit import junit
+from auditor.report.formats.markdown import markdown
+from auditor.report.terminal import as_text
+from auditor.statistics.interval import MeanEvidence, sequence_lower
+from auditor.statistics.outward import at_least, at_most, between, percent
+
+limits = st.tuples(st.floats(0, 1), st.floats(0, 1)).map(sorted)
+
+
+@pytest.fixture(scope="module")
+def base() -> Record:
+    return auditor.audit(lambda sample, r: 1, lambda rng, size: rng.random(size), size=2)
+
+
+@given(limits, limits, limits)
+def test_every_limit_of_a_report_is_outward(
+    base: Record, rho: list[float], churn: list[float], accuracy: list[float]
+) -> None:
+    record = msgspec.structs.replace(
+        base,
+        bound=None,
+        rho=Rho(0.5, *rho, 0.95, "a method"),
+        answer=RhoAnswer(Churn(0.5, *churn, 0.95, 0.5, 0.5, 0.5)),
+        accuracy=Accuracy(1, 2, 0.5, *accuracy, 0.95),
+    )
+    for text in (markdown([record], 0.95), as_text(record, 500)):
+        found = [(float(a), float(b)) for a, b in re.findall(r"between (\S+) and (\S+) \(", text)]
+        assert len(found) == 3, text
+        for (low, high), given_limits in zip(found, (rho, churn, accuracy), strict=True):
+            assert low <= given_limits[0] <= given_limits[1] <= high
+    cases = ElementTree.fromstring(junit([record], 0.95)).iter("property")
+    properties = {case.get("name"): case.get("value") for case in cases}
+    assert float(properties["rho.low"] or 1) <= rho[0]
+    assert float(properties["rho.high"] or 0) >= rho[1]
+
+
+@given(st.floats(1e-12, 1), st.integers(1, 4))
+def test_the_formatter_never_rounds_inward(value: float, digits: int) -> None:
+    assert float(at_least(value, digits)) <= value <= float(at_most(value, digits))
+    assert len(at_most(value, digits).lstrip("0.").replace(".", "").partition("e")[0]) <= digits
+    assert between(value, value) == f"between {at_least(value)} and {at_most(value)}"
+
+
+def test_numbers_that_need_no_rounding_stay_what_they_are() -> None:
+    for text in ("0.1", "0.05", "0.3", "1", "0", "0.0977", "1e-09"):
+        assert at_least(float(text)) == at_most(float(text)) == text
+    assert (percent(0.95), percent(0.975), percent(1 - 0.05 / 6)) == ("95 %", "97.5 %", "99.166666 %")
+
+
+def test_findings_round_outward() -> None:
+    plan = make_plan(target=0.1, delta=0.05, pairs=10**6)
+    inaccurate = decide(plan, plan.gate, Tally(40, 0, 40, 12), MeanEvidence(), judged=Judged()).reason
+    lower = float(re.findall(r"at least (\S+) \(", inaccurate)[0])
+    assert lower <= sequence_lower(40, 12, 0.025) < lower + 0.001
+
+
+def test_a_broken_promise_is_told_outward() -> None:
+    """A promise just below the lower limit, so that to round either inward would show."""
+    low = _curve(1.0).cells[0].low
+    promised = low - 1e-9
+    found = _curve(promised)
+    assert found.verdict == "fail"
+    (least, most) = re.findall(r"rho is at least (\S+), and T says that it is at most (\S+)", found.reason)[0]
+    assert float(least) <= low < float(least) + 0.001
+    assert float(most) - 0.001 < promised <= float(most)
+
+
+def _curve(promised: float) -> Record:
+    @auditor.subject(theorem="T", promise=lambda size: promised)
+    def differs(sample: Any, r: Any) -> float:
+        return float(sample[0]) if r.random() < 0.7 else 0.0
+
+    return auditor.ask("curve", differs, "uniform", vary="size=1,2", pairs=200)
+
+
+def test_no_report_formats_a_limit_by_itself() -> None:
+    """A format of its own would round a limit to the nearest number, which may be inward."""
+    for path in Path(auditor.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FormattedValue) and node.format_spec:
+                words, spec = ast.unparse(node.value), ast.unparse(node.format_spec)
+                is_count = "," in spec  # sizes and pairs are whole
+                assert is_count or not re.search(r"(^|\.)(low|high|least|most)$", words), (path, words)
+
+
+def test_a_report_says_which_statement_has_which_confidence(base: Record) -> None:
+    said = "the verdict is wrong with probability at most 0.05; each interval has its own 95 %, apart from the verdict"
+    assert confidences(base) == said
+    assert said in markdown([base], 0.95)
+    assert said in as_text(base, 500)
+    cell = CellRow(name="a", question="rho", source="s", size=2, seed=0, pairs=1, confidence=0.95, verdict="pass")
+    several = msgspec.structs.replace(base, cells=[cell, cell])
+    assert "the intervals of all arms hold together with 95 %, apart from the verdict" in as_text(several, 500)
+    sides = [msgspec.structs.replace(cell, variant=private) for private in ("shared", "unshared")]
+    both = msgspec.structs.replace(base, cells=sides, confidence=0.975)
+    assert "both verdicts hold together with 95 %; so do the two intervals of rho" in as_text(both, 500)
+    assert of_several(0.95) in markdown([base, base], 0.95)
+    assert not confidences(msgspec.structs.replace(base, error_spent=0.0))
+
+
+def test_an_interval_that_contains_the_target_beside_a_verdict_is_explained(base: Record) -> None:
+    assert base.bound == Bound("upper", 0.1, 0.95)
+    assert base.rho.high > 0.1
+    assert "and contains the target" in as_text(base, 500)
+    assert "and contains the target" in markdown([base], 0.95)
+    assert not beside(msgspec.structs.replace(base, rho=Rho(0.0, 0.0, 0.09, 0.95, "a method")))
+    assert not beside(msgspec.structs.replace(base, bound=None))
+
+
+def test_a_pass_says_whether_accuracy_was_certified(base: Record) -> None:
+    for certified, words in ((True, "which is certified"), (False, "which was not refuted, and not certified")):
+        record = msgspec.structs.replace(base, accuracy=Accuracy(0, 33, 0.3, 0.0, 0.2, 0.95, certified))
+        assert words in as_text(record, 500)
+        assert words in markdown([record], 0.95)
+        assert words not in as_text(msgspec.structs.replace(record, verdict="fail"), 500)

@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import auditor
+from auditor.errors import UsageError
+from auditor.lookup import find_object, full_target, importable_name, registered
+from auditor.randomness import root_key
+from auditor.subjects.subject import code_hash, load_subject, param_text, parse_param
+
+
+def plain(sample: Any, r: Any) -> int:
+    return 1
+
+
+def with_params(sample: Any, r: Any, width: float, *, depth: int = 3, how: Callable[[int], int] | None = None) -> Any:
+    return width, depth, how
+
+
+def takes_int(sample: Any, r: int) -> int:
+    return r
+
+
+def takes_state(sample: Any, r: np.random.RandomState) -> float:
+    return float(r.rand())
+
+
+def takes_random(sample: Any, r: random.Random) -> float:
+    return r.random()
+
+
+def unresolved(sample: NoSuchType, r: Any) -> int:  # type: ignore[name-defined]  # noqa: F821
+    return 2
+
+
+def one_argument(sample: Any) -> int:
+    return 1
+
+
+def anything(*args: Any, **kwargs: Any) -> Any:
+    return kwargs
+
+
+class Nested:
+    @staticmethod
+    def method(sample: Any, r: Any) -> str:
+        return "nested"
+
+
+HERE = __name__
+
+
+def test_targets_lead_to_their_objects() -> None:
+    assert find_object(f"{HERE}:plain") is plain
+    assert find_object(f"{HERE}:Nested.method")(None, None) == "nested"
+    assert find_object(f"{Path(__file__)}:plain")(None, None) == 1
+    assert find_object(f"{Path(__file__)}:plain") is find_object(f"{Path(__file__)}:plain")
+    assert full_target("rstat") == "algorithms.statistical_query:rstat"
+    assert {"rstat", "constant", "mean"} <= set(registered())
+
+
+@pytest.mark.parametrize(
+    ("target", "words"),
+    [
+        ("algorithmz.controls:mean", r"no module named 'algorithmz' \(did you mean algorithms\?\)"),
+        ("algorithms.control:mean", r"no module named 'algorithms.control' \(did you mean controls\?\)"),
+        ("algorithms.controls:meen", r"has no 'meen' \(did you mean mean\?\)"),
+        ("no_such_file.py:fn", "no file"),
+        ("rstatt", r"not a registered subject \(did you mean rstat\?\)"),
+        (":fn", "names no function"),
+        ("algorithms:", "names no function"),
+    ],
+)
+def test_unknown_targets_get_a_suggestion(target: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        load_subject(target)
+
+
+def test_a_module_that_fails_to_import_is_told_from_one_that_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("import surely_not_installed\n")
+    with pytest.raises(UsageError, match=r"importing .* raised ModuleNotFoundError: .*surely_not_installed"):
+        find_object(f"{tmp_path / 'broken.py'}:fn")
+    (tmp_path / "worse.py").write_text("1 / 0\n")
+    with pytest.raises(UsageError, match="raised ZeroDivisionError"):
+        find_object(f"{tmp_path / 'worse.py'}:fn")
+
+
+def test_a_file_can_import_its_neighbours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "neighbour_of_mine.py").write_text("VALUE = 7\n")
+    (tmp_path / "mine.py").write_text("from neighbour_of_mine import VALUE\ndef fn(sample, r): return VALUE\n")
+    assert load_subject(f"{tmp_path / 'mine.py'}:fn").fn(None, None) == 7
+
+
+def test_another_package_called_algorithms_is_named(tmp_path: Path) -> None:
+    import subprocess
+
+    (tmp_path / "algorithms").mkdir()
+    (tmp_path / "algorithms" / "__init__.py").write_text("")
+    ended = subprocess.run(
+        [sys.executable, "-m", "auditor", "check", "algorithms.controls:mean"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert ended.returncode == 2
+    assert f"the package 'algorithms' found here is {tmp_path / 'algorithms'}" in ended.stderr
+
+
+def test_parameters_are_checked_against_the_signature() -> None:
+    loaded = load_subject(with_params, {"width": 2.0})
+    assert loaded.settings == {"width": 2.0, "depth": 3, "how": None}
+    with pytest.raises(UsageError, match=r"needs a value for width: --param width=VALUE"):
+        load_subject(with_params)
+    with pytest.raises(UsageError, match=r"no parameter 'dept' \(did you mean depth\?\): it has width, depth, how"):
+        load_subject(with_params, {"width": 1.0, "dept": 2})
+    with pytest.raises(UsageError, match="it has none"):
+        load_subject(plain, {"x": 1})
+    with pytest.raises(UsageError, match=r"takes no \(sample, r\)"):
+        load_subject(one_argument)
+    with pytest.raises(UsageError, match=r"is ndarray, not a function|is str, not a function"):
+        load_subject(f"{HERE}:HERE")
+    assert load_subject(anything, {"whatever": 1}).settings == {"whatever": 1}
+    assert load_subject(unresolved).fn(None, None) == 2
+
+
+def test_texts_are_literals_functions_or_strings() -> None:
+    texts = {"width": "[1, 2.5]", "depth": "abc", "how": f"{HERE}:plain"}
+    assert load_subject(f"{HERE}:with_params", texts=texts).params == {"width": [1, 2.5], "depth": "abc", "how": plain}
+    # only a parameter that asks for a function turns module:fn into one
+    assert load_subject(with_params, texts={"width": f"{HERE}:plain"}).params == {"width": f"{HERE}:plain"}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [0.1, 1, True, None, "abc", "0.5", "", "None", (1, 2), [1.5], {"a": 1}, float("inf"), -float("inf"), "it's"],
+)
+def test_what_a_parameter_is_typed_as_reads_back(value: object) -> None:
+    again = parse_param(param_text(value))
+    assert again == value
+    assert type(again) is type(value)
+
+
+def test_annotations_and_options_choose_r() -> None:
+    kinds = [load_subject(fn).randomness for fn in (plain, takes_int, takes_state, takes_random)]
+    assert kinds == ["Generator", "int", "RandomState", "Random"]
+    assert load_subject(plain, randomness="int").randomness == "int"
+    key = root_key(0)
+    for fn in (takes_int, takes_state, takes_random):
+        assert load_subject(fn).run(None, key) == load_subject(fn).run(None, key)
+
+
+def test_declarations_are_numbers_or_functions_of_the_parameters_they_name() -> None:
+    @auditor.subject(
+        source="norm", size=lambda depth: depth * 10, claimed=0.2, delta=lambda depth, width: depth * width
+    )
+    def declared(sample: Any, r: Any, *, depth: int = 4, width: float = 0.01) -> int:
+        return depth
+
+    loaded = load_subject(declared, {"depth": 5})
+    assert (loaded.declares("size"), loaded.declares("claimed"), loaded.declares("delta")) == (50, 0.2, 0.05)
+    assert declared(None, None) == 4
+
+    @auditor.subject(size=lambda nothing: 1)
+    def wrong(sample: Any, r: Any) -> int:
+        return 1
+
+    with pytest.raises(UsageError, match="nothing"):
+        load_subject(wrong).declares("size")
+
+
+def test_an_expectation_other_than_pass_needs_a_reason() -> None:
+    with pytest.raises(UsageError, match="needs a reason"):
+        auditor.subject(expect="fail")
+    with pytest.raises(UsageError, match="must be one of"):
+        auditor.subject(expect="maybe", reason="why")
+
+
+def test_an_attribute_that_is_no_declaration_is_refused() -> None:
+    def learner(sample: Any, r: Any) -> int:
+        return 1
+
+    learner.__auditor__ = "junk"  # type: ignore[attr-defined]
+    with pytest.raises(UsageError, match=r"learner.__auditor__='junk' must be what @auditor.subject.* another name"):
+        load_subject(learner)
+
+
+def test_a_function_that_wraps_itself_is_refused() -> None:
+    def learner(sample: Any, r: Any) -> int:
+        return 1
+
+    learner.__wrapped__ = learner  # type: ignore[attr-defined]
+    with pytest.raises(UsageError, match="learner wraps itself: its __wrapped__ must lead to the function underneath"):
+        load_subject(learner)
+
+
+def test_only_what_another_process_can_find_is_importable() -> None:
+    assert importable_name(plain) == f"{HERE}:plain"
+    assert importable_name(Nested.method) == f"{HERE}:Nested.method"
+    assert importable_name(lambda sample, r: 1) is None
+    assert importable_name(np.mean) == "numpy:mean"
+    assert importable_name(3) is None
+
+
+def test_the_code_hash_follows_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "learner.py"
+    file.write_text("def fn(sample, r):\n    return 1\n")
+    before = code_hash(find_object(f"{file}:fn"))
+    file.write_text("def fn(sample, r):\n    return 2\n")
+    assert before != code_hash(find_object(f"{file}:fn"))
+    assert code_hash(len) is None

@@ -1,0 +1,363 @@
+"""What somebody else adds from outside the package: a question through its entry point, a source by the protocol."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from asking import timeless
+
+import auditor
+from auditor.errors import UsageError
+
+# The whole of a question: two runs on one sample, each with an r of its own, a fixed number of times, judged once.
+QUESTION = '''
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated
+
+import msgspec
+
+from auditor.errors import BadValue
+from auditor.flow.parts import Facts, Words
+from auditor.flow.plan import Plan
+from auditor.flow.question import Answer, Outlook, Steady, Work
+from auditor.flow.record import Measure
+from auditor.flow.verdict import Verdict
+from auditor.questions.pairs import cell_row
+from auditor.request import SURE, Options, option
+from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
+from auditor.subjects.outcome import first_difference
+from auditor.subjects.subject import load_subject
+from auditor.trials.cell import make_cell
+from auditor.trials.trial import Trial
+
+
+class LuckOptions(Options, frozen=True, kw_only=True):
+    limit: Annotated[float, option("The share of samples that may have two answers.", "L", SURE)] = 0.1
+    trials: Annotated[int, option("Samples, judged once.", "N", SURE)] = 40
+
+
+class LuckAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="luck"):
+    lucky: int  # samples with two answers
+
+
+def one_sample_two_r(bench, index, fell):
+    """A trial: what it shows is payload, made where it ran."""
+    sample = bench.draw(index, 0)
+    first, second = (bench.settled(bench.run_on(sample, one, 0)) for one in (2 * index, 2 * index + 1))
+    return Trial(index, first_difference(first, second), None, 0.0, payload={"sum": int(sample.sum())})
+
+
+@dataclass
+class Inquiry(Steady):
+    cell: object
+    plan: Plan
+    done: int = 0
+    lucky: int = 0
+    first: int | None = None
+    bench: object = None
+
+    @property
+    def cells(self):
+        return [self.cell]
+
+    def opened(self, cell, bench):
+        self.bench = bench
+
+    def next(self):
+        return [Work(0, range(self.done, self.plan.budget))] if self.done < self.plan.budget else []
+
+    def add(self, cell, trial):
+        assert set(trial.payload) == {"sum"}
+        self.done += 1
+        if trial.difference:
+            self.lucky += 1
+            self.first = trial.index if self.first is None else self.first
+        return False
+
+    def bounds(self):
+        share = self.plan.alpha / 2
+        if not self.done:
+            return 0.0, 1.0
+        return clopper_pearson_lower(self.done, self.lucky, share), clopper_pearson_upper(self.done, self.lucky, share)
+
+    def verdict(self):
+        low, high = self.bounds()
+        limit = self.plan.target
+        outcome = "pass" if high <= limit else "fail" if low > limit else "inconclusive"
+        return Verdict(outcome, f"{self.lucky} of {self.done} samples have two answers", "mismatches", self.plan.alpha)
+
+    def answer(self):
+        low, high = self.bounds()
+        limits = {"low": low, "high": high, "confidence": self.plan.confidence}
+        estimate = self.lucky / self.done if self.done else None
+        seen = {"count": self.lucky, "of": self.done}
+        measure = Measure(name="luck", estimate=estimate, method="Clopper-Pearson", **seen, **limits)
+        counts = {"pairs": self.done, "mismatches": self.lucky, "verdict": self.verdict().outcome}
+        row = cell_row(self.cell, self.bench, **counts, **limits)
+        return Answer(LuckAnswer(self.lucky), measures=[measure], rows=[row])
+
+    def outlook(self):
+        return Outlook(self.done, self.plan.budget, f"{self.lucky} of {self.done} are lucky")
+
+
+class Luck:
+    """How often do two r give two answers on one sample?
+
+    Example: python -m auditor luck mine:coin --limit 0.2
+    """
+
+    name = "luck"
+    Options = LuckOptions
+    instead: Mapping[str, str] = {"rho": "limit", "fixed": "trials"}
+
+    def begin(self, request):
+        options = request.options
+        if not 0 < options.limit < 1:
+            raise BadValue("limit", options.limit, "must be in (0, 1): the share that you accept, e.g. 0.1")
+        subject = load_subject(request.subject, options.params, texts=request.texts, randomness=options.randomness)
+        cell = make_cell("luck", subject, request.source, options)
+        plan = Plan(options.limit, options.confidence, "fixed", options.trials, unit="samples")
+        return Inquiry(replace(cell, unit=one_sample_two_r, judged=False, command="luck"), plan)
+
+    def parts(self, record):
+        lucky = msgspec.to_builtins(record.answer)["lucky"]
+        yield Facts([("luck", f"{lucky} samples of {record.cells[0].pairs} have two answers")])
+
+    def again(self, bench, index):
+        found = bench.trial(index).difference
+        yield Words(f"{'LUCKY' if found else 'UNLUCKY'}  sample {index}", "title")
+'''
+SOURCE = '''
+class Coins:
+    """A source of a kind of its own: what it has besides `draw` it need not have."""
+
+    def __init__(self, p, spec=None):
+        self.p, self.spec, self.name = p, spec, f"coins that show heads with {p:g}"
+
+    def draw(self, rng, size):
+        return (rng.random(size) < self.p).astype(int)
+
+    def law(self, size):
+        return {0: 1 - self.p, 1: self.p}
+
+    def expect(self, query=None):
+        return self.p if query is None else (1 - self.p) * query(0) + self.p * query(1)
+
+
+fair = Coins(0.5, "coins:fair")
+'''
+LEARNERS = """
+import auditor
+
+def majority(sample, r):
+    return bool(sample.mean() > 0.5)
+
+def coin(sample, r):
+    return bool(r.random() < 0.5)
+
+@auditor.subject(source="coins:fair", size=400, accuracy=lambda found, source, **_: found == (source.expect() > 0.1))
+def share(sample: auditor.Sample, r):
+    return sample.mean() > 0.1
+"""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder as an installation leaves one behind: modules, and the entry points that they registered."""
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "luck.py").write_text(QUESTION)
+    (folder / "coins.py").write_text(SOURCE)
+    (folder / "mine.py").write_text(LEARNERS)
+    info = folder / "luck-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: luck\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[auditor.questions]\nluck = luck:Luck\ngone = luck:Gone\n")
+    return folder
+
+
+def python(site: Path, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(site), "COLUMNS": "200"}
+    command = [sys.executable, *words]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=cwd or site, check=False)
+
+
+def command(site: Path, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return python(site, "-m", "auditor", *words, cwd=cwd)
+
+
+ASKED = ("mine:coin", "--source", "bernoulli(0.5)", "--size", "20")
+
+
+def test_a_question_of_others_has_a_command_with_its_options_and_its_words(site: Path) -> None:
+    text = command(site, "luck", "--help").stdout
+    for words in ("How often do two r give two answers", "--limit", "--trials", "--jobs", "--ledger", "mine:coin"):
+        assert words in text
+    assert "luck" in command(site, "--help").stdout
+    refused = command(site, "luck", *ASKED, "--limit", "2")
+    assert refused.returncode == 2
+    assert "--limit 2.0 must be in (0, 1): the share that you accept" in refused.stderr
+    assert "cannot be loaded from luck:Gone" in command(site, "gone", *ASKED).stderr
+
+
+def test_it_is_asked_from_python_and_gives_a_record_like_any_other(site: Path) -> None:
+    code = """
+import sys, auditor, mine
+record = auditor.ask("luck", mine.coin, "bernoulli(0.5)", size=20, seed=3)
+assert record.answer.lucky == record.cells[0].mismatches == record.measures[0].count
+from auditor.flow.record import to_json
+sys.stdout.buffer.write(to_json(record))
+"""
+    found = python(site, "-c", code)
+    record = json.loads(found.stdout)
+    assert (record["schema"], record["question"]) == ("auditor.record/2", "luck")
+    assert (record["verdict"], record["unit"], record["target"]) == ("fail", "samples", 0.1)
+    assert record["answer"] == {"question": "luck", "lucky": record["cells"][0]["mismatches"]}
+    assert record["preflight"]["second_process"] == "same"
+    typo = python(site, "-c", "import auditor; auditor.ask('luckk', len)")
+    assert "there is no question 'luckk' (did you mean luck?)" in typo.stderr
+
+
+def test_whoever_runs_it_its_record_is_one(site: Path, tmp_path: Path) -> None:
+    """In this process; in two workers with a ledger; and again from the ledger alone."""
+    records = []
+    for how in (["--jobs", "1"], ["--jobs", "2", "--ledger", "l.sqlite"], ["--ledger", "l.sqlite", "--resume"]):
+        done = command(site, "luck", *ASKED, *how, "--json", "record.json", "--junit", "report.xml", cwd=tmp_path)
+        assert done.returncode == 1, done.stderr
+        assert "samples of 40 have two answers" in done.stdout
+        records.append(json.loads((tmp_path / "record.json").read_text()))
+    first, *others = (timeless(record) for record in records)
+    assert all(other == first for other in others)
+    assert records[1]["cost"]["limits"]["jobs"] == 2
+    assert "luck" in (tmp_path / "report.xml").read_text()
+    assert "fail" in command(site, "history", "mine:coin", "--ledger", "l.sqlite", cwd=tmp_path).stdout
+    again = command(site, "luck", *ASKED, "--replay", "0")
+    assert "LUCKY  sample 0" in again.stdout
+    of_record = command(site, "replay", "record.json", "--pair", "0", "--trust", cwd=tmp_path)
+    assert of_record.stdout == again.stdout
+
+
+def test_a_project_gates_on_it(site: Path, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(
+        "[[tool.auditor.subject]]\nquestion = 'luck'\ntarget = 'mine:majority'\nsource = 'bernoulli(0.1)'\n"
+        "size = 9\nlimit = 0.2\n"
+    )
+    done = command(site, "gate", "--json", "records.json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (record,) = json.loads((tmp_path / "records.json").read_text())
+    assert (record["question"], record["verdict"]) == ("luck", "pass")
+
+
+# A source of another kind.
+
+
+@pytest.fixture
+def kind(site: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.syspath_prepend(str(site))
+    return importlib.import_module("coins").Coins
+
+
+def majority(sample: Any, r: Any) -> bool:
+    return bool(sample.mean() > 0.5)
+
+
+def is_near(found: float, *, source: Any, **_: Any) -> bool:
+    return bool(abs(found - source.expect()) < 0.02)
+
+
+def is_other(found: int, rows: Any) -> Any:
+    return rows != found
+
+
+def share(sample: auditor.Sample, r: Any) -> float:
+    return round(sample.mean(), 2)
+
+
+def test_an_object_that_draws_is_a_source(kind: Any) -> None:
+    record = auditor.audit(majority, kind(0.1), size=30)
+    assert (record.verdict, record.source, record.size) == ("pass", "coins that show heads with 0.1", 30)
+    assert not record.importable
+    by_function = auditor.audit(majority, kind(0.45).draw, size=30)
+    assert auditor.audit(majority, kind(0.45), size=30).mismatches == by_function.mismatches > 0
+
+
+def test_what_it_knows_of_its_law_is_used(kind: Any) -> None:
+    """Counts, of a sample that no rows could make; the risk for a loss, exactly; and the truth for an oracle."""
+    counted = auditor.audit(share, kind(0.25), size=10**15, sample="counts")
+    assert (counted.verdict, counted.sample_kind) == ("pass", "counts")
+    loss = auditor.ask("loss", lambda s, r: 0, kind(0.25), size=30, loss=is_other, rho=0.1, delta=0.2)
+    assert loss.accuracy is not None
+    assert loss.accuracy.allowed == pytest.approx(0.3), "no allowance for measuring what is known"
+
+    @auditor.subject(accuracy=is_near, delta=0.1)
+    def exact(sample: Any, r: Any) -> float:
+        return 0.25
+
+    judged = auditor.audit(exact, kind(0.25), size=30)
+    assert judged.accuracy is not None
+    assert (judged.verdict, judged.accuracy.failures) == ("pass", 0)
+    assert auditor.audit(exact, kind(0.5), size=30).verdict == "fail"
+
+
+def test_several_of_a_kind_are_told_apart(kind: Any) -> None:
+    record = auditor.audit(majority, [kind(0.1), kind(0.5)], size=30, rho=0.2)
+    assert [cell.name for cell in record.cells] == [f"coins that show heads with {p}" for p in (0.1, 0.5)]
+    assert [cell.verdict for cell in record.cells][1] == "fail"
+    assert record.reason.startswith("with coins that show heads with 0.5 ")
+
+
+class Wrong:
+    """A source with a law, or with rows, that are none."""
+
+    def __init__(self, law: Any = None, rows: Any = None) -> None:
+        self._law, self._rows = law, rows
+
+    def draw(self, rng: Any, size: int) -> Any:
+        return np.zeros(size) if self._rows is None else self._rows(size)
+
+    def law(self, size: int) -> Any:
+        return self._law
+
+
+def test_a_source_that_breaks_the_contract_is_told_so() -> None:
+    for law in ({0: 0.3}, 7, {0: -1.0, 1: 2.0}):
+        none = auditor.audit(share, Wrong(law=law), size=10, sample="counts")
+        assert (none.verdict, none.exit_code) == ("error", 4)
+        assert "source Wrong: its law must be {value: probability}; " in none.reason
+    short = auditor.audit(majority, Wrong(rows=lambda size: np.zeros(size - 1)), size=10)
+    assert (short.verdict, short.exit_code) == ("error", 4)
+    assert "source Wrong returned 9 rows where 10 were asked for" in short.reason
+    raised = auditor.audit(majority, Wrong(rows=lambda size: 1 / 0), size=10)
+    assert "source Wrong raised" in raised.reason
+    with pytest.raises(UsageError, match="declares no size"):
+        auditor.audit(majority, Wrong())
+    with pytest.raises(UsageError, match="must be a spec"):
+        auditor.audit(majority, object(), size=10)
+
+
+def test_the_command_line_finds_one_by_its_name(site: Path, tmp_path: Path) -> None:
+    words = ("check", "mine:majority", "--source", "coins:fair", "--size", "30", "--rho", "0.3")
+    records = []
+    for jobs in ("1", "2"):
+        done = command(site, *words, "--jobs", jobs, "--json", "record.json", cwd=tmp_path)
+        assert done.returncode == 1, done.stderr
+        records.append(json.loads((tmp_path / "record.json").read_text()))
+    assert timeless(records[0]) == timeless(records[1])
+    record = records[0]
+    assert (record["source"], record["size"]) == ("coins that show heads with 0.5", 30)
+    assert record["preflight"]["second_process"] == "same"
+    assert "--source coins:fair" in record["examples"][0]["replay"]
+    pair = str(record["examples"][0]["pair"])
+    assert "DIFFERENT" in command(site, *words, "--replay", pair).stdout
+    assert "DIFFERENT" in command(site, "replay", "record.json", "--pair", pair, "--trust", cwd=tmp_path).stdout
+    counted = command(site, "check", "mine:share", "--sample", "counts", "--json", "-")
+    assert counted.returncode == 0, counted.stderr
+    assert json.loads(counted.stdout)["accuracy"]["failures"] == 0

@@ -1,0 +1,240 @@
+"""Subjects that are no function of (sample, r), samplers that are none of (rng, size): found before anything counts."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import rich.progress  # noqa: F401  # rich draws from `random` when it is first imported
+
+import auditor
+from auditor.cli.command_line import run
+
+SUBJECTS = Path(__file__).parents[1] / "learners"
+Check = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def check(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Check:
+    """`auditor check faulty:NAME` in this process: exit code, and all that was said, on one line."""
+    monkeypatch.chdir(SUBJECTS)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+    def check(name: str, *options: str, source: str | None = "rows", size: str = "20") -> tuple[int, str]:
+        given = () if source is None else ("--source", f"faulty:{source}", "--size", size)
+        try:
+            code = run(["check", f"faulty:{name}", *given, *options])
+        except SystemExit:  # its traceback holds reprs that end pytest itself
+            code = None
+        assert code is not None, "SystemExit came through: the process would end with the subject's own code"
+        said = capsys.readouterr()
+        return code, " ".join((said.err + said.out).split())
+
+    return check
+
+
+@pytest.fixture
+def generators_restored() -> Iterator[None]:
+    """For a subject that moves them in every run, which the audit allows when its output does not depend on them."""
+    states = random.getstate(), np.random.get_state()
+    yield
+    random.setstate(states[0])
+    np.random.set_state(states[1])
+
+
+# Samplers.
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("short", "source faulty:short returned 19 rows where 20 were asked for"),
+        ("short_labels", "source faulty:short_labels returned 19 rows where 20 were asked for"),
+        ("with_nan", "source faulty:with_nan returned NaN"),
+        ("raising", r"source faulty:raising raised ValueError: no [red]data[/red] \x1b[31m"),
+        ("scalar", "source faulty:scalar returned float: return an array of 20 rows or (X, y)"),
+        ("scalar_array", "source faulty:scalar_array returned"),
+        ("unkeyed", "source faulty:unkeyed is not a function of (rng, size): two draws with the same key differ"),
+        ("shuffled_in_place", "source faulty:shuffled_in_place is not a function of (rng, size)"),
+    ],
+)
+def test_a_sampler_that_gives_no_sample_is_named(check: Check, source: str, words: str) -> None:
+    code, said = check("fine", source=source)
+    assert code == 4
+    assert words in said
+    assert "auditor itself failed" not in said
+
+
+def test_a_sampler_that_exits_is_not_a_pass(check: Check) -> None:
+    code, said = check("fine", source="exiting")
+    assert code == 4
+    assert "faulty:exiting" in said
+    assert "SystemExit" in said
+
+
+def test_rows_need_not_make_an_array(check: Check) -> None:
+    code, said = check("fine", source="ragged")
+    assert (code, "PASS" in said) == (0, True)
+
+
+@pytest.mark.parametrize("source", ["view", "whole_buffer"])
+def test_changes_of_a_sample_do_not_reach_the_data_behind_it(check: Check, source: str) -> None:
+    import faulty  # the subjects' directory is on the path once a check has run
+
+    before = faulty._buffer.copy()
+    code, said = check("adds_in_place", source=source)
+    assert (code, "PASS" in said) == (0, True)
+    assert "changes-sample" in said
+    assert np.array_equal(faulty._buffer, before)
+
+
+def test_a_labelled_sample_reaches_the_subject_as_a_pair(check: Check) -> None:
+    assert check("shapes", source="labelled")[0] == 0
+
+
+# Subjects.
+
+
+def test_a_subject_may_change_its_sample(check: Check) -> None:
+    code, said = check("sorts_in_place")
+    assert code == 0
+    assert "warning changes-sample: the subject changes its sample in place" in said
+
+
+@pytest.mark.parametrize(("name", "generator"), [("uses_random", "random"), ("uses_numpy_random", "numpy.random")])
+def test_a_global_generator_is_named(check: Check, name: str, generator: str) -> None:
+    code, said = check(name)
+    assert code == 4
+    assert f"faulty:{name} is not a function of (sample, r)" in said
+    assert f"it draws from the global generator {generator}. Draw every random bit from r" in said
+
+
+@pytest.mark.usefixtures("generators_restored")
+def test_a_global_generator_that_does_not_matter_is_a_warning(check: Check) -> None:
+    code, said = check("seeds_numpy_random")
+    assert code == 0
+    assert "warning global-state: the subject moves the state of numpy.random; its output did not depend on it" in said
+
+
+def test_hidden_state_is_not_audited(check: Check, capsys: pytest.CaptureFixture[str]) -> None:
+    code = run(["check", "algorithms.controls:hidden_state", "--source", "faulty:rows"])
+    said = " ".join(capsys.readouterr().out.split())
+    assert code == 4
+    assert (
+        "hidden_state is not a function of (sample, r): on the same sample with the same r it gave two outputs" in said
+    )
+    assert "mismatches in" not in said
+
+
+@pytest.mark.parametrize("name", ["set_order", "cached_by_r"])
+def test_the_second_process_sees_what_one_cannot(check: Check, name: str) -> None:
+    code, said = check(name)
+    assert code == 4
+    assert f"faulty:{name} gives another output in a second process" in said
+
+
+def test_a_second_process_that_fails_is_not_passed_over(check: Check) -> None:
+    if os.environ.get("PYTHONHASHSEED") in ("1", "2"):
+        pytest.skip("this process has the hash seed on which the subject raises")
+    _, said = check("raises_by_hash")
+    assert "RuntimeError" in said
+
+
+def test_a_subject_that_exits_has_not_passed(check: Check) -> None:
+    code, said = check("exits")
+    assert code == 4
+    assert "faulty:exits raised SystemExit in the first run of pair 0" in said
+
+
+def test_an_output_that_cannot_be_compared_says_where(check: Check) -> None:
+    code, said = check("not_comparable")
+    assert code == 4
+    assert "output[1]: builtins.function cannot be compared" in said
+
+
+# Oracles and declarations.
+
+
+def test_an_oracle_that_raises_is_shown_whole(check: Check) -> None:
+    code, said = check("bad_oracle", source=None)
+    assert code == 4
+    assert "the accuracy check of faulty:bad_oracle raised RuntimeError" in said
+    assert "RuntimeError: the oracle broke" in said
+    assert r"\n" not in said  # lines, not one line of escapes
+
+
+def test_an_oracle_that_exits_has_not_passed(check: Check) -> None:
+    code, said = check("exiting_oracle", source=None)
+    assert code == 4
+    assert "SystemExit" in said
+
+
+def test_a_declaration_that_raises_is_its_authors(check: Check) -> None:
+    code, said = check("bad_size", source=None)
+    assert code == 2
+    assert "faulty:bad_size" in said
+    assert "size" in said
+    assert "auditor itself failed" not in said
+
+
+def test_a_declaration_of_an_unknown_parameter_says_so(check: Check) -> None:
+    code, said = check("size_of_nothing", source=None)
+    assert code == 2
+    assert "no parameter 'missing'" in said
+
+
+# What r is.
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "shown"),
+    [
+        ("as_any", (), "r as Generator"),
+        ("as_int", (), "r as int"),
+        ("as_random", (), "r as Random"),
+        ("as_state", (), "r as RandomState"),
+        ("half_hinted", (), "r as int"),
+        ("as_any", ("--randomness", "RandomState"), "r as RandomState"),
+        ("as_int", ("--randomness", "Random"), "r as Random"),
+    ],
+)
+def test_r_is_what_the_subject_asks_for(check: Check, name: str, options: tuple[str, ...], shown: str) -> None:
+    code, said = check(name, *options, "--replay", "0")
+    kind = shown.removeprefix("r as ").replace("Generator", "Randomness")
+    assert code == 0
+    assert f"'{kind}'" in said  # every one of these subjects returns the type's name
+
+
+def test_the_report_says_what_r_was(check: Check) -> None:
+    assert "r as int, seed 0" in check("as_int")[1]
+
+
+def test_an_unknown_kind_of_r_lists_the_kinds(check: Check) -> None:
+    code, said = check("fine", "--randomness", "Randm")
+    assert code == 2
+    assert "must be one of Generator, int, RandomState, Random (did you mean Random?)" in said
+
+
+# From Python: parameters that no command line can spell.
+
+
+@pytest.mark.parametrize("value", [np.arange(3), float("nan"), {1: object}])
+def test_parameters_without_a_spelling_are_no_hidden_state(check: Check, value: object) -> None:
+    check("fine", "--replay", "0")  # puts the subjects on the path
+    record = auditor.audit("faulty:kind_of", "faulty:rows", size=5, params={"w": value})
+    assert record.verdict == "pass", record.reason
+    assert record.preflight is not None
+    assert record.preflight.second_process == "same"  # they were sent as they are
+
+
+def test_importing_auditor_imports_no_numpy() -> None:
+    script = "import sys, auditor, json; print(json.dumps([m for m in ('numpy', 'scipy') if m in sys.modules]))"
+    assert json.loads(subprocess.run([sys.executable, "-c", script], capture_output=True, check=True).stdout) == []
