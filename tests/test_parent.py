@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from auditor.delivery import Patient
+
 SUBJECTS = Path(__file__).parent / "subjects"
 ROWS = ("--source", "unruly:rows", "--size", "5")
 on_linux = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")
@@ -172,3 +174,18 @@ def test_a_report_that_cannot_be_delivered_changes_no_exit_code(tmp_path: Path) 
     assert words.count("warning: what went to standard output is lost: No space left on device") == 2
     assert words.count("warning: --json - is lost: nobody reads standard output") == 1
     assert words.count("warning: cannot write --json /dev/full: No space left on device; the verdict stands") == 1
+
+
+def test_a_stream_that_a_subject_closed_is_opened_again(tmp_path: Path) -> None:
+    file = (tmp_path / "report").open("w", encoding="utf-8")
+    descriptor = os.dup(file.fileno())
+    stream = Patient(file)
+    stream.write("before, ")
+    file.close()
+    os.dup2(descriptor, stream._descriptor or 0)  # as the descriptors are put back
+    stream.write("after")
+    stream.flush()
+    stream.buffer.write(b", and bytes")
+    stream.flush()
+    assert stream.trouble == ""
+    assert (tmp_path / "report").read_text() == "before, after, and bytes"
