@@ -6,13 +6,14 @@ nothing here may rely on a traceback being shown.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable
 from typing import Any, Self
 
 _OURS = (os.path.dirname(__file__) + os.sep, "<frozen importlib")
 _STANDARD = os.path.dirname(os.__file__) + os.sep
-_LIBRARIES = ("numpy", "scipy", "rich", "rich_click", "click", "msgspec", "pebble", "cloudpickle", "threadpoolctl")
+LIBRARIES = ("numpy", "scipy", "rich", "rich_click", "click", "msgspec", "pebble", "cloudpickle", "threadpoolctl")
 _LONGEST = 20_000  # characters of a traceback
 
 EXIT_CODES = {"pass": 0, "fail": 1, "usage": 2, "inconclusive": 3, "error": 4, "interrupted": 130}
@@ -104,10 +105,19 @@ def as_ours(error: BaseException, name: str) -> AuditorError:
     a slip of our own is raised as it is."""
     if isinstance(error, AuditorError):
         return error
+    if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
+        return SubjectError(_no_more_files(error, name))
     if not _is_foreign(error):
         raise error
     what = f"something of {name} raised {in_words(error)} where an output, a row or a declaration was looked at"
     return SubjectError(what).caused_by(error)
+
+
+def _no_more_files(error: OSError, name: str) -> str:
+    return (
+        f"this process can open no more files ({in_words(error)}): {name} leaves open what it opens, or lowered "
+        "RLIMIT_NOFILE. Close every file; if none is left open, allow more by ulimit -n"
+    )
 
 
 def _is_foreign(error: BaseException) -> bool:
@@ -118,7 +128,7 @@ def _is_foreign(error: BaseException) -> bool:
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
         folder = file.rpartition("site-packages" + os.sep)[2].partition(os.sep)[0].removesuffix(".py")
-        if not file.startswith((*_OURS, "<frozen", _STANDARD)) and folder not in _LIBRARIES:
+        if not file.startswith((*_OURS, "<frozen", _STANDARD)) and folder not in LIBRARIES:
             return True
         trace = trace.tb_next
     return False

@@ -13,12 +13,13 @@ import sys
 import threading
 from collections.abc import Callable
 from os import _exit, getpid
-from sys import getrecursionlimit
+from sys import getrecursionlimit, modules
 from typing import Any, TypeVar
+
+from auditor.process_state import getsignal, hand_over, put_back_modules, theirs
 
 T = TypeVar("T")
 SIGINT = int(signal.SIGINT)
-getsignal: Callable[[int], Any] = getattr(signal.getsignal, "__wrapped__", signal.getsignal)  # without its enum
 _inside: contextvars.ContextVar[bool] = contextvars.ContextVar("inside", default=False)
 
 
@@ -40,12 +41,16 @@ def call(fn: Callable[..., T], *args: Any, **keywords: Any) -> T:
     """fn(*args, **keywords), with its settings and without its traces."""
     if _inside.get():  # it was called by other code that is not ours
         return fn(*args, **keywords)
-    handler, depth, process = getsignal(SIGINT), getrecursionlimit(), getpid()
+    if theirs:
+        hand_over()
+    handler, depth, process, loaded = getsignal(SIGINT), getrecursionlimit(), getpid(), len(modules)
     try:
         return _theirs.context.run(fn, *args, **keywords)
     finally:
         if getpid() != process:
             _exit(1)  # a copy of this process that foreign code forked came back: the audit is not its to go on with
+        if len(modules) < loaded:
+            put_back_modules()
         if getrecursionlimit() < depth:
             sys.setrecursionlimit(depth)
         if getsignal(SIGINT) is not handler:

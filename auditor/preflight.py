@@ -6,9 +6,9 @@ They use the first pairs' own keys: what goes wrong here goes wrong in a replay 
 from __future__ import annotations
 
 import copy
-import random
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, replace
+from random import getstate, seed, setstate
 from time import perf_counter
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from auditor.errors import AuditorError, NotComparable, SourceError, SubjectError, UnknownTruth
 from auditor.estimators import Fit
 from auditor.outcome import fingerprint, first_difference, same
+from auditor.process_state import put_back
 from auditor.sampling import Sample
 from auditor.second_process import SecondProcess
 from auditor.trial import Bench, Bottom, judge
@@ -90,6 +91,7 @@ def look(bench: Bench, skip: Container[int] = (), timed: Callable[[float], None]
         for index in (index for index in range(PAIRS) if index not in skip):
             twice = _run_twice(bench, index)
             if timed and index == 0:
+                put_back()
                 timed(twice.seconds)
             shared = shared or bool(found and _was_changed(bench, found[-1]))
             found.append(twice)
@@ -100,6 +102,7 @@ def look(bench: Bench, skip: Container[int] = (), timed: Callable[[float], None]
             if knows_truth is None:
                 knows_truth = _knows_truth(bench, twice.output, index)
     finally:
+        put_back()  # what is reckoned from here on is ours
         _restore(state)
     return Look(
         sum(each.runs for each in found),
@@ -262,7 +265,7 @@ def _knows_truth(bench: Bench, output: Any, index: int) -> bool:
 
 
 def _global_states() -> dict[str, Any]:
-    return {"random": random.getstate(), "numpy.random": np.random.get_state(legacy=False)}
+    return {"random": getstate(), "numpy.random": np.random.get_state(legacy=False)}
 
 
 def _state_equal(left: Any, right: Any) -> bool:
@@ -272,11 +275,11 @@ def _state_equal(left: Any, right: Any) -> bool:
 def _disturb(name: str) -> None:
     """Another state of a global generator than any it is likely to be in."""
     if name == "random":
-        random.seed(0xA0D17)
+        seed(0xA0D17)
     else:
         np.random.seed(0xA0D17)
 
 
 def _restore(states: dict[str, Any]) -> None:
-    random.setstate(states["random"])
+    setstate(states["random"])
     np.random.set_state(states["numpy.random"])

@@ -1,6 +1,9 @@
 """What of this process may a subject change, and how is it put back before we reckon and report?
 
-Everything here is taken when a command begins, before any foreign code, and put back when the last run is over.
+Everything here is taken when a command begins, before any foreign code, and put back wherever we reckon: after the
+preflight, after trials, for reports. What a subject has set for itself, say a deeper recursion when it is imported, is
+set again when foreign code is called next. Modules that it removed, places to import from and files that may be open
+come back for good: without them nothing works, its own runs included.
 """
 
 from __future__ import annotations
@@ -17,10 +20,16 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
+
+from auditor.errors import LIBRARIES
 
 Undo = Callable[[], object]
 _PATCHED = ("builtins", "time", "random", "json", "os", "math", "io", "datetime", "shutil")  # modules that we use
+_WORD = 2**64
+_SIGNALS = [int(kind) for kind in signal.valid_signals() if getattr(kind, "name", "") not in ("SIGKILL", "SIGSTOP")]
+getsignal: Callable[[int], Any] = getattr(signal.getsignal, "__wrapped__", signal.getsignal)  # without its enum
 _HOOKS = (
     (sys, "excepthook"),
     (sys, "unraisablehook"),
@@ -30,25 +39,55 @@ _HOOKS = (
 )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _State:
+    """What everything was at one moment, as the calls that make it so again."""
+
+    undo: Sequence[Undo]
+    imports: Undo
+    modules: bool  # whether the functions of the standard library are part of it
+
+
+_kept: list[_State] = []  # the innermost last
+theirs: list[_State] = []  # the one that foreign code left, while ours is in force
+
+
 @contextlib.contextmanager
 def process_state_kept(*, modules: bool = False) -> Iterator[None]:
     """Whatever is set in between is put back; with `modules`, functions of the standard library that were replaced,
     which only a process that has nothing else to do can do."""
-    undo = [*_settings(), *(_functions() if modules else [])]
-    _kept.append(undo)
+    state = _take(modules)
+    _kept.append(state)
     try:
         yield
     finally:
-        _kept.remove(undo)
-        _run_all(undo)
-
-
-_kept: list[list[Undo]] = []  # the innermost last
+        _kept.remove(state)
+        hand_over()
+        _run_all(state.undo)
+        put_back()  # for whoever keeps it further out
 
 
 def put_back() -> None:
-    """Now, all that anybody keeps: no foreign code is to run before the next report. Nothing where nothing is kept."""
-    _run_all([undo for level in reversed(_kept) for undo in level])
+    """Now, all that anybody keeps, until foreign code is called next. Nothing where nothing is kept."""
+    if _kept and not theirs and _is_main_thread():
+        theirs.append(_take(any(state.modules for state in _kept)))
+    _run_all([undo for state in reversed(_kept) for undo in state.undo])
+
+
+def hand_over() -> None:
+    """What foreign code had set when ours was put back is set again: it goes on where it was."""
+    if theirs and _is_main_thread():
+        _run_all(theirs.pop().undo)
+
+
+def _take(modules: bool) -> _State:
+    """Functions first, and modules next: the others are put back by their help."""
+    imports = _imports()
+    return _State([*(_functions() if modules else []), imports, *_settings()], imports, modules)
+
+
+def _is_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 def _run_all(undo: Sequence[Undo]) -> None:
@@ -59,66 +98,142 @@ def _run_all(undo: Sequence[Undo]) -> None:
 
 def _settings() -> list[Undo]:
     """None for another thread than the main one: whose change it was could not be told."""
-    if threading.current_thread() is not threading.main_thread():
-        return []
-    filters, limit = [*warnings.filters], sys.getrecursionlimit()
-    environment, collects = {**os.environ}, gc.isenabled()
+    found: list[Undo] = []
+    for take in _TAKERS if _is_main_thread() else ():
+        with contextlib.suppress(Exception):  # a folder that somebody removed, or a function that asks for one
+            found.append(take())
+    return found
+
+
+def _imports() -> Undo:
+    """What we import, and from where; what came in addition stays, since a module that is imported twice is two."""
+    modules, path = {name: sys.modules[name] for name in [*sys.modules] if _is_ours(name)}, [*sys.path]
+
+    def undo() -> None:
+        if any(sys.modules.get(name) is not module for name, module in modules.items()):
+            sys.modules.update(modules)
+        if not set(path) <= set(sys.path):
+            sys.path[:] = [*path, *(place for place in sys.path if place not in path)]
+
+    return undo
+
+
+@functools.cache
+def _is_ours(module: str) -> bool:
+    """Ours, the standard library's and those of the libraries that we use: with its own a subject does as it likes."""
+    top = module.partition(".")[0]
+    return top in (__package__, *LIBRARIES) or top in sys.stdlib_module_names
+
+
+def put_back_modules() -> None:
+    """Those alone, between two runs of one that removes them."""
+    _run_all([state.imports for state in reversed(_kept)])
+
+
+def _open_files() -> Undo:
+    """How many files may be open at once: never fewer than before. Infinity is -1, and so the largest of all."""
+    import resource  # not on every system
+
+    kind, kept = resource.RLIMIT_NOFILE, resource.getrlimit(resource.RLIMIT_NOFILE)
+
+    def undo() -> None:
+        soft, hard = resource.getrlimit(kind)
+        if soft % _WORD < kept[0] % _WORD:
+            resource.setrlimit(kind, (kept[0], hard if hard % _WORD >= kept[0] % _WORD else kept[1]))
+
+    return undo
+
+
+def _folder() -> Undo:
+    return functools.partial(os.chdir, os.getcwd())
+
+
+def _filters() -> Undo:
+    filters = [*warnings.filters]
+
+    def undo() -> None:
+        if [*warnings.filters] != filters:
+            warnings.resetwarnings()  # forgets what was shown by the filters of others
+            warnings.filters[:] = filters  # type: ignore[index]
+
+    return undo
+
+
+def _depth() -> Undo:
+    return functools.partial(sys.setrecursionlimit, sys.getrecursionlimit())
+
+
+def _environment() -> Undo:
+    environment = {**os.environ}
+
+    def undo() -> None:
+        if {**os.environ} != environment:
+            os.environ.clear()
+            os.environ.update(environment)
+
+    return undo
+
+
+def _collection() -> Undo:
+    return gc.enable if gc.isenabled() else gc.disable
+
+
+def _tracing() -> Undo:
     trace, profile = sys.gettrace(), sys.getprofile()
+
+    def undo() -> None:
+        if sys.gettrace() is not trace:
+            sys.settrace(trace)
+        if sys.getprofile() is not profile:
+            sys.setprofile(profile)
+
+    return undo
+
+
+def _hooks() -> Undo:
     hooks = [(owner, name, getattr(owner, name)) for owner, name in _HOOKS]
-    return [
-        *_folder(),
-        lambda: _restore_filters(filters),
-        lambda: sys.setrecursionlimit(limit),
-        lambda: _restore_environment(environment),
-        lambda: gc.enable() if collects else gc.disable(),
-        lambda: sys.settrace(trace) if sys.gettrace() is not trace else None,
-        lambda: sys.setprofile(profile) if sys.getprofile() is not profile else None,
-        *(functools.partial(setattr, *hook) for hook in hooks),
-        *_signals(),
-        *_locale(),
-    ]
+
+    def undo() -> None:
+        for hook in hooks:
+            setattr(*hook)
+
+    return undo
 
 
-def _restore_filters(filters: Sequence[Any]) -> None:
-    if [*warnings.filters] != filters:
-        warnings.resetwarnings()  # forgets what was shown by the filters of others
-        warnings.filters[:] = filters  # type: ignore[index]
-
-
-def _restore_environment(environment: dict[str, str]) -> None:
-    if {**os.environ} != environment:
-        os.environ.clear()
-        os.environ.update(environment)
-
-
-def _folder() -> list[Undo]:
-    try:
-        return [functools.partial(os.chdir, os.getcwd())]
-    except OSError:  # somebody removed it
-        return []
-
-
-def _signals() -> list[Undo]:
+def _signals() -> Undo:
     """Handlers, and an alarm that would go off in our own work."""
-    kinds = [kind for kind in signal.valid_signals() if kind not in (signal.SIGKILL, signal.SIGSTOP)]
-    handlers = [(kind, handler) for kind in kinds if (handler := signal.getsignal(kind)) is not None]
+    handlers = [(kind, handler) for kind in _SIGNALS if (handler := getsignal(kind)) is not None]
+    alarmed = bool(signal.getitimer(signal.ITIMER_REAL)[0])
 
     def undo() -> None:
         if signal.getitimer(signal.ITIMER_REAL)[0] and not alarmed:
             signal.setitimer(signal.ITIMER_REAL, 0)
         for kind, handler in handlers:
-            if signal.getsignal(kind) is not handler:
+            if getsignal(kind) is not handler:
                 signal.signal(kind, handler)
 
-    alarmed = bool(signal.getitimer(signal.ITIMER_REAL)[0])
-    return [undo]
+    return undo
 
 
-def _locale() -> list[Undo]:
+def _locale() -> Undo:
     import locale
 
-    before = locale.setlocale(locale.LC_ALL)
-    return [lambda: locale.setlocale(locale.LC_ALL, before) if locale.setlocale(locale.LC_ALL) != before else None]
+    before, settle = locale.setlocale(locale.LC_ALL), locale.setlocale
+    return lambda: settle(locale.LC_ALL, before) if settle(locale.LC_ALL) != before else None
+
+
+_TAKERS = (
+    _open_files,
+    _folder,
+    _filters,
+    _depth,
+    _environment,
+    _collection,
+    _tracing,
+    _hooks,
+    _signals,
+    _locale,
+)
 
 
 def _functions() -> list[Undo]:

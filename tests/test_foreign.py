@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import decimal
+import errno
 import gc
 import json
 import os
@@ -25,8 +26,9 @@ import rich.progress  # noqa: F401  # rich draws from `random` when it is first 
 
 import auditor
 from auditor.command_line import run
+from auditor.errors import as_ours
 from auditor.foreign import call
-from auditor.process_state import process_state_kept
+from auditor.process_state import process_state_kept, put_back
 
 SUBJECTS = Path(__file__).parent / "subjects"
 ROWS = ("--source", "unruly:rows", "--size", "5")
@@ -171,3 +173,82 @@ def test_a_copy_of_the_process_does_not_go_on_with_the_audit(tmp_path: Path) -> 
     done = subprocess.run([sys.executable, "-m", "auditor", *words], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout.count("PASS")) == (0, 1)
     assert json.loads((tmp_path / "record.json").read_bytes())["verdict"] == "pass"
+
+
+TAKES_ALL_AWAY = """
+import builtins, random, sys
+def rows(rng, size): return rng.random(size)
+def no(*_, **__): raise ValueError("not here")
+def learner(sample, r):
+    random.random = random.getstate = random.setstate = random.seed = no
+    builtins.print = builtins.open = no
+    sys.stdout.close(); sys.__stdout__.close(); sys.__stderr__.close()
+    sys.path.clear()
+    for name in [*sys.modules]: del sys.modules[name]
+    return 1
+"""
+
+
+def test_a_learner_that_takes_everything_away_is_audited_and_reported(tmp_path: Path) -> None:
+    (tmp_path / "takes.py").write_text(TAKES_ALL_AWAY)
+    words = ["check", "takes:learner", "--source", "takes:rows", "--size", "5", "--json", "record.json"]
+    done = subprocess.run([sys.executable, "-m", "auditor", *words], cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout.count("PASS  takes:learner")) == (0, 1), done.stderr
+    assert json.loads((tmp_path / "record.json").read_bytes())["verdict"] == "pass"
+
+
+def test_modules_that_a_run_removed_are_there_for_us() -> None:
+    def removes(name: str) -> None:
+        del sys.modules[name]
+
+    with process_state_kept():
+        kept = sys.modules["auditor.trial"]
+        call(removes, "auditor.trial")
+        assert sys.modules["auditor.trial"] is kept
+        sys.modules["of_its_own"] = sys
+        call(removes, "of_its_own")
+        assert "of_its_own" not in sys.modules  # with those it does as it likes
+
+
+def test_what_it_set_when_it_was_imported_is_there_in_its_later_runs() -> None:
+    """Ours while we reckon, its own while it runs: also in the second of two audits, and where nothing is replaced."""
+    depth = sys.getrecursionlimit()
+    with process_state_kept(modules=True):
+        call(sys.setrecursionlimit, depth + 500)
+        with process_state_kept():
+            for _ in range(2):
+                call(os.environ.update, {"AUDITOR_TEST": "1"})
+                put_back()
+                assert (sys.getrecursionlimit(), os.environ.get("AUDITOR_TEST")) == (depth, None)
+                assert call(lambda: (sys.getrecursionlimit(), os.environ["AUDITOR_TEST"])) == (depth + 500, "1")
+        assert sys.getrecursionlimit() == depth
+        assert call(lambda: (sys.getrecursionlimit(), os.environ.get("AUDITOR_TEST"))) == (depth + 500, None)
+    assert sys.getrecursionlimit() == depth
+
+
+def test_places_to_import_from_come_back_and_those_that_were_added_stay() -> None:
+    before = [*sys.path]
+    try:
+        with process_state_kept():
+            sys.path[:] = ["/somewhere", before[-1]]
+        assert sys.path == [*before, "/somewhere"]
+    finally:
+        sys.path[:] = before
+
+
+def test_files_that_may_be_open_are_no_fewer_than_before() -> None:
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        with process_state_kept():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (64, before[1]))
+        assert resource.getrlimit(resource.RLIMIT_NOFILE) == before
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_no_more_files_is_a_sentence_with_a_cure() -> None:
+    found = as_ours(OSError(errno.EMFILE, "Too many open files", "/proc/self/maps"), "mine:learner")
+    assert found.exit_code == 4
+    assert "mine:learner leaves open what it opens, or lowered RLIMIT_NOFILE" in str(found)
+    assert "ulimit -n" in str(found)
