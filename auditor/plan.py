@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 
 from auditor.errors import BadValue, UsageError, suggestion
 from auditor.gate import Gate, pass_boundary
@@ -122,8 +123,8 @@ def make_plan(
         raise BadValue("confidence", confidence, "must be above 0.5: a coin says as much; use e.g. 0.95")
     if not error_probability(confidence):
         raise BadValue("confidence", confidence, "is 1 to 15 digits: use e.g. 0.999999")
-    if delta is not None and not 0 <= delta < 1:
-        raise BadValue("delta", delta, "must be in [0, 1): the share of runs that may be inaccurate")
+    if delta is not None and not (isinstance(delta, Real) and 0 <= delta < 1):
+        raise BadValue("delta", delta, "must be in [0, 1): the share of runs that may be inaccurate, e.g. 0.05")
     check_count("size", size, least=0, example=1000)
     option, budget = ("fixed", fixed) if fixed is not None else ("pairs", pairs)
     if budget is None:

@@ -24,7 +24,7 @@ from auditor.errors import BadValue, SubjectError, UsageError, in_words, is_inte
 from auditor.estimators import Fit, check_params, default_view, is_estimator
 from auditor.foreign import call
 from auditor.lookup import find_object, full_target, importable_name
-from auditor.outcome import same
+from auditor.outcome import describe, same
 from auditor.randomness import KINDS, Key, check_kind, kind_of
 from auditor.sampling import Own, Sample
 
@@ -196,15 +196,35 @@ def load_subject(
         raise UsageError(f"{shown} is {type(fn).__name__}, not a function A(sample, r)")
     if inspect.iscoroutinefunction(fn) or inspect.isgeneratorfunction(fn):
         raise UsageError(f"{shown} is a coroutine or a generator: an audit needs a function that returns its output")
+    _check_wrapping(fn, shown)
     hints = _hints(fn)
     given = dict(params or {}) | {key: parse_param(text, hints.get(key)) for key, text in (texts or {}).items()}
     _check_printable(shown, given)
     settings, (sample_name, r_name) = _check_signature(fn, shown, given)
     kind = check_kind(randomness) if randomness else kind_of(hints.get(r_name))
     takes_sample = hints.get(sample_name) is Sample
-    declared = getattr(fn, "__auditor__", Declaration())
+    declared = _declaration(fn, shown)
     private = kind_of(hints.get(PRIVATE)) if PRIVATE not in settings and _has_private(fn) else None
     return Subject(fn, shown, name, given, settings, kind, takes_sample, private=private, declared=declared)
+
+
+def _declaration(fn: object, shown: str) -> Declaration:
+    found = getattr(fn, "__auditor__", Declaration())
+    if isinstance(found, Declaration):
+        return found
+    raise UsageError(
+        f"{shown}.__auditor__={describe(found)} must be what @auditor.subject(...) declares: write that above it, or "
+        "give the attribute another name"
+    )
+
+
+def _check_wrapping(fn: Callable[..., Any], shown: str) -> None:
+    """What leads in a circle would be followed for ever where annotations are read."""
+    try:
+        inspect.unwrap(fn)
+    except ValueError as error:
+        words = f"{shown} wraps itself: its __wrapped__ must lead to the function underneath"
+        raise UsageError(f"{words}; functools.wraps sets it so, and del takes it away") from error
 
 
 def _check_printable(shown: str, given: Mapping[str, Any]) -> None:
@@ -224,7 +244,7 @@ def _has_private(fn: Callable[..., Any]) -> bool:
 def _load_estimator(estimator: Any, shown: str, name: str | None, given: dict[str, Any]) -> Subject:
     settings = check_params(estimator, shown, given)
     view = default_view(estimator)
-    declared = getattr(estimator, "__auditor__", Declaration())
+    declared = _declaration(estimator, shown)
     return Subject(Fit(estimator), shown, name, given, settings, "Generator", default_view=view, declared=declared)
 
 

@@ -40,6 +40,7 @@ def test_the_default_budget_is_a_hundred_over_the_target(target: float, budget: 
         ({"fixed": 28}, r"--fixed 28 cannot decide .* takes 29 pairs; use --fixed 29"),
         ({"pairs": 10**13}, "no audit finishes"),
         ({"delta": 1.0}, r"--delta 1.0 must be in \[0, 1\)"),
+        ({"delta": "small"}, r"--delta small must be in \[0, 1\): the share of runs .*, e.g. 0.05"),
     ],
 )
 def test_options_out_of_range_are_refused_with_the_cure(options: dict[str, Any], words: str) -> None:

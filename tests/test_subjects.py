@@ -183,6 +183,24 @@ def test_an_expectation_other_than_pass_needs_a_reason() -> None:
         auditor.subject(expect="maybe", reason="why")
 
 
+def test_an_attribute_that_is_no_declaration_is_refused() -> None:
+    def learner(sample: Any, r: Any) -> int:
+        return 1
+
+    learner.__auditor__ = "junk"  # type: ignore[attr-defined]
+    with pytest.raises(UsageError, match=r"learner.__auditor__='junk' must be what @auditor.subject.* another name"):
+        load_subject(learner)
+
+
+def test_a_function_that_wraps_itself_is_refused() -> None:
+    def learner(sample: Any, r: Any) -> int:
+        return 1
+
+    learner.__wrapped__ = learner  # type: ignore[attr-defined]
+    with pytest.raises(UsageError, match="learner wraps itself: its __wrapped__ must lead to the function underneath"):
+        load_subject(learner)
+
+
 def test_only_what_another_process_can_find_is_importable() -> None:
     assert importable_name(plain) == f"{HERE}:plain"
     assert importable_name(Nested.method) == f"{HERE}:Nested.method"
