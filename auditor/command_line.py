@@ -66,8 +66,10 @@ def _run(arguments: Sequence[str] | None, held: HeldCommands) -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
-    except click.Abort:
-        return EXIT_CODES["interrupted"]
+    except click.Abort as error:  # a wish of the user's; or what click makes of any KeyboardInterrupt
+        raised = error.__context__
+        is_theirs = type(raised) is KeyboardInterrupt and not is_interrupt(raised)
+        return _explain(raised) if raised and is_theirs else EXIT_CODES["interrupted"]
     except BaseException as error:
         return EXIT_CODES["interrupted"] if is_interrupt(error) else _explain(error)
 

@@ -134,10 +134,17 @@ def _is_foreign(error: BaseException) -> bool:
     return False
 
 
+class Stopping:
+    """What is known of requests to stop: whether they come to a handler of ours, and whether one has come."""
+
+    is_ours = False
+    is_asked = False
+
+
 def is_interrupt(error: BaseException) -> bool:
-    """Whether it came from the keyboard. Nobody can tell Ctrl-C from a subject that raises the very same thing; an
-    exception derived from it is the subject's own."""
-    return type(error) is KeyboardInterrupt
+    """Whether it came from the keyboard. A subject may raise the very same thing, which is told apart where signals
+    come to a handler of ours, as in every command; an exception derived from it is always the subject's own."""
+    return type(error) is KeyboardInterrupt and (Stopping.is_asked or not Stopping.is_ours)
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:

@@ -20,7 +20,7 @@ from time import monotonic
 from typing import Any
 
 from auditor.engine import How
-from auditor.errors import UsageError
+from auditor.errors import Stopping, UsageError
 from auditor.lookup import file_modules
 from auditor.seat import IDLE, Luggage, Reading, Slot, sit_down
 from auditor.steadiness import memory_of
@@ -226,4 +226,5 @@ def uninterrupted() -> Iterator[None]:
         for kind, handler in zip(kinds, handlers, strict=True):
             signal.signal(kind, signal.SIG_DFL if handler is None else handler)
     if pending:
+        Stopping.is_asked = True
         raise KeyboardInterrupt

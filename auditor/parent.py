@@ -19,7 +19,7 @@ from collections.abc import Callable
 from time import monotonic, sleep
 from types import FrameType
 
-from auditor.errors import EXIT_CODES
+from auditor.errors import EXIT_CODES, Stopping
 
 _AGAIN = 1.0  # seconds in which a second Ctrl-C is the same wish as the first
 _LEAVING = 5  # seconds for threads and atexit handlers of the subject, once the verdict is known
@@ -31,6 +31,7 @@ _last = [-_AGAIN]
 
 def interrupt(number: int, frame: FrameType | None) -> None:
     """Once: an impatient second Ctrl-C must not cut short what the first began, the report of what was learnt."""
+    Stopping.is_asked = True
     if monotonic() - _last[0] >= _AGAIN:
         _last[0] = monotonic()
         raise KeyboardInterrupt
@@ -43,13 +44,13 @@ def run_watched(command: Callable[[], int]) -> int:
     """The exit code of a command that runs in a child of this process; in this very process where there is no fork."""
     _open_standard()
     if not hasattr(os, "fork"):
-        _handle(interrupt)
+        _listen()
         return command()
     page = mmap.mmap(-1, mmap.PAGESIZE)  # shared, and behind no descriptor
     parent, mask = os.getpid(), signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     child = os.fork()
     if child == 0:
-        _handle(interrupt)
+        _listen()
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         die_with_parent()
         if os.getppid() != parent:
@@ -67,6 +68,12 @@ def _open_standard() -> None:
             os.fstat(descriptor)
         except OSError:
             os.open(os.devnull, os.O_RDWR)
+
+
+def _listen() -> None:
+    """Ctrl-C comes to us, and nothing else that is raised is taken for it."""
+    Stopping.is_ours = True
+    _handle(interrupt)
 
 
 def _handle(handler: Callable[[int, FrameType | None], None] | signal.Handlers) -> None:

@@ -127,6 +127,27 @@ def test_a_report_comes_out_of_a_process_whose_descriptors_were_closed(tmp_path:
     assert left_behind(mark) == []
 
 
+INTERRUPTS = """
+import os, signal, time
+def rows(rng, size): return rng.random(size)
+def raises(sample, r): raise KeyboardInterrupt
+def is_stopped(sample, r):
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(60)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt from None  # one of its own, and yet the user's
+"""
+
+
+@pytest.mark.parametrize(("name", "code"), [("raises", 4), ("is_stopped", 130)])
+def test_only_a_signal_is_an_interrupt(name: str, code: int, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(INTERRUPTS)
+    done = auditor("check", f"{tmp_path}/mine.py:{name}", "--source", f"{tmp_path}/mine.py:rows", "--size", "5")
+    assert done.returncode == code
+    assert ("raised KeyboardInterrupt in the first run of pair 0" in done.stdout) == (code == 4)
+
+
 # Reports that nobody takes.
 
 UNDELIVERABLE = """

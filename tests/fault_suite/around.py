@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fault import FAILS, FAULT, INTERRUPTED, PASSES, ROWS, USAGE, Fault
+from fault import FAILS, FAULT, PASSES, ROWS, USAGE, Fault
 
 _REFUSED = (USAGE, FAULT)
 
@@ -21,7 +21,7 @@ IMPORT = (
     importing("segfaults", "import ctypes\nctypes.string_at(0)", FAULT),
     importing("raises a BaseException", "class Mine(BaseException): pass\nraise Mine", FAULT, words="Mine"),
     importing("raises GeneratorExit", "raise GeneratorExit", FAULT, words="GeneratorExit"),
-    importing("raises KeyboardInterrupt", "raise KeyboardInterrupt", FAULT, INTERRUPTED),
+    importing("raises KeyboardInterrupt", "raise KeyboardInterrupt", FAULT, words="KeyboardInterrupt"),
     importing(
         "raises what cannot be shown", "class Mine(Exception):\n    def __str__(self): raise SystemExit\nraise Mine"
     ),
@@ -56,7 +56,7 @@ SOURCE = (
     source("exits by sys.exit(0)", "sys.exit(0)", words="raised SystemExit"),
     source("exits by os._exit(0)", "os._exit(0)"),
     source("is killed", "os.kill(os.getpid(), signal.SIGKILL)"),
-    source("raises KeyboardInterrupt", "raise KeyboardInterrupt", FAULT, INTERRUPTED),
+    source("raises KeyboardInterrupt", "raise KeyboardInterrupt", words="raised KeyboardInterrupt"),
     source("raises click's Exit(0)", "import click\nraise click.exceptions.Exit(0)", words="raised Exit"),
     source("raises an error of ours", "from auditor.errors import UsageError\nraise UsageError('x')", words="raised"),
     source("raises what cannot be shown", "raise type('Mine', (Exception,), {'__str__': lambda self: 1 / 0})"),
@@ -107,7 +107,7 @@ JUDGES = (
     oracle("raises a BaseException", "raise type('Mine', (BaseException,), {})", words="raised Mine", ci=True),
     oracle("exits by sys.exit(0)", "sys.exit(0)", words="raised SystemExit"),
     oracle("exits by os._exit(0)", "os._exit(0)", record=False),
-    oracle("raises KeyboardInterrupt", "raise KeyboardInterrupt", FAULT, INTERRUPTED),
+    oracle("raises KeyboardInterrupt", "raise KeyboardInterrupt", words="raised KeyboardInterrupt"),
     oracle("says nothing", "return None", FAILS),
     oracle("says several things", "return np.array([True, False])", words="raised ValueError"),
     oracle("says what raises", "return type('M', (), {'__bool__': lambda self: sys.exit(0)})()", words="SystemExit"),
@@ -117,7 +117,7 @@ JUDGES = (
     view("raises a BaseException", "raise type('Mine', (BaseException,), {})", words="raised Mine"),
     view("exits by sys.exit(0)", "sys.exit(0)", words="raised SystemExit"),
     view("exits by os._exit(0)", "os._exit(0)", record=False, ci=True),
-    view("raises KeyboardInterrupt", "raise KeyboardInterrupt", FAULT, INTERRUPTED),
+    view("raises KeyboardInterrupt", "raise KeyboardInterrupt", words="raised KeyboardInterrupt"),
     view("sees a lambda", "return lambda: 0"),
     view("sees itself", "x = []\nx.append(x)\nreturn x"),
     view("shares what it sees", "KEPT[:] = [output]\nreturn KEPT", FAILS, learner="return sample[0]"),

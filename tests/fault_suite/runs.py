@@ -26,7 +26,9 @@ RAISES = (
     raising("StopIteration", "next(iter(()))", words="raised StopIteration"),
     raising("StopIteration", "next(iter(()))", words="raised StopIteration", late=True),
     raising("StopAsyncIteration", "raise StopAsyncIteration", words="raised StopAsyncIteration"),
-    raising("KeyboardInterrupt", "raise KeyboardInterrupt", codes=(FAULT, INTERRUPTED), words=""),
+    raising(
+        "KeyboardInterrupt", "raise KeyboardInterrupt", words="raised KeyboardInterrupt in the first run of pair 0"
+    ),
     raising("CancelledError", "import asyncio\nraise asyncio.CancelledError", words="raised CancelledError"),
     raising(
         "a BaseException of its own", "raise Mine('x')", before="class Mine(BaseException): pass", words="raised Mine"
