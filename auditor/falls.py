@@ -23,6 +23,10 @@ class Hung(Watched):
     kind = "hung"
 
 
+class Undrawn(Watched):
+    """The source ended the process that drew: what it does is no output of the subject."""
+
+
 class Outgrown(Watched):
     """A run held more memory than it may, in a way that no limit of the system counts."""
 

@@ -202,7 +202,9 @@ def pack(bench: Bench, how: How, *, far: bool = False) -> Luggage:
         for module in modules:
             cloudpickle.unregister_pickle_by_value(module)
     key = blake2b(packed, digest_size=16).hexdigest()
-    made = Luggage(bench.subject.name, key, bench.bottoms, packed, {}, "", {}, (), how.memory, how.log)
+    made = Luggage(
+        bench.subject.name, key, bench.bottoms, packed, {}, "", {}, (), how.memory, how.log, bench.source.name
+    )
     return made if far else at_home(replace(made, files=file_modules()))
 
 

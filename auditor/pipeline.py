@@ -145,7 +145,7 @@ def run_audit(
         kept.enter_context(process_state_kept())
         try:
             other = stack.enter_context(SecondProcess(setup, timeout=how.timeout, memory=how.memory))
-            bench = replace(make_bench(setup), bottoms=how.on_error == "bottom")
+            bench = replace(make_bench(setup, apart=how.isolates), bottoms=how.on_error == "bottom")
             ledger = stack.enter_context(open_ledger(setup, bench.source, how, watch.notice, asked))
             setup = replace(setup, plan=replace(setup.plan, first_budget=ledger.first_budget))
             engine = stack.enter_context(
@@ -238,10 +238,11 @@ class Runs:
         self.engine, self._ledger, self._how, self._watch = engine, ledger, how, watch
         self._started = perf_counter()
         self.resumable = how.ledger is not None
+        self.is_apart = how.isolates  # from this process, where nothing foreign is to be drawn or run
 
     def make_bench(self, setup: Setup) -> Bench:
         """A bench whose runs fail as this audit's may."""
-        return replace(make_bench(setup), bottoms=self._how.on_error == "bottom")
+        return replace(make_bench(setup, apart=self.is_apart), bottoms=self._how.on_error == "bottom")
 
     def second_process(self, setup: Setup) -> SecondProcess:
         return SecondProcess(setup, timeout=self._how.timeout, memory=self._how.memory)

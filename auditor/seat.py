@@ -16,15 +16,15 @@ from typing import Any, TypeVar
 
 from auditor import keeper
 from auditor.engine import Done
-from auditor.errors import AuditorError, SubjectError
+from auditor.errors import AuditorError, Stopping, SubjectError
 from auditor.lookup import FileFinder
 from auditor.preflight import Look, look
 from auditor.steadiness import is_of_values, limit_memory, stay_with_one_thread
-from auditor.trial import Bench, SubjectRaised, Trial
+from auditor.trial import DRAWN, DRAWS, RUNS, Bench, SubjectRaised, Trial
 
 T = TypeVar("T")
 
-LOADING, RUNNING, IDLE = 0.0, 1.0, 2.0
+LOADING, RUNNING, IDLE, DRAWING = 0.0, 1.0, 2.0, 3.0
 _STEADIED = 3  # tasks before which threads are limited: a run may load a library that was not there yet
 Sent = tuple[str, bytes | None]  # which bench, and the bench itself where the worker does not have it yet
 Fell = Mapping[int, Mapping[int, str]]  # pair: run: why; the runs that are known to end their process
@@ -42,8 +42,11 @@ class Slot:
         self._numbers[1:] = [LOADING, -1, -1, monotonic(), 0]
         self._numbers[0] = os.getpid()
 
-    def begin(self, index: int, which: int, before: int) -> None:
-        self._numbers[1:] = [RUNNING, index, which, monotonic(), before]
+    def begin(self, index: int, which: int, before: int, state: float = RUNNING) -> None:
+        self._numbers[1:] = [state, index, which, monotonic(), before]
+
+    def drawn(self) -> None:
+        self._numbers[1] = RUNNING
 
     def idle(self) -> None:
         self._numbers[1:5] = [IDLE, -1, -1, monotonic()]
@@ -67,7 +70,7 @@ class Reading:
     @property
     def run(self) -> tuple[int, int] | None:
         """The pair and the run that was under way."""
-        return (int(self.index), int(self.which)) if self.state == RUNNING else None
+        return (int(self.index), int(self.which)) if self.state in (RUNNING, DRAWING) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,7 @@ class Luggage:
     path: tuple[str, ...]
     memory: int | None
     log: str | None
+    source: str = ""  # its name
 
 
 class Seat:
@@ -95,17 +99,17 @@ class Seat:
         self._steadied = 0
         self._runs = self.before = 0  # begun, and begun before the one under way
 
-    def bench(self, sent: Sent) -> Bench:
+    def bench(self, sent: Sent, index: int) -> Bench:
         """Unpacked when the first task asks for it, so that what goes wrong is the answer to a task."""
         name, packed = sent
         if name not in self._benches:
-            self._load(name, packed)
+            self._load(name, packed, index)
         if self._steadied < _STEADIED:
             self._steadied += 1
             stay_with_one_thread()
         return self._benches[name]
 
-    def _load(self, name: str, packed: bytes | None) -> None:
+    def _load(self, name: str, packed: bytes | None, index: int) -> None:
         import cloudpickle
 
         self.slot.sit()
@@ -114,14 +118,17 @@ class Seat:
             sys.meta_path.append(FileFinder(self._luggage.files))
         assert packed is not None, "a bench comes with its first task"
         # From our own parent through a pipe: it is as trustworthy as this process.
-        self._benches[name] = replace(cloudpickle.loads(packed), publish=self._begin, doubts=self._doubts)
+        bench: Bench = replace(cloudpickle.loads(packed), publish=self._begin, doubts=self._doubts)
         if is_first and self._luggage.memory:
             limit_memory(self._luggage.memory)
+        self._benches[name] = bench.prepared(index)
 
-    def _begin(self, index: int, which: int, runs: bool) -> None:
+    def _begin(self, index: int, which: int, stage: int) -> None:
+        if stage == DRAWN:
+            return self.slot.drawn()
         self.before = self._runs
-        self._runs += runs
-        self.slot.begin(index, which, self.before)
+        self._runs += stage == RUNS
+        return self.slot.begin(index, which, self.before, DRAWING if stage == DRAWS else RUNNING)
 
     def failed(self, trials: Sequence[Trial], seconds: float, index: int | None, error: BaseException) -> Done:
         """What has been run, and what ended it: an interrupt of the subject's own making too, or no memory for us."""
@@ -147,6 +154,7 @@ _seat: list[Seat] = []  # the one of this process, once it is a worker
 
 def sit_down(numbers: Any, luggage: Luggage) -> None:
     """What a worker does first: leave its parent's terminal and group, and stay no longer than its parent."""
+    Stopping.is_ours = True  # no keyboard reaches a worker: whoever raises what it would, raises it
     kept = keeper.split()
     slot = Slot(numbers)
     _seat[:] = [Seat(slot, luggage)]
@@ -185,7 +193,7 @@ def _leave_with_parent() -> None:
 
 def look_here(sent: Sent, skip: frozenset[int]) -> Look | Done:
     """The preflight's runs, in this worker."""
-    return _tried(sent, lambda bench: look(bench, skip))
+    return _tried(sent, 0, lambda bench: look(bench, skip))
 
 
 def run_alone(sent: Sent, index: int, which: int, copies: bool) -> Done:
@@ -195,13 +203,13 @@ def run_alone(sent: Sent, index: int, which: int, copies: bool) -> Done:
         replace(bench, copies=copies, bottoms=False).run(index, which)
         return Done((), 0.0)
 
-    return _tried(sent, run)
+    return _tried(sent, index, run)
 
 
-def _tried(sent: Sent, call: Callable[[Bench], T]) -> T | Done:
+def _tried(sent: Sent, index: int, call: Callable[[Bench], T]) -> T | Done:
     seat = _seat[0]
     try:
-        return call(seat.bench(sent))
+        return call(seat.bench(sent, index))
     except BaseException as error:
         return seat.failed((), 0.0, None, error)
     finally:
@@ -213,7 +221,7 @@ def run_block(sent: Sent, block: range, fell: Fell, copies: bool, judges: bool) 
     seat, started, trials = _seat[0], perf_counter(), list[Trial]()
     index = block.start
     try:
-        bench = replace(seat.bench(sent), copies=copies, judges=judges)
+        bench = replace(seat.bench(sent, index), copies=copies, judges=judges)
         for index in block:
             trials.append(bench.trial(index, fell.get(index, {})))
         return Done(trials, perf_counter() - started)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -143,36 +144,55 @@ def _plain(value: object) -> Any:
     return value if isinstance(value, (int, float, str)) else describe(value)
 
 
-def make_bench(setup: Setup) -> Bench:
-    """Load the source and see that its rows fit into memory."""
+def make_bench(setup: Setup, *, apart: bool = False) -> Bench:
+    """Load the source and see that its rows fit into memory; whoever runs it draws, if that is `apart` from here."""
     source = load_source(setup.source, None if is_dataset(setup.source) else setup.resample)
-    keys = PairKeys(setup.plan.seed)
     counted = setup.sample_kind == "counts"
     if counted:
         check_countable(source, setup.plan.size)
-    else:
-        check_size(source, setup.plan.size, from_key(keys.probe), can_count=setup.subject.takes_sample)
-    view = setup.view.on_probe(make_probe(setup, source, keys)) if setup.view.needs_probe else setup.view
-    return Bench(
+    bench = Bench(
         setup.subject,
         source,
         setup.plan.size,
-        keys,
+        PairKeys(setup.plan.seed),
         counted=counted,
-        view=view,
+        view=setup.view,
         oracle=setup.loss.holds if setup.loss else None,
         shares_private=setup.private == "shared",
+        prepare=partial(_draw_first, probe=_given_probe(setup)),
     )
+    return bench if apart and _is_foreign(source) else bench.prepared()
 
 
-def make_probe(setup: Setup, source: Source, keys: PairKeys) -> Any:
-    """The points that predictions are compared on: a file's, or drawn once from the source with a key of their own."""
+def _is_foreign(source: Source) -> bool:
+    """Whether drawing runs code that is neither ours nor scipy's."""
+    return not isinstance(source, Dataset) and (source.spec is None or ":" in source.spec)
+
+
+def _given_probe(setup: Setup) -> Any:
+    """The rows of a file, or how many are to be drawn."""
+    if not setup.view.needs_probe:
+        return None
     if isinstance(setup.probe, str):
-        rows = load_dataset(setup.probe, "bootstrap").rows
-    else:
-        count = PROBE if setup.probe is None else setup.probe
-        check_count("probe", count, least=1, example=PROBE)
-        rows = source.draw(from_key(keys.probe.child("points")), count)
+        return load_dataset(setup.probe, "bootstrap").rows
+    count = PROBE if setup.probe is None else setup.probe
+    check_count("probe", count, least=1, example=PROBE)
+    return count
+
+
+def _draw_first(bench: Bench, probe: Any) -> Bench:
+    """What has to be drawn before the first run: a row, to see what a sample takes, and the probe."""
+    if not bench.counted:
+        can_count = bench.subject.takes_sample
+        check_size(bench.source, bench.size, from_key(bench.keys.probe), can_count=can_count)
+    if probe is None:
+        return bench
+    return replace(bench, view=bench.view.on_probe(make_probe(probe, bench.source, bench.keys)))
+
+
+def make_probe(given: Any, source: Source, keys: PairKeys) -> Any:
+    """The points that predictions are compared on: a file's, or drawn once from the source with a key of their own."""
+    rows = source.draw(from_key(keys.probe.child("points")), given) if isinstance(given, int) else given
     x = rows[0] if isinstance(rows, tuple) else rows
     return x.reshape(-1, 1) if isinstance(x, np.ndarray) and x.ndim == 1 else x
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
@@ -65,6 +65,7 @@ class Bottom:
 
 
 NONE_FELL: Mapping[int, str] = {}
+DRAWS, DRAWN, RUNS = range(3)  # what a run does next
 Unit = Callable[["Bench", int, Mapping[int, str]], "Trial"]
 
 
@@ -81,7 +82,8 @@ class Bench:
     judges: bool = True  # ask the accuracy oracle, where there is one
     view: View = OUTPUT  # what of an output counts
     bottoms: bool = False  # a run that raises gives bottom, instead of ending the audit
-    publish: Callable[[int, int, bool], None] | None = None  # told which run draws, then which runs: a watcher's clock
+    publish: Callable[[int, int, int], None] | None = None  # told which run draws, then which runs: a watcher's clock
+    prepare: Callable[[Bench], Bench] | None = None  # what is still to be done with the source, where the runs will be
     doubts: Callable[[BaseException], bool] | None = None  # whether what a run raised may be its process' doing
     oracle: Callable[[Bench, Any, int], bool] | None = None  # judges an output in place of the subject's own
     shares_private: bool = False  # whether the runs of an index have their private randomness in common
@@ -97,10 +99,24 @@ class Bench:
         """Trial `index`: a pure function of both. `fell` has its runs that are known to end their process."""
         return (self.unit or run_pair)(self, index, fell)
 
+    def prepared(self, index: int = 0) -> Bench:
+        """Ready to run; what the source does meanwhile counts as its draw for the run that is waiting."""
+        if self.prepare is None:
+            return self
+        if self.publish:
+            self.publish(index, 0, DRAWS)
+        return replace(self.prepare(self), prepare=None)
+
     def draw(self, index: int, which: int) -> Any:
         """The sample of run `which`: 0 or 1 of a pair, and on from there for more runs with the same r."""
-        if self.publish:
-            self.publish(index, which, False)
+        if not self.publish:
+            return self._draw(index, which)
+        self.publish(index, which, DRAWS)
+        sample = self._draw(index, which)
+        self.publish(index, which, DRAWN)
+        return sample
+
+    def _draw(self, index: int, which: int) -> Any:
         if isinstance(self.source, Dataset) and self.source.drawn_together:
             return self.source.draw_part(from_key(self.keys.both_samples.child(index)), self.size, which)
         rng = from_key(self.keys.sample(which).child(index))
@@ -116,7 +132,7 @@ class Bench:
     def run_on(self, sample: Any, index: int, which: int) -> Any:
         key = self.keys.r.child(index)
         if self.publish:
-            self.publish(index, which, True)
+            self.publish(index, which, RUNS)
         try:
             private = self._private(index, which) if self.subject.private else None
             return self.subject.run(sample, key, private, self.own(index, which))

@@ -21,10 +21,10 @@ from typing import Any
 
 from auditor.engine import Done, How, Keep, in_order, keep_nothing
 from auditor.errors import AuditorError, SubjectError
-from auditor.falls import Fall, Hung, Outgrown, Task, Watched, how_it_ended, raised
+from auditor.falls import Fall, Hung, Outgrown, Task, Undrawn, Watched, how_it_ended, raised
 from auditor.hiring import Death, Worker, context, pack, uninterrupted
 from auditor.preflight import PAIRS, Look, together
-from auditor.seat import LOADING, Luggage, look_here, run_alone, run_block
+from auditor.seat import DRAWING, LOADING, Luggage, look_here, run_alone, run_block
 from auditor.trial import Bench, RunFailed, Trial
 
 _LOOK = 0.05  # seconds between two looks at the clocks of runs
@@ -315,10 +315,13 @@ class Workers:
                 f"a worker process for {name} ended before it could run anything ({how_it_ended(death)}); "
                 "--jobs 1 without --timeout and --memory runs it in this process"
             )
+        is_drawing = death.reading.state == DRAWING
+        who = f"source {self._luggage.source}" if is_drawing else name
         if death.overdue:
-            hung = Hung(name, *run, f"was still running after {self._how.timeout:g} s (--timeout)")
+            doing = "drawing" if is_drawing else "running"
+            hung = Hung(who, *run, f"was still {doing} after {self._how.timeout:g} s (--timeout)")
             hung.limit = self._how.timeout
             return hung
         if death.outgrown:
-            return Outgrown(name, *run, f"held more than {self._how.memory:,} bytes, shared ones included (--memory),")
-        return RunFailed(name, *run, f"ended its process ({how_it_ended(death)})")
+            return Outgrown(who, *run, f"held more than {self._how.memory:,} bytes, shared ones included (--memory),")
+        return (Undrawn if is_drawing else RunFailed)(who, *run, f"ended its process ({how_it_ended(death)})")

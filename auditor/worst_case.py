@@ -145,7 +145,7 @@ class WorstAudit:
         another input of a source takes over what was found there."""
         seen = {first.source.name: first}
         for case in self.cases:
-            bench = make_bench(case.setup)
+            bench = make_bench(case.setup, apart=runs.is_apart)
             like = seen.get(bench.source.name)
             if like is None:
                 like = seen[bench.source.name] = self._see_fit(

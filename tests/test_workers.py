@@ -553,3 +553,50 @@ def test_errors_survive_the_way_from_a_worker() -> None:
     ):
         back = pickle.loads(pickle.dumps(error))
         assert (type(back), str(back), vars(back)) == (type(error), str(error), vars(error))
+
+
+# The source: no code of its runs in the process of the audit.
+
+
+class Ones:
+    def predict(self, probe: Any) -> Any:
+        return np.ones(len(probe))
+
+
+def one(sample: Any, r: Any) -> Ones:
+    return Ones()
+
+
+def hangs_at_once(rng: np.random.Generator, size: int) -> Any:
+    time.sleep(1000)
+
+
+def hangs_for_its_probe(rng: np.random.Generator, size: int) -> Any:
+    return rng.random(size) if size < 1000 else time.sleep(1000)
+
+
+def leaves_late(rng: np.random.Generator, size: int) -> Any:
+    drawn = rng.random(size)
+    if drawn[0] == sample_number(20, 1):
+        os._exit(0)
+    return drawn
+
+
+@pytest.mark.parametrize("source", [hangs_at_once, hangs_for_its_probe])
+def test_a_source_that_hangs_is_ended_by_the_clock(source: Any) -> None:
+    record = auditor.audit(one, source, size=5, view="predict", timeout=0.7)
+    assert record.verdict == "error"
+    words = "was still drawing after 0.7 s (--timeout) in the first run of pair 0"
+    assert re.fullmatch(rf"source \S*{source.__name__} {re.escape(words)}", record.reason)
+
+
+def test_a_source_that_ends_its_worker_is_no_output_of_the_subject() -> None:
+    record = auditor.audit(one, leaves_late, size=5, view="output", rho=0.1, fixed=30, jobs=2, on_error="bottom")
+    assert record.verdict == "error"
+    words = "ended its process (exit code 0) in the second run of pair 20"
+    assert re.fullmatch(rf"source \S*leaves_late {re.escape(words)}", record.reason)
+
+
+def test_a_size_that_no_memory_holds_is_refused_by_the_workers_too() -> None:
+    with pytest.raises(BadValue, match=r"needs about .* GB a sample"):
+        auditor.audit(one, uniform, size=10**15, view="output", jobs=2)

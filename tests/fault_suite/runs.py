@@ -174,7 +174,11 @@ HANGS = (
     hanging("waits for a thread", "t = threading.Thread(target=time.sleep, args=(1000,))\nt.start()\nt.join()"),
     hanging("stops itself", "os.kill(os.getpid(), signal.SIGSTOP)", words="pair 0"),
     hanging("catches everything", "while True:\n    try: time.sleep(1)\n    except BaseException: pass"),
-    hanging("in its source", before="def rows(rng, size):\n    time.sleep(1000)", words=""),
+    hanging(
+        "in its source",
+        before="def rows(rng, size):\n    time.sleep(1000)",
+        words="source mine:rows was still drawing after 1 s (--timeout) in the first run of pair 0",
+    ),
     hanging(
         "in its oracle",
         before="import auditor\ndef judge(output, **_): time.sleep(1000)",
