@@ -5,7 +5,8 @@ there is no descriptor that a subject could close, and no exit status that could
 without (os._exit, a crash in C, another program in its place, a kill) gave no verdict, whatever its status says.
 
 On Linux the parent also inherits every process that is left behind, those with sessions of their own included, and
-ends them; and the child ends with the parent. Elsewhere what a subject starts is its own affair.
+ends them; and the child ends with the parent. A parent that is killed can do no such thing: so there are two of them,
+one above the other, and whichever is killed, the other does it. Elsewhere what a subject starts is its own affair.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ import mmap
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from time import monotonic, sleep
 from types import FrameType
+from typing import NoReturn
 
 from auditor.errors import EXIT_CODES, Stopping
 
@@ -38,6 +41,7 @@ def interrupt(number: int, frame: FrameType | None) -> None:
 
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)  # a killed audit keeps what it learnt, too
+_ORPHANED = getattr(signal, "SIGUSR1", signal.SIGTERM)  # what the second parent is told by that the first is gone
 
 
 def run_watched(command: Callable[[], int]) -> int:
@@ -47,18 +51,50 @@ def run_watched(command: Callable[[], int]) -> int:
         _listen()
         return command()
     page = mmap.mmap(-1, mmap.PAGESIZE)  # shared, and behind no descriptor
-    parent, mask = os.getpid(), signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
-    child = os.fork()
-    if child == 0:
+    watch = _Watch(page, signal.pthread_sigmask(signal.SIG_BLOCK, (*_SIGNALS, _ORPHANED)))
+    if sys.platform == "linux":
+        return watch.over(lambda parent: watch.stand_in(parent, command))
+    return watch.over(lambda parent: watch.work(parent, command))
+
+
+@dataclass(frozen=True, slots=True)
+class _Watch:
+    """What the processes of one command share: the page, and the signals that were blocked before it began."""
+
+    page: mmap.mmap
+    mask: Iterable[int]
+
+    def over(self, run: Callable[[int], NoReturn]) -> int:
+        """Wait for a child that runs it; what the page says when it has ended."""
+        parent = os.getpid()
+        child = os.fork()
+        if child == 0:
+            run(parent)
+        _handle(lambda number, _: os.kill(child, number))
+        signal.signal(_ORPHANED, lambda *_: os.kill(child, signal.SIGKILL))
+        signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
+        return _wait(child, self.page)
+
+    def stand_in(self, parent: int, command: Callable[[], int]) -> NoReturn:
+        """The second parent, for the case that the first is killed: it is told so by a signal."""
+        _call_prctl(_SET_DEATH_SIGNAL, _ORPHANED)
+        if os.getppid() == parent:
+            code = self.over(lambda parent: self.work(parent, command))
+            _write(self.page, code)
+        os._exit(EXIT_CODES["error"])
+
+    def work(self, parent: int, command: Callable[[], int]) -> NoReturn:
         _listen()
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(_ORPHANED, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, self.mask)
         die_with_parent()
         if os.getppid() != parent:
             os._exit(EXIT_CODES["error"])
-        _tell(page, os.getpid(), command)
-    _handle(lambda number, _: os.kill(child, number))
-    signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-    return _wait(child, page)
+        _tell(self.page, os.getpid(), command)
+
+
+def _write(page: mmap.mmap, code: int) -> None:
+    page[: len(_TOLD) + 1] = _TOLD + bytes([code])
 
 
 def _open_standard() -> None:
@@ -90,7 +126,7 @@ def _call_prctl(option: int, value: int) -> None:
             ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
-def _tell(page: mmap.mmap, pid: int, command: Callable[[], int]) -> None:
+def _tell(page: mmap.mmap, pid: int, command: Callable[[], int]) -> NoReturn:
     """Run the command and tell the parent how it ended; whatever the subject left running cannot hold that up."""
     try:
         code = command()
@@ -99,7 +135,7 @@ def _tell(page: mmap.mmap, pid: int, command: Callable[[], int]) -> None:
     _handle(signal.SIG_IGN)  # what is decided is not undone
     if os.getpid() != pid:
         os._exit(EXIT_CODES["error"])  # a subject forked, and its child came back here: the verdict is not its to give
-    page[: len(_TOLD) + 1] = _TOLD + bytes([code])
+    _write(page, code)
     if hasattr(signal, "setitimer"):
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
@@ -113,6 +149,8 @@ def _wait(child: int, page: mmap.mmap) -> int:
     while status is None:
         ended, how = os.waitpid(-1, 0)  # whoever was left to us meanwhile is waited for, too
         status = how if ended == child else None
+    _handle(signal.SIG_IGN)  # there is nobody left to pass it on to
+    signal.signal(_ORPHANED, signal.SIG_IGN)
     end_children(patience=_PATIENCE)
     if page[: len(_TOLD)] == _TOLD:
         return page[len(_TOLD)]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import uuid
 from pathlib import Path
 
 import pytest
+from test_long_audits import wait_until
 
 from auditor.delivery import Patient
 
@@ -103,6 +105,20 @@ def test_what_a_killed_command_started_is_ended() -> None:
     mark = uuid.uuid4().hex
     assert watched(f"{LEAVES_CHILD}; os.kill(os.getpid(), 9)", MARK=mark).returncode == 4
     assert left_behind(mark) == []
+
+
+@on_linux
+@pytest.mark.parametrize("which", [0, 1])
+def test_what_a_command_started_is_ended_when_either_of_its_parents_is_killed(which: int) -> None:
+    mark = uuid.uuid4().hex
+    code = WATCHED.format(body=f"    {LEAVES_CHILD}\n    print('begun', flush=True)\n    time.sleep(1000)")
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, env=os.environ | {"MARK": mark}) as top:
+        assert top.stdout is not None
+        top.stdout.readline()
+        below = int(Path(f"/proc/{top.pid}/task/{top.pid}/children").read_text())
+        os.kill((top.pid, below)[which], signal.SIGKILL)
+        assert top.wait(60) == (-signal.SIGKILL, 4)[which]
+    assert wait_until(lambda: not left_behind(mark), 60)
 
 
 def test_no_audit_is_passed_by_ending(tmp_path: Path) -> None:
