@@ -21,6 +21,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from auditor.errors import LIBRARIES
@@ -29,7 +30,7 @@ Undo = Callable[[], object]
 _PATCHED = ("builtins", "time", "random", "json", "os", "math", "io", "datetime", "shutil")  # modules that we use
 _WORD = 2**64
 _SIGNALS = [int(kind) for kind in signal.valid_signals() if getattr(kind, "name", "") not in ("SIGKILL", "SIGSTOP")]
-getsignal: Callable[[int], Any] = getattr(signal.getsignal, "__wrapped__", signal.getsignal)  # without its enum
+getsignal: Callable[[int], Any] = import_module("_signal").getsignal  # signal's own makes an enum of what it finds
 _HOOKS = (
     (sys, "excepthook"),
     (sys, "unraisablehook"),
