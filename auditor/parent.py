@@ -50,6 +50,7 @@ def run_watched(command: Callable[[], int]) -> int:
     if not hasattr(os, "fork"):
         _listen()
         return command()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # whoever ignores it cannot wait for how a child ended
     page = mmap.mmap(-1, mmap.PAGESIZE)  # shared, and behind no descriptor
     watch = _Watch(page, signal.pthread_sigmask(signal.SIG_BLOCK, (*_SIGNALS, _ORPHANED)))
     if sys.platform == "linux":
@@ -79,8 +80,7 @@ class _Watch:
         """The second parent, for the case that the first is killed: it is told so by a signal."""
         _call_prctl(_SET_DEATH_SIGNAL, _ORPHANED)
         if os.getppid() == parent:
-            code = self.over(lambda parent: self.work(parent, command))
-            _write(self.page, code)
+            _write(self.page, self.over(lambda parent: self.work(parent, command)))
         os._exit(EXIT_CODES["error"])
 
     def work(self, parent: int, command: Callable[[], int]) -> NoReturn:

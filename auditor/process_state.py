@@ -66,6 +66,8 @@ def process_state_kept(*, modules: bool = False) -> Iterator[None]:
         hand_over()
         _run_all(state.undo)
         put_back()  # for whoever keeps it further out
+        if not _kept:
+            theirs.clear()  # of another thread's, which could not be handed over here
 
 
 def put_back() -> None:

@@ -121,6 +121,13 @@ def test_what_a_command_started_is_ended_when_either_of_its_parents_is_killed(wh
     assert wait_until(lambda: not left_behind(mark), 60)
 
 
+def test_a_verdict_reaches_whoever_ignores_the_end_of_children() -> None:
+    code = WATCHED.format(body="    return 3")
+    start = "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.executable, sys.argv)"
+    done = subprocess.run([sys.executable, "-c", start, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (3, "")
+
+
 def test_no_audit_is_passed_by_ending(tmp_path: Path) -> None:
     done = auditor("check", "unruly:leaves", *ROWS, "--json", "-", GITHUB_ACTIONS="true")
     assert (done.returncode, done.stdout) == (4, "")
