@@ -25,6 +25,7 @@ from auditor.errors import AuditorError, BadValue, SubjectError, UsageError
 from auditor.hiring import at_home, pack, uninterrupted
 from auditor.preflight import Look
 from auditor.seat import Luggage
+from auditor.second_server import entrust_folder
 from auditor.trial import Bench, Trial
 from auditor.workers import Workers
 
@@ -195,9 +196,7 @@ def _connect(spec: str) -> tuple[Any, Any]:
 
 def _start(workers: int) -> Any:
     """A scheduler and workers in threads of this process, which listen to nobody else."""
-    import logging
-    from multiprocessing.util import get_temp_dir
-
+    import dask.config
     from distributed import Scheduler, SpecCluster
     from distributed import Worker as Thread
 
@@ -211,12 +210,23 @@ def _start(workers: int) -> Any:
     class QuietThread(Thread):
         start_http_server = _listen_to_nobody
 
-    options = {"nthreads": 1, "memory_limit": None, "protocol": "inproc://", "local_directory": get_temp_dir()}
-    return SpecCluster(  # type: ignore[no-untyped-call]
-        scheduler={"cls": QuietScheduler, "options": {"protocol": "inproc://", "dashboard": False}},
-        workers={number: {"cls": QuietThread, "options": options} for number in range(workers)},
-        silence_logs=logging.CRITICAL,
-    )
+    options = {"nthreads": 1, "memory_limit": None, "protocol": "inproc://"}
+    _hush()
+    # A scheduler has no option for the place of its scratch space, and removes less of it than it makes.
+    with dask.config.set({"temporary-directory": entrust_folder(make=True)}):
+        return SpecCluster(  # type: ignore[no-untyped-call]
+            scheduler={"cls": QuietScheduler, "options": {"protocol": "inproc://", "dashboard": False}},
+            workers={number: {"cls": QuietThread, "options": options} for number in range(workers)},
+        )
+
+
+def _hush() -> None:
+    """For good: threads of a cluster that was closed speak of its end when it is over, and it would be taken for the
+    subject's."""
+    import logging
+
+    for handler in logging.getLogger("distributed").handlers:
+        handler.setLevel(logging.CRITICAL)
 
 
 def _listen_to_nobody(server: Any, *_: Any, **__: Any) -> None:

@@ -23,6 +23,7 @@ from auditor.engine import How
 from auditor.errors import UsageError
 from auditor.lookup import file_modules
 from auditor.seat import IDLE, Luggage, Reading, Slot, sit_down
+from auditor.second_server import entrust_folder
 from auditor.steadiness import memory_of
 from auditor.trial import Bench
 
@@ -161,6 +162,7 @@ def context() -> Any:
 
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
+    entrust_folder(make=True)  # where the server's socket will be
     made = multiprocessing.get_context("forkserver")
     made.set_forkserver_preload(["auditor.seat", *(name for name in _HEAVY if name in sys.modules)])
     return made

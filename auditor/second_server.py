@@ -18,12 +18,15 @@ import threading
 from time import monotonic
 
 from auditor.descriptors import copied
+from auditor.errors import UsageError
 
 QUESTION, FOLDER = b"?", b"/"  # what a socket that is handed over is for
 LENGTH = 8  # bytes that say how long a message is
 _LONGEST = 2**20  # bytes of an answer
 _SENDING = 60.0  # seconds for the server to take a request
 _FAREWELL = 2.0  # seconds for the server to end all that it started
+_ROOM = 64  # bytes of TMPDIR: the path of a socket there has 32 more, and 103 at most
+_SHORT = ("/tmp", "/var/tmp")
 
 
 def send(link: socket.socket, message: bytes) -> None:
@@ -152,17 +155,44 @@ def start_server() -> None:
 _entrusted: set[str] = set()
 
 
-def entrust_folder(*, make: bool = False) -> None:
-    """Multiprocessing has a folder for its sockets, which stays behind when this process is killed."""
-    if make:
-        from multiprocessing.util import get_temp_dir
+def folder_for_sockets() -> str:
+    """A new folder, where TMPDIR says unless a socket there would have too long a path."""
+    import tempfile
 
-        get_temp_dir()
-    process = sys.modules.get("multiprocessing.process")
-    folder = process.current_process()._config.get("tempdir") if process else None
+    usual = tempfile.gettempdir()
+    places = (usual,) if len(os.fsencode(usual)) <= _ROOM else _SHORT
+    for place in places:
+        with contextlib.suppress(OSError):
+            return tempfile.mkdtemp(prefix="pymp-", dir=place)
+    cure = f"set TMPDIR to one that can be written, of at most {_ROOM} bytes"
+    raise UsageError(f"no folder for sockets can be made in {' or '.join(places)}: {cure}")
+
+
+def use_folder(folder: str) -> None:
+    """Multiprocessing would make one itself, and leave it behind when it is killed."""
+    from multiprocessing.process import current_process
+
+    current_process()._config["tempdir"] = folder  # type: ignore[attr-defined]
+
+
+def entrust_folder(*, make: bool = False) -> str | None:
+    """Multiprocessing has a folder for its sockets, which stays behind when this process is killed; where it is."""
+    folder = _folder_in_use()
+    if folder is None and make:
+        import shutil
+        from multiprocessing.util import Finalize
+
+        use_folder(folder := folder_for_sockets())
+        Finalize(None, shutil.rmtree, args=(folder, True), exitpriority=-100)
     if folder and folder not in _entrusted and _servers:
         _entrusted.add(folder)
         _servers[-1].entrust(folder)
+    return folder
+
+
+def _folder_in_use() -> str | None:
+    process = sys.modules.get("multiprocessing.process")
+    return process.current_process()._config.get("tempdir") if process else None
 
 
 @atexit.register

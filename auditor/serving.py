@@ -18,13 +18,12 @@ import shutil
 import signal
 import socket
 import sys
-import tempfile
 from dataclasses import dataclass
 from time import monotonic
 
 from auditor.parent import become_subreaper, die_with_parent, end_children, how_it_ended
 from auditor.second_process import answer
-from auditor.second_server import QUESTION, receive, send
+from auditor.second_server import QUESTION, folder_for_sockets, receive, send, use_folder
 
 _LEAVING = 1.0  # seconds that a child has for its exit handlers, once its answer has been taken
 _POLL, _IDLE = 20, 1000  # milliseconds between two looks, with children and without
@@ -71,7 +70,7 @@ class Serving:
         """Fork a child for a request."""
         with contextlib.suppress(OSError, ValueError):
             _preload(json.loads(receive(link)))
-        folder = tempfile.mkdtemp(prefix="pymp-")
+        folder = folder_for_sockets()
         gc.freeze()  # what is loaded is not looked at again in each child
         pid = os.fork()
         if pid:
@@ -83,7 +82,7 @@ class Serving:
             die_with_parent()  # a server that was killed ends nobody
             for descriptor in (self._control, *(child.link for child in self._children.values())):
                 descriptor.close()
-            _use_folder(folder)
+            use_folder(folder)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             link.settimeout(None)
             send(link, answer(receive(link), receive(link)))
@@ -144,13 +143,6 @@ def _preload(names: list[str]) -> None:
         if name not in sys.modules:
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
-
-
-def _use_folder(folder: str) -> None:
-    """Multiprocessing makes such a folder itself, and leaves it behind when it is killed."""
-    import multiprocessing.process
-
-    multiprocessing.process.current_process()._config["tempdir"] = folder  # type: ignore[attr-defined]
 
 
 def main() -> None:

@@ -66,6 +66,10 @@ class Shell:
     def logs(self) -> list[Path]:
         return sorted(self.folder.glob("auditor-*.log"))
 
+    def folders(self) -> list[Path]:
+        """Those for sockets, and for what a cluster keeps."""
+        return [path for path in self.folder.iterdir() if path.is_dir()]
+
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Iterator[Shell]:
@@ -130,6 +134,7 @@ def test_ctrl_c_twice_keeps_what_was_learnt_and_leaves_nobody(shell: Shell, tmp_
     assert wait_until(lambda: not any(map(is_alive, everybody)))
     assert not Path(f"{ledger}-wal").exists()
     assert shell.logs() == []
+    assert shell.folders() == []
 
 
 @pytest.mark.parametrize("how", [("--jobs", "2"), ("--cluster", "local:1")], ids=" ".join)
@@ -145,7 +150,7 @@ def test_a_killed_audit_takes_its_workers_along(shell: Shell, tmp_path: Path, ho
     process.wait()
     assert wait_until(lambda: not any(map(is_alive, everybody))), "a worker outlived the audit"
     assert shell.logs() == []
-    assert wait_until(lambda: not [*tmp_path.glob("pymp-*")])
+    assert wait_until(lambda: not shell.folders())
 
 
 def test_a_subjects_prints_are_in_a_log_and_nowhere_else(shell: Shell) -> None:
@@ -164,12 +169,31 @@ def test_a_subjects_prints_are_in_a_log_and_nowhere_else(shell: Shell) -> None:
         log.unlink()
 
 
-def test_a_silent_subject_leaves_no_log(shell: Shell) -> None:
-    code, out, err = shell.run("check", "faults:misbehaves", *ROWS, "--jobs", "2")
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        (("--jobs", "2"), "in 2 worker processes, one BLAS thread each"),
+        (("--cluster", "local:1"), "on the Dask cluster local:1, one BLAS thread each"),
+    ],
+    ids=["workers", "cluster"],
+)
+def test_a_silent_subject_leaves_no_log_and_no_folder(shell: Shell, how: tuple[str], words: str) -> None:
+    code, out, err = shell.run("check", "faults:misbehaves", *ROWS, *how)
     assert code == 0
     assert "printed" not in out + err
     assert shell.logs() == []
-    assert "in 2 worker processes, one BLAS thread each" in out
+    assert shell.folders() == []
+    assert words in out
+
+
+@pytest.mark.parametrize("how", [("--jobs", "2"), ("--timeout", "60"), ("--cluster", "local:1")], ids=" ".join)
+def test_a_temporary_folder_whose_path_is_too_long_for_sockets(shell: Shell, tmp_path: Path, how: tuple[str]) -> None:
+    long = tmp_path / ("long" * 50)
+    long.mkdir()
+    code, out, err = shell.run("check", "faults:misbehaves", *ROWS, *how, TMPDIR=str(long))
+    assert code == 0, err
+    assert "skipped" not in out + err
+    assert [*long.iterdir()] == []
 
 
 def test_reports_go_where_they_were_asked_for_wherever_the_subject_goes(shell: Shell) -> None:
