@@ -14,6 +14,7 @@ from auditor.commands.before import list_subjects, plan
 from auditor.commands.curves import curve, price
 from auditor.commands.interviews import reuse
 from auditor.commands.one import check, replay
+from auditor.commands.options import refuse_empty
 from auditor.commands.past import history
 from auditor.commands.several import gate, theorems
 from auditor.delivery import patient_streams
@@ -41,7 +42,7 @@ def cli() -> None:
 
 
 for command in (check, gate, curve, price, theorems, reuse, replay, history, plan, list_subjects):
-    cli.add_command(command)
+    cli.add_command(refuse_empty(command))
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -61,9 +62,12 @@ def run(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None, held: HeldCommands) -> int:
+    from auditor.report.escape import brief
+
     try:
         return int(cli.main(arguments, prog_name="auditor", standalone_mode=False, obj=held) or 0)
     except click.ClickException as error:
+        error.message = brief(error.message)  # type: ignore[misc]
         error.show()
         return error.exit_code
     except click.Abort:

@@ -7,6 +7,7 @@ distribution is asked of scipy.stats, which is imported then.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -73,11 +74,11 @@ def common_distribution(name: str, args: Sequence[Any], keywords: Mapping[str, A
 
 
 def _in_range(settings: Mapping[str, Any]) -> bool:
-    if not all(type(value) in (int, float) and math.isfinite(value) for value in settings.values()):
+    if not all(type(value) in (int, float) and abs(value) < math.inf for value in settings.values()):
         return False
     n, loc = settings.get("n", 0), settings["loc"]
     return (
-        settings["scale"] > 0
+        0 < settings["scale"] <= sys.float_info.max
         and 0 <= settings.get("p", 0) <= 1
         and type(n) is int
         and 0 <= n <= 2**53

@@ -70,7 +70,7 @@ def make_how(
             raise BadValue("jobs", jobs, f"must be at most {most_jobs()} on {cores()} cores: {TOO_MANY}")
     if timeout is not None and not 0 < timeout <= _LONGEST:
         raise BadValue("timeout", timeout, f"must be a number of seconds above 0 and up to {_LONGEST:.0e}, e.g. 60")
-    on_error = on_error or "stop"
+    on_error = "stop" if on_error is None else on_error
     if on_error not in ON_ERROR:
         raise BadValue("on-error", on_error, f"must be one of {', '.join(ON_ERROR)}{suggestion(on_error, ON_ERROR)}")
     if resume and ledger is None:

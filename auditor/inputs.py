@@ -6,7 +6,6 @@ to another parameter. The guarantee is for every value listed, and for no other.
 
 from __future__ import annotations
 
-import ast
 import itertools
 import json
 import os
@@ -19,6 +18,7 @@ from typing import Any
 from auditor.errors import SubjectError, UsageError, in_words, is_interrupt
 from auditor.files import read_bytes
 from auditor.foreign import call
+from auditor.literals import read_literal
 from auditor.lookup import find_object
 from auditor.outcome import describe
 from auditor.randomness import from_key, root_key
@@ -68,8 +68,8 @@ def _values(spec: str, seed: int) -> Iterable[Any]:
         return numbers
     if spec.startswith(("[", "(")):
         try:
-            return tuple(ast.literal_eval(spec))
-        except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError) as error:
+            return tuple(read_literal(spec))
+        except (ValueError, TypeError) as error:
             raise UsageError(f"--inputs {spec} is no list of Python literals: {error}; {_EXAMPLE}") from error
     if os.path.exists(spec):  # which, unlike a path's own, never raises
         return _from_file(Path(spec))

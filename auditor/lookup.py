@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 SUBJECTS = "auditor.subjects"  # the entry-point group by which installed packages offer their subjects
 
 
+_MOST_DOTS = 100  # in a module's name: Python imports what stands before each of them by recursion
 _files: dict[str, Path] = {}  # modules that were loaded from a file: their names lead nowhere
 
 
@@ -74,6 +75,8 @@ def find_object(target: str) -> Any:
 
 def find_module(name: str) -> ModuleType:
     """A module or package by its dotted name; UsageError with a suggestion otherwise."""
+    if name.count(".") > _MOST_DOTS:
+        raise UsageError(f"no module named {name!r}: it has more than {_MOST_DOTS} dots")
     try:
         return call(importlib.import_module, name)
     except ModuleNotFoundError as error:

@@ -276,7 +276,9 @@ def warn(message: str) -> None:
 def complain(message: str, details: str = "") -> None:
     from rich.text import Text
 
+    from auditor.report.escape import brief
+
     console = error_console()
     if details:
         console.print(plain(details, keep="\n"), soft_wrap=True)
-    console.print(Text.assemble(("error: ", "bold red"), plain(message, keep="\n")), soft_wrap=True)
+    console.print(Text.assemble(("error: ", "bold red"), plain(brief(message), keep="\n")), soft_wrap=True)

@@ -70,7 +70,7 @@ def make_setup(
     if source_used is None and _first(size, declared_size) == 0:
         source_used = "nothing"  # no sample at all: all that is random is inside
     if source_used is not None and is_dataset(source_used):
-        source_used = load_dataset(source_used, resample or "bootstrap")
+        source_used = load_dataset(source_used, _first(resample, "bootstrap"))
         _check_overlap(source_used, accept_overlap)
     size_used = _first(size, declared_size, getattr(source_used, "default_size", None))
     if source_used is None or size_used is None:
@@ -87,7 +87,7 @@ def make_setup(
         gates=gate,
     )
     check_count("family", family, least=1, example=20)
-    kind = check_sample_kind(sample or subject.declared.sample)
+    kind = check_sample_kind(_first(sample, subject.declared.sample))
     if kind == "counts" and not subject.takes_sample:
         raise UsageError(f"{subject.name} takes rows: annotate its first parameter as auditor.Sample to give it counts")
     options = (

@@ -6,7 +6,6 @@ and change: an array (or anything with a length) of `size` rows, or `(X, y)` wit
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -17,10 +16,20 @@ from numpy.random import Generator
 from auditor.common_distributions import common_distribution
 from auditor.counting import LARGEST
 from auditor.datasets import Dataset, check_resample, from_arrays, from_sklearn, is_file_spec, read_file
-from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError, in_words, is_interrupt, suggestion
+from auditor.errors import (
+    AuditorError,
+    BadValue,
+    SourceError,
+    UnknownTruth,
+    UsageError,
+    in_words,
+    is_interrupt,
+    suggestion,
+)
 from auditor.files import free_memory
 from auditor.foreign import call
 from auditor.law import Law, Query, as_values
+from auditor.literals import read_call
 from auditor.lookup import find_object, importable_name
 
 BEYOND = 2.0**-60  # rows of a sample that are expected where a law is cut off, at most
@@ -76,9 +85,17 @@ class Distribution:
     def law(self, size: int = LARGEST) -> Law:
         bits = size.bit_length()
         if bits not in self._laws:  # without a tail there is one law for all sizes
-            made = next(iter(self._laws.values()), None) if not self.is_cut else None
-            self._laws[bits] = made or self._listed(size, BEYOND / 2**bits)
+            self._laws[bits] = self._made(size, bits)
         return self._laws[bits]
+
+    def _made(self, size: int, bits: int) -> Law:
+        try:
+            known = next(iter(self._laws.values()), None) if not self.is_cut else None
+            return known or self._listed(size, BEYOND / 2**bits)
+        except AuditorError:
+            raise
+        except Exception as error:
+            raise UsageError(f"source {self.spec}: scipy.stats refuses it: {error}") from error
 
     @property
     def is_cut(self) -> bool:
@@ -256,7 +273,7 @@ def _has_nan(rows: Any) -> bool:
 def load_source(source: object, resample: str | None = None) -> Source:
     """A source from a spec, a function fn(rng, size), a scipy.stats distribution, a data set, or a source itself."""
     if is_dataset(source):
-        return load_dataset(source, resample or "bootstrap")
+        return load_dataset(source, "bootstrap" if resample is None else resample)
     if resample is not None:
         raise UsageError(f"--resample {resample} is for data sets: {source} draws fresh rows already")
     if isinstance(source, str):
@@ -301,7 +318,7 @@ def _from_spec(spec: str) -> Source:
         return _scipy_distribution(spec)
     try:
         return Finite(spec, spec, LISTED[name](*args, **keywords))
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise UsageError(f"source {spec!r}: {error}") from error
 
 
@@ -324,21 +341,13 @@ def _scipy_distribution(spec: str) -> Distribution:
 
 
 def _parse_call(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
-    """`name` or `name(literals, key=literal)`: read with ast, so that nothing in a spec is ever executed."""
+    """`name` or `name(literals, key=literal)`, of which nothing is ever executed."""
     try:
-        node = ast.parse(spec, mode="eval").body
-        if (node.end_lineno, node.end_col_offset) != (1, len(spec.rstrip().encode())):
-            raise ValueError("a comment follows")  # Python takes norm#label for norm
-        call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
-        if not isinstance(call.func, ast.Name):
-            raise ValueError("not a call")
-        keywords = {word.arg: ast.literal_eval(word.value) for word in call.keywords if word.arg}
-        if len(keywords) != len(call.keywords):
-            raise ValueError("** is not a literal")
-        return call.func.id, [ast.literal_eval(arg) for arg in call.args], keywords
-    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        return read_call(spec)
+    except ValueError as error:
         raise UsageError(
-            f'source {spec!r} must be a distribution with literal arguments, e.g. "bernoulli(0.5)", or module:function'
+            f"source {spec!r} must be a distribution with literal arguments, "
+            f'e.g. "bernoulli(0.5)", or module:function ({error})'
         ) from error
 
 

@@ -8,7 +8,6 @@ run itself knows: A(sample, r, private). Whether two runs share it is the audit'
 
 from __future__ import annotations
 
-import ast
 import collections.abc
 import functools
 import inspect
@@ -23,6 +22,7 @@ from typing import Any, TypeVar
 from auditor.errors import BadValue, SubjectError, UsageError, in_words, is_interrupt, suggestion
 from auditor.estimators import Fit, check_params, default_view, is_estimator
 from auditor.foreign import call
+from auditor.literals import is_text, literal_or_text
 from auditor.lookup import find_object, full_target, importable_name
 from auditor.outcome import same
 from auditor.randomness import KINDS, Key, check_kind, kind_of
@@ -200,7 +200,7 @@ def load_subject(
     given = dict(params or {}) | {key: parse_param(text, hints.get(key)) for key, text in (texts or {}).items()}
     _check_printable(shown, given)
     settings, (sample_name, r_name) = _check_signature(fn, shown, given)
-    kind = check_kind(randomness) if randomness else kind_of(hints.get(r_name))
+    kind = kind_of(hints.get(r_name)) if randomness is None else check_kind(randomness)
     takes_sample = hints.get(sample_name) is Sample
     declared = getattr(fn, "__auditor__", Declaration())
     private = kind_of(hints.get(PRIVATE)) if PRIVATE not in settings and _has_private(fn) else None
@@ -273,10 +273,7 @@ def parse_param(text: str, annotation: object = None) -> Any:
     """A Python literal; `module:fn` where a Callable is asked for; anything else is a string."""
     if ":" in text and _is_callable_type(annotation):
         return find_object(text)
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return text
+    return literal_or_text(text)
 
 
 def _is_callable_type(annotation: object) -> bool:
@@ -287,7 +284,7 @@ def _is_callable_type(annotation: object) -> bool:
 def param_text(value: object) -> str:
     """What to type after --param NAME= to get this value back."""
     if isinstance(value, str):
-        return value if value.isprintable() and parse_param(value) == value else repr(value)
+        return value if value.isprintable() and is_text(value) else repr(value)
     if callable(value):
         return importable_name(value) or repr(value)
     if isinstance(value, float) and value in (float("inf"), float("-inf")):
@@ -299,7 +296,10 @@ def has_text(value: object) -> bool:
     """Whether `param_text` leads another process to this very value."""
     if callable(value):
         return importable_name(value) is not None
-    return same(parse_param(param_text(value)), value)
+    try:
+        return same(parse_param(param_text(value)), value)
+    except (UsageError, RecursionError):  # nested too deeply
+        return False
 
 
 def code_hash(fn: Callable[..., Any]) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import re
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from auditor.errors import UsageError, suggestion
+from auditor.literals import literal_or_text
 from auditor.setup import Setup, make_setup
 from auditor.subjects import load_subject, param_text
 
@@ -45,7 +45,7 @@ def parse_axis(text: str) -> Axis:
     if found is None:
         if ":" in spec:
             raise UsageError(f"--vary {text}: a range is START:STOP:logN or START:STOP:linN, {_EXAMPLE}")
-        values, spacing = [_literal(word) for word in spec.split(",")], "list"
+        values, spacing = [literal_or_text(word.strip()) for word in spec.split(",")], "list"
     else:
         values, spacing = _range(text, found), found["spacing"]
     if not all(math.isfinite(value) for value in values if isinstance(value, float)):
@@ -72,13 +72,6 @@ def _range(text: str, found: re.Match[str]) -> list[Any]:
         raise UsageError(f"--vary {text}: a log range must start above 0, {_EXAMPLE}")
     values = np.geomspace(start, stop, count) if found["spacing"] == "log" else np.linspace(start, stop, count)
     return [float(f"{value:.6g}") for value in values]  # six digits: what is shown can be typed again
-
-
-def _literal(word: str) -> Any:
-    try:
-        return ast.literal_eval(word.strip())
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
-        return word.strip()
 
 
 def _whole(text: str, value: float) -> int:

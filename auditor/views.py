@@ -12,7 +12,6 @@ module:fn     fn(output)
 
 from __future__ import annotations
 
-import ast
 import copy
 import numbers
 from collections.abc import Callable
@@ -23,6 +22,7 @@ import numpy as np
 
 from auditor.canonical import base_value
 from auditor.errors import NotComparable, UsageError, suggestion
+from auditor.literals import read_literal
 from auditor.lookup import find_object, importable_name
 
 NAMES = ("output", "round", "sign", "argmax", "top", "attr", "predict", "fitted")
@@ -86,8 +86,8 @@ def _parse(text: str) -> tuple[str, Any]:
     if name == "attr" or not inner:
         return name, inner
     try:
-        return name, ast.literal_eval(inner)
-    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        return name, read_literal(inner)
+    except ValueError:
         raise UsageError(f"view {text!r}: {inner!r} must be a whole number, e.g. {name}(3)") from None
 
 

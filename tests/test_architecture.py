@@ -23,7 +23,7 @@ MODULES = {
 # Each module may import those before it; one line a stage of the flow.
 FLOW = """
 auditor.__init__ auditor.errors
-auditor.files
+auditor.files auditor.literals
 auditor.tables
 auditor.parent auditor.delivery auditor.descriptors auditor.foreign auditor.process_state
 auditor.second_server

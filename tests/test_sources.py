@@ -153,3 +153,15 @@ def test_the_three_draws_of_a_pair_have_keys_of_their_own() -> None:
     digests = {key.child(i).digest for i in range(100) for key in (*keys.samples, keys.r)}
     assert len(digests) == 300
     assert {key.child(0).digest for key in (*PairKeys(1).samples, PairKeys(1).r)}.isdisjoint(digests)
+
+
+@pytest.mark.parametrize("spec", [f"poisson({10**30})", f"randint(0, {10**900})"])
+def test_a_law_of_numbers_that_scipy_cannot_take_is_refused(spec: str) -> None:
+    with pytest.raises(UsageError, match=r"scipy\.stats refuses it"):
+        load_source(spec).law(5)
+
+
+@pytest.mark.parametrize("spec", ["norm({0})", "binom({0}, 0.5)", "expon(scale={0})", "uniform(0, {0})"])
+def test_a_draw_of_numbers_beyond_every_float_is_refused(spec: str) -> None:
+    with pytest.raises(UsageError, match=r"scipy\.stats refuses it"):
+        load_source(spec.format(10**900)).draw(np.random.default_rng(0), 5)

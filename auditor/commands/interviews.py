@@ -35,11 +35,12 @@ def reuse(target: str, params: Sequence[str], **options: Any) -> int:
 
     Exit codes: 0 pass, 1 fail, 2 usage, 3 inconclusive, 4 a run failed, 130 interrupted.
     """
+    from auditor.report.escape import brief
     from auditor.report.reuse_record import show_reuse, to_json
     from auditor.reuse import audit_reuse
 
     files = take_files(options, ("json",))
-    error_console().print(plain(f"loading {target} and {options['analyst']}: this runs their code", "dim"))
+    error_console().print(plain(brief(f"loading {target} and {options['analyst']}: this runs their code"), "dim"))
     with prints_logged() as (log, _):
         record = audit_reuse(target, options.pop("source"), texts=split_params(params), log=log.file, **options)
     deliver({"--json": lambda: to_json(record)}, files, lambda out: show_reuse(record, out), log)

@@ -86,6 +86,7 @@ def check(target: str, params: Sequence[str], randomness: str | None, **options:
     if options["replay"] is None:
         start_server()  # its imports overlap with ours
     from auditor.lookup import is_package
+    from auditor.report.escape import brief
     from auditor.setup import make_setup
     from auditor.subjects import load_subject
 
@@ -102,7 +103,7 @@ def check(target: str, params: Sequence[str], randomness: str | None, **options:
         raise UsageError(f"{words} and --replay do not go together: a replay makes no record")
     if pair is not None and pair < 0:
         raise BadValue("replay", pair, "must be the number of a pair, 0 or more")
-    error_console().print(plain(f"loading {target}: this runs its code", "dim"))
+    error_console().print(plain(f"loading {brief(target)}: this runs its code", "dim"))
     with stdout_kept():
         subject = load_subject(target, first_input(asked, options), texts=split_params(params), randomness=randomness)
         options["probe"] = count_or_file(options["probe"])

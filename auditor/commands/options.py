@@ -43,6 +43,20 @@ _RUNNING = (
 )
 
 
+def refuse_empty(command: click.Command) -> click.Command:
+    """The command, where an option or argument that is given as '' is a slip, a shell's unset variable say, and not
+    taken for one that was left out."""
+    for param in command.params:
+        param.callback = _not_empty
+    return command
+
+
+def _not_empty(context: click.Context, param: click.Parameter, value: Any) -> Any:
+    if value == "" or (isinstance(value, tuple) and "" in value):
+        raise click.BadParameter("'' is empty: give a value, or leave it out", context, param)
+    return value
+
+
 def running_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """The options that say how to run, and not what to ask."""
     for option in reversed(_RUNNING):

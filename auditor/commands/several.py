@@ -57,7 +57,7 @@ def theorems(confidence: float, seed: int, only: str | None, folder: str, **opti
     for file in files.values():
         check_writable(file, "--reports")
     with stdout_kept():
-        chosen = [s for s in with_theorem() if not only or only in s.name or only in str(s.declared.theorem)]
+        chosen = [s for s in with_theorem() if only is None or only in s.name or only in str(s.declared.theorem)]
     if not chosen:
         raise UsageError(f"--only {only} leaves no subject: python -m auditor list shows them")
     setups = make_setups(chosen, confidence=confidence, seed=seed)

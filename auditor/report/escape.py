@@ -16,6 +16,9 @@ _COMMAND = re.compile(r"(?:^|(?<=[\r\n\v\f\x85\u2028\u2029]))\s*:(?=:)|#(?=#(?:\
 # Words, numbers and the marks of a sentence: nothing that markdown, HTML or GitHub's own links give a meaning to.
 _PLAIN = re.compile(r"(?!\d+[.)])(?!.*www\.)[A-Za-z0-9](?:[A-Za-z0-9 .,;()%'-]|: )*", re.IGNORECASE)
 
+_WORD, _SENTENCE = 500, 4000  # characters that a message on standard error has at most
+_LONG_WORD = re.compile(rf"\S{{{_WORD},}}")
+
 
 def visible(text: str, *, keep: str = "") -> str:
     """Control, bidi and other invisible characters as escapes; those in `keep` stay."""
@@ -49,6 +52,14 @@ def without_commands(text: str) -> str:
 def shortened(text: str, limit: int) -> str:
     """At most `limit` characters of a text, and how long it was. Comes first: escaping megabytes takes seconds."""
     return text if len(text) <= limit else f"{text[:limit]}... ({len(text):,} characters)"
+
+
+def brief(message: str) -> str:
+    """A sentence that can be read, whatever was typed or read that it quotes; its end has the cure."""
+    message = _LONG_WORD.sub(lambda found: shortened(found[0], _WORD), message)
+    if len(message) <= _SENTENCE:
+        return message
+    return f"{message[: _SENTENCE // 2]}... ({len(message):,} characters) ...{message[-_SENTENCE // 2 :]}"
 
 
 def xml_text(text: str, *, keep: str = "") -> str:

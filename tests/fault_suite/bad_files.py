@@ -159,7 +159,15 @@ _LINES = (
         "nothing = 1",
         "seed = 1",
     ),
-    *("pairs = 99\nfixed = 99", "'[/b]' = 1", "params = {sample = 1}", "sample = 'counts'", "gate = 'churn'"),
+    *("sample = ''", "randomness = ''", "view = ''", "gate = ''", "expect = ''", "probe = ''", "source = ' '"),
+    *(
+        "source = 'good.csv'\nresample = ''",
+        "pairs = 99\nfixed = 99",
+        "'[/b]' = 1",
+        "params = {sample = 1}",
+        "sample = 'counts'",
+        "gate = 'churn'",
+    ),
 )
 _TOPS = (
     "confidence = 'x'",

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from bad import CHECK, Bad, each
-from fault import FAILS, FAULT, PASSES, USAGE
+from fault import FAULT, PASSES, USAGE
+
+from auditor.command_line import cli
 
 _NEVER = ("", " ", "x", "\x00", "\udc80", "[/b]", "[]", "1 0")
 _NUMBER = (*_NEVER, "1,5", "0x10", "½", "1e", "--1", "nan", "inf", "-inf", "1e400", "-1")
@@ -77,6 +79,7 @@ _VARY = (
     *("size=a:b:log3", "size=1:2:log1", "size=1:9:log99999", "size=2:1:log3", "size=-1:1:log3", "size=nan:1:lin3"),
     *("size=inf,1", "size=1:2", "size=1:2:cub3", "nothing=1,2", "size=1e400,2", "size=1:1e400:lin3", "size=1:2:lin0"),
     *("size=1:2:log" + "9" * 5000, "size=" + "[" * 9999, "size=" + "-" * 99999 + "1,2", "size=1j,2", "size=True,2"),
+    *("k=" + "-" * 99999 + "1,2", "k=" + "[" * 99999 + ",2", "size={[]},{{}}"),
 )
 
 
@@ -206,9 +209,27 @@ def _combined() -> Iterator[Bad]:
     for text in _WRONG:
         yield Bad("combinations", tuple(text.split(" ")))
     yield Bad("combinations", (*CHECK, "--param", "x=" + "[" * 99999), (USAGE,))
-    for depth in ("[" * 99999, "-" * 99999 + "1", "(" * 150 + ")" * 150, "9" * 9999, "1e999", "{" * 500, "\x00", "'"):
-        words = ("check", "mine:has_k", *CHECK[2:], "--rho", "0.5", "--param", f"k={depth}")
-        yield Bad("combinations", words, (PASSES, FAILS, USAGE))
+    has_k = ("check", "mine:has_k", *CHECK[2:], "--rho", "0.5", "--param")
+    yield from each("combinations", has_k, (f"k={deep}" for deep in ("[" * 99999, "-" * 99999 + "1", "{" * 500)))
+    texts = ("(" * 50 + ")" * 50, "9" * 9999, "1e999", "\x00", "'", "{[]: 1}", "not " * 9999 + "1")
+    yield from each("combinations", has_k, (f"k={text}" for text in texts), PASSES, USAGE)
+
+
+_NEEDED = {
+    "check": ("mine:fine",),
+    "curve": ("mine:has_k", "--vary", "size=5,6"),
+    "price": ("mine:fine",),
+    "reuse": ("mine:answer", "--analyst", "mine:analyst", "--queries", "3"),
+    "replay": ("good.json", "--pair", "0"),
+    "history": ("mine:fine",),
+}
+
+
+def _empty() -> Iterator[Bad]:
+    """Every option of every command, given and empty: a shell's variable that was not set."""
+    for name, command in cli.commands.items():
+        for option in (one for one in command.params if one.opts[0].startswith("--") and not one.is_flag):
+            yield Bad("empty", (name, *_NEEDED.get(name, ()), option.opts[0], ""))
 
 
 def _thinned(bads: Iterator[Bad]) -> Iterator[Bad]:
@@ -217,4 +238,4 @@ def _thinned(bads: Iterator[Bad]) -> Iterator[Bad]:
         yield replace(bad, ci=i % 4 == 0 or bad.kind != "options")
 
 
-BAD_OPTIONS = (*_thinned(_of_check()), *_thinned(_of_others()), *_combined())
+BAD_OPTIONS = (*_thinned(_of_check()), *_thinned(_of_others()), *_combined(), *_empty())

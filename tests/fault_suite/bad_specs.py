@@ -94,6 +94,8 @@ _SOURCES = (
         "sklearn:load_iris#x",
         "sklearn:make_moons(n_samples=-5)",
     ),
+    *(f"norm({'9' * 900})", f"binom({'9' * 900}, 0.5)", f"pmf([{'9' * 900}])", f"expon(scale={'9' * 900})"),
+    *("norm({[]: 1})", "pmf({[]: 1})", "norm(" + "not " * 9999 + "1)", "sklearn:make_moons(noise={{}})"),
     *("sklearn:load_files", "sklearn:make_moons(" + "[" * 9999, "sklearn:[/b]", "sklearn:\x00"),
 )
 _VIEWS = (
@@ -125,6 +127,7 @@ _VIEWS = (
         "OUTPUT",
     ),
     *("round(" + "(" * 300, "round(" + "-" * 99999 + "1)", "round(" + "[" * 99999, "round(" + "9" * 5000 + ")"),
+    *("round({{}})", "top(" + "(" * 99999 + ")"),
 )
 _INPUTS = (
     *(
@@ -158,6 +161,7 @@ _INPUTS = (
         "[" * 300,
         "[" * 99999,
         "[" + "-" * 99999 + "1]",
+        "[{[]}]",
         "[f()]",
         "[x]",
         "{1: 2}",

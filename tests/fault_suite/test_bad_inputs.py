@@ -26,6 +26,7 @@ from auditor.command_line import run
 CASES = BAD_OPTIONS + BAD_SPECS + BAD_FILES
 _LIMIT = 20.0  # seconds, far above what a refusal takes
 _MEMORY = 2**31  # bytes, as far above it
+_LONGEST = 10_000  # characters; a sentence has fewer, also one about a megabyte of brackets
 
 
 class Hung(BaseException):
@@ -104,6 +105,8 @@ def test_a_bad_input_is_refused_with_a_sentence(
     complaints += [
         one for one in ran.complaints(case.codes, case.says, needs_record=False) if "whole record" not in one
     ]
+    if len(ran.err) > _LONGEST:
+        complaints.append(f"it said {len(ran.err):,} characters")
     complaints += [f"left behind: {name}" for name in left if not name.endswith((".log", "-wal", "-shm"))]
     tell(f"bad {case.kind}", ran.code, complaints, left, ran.err[-2000:] + ran.out[-500:])
 
