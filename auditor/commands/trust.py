@@ -33,6 +33,7 @@ def check_trusted(record: Record, *, trust: bool) -> None:
     out.print(plain("This record names code, and a replay runs it:"))
     for name, value in _named(record):
         out.print(plain(f"  {name:<12}{shortened(value, _SHOWN)}"), soft_wrap=True)
+    _check_readable(record)
     if trust:
         return
     if not sys.stdin.isatty():
@@ -51,6 +52,16 @@ def _named(record: Record) -> Iterator[tuple[str, str]]:
     for name, other in (("view", record.view), ("probe", record.probe)):
         if other not in (None, "output"):
             yield name, f"{other}"
+
+
+def _check_readable(record: Record) -> None:
+    """What is not seen, or is taken off when a name is looked up, is no part of the name that somebody agreed to."""
+    for name, value in (("target", record.subject), ("source", record.source), ("view", record.view)):
+        if not value.isprintable():
+            raise UsageError(
+                f"the record's {name} {value!r} holds characters that cannot be seen: not run; "
+                "check --replay runs a pair of what is typed"
+            )
 
 
 def check_learner(subject: Subject) -> None:

@@ -6,6 +6,7 @@ import io
 import json
 import zipfile
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -194,6 +195,19 @@ _JSON = {
     "schema": b'{"schema": "auditor.record/99"}',
 }
 _JUNK = {"null": None, "list": [], "word": "[/b]", "negative": -1, "huge": 10**30}
+_NAMED = ("subject", "source", "view", "randomness", "resample", "sample_kind")  # what a replay takes from a record
+_NAMES = {
+    "nul": "mine:fi\x00ne",
+    "module": "mi\x00ne:fine",
+    "control": "mine:\x1b[31mfine",
+    "line": "mine:fine\n",
+    "bidi": "mine:\u202efine",
+    "surrogate": "mine:\udc80",
+    "long": "n" * 10**5,
+    "longer": "n" * 10**5 + ":fine",
+    "dots": "n." * 50_000 + "n:fine",
+    "deep": "norm(" + "-" * 10**5 + "1)",
+}
 _STATEMENTS = {
     "version": "PRAGMA user_version = 99",
     "kind": "PRAGMA application_id = 1",
@@ -260,6 +274,8 @@ def write_bad_files(folder: Path) -> None:
     good = json.loads((folder / "good.json").read_bytes())
     for name, junk in _fields():
         (folder / f"field-{name}-{junk}.json").write_text(json.dumps({**good, name: _JUNK[junk]}))
+    for name, junk in product(_NAMED, _NAMES):
+        (folder / f"name-{name}-{junk}.json").write_text(json.dumps({**good, name: _NAMES[junk]}))
     for name, statement in _STATEMENTS.items():
         spoil_ledger(folder, f"bad-{name}.sqlite", statement)
     (folder / "bad-text.sqlite").write_text("no database at all\n" * 99)
@@ -299,6 +315,8 @@ def _bad_files() -> Iterator[Bad]:
         yield _read(".csv", file, *((PASSES, USAGE) if file.endswith("#") else ()))
     for name, junk in _fields():
         yield _read(".json", f"field-{name}-{junk}.json", PASSES, USAGE, ci=junk == "word")
+    for name, junk in product(_NAMED, _NAMES):
+        yield _read(".json", f"name-{name}-{junk}.json")
     for name in _STATEMENTS:
         yield _read(".sqlite", f"bad-{name}.sqlite", PASSES, USAGE)
         words = (*CHECK, "--rho", "0.5", "--ledger", f"bad-{name}.sqlite", "--resume")
