@@ -16,7 +16,7 @@ import rich_click as click
 from auditor.delivery import Patient
 from auditor.descriptors import Kept, copied, leads_to
 from auditor.errors import UsageError
-from auditor.files import check_writable
+from auditor.files import check_writable, reason
 from auditor.process_state import put_back
 
 if TYPE_CHECKING:
@@ -63,7 +63,11 @@ class Log:
 
     def __init__(self) -> None:
         self._name: str | None = None
-        descriptor, name = tempfile.mkstemp(prefix="auditor-", suffix=".log")
+        try:
+            descriptor, name = tempfile.mkstemp(prefix="auditor-", suffix=".log")
+        except OSError as error:
+            why = reason(error)
+            raise UsageError(f"no temporary file can be made ({why}): set TMPDIR to a folder for it") from error
         opened = os.open(name, os.O_RDWR | os.O_APPEND)  # workers append here too
         self.descriptor, self._target = copied(opened), leads_to(opened)
         os.close(descriptor)
@@ -123,17 +127,21 @@ def prints_logged() -> Iterator[tuple[Log, Console]]:
     ours = _make_console(**_kept_error_stream())
     log = Log()
     kept = Kept(1), Kept(2)
+    will_be_told = False
     try:
         with contextlib.redirect_stdout(log.stream), contextlib.redirect_stderr(log.stream):
             for number in (1, 2):
                 os.dup2(log.descriptor, number)
             yield log, ours
+            will_be_told = True  # by the report
     finally:
         _flush_all()
         for descriptor in kept:
             descriptor.put_back()
         put_back()  # reports go where they were asked for, wherever the subject went
         log.close()
+        if not will_be_told:
+            log.tell(error_console())
 
 
 def _kept_error_stream() -> dict[str, Any]:

@@ -8,6 +8,7 @@ import json
 import os
 import signal
 import sys
+import tempfile
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
@@ -215,3 +216,26 @@ def test_no_path_hangs_or_fails_without_a_sentence(
     assert "auditor itself failed" not in said
     expected = {"reports": "annot make --reports", "inputs": "--inputs"}.get(option, BAD[bad])
     assert expected in said.replace("Not a d", "D") or BAD[bad] in said
+
+
+def test_a_log_is_named_also_where_there_will_be_no_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Nobody would find it otherwise, or know whose it is."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    for trouble in (KeyboardInterrupt, ValueError):
+        with contextlib.suppress(trouble), auditor.outlets.prints_logged():
+            print("mine")
+            raise trouble
+        (log,) = tmp_path.glob("*.log")
+        assert f"The subject printed 5 bytes in {log}" in capfd.readouterr().err.replace("\n", " ")
+        log.unlink()
+
+
+def test_without_a_temporary_folder_there_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+        assert run(["check", "constant", "--source", "norm", "--size", "5"]) == 2
+    assert "no temporary file can be made (No such file or directory): set TMPDIR" in capfd.readouterr().err
