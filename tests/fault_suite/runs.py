@@ -199,11 +199,11 @@ def filling(name: str, body: str, **more: Any) -> Fault:
 
 _LEAK = "KEPT.append(bytearray(2**25))\nreturn float(sample[0])"
 MEMORY = (
-    filling("a list that grows", "kept = []\nfor _ in range(2000): kept.append(bytearray(2**20))", ci=True),
+    filling("a list that grows", "kept = []\nfor _ in range(2000): kept.append(bytearray(2**20))"),
     filling("a list that grows", "kept = []\nfor _ in range(2000): kept.append(bytearray(2**20))", late=True),
     filling("one array", "np.ones(2 * 10**8)"),
     filling("a string that doubles", "s = 'x'\nfor _ in range(31): s += s"),
-    filling("one bytearray", "bytearray(2**30)"),
+    filling("one bytearray", "bytearray(2**30)", ci=True),
     filling("catches the error", "try: np.ones(2 * 10**8)\nexcept MemoryError: pass", codes=(PASSES,)),
     filling("shared maps", "import mmap\nm = mmap.mmap(-1, 3 * 2**29)\nfor i in range(0, len(m), 4096): m[i] = 1"),
     filling("memory of C's", "import ctypes\nassert ctypes.CDLL(None).calloc(2, 10**9), 'refused'", words="pair"),

@@ -115,7 +115,7 @@ class Shell:
             process.wait()
         wait_until(lambda: not [*self.living()], _PATIENCE if code is not None else 1.0)
         left = [*self._end_the_living(), *self._files()]
-        return Ran(code, self._text("out"), self._text("err"), self._record(), left)
+        return Ran(code, self._text("out"), self._text("err"), self.record(), left)
 
     def living(self) -> Iterator[int]:
         """Every process that was started under this mark, whatever became of its parents and its session."""
@@ -145,7 +145,7 @@ class Shell:
     def _text(self, stream: str) -> str:
         return (self._folder / stream).read_text(errors="replace")
 
-    def _record(self) -> dict[str, Any] | None:
+    def record(self) -> dict[str, Any] | None:
         try:
             found = json.loads((self.work / "record.json").read_bytes())
         except (OSError, ValueError):

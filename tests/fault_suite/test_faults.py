@@ -21,7 +21,7 @@ _BOTTOM = (*_WORKERS, "--on-error", "bottom")
 _NOT_ALWAYS = {  # what is left of the marked ones is tried always; what has a limit runs in a worker anyway
     "in process": ("hangs", "memory", "declaration"),
     "in workers": ("global state", "prints", "declaration"),
-    "bottom": ("raises", "exits", "memory"),
+    "bottom": ("raises", "exits", "hangs", "memory"),
 }
 
 

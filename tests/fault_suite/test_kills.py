@@ -9,8 +9,9 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,8 @@ from fault import FAILS, FAULT, INTERRUPTED, PASSES, Tell
 from shell import Ran, Shell
 from test_ledger import timeless
 from test_long_audits import descendants, is_alive, kept, wait_until
+
+from auditor.command_line import run
 
 PAIRS = 60
 _SPARE = 20  # runs of the preflight and of the second process, and more than those
@@ -159,11 +162,11 @@ class Killer:
         among = sorted(others if self.case.victim == "worker" else descendants(process.pid))
         return [chosen.choice(among)] if among else []
 
-    def resume(self) -> tuple[Ran, list[str]]:
+    def resume(self, run: Callable[..., Ran]) -> tuple[Ran, list[str]]:
         """The same command again, which goes on; and what it ran again although it was known."""
         begun = kept(self.shell.work / "audits.sqlite", "mine:learner")
         before = self.runs()
-        ran = self.shell.run(*self.words(*(["--resume"] if self._is_begun() else [])))
+        ran = run(*self.words(*(["--resume"] if self._is_begun() else [])))
         spent = self.runs() - before
         print(f"{begun} of {PAIRS} pairs were kept, and {spent} runs ended the audit")
         again = spent > 2 * (PAIRS - begun) + _SPARE
@@ -194,15 +197,37 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return timeless(ran.record)
 
 
+@pytest.fixture
+def again(
+    request: pytest.FixtureRequest, shell: Shell, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Iterator[Callable[..., Ran]]:
+    """Who resumes: a process of its own by `-m nightly`, and this one otherwise, which has everything loaded."""
+    if request.config.getoption("markexpr") == "nightly":
+        yield shell.run
+        return
+
+    def run_here(*words: str) -> Ran:
+        capfd.readouterr()
+        code = run([*words, "--json", "record.json"])
+        said = capfd.readouterr()
+        return Ran(code, said.out, said.err, shell.record())
+
+    monkeypatch.chdir(shell.work)
+    monkeypatch.setenv("PYTHONHASHSEED", "0")
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield run_here
+    sys.modules.pop("mine", None)
+
+
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")
 def test_a_killed_audit_ends_as_if_nobody_had_been(
-    case: Kill, tell: Tell, shell: Shell, unbroken: dict[str, Any]
+    case: Kill, tell: Tell, shell: Shell, again: Callable[..., Ran], unbroken: dict[str, Any]
 ) -> None:
     killer = Killer(shell, case)
     killed = killer.kill()
     complaints = [one for one in killed.complaints(case.codes, needs_record=False) if "whole record" not in one]
-    resumed, again = killer.resume()
-    complaints += [f"resumed: {one}" for one in (*resumed.complaints((PASSES, FAILS, 3)), *again)]
+    resumed, repeated = killer.resume(again)
+    complaints += [f"resumed: {one}" for one in (*resumed.complaints((PASSES, FAILS, 3)), *repeated)]
     if resumed.record is not None and timeless(resumed.record) != unbroken:
         names = [name for name in unbroken if timeless(resumed.record).get(name) != unbroken[name]]
         complaints.append(f"another record: {', '.join(names)}")
