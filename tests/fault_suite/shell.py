@@ -82,7 +82,8 @@ class Shell:
     def __init__(self, folder: Path) -> None:
         self.work, self._folder, self.mark = folder / "work", folder, uuid.uuid4().hex
         self.work.mkdir()
-        self.tmp = Path(tempfile.mkdtemp(prefix="fault-"))  # its name is short: sockets of workers go there
+        self.tmp = Path(tempfile.mkdtemp(prefix="fault-"))
+        self._logs = ""  # what earlier audits named, and the next ones need not
 
     def close(self) -> None:
         shutil.rmtree(self.tmp, ignore_errors=True)
@@ -137,8 +138,9 @@ class Shell:
 
     def _files(self) -> Iterator[str]:
         """Nothing but the log of a subject that printed, which the report names, and what a learner calls its own."""
+        self._logs += self._text("out") + self._text("err")
         for path in (*self.tmp.iterdir(), *self.work.iterdir()):
-            named = path.name in self._text("out") + self._text("err")
+            named = path.name in self._logs
             if not (path.name.startswith(("mine", "record", "audits.sqlite", "__pycache__")) or named):
                 yield f"file {path.name}"
 
