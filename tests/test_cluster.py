@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from processes import wait_until
 
 import auditor
 from auditor import cluster
@@ -63,14 +65,9 @@ class Running:
             return subprocess.Popen(command, cwd=self.folder, env=environment, stdout=log, stderr=log)
 
     def _address(self) -> str:
-        end = time.monotonic() + 30
-        while time.monotonic() < end:
-            for log in self.folder.glob("scheduler-*.log"):
-                for line in log.read_text().splitlines():
-                    if "Scheduler at:" in line:
-                        return line.split()[-1]
-            time.sleep(0.05)
-        raise AssertionError("no scheduler")
+        (log,) = self.folder.glob("scheduler-*.log")
+        assert wait_until(lambda: re.search(r"Scheduler at: +\S+\n", log.read_text()), of=self.scheduler)
+        return re.findall(r"Scheduler at: +(\S+)\n", log.read_text())[0]
 
     def add_worker(self) -> None:
         words = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(self.folder))
@@ -105,13 +102,13 @@ def test_the_same_record_on_a_cluster(running: Running, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ("hang", "was still running after 0.7 s (--timeout) in the second run of pair 20"),
+        ("hang", "was still running after 5 s (--timeout) in the second run of pair 20"),
         ("segfault", "ended its process (killed by SIGSEGV) in the second run of pair 20"),
     ],
 )
 def test_a_fault_on_a_cluster_is_named_and_leaves_the_cluster_alone(running: Running, how: str, words: str) -> None:
     bad = float(from_key(PairKeys(0).samples[1].child(20)).random(5)[0])
-    asked: dict[str, Any] = {"size": 5, "params": {"bad": bad, "how": how}, "timeout": 0.7}
+    asked: dict[str, Any] = {"size": 5, "params": {"bad": bad, "how": how}, "timeout": 5}
     record = auditor.audit("faults:misbehaves", ROWS, **asked, cluster=running.address)
     assert words in record.reason
     assert timeless(record) == timeless(auditor.audit("faults:misbehaves", ROWS, **asked))
@@ -137,7 +134,7 @@ def test_a_lost_workers_blocks_are_run_again(running: Running) -> None:
 
     watch = Killer()
     record = run_audit(setup, watch, make_how(cluster=running.address))
-    assert victim.wait(5) == -signal.SIGKILL
+    assert victim.wait() == -signal.SIGKILL
     running.workers.remove(victim)
     assert watch.said[0].startswith(f"--cluster {running.address} is open: whoever reaches it runs code there")
     assert record.pairs == 150
@@ -211,12 +208,20 @@ def test_clusters_that_are_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         auditor.audit("faults:slow", ROWS, size=5, cluster="tcp://127.0.0.1:9")
     with pytest.raises(UsageError, match=r"tls://127.* needs certificates"):
         auditor.audit("faults:slow", ROWS, size=5, cluster="tls://127.0.0.1:9")
-    lonely = Running(tmp_path)
+    lonely, check = Running(tmp_path), cluster._check
+
+    def impatient(client: Any, spec: str) -> None:
+        monkeypatch.setattr(cluster, "_CONNECT", 0.5)  # for a worker to come; the scheduler is there
+        check(client, spec)
+
+    monkeypatch.setattr(cluster, "_CONNECT", 600)
+    monkeypatch.setattr(cluster, "_check", impatient)
     try:
         with pytest.raises(UsageError, match=r"has no workers after 0\.5 s: start some with: dask worker"):
             auditor.audit("faults:slow", ROWS, size=5, cluster=lonely.address)
         lonely.add_worker()
-        monkeypatch.setattr(cluster, "_CONNECT", 60)
+        monkeypatch.setattr(cluster, "_check", check)
+        monkeypatch.setattr(cluster, "_CONNECT", 600)
         lose_all_workers(lonely, monkeypatch)
     finally:
         lonely.close()

@@ -6,18 +6,17 @@ import json
 import os
 import pty
 import re
-import select
 import shlex
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 import rich.progress  # noqa: F401  # rich draws from `random` when it is first imported
+from processes import children, descendants, is_alive, on_linux, wait_until
 
 import auditor
 from auditor.command_line import cli, run
@@ -53,7 +52,6 @@ def shell(*arguments: str, cwd: Path = SUBJECTS, **environment: str) -> subproce
         cwd=cwd,
         capture_output=True,
         env=os.environ | environment,
-        timeout=30,
     )
 
 
@@ -355,7 +353,7 @@ def test_a_closed_pipe_is_no_verdict(arguments: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     done = subprocess.run(
-        [sys.executable, "-m", "auditor", *arguments], cwd=SUBJECTS, stdout=writer, stderr=subprocess.PIPE, timeout=30
+        [sys.executable, "-m", "auditor", *arguments], cwd=SUBJECTS, stdout=writer, stderr=subprocess.PIPE
     )
     os.close(writer)
     assert done.returncode not in (1, 2, 3)  # not what a verdict would give
@@ -398,7 +396,8 @@ def started(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
                 [sys.executable, "-m", "auditor", *arguments], cwd=SUBJECTS, stdout=out, stderr=err, process_group=0
             )
         running.append(process)
-        assert wait_for(lambda: sign in (tmp_path / "err").read_text() and (not child or children(process.pid) != []))
+        said = tmp_path / "err"
+        assert wait_until(lambda: sign in said.read_text() and (not child or children(process.pid)), of=process)
         return process
 
     yield start
@@ -408,44 +407,16 @@ def started(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
         process.wait()
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 10) -> bool:
-    end = time.monotonic() + seconds
-    while not (met := condition()) and time.monotonic() < end:
-        time.sleep(0.02)
-    return met
-
-
-def children(pid: int) -> list[int]:
-    with suppress(OSError):  # it may have ended
-        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-    return []
-
-
-def descendants(pid: int) -> list[int]:
-    below = children(pid)
-    return below + [other for child in below for other in descendants(child)]
-
-
-def alive(pid: int) -> bool:
-    stat = Path(f"/proc/{pid}/stat")
-    try:
-        return stat.read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-on_linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
 Starter = Callable[..., "subprocess.Popen[bytes]"]
 
 
 def test_ctrl_c_during_the_pairs(started: Starter, tmp_path: Path) -> None:
-    file = tmp_path / "record.json"
-    process = started(
-        "check", "faulty:sleeps", *ROWS, "--rho", "0.001", "--json", str(file), sign="one run takes", child=False
-    )
-    time.sleep(0.8)
+    file, runs = tmp_path / "record.json", tmp_path / "runs"
+    words = ("check", "faulty:counts", *ROWS, "--param", f"marker={runs}", "--rho", "0.001", "--json", str(file))
+    process = started(*words, sign="one run takes", child=False)
+    assert wait_until(lambda: runs.stat().st_size > 30, of=process)  # the preflight takes eight
     process.send_signal(signal.SIGINT)
-    assert process.wait(5) == 130
+    assert process.wait() == 130
     assert "INTERRUPTED" in (tmp_path / "out").read_text()
     assert "Traceback" not in (tmp_path / "err").read_text()
     assert json.loads(file.read_bytes())["decided_by"] == "interrupt"
@@ -456,15 +427,11 @@ def test_ctrl_c_during_the_pairs(started: Starter, tmp_path: Path) -> None:
 def test_a_signal_during_the_preflight_leaves_no_process(started: Starter, tmp_path: Path, signal_name: str) -> None:
     file = tmp_path / "record.json"
     process = started("check", "faulty:sleeps_long", *ROWS, "--json", str(file), sign="is rho at most")
-    time.sleep(0.4)
+    assert wait_until(lambda: len(descendants(process.pid)) > 1, of=process)
     everybody = descendants(process.pid)
-    assert len(everybody) > 1
     process.send_signal(getattr(signal, signal_name))
-    code = process.wait(5)
-    left = [pid for pid in everybody if alive(pid)]
-    for pid in left:
-        os.kill(pid, signal.SIGKILL)
-    assert not left, "the second process outlived the audit"
+    code = process.wait()
+    assert wait_until(lambda: not any(map(is_alive, everybody))), "the second process outlived the audit"
     if signal_name == "SIGINT":
         assert code == 130
         assert "interrupted after 0 of at most" in (tmp_path / "out").read_text()
@@ -475,9 +442,9 @@ def test_a_signal_during_the_preflight_leaves_no_process(started: Starter, tmp_p
 def test_ctrl_c_does_not_wait_for_what_the_second_process_started(started: Starter) -> None:
     process = started("check", "faulty:leaves_children", *ROWS, sign="is rho at most")
     # the command, the server, the second process, and what it and the command started
-    assert wait_for(lambda: len(descendants(process.pid)) >= 5)
+    assert wait_until(lambda: len(descendants(process.pid)) >= 5, of=process)
     process.send_signal(signal.SIGINT)
-    assert process.wait(4) == 130  # the children sleep for 8 seconds
+    assert process.wait() == 130  # the children sleep for a day
 
 
 # Terminals, widths, colours and encodings.
@@ -498,10 +465,8 @@ def on_terminal(*arguments: str, stdout: Path | None = None, interrupt_at: bytes
     os.close(theirs)
     if out:
         out.close()
-    shown, end = b"", time.monotonic() + 20
-    while time.monotonic() < end:
-        if not select.select([ours], [], [], 0.1)[0]:
-            continue
+    shown = b""
+    while True:
         try:
             shown += os.read(ours, 65536)
         except OSError:  # the other side is closed
@@ -510,7 +475,7 @@ def on_terminal(*arguments: str, stdout: Path | None = None, interrupt_at: bytes
             process.send_signal(signal.SIGINT)
             interrupt_at = b""
     os.close(ours)
-    return process.wait(5), shown.decode()
+    return process.wait(), shown.decode()
 
 
 def test_a_terminal_has_a_live_line_and_loses_it_again() -> None:

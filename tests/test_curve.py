@@ -11,7 +11,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +18,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from processes import wait_until
 from scipy.stats import binom
 
 from auditor.arms import Arm, highest, make_arms, spend, widest, widest_by_ratio
@@ -300,27 +300,24 @@ def test_what_cannot_be_measured_is_said(arguments: list[str], complaint: str, t
 
 
 def test_ctrl_c_shows_what_was_measured(tmp_path: Path) -> None:
-    words = [
-        sys.executable,
-        "-m",
-        "auditor",
-        "curve",
-        MIXED,
-        "--vary",
-        "q=0.1,0.5",
-        "--pairs",
-        "1e9",
-        "--json",
-        "c.json",
-    ]
-    process = subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert process.stderr is not None
-    for line in process.stderr:
-        if "running pairs" in line:
-            break
-    time.sleep(1)
+    (tmp_path / "mine.py").write_text(
+        "def learner(sample, r, *, q=0.0):\n"
+        "    with open('runs', 'ab') as file:\n"
+        "        file.write(b'.')\n"
+        "    return r.random() < q and float(sample[0])\n"
+    )
+    words = ("curve", "mine.py:learner", "--source", "uniform", "--size", "1", "--vary", "q=0.1,0.5", "--pairs", "1e9")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "auditor", *words, "--json", "c.json"],
+        cwd=tmp_path,
+        stderr=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    runs = tmp_path / "runs"
+    assert wait_until(lambda: runs.exists() and runs.stat().st_size > 2000, of=process)
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=20)
+    out, _ = process.communicate()
     assert process.returncode == 130
     assert "INTERRUPTED" in out
     found = json.loads((tmp_path / "c.json").read_text())

@@ -399,8 +399,11 @@ def test_a_ledger_that_may_not_be_written(ledger: Path) -> None:
 
 
 @pytest.mark.parametrize("left", [1, 2, 3])
-def test_a_log_cut_in_the_middle_of_a_write_costs_that_write_alone(ledger: Path, tmp_path: Path, left: int) -> None:
+def test_a_log_cut_in_the_middle_of_a_write_costs_that_write_alone(
+    ledger: Path, tmp_path: Path, left: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What a crash leaves is a write-ahead log without its end: copied while the audit runs, then cut."""
+    monkeypatch.setattr("auditor.ledger._OFTEN", 0.0)  # a transaction a pair
     auditor.audit(rounded, rho=0.3, ledger=ledger, seed=7)  # so that the tables are no part of the log
     setup, cut = setup_of(fixed=80), tmp_path / "cut.sqlite"
 
@@ -411,7 +414,6 @@ def test_a_log_cut_in_the_middle_of_a_write_costs_that_write_alone(ledger: Path,
             self.begun = Path(f"{ledger}-wal").stat().st_size
 
         def advanced(self, tally: Tally, seconds: float) -> None:
-            time.sleep(0.01)  # several transactions
             if tally.pairs == 60:
                 shutil.copy(ledger, cut)
                 log = Path(f"{ledger}-wal").read_bytes()
@@ -437,13 +439,15 @@ def small_files() -> Iterator[Any]:
     resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def test_a_full_disk_ends_no_audit_and_loses_nothing(ledger: Path, small_files: Any) -> None:
+def test_a_full_disk_ends_no_audit_and_loses_nothing(
+    ledger: Path, small_files: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("auditor.ledger._OFTEN", 0.0)
     setup, how = setup_of(fixed=80), make_how(ledger=ledger)
     whole = run_audit(setup)
 
     class Filling(Impatient):
         def advanced(self, tally: Tally, seconds: float) -> None:
-            time.sleep(0.005)
             if tally.pairs == 40:
                 small_files(Path(f"{ledger}-wal").stat().st_size)
 
@@ -488,7 +492,7 @@ def test_two_audits_write_one_ledger_at_the_same_time(ledger: Path) -> None:
         for seed in (1, 2, 3)
     ]
     running = [subprocess.Popen(command, cwd=SUBJECTS, stdout=subprocess.DEVNULL) for command in commands]
-    assert [process.wait(60) for process in running] == [0, 0, 0]
+    assert [process.wait() for process in running] == [0, 0, 0]
     past = read_history(str(ledger), "faults:slow")
     assert sorted(audit.plan["seed"] for audit in past) == [1, 2, 3]
     assert [audit.pairs for audit in past] == [60, 60, 60]
@@ -539,7 +543,7 @@ def check(*options: str) -> list[str]:
 
 
 def run_to_the_end(*options: str) -> dict[str, Any]:
-    done = subprocess.run(check(*options, "--json", "-"), cwd=SUBJECTS, capture_output=True, timeout=60)
+    done = subprocess.run(check(*options, "--json", "-"), cwd=SUBJECTS, capture_output=True)
     assert done.returncode in (0, 1, 3), done.stderr.decode()
     return timeless(json.loads(done.stdout))
 

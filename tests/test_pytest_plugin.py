@@ -9,7 +9,6 @@ import shlex
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -17,6 +16,7 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 import scipy.stats  # noqa: F401 - what a run in this process is the first to import is gone when that run ends
+from processes import wait_until
 
 import auditor.report.terminal  # noqa: F401 - as above
 from auditor.pipeline import audit
@@ -284,18 +284,21 @@ RELATIVE = "from .near import draw, pytest, reproducible\n" + LEARNERS
 @pytest.mark.parametrize(
     ("mode", "text", "path", "packages", "start", "target"),
     [
-        ("importlib", FOUND, "tests/test_learners.py", [], ".", "tests/test_learners.py"),
-        ("prepend", FOUND, "tests/test_learners.py", [], "tests/unit", "../test_learners.py"),
-        ("prepend", RELATIVE, "tests/test_learners.py", ["tests"], ".", "tests.test_learners"),
-        ("prepend", FOUND, "tests/unit/test_learners.py", ["tests/unit"], ".", "tests/unit/test_learners.py"),
+        ("importlib", FOUND, "checks/test_learners.py", [], ".", "checks/test_learners.py"),
+        ("prepend", FOUND, "checks/test_learners.py", [], "checks/unit", "../test_learners.py"),
+        ("prepend", RELATIVE, "checks/test_learners.py", ["checks"], ".", "checks.test_learners"),
+        ("prepend", FOUND, "checks/unit/test_learners.py", ["checks/unit"], ".", "checks/unit/test_learners.py"),
     ],
 )
 def test_the_command_leads_to_the_function_however_pytest_imports_it(
     run: Any, pytester: Any, monkeypatch: Any, mode: str, text: str, path: str, packages: Any, start: str, target: str
 ) -> None:
-    """In a package, whose modules may import each other relatively, by the module's name, if that leads there."""
-    (pytester.path / "tests" / "unit").mkdir(parents=True)
-    (pytester.path / "tests" / "near.py").write_text(HEADER)
+    """In a package, whose modules may import each other relatively, by the module's name, if that leads there.
+
+    The package is not `tests`: that is what this file is in.
+    """
+    (pytester.path / "checks" / "unit").mkdir(parents=True)
+    (pytester.path / "checks" / "near.py").write_text(HEADER)
     for package in packages:
         (pytester.path / package / "__init__.py").touch()
     monkeypatch.chdir(pytester.path / start)
@@ -333,16 +336,16 @@ def test_an_interrupt_inside_an_audit_stops_pytest(pytester: Any) -> None:
         @reproducible(source=draw, size=10)
         def test_slow(sample, r):
             pathlib.Path("started").touch()
-            time.sleep(60)
+            time.sleep(86400)
 
         def test_after():
             pathlib.Path("went on").touch()
         """
     (pytester.path / "test_slow.py").write_text(QUICK + re.sub("^ {8}", "", slow, flags=re.MULTILINE))
-    with subprocess.Popen([sys.executable, "-m", "pytest", "-q"], stdout=subprocess.PIPE, text=True) as process:
-        while not (pytester.path / "started").exists():
-            assert process.poll() is None
-            time.sleep(0.02)
+    # Whoever starts the tests in the background has them ignore interrupts, and what they start.
+    code = "import signal, pytest; signal.signal(signal.SIGINT, signal.default_int_handler); exit(pytest.main(['-q']))"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
+        assert wait_until((pytester.path / "started").exists, of=process)
         process.send_signal(signal.SIGINT)
         printed, _ = process.communicate()
     assert process.returncode == 2, printed

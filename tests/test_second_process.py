@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_parent import left_behind, on_linux
+from processes import left_behind, on_linux, wait_until
 
 import auditor
 from auditor import second_process, second_server
@@ -97,10 +97,7 @@ def test_nothing_holds_a_second_process(monkeypatch: pytest.MonkeyPatch) -> None
     mark = uuid.uuid4().hex
     monkeypatch.setenv("MARK", mark)
     assert second_opinion(elsewhere_only(linger)) == "same"
-    until = time.monotonic() + 20
-    while (left := left_behind(f"MARK={mark}")) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert left == []
+    assert wait_until(lambda: not left_behind(f"MARK={mark}"))
 
 
 def test_a_second_process_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,8 +127,4 @@ def test_the_server_goes_when_its_client_is_killed(tmp_path: Path) -> None:
     )
     environment = os.environ | {"MARK": mark, "TMPDIR": str(tmp_path)}
     assert subprocess.run([sys.executable, "-c", code], env=environment, check=False).returncode == -9
-    until = time.monotonic() + 20
-    while ((left := left_behind(mark)) or [*tmp_path.iterdir()]) and time.monotonic() < until:
-        time.sleep(0.05)
-    assert left == []
-    assert [*tmp_path.iterdir()] == []
+    assert wait_until(lambda: not left_behind(mark) and not [*tmp_path.iterdir()])

@@ -198,14 +198,22 @@ def sleeps(sample, r):
     return 0
 
 
+def counts(sample, r, *, marker):
+    """It never ends soon, and a file has a byte for every run."""
+    with open(marker, "ab") as file:
+        file.write(b".")
+    time.sleep(0.02)
+    return 0
+
+
 def sleeps_long(sample, r):
-    time.sleep(60)
+    time.sleep(86400)
     return 0
 
 
 def leaves_children(sample, r):
-    subprocess.Popen(["sleep", "8"])
-    time.sleep(60)
+    subprocess.Popen(["sleep", "86400"])
+    time.sleep(86400)
 
 
 def as_int(sample, r: int):

@@ -1,0 +1,71 @@
+"""Real processes in tests: who is there, who is left, and waiting for what happens instead of for a time.
+
+Nothing here has a limit in seconds unless a test asks for one: a slow machine takes longer and finds the same. What
+never happens is waited for until whoever runs the tests ends them; pytest's faulthandler_timeout says where that was.
+"""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+on_linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
+
+
+def wait_until(
+    condition: Callable[[], Any], seconds: float = math.inf, *, of: subprocess.Popen[Any] | None = None
+) -> bool:
+    """Whether it came to be; that of a process only as long as the process runs."""
+    end = time.monotonic() + seconds
+    while not (met := condition()) and time.monotonic() < end:
+        if of is not None and of.poll() is not None:
+            return bool(condition())
+        time.sleep(0.02)
+    return bool(met)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def children(pid: int) -> list[int]:
+    with suppress(OSError):  # it may have ended
+        return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return []
+
+
+def descendants(pid: int) -> set[int]:
+    """Everybody below a process, workers of workers too."""
+    parents: dict[int, int] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+    found, waiting = set[int](), [pid]
+    while waiting:
+        parent = waiting.pop()
+        new = {child for child, its in parents.items() if its == parent} - found
+        found |= new
+        waiting += new
+    return found
+
+
+def left_behind(mark: str) -> list[str]:
+    """The processes that have this in their environment."""
+    found = []
+    for environ in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if mark.encode() in environ.read_bytes():
+                found.append(environ.with_name("cmdline").read_text())
+        except OSError:
+            continue
+    return [command for command in found if command]
