@@ -5,16 +5,18 @@ from __future__ import annotations
 import json
 import os
 import random
+import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-import rich.console  # noqa: F401 - its import draws from `random`, which is no test's doing
+import rich.progress  # noqa: F401 - rich draws from `random` when it is first imported, which is no test's doing
 from hypothesis import settings
 
-settings.register_profile("ci", max_examples=50, derandomize=True, deadline=None)
+settings.register_profile("ci", max_examples=20, derandomize=True, deadline=None)
 settings.register_profile("nightly", max_examples=1000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
@@ -37,6 +39,38 @@ def not_on_github(monkeypatch: pytest.MonkeyPatch) -> None:
     """A test that audits must not write into the summary of the job that runs it."""
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
+def no_second_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For audits that are not about the second opinion on pair 0: it agrees, and no process is started for it."""
+    from auditor.second_process import SecondProcess
+
+    class Agrees(SecondProcess):
+        def __init__(self, *_: object, **__: object) -> None:
+            self._request = None
+
+        def compare(self, expected: str | None, seconds: float = 0.0) -> str:
+            return "same"
+
+    monkeypatch.setattr("auditor.pipeline.SecondProcess", Agrees)
+
+
+@pytest.fixture
+def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """`auditor WORDS` in this process and in a folder, which spares a start: exit code, standard output and error."""
+    from auditor.command_line import run
+
+    monkeypatch.setattr(sys, "path", [*sys.path])
+
+    def command(*words: str, cwd: Path, columns: int = 200) -> tuple[int, str, str]:
+        monkeypatch.chdir(cwd)
+        monkeypatch.setenv("COLUMNS", str(columns))
+        code = run([*words])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return command
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -23,6 +23,8 @@ from auditor.plan import make_plan
 from auditor.randomness import from_key, root_key
 from auditor.verdict import Tally, decide, is_decided
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
+
 
 def evidence(values: Any) -> MeanEvidence:
     found = MeanEvidence()
@@ -78,7 +80,7 @@ def test_at_the_target_each_verdict_is_wrong_at_most_alpha_of_the_time() -> None
 
 @pytest.mark.parametrize("law", ["beta", "constant", "mostly zero"])
 def test_the_interval_holds_at_every_look(law: str) -> None:
-    """30 paths of 400 pairs looked at ten times, at level 1e-9 a side: a miss is a false alarm of 6e-8 at most."""
+    """10 paths of 400 pairs looked at ten times, at level 1e-9 a side: a miss is a false alarm of 2e-8 at most."""
     rng = from_key(root_key(8).child(law))
     draws = {
         "beta": lambda: rng.beta(0.5, 2, size=400),
@@ -86,7 +88,7 @@ def test_the_interval_holds_at_every_look(law: str) -> None:
         "mostly zero": lambda: np.where(rng.random(400) < 0.25, 0.8, 0.0),
     }[law]
     widths = []
-    for _ in range(30):
+    for _ in range(10):
         found = MeanEvidence()
         for i, x in enumerate(draws(), start=1):
             found.add(float(x))
@@ -159,7 +161,7 @@ PREDICTIONS = (
 
 
 @given(PREDICTIONS, PREDICTIONS)
-@settings(max_examples=200)
+@settings(max_examples=4 * settings().max_examples)
 def test_churn_is_zero_exactly_where_predictions_are_the_same(left: Any, right: Any) -> None:
     churn = churn_of(left, right)
     assert (churn == 0.0) is same(left, right)
@@ -169,7 +171,6 @@ def test_churn_is_zero_exactly_where_predictions_are_the_same(left: Any, right: 
 
 
 @given(LISTS, LISTS, st.sampled_from(KINDS), st.sampled_from(KINDS))
-@settings(max_examples=100)
 def test_churn_counts_the_points_that_are_not_the_same(a: list[Any], b: list[Any], kind: str, other: str) -> None:
     size = min(len(a), len(b))
     left, right = as_kind(a[:size], kind), as_kind(b[:size], other)

@@ -148,7 +148,7 @@ weights_with_zeros = st.lists(
 ).filter(any)
 
 
-@settings(max_examples=200)
+@settings(max_examples=4 * settings().max_examples)
 @given(weights_with_zeros, st.one_of(st.integers(0, 100), st.integers(0, LARGEST)), st.integers(0, 2**32))
 def test_counts_add_up_to_n_and_what_is_impossible_never_occurs(weights: list[float], n: int, seed: int) -> None:
     probabilities = np.array(weights) / np.sum(weights)

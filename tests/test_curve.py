@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import json
-import os
 import re
 import shlex
 import signal
@@ -34,6 +33,7 @@ from auditor.subjects import load_subject
 from auditor.trial import run_pair
 from auditor.vary import make_points, parse_axis
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
 MIXED = "algorithms.controls:mixed"  # rho = q
 FIRST_BIT = "algorithms.controls:first_bit"  # rho = 2p(1-p)
 
@@ -98,8 +98,8 @@ def test_the_same_seed_gives_the_same_curve() -> None:
 
 
 def test_bands_hold_together_whoever_gets_the_pairs() -> None:
-    """Simulated calibration: 50 curves at 80 % confidence. False alarm 1e-6."""
-    runs, missed, alpha = 50, 0, 0.2
+    """Simulated calibration: 30 curves at 80 % confidence. False alarm 1e-6."""
+    runs, missed, alpha = 30, 0, 0.2
     truths = (0.05, 0.2, 0.6)
     axis, _ = make_points(MIXED, parse_axis("q=0.05,0.2,0.6"), None, {}, None)
     assert axis.values == truths
@@ -258,25 +258,15 @@ def test_a_name_with_markup_stays_text(known: CurveRecord) -> None:
     assert b"\x1b" not in drawn
 
 
-def auditor(*arguments: str, cwd: Path, columns: int = 80) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "auditor", "curve", *arguments],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        env=os.environ | {"COLUMNS": str(columns)},
-    )
-
-
-def test_the_command_writes_its_files_and_keeps_standard_output_clean(tmp_path: Path) -> None:
-    ended = auditor(
-        FIRST_BIT, "--vary", "p=0.2,0.5", "--source", "bernoulli({p})", "--pairs", "200", "--json", "-",
+def test_the_command_writes_its_files_and_keeps_standard_output_clean(command: Any, tmp_path: Path) -> None:
+    code, out, err = command(
+        "curve", FIRST_BIT, "--vary", "p=0.2,0.5", "--source", "bernoulli({p})", "--pairs", "200", "--json", "-",
         "--csv", "c.csv", "--svg", "c.svg", cwd=tmp_path, columns=40,
     )  # fmt: skip
-    assert ended.returncode == 0, ended.stderr
-    assert [point["value"] for point in json.loads(ended.stdout)["points"]] == [0.2, 0.5]
-    assert "CURVE" in ended.stderr
-    assert max(len(line) for line in ended.stderr.splitlines()) <= 40
+    assert code == 0, err
+    assert [point["value"] for point in json.loads(out)["points"]] == [0.2, 0.5]
+    assert "CURVE" in err
+    assert max(len(line) for line in err.splitlines()) <= 40
     assert (tmp_path / "c.csv").read_text().startswith("p,pairs,mismatches")
     ElementTree.parse(tmp_path / "c.svg")
 
@@ -292,11 +282,11 @@ def test_the_command_writes_its_files_and_keeps_standard_output_clean(tmp_path: 
         ([], "Missing option"),
     ],
 )
-def test_what_cannot_be_measured_is_said(arguments: list[str], complaint: str, tmp_path: Path) -> None:
-    ended = auditor(MIXED, *arguments, cwd=tmp_path, columns=200)
-    assert ended.returncode in (2, 4)
-    assert complaint in re.sub(r"\s+", " ", ended.stderr + ended.stdout)  # what a subject raised is in the report
-    assert "Traceback" not in ended.stderr
+def test_what_cannot_be_measured_is_said(command: Any, arguments: list[str], complaint: str, tmp_path: Path) -> None:
+    code, out, err = command("curve", MIXED, *arguments, cwd=tmp_path)
+    assert code in (2, 4)
+    assert complaint in re.sub(r"\s+", " ", err + out)  # what a subject raised is in the report
+    assert "Traceback" not in err
 
 
 def test_ctrl_c_shows_what_was_measured(tmp_path: Path) -> None:

@@ -25,6 +25,8 @@ from auditor.sources import load_dataset, load_source
 from auditor.subjects import load_subject
 from auditor.trial import run_pair
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
+
 
 def rng() -> np.random.Generator:
     return from_key(root_key(3))

@@ -21,6 +21,7 @@ from auditor.randomness import from_key, root_key
 from auditor.setup import make_bench, make_setup
 from auditor.subjects import load_subject
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
 # Fifteen families, with no code of ours for any of them.
 FAMILIES = [
     "sklearn.linear_model:LogisticRegression",
@@ -40,6 +41,8 @@ FAMILIES = [
     "sklearn.feature_selection:SelectKBest",
     "sklearn.discriminant_analysis:LinearDiscriminantAnalysis",
 ]
+
+SLOW = {"sklearn.ensemble:RandomForestClassifier", "sklearn.ensemble:GradientBoostingRegressor"}
 
 scaled = make_pipeline(StandardScaler(), LogisticRegression(solver="saga", max_iter=20, tol=0.1))
 
@@ -66,7 +69,9 @@ class Parrot:
 
 
 @pytest.mark.filterwarnings("ignore")  # what scikit-learn thinks of the fit is not the question here
-@pytest.mark.parametrize("target", FAMILIES)
+@pytest.mark.parametrize(
+    "target", [pytest.param(name, marks=[pytest.mark.nightly] * (name in SLOW)) for name in FAMILIES]
+)
 def test_families_of_estimators_audit_with_no_extra_code(target: str) -> None:
     fit = load_subject(target)
     assert fit.default_view == ("predict" if hasattr(fit.fn.estimator, "predict") else "fitted")  # type: ignore[attr-defined]

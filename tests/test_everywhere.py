@@ -16,6 +16,7 @@ from auditor.engine import make_how
 from auditor.price import run_price
 from auditor.vary import make_points, parse_axis
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
 SUBJECTS = Path(__file__).parent / "subjects"
 FIRST_BIT, GOOD_AND_BAD = "algorithms.controls:first_bit", "algorithms.known_answers:good_and_bad"
 

@@ -16,6 +16,8 @@ from auditor.losses import UNLUCKY
 from auditor.report.markdown import markdown
 from auditor.report.terminal import as_text
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
+
 FALSE_ALARM = 1e-6  # of each comparison with an exact share
 
 

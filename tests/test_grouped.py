@@ -27,6 +27,8 @@ from auditor.report.terminal import as_text
 from auditor.setup import make_bench, make_setup
 from auditor.subjects import load_subject
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
+
 SUBJECT = "algorithms.known_answers:good_and_bad"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
@@ -48,7 +48,6 @@ small_laws = st.dictionaries(st.integers(0, 7), st.integers(1, 20), min_size=1, 
 )
 
 
-@settings(max_examples=40)
 @given(small_laws, st.sampled_from([1, 3, 5]))
 def test_medians_are_those_of_all_samples(masses: Exact, n: int) -> None:
     assert_same(law_of(masses).medians(n), enumerated(masses, n, lambda draws: sorted(draws)[n // 2]))
@@ -118,7 +117,6 @@ def common(draws: tuple[int, int], bits: int) -> int:
     return next((i for i in range(bits) if left[i] != right[i]), bits)
 
 
-@settings(max_examples=40)
 @given(small_laws, st.integers(3, 5))
 def test_common_prefixes_are_those_of_all_pairs(masses: Exact, bits: int) -> None:
     law = law_of(masses).common_prefixes(bits)

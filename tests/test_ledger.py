@@ -39,6 +39,7 @@ from auditor.verdict import Tally
 
 SUBJECTS = Path(__file__).parent / "subjects"
 ROWS = ("--source", "faults:rows", "--size", "50")
+pytestmark = pytest.mark.usefixtures("no_second_process")
 CHECK = (sys.executable, "-m", "auditor", "check", "faults:slow", "--param", "pause=0.002")
 
 
@@ -357,7 +358,7 @@ def flip_bits(ledger: Path, flips: int, seed: int) -> None:
 
 
 def test_a_flipped_bit_changes_no_count(ledger: Path) -> None:
-    flip_bits(ledger, 100, seed=1)
+    flip_bits(ledger, 50, seed=1)
 
 
 @pytest.mark.nightly
@@ -366,13 +367,13 @@ def test_no_flipped_bit_changes_a_count(ledger: Path, seed: int) -> None:
     flip_bits(ledger, 500, seed=10 + seed)
 
 
-@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
-def test_a_ledger_that_lost_its_end_is_said_to_be_broken(ledger: Path, share: float) -> None:
+def test_a_ledger_that_lost_its_end_is_said_to_be_broken(ledger: Path) -> None:
     run_audit(setup_of(fixed=2000), how=make_how(ledger=ledger))
     whole = ledger.read_bytes()
     assert len(whole) > 50_000
-    ledger.write_bytes(whole[: int(share * len(whole))])
-    assert "cannot use --ledger" in complaint(ledger, resume=True)
+    for share in (0.3, 0.6, 0.9):
+        ledger.write_bytes(whole[: int(share * len(whole))])
+        assert "cannot use --ledger" in complaint(ledger, resume=True)
 
 
 def test_a_ledger_that_may_not_be_written(ledger: Path) -> None:
@@ -489,17 +490,18 @@ def test_a_disk_that_has_room_again_gets_what_waited(
 def test_two_audits_write_one_ledger_at_the_same_time(ledger: Path) -> None:
     commands = [
         [*CHECK, *ROWS, "--fixed", "60", "--rho", "0.9", "--seed", str(seed), "--ledger", str(ledger)]
-        for seed in (1, 2, 3)
+        for seed in (1, 2)
     ]
     running = [subprocess.Popen(command, cwd=SUBJECTS, stdout=subprocess.DEVNULL) for command in commands]
-    assert [process.wait() for process in running] == [0, 0, 0]
+    assert [process.wait() for process in running] == [0, 0]
     past = read_history(str(ledger), "faults:slow")
-    assert sorted(audit.plan["seed"] for audit in past) == [1, 2, 3]
-    assert [audit.pairs for audit in past] == [60, 60, 60]
+    assert sorted(audit.plan["seed"] for audit in past) == [1, 2]
+    assert [audit.pairs for audit in past] == [60, 60]
     assert all(audit.record is not None and audit.record.seed == audit.plan["seed"] for audit in past)
 
 
-def test_many_begin_a_ledger_at_once_while_others_read_it(ledger: Path) -> None:
+@pytest.mark.parametrize("attempts", [3, pytest.param(50, marks=pytest.mark.nightly)])
+def test_many_begin_a_ledger_at_once_while_others_read_it(ledger: Path, attempts: int) -> None:
     """Whoever comes while it is being made finds a ledger, or nothing yet: never a file that is none."""
     setup = make_setup(load_subject(rounded))
     source = load_source(uniform)
@@ -515,7 +517,7 @@ def test_many_begin_a_ledger_at_once_while_others_read_it(ledger: Path) -> None:
         return max(len(read_history(str(path), setup.subject.name)) for _ in range(20)) if path.exists() else 0
 
     with ThreadPoolExecutor(6) as threads:
-        for attempt in range(20):
+        for attempt in range(attempts):
             path, start = ledger.with_name(f"{attempt}.sqlite"), threading.Barrier(6)
             tasks = [threads.submit(begin if i < 4 else read, path, start) for i in range(6)]
             for task in tasks:
@@ -558,6 +560,9 @@ def killed_after(seconds: float, *options: str) -> None:
     process.wait()
 
 
+ALWAYS_KILLED = (0, 4)  # with two workers and with none, and twice
+
+
 @pytest.fixture(scope="module")
 def unbroken() -> dict[str, Any]:
     return run_to_the_end()
@@ -577,12 +582,12 @@ def resume_after_kill(ledger: Path, seed: int, unbroken: dict[str, Any]) -> None
     assert resumed == unbroken
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", ALWAYS_KILLED)
 def test_killed_at_any_moment_it_ends_in_the_same_record(seed: int, ledger: Path, unbroken: dict[str, Any]) -> None:
     resume_after_kill(ledger, seed, unbroken)
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("seed", range(5, 50))
+@pytest.mark.parametrize("seed", [seed for seed in range(50) if seed not in ALWAYS_KILLED])
 def test_killed_at_any_of_many_moments(seed: int, ledger: Path, unbroken: dict[str, Any]) -> None:
     resume_after_kill(ledger, seed, unbroken)

@@ -212,8 +212,8 @@ def test_history_shows_rho_over_time_and_code(shell: Shell, tmp_path: Path) -> N
     ],
     ids=lambda words: " ".join(words) if isinstance(words, tuple) else "",
 )
-def test_options_that_make_no_sense(shell: Shell, words: tuple[str, ...], complaint: str) -> None:
-    code, out, err = shell.run("check", "faults:slow", *ROWS, *words)
+def test_options_that_make_no_sense(command: Any, words: tuple[str, ...], complaint: str) -> None:
+    code, out, err = command("check", "faults:slow", *ROWS, *words, cwd=SUBJECTS)
     assert code == 2
     assert complaint in " ".join(err.split())
     assert out == ""

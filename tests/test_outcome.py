@@ -854,6 +854,8 @@ RICH = nested(
     LEAVES | ARRAYS | st.frozensets(KEYS, max_size=3) | st.builds(Model, LEAVES) | st.builds(Point, LEAVES, LEAVES)
 )
 
+MANY = 5 * settings().max_examples  # where most pairs differ at once
+
 
 def expected(left: Any, right: Any) -> bool:
     """The policy for simple values once more, by cases on pairs instead of by canonical forms."""
@@ -872,7 +874,7 @@ def expected(left: Any, right: Any) -> bool:
 
 
 @given(SIMPLE, SIMPLE)
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=MANY)
 def test_agrees_with_an_independent_oracle(left: Any, right: Any) -> None:
     assert agree(left, right) is expected(left, right)
 
@@ -889,13 +891,11 @@ def retyped(value: Any, as_float: bool) -> Any:
 
 
 @given(SIMPLE, st.booleans())
-@settings(max_examples=100, deadline=None)
 def test_invariant_under_number_types_and_dict_order(value: Any, as_float: bool) -> None:
     assert agree(value, retyped(value, as_float))
 
 
 @given(SIMPLE, st.data())
-@settings(max_examples=100, deadline=None)
 def test_one_changed_leaf_changes_the_value(value: Any, data: st.DataObject) -> None:
     """Wrapped in a list, so that there is a leaf; the changed one is a value that occurs nowhere else."""
     original, changed = [value, 0], [copy.deepcopy(value), 0]
@@ -910,14 +910,12 @@ def test_one_changed_leaf_changes_the_value(value: Any, data: st.DataObject) -> 
 
 
 @given(RICH)
-@settings(max_examples=100, deadline=None)
 def test_copies_are_the_same(value: Any) -> None:
     assert agree(value, copy.deepcopy(value))
     assert agree(value, pickle.loads(pickle.dumps(value)))
 
 
 @given(st.lists(RICH, min_size=2, max_size=4))
-@settings(max_examples=100, deadline=None)
 def test_equivalence(values: list[Any]) -> None:
     """`agree` ties `same` to equality of fingerprints, which is reflexive, symmetric and transitive by itself."""
     for left in values:
@@ -942,7 +940,7 @@ def cast(numbers: list[Any], kind: str) -> Any:
 
 
 @given(st.lists(NUMBERS, max_size=3), st.sampled_from(DTYPES), st.lists(NUMBERS, max_size=3), st.sampled_from(DTYPES))
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=MANY)
 def test_arrays_are_the_same_exactly_when_their_elements_are(a: list[Any], kind: str, b: list[Any], other: str) -> None:
     """The vectorised passes against the scalars, for all pairs of dtypes."""
     left, right = cast(a, kind), cast(b, other)
@@ -955,7 +953,6 @@ def test_arrays_are_the_same_exactly_when_their_elements_are(a: list[Any], kind:
     st.sampled_from([(12,), (3, 4), (2, 3, 2)]),
     st.sampled_from(["f4", "f8", "c16", "O"]),
 )
-@settings(max_examples=100, deadline=None)
 def test_layout_does_not_count(numbers: list[Any], shape: tuple[int, ...], kind: str) -> None:
     with np.errstate(all="ignore"):
         array = np.array(numbers).astype(kind).reshape(shape)

@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from test_architecture import MODULES
 
@@ -34,7 +34,6 @@ def base() -> Record:
     return auditor.audit(lambda sample, r: 1, lambda rng, size: rng.random(size), size=2)
 
 
-@settings(max_examples=30)
 @given(limits, limits, limits)
 def test_every_limit_of_a_report_is_outward(
     base: Record, rho: list[float], churn: list[float], accuracy: list[float]

@@ -15,6 +15,8 @@ from auditor.setup import Setup, make_setup
 from auditor.subjects import load_subject
 from auditor.verdict import Tally
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
+
 
 def uniform(rng: np.random.Generator, size: int) -> np.ndarray:
     return rng.random(size)

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -85,8 +82,14 @@ def test_both_brackets_hold_the_sizes_that_are_known(folder: Path) -> None:
     assert sum(probe.pairs for probe in found.probes) <= found.budget
 
 
-def test_rows_are_in_order_and_say_what_they_are(folder: Path) -> None:
-    found = price(folder, "known", pairs=12_000)
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> PriceRecord:
+    folder = tmp_path_factory.mktemp("known")
+    (folder / "known.py").write_text(KNOWN)
+    return price(folder, "known", pairs=12_000)
+
+
+def test_rows_are_in_order_and_say_what_they_are(found: PriceRecord) -> None:
     named = [what for what, _, _ in rows_of(found)]
     assert named[0] == "limit: on the worst source none can do with less"
     assert named[1].startswith("plain")
@@ -116,9 +119,8 @@ def test_a_size_that_does_not_run_is_no_measurement_above_one_that_does(folder: 
     assert "no more than 20 rows" in found.findings[0].message
 
 
-def test_sizes_have_randomness_of_their_own(folder: Path) -> None:
+def test_sizes_have_randomness_of_their_own(found: PriceRecord) -> None:
     """Which size comes next depends on what the last one showed."""
-    found = price(folder, "known", pairs=12_000)
     seeds = {probe.seed for probe in found.probes}
     assert len(seeds) == len(found.probes)
     assert seeds <= {arm_seed(found.seed, arm) for arm in range(100)}
@@ -167,18 +169,13 @@ def test_a_bracket_as_text(low: int | None, high: int | None, text: str) -> None
     assert size_text(low, high) == text
 
 
-def shell(folder: Path, *arguments: str, columns: int = 80) -> subprocess.CompletedProcess[str]:
-    words = [sys.executable, "-m", "auditor", "price", *arguments]
-    environment = os.environ | {"COLUMNS": str(columns)}
-    return subprocess.run(words, cwd=folder, capture_output=True, text=True, env=environment)
-
-
-@pytest.mark.parametrize("columns", [40, 120])
-def test_the_command_fits_its_terminal(folder: Path, columns: int) -> None:
-    ended = shell(folder, "known.py:known", "--pairs", "12000", "--json", "price.json", columns=columns)
-    assert ended.returncode == 0, ended.stderr
-    assert max(map(len, ended.stdout.splitlines())) <= columns
-    assert "PRICE  known.py:known" in ended.stdout
+@pytest.mark.parametrize("columns", [40, pytest.param(120, marks=pytest.mark.nightly)])
+def test_the_command_fits_its_terminal(command: Any, folder: Path, columns: int) -> None:
+    words = ("price", "known.py:known", "--pairs", "12000", "--json", "price.json")
+    code, out, err = command(*words, cwd=folder, columns=columns)
+    assert code == 0, err
+    assert max(map(len, out.splitlines())) <= columns
+    assert "PRICE  known.py:known" in out
     assert json.loads((folder / "price.json").read_text())["target"] == 0.1
 
 
@@ -195,8 +192,8 @@ def test_the_command_fits_its_terminal(folder: Path, columns: int) -> None:
         (["known.py:nobody"], 2, "nobody"),
     ],
 )
-def test_exit_codes(folder: Path, arguments: list[str], code: int, complaint: str) -> None:
-    ended = shell(folder, *arguments, columns=200)
-    assert ended.returncode == code
-    assert complaint in re.sub(r"\s+", " ", ended.stdout + ended.stderr)
-    assert "Traceback" not in ended.stderr
+def test_exit_codes(command: Any, folder: Path, arguments: list[str], code: int, complaint: str) -> None:
+    found, out, err = command("price", *arguments, cwd=folder)
+    assert found == code
+    assert complaint in re.sub(r"\s+", " ", out + err)
+    assert "Traceback" not in err

@@ -13,6 +13,8 @@ from algorithms.heavy_hitters import step_sizes
 from auditor.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.randomness import from_key, root_key
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
+
 
 def noisy_bit(sample: Any, r: np.random.Generator) -> int:
     """r decides a bit and how sure it is: three strings in four are right nine times in ten, one is a fair coin."""
@@ -43,13 +45,13 @@ def test_sizes_are_the_theorems() -> None:
 def test_an_amplified_learner_of_somebody_elses_is_far_more_reproducible() -> None:
     """The base has rho = 0.75 * 2 * 0.05 * 0.95 + 0.25 / 2 exactly; false alarm 2e-6 in all."""
     truth = 0.75 * 2 * 0.05 * 0.95 + 0.25 * 0.5
-    base = auditor.audit(noisy_bit, uniform, size=1, fixed=4000, rho=0.5)
+    base = auditor.audit(noisy_bit, uniform, size=1, fixed=1000, rho=0.5)
     low, high = (f(base.pairs, base.mismatches, 5e-7) for f in (clopper_pearson_lower, clopper_pearson_upper))
     print(f"base: {base.mismatches} of {base.pairs}, in [{low:.4f}, {high:.4f}], exact {truth:.4f}")
     assert low <= truth <= high
     better = amplify(noisy_bit, base_size=1, eta=0.1, beta=0.2, rho=0.2, sample_scale=1e-7)
     runs = runs_a_string(0.1, 0.2, 0.2, 1e-7)
-    record = auditor.audit(better, uniform, size=strings(0.2) * runs, fixed=200, rho=0.2)
+    record = auditor.audit(better, uniform, size=strings(0.2) * runs, fixed=100, rho=0.2)
     high = clopper_pearson_upper(record.pairs, record.mismatches, 1e-6)
     print(f"amplified with {runs} runs a string: {record.mismatches} of {record.pairs}, at most {high:.3f}")
     assert high <= 0.2

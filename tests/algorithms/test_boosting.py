@@ -39,6 +39,8 @@ from auditor.sources import load_source
 from auditor.subjects import load_subject
 from auditor.trial import run_pair
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
+
 
 def exact_learner(gamma: float = 0.175) -> WeakLearner:
     """A weak learner that rounds coarsely and needs few rows: for following the boosting, not the theorem's sizes."""
@@ -73,7 +75,7 @@ def test_filtering_runs_out_with_at_most_the_lemmas_probability(eps: float, targ
 @pytest.mark.parametrize("kind", ["rows", "counts"])
 def test_bottom_is_a_value_and_has_its_exact_probability(kind: str) -> None:
     """P(Bin(12, 1/4) < 3) on both kinds; false alarm 1e-6 each."""
-    source, n, k = load_source("points([[1], [2], [3], [4]], labels=[1, 1, 1, 1])"), 4000, 0
+    source, n, k = load_source("points([[1], [2], [3], [4]], labels=[1, 1, 1, 1])"), 1500, 0
 
     def mu(rows: Any) -> Any:
         return (rows[0][:, 0] == 4).astype(float)
@@ -195,7 +197,7 @@ def test_running_out_of_rows_is_bottom_in_the_output_too() -> None:
     assert rejection_sampler(sample, 10**6, lambda rows: np.ones(len(rows[1]))) is BOTTOM
 
 
-@pytest.mark.parametrize("rounding", ["foams", "boxes"])
+@pytest.mark.parametrize("rounding", ["foams", pytest.param("boxes", marks=pytest.mark.nightly)])
 def test_the_strong_learner_is_upheld_at_its_own_size(rounding: str) -> None:
     record = auditor.audit(
         "algorithms.boosting:r_halfspace_boosted", params={"rounding": rounding}, confidence=1 - 1e-7
@@ -217,7 +219,7 @@ def test_one_run_has_the_same_law_on_rows_and_counts() -> None:
     """What the second round learns at a fixed r: two samples, chi-squared over the outputs, false alarm 1e-6."""
     from scipy.stats import chi2
 
-    source, weak, n, total = load_source(PLANE), exact_learner(), 1000, 120
+    source, weak, n, total = load_source(PLANE), exact_learner(), 500, 120
     laws: list[dict[Any, int]] = [{}, {}]
     for i in range(n):
         rng = from_key(root_key(i).child("rows"))
@@ -281,7 +283,7 @@ def exact_rho_of_two_rounds() -> float:
 @pytest.mark.parametrize("kind", ["rows", "counts"])
 def test_boosting_has_one_rho_on_rows_and_counts(kind: str) -> None:
     """Against the exact value; false alarm 1e-6 each."""
-    n, truth = 3000 if kind == "rows" else 800, exact_rho_of_two_rounds()
+    n, truth = 1000 if kind == "rows" else 400, exact_rho_of_two_rounds()
     k = rate(two_rounds, NOISY, 120, n, kind)
     low, high = clopper_pearson_lower(n, k, 5e-7), clopper_pearson_upper(n, k, 5e-7)
     print(f"{kind}: {k} of {n}, in [{low:.4f}, {high:.4f}], exact {truth:.4f}")

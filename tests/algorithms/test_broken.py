@@ -25,6 +25,7 @@ from auditor.report.record import Learnt
 from auditor.setup import make_bench, make_setup
 from auditor.subjects import load_subject
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
 TWINS = sorted(
     name for name, fn in vars(broken).items() if hasattr(fn, "__auditor__") and fn.__module__ == broken.__name__
 )
@@ -102,12 +103,12 @@ def generator_in_turn() -> float:
 
 
 CLOSED_FORMS: dict[str, tuple[Callable[[], float], int]] = {
-    "rstat_no_offset": (no_offset, 350),
-    "rstat_unshared_offset": (unshared_offset, 350),
-    "heavy_hitters_fixed_threshold": (fixed_threshold, 1500),
-    "heavy_hitters_in_order_of_appearance": (order_of_appearance, 2000),
-    "float_sum_in_sample_order": (sum_in_sample_order, 2000),
-    "one_generator_in_turn": (generator_in_turn, 350),
+    "rstat_no_offset": (no_offset, 120),
+    "rstat_unshared_offset": (unshared_offset, 120),
+    "heavy_hitters_fixed_threshold": (fixed_threshold, 500),
+    "heavy_hitters_in_order_of_appearance": (order_of_appearance, 1000),
+    "float_sum_in_sample_order": (sum_in_sample_order, 1000),
+    "one_generator_in_turn": (generator_in_turn, 120),
 }
 
 

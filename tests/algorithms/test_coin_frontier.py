@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from scipy.stats import binom
@@ -79,6 +79,7 @@ def test_spot_values(m: int, tau: float, scaled: float) -> None:
     assert 0 <= found.gap < 5e-5
 
 
+@pytest.mark.nightly
 def test_a_hundred_thousand_flips() -> None:
     found = frontier(10**5, 0.1)
     assert found.lower < found.upper
@@ -205,7 +206,6 @@ def test_the_plain_size_is_the_least_at_which_the_better_rules_decide(tau: float
 
 
 @given(st.integers(20, 300), st.integers(1, 60))
-@settings(max_examples=25)
 def test_more_flips_and_more_errors_never_hurt(m: int, more: int) -> None:
     assume(plain_error(m, 0.15) <= 0.1)
     assert frontier(m + more, 0.15, 0.1).lower <= frontier(m, 0.15, 0.1).upper

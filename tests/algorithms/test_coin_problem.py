@@ -49,6 +49,8 @@ from auditor.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.randomness import from_key, root_key
 from auditor.subjects import load_subject
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
+
 seeds = st.integers(0, 2**32)
 biases = st.floats(0.25, 0.75)
 taus = st.floats(0.05, 0.24)

@@ -122,7 +122,7 @@ def test_an_unknown_mechanism_is_refused() -> None:
 def test_what_a_reproducible_learner_says_of_itself_holds() -> None:
     """Lemma A.6 on few rows, where the inequality can break: its share against rho + delta; false alarm 1e-6."""
     record = auditor.audit(
-        "algorithms.generalisation:measured_halfspace", params={"sample_scale": 1e-9, "delta": 0.2}, fixed=1500, rho=0.9
+        "algorithms.generalisation:measured_halfspace", params={"sample_scale": 1e-9, "delta": 0.2}, fixed=400, rho=0.9
     )
     assert record.accuracy is not None
     broken = clopper_pearson_lower(record.accuracy.runs, record.accuracy.failures, 5e-7)

@@ -20,7 +20,7 @@ CASES = [
 
 @pytest.mark.parametrize(("name", "source", "params", "rho"), CASES)
 def test_the_measured_rate_is_the_known_rho(name: str, source: str, params: dict[str, float], rho: float) -> None:
-    record = auditor.audit(f"algorithms.controls:{name}", source, params=params, fixed=5000, rho=0.1)
+    record = auditor.audit(f"algorithms.controls:{name}", source, params=params, fixed=2000, rho=0.1)
     share = 1e-6 / (2 * len(CASES))
     low = clopper_pearson_lower(record.pairs, record.mismatches, share)
     high = clopper_pearson_upper(record.pairs, record.mismatches, share)
