@@ -512,7 +512,9 @@ def test_standard_output_is_a_files_when_only_errors_go_to_a_terminal(tmp_path: 
     [
         ({"PYTHONIOENCODING": "ascii"}, "ascii"),
         ({"PYTHONIOENCODING": "latin-1", "NO_COLOR": "1", "COLUMNS": "40"}, "latin-1"),
-        ({"PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}, "ascii"),
+        pytest.param(
+            {"PYTHONUTF8": "0", "LC_ALL": "C", "PYTHONCOERCECLOCALE": "0"}, "ascii", marks=pytest.mark.nightly
+        ),
     ],
 )
 def test_any_encoding_will_do(environment: dict[str, str], encoding: str) -> None:
@@ -566,7 +568,7 @@ def test_list_shows_every_control(call: Auditor) -> None:
         assert re.search(rf"^{name} .*:{name}", out, re.MULTILINE)
 
 
-@pytest.mark.parametrize("form", ["package", "file"])
+@pytest.mark.parametrize("form", ["package", pytest.param("file", marks=pytest.mark.nightly)])
 def test_another_package_named_algorithms_is_named_with_its_path(tmp_path: Path, form: str) -> None:
     other = tmp_path / "algorithms" / "__init__.py" if form == "package" else tmp_path / "algorithms.py"
     other.parent.mkdir(exist_ok=True)

@@ -178,23 +178,23 @@ def test_a_hung_run_is_exit_code_4_and_replayable(shell: Shell, tmp_path: Path) 
     assert finding["replay"].endswith("--param how=hang --replay 0")
 
 
-def test_history_shows_rho_over_time_and_code(shell: Shell, tmp_path: Path) -> None:
+def test_history_shows_rho_over_time_and_code(shell: Shell, command: Any, tmp_path: Path) -> None:
     ledger, file = tmp_path / "audits.sqlite", tmp_path / "mine.py"
     words = ("check", f"{file}:mine", *ROWS, "--ledger", str(ledger))
     for body, code in (("float(sample[0])", 1), ("len(sample)", 0)):
         file.write_text(f"def mine(sample, r):\n    return {body}\n")
         assert shell.run(*words)[0] == code
-    code, out, _ = shell.run("history", f"{file}:mine", "--ledger", str(ledger))
+    code, out, _ = command("history", f"{file}:mine", "--ledger", str(ledger), cwd=SUBJECTS)
     assert code == 0
     assert "2 audits" in out
     first, second = (line for line in out.splitlines() if re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", line))
     assert first.split()[6] == "fail"
     assert second.split()[6] == "pass"
     assert first.split()[2] != second.split()[2]  # the code
-    code, _, err = shell.run("history", "faults:slow", "--ledger", str(ledger))
+    code, _, err = command("history", "faults:slow", "--ledger", str(ledger), cwd=SUBJECTS)
     assert code == 2
     assert "has no audit of faults:slow" in err
-    code, _, err = shell.run("history", "faults:slow", "--ledger", str(tmp_path / "none"))
+    code, _, err = command("history", "faults:slow", "--ledger", str(tmp_path / "none"), cwd=SUBJECTS)
     assert code == 2
     assert "No such file" in err
 

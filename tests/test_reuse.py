@@ -47,8 +47,8 @@ def worded(rng: np.random.Generator) -> Draw:
     ("draw", "distance"), [(the_same_bit, 0.5), (seldom_a_bit, 0.32), (shifted, 0.3), (worded, 0.25)]
 )
 def test_the_bounds_cover_exact_distances(draw: Any, distance: float) -> None:
-    """Both sides, 150 audits of 80 trials at 20 % error; false alarm 1e-6 for each side."""
-    rng, audits, trials, alpha = np.random.default_rng(7), 150, 80, 0.2
+    """Both sides, 80 audits of 80 trials at 20 % error; false alarm 1e-6 for each side."""
+    rng, audits, trials, alpha = np.random.default_rng(7), 80, 80, 0.2
     found = [bound_distance([draw(rng) for _ in range(trials)], alpha) for _ in range(audits)]
     above = sum(one.high < distance for one in found)
     below = sum(one.low > distance for one in found)

@@ -303,7 +303,7 @@ def test_a_look_at_counts_has_the_law_of_a_look_at_rows(name: str) -> None:
     size, look = LOOKS[name]
     exact = enumerated(LAW, size, lambda rows: look(RowSample(rows)))
     key = root_key(17)
-    seen = [look(CountSample(LAW, size, from_key(key.child(i)))) for i in range(1200)]
+    seen = [look(CountSample(LAW, size, from_key(key.child(i)))) for i in range(600)]
     assert_law(seen, exact)
 
 
@@ -330,7 +330,7 @@ def test_thinning_counts_has_the_law_of_thinning_rows(law: Law, keep: int) -> No
     exact = enumerated(law, 3, all_acceptances)
     assert 0.005 < exact[None] < 0.99
     key = root_key(23)
-    assert_law([look(CountSample(law, 3, from_key(key.child(i))).thin(mu, keep)) for i in range(1500)], exact)
+    assert_law([look(CountSample(law, 3, from_key(key.child(i))).thin(mu, keep)) for i in range(600)], exact)
 
 
 def thinned(sample: Sample, r: Randomness) -> Any:
@@ -356,7 +356,7 @@ def exact_rho_of_thinned() -> float:
 def test_thinning_has_one_rho_on_both_kinds(kind: str) -> None:
     """Against the exact value; false alarm 1e-6 each."""
     setup = make_setup(load_subject(thinned), "pmf({0: 0.5, 1: 0.2, 3: 0.3})", size=3, sample=kind)
-    bench, n = make_bench(setup), 3000 if kind == "rows" else 800
+    bench, n = make_bench(setup), 1000 if kind == "rows" else 400
     k = sum(run_pair(bench, i).difference is not None for i in range(n))
     low, high = (side(n, k, 5e-7) for side in (clopper_pearson_lower, clopper_pearson_upper))
     exact = exact_rho_of_thinned()
@@ -414,7 +414,7 @@ def test_workers_and_a_second_process_accept_as_this_one_does(tmp_path: Path) ->
 def test_labelled_examples_are_samples_of_both_kinds(look: Callable[[Sample], Any]) -> None:
     exact = enumerated(POINTS, 4, lambda rows: look(RowSample(rows)))
     key = root_key(29)
-    assert_law([look(CountSample(POINTS, 4, from_key(key.child(i)))) for i in range(1500)], exact)
+    assert_law([look(CountSample(POINTS, 4, from_key(key.child(i)))) for i in range(600)], exact)
 
 
 def test_a_law_that_lists_a_value_twice_has_one_count_for_it() -> None:

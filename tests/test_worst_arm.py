@@ -81,7 +81,7 @@ def test_arms_that_are_all_at_the_target_fail_at_most_alpha_of_the_time(target: 
 
 def test_the_allocation_itself_fails_wrongly_no_more_often() -> None:
     """The same by walks, all twenty at the target; false alarm below 1e-6."""
-    rng, walks = np.random.default_rng(1), 150
+    rng, walks = np.random.default_rng(1), 80
     wrong = sum("fail" in walk([0.05] * 20, rng, 150)[1].states for _ in range(walks))
     print(f"{wrong} of {walks} failed, allowed {binom.isf(1e-6, walks, 0.05):.0f}")
     assert wrong <= binom.isf(1e-6, walks, 0.05)

@@ -343,7 +343,7 @@ def within_limits(mismatches: int, pairs: int, truth: float) -> bool:
 def test_deciders_run_with_their_exact_rho(
     fn: Any, params: dict[str, float], p: float, size: int, mixture: Callable[[int], Mixed]
 ) -> None:
-    rng, subject, pairs = np.random.default_rng(1), load_subject(fn, params), 2000
+    rng, subject, pairs = np.random.default_rng(1), load_subject(fn, params), 800
     flips = (rng.random((pairs, 2, size)) < p).astype(int)
     mismatches = sum(
         subject.run(one, root_key(i)) != subject.run(two, root_key(i)) for i, (one, two) in enumerate(flips)
@@ -352,8 +352,8 @@ def test_deciders_run_with_their_exact_rho(
 
 
 def test_an_audit_on_counts_finds_the_frontier() -> None:
-    record = auditor.audit(optimal_coin, "bernoulli(0.5)", size=400, fixed=2000, rho=0.2, sample="counts")
-    assert (record.pairs, record.verdict) == (2000, "pass")
+    record = auditor.audit(optimal_coin, "bernoulli(0.5)", size=400, fixed=600, rho=0.2, sample="counts")
+    assert (record.pairs, record.verdict) == (600, "pass")
     assert within_limits(record.mismatches, record.pairs, float(exact_rho(frontier(400, 0.1).mixture, 400, 0.5)))
 
 
