@@ -219,16 +219,16 @@ def test_clusters_that_are_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
     try:
         with pytest.raises(UsageError, match=r"has no workers after 0\.5 s: start some with: dask worker"):
             auditor.audit("faults:slow", ROWS, size=5, cluster=lonely.address)
-        lonely.add_worker()
-        monkeypatch.setattr(cluster, "_check", check)
-        monkeypatch.setattr(cluster, "_CONNECT", 600)
-        lose_all_workers(lonely, monkeypatch)
     finally:
         lonely.close()
 
 
-def lose_all_workers(lonely: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.nightly
+def test_a_cluster_that_loses_all_its_workers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The audit says so, waits for another for as long as it may, and ends."""
+    lonely = Running(tmp_path)
+    lonely.add_worker()
+    monkeypatch.setattr(cluster, "_CONNECT", 600)
     monkeypatch.setattr(cluster, "_ALL_LOST", 0.2)
     monkeypatch.setattr(cluster, "_RECOUNT", 0.1)
 
@@ -238,7 +238,10 @@ def lose_all_workers(lonely: Running, monkeypatch: pytest.MonkeyPatch) -> None:
 
     watch = Killer()
     setup = make_setup(load_subject("faults:slow"), ROWS, size=50, fixed=1000)
-    record = run_audit(setup, watch, make_how(cluster=lonely.address))
+    try:
+        record = run_audit(setup, watch, make_how(cluster=lonely.address))
+    finally:
+        lonely.close()
     assert record.verdict == "error"
     words = "lost all its workers, and none came within 0.2 s; with --ledger, --resume goes on from here"
     assert words in record.reason

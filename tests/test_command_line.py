@@ -334,7 +334,13 @@ def test_a_refused_request_leaves_no_file(call: Auditor, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "target", ["faulty:prints", "faulty:writes_descriptor", "noisy_import:fine", "noisy_import:keeps_stream"]
+    "target",
+    [
+        pytest.param("faulty:prints", marks=pytest.mark.nightly),
+        "faulty:writes_descriptor",
+        "noisy_import:fine",
+        "noisy_import:keeps_stream",
+    ],
 )
 def test_standard_output_is_the_record_alone(target: str) -> None:
     done = shell("check", target, *ROWS, "--json", "-")

@@ -136,7 +136,7 @@ def test_a_parameter_rho_is_given_the_target_unless_its_user_says_otherwise(fold
 def test_a_subject_that_draws_what_its_theorem_asks_is_scaled() -> None:
     """rHeavyHitters takes 3e9 rows by its lemma and a few hundred in truth; rho is 2 x 1e9 smaller there."""
     found = run_price(
-        "algorithms.heavy_hitters:r_heavy_hitters", None, {}, rho=0.3, pairs=3000, watch=Quiet(), confidence=0.999
+        "algorithms.heavy_hitters:r_heavy_hitters", None, {}, rho=0.3, pairs=2000, watch=Quiet(), confidence=0.999
     )
     assert found.promised is not None
     assert found.promised > 10**8

@@ -26,7 +26,13 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("block", COMMANDS)
+def is_slow(block: str) -> bool:
+    return block.startswith("$ python -m auditor curve") or "sklearn" in block.partition("\n")[0]
+
+
+@pytest.mark.parametrize(
+    "block", [pytest.param(text, marks=[pytest.mark.nightly] * is_slow(text)) for text in COMMANDS]
+)
 def test_commands_print_what_is_shown(block: str, folder: Path) -> None:
     command, *shown = block.strip().splitlines()
     words = [sys.executable, *shlex.split(command.removeprefix("$ python "))]
