@@ -55,8 +55,13 @@ def misbehave(how: str, *, pair: int = 20, which: int = 1, marker: str = "", **o
 
 @pytest.fixture
 def hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Record]:
-    """One run of one pair never ends. No time passes before it has begun, and then all at once."""
-    monkeypatch.setattr("auditor.hiring.monotonic", lambda: time.monotonic() + 1e4 if [*tmp_path.iterdir()] else 0.0)
+    """One run of one pair never ends. Time passes while it is under way, all at once, and for no other run."""
+
+    def clock() -> float:
+        under_way = any(is_alive(int(mark.name.rpartition("-")[2])) for mark in tmp_path.iterdir())
+        return time.monotonic() + 1e4 if under_way else 0.0
+
+    monkeypatch.setattr("auditor.hiring.monotonic", clock)
 
     def hang(**options: Any) -> Record:
         return misbehave("mark", marker=str(tmp_path / "begun"), jobs=1, timeout=1000, **options)
@@ -174,6 +179,7 @@ def test_bottom_is_an_output_that_differs_from_any_other(how: str) -> None:
     assert "in the second run of pair 20" in finding.message
 
 
+@on_linux
 def test_a_run_that_hangs_is_named(hang: Callable[..., Record]) -> None:
     record = hang()
     assert (record.verdict, record.decided_by) == ("error", "error")
@@ -184,6 +190,7 @@ def test_a_run_that_hangs_is_named(hang: Callable[..., Record]) -> None:
     assert (finding.replay or "").endswith("--replay 20")
 
 
+@on_linux
 @pytest.mark.parametrize("pair", [0, 20])
 def test_a_timeout_is_never_bottom(pair: int, hang: Callable[..., Record]) -> None:
     """What a clock cuts depends on what else the machine does: it ends the audit, in the preflight too."""
