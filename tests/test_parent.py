@@ -10,7 +10,7 @@ import uuid
 from pathlib import Path
 
 import pytest
-from processes import left_behind, on_linux, wait_until
+from processes import left_behind, on_linux
 
 SUBJECTS = Path(__file__).parent / "subjects"
 ROWS = ("--source", "unruly:rows", "--size", "5")
@@ -23,7 +23,7 @@ def command():
 {body}
 sys.exit(parent.run_watched(command))
 """
-LEAVES_CHILD = "subprocess.Popen(['sleep', '1000'], start_new_session=True)"
+LEAVES_CHILD = "subprocess.Popen(['sleep', '86400'], start_new_session=True)"
 
 
 def watched(body: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -67,9 +67,9 @@ def test_a_command_that_ends_early_has_given_no_verdict(body: str, words: str) -
         "return 3",
         "os.closerange(0, 4096); return 3",
         "os.fork(); return 3",  # two come back, and one of them is the command
-        "atexit.register(time.sleep, 1000); return 3",
+        "atexit.register(time.sleep, 86400); return 3",
         "atexit.register(os._exit, 0); return 3",
-        "threading.Thread(target=time.sleep, args=(1000,)).start(); return 3",
+        "threading.Thread(target=time.sleep, args=(86400,)).start(); return 3",
         f"{LEAVES_CHILD}; return 3",
         "raise KeyboardInterrupt",
     ],
@@ -78,14 +78,14 @@ def test_a_command_that_ends_early_has_given_no_verdict(body: str, words: str) -
 def test_a_verdict_stands_whatever_comes_after_it(body: str) -> None:
     mark = uuid.uuid4().hex
     assert watched(body, MARK=mark).returncode == (130 if "Interrupt" in body else 3)
-    assert wait_until(lambda: not left_behind(mark))
+    assert left_behind(mark) == []
 
 
 @on_linux
 def test_what_a_killed_command_started_is_ended() -> None:
     mark = uuid.uuid4().hex
     assert watched(f"{LEAVES_CHILD}; os.kill(os.getpid(), 9)", MARK=mark).returncode == 4
-    assert wait_until(lambda: not left_behind(mark))
+    assert left_behind(mark) == []
 
 
 def test_no_audit_is_passed_by_ending(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_a_report_comes_out_of_a_process_whose_descriptors_were_closed(tmp_path:
     assert done.returncode == 0
     assert done.stdout.startswith("PASS")
     assert json.loads(file.read_bytes())["verdict"] == "pass"
-    assert wait_until(lambda: not left_behind(mark))
+    assert left_behind(mark) == []
 
 
 # Reports that nobody takes.

@@ -71,11 +71,11 @@ def linger() -> None:
     """Held by a thread, by an exit handler and by a child that has its standard streams and its own session."""
     import atexit
 
-    atexit.register(time.sleep, 1000)
-    threading.Thread(target=time.sleep, args=(1000,)).start()
-    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)"], start_new_session=True)
+    atexit.register(time.sleep, 86400)
+    threading.Thread(target=time.sleep, args=(86400,)).start()
+    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(86400)"], start_new_session=True)
     if os.fork() == 0:  # holds all that its parent had open
-        time.sleep(1000)
+        time.sleep(86400)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_nothing_holds_a_second_process(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_second_process_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(second_process, "_START", 1.0)
-    found = second_opinion(elsewhere_only(lambda: time.sleep(1000)))
+    found = second_opinion(elsewhere_only(lambda: time.sleep(86400)))
     assert found == "skipped: the second process ended with no answer in time"
 
 

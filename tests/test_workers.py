@@ -321,7 +321,7 @@ def test_a_daemon_of_a_run_is_gone_with_its_worker(how: str, verdict: str, tmp_p
 
 
 def test_children_of_every_run_hold_nobody_up(tmp_path: Path) -> None:
-    """They live for five minutes, and have the pipes of their parents."""
+    """They live for a day, and have the pipes of their parents."""
     params = {"how": "fork", "marker": str(tmp_path / "child")}
     record = auditor.audit("faults:always", ROWS, size=5, params=params, rho=0.5, timeout=1e6)
     assert record.verdict == "pass"

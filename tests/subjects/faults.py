@@ -88,7 +88,7 @@ def flood(marker):
 def fork_a_child(marker):
     child = os.fork()
     if not child:
-        time.sleep(300)
+        time.sleep(86400)
         os._exit(0)
     Path(marker).write_text(str(child))
 
@@ -99,7 +99,7 @@ def leave_a_daemon(marker):
     if not child:
         os.setsid()
         if not (daemon := os.fork()):
-            time.sleep(300)
+            time.sleep(86400)
             os._exit(0)
         Path(marker).write_text(str(daemon))
         os._exit(0)
