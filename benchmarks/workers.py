@@ -12,13 +12,26 @@ Two figures, each a ratio of interleaved rounds in one run, so that whatever els
 from __future__ import annotations
 
 import multiprocessing
+import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from statistics import median
 from time import perf_counter, process_time
 from typing import Any
 
-from overhead import Asked, Fn, begun, count_pairs, done_by, is_above, mostly_the_same, plain, steps_of, uniform
+from overhead import (
+    Asked,
+    Fn,
+    begun,
+    count_pairs,
+    done_by,
+    is_above,
+    mostly_the_same,
+    plain,
+    steps_of,
+    trials_of,
+    uniform,
+)
 from overhead import with_input as with_x
 from rich.console import Console
 from rich.table import Table
@@ -31,7 +44,7 @@ from auditor.randomness import from_key
 from auditor.trials.cell import Cell
 from auditor.trials.trial import PairKeys
 
-ROUNDS = 3
+ROUNDS = 5
 SLOW, FAST = 5e-3, 20e-6
 FAST_PAIRS = 100_000
 STRING = 5  # runs with one r
@@ -68,9 +81,8 @@ def audited(asked: Sequence[Asked], fns: Sequence[Fn], engine: Engine) -> tuple[
     for one, fn in zip(asked, fns, strict=True):
         with ExitStack() as stack:
             runs.append(begun(one, fn, 0, stack, engine))
-            started = perf_counter()
-            runs[-1].work()
-            spent += perf_counter() - started
+            took, apart = trials_of(runs[-1], perf_counter)
+            spent += took - apart
     return spent, runs
 
 
@@ -91,6 +103,7 @@ class BareProcesses:
             self._pipes.append(ours)
 
     def _serve(self, pipe: Any, which: int) -> None:
+        os.setsid()  # as workers have one: Linux shares processors between sessions
         while pipe.recv():
             pipe.send(sum(bare(fn, cell, range(which, trials, 2)) for bare, fn, cell, trials in self._work))
 

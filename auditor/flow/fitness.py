@@ -1,4 +1,4 @@
-"""Is a cell fit to be audited, and what must a reader know of it? Seen once for each subject and kind of source."""
+"""Is a cell fit to be audited, and what must a reader know of it? Seen once for each subject, source and size."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from auditor.flow.plan import Plan
 from auditor.flow.record import Finding
 from auditor.sources.datasets import Dataset
 from auditor.sources.distribution import tails_cut
+from auditor.subjects.subject import param_text
 from auditor.trials.cell import Cell
 from auditor.trials.preflight import Checked, conclude
 from auditor.trials.second_process import SecondProcess
@@ -21,7 +22,7 @@ from auditor.trials.trial import Bench, SubjectRaised
 
 @dataclass(slots=True)
 class Fitness:
-    """What preflights found, by subject and kind of source."""
+    """What preflights found, by what they speak of."""
 
     known: dict[tuple[Any, ...], Checked] = field(default_factory=dict)
     first: Checked | None = None
@@ -40,7 +41,7 @@ class Fitness:
         if not cell.looks:
             self._twice(bench, engine)
             return bench, [*_nothing_fresh(cell), *_of_source(cell, bench, plan)]
-        kind = (cell.subject.fn, type(bench.source), bench.source.name.partition("(")[0])
+        kind = _kind(cell, bench)
         checked = self.known.get(kind)
         warnings: list[Finding] = []
         if checked is None:
@@ -62,6 +63,15 @@ class Fitness:
                 f"{bench.subject.name} is no function of (sample, r), or what asks it is none of its randomness: the "
                 "same trial came out in two ways. Draw every random bit from r, or from the rng that is given"
             )
+
+
+def _kind(cell: Cell, bench: Bench) -> tuple[Any, ...]:
+    """What a preflight speaks of: a subject on a source, at a size, with its parameters. Auxiliary inputs, which may be
+    thousands, share what was found for the first."""
+    params = {name: param_text(value) for name, value in cell.subject.params.items()}
+    if cell.input is not None:
+        params.pop(cell.varies or "", None)
+    return (cell.subject.fn, bench.source.name, cell.size, *params.items())
 
 
 def _looked_at(

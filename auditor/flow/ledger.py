@@ -25,7 +25,7 @@ from auditor.flow.own_code import code_of
 from auditor.flow.question import Inquiry
 from auditor.flow.record import Record, as_record, environment
 from auditor.sources.datasets import Dataset
-from auditor.sources.source import Sampler, Source
+from auditor.sources.source import Sampler, Source, is_dataset, load_source
 from auditor.subjects.estimators import Fit
 from auditor.subjects.outcome import Difference, fingerprint
 from auditor.subjects.subject import code_hash, param_text
@@ -157,7 +157,7 @@ def plan_of(inquiry: Inquiry, source: Source, how: How) -> dict[str, Any]:
         "size": cell.size,
         "seed": cell.seed,
         **asdict(inquiry.plan),
-        "cells": [one.told() for one in inquiry.cells] if len(inquiry.cells) > 1 else None,
+        "cells": [_cell(one) for one in inquiry.cells] if len(inquiry.cells) > 1 else None,
         "asked": inquiry.told(),
         "timeout": how.timeout,
         "memory": how.memory,
@@ -165,6 +165,12 @@ def plan_of(inquiry: Inquiry, source: Source, how: How) -> dict[str, Any]:
         "auditor_version": __version__,
         **environment(),
     }
+
+
+def _cell(cell: Cell) -> dict[str, Any]:
+    """What tells it from another, and what its samples are drawn from."""
+    source = load_source(cell.source, None if is_dataset(cell.source) else cell.resample)
+    return {**cell.told(), "source_hash": _source_hash(source)}
 
 
 def _code(cell: Cell, source: Source) -> Iterator[object]:

@@ -46,7 +46,7 @@ class Plan:
     def gate(self) -> Gate:
         """As boundaries to hold counts against; whoever runs an audit asks for it once."""
         assert self.target is not None
-        budget = self.first_budget or self.budget
+        budget = None if self.gates == "churn" else self.first_budget or self.budget  # whose same command may go on
         return Gate(self.target, self.alpha, budget=budget, delta=self.delta, family=self.family * self.cells)
 
     @property

@@ -85,6 +85,9 @@ class Inquiry(Protocol):
     def plan(self) -> Plan: ...
     @property
     def cells(self) -> Sequence[Cell]: ...
+    @property
+    def alpha(self) -> float:
+        """The error probability of all that it decides."""
 
     def opened(self, cell: int, bench: Bench) -> None:
         """A cell has its source loaded and its preflight behind it; before its first trial."""
@@ -114,6 +117,10 @@ class Steady:
     """What most inquiries do: the first fault ends them, plan and cells tell them apart, and none is extended."""
 
     __slots__ = ()
+
+    @property
+    def alpha(self) -> float:
+        return self.plan.alpha  # type: ignore[attr-defined, no-any-return]
 
     def failed(self, cell: int, error: AuditorError) -> None:
         raise error

@@ -146,7 +146,7 @@ class Run:
         return replace(bench, bottoms=self.how.on_error == "bottom")
 
     def _open(self, cell: int, bench: Bench, other: SecondProcess | None = None) -> None:
-        """A cell after its preflight: once for each subject and kind of source."""
+        """A cell after its preflight."""
         self.at, self.benches[cell] = cell, bench
         bench, found = self.fitness.see(
             self.inquiry.cells[cell], bench, self.inquiry.plan, self.engine, other, self.watch.timed
@@ -225,15 +225,13 @@ class Run:
         """The verdict where something else than the inquiry ended it."""
         plan = self.inquiry.plan
         if is_interrupt(raised):
-            done = sum(mine.runs for mine in self.by_cell.values()) // plan.runs
-            words = f"interrupted after {done} of at most {plan.budget} {plan.unit}"
-            return Verdict("inconclusive", words, "interrupt", plan.alpha)
+            look = self.inquiry.outlook()
+            words = f"interrupted after {look.done} of at most {look.of} {plan.unit}"
+            return Verdict("inconclusive", words, "interrupt", self.inquiry.alpha)
         cell = self.inquiry.cells[self.at]
         error = as_ours(raised, cell.subject.name)
         bench = self.benches.get(self.at)
-        cause = (
-            error.__cause__ if isinstance(error.__cause__, RunFailed) else error
-        )  # which a question may put in words
+        cause = error.__cause__ if isinstance(error.__cause__, AuditorError) else error  # where a question worded it
         if bench and (cause.details or isinstance(cause, RunFailed)):
             self.findings.append(failure_finding(cause, cell, bench.source))
         return Verdict("error", str(error), "error", 0.0)

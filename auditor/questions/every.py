@@ -35,6 +35,8 @@ class Leaf(Inquiry, Protocol):
     @property
     def cell(self) -> Cell: ...
     def outcome(self) -> str: ...
+    def claim(self) -> str: ...
+    def proviso(self) -> str: ...
     def suspicion(self) -> float:
         """How much speaks against this cell, in logs of evidence."""
 
@@ -127,11 +129,10 @@ class Every(Steady):
         found = [leaf.verdict() for leaf in self.leaves]
         most = max(one.bound.value for one in found if one.bound)
         against = ", the target" if most == self.plan.target else f", within the target {self.plan.target:g}"
-        what = "the mean churn" if self.plan.gates == "churn" else self.plan.gates
+        what = self.leaves[0].claim()
         words = sure(1 - self.plan.alpha)
         reason = f"{what} is at most {at_most(most)} for each of {len(found)} arms ({words}){against}"
-        if any("not certified" in one.reason for one in found):
-            reason += "; accuracy was not certified for all of them"
+        reason += next((words for leaf in self.leaves if (words := leaf.proviso())), "")
         return Verdict("pass", reason, found[0].decided_by, self.plan.alpha, Bound("upper", most, 1 - self.plan.alpha))
 
     def _worst(self) -> int:
@@ -148,11 +149,19 @@ class Every(Steady):
         # Where the largest one is: above every lower limit, and below the largest upper one.
         own = msgspec.structs.replace(worst.measures[0], estimate=None, low=low, high=high, count=None, of=None)
         others = [one for one in worst.measures[1:] if one.name != "inaccurate"]
-        rho = worst.rho
-        if rho is not None and own.name == "rho":
-            rho = Interval(None, low, high, rho.confidence, rho.method)
+        intervals = [one.rho for one in said if one.rho]
+        rho = worst.rho and Interval(
+            None,
+            max(one.low for one in intervals),
+            max(one.high for one in intervals),
+            worst.rho.confidence,
+            worst.rho.method,
+        )
+        fields = worst.fields
+        if getattr(fields, "churn", None) is not None:
+            fields = msgspec.structs.replace(fields, churn=None)  # it is one cell's: each has its own in its row
         return Answer(
-            worst.fields,
+            fields,
             measures=[own, *others],
             rows=rows,
             pairs=sum(one.pairs or 0 for one in said),
@@ -173,7 +182,7 @@ class Every(Steady):
         return Accuracy(
             failures=sum(found.failures for _, found in judged),
             runs=sum(found.runs for _, found in judged),
-            allowed=judged[0][1].allowed,
+            allowed=max((found.allowed for _, found in judged if found.allowed is not None), default=None),
             low=max(low for low, _ in limits),
             high=max(high for _, high in limits),
             confidence=self.plan.confidence,

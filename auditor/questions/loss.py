@@ -30,6 +30,7 @@ from auditor.questions.pairs import Pairs, PairsOptions, make_pairs_plan
 from auditor.randomness import from_key
 from auditor.request import OTHER, Request, option
 from auditor.sources.source import Source, load_source
+from auditor.subjects.subject import code_hash
 from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench
 
@@ -110,6 +111,11 @@ class LossAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="loss"):
 @dataclass(slots=True)
 class LossPairs(Pairs):
     """Pairs of which the first run is judged by a loss."""
+
+    def told(self) -> dict[str, Any]:
+        known = self.cell.oracle
+        assert isinstance(known, Loss)
+        return {"loss": known.name, "delta": known.delta, "code": code_hash(known.fn)}
 
     def answer(self) -> Answer:
         known = self.cell.oracle

@@ -108,6 +108,7 @@ def _name(source: object, inputs: Inputs | None, index: int | None, *, several: 
 
 def _both(question: LeafQuestion, cell: Cell, options: OverCells) -> Both:
     """Unshared, which decides, and shared: each with half of the error."""
-    half = msgspec.structs.replace(options, confidence=1 - error_probability(options.confidence) / 2)
+    # Not to be extended with more pairs, so no ledger for its words.
+    half = msgspec.structs.replace(options, confidence=1 - error_probability(options.confidence) / 2, ledger=None)
     cells = [replace(cell, private=how, name=f"private {how}") for how in ("unshared", "shared")]
     return Both([question.settle(one, half) for one in cells], options.confidence)

@@ -131,6 +131,14 @@ class Pairs(Steady):
     def extended(self, first_budget: int) -> Pairs:
         return replace(self, plan=replace(self.plan, first_budget=first_budget))
 
+    def claim(self) -> str:
+        """What is at most the target, if it is."""
+        return "the mean churn" if self.plan.gates == "churn" else self.plan.gates
+
+    def proviso(self) -> str:
+        """What a pass does not say, or says besides."""
+        return f"; {self.judged.open} for all of them" if is_accuracy_certified(self.plan, self.tally) is False else ""
+
     def suspicion(self) -> float:
         """How much speaks against this cell, in logs of evidence."""
         if self.plan.gates == "churn":
@@ -172,7 +180,7 @@ class Pairs(Steady):
 
     def rho(self) -> Interval:
         n, k, design = self.tally.pairs, self.tally.mismatches, self._design()
-        limits = two_sided(design, n, k, self.plan.confidence)
+        limits = two_sided(design, n, k, self.plan.each)
         return Interval(k / n if n else None, *limits, self.plan.confidence, METHODS[design])
 
     def _rho_measure(self, rho: Interval) -> Measure:
@@ -196,7 +204,7 @@ class Pairs(Steady):
     def _churn(self) -> Churn | None:
         if not self.churns:
             return None
-        share = self.plan.alpha / 2
+        share = error_probability(self.plan.each) / 2
         quantiles = np.quantile(self.churns, [0.5, 0.9, 1.0], method="inverted_cdf").tolist()
         limits = self.churn.lower(share), self.churn.upper(share)
         return Churn(self.churn.total / self.churn.n, *limits, self.plan.confidence, *quantiles)

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from auditor.flow.plan import Plan
+from auditor.flow.plan import Plan, error_probability
 from auditor.flow.question import Answer, Outlook, Steady, Work
 from auditor.flow.record import CellRow, Finding
 from auditor.flow.verdict import Verdict
@@ -28,6 +28,10 @@ class Both(Steady):
 
     leaves: list[Leaf]
     confidence: float  # of both together
+
+    @property
+    def alpha(self) -> float:
+        return error_probability(self.confidence)
 
     @property
     def plan(self) -> Plan:
@@ -52,7 +56,7 @@ class Both(Steady):
         return {**self.leaves[0].told(), "private": "both"}
 
     def verdict(self) -> Verdict:
-        return replace(self.leaves[0].verdict(), error_spent=round(1 - self.confidence, 15))
+        return replace(self.leaves[0].verdict(), error_spent=self.alpha)
 
     def answer(self) -> Answer:
         unshared, shared = (leaf.answer() for leaf in self.leaves)

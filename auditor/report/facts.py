@@ -74,7 +74,9 @@ def _rho(record: Record, rho: Rho) -> str:
 def _rho_noun(record: Record) -> str:
     """What the mismatches were counted in."""
     if _is_about_strings(record):
-        return "pairs, the first two runs of each string;"
+        several = len(record.cells) > 1 and told(record).get("cell")
+        largest = f" of {len(record.cells)} arms; the largest is" if several else ";"
+        return f"pairs, the first two runs of each string{largest}"
     if is_worst_of_several(record):
         return f"pairs over all {len(record.cells)} arms; the largest is"
     private = record.cells[0].variant if record.cells else None

@@ -397,7 +397,7 @@ def test_a_pass_of_nu_takes_of_each_arm_what_it_takes_alone() -> None:
     assert (record.verdict, record.error_spent) == ("pass", 0.05)
     assert [arm.pairs for arm in record.cells] == [alone] * 3
     assert record.cost.runs == 3 * 20 * alone
-    assert record.reason.startswith("nu is at most 0.0983 for each of 3 arms")
+    assert record.reason.startswith("nu at eta 0.1 is at most 0.0983 for each of 3 arms")
     assert all(arm.confidence == 0.95 and arm.high > 0.1 for arm in record.cells), "rows are simultaneous, so wider"
 
 

@@ -196,6 +196,14 @@ class Strings(Steady):
             return "pass"
         return "fail" if self.gate.is_fail(self.groups, self.wrong) else "inconclusive"
 
+    def claim(self) -> str:
+        """What is at most the target, if it is."""
+        return f"nu at eta {self.gate.eta:g}"
+
+    def proviso(self) -> str:
+        """What a pass does not say, or says besides."""
+        return "" if self.plan.delta is None else f"; all but {self.plan.delta:g} of the canonical outputs are accurate"
+
     def suspicion(self) -> float:
         """How much speaks against this cell: only an order, so the share that looks bad will do."""
         return self.groups.beyond(self.gate.eta) / self.groups.strings if self.groups.strings else 0.0
@@ -268,6 +276,7 @@ class Strings(Steady):
             rho_at_most=min(1.0, *(2 * step.eta + step.high for step in steps)),
             eta_at_most=follows if follows < 1 else None,
             worst=self._worst(),
+            cell=self.cell.name,
         )
 
     def _worst(self) -> Worst | None:

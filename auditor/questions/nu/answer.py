@@ -52,6 +52,7 @@ class NuAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question", 
     rho_at_most: float  # what follows: rho <= 2 eta + nu, at the best step
     eta_at_most: float | None  # what follows from rho: (rho / nu, nu), at the nu that was asked for
     worst: Worst | None
+    cell: str = ""  # whose it is, where there are several: the one that looks worst
 
 
 def answer_of(record: Record) -> NuAnswer:
@@ -66,8 +67,8 @@ def profile_parts(record: Record) -> Iterator[Part]:
     yield Facts(list(_follows(record, found)))
     rows = [(f"{s.eta:g}", f"{s.seen:.3g}", at_least(s.low), at_most(s.high)) for s in found.steps]
     title = (
-        "The share nu of random strings without an output of probability 1 - eta; all rows hold together with "
-        f"{percent(found.confidence)} confidence:"
+        f"The share nu of random strings without an output of probability 1 - eta{_of_cell(record, found)}; "
+        f"all rows hold together with {percent(found.confidence)} confidence:"
     )
     yield Table(_HEAD, rows, title)
     yield _chart(record, found)
@@ -75,16 +76,20 @@ def profile_parts(record: Record) -> Iterator[Part]:
         yield from _worst_parts(found.worst, found.runs)
 
 
+def _of_cell(record: Record, found: NuAnswer) -> str:
+    return f" with {found.cell}" if found.cell and len(record.cells) > 1 else ""
+
+
 def _follows(record: Record, found: NuAnswer) -> Iterator[tuple[str, str]]:
     """What follows by the paper's inequalities is told apart from what was measured."""
-    sure = percent(found.confidence)
+    sure, here = percent(found.confidence), _of_cell(record, found)
     if found.rho_at_most < 1:
         most = at_most(found.rho_at_most)
-        yield "follows", f"rho is at most {most}: not measured, but by rho <= 2 eta + nu from the table ({sure})"
+        yield "follows", f"rho is at most {most}{here}: not measured, but by rho <= 2 eta + nu from the table ({sure})"
     if found.eta_at_most is not None:
         yield (
             "follows",
-            f"({at_most(found.eta_at_most)}, {record.target:g})-reproducible: not measured, but by (rho/nu, nu) "
+            f"({at_most(found.eta_at_most)}, {record.target:g})-reproducible{here}: not measured, but by (rho/nu, nu) "
             f"from the bound on rho ({sure})",
         )
 

@@ -1,0 +1,119 @@
+"""Which cell a preflight speaks of, and what a record of several cells may say together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from asking import carried_out, inquiry_of
+
+import auditor
+from auditor.errors import SubjectError
+from auditor.flow.ledger import plan_of
+from auditor.flow.run import Silent
+from auditor.sources.source import load_source
+
+pytestmark = pytest.mark.usefixtures("no_second_process")
+
+
+def knows_and_denies(output: int, *, source: Any, r: Any, params: Any) -> bool:
+    source.law(1)
+    return False
+
+
+@auditor.subject(size=5, delta=0.05, accuracy=knows_and_denies)
+def inaccurate(sample: Any, r: np.random.Generator) -> int:
+    return 1
+
+
+def hides(sample: Any, r: np.random.Generator, *, how: str = "r") -> float:
+    return float(np.random.default_rng().random()) if how == "hidden" else 1.0
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_what_is_known_of_one_source_is_not_taken_for_another(order: int) -> None:
+    """The law of the larger one is too long to list, and of the other it is not: only there accuracy is judged."""
+    record = auditor.audit(inaccurate, ["randint(0, 1000000000)", "randint(0, 10)"][::order])
+    assert (record.verdict, record.decided_by) == ("fail", "accuracy")
+    assert "randint(0, 10)" in record.reason
+    assert [f.kind for f in record.findings].count("accuracy-unknown") == 1
+
+
+def test_every_value_of_a_curve_is_looked_at() -> None:
+    record = auditor.ask("curve", hides, "norm", size=3, vary={"how": ["r", "hidden"]}, pairs=200)
+    assert record.verdict == "error"
+    assert "not a function of (sample, r)" in record.reason
+
+
+def one(output: int, rows: Any) -> Any:
+    return np.zeros(len(rows))
+
+
+def other(output: int, rows: Any) -> Any:
+    return np.ones(len(rows))
+
+
+def test_a_ledger_tells_losses_and_sources_apart() -> None:
+    def plan(source: object, **options: Any) -> dict[str, Any]:
+        question = "loss" if "loss" in options else "rho"
+        inquiry = inquiry_of(hides, source, question, size=3, rho=0.1, **options)
+        first = source[0] if isinstance(source, list) else source
+        from auditor.engine.engine import How
+
+        return plan_of(inquiry, load_source(first), How())
+
+    assert plan("norm", loss=one) != plan("norm", loss=other)
+    assert plan("norm", loss=one) != plan("norm", loss=one, delta=0.1)
+    rows = np.arange(20.0)
+    assert plan(["norm", rows]) == plan(["norm", rows.copy()])
+    assert plan(["norm", rows]) != plan(["norm", rows + 1])
+
+
+def fails_to_see(output: Any) -> Any:
+    raise ZeroDivisionError("no view")
+
+
+def test_what_a_view_raised_is_told_with_several_sources_too() -> None:
+    record = auditor.audit(hides, ["norm", "uniform"], size=3, view=fails_to_see)
+    assert record.verdict == "error"
+    assert any("no view" in finding.message for finding in record.findings)
+
+
+class Impatient(Silent):
+    def advanced(self, inquiry: Any, seconds: float) -> None:
+        if inquiry.outlook().done == 20:
+            raise KeyboardInterrupt
+
+
+def test_an_interrupted_comparison_has_the_confidence_of_both() -> None:
+    record = carried_out("algorithms.known_answers:own_coin", watch=Impatient(), rho=0.1, params={"q": 0.0})
+    assert record.decided_by == "interrupt"
+    assert record.error_spent == 0.05
+    assert "interrupted after 20 of at most 1000 pairs" in record.reason
+
+
+def test_a_comparison_promises_no_extension(tmp_path: Path) -> None:
+    undecided: dict[str, Any] = {"params": {"q": 0.1}, "rho": 0.06, "pairs": 80, "ledger": tmp_path / "l.sqlite"}
+    record = auditor.audit("algorithms.known_answers:own_coin", **undecided)
+    assert record.verdict == "inconclusive"
+    assert "--resume" not in record.reason
+
+
+def test_the_largest_rho_of_several_is_that_of_all_cells() -> None:
+    """Where churn, or nu, is the question: rho's limits are of the cell with the largest, and hold for all at once."""
+    record = auditor.audit(
+        "algorithms.known_answers:good_and_bad", inputs={"bad": [0.0, 0.05, 0.1]}, eta=0.3, nu=0.4, seed=3
+    )
+    assert record.rho is not None
+    single = auditor.audit("algorithms.known_answers:good_and_bad", params={"bad": 0.0}, eta=0.3, nu=0.4, seed=3)
+    assert single.rho is not None
+    assert record.rho.high > single.rho.high, "each at its share of the error"
+    assert record.answer.cell in {row.name for row in record.cells}
+    assert "nu at eta 0.3 is at most" in record.reason
+
+
+def test_the_fault_of_a_second_cell_names_it() -> None:
+    with pytest.raises(SubjectError, match="with uniform: no"):
+        inquiry_of(hides, ["norm", "uniform"], size=3).failed(1, SubjectError("no"))
