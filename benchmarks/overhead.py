@@ -206,9 +206,9 @@ ASKED = {
         "curve",
         with_input,
         count_pairs,
-        lambda pairs: {"vary": "x=0.1:0.4:lin2", "pairs": max(128, pairs), "size": 100},
+        lambda pairs: {"vary": "x=0.1,0.4", "pairs": max(128, pairs), "size": 100},
     ),
-    "price": Asked("price", is_above, count_pairs, lambda pairs: {"pairs": pairs, "rho": 0.2}),
+    "price": Asked("price", is_above, count_pairs, lambda pairs: {"pairs": max(100, pairs), "rho": 0.2}),
     "reuse": Asked(
         "reuse",
         answers,
