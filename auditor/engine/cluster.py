@@ -20,7 +20,7 @@ from time import monotonic
 from typing import Any
 
 from auditor import __version__
-from auditor.engine.engine import TOO_MANY, Done, How, Keep, cores, in_order, most_jobs
+from auditor.engine.engine import TOO_MANY, Done, How, Keep, Pace, cores, in_order, most_jobs
 from auditor.engine.inside_worker import Luggage
 from auditor.engine.worker_process import at_home, pack, uninterrupted
 from auditor.engine.workers import Workers
@@ -49,7 +49,7 @@ class Cluster:
         self._under_way: dict[Any, range] = {}
         self._threads, self._counted = 0, 0.0
         self._audit = os.urandom(8).hex()  # tells its worker processes from those of another audit
-        self._packed: dict[tuple[int, ...], tuple[Bench, Any]] = {}  # with the benches: no id is used again
+        self._packed: dict[tuple[int, ...], tuple[Bench, Any, Pace]] = {}  # with the benches: no id is used again
         self._luggage: Any = None  # what is being run
         if spec.startswith("tcp://"):
             notice(
@@ -64,7 +64,7 @@ class Cluster:
         self._flags = (bench.copies, bench.judges)
         if bench.identity not in self._packed:
             packed = pack(bench, self._how, far=not self._local)
-            self._packed[bench.identity] = bench, self._client.submit(luggage_of, packed, pure=False)
+            self._packed[bench.identity] = bench, self._client.submit(luggage_of, packed, pure=False), Pace()
         self._luggage = self._packed[bench.identity][1]
 
     def look(self, bench: Bench, timed: Callable[[float], None]) -> Look:
@@ -78,7 +78,7 @@ class Cluster:
     def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]:
         self._pack(bench)
         try:
-            yield from in_order(self, wanted, keep)
+            yield from in_order(self, wanted, keep, self._packed[bench.identity][2])
         finally:
             self._forget()
 

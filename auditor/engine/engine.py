@@ -147,9 +147,9 @@ class Crew(Protocol):
         """Blocks, or parts of them, that have come back; waits for the first."""
 
 
-def in_order(crew: Crew, wanted: Iterable[int], keep: Keep, first: int = 1) -> Iterator[Trial]:
+def in_order(crew: Crew, wanted: Iterable[int], keep: Keep, pace: Pace) -> Iterator[Trial]:
     """Blocks in, trials out in order: what comes back early waits for what was asked for before it."""
-    blocks = Blocks(wanted, crew.block_seconds, first, crew.hands)
+    blocks = Blocks(wanted, crew.block_seconds, pace, crew.hands)
     expected: deque[range] = deque()
     arrived: dict[int, Trial | AuditorError] = {}
     while True:
@@ -182,23 +182,30 @@ def _in_turn(expected: deque[range], arrived: dict[int, Trial | AuditorError]) -
         expected.popleft()
 
 
+@dataclass(slots=True)
+class Pace:
+    """How many trials of a bench make a block, by what the last ones took."""
+
+    trials: int = 1
+
+
 class Blocks:
     """Cuts the wanted indices into blocks of about the asked duration, by what the last ones took; smaller ones at the
     end, where that is known, so that all hands are done at about the same time."""
 
     _growth = 4
 
-    def __init__(self, wanted: Iterable[int], seconds: float, first: int = 1, hands: int = 1) -> None:
+    def __init__(self, wanted: Iterable[int], seconds: float, pace: Pace, hands: int = 1) -> None:
         self._left, self._hands = length_hint(wanted), hands
         self._wanted = iter(wanted)
         self._seconds = seconds
-        self._size = first
+        self._pace = pace
         self._next: int | None = None
 
     def took(self, seconds: float, pairs: int) -> None:
         if pairs:
             fitting = self._seconds * pairs / max(seconds, 1e-9)
-            self._size = max(1, min(int(fitting), self._growth * self._size, 100_000))
+            self._pace.trials = max(1, min(int(fitting), self._growth * self._pace.trials, 100_000))
 
     def cut(self) -> range | None:
         """The next block: consecutive indices, fewer where the next wanted one is further on."""
@@ -206,7 +213,7 @@ class Blocks:
         self._next = None
         if start is None:
             return None
-        stop, most = start + 1, self._size
+        stop, most = start + 1, self._pace.trials
         if self._left > 0 and self._hands > 1:
             most = max(1, min(most, self._left // (_FINER * self._hands)))
         while stop < start + most:

@@ -19,7 +19,7 @@ from queue import Empty, SimpleQueue
 from time import perf_counter
 from typing import Any
 
-from auditor.engine.engine import Done, How, Keep, in_order, keep_nothing
+from auditor.engine.engine import Done, How, Keep, Pace, in_order, keep_nothing
 from auditor.engine.failed_runs import Fall, Hung, Outgrown, Task, Undrawn, Watched, how_it_ended, raised
 from auditor.engine.inside_worker import DRAWING, LOADING, Luggage, look_here, run_alone, run_block
 from auditor.engine.worker_process import Death, Worker, context, pack, uninterrupted
@@ -42,7 +42,7 @@ class Workers:
         self._workers: list[Worker] = []
         self._left: list[Worker] = []
         self._answers: SimpleQueue[None] = SimpleQueue()
-        self._packed: dict[tuple[int, ...], tuple[Bench, Luggage]] = {}  # with the benches: no id is used again
+        self._packed: dict[tuple[int, ...], tuple[Bench, Luggage, Pace]] = {}  # with the benches: no id is used again
         self._now: Luggage | None = None  # what is being run
         self._flags = (False, True)  # what the preflight said since: copies, judges
         self._stillborn = 0
@@ -60,7 +60,7 @@ class Workers:
     def pack(self, bench: Bench) -> None:
         """Make the bench ready to be sent; UsageError where it cannot be."""
         if bench.identity not in self._packed:
-            self._packed[bench.identity] = bench, pack(bench, self._how)
+            self._packed[bench.identity] = bench, pack(bench, self._how), Pace()
         self._now = self._packed[bench.identity][1]
         self._flags = (bench.copies, bench.judges)
 
@@ -108,7 +108,7 @@ class Workers:
     def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]:
         self.pack(bench)
         try:
-            yield from in_order(self, wanted, keep)
+            yield from in_order(self, wanted, keep, self._packed[bench.identity][2])
         finally:
             for worker in [worker for worker in self._workers if worker.tasks]:
                 self._dismiss(worker)  # nobody waits for what it does; the others stay for more
@@ -117,7 +117,7 @@ class Workers:
         """One block, whole, for those who wait for it."""
         self._flags, trials, started = (flags[0], flags[1]), [], perf_counter()
         try:
-            for trial in in_order(self, block, keep_nothing, first=len(block)):
+            for trial in in_order(self, block, keep_nothing, Pace(len(block))):
                 trials.append(trial)
         except AuditorError as error:
             return Done(trials, perf_counter() - started, block.start + len(trials), error)

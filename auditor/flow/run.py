@@ -157,9 +157,12 @@ class Run:
 
     def work(self) -> None:
         """Everything that the inquiry wants, until it wants no more; of its cells none is run before all are seen."""
-        while work := self.inquiry.next():
-            for one in [one for one in work if self._is_done(self._see, one)]:
-                self._is_done(self._do, one)
+        try:
+            while work := self.inquiry.next():
+                for one in [one for one in work if self._is_done(self._see, one)]:
+                    self._is_done(self._do, one)
+        finally:
+            put_back()  # what is reckoned from here on is ours
 
     def _is_done(self, do: Callable[[Work], None], work: Work) -> bool:
         """Whether it could be; otherwise the inquiry knows."""
@@ -197,12 +200,9 @@ class Run:
         def keep(trials: Sequence[Trial]) -> None:
             self.ledger.keep(trials, cell)
 
-        try:
-            with closing(self.engine.trials(bench, missing, keep)) as fresh:
-                for index in wanted:
-                    yield stored[index] if index in stored else next(fresh)
-        finally:
-            put_back()  # what is reckoned from here on is ours
+        with closing(self.engine.trials(bench, missing, keep)) as fresh:
+            for index in wanted:
+                yield stored[index] if index in stored else next(fresh)
 
     def end(self, *, shared: bool) -> None:
         """No more trials; here, where an impatient second Ctrl-C is one more interrupt and loses no record."""

@@ -77,9 +77,9 @@ class Loss:
             raise SubjectError(
                 f"the loss {self.name} has shape {losses.shape}: return a number for each of {count} rows"
             )
-        if np.isnan(losses).any():
-            raise SubjectError(f"the loss {self.name} is NaN for a row: return a number in [0, 1] for each")
-        if not ((losses >= 0) & (losses <= 1)).all():
+        if not (losses.min() >= 0 and losses.max() <= 1):
+            if np.isnan(losses).any():
+                raise SubjectError(f"the loss {self.name} is NaN for a row: return a number in [0, 1] for each")
             raise SubjectError(f"the loss {self.name} is not within [0, 1]: divide it by the most that it can be")
         return losses
 

@@ -8,7 +8,7 @@ ever reaches 1/alpha with probability at most alpha, at every stopping time at o
     E_fail(n, k; p) = A [k=n] p^-n     + sum_j w_j exp(+l_j k) (1 + p (exp(+l_j) - 1))^-n   against rho <= p
 
 with l_j = 3 * 2^-j. E[theta^X] = 1 + rho (theta - 1) makes each term a martingale at rho = p and a supermartingale
-on the rest of its null. E_pass rises and E_fail falls in p: bisection inverts them into confidence sequences.
+on the rest of its null. E_pass rises and E_fail falls in p: their inverses are confidence sequences.
 """
 
 from __future__ import annotations
@@ -55,14 +55,41 @@ def sequence_upper(n: int, k: int, alpha: float) -> float:
     """With probability 1 - alpha, rho is at or below this at every n at once."""
     if k >= n:
         return 1.0
-    return crossing(lambda p: float(log_e_pass(n, k, p)) >= -math.log(alpha), outer="high")
+    weights = np.append(LOG_WEIGHTS - k * TILTS, math.log(ATOM) if k == 0 else -math.inf)
+    return _crossed(weights, _LOWERED, n, -math.log(alpha), start=math.nextafter(1.0, 0.0), otherwise=1.0)
 
 
 def sequence_lower(n: int, k: int, alpha: float) -> float:
     """With probability 1 - alpha, rho is at or above this at every n at once."""
     if k == 0:
         return 0.0
-    return crossing(lambda p: float(log_e_fail(n, k, p)) < -math.log(alpha), outer="low")
+    if k == n:
+        return crossing(lambda p: float(log_e_fail(n, k, p)) < -math.log(alpha), outer="low")
+    return _crossed(LOG_WEIGHTS + k * TILTS, _RAISED, n, -math.log(alpha), start=0.0, otherwise=0.0)
+
+
+_LOWERED, _RAISED = np.append(np.expm1(-TILTS), -1.0), np.expm1(TILTS)
+
+
+def _crossed(weights: Reals, lifts: Reals, n: int, needed: float, *, start: float, otherwise: float) -> float:
+    """Where log sum_j exp(weights_j) (1 + p lifts_j)^-n comes down to `needed`, or `otherwise` if it never is above.
+
+    Newton's method from where there is most evidence. A term is convex in p, and so is the log of a sum of such
+    exponentials: each step stops short of the crossing, until one passes it in the last digits and is taken back.
+    """
+    p, last = start, otherwise
+    while True:
+        terms = weights - n * np.log1p(p * lifts)
+        top = float(terms.max())
+        shares = np.exp(terms - top)
+        total = float(shares.sum())
+        surplus = top + math.log(total) - needed
+        if surplus < 0:
+            return p + (last - p) * 1e-6 if last != otherwise else otherwise
+        slope = n * float(shares @ (lifts / (1 + p * lifts))) / total
+        p, last = p + surplus / slope, p
+        if abs(p - last) <= 1e-15 * last:
+            return last
 
 
 def crossing(above: Callable[[float], bool], *, outer: str) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import hashlib
 from collections.abc import Sequence
 from decimal import Decimal
@@ -17,6 +18,7 @@ from auditor.subjects.canonical import LEAVES, Item, Node, Refused, Step, base_v
 _ROOT = "output"
 _ADVICE = "return values that define it: numbers, strings, arrays, containers or dataclasses of them"
 _PLAIN = frozenset({int, float, str, bytes, bool, type(None)})
+_NUMBERS = frozenset({int, float, bool})
 _UNCHANGING = frozenset({*LEAVES, *np.sctypeDict.values(), Fraction, Decimal})
 _ABSENT = object()
 
@@ -174,7 +176,14 @@ def as_it_was(value: object, settled: object) -> object:
 
 def fingerprint(value: object) -> str:
     """A short name of the canonical form: the same in every process, different for different values."""
+    return _name_again(value) if type(value) in _NUMBERS else _name(value)
+
+
+def _name(value: object) -> str:
     return hashlib.blake2b(_code(value), digest_size=16).hexdigest()
+
+
+_name_again = functools.lru_cache(maxsize=1024, typed=True)(_name)  # outputs of one string are mostly the same
 
 
 def same(left: object, right: object) -> bool:
@@ -216,6 +225,8 @@ def first_difference(left: object, right: object) -> Difference | None:
     if same(left, right):
         return None
     path = _ROOT
+    if type(left) in _PLAIN and type(right) in _PLAIN:
+        return Difference(path, *_contrast(left, right))
     left, right = settle(left), settle(right)
     while left is not _ABSENT and right is not _ABSENT:
         found = _narrowed(left, right)

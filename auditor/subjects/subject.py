@@ -118,14 +118,13 @@ class Subject:
         """Whether a command line leads another process to this subject with these parameters."""
         return self.target is not None and all(map(has_text, self.params.values()))
 
-    def run(self, sample: Any, key: Key, private: Key | None = None, own: Own | None = None) -> Any:
+    def run(self, sample: Any, key: Key, private: Key | None = None, own: Own | None = None, **asked: Any) -> Any:
         """One run, with a fresh r; rows are wrapped for a subject that takes a Sample, with their own randomness."""
         if self.takes_sample:
             sample = Sample.of(sample, own)
         if self.private:
-            own = KINDS[self.private](private or key.child(PRIVATE))
-            return call(self.fn, sample, KINDS[self.randomness](key), private=own, **self.params)
-        return call(self.fn, sample, KINDS[self.randomness](key), **self.params)
+            asked["private"] = KINDS[self.private](private or key.child(PRIVATE))
+        return call(self.fn, sample, KINDS[self.randomness](key), **{**self.params, **asked})
 
     def declares(self, name: str) -> Any:
         """A declared number: itself, or the function's value at this subject's parameters."""

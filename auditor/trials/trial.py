@@ -18,7 +18,7 @@ from auditor.sources.datasets import Dataset
 from auditor.sources.sample import CountSample, Own
 from auditor.sources.source import Source
 from auditor.subjects.churn import points_of, share_of_points
-from auditor.subjects.outcome import Difference, describe, first_difference, same, settle
+from auditor.subjects.outcome import Difference, describe, first_difference, settle
 from auditor.subjects.subject import Subject
 from auditor.subjects.views import OUTPUT, View
 
@@ -29,7 +29,7 @@ class PairKeys:
     def __init__(self, seed: int) -> None:
         root = root_key(seed)
         self._sample = root.child("sample")
-        self.samples = (self._sample.child(0), self._sample.child(1))  # nearly all that is ever asked for
+        self.samples = [self._sample.child(0), self._sample.child(1)]  # nearly all that is ever asked for
         self.r = root.child("r")
         self.both_samples = root.child("both samples")  # for sources that draw them together
         self.probe = root.child("probe")
@@ -37,7 +37,9 @@ class PairKeys:
 
     def sample(self, which: int) -> Key:
         """Whence run `which` of every index has its samples: a pair's two runs are 0 and 1, a group's go on."""
-        return self.samples[which] if which < 2 else self._sample.child(which)
+        while which >= len(self.samples):
+            self.samples.append(self._sample.child(len(self.samples)))
+        return self.samples[which]
 
 
 class OwnRandomness:
@@ -230,7 +232,7 @@ def run_pair(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> T
     second = bench.see(output)
     if isinstance(first, Bottom) or isinstance(second, Bottom):
         return _with_bottom(bench, index, (first, second), accurate, seconds + more)
-    difference = None if same(first, second) else first_difference(first, second)
+    difference = first_difference(first, second)
     churn = None
     if bench.view.needs_probe:
         churn = share_of_points(points, points_of(second, settle(second))) if difference else 0.0

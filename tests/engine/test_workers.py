@@ -23,7 +23,7 @@ from processes import descendants, is_alive, on_linux, wait_until
 import auditor
 from auditor.engine import worker_process
 from auditor.engine.choice import make_engine
-from auditor.engine.engine import Blocks, Done, How, Measured, Serial, in_order, keep_nothing, make_how
+from auditor.engine.engine import Blocks, Done, How, Measured, Pace, Serial, in_order, keep_nothing, make_how
 from auditor.engine.workers import Workers
 from auditor.errors import AuditorError, BadValue, SampleError, SubjectError, UsageError
 from auditor.flow.record import Record
@@ -458,7 +458,7 @@ def test_trials_come_out_in_order_and_each_once(seed: int) -> None:
     rng = random.Random(seed)
     wanted = sorted(rng.sample(range(500), 300))
     kept: list[int] = []
-    out = in_order(Shuffled(seed, set()), wanted, lambda trials: kept.extend(trial.index for trial in trials))
+    out = in_order(Shuffled(seed, set()), wanted, lambda trials: kept.extend(trial.index for trial in trials), Pace())
     assert [trial.index for trial in out] == wanted
     assert sorted(kept) == wanted
     assert kept != wanted  # they were kept as they came
@@ -467,14 +467,14 @@ def test_trials_come_out_in_order_and_each_once(seed: int) -> None:
 def test_a_failure_comes_out_after_all_before_it() -> None:
     for seed in range(10):
         seen: list[int] = []
-        trials = in_order(Shuffled(seed, {37, 40, 90}), range(200), keep_nothing)
+        trials = in_order(Shuffled(seed, {37, 40, 90}), range(200), keep_nothing, Pace())
         with pytest.raises(SubjectError, match="failed at 37"):
             seen.extend(trial.index for trial in trials)
         assert seen == list(range(37))
 
 
 def test_blocks_grow_to_the_time_they_should_take() -> None:
-    blocks = Blocks(range(10_000), 0.2)
+    blocks = Blocks(range(10_000), 0.2, Pace())
     sizes = []
     for _ in range(8):
         block = blocks.cut()
@@ -489,13 +489,13 @@ def test_blocks_grow_to_the_time_they_should_take() -> None:
 
 
 def test_blocks_shrink_at_the_end_so_that_all_hands_are_done_together() -> None:
-    blocks, left = Blocks(range(1000), 1.0, first=1000, hands=2), 1000
+    blocks, left = Blocks(range(1000), 1.0, Pace(1000), hands=2), 1000
     while block := blocks.cut():
         assert block.start == 1000 - left
         assert len(block) <= max(1, left // 2 - 1)
         left -= len(block)
     assert left == 0
-    alone = Blocks(range(1000), 1.0, first=1000).cut()
+    alone = Blocks(range(1000), 1.0, Pace(1000)).cut()
     assert len(alone or ()) == 1000
 
 

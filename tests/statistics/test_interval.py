@@ -15,6 +15,7 @@ from auditor.statistics.interval import (
     TILTS,
     clopper_pearson_lower,
     clopper_pearson_upper,
+    crossing,
     log_e_fail,
     log_e_pass,
     sequence_lower,
@@ -127,3 +128,15 @@ def test_bounds_at_the_edges() -> None:
     assert two_sided("fixed", 0, 0, 0.95) == (0.0, 1.0)
     assert clopper_pearson_upper(10, 0, 0.05) == pytest.approx(1 - 0.05**0.1, rel=1e-12)
     assert clopper_pearson_lower(10, 10, 0.05) == pytest.approx(0.05**0.1, rel=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [0.2, 0.05, 1e-9])
+@pytest.mark.parametrize("n", [1, 2, 5, 32, 1000, 10**7, 10**9])
+def test_newtons_method_ends_where_bisection_does(n: int, alpha: float) -> None:
+    needed = -math.log(alpha)
+    for k in {0, 1, n // 10, n // 3, n // 2, n - 1}:
+        upper = crossing(lambda p, k=k: float(log_e_pass(n, k, p)) >= needed, outer="high")
+        assert sequence_upper(n, k, alpha) == pytest.approx(upper, rel=1e-12)
+    for k in {1, n // 3, n // 2, n - 1, n} - {0}:
+        lower = crossing(lambda p, k=k: float(log_e_fail(n, k, p)) < needed, outer="low")
+        assert sequence_lower(n, k, alpha) == pytest.approx(lower, rel=1e-12, abs=0)

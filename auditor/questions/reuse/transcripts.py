@@ -13,7 +13,7 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -127,12 +127,11 @@ class Interviews:
 
     def _answer(self, bench: Bench, sample: Any, index: int, number: int, query: Any) -> Any:
         subject = bench.subject
-        asked = replace(subject, params={**subject.params, QUERY: query})
         key, own = bench.keys.r.child(index, QUERY, number), bench.own(index, number)
         if bench.publish:
             bench.publish(index, number, RUNS)
         where = f"at query {number} of trial {index}"
-        return _guarded(subject.name, where, lambda: bench.see(asked.run(sample, key, own=own)))
+        return _guarded(subject.name, where, lambda: bench.see(subject.run(sample, key, own=own, **{QUERY: query})))
 
 
 def _guarded(who: str, where: str, run: Callable[[], Any]) -> Any:
