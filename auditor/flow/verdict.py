@@ -104,9 +104,8 @@ def decide(
     churn: MeanEvidence,
     *,
     judged: Judged,
-    resumable: bool = False,
 ) -> Verdict:
-    """The verdict at the stop, with the one-sided bound that says it; `resumable`: a ledger keeps the pairs."""
+    """The verdict at the stop, with the one-sided bound that says it."""
     if plan.delta is not None and tally.failures:
         least = BOUNDS[plan.design][0](tally.runs, tally.failures, gate.alpha_fail)
         if _is_inaccurate(plan, gate, tally, least):
@@ -122,7 +121,7 @@ def decide(
         bound = _decided_bound(plan, gate, low)
         verb = "above" if bound.value == gate.target else "at least"
         return Verdict("fail", f"{what} is {verb} {_held(bound, gate.target)}", decider, plan.alpha, bound)
-    reason = _undecided(plan, gate, tally, churn, high, resumable=resumable)
+    reason = _undecided(plan, gate, tally, churn, high)
     return Verdict("inconclusive", reason, "budget", plan.alpha)
 
 
@@ -193,7 +192,7 @@ def _inaccurate(plan: Plan, tally: Tally, least: float, alpha: float, judged: Ju
     )
 
 
-def _undecided(plan: Plan, gate: Gate, tally: Tally, churn: MeanEvidence, high: Bound, *, resumable: bool) -> str:
+def _undecided(plan: Plan, gate: Gate, tally: Tally, churn: MeanEvidence, high: Bound) -> str:
     """What was seen, what is known by now, and what it would take to decide."""
     rate = (churn.total if plan.gates == "churn" else tally.mismatches) / tally.pairs if tally.pairs else 0.0
     seen = f"a mean churn of {rate:.3g}" if plan.gates == "churn" else f"{tally.mismatches} mismatches"
@@ -204,36 +203,36 @@ def _undecided(plan: Plan, gate: Gate, tally: Tally, churn: MeanEvidence, high: 
     known = f"by now {plan.gates} is at most {at_most(high.value)} ({sure(high.confidence)})"
     if plan.gates == "churn":
         return f"{counts}; {known}; more --pairs may: the same command goes on from here"
-    return f"{counts}; {known}; {_what_would_decide(plan, gate.target, tally, rate, resumable=resumable)}"
+    return f"{counts}; {known}; {_what_would_decide(plan, gate.target, tally, rate)}"
 
 
-def _what_would_decide(plan: Plan, target: float, tally: Tally, rate: float, *, resumable: bool) -> str:
+def _what_would_decide(plan: Plan, target: float, tally: Tally, rate: float) -> str:
     """The pairs with which the gate decides nine times in ten, if rho is the rate that was seen: exact, by its law."""
-    found = _enough_pairs(plan, target, tally, rate, resumable=resumable)
-    if found is None:
+    afresh = _enough_pairs(plan, target, tally, rate, goes_on=False)
+    if afresh is None:
         least = math.floor(min(1e15, information_bound(rate, target, plan.alpha, _LIKELY)))
         if least == 1e15:
             return "at the rate seen, which is the target, no test decides"
         needs = f"takes {least:,} pairs or more on average"
         return f"at the rate seen, {rate:.3g}, any test that decides with probability {_LIKELY:g} {needs}"
-    pairs, chance = found
+    pairs, chance = afresh
     odds = f"decides with probability {at_least(chance, 2)} if rho is the rate seen, {rate:.3g}"
-    if resumable:
-        return f"--resume --pairs {pairs} goes on from here and {odds}"
     if pairs > MOST_CALIBRATED and plan.budget > MOST_CALIBRATED:
         return f"the same command with --pairs {pairs} goes on from here and {odds}"
-    return f"--pairs {pairs} with a new --seed {odds}; an audit with a --ledger can go on instead"
+    further = _enough_pairs(plan, target, tally, rate, goes_on=True)
+    kept = f"; from a --ledger, --resume --pairs {further[0]} goes on from here and does as well" if further else ""
+    return f"--pairs {pairs} with a new --seed {odds}{kept}"
 
 
-def _enough_pairs(plan: Plan, target: float, tally: Tally, rate: float, *, resumable: bool) -> tuple[int, float] | None:
+def _enough_pairs(plan: Plan, target: float, tally: Tally, rate: float, *, goes_on: bool) -> tuple[int, float] | None:
     """A budget and how likely it decides; tried from the information bound up, a dozen at most."""
     least = information_bound(rate, target, plan.alpha, _LIKELY)
     most = min(_TRIED, 100 * max(plan.budget, PAIRS_TIMES_TARGET / target))
-    start = {"pairs": tally.pairs, "mismatches": tally.mismatches} if resumable else {}
+    start = {"pairs": tally.pairs, "mismatches": tally.mismatches} if goes_on else {}
     tried = max(least, 1.1 * tally.pairs, 10.0)
     while tried <= most:
         pairs = int(at_most(math.ceil(tried), 2))
-        first = plan.first_budget or plan.budget if resumable else None
+        first = plan.first_budget or plan.budget if goes_on else None
         law = prospect(rate, target=target, alpha=plan.alpha, budget=pairs, first_budget=first, **start)
         if law.passes + law.fails >= _LIKELY:
             return pairs, law.passes + law.fails

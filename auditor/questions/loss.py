@@ -154,7 +154,7 @@ class LossQuestion:
             follows=f": so rho is above {plan.target:g}",
         )
         plan, cell = replace(plan, delta=allowed), replace(cell, oracle=known)
-        return LossPairs(cell, plan, "loss", judged, resumable=options.ledger is not None)
+        return LossPairs(cell, plan, "loss", judged)
 
     def parts(self, record: Record) -> Iterator[Part]:
         yield from ()

@@ -93,7 +93,6 @@ class Pairs(Steady):
     plan: Plan
     name: str = "rho"
     judged: Judged = field(default_factory=Judged)
-    resumable: bool = False
     tally: Tally = field(default_factory=Tally)
     churn: MeanEvidence = field(default_factory=MeanEvidence)
     churns: list[float] = field(default_factory=list)
@@ -151,7 +150,7 @@ class Pairs(Steady):
         return outcome(self.plan, self.gate, self.tally, self.churn)
 
     def verdict(self) -> Verdict:
-        return decide(self.plan, self.gate, self.tally, self.churn, judged=self.judged, resumable=self.resumable)
+        return decide(self.plan, self.gate, self.tally, self.churn, judged=self.judged)
 
     def answer(self) -> Answer:
         made = ChurnAnswer if self.name == "churn" else RhoAnswer
@@ -313,7 +312,7 @@ class AboutPairs:
                 f"--gate churn counts predictions, and the view here is {cell.view.name}: use --view predict"
             )
         plan = make_pairs_plan(cell, options, gates=self.name)
-        return Pairs(cell, plan, self.name, resumable=options.ledger is not None)
+        return Pairs(cell, plan, self.name)
 
     def parts(self, record: Record) -> Iterator[Part]:
         yield from ()

@@ -292,12 +292,12 @@ def test_whose_answer_goes_astray_is_found(monkeypatch: pytest.MonkeyPatch) -> N
 def test_what_a_run_does_to_its_process_stays_there(
     how: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    here, home, path = os.getcwd(), os.environ.get("HOME"), [*sys.path]
+    here, home, path, stream = os.getcwd(), os.environ.get("HOME"), [*sys.path], sys.stdout
     record = misbehave(how, marker=str(tmp_path / "child"))
     capfd.readouterr()
     assert (record.verdict, record.mismatches) == ("pass", 0)
     assert (os.getcwd(), os.environ.get("HOME"), sys.path) == (here, home, path)
-    assert sys.stdout is not None
+    assert sys.stdout is stream
 
 
 @on_linux
