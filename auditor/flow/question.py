@@ -159,9 +159,8 @@ def find_question(name: str) -> Question:
     """By name; UsageError with those that there are."""
     known = registered_questions()
     if name not in known:
-        raise UsageError(
-            f"there is no question {name!r}{suggestion(name, known)}: there are {', '.join(sorted(known))}"
-        )
+        there = f"there are {', '.join(sorted(known))}" if known else "none is installed: pip install the auditor again"
+        raise UsageError(f"there is no question {name!r}{suggestion(name, known)}: {there}")
     try:
         loaded = known[name].load()
     except Exception as error:  # somebody else's module
