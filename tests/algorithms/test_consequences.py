@@ -276,6 +276,15 @@ def test_fresh_interviews_use_each_part_once_and_reuse_the_last() -> None:
     assert [string for _, string in asked] == strings * 2
 
 
+def test_the_mechanism_has_the_subjects_own_regions() -> None:
+    sample, params = from_key(root_key(4)).integers(0, 64, size=QUERIES * 50), {"tau": 0.3, "rho": 0.9, "delta": 0.01}
+    r = from_key(root_key(5))
+    first = rstat_answer(Sample.of(flips(sample[:50])), r.child("query", 0), **params)
+    assert reused_sample(Sample.of(sample), r, **params).fresh[0] == first
+    others = [{**params, name: value} for name, value in (("tau", 0.2), ("rho", 0.1), ("delta", 0.3))]
+    assert all(reused_sample(Sample.of(sample), r, **one).fresh[0] != first for one in others)
+
+
 def test_the_analyst_asks_each_coin_and_then_the_vote_it_was_told() -> None:
     rows = flips(np.arange(2 ** (COINS + 1)))
     assert len({tuple(row) for row in np.column_stack(rows).tolist()}) == 2 ** (COINS + 1)
