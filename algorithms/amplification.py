@@ -1,24 +1,34 @@
 """Any algorithm made as reproducible as one likes. Theorem A.3, Corollary A.4.
 
-Guarantee: if A is (eta, nu)-reproducible on m rows (for all but a share nu of its r, one output has probability
-1 - eta) and inaccurate with probability at most beta, then A' has Pr[A'(s1; r) = A'(s2; r)] >= 1 - rho and is
-inaccurate with probability O(beta + rho). Needs eta, nu, beta < 1/2 and nu + rho < 3/4.
+Guarantee: if A takes m rows, is (eta, nu)-reproducible (but for a share nu of its strings, one output has probability
+1 - eta) and is inaccurate with probability at most beta, then Pr[A'(s1; r) = A'(s2; r)] >= 1 - rho, and A' is bottom or
+inaccurate with probability at most (2 beta + rho/k) / (1 - nu - rho/k) + beta. Needs eta, nu, beta < 1/2 and
+nu + rho < 3/4. Corollary A.4: the same from a base_rho-reproducible A with base_rho < 1/4 - alpha, for any rho below
+base_rho.
 
     k        3 log2(1/beta)             random strings r_1 .. r_k that are tried in turn
     D_r      the law of A(s; r)         over samples s, for one string
     v, eps   (3/2 - eta)/2, (1/2 - eta)/2    so that v + eps = 1 - eta and v - eps = 1/2
     rho/k    reproducibility of the heavy hitters
+    x        1/2 - alpha                A.4: the nu at which the base's rho is looked at, with eta = base_rho / x
 
 For each string in turn: run A on fresh rows often enough to find the heavy hitters of D_r reproducibly; the first
 string that has one gives the output, which is unique since it holds more than half of D_r; bottom if none has.
 
-Sample size: k (Q1 + Q2) m with the heavy hitters' Q1 and Q2 at (rho/k, v, eps). A rho1-reproducible A is
-(rho1/x, x)-reproducible for every x, so that Corollary A.4 takes eta = rho1/x with x = 1/2 - alpha.
+Accuracy, from the proof: a wrong output that holds half of D_r makes half of that string's runs wrong, so a share of at
+most 2 beta of the strings have one; the heavy hitters of a string err with probability at most rho/k (Lemma 3.3 has
+half of it); a string gives nothing with probability at most nu + rho/k < 3/4, and (3/4)^k <= beta.
 
-Where the paper slips: (3/4)^k <= beta needs the logarithm to base 2.
+Sample size: k (Q1 + Q2) m with the heavy hitters' Q1 and Q2 at (rho/k, v, eps). A base_rho-reproducible A is
+(base_rho/x, x)-reproducible for every x: a string without an output of probability 1 - eta gives two outputs with
+probability above eta.
 
-Cost: (Q1 + Q2) runs of A a string. The theorem's numbers are 10^7 runs and more, which `sample_scale` brings down to
-what can be run; the record then says "below theorem".
+Where the paper slips: (3/4)^k <= beta needs the logarithm to base 2. The corollary's alpha / (1 - 2 alpha) is 1/2 - eta
+at base_rho = 1/4 - alpha alone, which is the worst; the size here takes eta itself.
+
+Cost: (Q1 + Q2) runs of A a string, 10^11 with the numbers here. Where the law of A's outputs given r is known they are
+drawn as counts (`rounded_medians`); anyone's A is run (`run_by_run`), with a `sample_scale` that brings the runs down
+to what can be done, and the record then says "below theorem".
 """
 
 from __future__ import annotations
@@ -26,26 +36,36 @@ from __future__ import annotations
 import inspect
 import math
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from algorithms.boosting import BOTTOM
 from algorithms.heavy_hitters import r_heavy_hitters, step_sizes
+from algorithms.known_answers import rounded_medians
+from algorithms.median import is_approximate_median
 from algorithms.statistical_query import rstat
 from auditor import Randomness, Sample, fingerprint, subject
 
 Algorithm = Callable[[Any, Any], Any]
+Outputs = Callable[[Sample, Randomness], Sample]  # fresh rows into fresh outputs of A, all with one string
 
 
-def check_parameters(eta: float, beta: float, rho: float) -> None:
+def check_parameters(eta: float, nu: float, beta: float, rho: float) -> None:
     if not 0 < eta < 0.5:
         raise ValueError(f"eta={eta!r} must be in (0, 1/2): how often a good string's output may differ, e.g. 0.1")
+    if not 0 < nu < 0.5:
+        raise ValueError(f"nu={nu!r} must be in (0, 1/2): the share of strings that may not be good, e.g. 0.3")
     if not 0 < beta < 0.5:
         raise ValueError(f"beta={beta!r} must be in (0, 1/2): how often the base may be inaccurate, e.g. 0.1")
-    if not 0 < rho < 0.75:
-        raise ValueError(f"rho={rho!r} must be in (0, 3/4): how often two outputs may differ, e.g. 0.1")
+    if not 0 < rho < 0.75 - nu:
+        raise ValueError(
+            f"rho={rho!r} must be in (0, 3/4 - nu) = (0, {0.75 - nu:g}), as nu + rho < 3/4: how often two outputs may "
+            "differ, e.g. 0.1"
+        )
 
 
 def strings(beta: float) -> int:
@@ -53,47 +73,75 @@ def strings(beta: float) -> int:
     return math.ceil(3 * math.log2(1 / beta))
 
 
-def vote_parameters(eta: float, beta: float, rho: float) -> dict[str, float]:
+def failure(nu: float, beta: float, rho: float) -> float:
+    """How often A' may be inaccurate or bottom."""
+    slip = rho / strings(beta)
+    return (2 * beta + slip) / (1 - nu - slip) + beta
+
+
+def allowed(nu: float, beta: float, rho: float) -> float | None:
+    """The same where it says something."""
+    share = failure(nu, beta, rho)
+    return share if share < 1 else None
+
+
+def vote_parameters(eta: float, nu: float, beta: float, rho: float) -> dict[str, float]:
     """What the heavy hitters of each string are run with."""
-    check_parameters(eta, beta, rho)
+    check_parameters(eta, nu, beta, rho)
     return {"rho": rho / strings(beta), "v": (1.5 - eta) / 2, "eps": (0.5 - eta) / 2}
 
 
-def runs_a_string(eta: float, beta: float, rho: float, sample_scale: float = 1.0) -> int:
+def runs_a_string(eta: float, nu: float, beta: float, rho: float, sample_scale: float = 1.0) -> int:
     """Q1 + Q2."""
-    return sum(step_sizes(**vote_parameters(eta, beta, rho), sample_scale=sample_scale))
+    return sum(step_sizes(**vote_parameters(eta, nu, beta, rho), sample_scale=sample_scale))
 
 
-def sample_size(base_size: int, eta: float, beta: float, rho: float, sample_scale: float = 1.0) -> int:
+def sample_size(base_size: int, eta: float, nu: float, beta: float, rho: float, sample_scale: float = 1.0) -> int:
     """Rows that Theorem A.3 asks for, with the runs of the base times the scale."""
-    runs = runs_a_string(eta, beta, rho, sample_scale)
-    return strings(beta) * runs * base_size
+    return runs_a_string(eta, nu, beta, rho, sample_scale) * strings(beta) * base_size
 
 
 def amplify(
-    base: Algorithm, *, base_size: int, eta: float, beta: float, rho: float, sample_scale: float = 1.0
+    outputs: Outputs, *, base_size: int, eta: float, nu: float, beta: float, rho: float, sample_scale: float = 1.0
 ) -> Callable[[Any, Randomness], Any]:
-    """A'(sample, r) from A(sample, r); A may be anyone's, and takes base_size rows a run."""
-    vote = vote_parameters(eta, beta, rho)
-    runs = runs_a_string(eta, beta, rho, sample_scale)
-    takes_sample = _takes_sample(base)
+    """A'(sample, r) from A, which takes base_size rows a run."""
+    vote = vote_parameters(eta, nu, beta, rho)
+    rows_a_string = runs_a_string(eta, nu, beta, rho, sample_scale) * base_size
 
     def amplified_base(sample: Any, r: Randomness) -> Any:
+        pieces = [(r.child("string", i), r.child("vote", i)) for i in range(strings(beta))]
         rows = Sample.of(sample)
-        for i in range(strings(beta)):
-            outputs = {}
-            names = []
-            for _ in range(runs):
-                fresh = rows.take(base_size)
-                output = base(fresh if takes_sample else fresh.rows(), r.child("string", i))
-                names.append(fingerprint(output))
-                outputs[names[-1]] = output
-            heavy = r_heavy_hitters(Sample.of(np.array(names)), r.child("vote", i), **vote, sample_scale=sample_scale)
+        for string, voting in pieces:
+            found = outputs(rows.take(rows_a_string), string)
+            heavy = r_heavy_hitters(found, voting, **vote, sample_scale=sample_scale)
             if heavy:
-                return outputs[str(heavy[0])]
+                return heavy[0].value if isinstance(heavy[0], Output) else heavy[0]
         return BOTTOM
 
     return amplified_base
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Output:
+    """What a run gave, known by its fingerprint: anyone's outputs have neither an order nor a hash."""
+
+    name: str
+    value: Any = field(compare=False)
+
+
+def run_by_run(base: Algorithm, base_size: int) -> Outputs:
+    """The outputs of anyone's A(sample, r), each with the same r and with rows of its own."""
+    takes_sample = _takes_sample(base)
+
+    def outputs(sample: Sample, r: Randomness) -> Sample:
+        found = np.empty(sample.size // base_size, dtype=object)
+        for i in range(len(found)):
+            fresh = sample.take(base_size)
+            value = base(fresh if takes_sample else fresh.rows(), r.child("run"))
+            found[i] = Output(fingerprint(value), value)
+        return Sample.of(found)
+
+    return outputs
 
 
 def _takes_sample(base: Algorithm) -> bool:
@@ -104,16 +152,23 @@ def _takes_sample(base: Algorithm) -> bool:
         return False
 
 
-def _cost(base_size: int, eta: float, beta: float, rho: float, sample_scale: float) -> str:
-    runs = runs_a_string(eta, beta, rho, sample_scale)
+def is_accurate(output: Any, *, source: Any, r: Randomness, params: Mapping[str, Any]) -> bool:
+    """Whether there is an output, and it is a tau-approximate median."""
+    return output is not BOTTOM and is_approximate_median(output, source=source, r=r, params=params)
+
+
+def _cost(base_size: int, eta: float, nu: float, beta: float, rho: float, sample_scale: float) -> str:
+    runs = runs_a_string(eta, nu, beta, rho, sample_scale)
     return f"at most {strings(beta)} strings, {runs:,} runs of the base each, {base_size:,} rows a run"
 
 
 @subject(
-    source="bernoulli(0.5)",
+    source="randint(0, 256)",
     sample="counts",
     size=sample_size,
     claimed=lambda rho: rho,
+    delta=allowed,
+    accuracy=is_accurate,
     theorem="Theorem A.3",
     note=_cost,
 )
@@ -121,13 +176,100 @@ def amplified(
     sample: Sample,
     r: Randomness,
     *,
+    base_size: int = 401,
+    width: int = 64,
+    tau: float = 0.15,
+    eta: float = 0.1,
+    nu: float = 0.3,
+    beta: float = 0.02,
+    rho: float = 0.1,
+    sample_scale: float = 1.0,
+) -> Any:
+    """The rounded median of 401 rows, which is (0.1, 0.27)-reproducible and wrong in 0.014 of its runs, amplified."""
+    base = partial(rounded_medians, m=base_size, width=width)
+    settings = {"eta": eta, "nu": nu, "beta": beta, "rho": rho, "sample_scale": sample_scale}
+    return amplify(base, base_size=base_size, **settings)(sample, r)
+
+
+# Corollary A.4.
+
+
+def from_rho(base_rho: float, alpha: float, rho: float) -> dict[str, float]:
+    """The eta and nu at which the theorem is applied."""
+    if not 0 < alpha < 0.25:
+        raise ValueError(f"alpha={alpha!r} must be in (0, 1/4): how far the base's rho is from 1/4, e.g. 0.1")
+    if not 0 < base_rho < 0.25 - alpha:
+        allowed = f"(0, 1/4 - alpha) = (0, {0.25 - alpha:g})"
+        raise ValueError(f"base_rho={base_rho!r} must be in {allowed}: how often two outputs of the base differ")
+    if not 0 < rho < base_rho:
+        raise ValueError(f"rho={rho!r} must be in (0, base_rho) = (0, {base_rho:g}): the base has base_rho already")
+    return {"eta": base_rho / (0.5 - alpha), "nu": 0.5 - alpha}
+
+
+def sample_size_from_rho(
+    base_size: int, base_rho: float, alpha: float, beta: float, rho: float, sample_scale: float = 1.0
+) -> int:
+    """Rows that Corollary A.4 asks for."""
+    return sample_size(base_size, **from_rho(base_rho, alpha, rho), beta=beta, rho=rho, sample_scale=sample_scale)
+
+
+@subject(
+    source="randint(0, 256)",
+    sample="counts",
+    size=sample_size_from_rho,
+    claimed=lambda rho: rho,
+    delta=lambda base_rho, alpha, beta, rho: allowed(from_rho(base_rho, alpha, rho)["nu"], beta, rho),
+    accuracy=is_accurate,
+    theorem="Corollary A.4",
+)
+def amplified_from_rho(
+    sample: Sample,
+    r: Randomness,
+    *,
+    base_size: int = 401,
+    width: int = 64,
+    tau: float = 0.15,
+    base_rho: float = 0.12,
+    alpha: float = 0.1,
+    beta: float = 0.02,
+    rho: float = 0.05,
+    sample_scale: float = 1.0,
+) -> Any:
+    """The same base, of which no more is known than that its rho is 0.113, amplified."""
+    known = {**from_rho(base_rho, alpha, rho), "beta": beta, "rho": rho}
+    return amplified(sample, r, base_size=base_size, width=width, tau=tau, sample_scale=sample_scale, **known)
+
+
+# Anyone's algorithm.
+
+
+def is_answer(output: Any, *, source: Any, r: Randomness, params: Mapping[str, Any]) -> bool:
+    """Whether there is an output; what a good one is, only the base's author knows."""
+    return output is not BOTTOM
+
+
+@subject(
+    source="bernoulli(0.5)",
+    sample="counts",
+    size=sample_size,
+    claimed=lambda rho: rho,
+    delta=lambda beta: beta,
+    accuracy=is_answer,
+    theorem="Theorem A.3",
+    note=_cost,
+)
+def amplified_base(
+    sample: Sample,
+    r: Randomness,
+    *,
     base: Algorithm = rstat,
     base_size: int = 1000,
     eta: float = 0.1,
+    nu: float = 0.3,
     beta: float = 0.1,
     rho: float = 0.1,
     sample_scale: float = 1e-8,
 ) -> Any:
-    """A base algorithm, amplified; rSTAT on too few rows unless another is given."""
-    settings = {"eta": eta, "beta": beta, "rho": rho, "sample_scale": sample_scale}
-    return amplify(base, base_size=base_size, **settings)(sample, r)
+    """Any base, amplified run by run; rSTAT on too few rows unless another is given. Bottom has probability beta."""
+    settings = {"eta": eta, "nu": nu, "beta": beta, "rho": rho, "sample_scale": sample_scale}
+    return amplify(run_by_run(base, base_size), base_size=base_size, **settings)(sample, r)

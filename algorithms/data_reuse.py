@@ -1,130 +1,100 @@
 """One sample for many adaptive questions. Lemma A.7.
 
 Guarantee: if a mechanism answers each of m adaptively chosen queries rho-reproducibly, then the transcripts that an
-analyst sees with a fresh sample for each query and with one sample for all are within (m - 1) rho in statistical
-distance.
+analyst gets from M, with a fresh sample for each query, and from M', with one sample for all, are within (m - 1) rho in
+statistical distance.
 
-    m           queries         each may depend on all answers before
-    mechanism   plain or rstat  how a query is answered from a sample
+    m          queries      each may depend on all answers before
+    n          rows         of each sample, so that an answer is rho-reproducible
+    q          a query      rows to values in [0, 1]; the answer is about its mean
+    analyst    the answers so far to the next query, None at the end
+    mechanism  A(sample, r, *, query), a subject
 
-The analyst here tries to fool itself: rows are d fair coins and a label that has nothing to do with them. It asks how
-often each coin agrees with the label, keeps each coin or its opposite, whichever seems to agree, and asks how often
-their vote agrees with the label. The truth is 1/2. With one plain sample for all questions the vote looks good, since
-it was fitted to the very rows that judge it; answered by rSTAT, the first answers tell next to nothing of the sample,
-and there is nothing to fit.
+Why: let M use the samples S_1 .. S_m and M' the last of them for all, with the same strings. While the answers agree so
+do the queries, and q_i depends on S_1 .. S_(i-1) alone; so the i-th answers, of S_i and of S_m, differ with probability
+at most rho, and the m-th never do, which are of one sample. A distance is at most how often a coupling differs.
 
-The distance itself is measured by interviewing `plain_answer` or `rstat_answer` with the analyst `fit_a_vote`, which
-asks about 20 coins and then about their vote. With 4,000 rows rSTAT at tau = 1/4 has rho = 0.019 a query, so that
-(m - 1) rho is below 1; plain means fit the vote so well that one answer tells which interview it was.
+That is what `reused_sample` is audited for: it holds both interviews, and "inaccurate" are the runs where they differ,
+a share (m - 1) rho at most. Its output is M's transcript, and two of those differ with probability at most m rho. The
+shares are 1 - (1 - rho_1)^(m - 1) and 1 - (1 - rho_1)^m exactly, with rho_1 that of rSTAT on n fair coins: all that the
+queries ask of a row are fair coins, and those that can differ are of independent rows or independent coins. The
+question `reuse` bounds the distance itself, for any mechanism and analyst.
 
-Cost: m means of the sample.
+Sample size: m n, with n = rSTAT's at (tau, rho, delta).
+
+Where the paper slips: its proof goes on from equal answers a_(i+1) where a_i is meant. It needs what the statement does
+not say: a string of its own for each query. With one for all an analyst can learn it from the first answer and choose
+the next query by it, which no bound on rho for fixed queries rules out.
+
+Cost: m means of the sample, or m draws on counts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from algorithms.statistical_query import rstat
+from algorithms.statistical_query import sample_size as rstat_size
 from auditor import Randomness, Sample, subject
 
-Rows = tuple[npt.NDArray[np.int8], npt.NDArray[np.int8]]
+Signs = npt.NDArray[np.int8]
+Rows = tuple[Signs, Signs]  # coins, and a label that has nothing to do with them; all -1 or +1
 Query = Callable[[Rows], Any]
-COINS = 600
+Answers = tuple[float, ...]
+Analyst = Callable[[Answers], Query | None]
 
 
-def coins(rng: np.random.Generator, size: int) -> Rows:
-    """Rows of fair coins, and labels that are fair coins too; all -1 or +1."""
-    flips = 2 * rng.integers(0, 2, size=(COINS + 1, size), dtype=np.int8) - 1
-    return flips[1:].T, flips[0]
+# Interviews: an analyst is a function of the answers so far.
 
 
-class Mechanism:
-    """Answers queries into [0, 1] from one sample, or from a fresh part of it each time."""
-
-    def __init__(self, sample: Sample, r: Randomness, *, kind: str, reuse: bool, queries: int, tau: float) -> None:
-        if kind not in ("plain", "rstat"):
-            raise ValueError(f"mechanism={kind!r} must be plain or rstat")
-        self._rows, self._r, self._kind, self._tau = Sample.of(sample), r, kind, tau
-        self._part = None if reuse else self._rows.size // queries
-        self._asked = 0
-
-    def answer(self, query: Query) -> float:
-        rows = self._rows if self._part is None else self._rows.take(self._part)
-        self._asked += 1
-        mean = rows.mean(query)
-        if self._kind == "plain":
-            return float(mean)
-        r = self._r.child("query", self._asked)
-        return rstat(Sample.of(np.array([mean])), r, tau=self._tau)
+def interview(analyst: Analyst, answer: Callable[[int, Query], float]) -> Answers:
+    """All answers; the queries follow from them. `answer` gets the number of a query and the query."""
+    answers: Answers = ()
+    while (query := analyst(answers)) is not None:
+        answers += (answer(len(answers), query),)
+    return answers
 
 
-def overfit(mechanism: Mechanism) -> tuple[float, ...]:
-    """The analyst: its transcript's answers, the last one what it believes its vote to be worth."""
+def fits_a_vote(answers: Answers, *, coins: int) -> Query | None:
+    """Asks how often each coin agrees with the label; then how often their vote does, each turned so that it agreed.
 
-    def agrees(i: int) -> Query:
-        return lambda rows: rows[0][:, i] == rows[1]
-
-    agreement = [mechanism.answer(agrees(i)) for i in range(COINS)]
-    signs = np.sign(np.round(np.asarray(agreement) - 0.5, 12))
-
-    def vote(rows: Rows) -> Any:
-        score = rows[0] @ signs
-        return np.where(score == 0, 0.5, score * rows[1] > 0)
-
-    return (*agreement, mechanism.answer(vote))
+    The truth is 1/2, whatever is asked. Who reuses plain means fools itself: the vote is judged by the very rows that
+    it was fitted to.
+    """
+    if len(answers) < coins:
+        return partial(agrees, coin=len(answers))
+    if len(answers) == coins:
+        return partial(vote_agrees, signs=np.array([1 if one >= 0.5 else -1 for one in answers], dtype=np.int8))
+    return None
 
 
-def believes_the_truth(output: float, *, source: Any, r: Randomness, params: Mapping[str, Any]) -> bool:
-    """Whether the last answer is within tau of 1/2, which is what any vote is worth."""
-    return bool(abs(output - 0.5) <= params["tau"])
+def agrees(rows: Rows, *, coin: int) -> Any:
+    return rows[0][:, coin] == rows[1]
 
 
-def _belief(sample: Sample, r: Randomness, kind: str, *, reuse: bool, tau: float) -> float:
-    return overfit(Mechanism(sample, r, kind=kind, reuse=reuse, queries=COINS + 1, tau=tau))[-1]
+def vote_agrees(rows: Rows, *, signs: Signs) -> Any:
+    score = (rows[0] @ signs) * rows[1]
+    return np.where(score == 0, 0.5, score > 0)
 
 
-@subject(
-    source="algorithms.data_reuse:coins",
-    size=4000,
-    delta=0.05,
-    accuracy=believes_the_truth,
-    theorem="Lemma A.7",
-    claimed=0.2,
-)
-def reused_sample(sample: Sample, r: Randomness, *, reuse: bool = True, tau: float = 0.1) -> float:
-    """What the analyst believes after asking rSTAT."""
-    return _belief(sample, r, "rstat", reuse=reuse, tau=tau)
-
-
-@subject(
-    source="algorithms.data_reuse:coins",
-    size=4000,
-    delta=0.05,
-    accuracy=believes_the_truth,
-    expect="fail",
-    reason="the vote was fitted to the rows that judge it, and no two samples give the same mean",
-)
-def reused_sample_plain(sample: Sample, r: Randomness, *, reuse: bool = True, tau: float = 0.1) -> float:
-    """What the analyst believes after asking for plain means."""
-    return _belief(sample, r, "plain", reuse=reuse, tau=tau)
-
+# Mechanisms: A(sample, r, *, query). The sample may be asked again.
 
 FEW = 20
 
 
 def few_coins(rng: np.random.Generator, size: int) -> Rows:
-    """Rows of few fair coins, and labels that are fair coins too; all -1 or +1."""
+    """Rows of FEW fair coins, and labels that are fair coins too."""
     flips = 2 * rng.integers(0, 2, size=(FEW + 1, size), dtype=np.int8) - 1
     return flips[1:].T, flips[0]
 
 
-def first_agrees(rows: Rows) -> Any:
-    """The query whether the first coin agrees with the label."""
-    return rows[0][:, 0] == rows[1]
+first_agrees = partial(agrees, coin=0)
 
 
 @subject(
@@ -133,27 +103,104 @@ def first_agrees(rows: Rows) -> Any:
     expect="fail",
     reason="no two samples give the same mean",
 )
-def plain_answer(sample: Rows, r: Randomness, *, query: Query = first_agrees) -> float:
+def plain_answer(sample: Sample, r: Randomness, *, query: Query = first_agrees) -> float:
     """The mean of a query."""
-    return float(np.mean(query(sample)))
+    return float(Sample.of(sample).mean(query))
 
 
 @subject(source="algorithms.data_reuse:few_coins", size=4000, claimed=0.04)
-def rstat_answer(sample: Rows, r: Randomness, *, query: Query = first_agrees, tau: float = 0.25) -> float:
-    """The mean of a query by rSTAT."""
-    return rstat(Sample.of(np.array([np.mean(query(sample))])), r, tau=tau)
+def rstat_answer(
+    sample: Sample,
+    r: Randomness,
+    *,
+    query: Query = first_agrees,
+    tau: float = 0.25,
+    rho: float = 0.1,
+    delta: float = 0.025,
+) -> float:
+    """The mean of a query by rSTAT. With 4,000 rows its rho is 0.019, so that (m - 1) rho is below 1 for m = 21."""
+    mean = Sample.of(sample).mean(query)
+    return rstat(Sample.of(np.array([mean])), r, tau=tau, rho=rho, delta=delta)
 
 
 def fit_a_vote(ask: Callable[[Query], float], rng: np.random.Generator) -> None:
-    """An analyst of FEW + 1 queries: how often each coin agrees with the label, and how often the vote of all does."""
+    """The analyst for the question `reuse`, with FEW + 1 queries."""
+    interview(partial(fits_a_vote, coins=FEW), lambda _, query: ask(query))
 
-    def agrees(i: int) -> Query:
-        return lambda rows: rows[0][:, i] == rows[1]
 
-    signs = np.array([1 if ask(agrees(i)) >= 0.5 else -1 for i in range(FEW)], dtype=np.int8)
+# The lemma: both interviews in one run.
 
-    def vote(rows: Rows) -> Any:
-        score = (rows[0] @ signs) * rows[1]
-        return np.where(score == 0, 0.5, score > 0)
+COINS = 5
+QUERIES = COINS + 1  # m
+Mechanism = Callable[[Sample, Randomness, Query], float]
 
-    ask(vote)
+
+def flips(numbers: Any) -> Rows:
+    """Numbers of COINS + 1 bits as rows: the last bit is the label."""
+    signs = (2 * (np.asarray(numbers)[:, None] >> np.arange(COINS + 1) & 1) - 1).astype(np.int8)
+    return signs[:, 1:], signs[:, 0]
+
+
+@dataclass(frozen=True, slots=True)
+class Interviews:
+    """The transcripts with fresh samples and with one; two runs gave the same when the first are."""
+
+    fresh: Answers
+    reused: Answers = field(compare=False)
+
+
+def hold_both(sample: Sample, r: Randomness, mechanism: Mechanism) -> Interviews:
+    """M uses m equal parts of the sample, M' the last of them for all, with the same string for each query."""
+    rows = Sample.of(sample).map(flips)
+    size = rows.size // QUERIES
+    parts = [rows.take(size) for _ in range(QUERIES)]
+    analyst = partial(fits_a_vote, coins=COINS)
+
+    def answers(samples: list[Sample]) -> Answers:
+        return interview(analyst, lambda i, query: mechanism(samples[i], r.child("query", i), query))
+
+    return Interviews(answers(parts), answers(parts[-1:] * QUERIES))
+
+
+def is_left_alone(output: Interviews, *, source: Any, r: Randomness, params: Mapping[str, Any]) -> bool:
+    """Whether reuse leaves the transcript as it is."""
+    return output.fresh == output.reused
+
+
+@subject(
+    source=f"randint(0, {2 ** (COINS + 1)})",
+    sample="counts",
+    size=lambda tau, rho, delta, sample_scale: QUERIES * rstat_size(tau, rho, delta, sample_scale),
+    claimed=lambda rho: QUERIES * rho,
+    delta=lambda rho: (QUERIES - 1) * rho,
+    accuracy=is_left_alone,
+    theorem="Lemma A.7",
+    note=lambda rho: (
+        f"inaccurate are runs whose transcript reuse changes: at most (m - 1) rho = {(QUERIES - 1) * rho:g}"
+    ),
+)
+def reused_sample(
+    sample: Sample,
+    r: Randomness,
+    *,
+    tau: float = 0.1,
+    rho: float = 0.02,
+    delta: float = 0.005,
+    sample_scale: float = 1.0,
+) -> Interviews:
+    """rSTAT, interviewed with fresh samples and with one."""
+    return hold_both(sample, r, lambda rows, own, q: rstat_answer(rows, own, query=q, tau=tau, rho=rho, delta=delta))
+
+
+@subject(
+    source=f"randint(0, {2 ** (COINS + 1)})",
+    sample="counts",
+    size=QUERIES * 4000,
+    delta=(QUERIES - 1) * 0.02,
+    accuracy=is_left_alone,
+    expect="fail",
+    reason="no two samples give the same mean, and the vote was fitted to the rows that judge it",
+)
+def reused_sample_plain(sample: Sample, r: Randomness) -> Interviews:
+    """Plain means, interviewed with fresh samples and with one."""
+    return hold_both(sample, r, lambda rows, own, q: plain_answer(rows, own, query=q))

@@ -11,7 +11,8 @@ Why: h is with probability 1 - rho what A would have learnt from another sample,
 one Hoeffding's inequality holds. The subject is the weak learner with boxes, which also measures R^; two outputs are
 the same when their hypotheses are.
 
-Where the paper slips: the proof's last inequality is reversed.
+Where the paper slips: the proof bounds R^ - R where R - R^ is meant, and its last inequality is reversed: as printed a
+constant hypothesis would break it in all but a share delta of the runs.
 
 Cost: that of the learner, and one more pass over its rows.
 """

@@ -11,6 +11,9 @@ nonresidue     a pseudodeterministic search: no sample, an input x, all randomne
 memoriser      generalisation: for a share q of the r the hypothesis is its own sample, else a constant. Labels are fair
                coins and points never come back, so rho = q and a share q of the runs break the inequality, and of the
                others as many as `constant_breaks` says
+rounded_median the median of m rows, rounded to regions of some width that start where r says: a base for amplification.
+               r is one of `width` offsets, so that `rounded_laws` has its law given each, and with it rho, nu(eta) and
+               how often it is inaccurate
 """
 
 from __future__ import annotations
@@ -22,7 +25,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from auditor import Randomness, subject
+from algorithms.median import is_approximate_median
+from auditor import Randomness, Sample, subject
 
 Rows = npt.NDArray[np.float64]
 
@@ -119,3 +123,41 @@ def memoriser(sample: tuple[Rows, Rows], r: Randomness, *, q: float = 0.01) -> t
     if r.random() >= q:
         return ()
     return tuple(zip(sample[0].tolist(), sample[1].tolist(), strict=True))
+
+
+def rounded_medians(sample: Sample, r: Randomness, *, m: int, width: int) -> Sample:
+    """The outputs of rounded_median on groups of m fresh rows, all with this r; on counts their law is exact."""
+    offset = int(r.integers(width))
+    return sample.medians(m).map(lambda x: middle(x, width, offset))
+
+
+def middle(x: Any, width: int, offset: int) -> Any:
+    """The middle of the region of x; regions of `width` integers start at offset."""
+    return (x - offset) // width * width + offset + width // 2
+
+
+def rounded_laws(values: int, m: int, width: int) -> list[dict[int, float]]:
+    """The law of rounded_median on randint(0, values) for each offset: Pr[median <= x] is that of (m + 1)/2 rows."""
+    from scipy.special import betainc
+
+    half = (m + 1) // 2
+    chances = np.diff(betainc(half, half, np.arange(values + 1) / values)).tolist()
+    laws: list[dict[int, float]] = [{} for _ in range(width)]
+    for offset, law in enumerate(laws):
+        for x, chance in enumerate(chances):
+            place = middle(x, width, offset)
+            law[place] = law.get(place, 0.0) + chance
+    return laws
+
+
+@subject(
+    source="randint(0, 256)",
+    sample="counts",
+    size=lambda m: m,
+    claimed=0.2,
+    delta=0.05,
+    accuracy=is_approximate_median,
+)
+def rounded_median(sample: Sample, r: Randomness, *, m: int = 401, width: int = 64, tau: float = 0.15) -> int:
+    """The median of m rows to the middle of its region; meant to be within tau of the middle of the source."""
+    return int(rounded_medians(Sample.of(sample), r, m=m, width=width).rows()[0])

@@ -1,73 +1,397 @@
+"""Theorem A.3 and Corollary A.4: sizes, the proof's accuracy, exact laws on rows and counts, audits at their own sizes.
+
+Chance: exact rates lie outside their intervals with probability 1e-7 each, fewer than 20 of them; audits that must pass
+have rates below 0.002 where 0.05 is allowed: ten failures would be needed, which has a probability below 1e-8.
+"""
+
 from __future__ import annotations
 
+import functools
+import itertools
 import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.stats import binom
 
 import auditor
-from algorithms.amplification import amplify, runs_a_string, sample_size, strings, vote_parameters
+from algorithms import amplification
+from algorithms.amplification import (
+    amplified,
+    amplified_base,
+    amplified_from_rho,
+    amplify,
+    failure,
+    from_rho,
+    is_accurate,
+    is_answer,
+    run_by_run,
+    runs_a_string,
+    sample_size,
+    sample_size_from_rho,
+    strings,
+    vote_parameters,
+)
 from algorithms.boosting import BOTTOM
 from algorithms.heavy_hitters import step_sizes
+from algorithms.known_answers import middle, rounded_laws, rounded_median, rounded_medians
+from auditor import Sample
+from auditor.flow.record import Record
 from auditor.randomness import from_key, root_key
+from auditor.sources.source import load_source
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
+from auditor.subjects.subject import load_subject
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
+Laws = Sequence[Mapping[int, float]]  # of the base's outputs, for each of its equally likely strings
+SURE = 1e-7
+
+
+# Sizes and claims.
+
+
+@pytest.mark.parametrize(("beta", "k"), [(0.1, 10), (0.02, 17), (0.25, 6), (0.125, 9), (0.49, 4)])
+def test_the_strings_are_three_binary_logarithms_and_enough(beta: float, k: int) -> None:
+    assert strings(beta) == k
+    assert (3 / 4) ** k <= beta
+    assert (3 / 4) ** (3 * math.log(1 / beta)) > beta, "with natural logarithms there are too few"
+
+
+def by_the_theorem(m: int, eta: float, beta: float, rho: float) -> int:
+    k = math.ceil(3 * math.log(1 / beta, 2))
+    q1 = math.ceil(2 * math.log(12 * k / rho))  # ln(6 / (rho/k 1/2)) / (1/2)
+    q2 = math.ceil(2**6 * math.log(q1 * k / rho) * (q1 * k / (rho * (0.25 - eta / 2))) ** 2)
+    return k * (q1 + q2) * m
+
+
+@pytest.mark.parametrize(
+    ("m", "eta", "nu", "beta", "rho"),
+    [(401, 0.1, 0.3, 0.02, 0.1), (1, 0.3, 0.1, 0.1, 0.2), (7, 0.45, 0.49, 0.4, 0.25)],
+)
+def test_sizes_are_the_theorems(m: int, eta: float, nu: float, beta: float, rho: float) -> None:
+    size = sample_size(m, eta, nu, beta, rho)
+    assert size == pytest.approx(by_the_theorem(m, eta, beta, rho), rel=1e-9)
+    assert size == strings(beta) * runs_a_string(eta, nu, beta, rho) * m
+    vote = vote_parameters(eta, nu, beta, rho)
+    assert vote["v"] + vote["eps"] == pytest.approx(1 - eta)
+    assert vote["v"] - vote["eps"] == pytest.approx(0.5)
+    assert vote["rho"] == rho / strings(beta)
+
+
+def test_spot_sizes_and_what_the_subjects_declare() -> None:
+    theorem, corollary = load_subject(amplified), load_subject(amplified_from_rho)
+    assert theorem.declares("size") == 638_173_853_869_487 == sample_size(401, 0.1, 0.3, 0.02, 0.1)
+    assert corollary.declares("size") == sample_size_from_rho(401, 0.12, 0.1, 0.02, 0.05)
+    assert corollary.declares("size") == sample_size(401, 0.12 / 0.4, 0.4, 0.02, 0.05)
+    assert (theorem.declares("claimed"), corollary.declares("claimed")) == (0.1, 0.05)
+    assert theorem.declares("delta") == pytest.approx((2 * 0.02 + 0.1 / 17) / (1 - 0.3 - 0.1 / 17) + 0.02)
+    assert corollary.declares("delta") == pytest.approx((2 * 0.02 + 0.05 / 17) / (1 - 0.4 - 0.05 / 17) + 0.02)
+    assert load_subject(amplified_base, {"beta": 0.3}).declares("delta") == 0.3
+    assert load_subject(amplified, {"beta": 0.45}).declares("delta") is None, "a bound above 1 says nothing"
+    assert [one.declared.theorem for one in (theorem, corollary)] == ["Theorem A.3", "Corollary A.4"]
+
+
+@given(st.floats(0.01, 0.24), st.floats(0.01, 0.99))
+def test_the_corollary_applies_the_theorem_where_it_holds(alpha: float, share: float) -> None:
+    base_rho = share * (0.25 - alpha)
+    found = from_rho(base_rho, alpha, base_rho / 2)
+    assert found["eta"] * found["nu"] == pytest.approx(base_rho)
+    assert found["nu"] == 0.5 - alpha
+    assert 0.5 - found["eta"] >= alpha / (1 - 2 * alpha) - 1e-12, "its stated gap is the least"
+    amplification.check_parameters(**found, beta=0.1, rho=base_rho / 2)
+
+
+# The base: its law for each string.
+
+
+def right(output: int, values: int, tau: float) -> bool:
+    return output + 1 >= (0.5 - tau) * values - 1e-9 and values - output >= (0.5 - tau) * values - 1e-9
+
+
+def nu_of(laws: Laws, eta: float) -> float:
+    return sum(max(law.values()) < 1 - eta for law in laws) / len(laws)
+
+
+def rho_of(laws: Laws) -> float:
+    return sum(1 - sum(p * p for p in law.values()) for law in laws) / len(laws)
+
+
+def beta_of(laws: Laws, is_right: Callable[[int], bool]) -> float:
+    return sum(p for law in laws for output, p in law.items() if not is_right(output)) / len(laws)
+
+
+def test_the_base_is_what_the_subjects_say_of_it() -> None:
+    laws = rounded_laws(256, 401, 64)
+    found = nu_of(laws, 0.1), nu_of(laws, 0.3), rho_of(laws), beta_of(laws, lambda x: right(x, 256, 0.15))
+    print("nu(0.1), nu(0.3), rho, beta:", found)
+    assert found == pytest.approx((17 / 64, 7 / 64, 0.1125, 0.0138), abs=1e-4)
+    assert found[0] <= 0.3
+    assert found[2] <= 0.12
+    assert found[3] <= 0.02
+    assert found[1] <= 0.4, "what the corollary knows of it"
+
+
+@pytest.mark.parametrize(("offset", "expected"), [(0, [4, 4, 12]), (3, [-1, 7, 7]), (7, [3, 3, 11])])
+def test_regions_start_at_the_offset(offset: int, expected: list[int]) -> None:
+    assert middle(np.array([0, 7, 8])[: len(expected)], 8, offset).tolist() == [
+        (x - offset) // 8 * 8 + offset + 4 for x in (0, 7, 8)
+    ]
+    assert middle(offset, 8, offset) == offset + 4
+    assert middle(offset - 1, 8, offset) == offset - 4
+
+
+def test_a_run_of_the_base_is_one_output_of_its_law() -> None:
+    record = auditor.audit(rounded_median, "randint(0, 64)", params={"m": 9, "width": 16, "tau": 0.15}, fixed=300)
+    laws = rounded_laws(64, 9, 16)
+    check("base", record, rho_of(laws), beta_of(laws, lambda x: right(x, 64, 0.15)))
+
+
+# A' itself: exact laws.
+
+
+def amplified_law(
+    laws: Laws, is_right: Callable[[int], bool], *, eta: float, nu: float, beta: float, rho: float, sample_scale: float
+) -> tuple[float, float]:
+    """rho and failure rate of A', exactly: v' from ]c - 1, c] / Q2 finds whoever was counted c times or more.
+
+    An output is found in a round if it is among Q1 candidates and counted so often; at most one is. Two runs share the
+    strings and the v': either both stop, or both go on, or one stops at z and the other may find z later.
+    """
+    vote, k = vote_parameters(eta, nu, beta, rho), strings(beta)
+    q1, q2 = step_sizes(**vote, sample_scale=sample_scale)
+    low, high = vote["v"] - vote["eps"], vote["v"] + vote["eps"]
+    c = np.arange(math.ceil(low * q2), q2 + 1)
+    shares = np.clip(c / q2, low, high) - np.clip((c - 1) / q2, low, high)
+    weights = shares / (high - low) / len(laws)
+    once: dict[int, float] = {}
+    alone: dict[int, float] = {}  # one finds z, the other nothing
+    both = neither = empty = 0.0
+    for law in laws:
+        found = {z: (1 - (1 - p) ** q1) * binom.sf(c - 1, q2, p) for z, p in law.items()}
+        nothing = 1 - sum(found.values())
+        empty, neither = empty + float(weights @ nothing), neither + float(weights @ nothing**2)
+        both += float(weights @ sum(chance**2 for chance in found.values()))
+        for z, chance in found.items():
+            once[z] = once.get(z, 0.0) + float(weights @ chance)
+            alone[z] = alone.get(z, 0.0) + 2 * float(weights @ (chance * nothing))
+    later = [sum(empty**j for j in range(i)) for i in range(k)]  # times once[z]: found in one of i rounds
+    same = sum(neither**i * (both + sum(alone[z] * once[z] for z in once) * later[k - 1 - i]) for i in range(k))
+    wrong = sum(chance for z, chance in once.items() if not is_right(z))
+    return 1 - same - neither**k, wrong * sum(empty**i for i in range(k)) + empty**k
+
+
+def check(name: str, record: Record, rho: float, wrong: float) -> None:
+    """Exact rates against an audit's counts."""
+    accuracy = record.accuracy
+    assert accuracy is not None
+    for what, n, seen, truth in (
+        ("rho", record.pairs, record.mismatches, rho),
+        ("inaccurate", accuracy.runs, accuracy.failures, wrong),
+    ):
+        low, high = clopper_pearson_lower(n, seen, SURE / 2), clopper_pearson_upper(n, seen, SURE / 2)
+        print(f"{name}: {what} {seen} of {n}, in [{low:.4f}, {high:.4f}], exact {truth:.4f}")
+        assert low <= truth <= high
+
+
+FEW: dict[str, float] = {"eta": 0.3, "nu": 0.4, "beta": 0.4, "rho": 0.3, "sample_scale": 2e-8}
+BASE: dict[str, Any] = {"base_size": 5, "width": 8, "tau": 0.2}
+
+
+@pytest.mark.parametrize("kind", ["rows", "counts"])
+def test_few_runs_have_their_exact_law_on_rows_and_on_counts(kind: str) -> None:
+    """14 runs to count, 4 strings: an amplifier that is often in two minds, often wrong and sometimes bottom."""
+    rho, wrong = amplified_law(rounded_laws(16, 5, 8), lambda x: right(x, 16, 0.2), **FEW)
+    assert rho > 0.05
+    assert wrong > 0.05
+    record = auditor.audit(amplified, "randint(0, 16)", params={**BASE, **FEW}, sample=kind, fixed=400, rho=0.5)
+    check(kind, record, rho, wrong)
 
 
 def noisy_bit(sample: Any, r: np.random.Generator) -> int:
-    """r decides a bit and how sure it is: three strings in four are right nine times in ten, one is a fair coin."""
+    """r decides a bit and how sure it is: three strings in four give it in 95 % of their runs, one tosses a coin."""
     bit, sure = int(r.integers(2)), bool(r.random() < 0.75)
-    flip = float(sample[0]) < (0.05 if sure else 0.5)
-    return bit ^ flip
-
-
-def first_value(sample: Any, r: np.random.Generator) -> list[float]:
-    return [float(sample[0])]
+    return bit ^ (float(sample[0]) < (0.05 if sure else 0.5))
 
 
 def uniform(rng: np.random.Generator, size: int) -> np.ndarray:
     return rng.random(size)
 
 
-def test_sizes_are_the_theorems() -> None:
-    assert strings(0.1) == math.ceil(3 * math.log2(10))
-    assert (3 / 4) ** strings(0.1) <= 0.1
-    vote = vote_parameters(0.1, 0.1, 0.2)
-    assert vote["v"] + vote["eps"] == pytest.approx(0.9)
-    assert vote["v"] - vote["eps"] == pytest.approx(0.5)
-    assert vote["rho"] == 0.2 / strings(0.1)
-    assert runs_a_string(0.1, 0.1, 0.2) == sum(step_sizes(0.2 / 10, 0.7, 0.2))
-    assert sample_size(7, 0.1, 0.1, 0.2) == 10 * runs_a_string(0.1, 0.1, 0.2) * 7
+def test_anyones_learner_is_run_by_run_and_has_its_exact_law() -> None:
+    sure: list[dict[int, float]] = [{0: 0.95, 1: 0.05}, {0: 0.05, 1: 0.95}]
+    laws = [*sure * 3, {0: 0.5, 1: 0.5}, {0: 0.5, 1: 0.5}]
+    asked = {"eta": 0.1, "nu": 0.3, "beta": 0.4, "rho": 0.3, "sample_scale": 3e-7}
+    rho, _ = amplified_law(laws, bool, **asked)
+    better = amplify(run_by_run(noisy_bit, 1), base_size=1, **asked)
+    record = auditor.audit(better, uniform, size=sample_size(1, **asked), fixed=120, rho=0.2)
+    low, high = (f(record.pairs, record.mismatches, SURE) for f in (clopper_pearson_lower, clopper_pearson_upper))
+    print(f"base {rho_of(laws)}, amplified {record.mismatches} of {record.pairs}, in [{low}, {high}], exact {rho}")
+    assert low <= rho <= high
+    assert rho < rho_of(laws) / 5
 
 
-def test_an_amplified_learner_of_somebody_elses_is_far_more_reproducible() -> None:
-    """The base has rho = 0.75 * 2 * 0.05 * 0.95 + 0.25 / 2 exactly; false alarm 2e-6 in all."""
-    truth = 0.75 * 2 * 0.05 * 0.95 + 0.25 * 0.5
-    base = auditor.audit(noisy_bit, uniform, size=1, fixed=1000, rho=0.5)
-    low, high = (f(base.pairs, base.mismatches, 5e-7) for f in (clopper_pearson_lower, clopper_pearson_upper))
-    print(f"base: {base.mismatches} of {base.pairs}, in [{low:.4f}, {high:.4f}], exact {truth:.4f}")
-    assert low <= truth <= high
-    better = amplify(noisy_bit, base_size=1, eta=0.1, beta=0.2, rho=0.2, sample_scale=1e-7)
-    runs = runs_a_string(0.1, 0.2, 0.2, 1e-7)
-    record = auditor.audit(better, uniform, size=strings(0.2) * runs, fixed=100, rho=0.2)
-    high = clopper_pearson_upper(record.pairs, record.mismatches, 1e-6)
-    print(f"amplified with {runs} runs a string: {record.mismatches} of {record.pairs}, at most {high:.3f}")
-    assert high <= 0.2
-    assert record.mismatches / record.pairs < truth / 3
+# The proof's accuracy, with heavy hitters that never err.
+
+strings_of_any_kind = st.lists(
+    st.tuples(st.integers(0, 20), st.integers(0, 20), st.integers(0, 20)).filter(any), min_size=1, max_size=4
+).map(lambda rows: [{z: count / sum(row) for z, count in enumerate(row)} for row in rows])
+laws_of_strings = st.tuples(strings_of_any_kind, st.integers(3, 12)).map(
+    lambda made: [*made[0], *[{0: 0.9, 1: 0.1, 2: 0.0}] * made[1]]
+)
 
 
-def test_a_base_without_a_majority_is_bottom() -> None:
-    hopeless = amplify(first_value, base_size=1, eta=0.1, beta=0.4, rho=0.5, sample_scale=1e-7)
-    runs = runs_a_string(0.1, 0.4, 0.5, 1e-7)
-    rows = from_key(root_key(0)).random(strings(0.4) * runs)
-    assert hopeless(rows, from_key(root_key(1))) is BOTTOM
+@given(laws_of_strings, st.floats(0.1, 0.49), st.floats(0.01, 0.3))
+def test_wrong_or_bottom_is_no_more_likely_than_the_proof_says(laws: Laws, eta: float, rho: float) -> None:
+    """Output 0 is right. An output of probability p is found if v' <= p, v' uniform in [1/2, 1 - eta]."""
+    nu, beta = max(nu_of(laws, eta), 0.01), max(beta_of(laws, lambda x: x == 0), 0.01)
+    assume(nu < 0.5 and beta < 0.5 and nu + rho < 0.75)
+    chances = [{z: min(max((p - 0.5) / (0.5 - eta), 0.0), 1.0) for z, p in law.items()} for law in laws]
+    wrong = sum(chance[1] + chance[2] for chance in chances) / len(laws)
+    empty = sum(1 - sum(chance.values()) for chance in chances) / len(laws)
+    k = strings(beta)
+    exact = wrong * sum(empty**i for i in range(k)) + empty**k
+    assert exact <= 2 * beta / (1 - nu) + beta + 1e-12
+    assert exact <= failure(nu, beta, rho)
+
+
+def test_the_proofs_accuracy_is_reached_but_for_its_slips() -> None:
+    """Half of each wrong string's runs are wrong, all strings are decided: the factor 2 is needed."""
+    wrong = 0.1
+    beta = wrong * 0.5 + 1e-9
+    assert wrong <= failure(1e-9, beta, 1e-9) - beta
+    assert wrong > beta / (1 - 1e-9)
+
+
+@pytest.mark.parametrize(("name", "smaller", "larger"), [("nu", 0.1, 0.2), ("beta", 0.13, 0.2), ("rho", 0.1, 0.2)])
+def test_what_may_fail_grows_with_each(name: str, smaller: float, larger: float) -> None:
+    usual = {"nu": 0.2, "beta": 0.2, "rho": 0.2}
+    assert failure(**{**usual, name: smaller}) < failure(**{**usual, name: larger})
+
+
+# At the theorem's own size.
+
+
+@pytest.mark.parametrize("learner", [amplified, amplified_from_rho])
+def test_at_its_own_size_an_audit_passes(learner: Any) -> None:
+    declared = load_subject(learner)
+    record = auditor.audit(learner, confidence=0.99)
+    assert (record.verdict, record.sample_scale) == ("pass", 1.0)
+    assert record.size == declared.declares("size")
+    assert record.accuracy is not None
+    assert record.accuracy.allowed == declared.declares("delta")
+    assert record.accuracy.failures == 0
+
+
+def test_at_its_own_size_rho_is_next_to_nothing() -> None:
+    """Two counts V of an output differ by sqrt(2 p (1 - p) / Q2) at most on average, and v' is uniform over 2 eps."""
+    vote, k = vote_parameters(0.1, 0.3, 0.02, 0.1), strings(0.02)
+    q1, q2 = step_sizes(**vote)
+    counted = math.sqrt(2 * 0.25 / q2) / (2 * vote["eps"])
+    missed = 2 * 0.5**q1
+    bound = k * 2 * (counted + missed)  # two outputs at most have about half of a law
+    print(f"rho is at most {bound:.2e} where 0.1 is claimed")
+    assert bound < 0.002
+
+
+def test_bottom_for_all_fails_the_audit_of_accuracy() -> None:
+    @functools.wraps(amplified)
+    def gives_up(sample: Sample, r: Any, **_: Any) -> Any:
+        return BOTTOM
+
+    record = auditor.audit(gives_up, confidence=0.99)
+    assert (record.verdict, record.decided_by, record.mismatches) == ("fail", "accuracy", 0)
+    unrounded = auditor.audit(amplified, params={"width": 1}, confidence=0.99)  # no output has half of its runs
+    assert (unrounded.verdict, unrounded.decided_by) == ("fail", "accuracy")
+
+
+@pytest.mark.parametrize(("output", "accurate"), [(89, True), (88, False), (166, True), (167, False), (BOTTOM, False)])
+def test_the_oracle_knows_the_last_accurate_output(output: Any, accurate: bool) -> None:
+    """Of 0 .. 255 at tau = 0.15: 90 / 256 is above 0.35, 89 / 256 below."""
+    source, r = load_source("randint(0, 256)"), from_key(root_key(0))
+    assert is_accurate(output, source=source, r=r, params={"tau": 0.15}) is accurate
+    assert is_answer(output, source=source, r=r, params={}) is (output is not BOTTOM)
+
+
+# Which randomness, which rows.
+
+
+def test_every_round_has_a_string_and_a_vote_of_its_own_and_fresh_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[float, float, list[int]]] = []
+    asked = {"eta": 0.1, "nu": 0.3, "beta": 0.4, "rho": 0.3, "sample_scale": 1e-8}
+
+    def outputs(sample: Sample, string: Any) -> Sample:
+        seen.append((string.random(), 0.0, sample.rows().tolist()))
+        return Sample.of(np.zeros(1))
+
+    def votes(found: Sample, voting: Any, **given: Any) -> tuple[Any, ...]:
+        seen[-1] = (seen[-1][0], voting.random(), seen[-1][2])
+        assert given == {**vote_parameters(0.1, 0.3, 0.4, 0.3), "sample_scale": 1e-8}
+        return ()
+
+    monkeypatch.setattr(amplification, "r_heavy_hitters", votes)
+    r, size = from_key(root_key(3)), sample_size(7, **asked)
+    assert amplify(outputs, base_size=7, **asked)(np.arange(size), r) is BOTTOM
+    assert [one[:2] for one in seen] == [
+        (r.child("string", i).random(), r.child("vote", i).random()) for i in range(strings(0.4))
+    ]
+    assert list(itertools.chain.from_iterable(rows for *_, rows in seen)) == list(range(size))
+
+
+def test_the_first_string_with_a_majority_gives_the_output() -> None:
+    asked = {"eta": 0.1, "nu": 0.3, "beta": 0.4, "rho": 0.3, "sample_scale": 1e-8}
+    calls = itertools.count()
+
+    def outputs(sample: Sample, string: Any) -> Sample:
+        return Sample.of(np.full(sample.size, 5)) if next(calls) == 2 else Sample.of(np.arange(sample.size))
+
+    assert amplify(outputs, base_size=1, **asked)(np.zeros(sample_size(1, **asked)), from_key(root_key(0))) == 5
+    assert next(calls) == 3
+
+
+def test_the_corollary_is_the_theorem_at_its_eta_and_nu() -> None:
+    """The same outputs from as many rows."""
+    given = {"base_size": 5, "width": 8, "tau": 0.2, "beta": 0.4, "rho": 0.05, "sample_scale": 1e-9}
+    known = from_rho(0.12, 0.1, 0.05)
+    rows = from_key(root_key(0)).integers(0, 16, size=sample_size(5, **known, beta=0.4, rho=0.05, sample_scale=1e-9))
+    seen = set()
+    for i in range(10):
+        corollary, theorem = Sample.of(rows), Sample.of(rows)
+        output = amplified_from_rho(corollary, from_key(root_key(i)), base_rho=0.12, alpha=0.1, **given)
+        assert output == amplified(theorem, from_key(root_key(i)), **known, **given)
+        assert corollary.size == theorem.size < len(rows)
+        seen.add(output)
+    assert len(seen) > 2
+
+
+def test_run_by_run_gives_each_run_the_same_r_and_rows_of_its_own() -> None:
+    def shows(sample: Any, r: np.random.Generator) -> list[Any]:
+        return [sample.tolist(), r.random()]
+
+    def shows_size(sample: Sample, r: np.random.Generator) -> int:
+        return sample.size
+
+    runs = [one.value for one in run_by_run(shows, 3)(Sample.of(np.arange(7)), from_key(root_key(0))).rows()]
+    assert [rows for rows, _ in runs] == [[0, 1, 2], [3, 4, 5]]
+    assert runs[0][1] == runs[1][1]
+    found = run_by_run(shows_size, 3)(Sample.of(np.arange(6)), from_key(root_key(0))).rows()
+    assert [one.value for one in found] == [3, 3]
+    assert found[0] == found[1]
+
+
+def test_medians_are_rounded_by_the_strings_offset() -> None:
+    rows, r = np.arange(15), from_key(root_key(5))
+    offset = int(from_key(root_key(5)).integers(4))
+    found = rounded_medians(Sample.of(rows), r, m=5, width=4).rows().tolist()
+    assert found == [middle(x, 4, offset) for x in (2, 7, 12)]
 
 
 def test_the_subject_says_what_it_costs_and_takes_another_base() -> None:
     params = {"base": noisy_bit, "base_size": 1, "eta": 0.1, "beta": 0.4, "rho": 0.3, "sample_scale": 1e-7}
-    record = auditor.audit("algorithms.amplification:amplified", "uniform", params=params, sample="rows")
+    record = auditor.audit(amplified_base, "uniform", params=params, sample="rows")
     assert record.verdict == "pass"
     assert record.note is not None
     assert "runs of the base each" in record.note
@@ -76,13 +400,23 @@ def test_the_subject_says_what_it_costs_and_takes_another_base() -> None:
 
 
 @pytest.mark.parametrize(
-    ("params", "words"),
+    ("learner", "params", "words"),
     [
-        ({"eta": 0.5}, r"eta=0.5 must be in \(0, 1/2\)"),
-        ({"beta": 0.0}, r"beta=0.0 must be in \(0, 1/2\)"),
-        ({"rho": 0.8}, r"rho=0.8 must be in \(0, 3/4\)"),
+        (amplified, {"eta": 0.5}, r"eta=0.5 must be in \(0, 1/2\)"),
+        (amplified, {"eta": 0.0}, r"eta=0.0 must be"),
+        (amplified, {"nu": 0.5}, r"nu=0.5 must be in \(0, 1/2\)"),
+        (amplified, {"nu": 0.0}, r"nu=0.0 must be"),
+        (amplified, {"beta": 0.0}, r"beta=0.0 must be in \(0, 1/2\)"),
+        (amplified, {"beta": 0.5}, r"beta=0.5 must be"),
+        (amplified, {"rho": 0.0}, r"rho=0.0 must be in \(0, 3/4 - nu\)"),
+        (amplified, {"nu": 0.25, "rho": 0.5}, r"rho=0.5 must be in \(0, 3/4 - nu\) = \(0, 0.5\), as nu \+ rho < 3/4"),
+        (amplified_from_rho, {"alpha": 0.25}, r"alpha=0.25 must be in \(0, 1/4\)"),
+        (amplified_from_rho, {"alpha": 0.0}, r"alpha=0.0 must be"),
+        (amplified_from_rho, {"alpha": 0.125, "base_rho": 0.125}, r"base_rho=0.125 must be in \(0, 1/4 - alpha\)"),
+        (amplified_from_rho, {"base_rho": 0.1, "rho": 0.1}, r"rho=0.1 must be in \(0, base_rho\) = \(0, 0.1\)"),
+        (amplified_from_rho, {"rho": 0.0}, r"rho=0.0 must be"),
     ],
 )
-def test_bad_parameters_get_name_value_range_and_cure(params: dict[str, Any], words: str) -> None:
+def test_bad_parameters_get_name_value_range_and_cure(learner: Any, params: dict[str, Any], words: str) -> None:
     with pytest.raises(auditor.AuditorError, match=words):
-        auditor.audit("algorithms.amplification:amplified", params=params)
+        auditor.audit(learner, params=params)
