@@ -1,4 +1,4 @@
-"""Lemmas A.5, A.6 and A.7: what follows from reproducibility, exactly where it can be enumerated."""
+"""Lemmas A.6 and A.7: what follows from reproducibility, exactly where it can be enumerated."""
 
 from __future__ import annotations
 
@@ -42,44 +42,6 @@ from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_u
 from auditor.subjects.subject import load_subject
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
-
-# Lemma A.5.
-
-# A(sample, public, private) as a table: for each (public, private) the output of each of the samples.
-tables = st.integers(1, 3).flatmap(
-    lambda publics: st.integers(1, 4).flatmap(
-        lambda privates: st.integers(1, 4).flatmap(
-            lambda samples: st.lists(
-                st.lists(
-                    st.lists(st.integers(0, 3), min_size=samples, max_size=samples),
-                    min_size=privates,
-                    max_size=privates,
-                ),
-                min_size=publics,
-                max_size=publics,
-            )
-        )
-    )
-)
-
-
-def disagreement(table: list[list[list[int]]], *, shared: bool) -> Fraction:
-    """Exactly how often two runs differ, with the private randomness shared between them or not."""
-    total = differ = 0
-    for public in table:
-        for first, second in itertools.product(public, public):
-            if shared and first is not second:
-                continue
-            for a, b in itertools.product(first, second):
-                total, differ = total + 1, differ + (a != b)
-    return Fraction(differ, total)
-
-
-@given(tables)
-def test_sharing_the_private_randomness_never_hurts(table: list[list[list[int]]]) -> None:
-    """Lemma A.5, by enumeration of every algorithm, sample and random string."""
-    assert disagreement(table, shared=True) <= disagreement(table, shared=False)
-
 
 # Lemma A.6.
 
