@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ from algorithms.boosting import (
     halfspaces,
     measure,
     r_boost,
+    r_halfspace_boosted,
+    r_halfspace_boosted_boxes,
     rounds,
 )
 from algorithms.halfspace import CUBE, Halfspace, check_margin, r_halfspace_boxes, r_halfspace_foams, signed_directions
@@ -101,11 +104,25 @@ def test_the_strong_learner_is_upheld_at_its_own_size(rounding: str) -> None:
     assert record.accuracy.failures == 0
 
 
-def test_the_rounding_is_chosen_by_name() -> None:
+@pytest.mark.parametrize(
+    ("learner", "rounding"),
+    [
+        (r_halfspace_boosted, "foams"),
+        (partial(r_halfspace_boosted, rounding="boxes"), "boxes"),
+        (r_halfspace_boosted_boxes, "boxes"),
+    ],
+)
+def test_the_rounding_is_chosen_by_name(learner: Any, rounding: str) -> None:
+    """Foams round to integers, boxes to the middles of shifted boxes; few rows will do."""
+    size = boosting.boosted_size(RHO, EPS, TAU, 2, 1e-13, rounding)
+    sample = CountSample(load_source(TWO_LINES).law(), size, from_key(root_key(0)))
+    vote = learner(sample, from_key(root_key(1)), sample_scale=1e-13)
+    assert {w.is_integer() for h in vote.hypotheses for w in map(float, h.w)} == {rounding == "foams"}
+
+
+def test_a_rounding_of_another_name_gets_a_sentence() -> None:
     with pytest.raises(auditor.AuditorError, match="rounding='foam' must be one of foams, boxes"):
         auditor.audit("algorithms.boosting:r_halfspace_boosted", params={"rounding": "foam"})
-    sizes = {name: boosting.boosted_size(RHO, EPS, TAU, 2, 1.0, name) for name in LEARNERS}
-    assert sizes["foams"] != sizes["boxes"]
 
 
 # The run, followed: what every part is called with.
@@ -289,6 +306,7 @@ def test_votes_count_by_how_sure_they_are() -> None:
     assert Vote((Constant(0.9), Constant(-0.1), Constant(-0.1))).predict(x).tolist() == [1]
     assert Vote((Constant(-0.9), Constant(0.1), Constant(0.1))).predict(x).tolist() == [-1]
     assert Vote((Constant(0.25), Constant(0.5))).score(x).tolist() == [0.75]
+    assert [Vote((Constant(score),)).predict(x)[0] for score in (-1e-9, 0.0, 1e-9)] == [-1, 1, 1]
 
 
 @pytest.mark.parametrize("rounding", ["foams", "boxes"])

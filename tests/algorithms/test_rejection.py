@@ -143,6 +143,17 @@ class Bits:
         return np.array([float(bit) for bit in self.bits[:n]])
 
 
+def test_the_first_that_are_accepted_are_kept_in_order() -> None:
+    bits: Any = Bits((Fraction(0), Fraction(9, 10), HALF, Fraction(0)))
+    x, y = np.array([10, 11, 12, 13]), np.array([1, -1, 1, -1])
+    assert [part.tolist() for part in filter_with_shared_bits((x, y), 2, lambda rows: rows[0] / 20, bits)] == [
+        [10, 12],
+        [1, 1],
+    ]
+    assert filter_with_shared_bits(x, 3, lambda rows: rows / 20, bits).tolist() == [10, 12, 13]
+    assert filter_with_shared_bits(x, 4, lambda rows: rows / 20, bits) is BOTTOM
+
+
 Law = dict[Any, Fraction]
 CASES = {
     # share of ones; mu of zeros and of ones; offered; target
