@@ -1,33 +1,43 @@
-"""rBoost: a reproducible weak learner made strong. Algorithm 8, Theorem 6.1; Algorithm 9, Lemma 6.2; Corollary 6.5.
+"""rBoost: a reproducible weak learner made strong. Algorithm 8, Theorem 6.1; Corollary 6.5, Remark 6.6.
 
 Guarantee: over a weak learner of advantage gamma, Pr[A(s1; r) = A(s2; r)] >= 1 - rho, and with probability 1 - rho the
 vote errs on at most a share eps of the source.
 
     eps     accuracy          the share of the source that the vote may get wrong
-    gamma   advantage         of the weak learner; tau/4 for halfspaces of margin tau
+    gamma   advantage         E[y h]/2 of the weak learner; tau/4 for halfspaces of margin tau
     theta   gamma / (2 + gamma)
     T       6 / (eps gamma^2 sqrt(1 - gamma))    rounds
     g_t     sum over rounds of y h_i(x) - theta  how well an example is done with so far
     mu      1 if g <= 0, else (1 - gamma)^(g/2)  its measure in the next round
     d(mu)   E mu                                 density
 
-Each round: filter fresh examples by mu until the weak learner's m are there (bottom if they run out), learn from them
-at reproducibility rho/(6T), reweight, and ask by rSTAT whether d(mu) is small: stop at an estimate of at most 2 eps/3.
+Each round: filter fresh examples by mu until the weak learner's m are there (bottom if they run out), learn from them,
+reweight, and ask by rSTAT whether d(mu) is small: stop at an estimate of at most 2 eps/3.
 
-Sample size, each round: 24 m/eps ln(6T/rho) examples to filter, so that they run out with probability at most rho/(6T)
-while d(mu) >= eps/3 (Lemma 6.2); rSTAT's size at tolerance eps/3, reproducibility rho/(3T), failure rate rho/(12T).
+Sample size, each round: Lemma 6.2's, so that the examples run out with probability at most rho/(6T) while
+d(mu) >= eps/3, as it is (Remark 6.3) where the last query was within eps/3 and above 2 eps/3; the weak learner's at
+reproducibility rho/(6T); rSTAT's at tolerance eps/3, reproducibility rho/(3T), failure rate rho/(12T). Two runs part
+with probability at most T (2/6 + 1/6 + 1/3) rho/T = 5/6 rho, and one fails with at most T (1/6 + 1/24 + 1/12) rho/T.
 
 Where the paper slips: its T = O(1/(eps gamma^2)) hides that the loop is sure to stop only once the density is below
-eps/3, so that Servedio's bound 2 / (kappa gamma^2 sqrt(1 - gamma)) is taken at kappa = eps/3; the stop query at
-reproducibility rho/(3T) needs about T^2 times the rows of the stated total. Lemma 6.4's factor 2 is not needed: what is
-kept in two runs is independent given r, so composing costs 2q + rho, q the chance of bottom.
+eps/3, so that Servedio's bound 2 / (kappa gamma^2 sqrt(1 - gamma)) is taken at kappa = eps/3.
+
+The printed sizes do not follow, up to logarithms and with T ~ 1/(eps gamma^2):
+- Theorem 6.1, and s_2 in the listing: rSTAT at reproducibility rho/(3T) takes T^2/(eps^2 rho^2) rows a round, not
+  1/(eps^2 rho^2). So s_2 is 1/(rho^2 eps^4 gamma^4), where 1/(rho^2 eps^3 gamma^2) is printed, and in all T rounds
+  m(rho/6T) / (eps^2 gamma^2) + 1/(rho^2 eps^5 gamma^6), where the last term is printed 1/(rho^2 eps^3 gamma^2).
+- Corollary 6.5, foams: m(rho/6T) = (sqrt(d) T / (tau^2 rho))^(20/9) = (sqrt(d) / (tau^4 rho eps))^(20/9), where
+  tau^(-58/9) eps^(-10/9) is printed for tau^(-80/9) eps^(-20/9). In all
+  d^(10/9) tau^(-98/9) rho^(-20/9) eps^(-38/9) + tau^-6 rho^-2 eps^-5; printed d^(10/9) tau^(-76/9) rho^(-20/9)
+  eps^(-28/9).
+- Corollary 6.5, boxes: m(rho/6T) is right, and 1/(eps^2 gamma^2) has lost its tau^-2. In all
+  d^(15/4) tau^-12 rho^(-5/2) eps^(-9/2) + tau^-6 rho^-2 eps^-5; printed d^(15/4) tau^-10 rho^(-5/2) eps^(-9/2).
 
 r is cut into named children for each round and subroutine before the sample is read: a generator used in turn would be
-out of step after the first rejection (`r_boost_desynchronised` in `broken`). The bits that accept an example are the
-sample's own instead of r's, as counts have no positions to share bits by: rho is at least that of the listing, which
-`filter_with_shared_bits` keeps, and within the theorem's.
+out of step after the first rejection (`r_boost_desynchronised` in `broken`).
 
 Cost: on counts one draw for the learner and one for the query a round; the rounds that are run are far fewer than T.
+Boxes take d uniforms a round, foams 2^d stages (Remark 6.6).
 """
 
 from __future__ import annotations
@@ -35,28 +45,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import Enum
 from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.halfspace import boxes_size, foams_size, r_halfspace_boxes, r_halfspace_foams
+from algorithms.halfspace import boxes_size, check_margin, foams_size, r_halfspace_boxes, r_halfspace_foams
+from algorithms.rejection import BOTTOM as BOTTOM
+from algorithms.rejection import Bottom, rejection_sampler, rejection_size
 from algorithms.statistical_query import rstat, scaled
 from algorithms.statistical_query import sample_size as rstat_size
 from auditor import Randomness, Sample, subject
 
 Reals = npt.NDArray[np.float64]
-
-
-class Bottom(Enum):
-    """The output of a run that ran out of examples: a value like any other, so that two of them agree."""
-
-    BOTTOM = "bottom"
-
-
-BOTTOM = Bottom.BOTTOM
 
 
 class Hypothesis(Protocol):
@@ -86,33 +88,23 @@ class Vote:
         return np.where(self.score(x) >= 0, 1, -1)
 
 
-def rejection_sampler(sample: Sample, target: int, mu: Callable[[Any], Any]) -> Sample | Bottom:
-    """Algorithm 9: `target` examples, each kept with probability mu; BOTTOM if the sample has too few.
-
-    The bits that accept are the sample's own, not r's: the same algorithm on rows and on counts.
-    """
-    kept = Sample.of(sample).thin(mu, target)
-    return BOTTOM if kept is None else kept
-
-
-def filter_with_shared_bits(rows: Any, target: int, mu: Callable[[Any], Any], r: Randomness) -> Any:
-    """Algorithm 9 as it is printed: the bits are r's, one a position, so both runs of a pair have the same. Rows only.
-
-    One run's law is that of `rejection_sampler`; rho is at most that of it, since given the bits the runs are
-    independent and alike, and by Jensen they then agree at least as often. Of 60 fair coins, ones kept always and
-    zeros with probability 0.2, the first that is kept has rho 0.2083 here and 0.2778 there, exactly. Lemma 6.4 is
-    about this one, and holds for both.
-    """
-    parts = rows if isinstance(rows, tuple) else (rows,)
-    kept = np.flatnonzero(r.random(len(parts[0])) < np.asarray(mu(rows), dtype=float))[:target]
-    if len(kept) < target:
-        return BOTTOM
-    return tuple(part[kept] for part in rows) if isinstance(rows, tuple) else rows[kept]
-
-
 def rounds(eps: float, gamma: float) -> int:
     """T."""
     return math.ceil(6 / (eps * gamma**2 * math.sqrt(1 - gamma)))
+
+
+@dataclass(frozen=True, slots=True)
+class Shares:
+    """What of rho each part of a round may use up, of T rounds."""
+
+    run_out: float  # the chance of bottom, in one run
+    learn: float
+    stop: float
+    astray: float  # the chance that the stop query is further off than its tolerance
+
+    @classmethod
+    def of(cls, rho: float, t: int) -> Shares:
+        return cls(rho / (6 * t), rho / (6 * t), rho / (3 * t), rho / (12 * t))
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,10 +117,10 @@ class RoundSizes:
 
     @classmethod
     def of(cls, weak: WeakLearner, rho: float, eps: float, sample_scale: float) -> RoundSizes:
-        t = rounds(eps, weak.gamma)
-        learn = scaled(weak.size(rho / (6 * t)), sample_scale)
-        offer = math.ceil(24 * learn / eps * math.log(6 * t / rho))
-        return cls(learn, offer, rstat_size(eps / 3, rho / (3 * t), rho / (12 * t), sample_scale))
+        share = Shares.of(rho, rounds(eps, weak.gamma))
+        learn = scaled(weak.size(share.learn), sample_scale)
+        query = rstat_size(eps / 3, share.stop, share.astray, sample_scale)
+        return cls(learn, rejection_size(learn, eps, share.run_out), query)
 
 
 def check_parameters(rho: float, eps: float) -> None:
@@ -165,22 +157,26 @@ def r_boost(
     """Algorithm 8 over any reproducible weak learner."""
     check_parameters(rho, eps)
     rows, sizes, t_max = Sample.of(sample), RoundSizes.of(weak, rho, eps, sample_scale), rounds(eps, weak.gamma)
+    share = Shares.of(rho, t_max)
     hypotheses: tuple[Hypothesis, ...] = ()
-    for t in range(t_max):
-        mu = measure(hypotheses, weak.gamma)
-        kept = rejection_sampler(rows.take(sizes.offer), sizes.learn, mu)
+    mu = measure(hypotheses, weak.gamma)  # 1, 2
+    for t in range(t_max):  # 4, 5
+        kept = rejection_sampler(rows.take(sizes.offer), sizes.learn, mu)  # 7, 8
         if isinstance(kept, Bottom):
             return BOTTOM
-        hypotheses += (weak.learn(kept, r.child("learn", t), rho / (6 * t_max)),)
-        densities = rows.take(sizes.query).map(measure(hypotheses, weak.gamma))
-        density = rstat(densities, r.child("stop", t), tau=eps / 3, rho=rho / (3 * t_max), delta=rho / (12 * t_max))
+        hypotheses += (weak.learn(kept, r.child("learn", t), share.learn),)  # 9
+        mu = measure(hypotheses, weak.gamma)  # 10, 11
+        density = rstat(  # 12, 13
+            rows.take(sizes.query).map(mu), r.child("stop", t), tau=eps / 3, rho=share.stop, delta=share.astray
+        )
         if density <= 2 * eps / 3:
-            break
-    return Vote(hypotheses)
+            break  # 14
+    return Vote(hypotheses)  # 17
 
 
 def errs_rarely(output: Vote | Bottom, *, source: Any, r: Randomness, params: Mapping[str, Any]) -> bool:
-    """Whether the vote is wrong on at most a share eps of the source."""
+    """Whether the vote is wrong on at most a share eps of the source, which must have the margin tau."""
+    check_margin(source, params["tau"])
     if isinstance(output, Bottom):
         return False
     return bool(source.expect(lambda rows: output.predict(rows[0]) != rows[1]) <= params["eps"])
@@ -206,15 +202,13 @@ def boosted_size(rho: float, eps: float, tau: float, d: int, sample_scale: float
     return boost_size(halfspaces(tau, d, rounding), rho, eps, sample_scale)
 
 
-# Six points of the plane, each at least 0.7 of its length away from a line through the origin.
-PLANE = (
-    "points([[1, 0], [0, 1], [1, 1], [-1, 0], [0, -1], [-1, -1]], labels=[1, 1, 1, -1, -1, -1], "
-    "weights=[0.3, 0.2, 0.1, 0.2, 0.1, 0.1])"
-)
+# Points of two lines through the origin, each 8/17 of its length away from a third line. Their mean direction leans to
+# the line with more of them, and whatever it is rounded to errs on all of the other: a share of 0.33.
+TWO_LINES = "points([[8, 15], [-8, -15], [8, -15], [-8, 15]], labels=[1, -1, 1, -1], weights=[0.37, 0.3, 0.2, 0.13])"
 
 
 _DECLARED: Any = {
-    "source": PLANE,
+    "source": TWO_LINES,
     "sample": "counts",
     "claimed": lambda rho: rho,
     "delta": lambda rho: rho,
@@ -228,9 +222,9 @@ def r_halfspace_boosted(
     sample: Sample,
     r: Randomness,
     *,
-    rho: float = 0.3,
+    rho: float = 0.5,
     eps: float = 0.3,
-    tau: float = 0.7,
+    tau: float = 0.47,
     d: int = 2,
     rounding: str = "foams",
     sample_scale: float = 1.0,
@@ -245,9 +239,9 @@ def r_halfspace_boosted_boxes(
     sample: Sample,
     r: Randomness,
     *,
-    rho: float = 0.3,
+    rho: float = 0.5,
     eps: float = 0.3,
-    tau: float = 0.7,
+    tau: float = 0.47,
     d: int = 2,
     sample_scale: float = 1.0,
 ) -> Vote | Bottom:

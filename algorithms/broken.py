@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.boosting import PLANE
-from algorithms.halfspace import signed_directions
+from algorithms.boosting import TWO_LINES, measure
+from algorithms.halfspace import Halfspace, signed_directions
 from algorithms.heavy_hitters import step_sizes
 from algorithms.rounding import boxes
 from algorithms.statistical_query import region_width, round_to_region
@@ -98,23 +98,23 @@ def one_generator_in_turn(sample: Rows, r: np.random.Generator) -> float:
 
 
 @subject(
-    source=PLANE,
-    size=20_000,
+    source=TWO_LINES,
+    size=40_000,
     expect="fail",
     reason="rejection takes as many bits as the sample makes it, and the weak learner gets what comes next",
 )
 def r_boost_desynchronised(sample: tuple[Rows, Rows], r: np.random.Generator) -> tuple[float, ...]:
     """Two rounds of boosting that draw from one generator in turn: filter by mu, learn, filter again, learn."""
     x, y = sample
-    w = np.zeros(2)
-    for start in (0, 10_000):
-        kept = []
-        for i in range(start, start + 10_000):  # Algorithm 9: one bit a row, until there are enough
-            measure = (1 - 0.175) ** max(0.0, float(y[i] * (x[i] @ w)))
-            if r.random() <= measure:
+    hypotheses: tuple[Halfspace, ...] = ()
+    for start in (0, 20_000):
+        mu = measure(hypotheses, 0.1175)((x[start : start + 20_000], y[start : start + 20_000]))
+        kept: list[int] = []
+        for i, chance in enumerate(mu.tolist(), start):  # Algorithm 9: one bit a row, until there are enough
+            if r.random() <= chance:
                 kept.append(i)
-            if len(kept) == 1000:
+            if len(kept) == 15_000:
                 break
         mean = signed_directions((x[kept], y[kept])).mean(axis=0)
-        w = boxes(4 * mean, Randomness(r.bit_generator))
-    return tuple(w.tolist())
+        hypotheses += (Halfspace(tuple(boxes(4 * mean, Randomness(r.bit_generator)).tolist())),)
+    return hypotheses[-1].w

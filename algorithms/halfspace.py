@@ -36,7 +36,7 @@ import numpy.typing as npt
 
 from algorithms.rounding import boxes, foams
 from algorithms.statistical_query import scaled
-from auditor import Randomness, Sample, subject
+from auditor import AuditorError, Randomness, Sample, subject
 
 Reals = npt.NDArray[np.float64]
 Rounding = Callable[[npt.ArrayLike, Randomness], npt.NDArray[Any]]
@@ -74,7 +74,7 @@ def directions(x: npt.ArrayLike) -> Reals:
     return np.asarray(rows / lengths[:, None])
 
 
-def signed_directions(rows: tuple[Any, Any]) -> Reals:
+def signed_directions(rows: tuple[Any, ...]) -> Reals:
     """y x/|x| of each labelled row."""
     if not isinstance(rows, tuple):
         raise ValueError("the sample has no labels: a halfspace is learnt from (X, y)")
@@ -83,6 +83,30 @@ def signed_directions(rows: tuple[Any, Any]) -> Reals:
     if not np.isin(labels, (-1, 1)).all():
         raise ValueError(f"labels must be -1 or +1, and one is {labels[~np.isin(labels, (-1, 1))][0]!r}")
     return np.asarray(directions(x) * labels[:, None])
+
+
+def margin_of(rows: tuple[Any, ...]) -> float:
+    """The largest tau for which some unit w* has y (x/|x|) . w* >= tau for all rows; 0 where no halfspace fits.
+
+    It is the distance v of the convex hull of the y x/|x| from the origin. Non-negative least squares of their
+    combination against 0, and of the sum of its weights against 1, leaves v^2 / (1 + v^2).
+    """
+    from scipy.optimize import nnls
+
+    u = signed_directions(rows)
+    _, residual = nnls(np.vstack([u.T, np.ones(len(u))]), np.append(np.zeros(u.shape[1]), 1.0))
+    return float(residual / math.sqrt(1 - min(residual, 1.0) ** 2))
+
+
+def check_margin(source: Any, tau: float) -> None:
+    """What section 5 assumes of the source; without it no accuracy is promised."""
+    law = source.law()
+    found = margin_of(tuple(part[law.weights > 0] for part in law.values))
+    if tau > found + 1e-9:
+        raise AuditorError(
+            f"tau={tau!r} must be at most the margin of the source {source.name}, which is {found:.4g}: lower tau, or "
+            "take rows that a halfspace through the origin splits with more room"
+        )
 
 
 def check_parameters(rho: float, tau: float, d: int) -> None:
@@ -112,7 +136,8 @@ def boxes_size(rho: float, tau: float, d: int, sample_scale: float = 1.0) -> int
 
 
 def has_advantage(output: Halfspace, *, source: Any, r: Randomness, params: Mapping[str, Any]) -> bool:
-    """Whether E[y h(x)] / 2 >= tau/4 over the source."""
+    """Whether E[y h(x)] / 2 >= tau/4 over the source, which must have the margin tau."""
+    check_margin(source, params["tau"])
     return bool(source.expect(lambda rows: output.margin(rows[0]) * rows[1]) / 2 >= params["tau"] / 4)
 
 

@@ -14,8 +14,10 @@ from algorithms.halfspace import (
     CUBE,
     Halfspace,
     boxes_size,
+    check_margin,
     directions,
     foams_size,
+    margin_of,
     r_halfspace_boxes,
     r_halfspace_foams,
     signed_directions,
@@ -76,6 +78,29 @@ def test_sums_of_directions_concentrate(t: int, a: float) -> None:
     allowed = math.exp(-(t ** (2 * a)) / 2)
     print(f"T={t} a={a}: {far} of {n}, allowed {allowed:.4f}")
     assert clopper_pearson_lower(n, far, 1e-7) <= allowed
+
+
+@given(with_margin())
+def test_the_margin_is_the_best_of_all_halfspaces(case: Any) -> None:
+    """At least that of w*, and at least that of any other normal; in the plane all of them are tried."""
+    x, y, _, _, tau = case
+    found = margin_of((x, y))
+    assert found >= tau - 1e-9
+    angles = np.linspace(0, 2 * np.pi, 7200, endpoint=False)
+    normals = np.stack([np.cos(angles), np.sin(angles)]) if x.shape[1] == 2 else directions(x).T * y
+    best = float((signed_directions((x, y)) @ normals).min(axis=0).max())
+    assert best <= found + 1e-9
+    assert x.shape[1] != 2 or found <= best + 1e-3
+
+
+def test_where_no_halfspace_fits_the_margin_is_zero() -> None:
+    both = (np.array([[1.0, 2.0], [1.0, 2.0]]), np.array([1, -1]))
+    assert margin_of(both) == pytest.approx(0, abs=1e-9)
+    assert margin_of((np.eye(3), np.ones(3))) == pytest.approx(3**-0.5)
+    source = load_source("points([[3, 4], [3, -4], [1, 0]], labels=[1, 1, -1], weights=[0.5, 0.5, 0])")
+    check_margin(source, 0.6)  # what never occurs does not count
+    with pytest.raises(auditor.AuditorError, match=r"tau=0.61 must be at most the margin .* which is 0.6: lower tau"):
+        check_margin(source, 0.61)
 
 
 def test_sizes_are_the_theorems() -> None:
