@@ -23,8 +23,9 @@ from scipy.stats import binom, chi2_contingency
 
 import auditor
 from algorithms.median import check_parameters, group_size, levels, median, plain_size, r_median, sample_size
-from algorithms.median_as_published import depth, r_median_as_published
+from algorithms.median_as_published import Constants, depth, r_median_as_published
 from algorithms.median_as_published import sample_size as published_size
+from algorithms.statistical_query import region_width
 from auditor.cli.command_line import run
 from auditor.errors import SampleError
 from auditor.randomness import from_key, root_key
@@ -352,6 +353,50 @@ def test_below_one_24th_the_published_test_holds() -> None:
 def test_the_published_depth_and_size() -> None:
     assert [depth(d) for d in (1, 2, 3, 4, 8, 16, 62)] == [0, 1, 2, 2, 3, 3, 4]
     assert published_size(8, 0.05, 0.05) > sample_size(8, 0.05, 0.05)
+
+
+def published_by_hand(d: int, tau: float, rho: float) -> tuple[int, int, int]:
+    """n_d, n_m and n_sq of the listing, from the analysis' list of numbers."""
+    calls, bits = 1, d
+    while bits > 1:
+        calls, bits = calls + 1, math.ceil(math.log2(bits))
+    rho0 = rho / (6 * calls)
+    v = 5 / 16 + tau - 1 / 16
+    q1 = math.ceil(math.log(6 / (rho0 * v)) / v)
+    n_h = q1 + math.ceil(64 * math.log(q1 / rho0) * q1**2 / (rho0 / 16) ** 2)
+
+    def n_sq(t: float) -> int:
+        within = t * rho0 / 2 / (1 + rho0 / 2)
+        return math.ceil(math.log(8 / rho0) / (2 * within**2))
+
+    log_delta0 = 2 * calls * math.log(rho / 2 / (n_h + n_sq(tau))) + 2 * calls**2 * math.log(tau**2 / 3)
+    n_m = math.ceil(3 * (0.5 - tau) * (math.log(2) - log_delta0) / tau**2)
+    n_m += n_m % 2 == 0
+
+    def n_d(bits: int) -> int:
+        if bits == 1:
+            return n_sq(tau / 2)
+        return n_m * (2 * n_d(math.ceil(math.log2(bits))) + 2 * n_h + 6 * n_sq(tau) + n_m)
+
+    return n_d(d), n_m, n_sq(tau)
+
+
+@pytest.mark.parametrize(("d", "tau", "rho"), [(1, 0.1, 0.5), (2, 0.05, 0.05), (8, 0.05, 0.05), (16, 0.02, 0.2)])
+def test_published_sizes_are_the_analysis(d: int, tau: float, rho: float) -> None:
+    size, n_m, n_sq = published_by_hand(d, tau, rho)
+    constants = Constants.of(d, tau, rho)
+    assert (constants.group_size, constants.query_size(tau)) == (n_m, n_sq)
+    assert published_size(d, tau, rho) == size
+
+
+def test_the_published_last_query_has_too_few_examples_for_its_share_of_rho() -> None:
+    """n_m, where n_sq is needed: at a mean of 1/2 two answers differ with probability E|V1 - V2| / alpha."""
+    constants = Constants.of(8, 0.05, 0.05)
+    alpha = region_width(0.05, constants.rho0, constants.rho0 / 4)
+    parted = {n: math.sqrt(1 / (math.pi * n)) / alpha for n in (constants.group_size, constants.query_size(0.05))}
+    print(f"rho_0 = {constants.rho0:.4f}, parted {parted}")
+    assert parted[constants.query_size(0.05)] < constants.rho0 < 0.0021
+    assert parted[constants.group_size] == pytest.approx(0.0108, abs=1e-4)
 
 
 # What cannot be done.
