@@ -12,10 +12,10 @@ Pr[X = x] >= v', for a v' uniform in [v - eps, v + eps] that r alone decides.
     e     rho eps / (3 Q1)                             how well
 
 Sample size: Q1 + Q2. Q1: a (v - eps)-heavy value is missed with probability at most (1 - v + eps)^Q1, and there are at
-most 1 / (v - eps) of them: rho/6 in all. Q2: Hoeffding and a union over Q1 candidates put all estimates within e, except
-with probability rho/6. Then only a v' within e of a value's probability can do harm. The size does not depend on the
-size of the domain, and at constant v and eps it is 1/rho^2 but for logarithms (Corollary 3.4). `sample_scale` scales Q2
-alone: Q1 is a few dozen rows, and with fewer nearly every value would be missed.
+most 1 / (v - eps) of them: rho/6 in all. Q2: Hoeffding and a union over Q1 candidates put all estimates within e,
+except with probability rho/6. Then only a v' within e of a value's probability can do harm. The size does not depend on
+the size of the domain, and at constant v and eps it is 1/rho^2 but for logarithms (Corollary 3.4). `sample_scale`
+scales Q2 alone: Q1 is a few dozen rows, and with fewer nearly every value would be missed.
 
 Where the paper slips: "within e of p_x" is an interval of width 2e, which v' falls into with probability e / eps, and a
 union over Q1 candidates gives rho/3, not rho/6. But values below v - e - eps are out of reach of v', and so at most

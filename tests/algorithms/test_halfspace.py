@@ -140,7 +140,7 @@ def test_claims_b_2_and_b_3_fail_as_printed() -> None:
 @pytest.mark.parametrize(("t", "a"), [(30, 0.01), (100, 0.05), (400, 0.1)])
 @pytest.mark.parametrize("lean", [0.5, 0.8, 0.97])
 def test_sums_of_directions_concentrate(t: int, a: float, lean: float) -> None:
-    """Corollary 5.11 in one dimension, exactly: |z - E z| >= 4 T^(1/2 + a) with probability at most exp(-T^(2a) / 2)."""
+    """Corollary 5.11 in one dimension, exactly: |z - E z| >= 4 T^(1/2 + a) has probability at most exp(-T^(2a) / 2)."""
     far = 4 * t ** (0.5 + a)
     chance = sum(p for length, p in lengths(t, 1, 1, lean) if length >= far)
     assert 0 < far < 2 * t
