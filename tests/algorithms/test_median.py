@@ -8,6 +8,7 @@ it 60 pairs at rho = 0.5 do not pass with probability 4e-10, and the theorem's s
 
 from __future__ import annotations
 
+import importlib
 import math
 from collections import Counter
 from collections.abc import Callable
@@ -22,10 +23,12 @@ from scipy.special import betaincinv
 from scipy.stats import binom, chi2_contingency
 
 import auditor
+from algorithms.heavy_hitters import sample_size as heavy_size
 from algorithms.median import check_parameters, group_size, levels, median, plain_size, r_median, sample_size
 from algorithms.median_as_published import Constants, depth, r_median_as_published
 from algorithms.median_as_published import sample_size as published_size
 from algorithms.statistical_query import region_width
+from algorithms.statistical_query import sample_size as rstat_size
 from auditor.cli.command_line import run
 from auditor.errors import SampleError
 from auditor.randomness import from_key, root_key
@@ -317,6 +320,47 @@ def test_the_public_audit() -> None:
     record = auditor.audit("r_median", fixed=90, confidence=0.999)
     assert (record.verdict, record.sample_kind, record.sample_scale) == ("pass", "counts", 1.0)
     assert record.size > 10**22
+
+
+@pytest.mark.parametrize(("fn", "most"), [(r_median, 9 * 3 + 3), (r_median_as_published, 9 * 3 + 1)])
+def test_every_call_has_its_share_its_rows_and_a_child_of_its_own(
+    fn: Callable[..., Any], most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a law where every level finds candidates: what rSTAT and the heavy hitters are given, call by call."""
+    module = importlib.import_module(fn.__module__)
+    key, calls = root_key(11), []
+
+    def watched(name: str, call: Callable[..., Any]) -> Callable[..., Any]:
+        def watching(sample: Any, r: Any, **passed: Any) -> Any:
+            calls.append((name, r.bit_generator.seed_seq.digest, sample.size, passed))
+            return call(sample, r, **passed)
+
+        return watching
+
+    monkeypatch.setattr(module, "rstat", watched("rstat", module.rstat))
+    monkeypatch.setattr(module, "r_heavy_hitters", watched("heavy", module.r_heavy_hitters))
+    size = (sample_size if fn is r_median else published_size)(8, 0.05, 0.2)
+    source = load_source("randint(0, 256)")
+    fn(CountSample(source.law(), size, from_key(root_key(12))), from_key(key), d=8, tau=0.05, rho=0.2)
+    assert 3 * 4 < len(calls) <= most
+    assert len({digest for _, digest, _, _ in calls}) == len(calls)
+    lengths, ends = range(9), [("end",), ("base",), *(("at most", x) for x in range(3))]
+    ends += [("heavy", i) for i in lengths] + [("weight", i, v) for i in lengths for v in range(2**i)]
+    names = {key.child(*["length"] * level, *end).digest for level in range(5) for end in ends}
+    assert {digest for _, digest, _, _ in calls} <= names
+    rho0 = 0.2 / 30 if fn is r_median else 0.2 / 24
+    for name, _, rows, passed in calls:
+        assert passed["rho"] == pytest.approx(rho0)
+        if name == "heavy":
+            v = 5 / 16 if fn is r_median else 5 / 16 + 0.05
+            assert (passed["v"], passed["eps"]) == pytest.approx((v, 1 / 16))
+            assert rows == heavy_size(rho0, v, 1 / 16)
+        else:
+            assert passed["delta"] == pytest.approx(rho0 / 4)
+            tolerances = {1 / 32} if fn is r_median else {0.05, 0.025}
+            assert passed["tau"] in tolerances
+            n_m = Constants.of(8, 0.05, 0.2).group_size
+            assert rows in {rstat_size(passed["tau"], rho0, rho0 / 4), n_m if fn is r_median_as_published else -1}
 
 
 # As published.
