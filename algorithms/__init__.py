@@ -207,7 +207,7 @@ Corollary 5.11: a sum of T directions is within 4 T^(1/2 + a) of its mean but fo
 Algorithm 6: ConstructBoxes: a shifted grid
     rounding:boxes
     as printed
-    test_rounding::test_an_integer_shift_shifts_the_output
+    test_rounding::test_boxes_are_the_papers
 Lemma 5.12: boxes part two points with probability at most d times their distance
     rounding:boxes
     sharpened: 1 - prod(1 - |x_i - y_i|) exactly, so sqrt(d) for d

@@ -72,17 +72,20 @@ def test_rows_are_declared_exactly_and_each_run_has_its_own_and_a_child() -> Non
     def base(sample: Sample, r: Randomness) -> int:
         rows = sample.rows().tolist()
         seen.append((rows, r.random()))
-        return int(rows[0] % 4)
+        return int(rows[0] % 20 >= 7)  # a share of 0.35 is 0, and the cut is there: r alone decides
 
-    settings: Any = {"d": 2, "tau": 0.3, "rho": 0.9, "sample_scale": 1e-3}
-    runs, size = median_size(2, 0.3, 0.9, None, 1e-3), sample_size(3, 2, 0.3, 0.9, None, 1e-3)
+    settings: Any = {"d": 2, "tau": 0.3, "rho": 0.9, "sample_scale": 1e-2}
+    runs, size = median_size(2, 0.3, 0.9, None, 1e-2), sample_size(3, 2, 0.3, 0.9, None, 1e-2)
     assert size == 3 * runs
     key, rows = root_key(4), np.arange(size)
     compiled = compile_interval(one_by_one(base, 3), base_size=3, **settings)
     output = compiled(rows, from_key(key))
     assert [row for group, _ in seen for row in group] == rows.tolist()
     assert [u for _, u in seen] == [from_key(key.child("base", "run", i)).random() for i in range(runs)]
-    assert output == r_median(rows[::3] % 4, from_key(key.child("median")), **settings)
+    assert output == r_median(rows[::3] % 20 >= 7, from_key(key.child("median")), **settings)
+    for seed in range(30):
+        by_hand = r_median(rows[::3] % 20 >= 7, from_key(root_key(seed).child("median")), **settings)
+        assert compiled(rows, from_key(root_key(seed))) == by_hand
     with pytest.raises(auditor.AuditorError, match=f"{size} examples were asked for, and {size - 1} are left"):
         compiled(rows[1:], from_key(key))
 

@@ -177,6 +177,18 @@ def test_the_oracle_knows_the_set() -> None:
             assert is_exact(output, source=source, r=from_key(root_key(seed)), params=params) == verdict
 
 
+def test_a_value_of_exactly_the_threshold_is_heavy(monkeypatch: pytest.MonkeyPatch) -> None:
+    q1, q2 = step_sizes(1.0, 0.3, 0.1, 1e-5)
+    enough = math.ceil(0.3 * q2)
+    monkeypatch.setattr("algorithms.heavy_hitters.threshold", lambda r, v, eps: enough / q2)
+    rows = np.concatenate([np.arange(q1) % 2, np.zeros(q2 - enough), np.ones(enough)])
+    assert hitters(rows) == (0.0, 1.0)
+    monkeypatch.setattr("algorithms.heavy_hitters.threshold", lambda r, v, eps: 0.25)
+    source, params = load_source("pmf({1: 0.25, 2: 0.625, 3: 0.125})"), {"v": 0.3, "eps": 0.1}
+    verdicts = [is_exact(x, source=source, r=from_key(root_key(0)), params=params) for x in ((1, 2), (2,), (1, 2, 3))]
+    assert verdicts == [True, False, False]
+
+
 # Rows and counts have one law.
 
 

@@ -49,6 +49,23 @@ def test_foams_are_the_papers_stages(x: Reals, seed: int) -> None:
     assert stages_of(x[None], seed).tolist() == [stage]
 
 
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 5])
+def test_foams_are_the_papers_stages_at_many_points(d: int) -> None:
+    for seed in range(60):
+        x = from_key(root_key(seed).child("x")).normal(size=d) * 2
+        assert foams(x, from_key(root_key(seed))).tolist() == stage_by_stage(x, root_key(seed))[1]
+
+
+def test_boxes_are_the_papers() -> None:
+    """Algorithm 6: a point of Z + [-1/2, 1/2)^d and integers is rounded to Z and those integers; Z from r."""
+    for seed in range(40):
+        z = from_key(root_key(seed)).random(3)
+        x = from_key(root_key(seed).child("x")).normal(size=(50, 3)) * 3
+        rounded = boxes(x, from_key(root_key(seed)))
+        assert np.allclose(rounded - z, np.round(rounded - z), atol=1e-9)
+        assert (np.abs(x - rounded) <= 0.5 + 1e-9).all()
+
+
 @given(vectors, seeds)
 def test_rounding_is_pure_and_near(x: Reals, seed: int) -> None:
     for rounding, reach in ((foams, 1.0), (boxes, 0.5)):
