@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 import subprocess
 import sys
@@ -38,13 +39,17 @@ def test_every_numbered_statement_is_there_exactly_once() -> None:
         assert statement.constants
 
 
+@functools.cache
+def functions_of(path: str) -> set[str]:
+    return {node.name for node in ast.parse((ROOT / path).read_text()).body if isinstance(node, ast.FunctionDef)}
+
+
 @pytest.mark.parametrize("statement", PAPER, ids=lambda statement: statement.name)
 def test_what_is_named_exists(statement: Statement) -> None:
     for place in statement.where:
         assert resolve_name(place) is not None
     for path, _, test in (name.partition("::") for name in statement.tests):
-        tree = ast.parse((ROOT / path).read_text())
-        assert test in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}, f"{path} has no {test}"
+        assert test in functions_of(path), f"{path} has no {test}"
     assert bool(statement.where) == bool(statement.tests)
 
 
