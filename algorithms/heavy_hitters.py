@@ -9,15 +9,20 @@ Pr[X = x] >= v', for a v' uniform in [v - eps, v + eps] that r alone decides.
     v'    the threshold used  random, so that it seldom falls on a value's probability
     Q1    ln(6 / (rho (v - eps))) / (v - eps)          rows that show every candidate
     Q2    2^6 ln(Q1 / rho) Q1^2 / (rho eps)^2          rows that measure them
+    e     rho eps / (3 Q1)                             how well
 
 Sample size: Q1 + Q2. Q1: a (v - eps)-heavy value is missed with probability at most (1 - v + eps)^Q1, and there are at
-most 1 / (v - eps) of them: rho/6 in all. Q2: Hoeffding and a union over Q1 candidates put all estimates within
-rho eps / (3 Q1), except with probability rho/6. The size does not depend on the size of the domain. `sample_scale`
+most 1 / (v - eps) of them: rho/6 in all. Q2: Hoeffding and a union over Q1 candidates put all estimates within e,
+except with probability rho/6. Then only a v' within e of a value's probability can do harm. The size does not depend on
+the size of the domain, and at constant v and eps it is 1/rho^2 but for logarithms (Corollary 3.4). `sample_scale`
 scales Q2 alone: Q1 is a few dozen rows, and with fewer nearly every value would be missed.
 
-Where the paper slips: "within e of p_x" is an interval of width 2e, so the third step fails with probability rho/3, not
-rho/6; as v' is shared by both runs, 2 (rho/6 + rho/6) + rho/3 is still rho. Its output is a list; in order of
-appearance a list differs between samples, so this returns a sorted tuple.
+Where the paper slips: "within e of p_x" is an interval of width 2e, which v' falls into with probability e / eps, and a
+union over Q1 candidates gives rho/3, not rho/6. But values below v - e - eps are out of reach of v', and so at most
+Q1/2 values matter: those above are fewer than 1 / (v - eps - e); if that is one, Q1 >= ln 6 is at least 2, and if they
+are more, v - eps < 0.56 makes Q1 at least twice as many. So the third step fails with probability rho/6, as the paper
+says: 3 rho/6 = rho/2 for one run's accuracy, and as v' is shared by both runs, 5 rho/6 for two sets to differ. Its
+output is a list; in order of appearance a list differs between samples, so this returns a sorted tuple.
 
 Cost: counting the rows, or one multinomial draw on counts.
 """

@@ -3,12 +3,15 @@
 The listing, with what it leaves open completed as follows: a common prefix of the full length d, for which ceil(log2 d)
 bits have no room when d is a power of two, counts as the largest length there is room for; where no candidate has an
 estimate in [1/4, 3/4], the whole domain is taken, and of several the one nearest to 1/2 (the listing keeps the last
-of a set, in no order); rSTAT's delta is a quarter of its rho. Sizes are the lemmas' own, with constant 1 for O().
+of a set, in no order); rSTAT's delta is a quarter of its rho. Sizes are the lemmas' own, with constant 1 for O(), and
+for up to six candidates, which Lemma 4.5 takes for three. The last query has n_m examples, as line 36 says, where its
+rSTAT needs n_sq and Lemma 4.5 counts n_sq.
 
 What goes wrong: at tau >= 1/24 an rSTAT estimate of an empty side, which may be off by tau, exceeds the threshold
 1/8 - 2 tau, and an end with nothing beyond it is returned. At tau = 0.05 one output in seven to four is no
 tau-approximate median, on the uniform distribution and on two adjacent atoms. `median` has the mended algorithm and
-the list of slips.
+the list of slips. Besides, n_m examples are too few for the last query: at the defaults two runs may part there with
+probability 0.01 instead of rho_0 = 0.002.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from typing import Any
 
 from algorithms import heavy_hitters
 from algorithms.heavy_hitters import r_heavy_hitters
-from algorithms.median import check_parameters, is_approximate_median
+from algorithms.median import CANDIDATES, check_parameters, is_approximate_median
 from algorithms.statistical_query import rstat
 from algorithms.statistical_query import sample_size as rstat_size
 from auditor import Randomness, Sample, subject
@@ -66,10 +69,11 @@ class Constants:
         if d == 1:
             return self.query_size(self.tau / 2)
         recursive = self.size((d - 1).bit_length())
-        return self.group_size * (2 * recursive + 2 * self.heavy_size + 7 * self.query_size(self.tau))
+        queries = CANDIDATES * self.query_size(self.tau) + self.group_size
+        return self.group_size * (2 * recursive + 2 * self.heavy_size + queries)
 
     def ask(self, sample: Sample, r: Randomness, tau: float) -> float:
-        return rstat(sample.take(self.query_size(tau)), r, tau=tau, rho=self.rho0, delta=self.rho0 / 4)
+        return rstat(sample, r, tau=tau, rho=self.rho0, delta=self.rho0 / 4)
 
 
 def sample_size(d: int, tau: float, rho: float) -> int:
@@ -108,7 +112,7 @@ def _recurse(sample: Sample, r: Randomness, d: int, constants: Constants) -> int
     if length == d:  # 23
         return found[0][1] if found else 0
     found += _heavy(medians, r, d, length + 1, constants)  # 19-21
-    return _choose_end(medians, r, d, found[:6], constants)
+    return _choose_end(medians, r, d, found[:CANDIDATES], constants)
 
 
 def _heavy(medians: Sample, r: Randomness, d: int, length: int, constants: Constants) -> list[tuple[int, Any]]:
@@ -128,5 +132,5 @@ def _choose_end(medians: Sample, r: Randomness, d: int, found: list[tuple[int, A
     _, length, v = min(fitting, default=(0.5, 0, 0))
     s0 = v << (d - length)  # 32
     s1 = s0 + (1 << (d - length)) - 1  # 33
-    below = medians.take(constants.query_size(tau)).map(lambda x: x <= s0)
+    below = medians.take(constants.group_size).map(lambda x: x <= s0)  # n_m, as listed
     return int(s0) if constants.ask(below, r.child("end"), tau) >= 1 / 8 - 2 * tau else int(s1)  # 35-42

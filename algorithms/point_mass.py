@@ -18,7 +18,9 @@ Where the paper slips: it counts a part tau as kept, which is true and gives log
 
 rHeavyHitters finds the same point from a number of rows that does not know |X|.
 
-Cost: `sample_size` rows a query, each answered by rSTAT on fresh ones.
+Sample size: that of `compile_sq` for as many queries, at (tau, rho, rho/4).
+
+Cost: one rSTAT a query.
 """
 
 from __future__ import annotations
@@ -29,11 +31,11 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.statistical_query import rstat
-from algorithms.statistical_query import sample_size as rows_a_query
+from algorithms.compile_sq import Query, compile_sq
+from algorithms.compile_sq import sample_size as compiled_size
 from auditor import Randomness, Sample, subject
 
-Oracle = Callable[[Callable[[Any], Any]], float]  # the mean of a query over the distribution, within tau
+Oracle = Callable[[Query], float]  # the mean of a query over the distribution, within tau
 
 
 def base(tau: float) -> int:
@@ -53,7 +55,7 @@ def queries_needed(domain: int, tau: float) -> int:
     return queries
 
 
-def digit_query(place: int, digits: int) -> Callable[[Any], Any]:
+def digit_query(place: int, digits: int) -> Query:
     """The digit of x at a place, in base `digits`, as a number in [0, 1]."""
     return lambda x: (np.asarray(x) // digits**place % digits) / (digits - 1)
 
@@ -67,12 +69,11 @@ def search(oracle: Oracle, domain: int, tau: float) -> int:
 
 def sample_size(domain: int, tau: float, rho: float) -> int:
     """Rows for all queries: each has its share of rho."""
-    queries = max(1, queries_needed(domain, tau))
-    return queries * rows_a_query(tau, rho / queries, rho / (4 * queries))
+    return compiled_size(max(1, queries_needed(domain, tau)), tau, rho)
 
 
 def is_the_point(output: int, *, source: Any, r: np.random.Generator, params: Mapping[str, Any]) -> bool:
-    return bool(source.law().values.tolist() == [output])
+    return bool(source.law().distinct().values.tolist() == [output])
 
 
 @subject(
@@ -80,17 +81,13 @@ def is_the_point(output: int, *, source: Any, r: np.random.Generator, params: Ma
     sample="counts",
     size=sample_size,
     claimed=lambda rho: rho,
-    delta=lambda rho: rho,
+    delta=lambda rho: rho / 4,
     accuracy=is_the_point,
 )
 def point_by_queries(sample: Sample, r: Randomness, *, domain: int = 1024, tau: float = 0.1, rho: float = 0.1) -> int:
     """The one value of the source, found by reproducible statistical queries alone."""
-    rows, queries = Sample.of(sample), max(1, queries_needed(domain, tau))
-    share, each = rho / queries, sample_size(domain, tau, rho) // queries
-    places = iter(range(queries))
-
-    def oracle(query: Callable[[Any], Any]) -> float:
-        child = r.child("query", next(places))
-        return rstat(rows.take(each), child, tau=tau, rho=share, delta=share / 4, query=query)
-
-    return search(oracle, domain, tau)
+    queries = max(1, queries_needed(domain, tau))
+    find = compile_sq(
+        lambda ask, _: search(lambda query: ask(query, tau), domain, tau), queries=queries, tau=tau, rho=rho
+    )
+    return find(sample, r)

@@ -1,4 +1,4 @@
-"""Rounding vectors reproducibly: foams and boxes. Algorithm 5, Lemma 5.3 and Algorithm 6, Lemma 5.12.
+"""Rounding vectors reproducibly. Foams: Algorithm 5, Lemma 5.3, Theorem 5.5. Boxes: Algorithm 6, Lemma 5.12.
 
 Guarantee: a rounding R is drawn from r alone. Foams: Pr[R(x) != R(y)] <= 2 pi |x - y|_2 and |R(x) - x|_2 <= sqrt(d).
 Boxes: Pr[R(x) != R(y)] <= |x - y|_1, exactly 1 - prod(1 - |x_i - y_i|) up to distance 1 a coordinate, and
@@ -10,8 +10,9 @@ Boxes: Pr[R(x) != R(y)] <= |x - y|_1, exactly 1 - prod(1 - |x_i - y_i|) up to di
 
 Foams: the paper builds a tiling of space; nothing of it is needed to round one point. R(x) = floor(x + Z_t) at the
 first stage t with f(x + Z_t) > H_t, and (r, t) alone decides stage t. A stage accepts a point with probability 2^-d, so
-2^d stages are expected. They are walked in blocks, a few coordinates at a time: as sin^2 <= 1, a stage whose product of
-sines is already below H_t / 2^d is out, half of them after each coordinate, so a stage costs about three sines, not d.
+2^d stages are expected, and fewer than 2^(d/2) are taken with probability at most 2^(-d/2): Theorem 5.5's c is sqrt(2).
+They are looked at in blocks, a few coordinates at a time: as sin^2 <= 1, a stage whose product of sines is already
+below H_t / 2^d is out, half of them after each coordinate, so a stage costs about three sines, not d.
 
 To find the first accepting stage without walking through 2^d of them is to sample from a product density consistently
 for all x at once. Coordinate by coordinate that is easy, but then two points part with probability about |x - y|_1,
@@ -26,6 +27,8 @@ Cost: foams 2^d stages a point, boxes one addition and floor a coordinate.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -56,7 +59,7 @@ def block_size(d: int) -> int:
 
 
 def foams(points: npt.ArrayLike, r: Randomness) -> Integers:
-    """Each point to the integer vector whose droplet first covers it; the droplets from r."""
+    """R(x) = floor(x + Z_t) at the first stage t with f(x + Z_t) > H_t, for each point x; the stages from r."""
     x = np.asarray(points, dtype=float)
     d = x.shape[-1]
     if d > MAX_FOAM_DIMENSION:
@@ -65,39 +68,45 @@ def foams(points: npt.ArrayLike, r: Randomness) -> Integers:
         )
     flat = x.reshape(-1, d)
     rounded = np.empty(flat.shape, dtype=np.int64)
-    stages = block_size(d)
-    for start in range(0, len(flat), _TOGETHER // stages):
-        waiting = np.arange(start, min(start + _TOGETHER // stages, len(flat)))
-        block = 0
-        while len(waiting):
-            waiting = _walk(flat, rounded, waiting, r.child("stages", block), stages)
-            block += 1
+    for assigned, _, z in first_stages(flat, r):
+        rounded[assigned] = np.floor(flat[assigned] + z)
     return rounded.reshape(x.shape)
 
 
-def _walk(x: Reals, rounded: Integers, waiting: Indices, r: Randomness, stages: int) -> Indices:
-    """Round the waiting points that a stage of this block accepts; the others go on waiting."""
-    d = x.shape[-1]
-    draws = r.random((d + 1, stages))
-    heights, z = draws[0], draws[1:]  # H_t / 2^d, and the coordinates of Z_t
-    angles = np.pi * z
-    near = np.pi * x[waiting]
+def first_stages(x: Reals, r: Randomness) -> Iterator[tuple[Indices, Indices, Reals]]:
+    """Points as they are assigned, the stage t that each is assigned at, and its Z_t."""
+    d, stages = x.shape[-1], block_size(x.shape[-1])
+    for start in range(0, len(x), _TOGETHER // stages):
+        unassigned = np.arange(start, min(start + _TOGETHER // stages, len(x)))
+        block = 0
+        while len(unassigned):
+            draws = r.child("stages", block).random((d + 1, stages))
+            heights, z = draws[0], draws[1:]  # H_t / 2^d, and the coordinates of Z_t
+            point, t = in_droplets(x[unassigned], z, heights)
+            if len(point):
+                covered, first = np.unique(point, return_index=True)  # a point's entries are in the stages' order
+                yield unassigned[covered], block * stages + t[first], z[:, t[first]].T
+                unassigned = np.delete(unassigned, covered)
+            block += 1
+
+
+def in_droplets(x: Reals, z: Reals, heights: Reals) -> tuple[Indices, Indices]:
+    """All pairs of a point and a stage with f(x + Z_t) > H_t, by point and stage; a few coordinates at a time.
+
+    Over 2^d that is prod sin^2(pi (x_i + Z_ti)) > H_t / 2^d, and a partial product that fails already fails for good.
+    """
+    angles, near = np.pi * z, np.pi * x
     first = np.sin(near[:, :1] + angles[0]) ** 2  # every point at every stage
-    out = np.flatnonzero(first > heights)
-    point, stage = np.divmod(out, stages)
-    product = first.ravel()[out]
+    pairs = np.flatnonzero(first > heights)
+    point, t = np.divmod(pairs, z.shape[1])
+    product = first.ravel()[pairs]
     done, width = 1, 2
-    while done < d and len(point):  # more coordinates at a time, for ever fewer stages
+    while done < len(z) and len(point):  # more coordinates at a time, for ever fewer pairs
         some = slice(done, done + width)
-        own = near[:, some].T if len(waiting) == 1 else near[point, some].T  # one point needs no look-up
-        sines = np.sin(own + angles[some].take(stage, axis=1))
+        own = near[:, some].T if len(x) == 1 else near[point, some].T  # one point needs no look-up
+        sines = np.sin(own + angles[some].take(t, axis=1))
         product *= np.multiply.reduce(sines, axis=0) ** 2
-        left = product > heights[stage]
-        point, stage, product = point[left], stage[left], product[left]
+        left = product > heights[t]
+        point, t, product = point[left], t[left], product[left]
         done, width = done + width, 2 * width
-    if not len(point):
-        return waiting
-    accepted, at = np.unique(point, return_index=True)  # the first entry of a point is its first stage
-    chosen = waiting[accepted]
-    rounded[chosen] = np.floor(x[chosen] + z[:, stage[at]].T).astype(np.int64)
-    return np.delete(waiting, accepted)
+    return point, t

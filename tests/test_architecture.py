@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import ast
-import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-import algorithms
 import auditor
-from auditor.questions.several import with_theorem
 
 ROOT = Path(__file__).parent.parent
 MODULES = {
@@ -99,22 +96,6 @@ def test_public_names_are_all_there() -> None:
     assert set(auditor.__all__) <= set(dir(auditor))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         auditor.nothing  # noqa: B018
-
-
-def test_every_result_of_the_paper_heads_exactly_one_module() -> None:
-    """The first line of a module's docstring says what of the paper it is; the map says the same."""
-    heads = {
-        name: (ast.get_docstring(ast.parse(path.read_text())) or "").partition("\n")[0]
-        for name, path in MODULES.items()
-        if name.startswith("algorithms.")
-    }
-    for place, module in algorithms.PAPER.items():
-        for result in place.split(", "):
-            named = [name for name, head in heads.items() if re.search(rf"{re.escape(result)}(?!\d)", head)]
-            assert named == [module], f"{result} heads {named}"
-    registered = {subject.declared.theorem for subject in with_theorem()}
-    results = {result for place in algorithms.PAPER for result in place.split(", ")}
-    assert {str(theorem).removesuffix(" as published") for theorem in registered} <= results
 
 
 def test_nothing_evaluates_or_unpickles() -> None:

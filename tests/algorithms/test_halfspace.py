@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 import auditor
 from algorithms.halfspace import (
@@ -17,14 +18,15 @@ from algorithms.halfspace import (
     check_margin,
     directions,
     foams_size,
+    has_advantage,
     margin_of,
     r_halfspace_boxes,
     r_halfspace_foams,
     signed_directions,
 )
+from algorithms.rounding import boxes, foams
 from auditor.randomness import from_key, root_key
 from auditor.sources.source import load_source
-from auditor.statistics.interval import clopper_pearson_lower
 
 Reals = npt.NDArray[np.float64]
 
@@ -49,7 +51,7 @@ def advantage(w: Reals, x: Reals, y: Reals, weights: Reals) -> float:
 
 @given(with_margin())
 def test_the_mean_direction_has_half_the_margin_as_advantage(case: Any) -> None:
-    """Lemma 5.8, in this paper's numbering of the advantage lemmas."""
+    """Lemma 5.8."""
     x, y, weights, _, tau = case
     z = weights @ signed_directions((x, y))
     assert advantage(z, x, y, weights) >= tau / 2 - 1e-12
@@ -65,19 +67,122 @@ def test_a_perturbed_halfspace_loses_at_most_the_perturbation(case: Any, theta: 
     assert advantage(w + u, x, y, weights) >= advantage(w, x, y, weights) - theta - 1e-12
 
 
-@pytest.mark.parametrize(("t", "a"), [(10, 0.1), (100, 0.05), (400, 0.2)])
-def test_sums_of_directions_concentrate(t: int, a: float) -> None:
-    """Corollary 5.11: |z - E z| >= 4 T^(1/2 + a) with probability at most exp(-T^(2a) / 2); false alarm 1e-7 each."""
-    source = load_source(CUBE)
-    mean = np.array([source.expect(lambda rows, i=i: signed_directions(rows)[:, i]) for i in range(3)])
-    n = 2000
-    far = 0
-    for i in range(n):
-        rows = source.draw(from_key(root_key(i).child("concentration")), t)
-        far += bool(np.linalg.norm(signed_directions(rows).sum(axis=0) - t * mean) >= 4 * t ** (0.5 + a))
-    allowed = math.exp(-(t ** (2 * a)) / 2)
-    print(f"T={t} a={a}: {far} of {n}, allowed {allowed:.4f}")
-    assert clopper_pearson_lower(n, far, 1e-7) <= allowed
+def lengths(t: int, c: float, dimension: int, lean: float = 0.5) -> list[tuple[float, float]]:
+    """The exact law of the length of a sum of t vectors of length c, each along a random axis.
+
+    In one dimension they go up with probability `lean`, and the sum is about its mean.
+    """
+    k = np.arange(t + 1)
+    if dimension == 1:
+        return list(zip((c * np.abs(2 * (k - t * lean))).tolist(), binom.pmf(k, t, lean).tolist(), strict=True))
+    law = []
+    for along in range(t + 1):  # as many along the first of two axes
+        p = binom.pmf(along, t, 0.5)
+        one, other = (binom.pmf(np.arange(n + 1), n, 0.5) for n in (along, t - along))
+        x, y = 2 * np.arange(along + 1) - along, 2 * np.arange(t - along + 1) - (t - along)
+        law += list(zip((c * np.hypot(x[:, None], y)).ravel(), (p * one[:, None] * other).ravel(), strict=True))
+    return law
+
+
+def exceeds(law: list[tuple[float, float]], start: float, c: float, t: int) -> float:
+    """The largest ratio of Pr[length >= start + Delta] to exp(-Delta^2 / (2 c^2 t)), over all Delta > 0."""
+    reached, worst = 0.0, 0.0
+    for length, p in sorted(law, reverse=True):
+        reached += p
+        if length > start:
+            worst = max(worst, reached / math.exp(-((length - start) ** 2) / (2 * c**2 * t)))
+    return worst
+
+
+@pytest.mark.parametrize("dimension", [1, 2])
+@pytest.mark.parametrize("t", [1, 4, 25])
+@pytest.mark.parametrize("c", [0.5, 1.0, 2.0, 10.0])
+def test_sums_of_vectors_concentrate_as_mcdiarmid_says(dimension: int, t: int, c: float) -> None:
+    """Lemma 5.10, mended, exactly; and as printed for c <= 2, where it follows."""
+    law = lengths(t, c, dimension)
+    assert sum(p for _, p in law) == pytest.approx(1)
+    assert exceeds(law, c * math.sqrt(t), c, t) <= 1 + 1e-9
+    if c <= 2:
+        assert exceeds(law, math.sqrt(t) * (1 + c / 2), c, t) <= 1 + 1e-9
+
+
+def test_lemma_5_10_is_false_as_printed_for_long_vectors() -> None:
+    """Four vectors along axes of a space of 10^6 dimensions hardly ever meet: their sum has length c sqrt(T)."""
+    t, c, dimensions = 4, 10.0, 10**6
+    apart = math.prod(1 - i / dimensions for i in range(t))
+    law = [(c * math.sqrt(t), apart)]
+    assert exceeds(law, c * math.sqrt(t), c, t) <= 1
+    assert exceeds(law, math.sqrt(t) * (1 + c / 2), c, t) > 1.08
+
+
+@given(st.floats(0.1, 20), st.integers(1, 200), st.floats(1, 3), st.integers(0, 2**32))
+def test_a_step_of_the_appendix_lengthens_by_c_squared_over_two_roots_of_t(
+    c: float, t: int, times: float, seed: int
+) -> None:
+    """Claim B.2 with c^2 for c, and Claim B.3 with room for the drift: exactly, over zero-mean steps of two values."""
+    rng = from_key(root_key(seed))
+    u = directions(rng.normal(size=3))[0] * math.sqrt(t) * times
+    step = directions(rng.normal(size=3))[0] * c
+    share = rng.uniform(0.5, 1)  # step with probability 1 - share, else back by what makes the mean zero
+    outcomes = [(step, 1 - share), (-step * (1 - share) / share, share)]
+    expected = sum(p * float(np.linalg.norm(u + v)) for v, p in outcomes)
+    drift = c**2 / (2 * math.sqrt(t))
+    assert expected <= np.linalg.norm(u) + drift + 1e-9
+    for v, _ in outcomes:
+        assert abs(np.linalg.norm(u + v) - drift - np.linalg.norm(u)) <= c + drift + 1e-9
+
+
+def test_claims_b_2_and_b_3_fail_as_printed() -> None:
+    t, c = 100, 10.0
+    across, along = math.hypot(math.sqrt(t), c), math.sqrt(t) - c
+    assert across > math.sqrt(t) + c / (2 * math.sqrt(t))  # a step to either side, each with probability 1/2
+    assert abs(along - c / (2 * math.sqrt(t)) - math.sqrt(t)) > c  # a step straight back
+
+
+@pytest.mark.parametrize(("t", "a"), [(30, 0.01), (100, 0.05), (400, 0.1)])
+@pytest.mark.parametrize("lean", [0.5, 0.8, 0.97])
+def test_sums_of_directions_concentrate(t: int, a: float, lean: float) -> None:
+    """Corollary 5.11 in one dimension, exactly: |z - E z| >= 4 T^(1/2 + a) has probability at most exp(-T^(2a) / 2)."""
+    far = 4 * t ** (0.5 + a)
+    chance = sum(p for length, p in lengths(t, 1, 1, lean) if length >= far)
+    assert 0 < far < 2 * t
+    assert chance <= math.exp(-(t ** (2 * a)) / 2)
+    assert sum(p for length, p in lengths(t, 1, 1, 0.5) if length >= far / 4) > math.exp(-(t ** (2 * a)) / 2) / 10
+
+
+@pytest.mark.parametrize(("rho", "tau", "d"), [(0.2, 0.4, 3), (1.0, 1.0, 1), (0.01, 0.05, 50)])
+def test_the_proofs_sums_hold_at_the_theorems_sizes(rho: float, tau: float, d: int) -> None:
+    """Two runs' sums are parted with rho/2, leave their bounds with rho/2, and the rounding costs tau/8 twice."""
+    for m, a, km, parted, reach in (
+        (foams_size(rho, tau, d), 0.05, 8 * math.sqrt(d) / tau**2, 7, math.sqrt(d)),
+        (boxes_size(rho, tau, d), 0.1, 4 * math.sqrt(d) / tau**2, d, math.sqrt(d) / 2),
+    ):
+        k = km / m
+        assert parted * 8 * k * m ** (0.5 + a) == pytest.approx(rho / 2, rel=1e-3)
+        assert 2 * math.exp(-(m ** (2 * a)) / 2) <= rho / 2
+        assert 4 * m ** (0.5 + a) / (tau * m) < tau / 8
+        assert reach / k / (tau * m) == pytest.approx(tau / 8)
+
+
+@pytest.mark.parametrize(
+    ("learner", "rounding", "factor"), [(r_halfspace_foams, foams, 8), (r_halfspace_boxes, boxes, 4)]
+)
+def test_the_scale_is_k(learner: Any, rounding: Any, factor: int) -> None:
+    """w = R(k z), k = factor sqrt(d) / (tau^2 m), R from r itself."""
+    x, y = np.array([[1.0, 2.0, 2.0], [0.0, -3.0, 4.0], [1.0, 0.0, 0.0]]), np.array([1, -1, 1])
+    z = np.array([1 / 3 + 1, 2 / 3 + 3 / 5, 2 / 3 - 4 / 5])
+    for seed in range(20):
+        w = rounding(factor * math.sqrt(3) / (0.3**2 * 3) * z, from_key(root_key(seed)))
+        output = learner((x, y), from_key(root_key(seed)), rho=0.2, tau=0.3, d=3)
+        assert output.w == pytest.approx(tuple(w.tolist()))
+
+
+def test_the_oracle_asks_for_a_quarter_of_the_margin() -> None:
+    """E[y h(x)] / 2 = (0.6 * 0.8 - 0.4 * 0.6) / 2 = 0.12 for these rows and w = (0.8, -0.6); their margin is 0.707."""
+    rows = "points([[1, 0], [0, -2]], labels=[1, -1], weights=[0.6, 0.4])"
+    for tau, right in ((4 * 0.12 - 1e-9, True), (4 * 0.12 + 1e-9, False)):
+        source, r = load_source(rows), from_key(root_key(0))
+        assert has_advantage(Halfspace((8.0, -6.0)), source=source, r=r, params={"tau": tau}) is right
 
 
 @given(with_margin())

@@ -17,7 +17,7 @@ import pytest
 from asking import bench_of, inquiry_of, worked_through
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import chi2_contingency
+from scipy.stats import binom, chi2_contingency
 
 import auditor
 from algorithms.heavy_hitters import is_exact, r_heavy_hitters, sample_size, step_sizes, threshold
@@ -51,6 +51,25 @@ def test_sizes_are_the_lemmas(p: dict[str, float]) -> None:
     rho, v, eps = p["rho"], p["v"], p["eps"]
     assert (1 - v + eps) ** sizes[0] / (v - eps) <= rho / 6 * (1 + 1e-9)
     assert sizes[0] * 2 * math.exp(-2 * sizes[1] * (rho * eps / (3 * sizes[0])) ** 2) <= rho / 6
+
+
+@given(parameters)
+def test_the_third_step_fails_with_a_sixth_of_rho(p: dict[str, float]) -> None:
+    """As at most Q1/2 values are within reach of v': with them, one run is exact with probability 1 - rho/2."""
+    rho, v, eps = p["rho"], p["v"], p["eps"]
+    q1, _ = step_sizes(**p)
+    within = rho * eps / (3 * q1)
+    reached = math.ceil(1 / (v - eps - within)) - 1  # values of more than v - eps - e each
+    assert reached * within / eps <= rho / 6 * (1 + 1e-9)
+    assert q1 * within / eps == pytest.approx(rho / 3)  # what a union over all candidates would give
+
+
+@pytest.mark.parametrize(("v", "eps"), [(0.3, 0.1), (0.5, 0.25)])
+def test_at_constant_v_and_eps_the_size_is_one_over_rho_squared_but_for_logarithms(v: float, eps: float) -> None:
+    """Corollary 3.4: rho squared multiplies it by rho^-2, and by at most the 8 that ln(1/rho)^3 grows by."""
+    grown = [sample_size(4.0**-k, v, eps) / sample_size(2.0**-k, v, eps) / 4.0**k for k in range(1, 200)]
+    assert all(1 < factor < 8 for factor in grown)
+    assert grown[-1] == pytest.approx(8, rel=0.05)
 
 
 def test_spot_sizes() -> None:
@@ -118,10 +137,35 @@ def test_pure_in_sample_and_r_and_blind_to_order_within_the_steps(
     assert len(output) <= 1 / (0.3 - 0.1)
 
 
-def test_only_r_decides_the_threshold() -> None:
-    thresholds = [threshold(from_key(root_key(i)), 0.3, 0.1) for i in range(200)]
-    assert all(0.2 <= t < 0.4 for t in thresholds)
-    assert len(set(thresholds)) == 200
+@given(parameters, st.integers(0, 2**32))
+def test_only_r_decides_the_threshold_and_its_range_is_all_of_v_plus_minus_eps(p: dict[str, float], seed: int) -> None:
+    v, eps = p["v"], p["eps"]
+    u = from_key(root_key(seed)).random()
+    assert threshold(from_key(root_key(seed)), v, eps) == pytest.approx(v - eps + 2 * eps * u, rel=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-4])
+def test_inaccuracy_is_the_exact_one(scale: float) -> None:
+    """Two atoms of 1/2 at v = 1/2, rho = 1: v' falls between 1/2 and an estimate, or a candidate is missed.
+
+    With D = |estimate - 1/2|: for v' <= 1/2 right if both atoms are candidates and v' <= 1/2 - D; for v' above, right
+    if v' > 1/2 + D or the larger is no candidate. Clopper-Pearson at 1e-7 each way.
+    """
+    n, eps, source = 1000, 0.2, load_source("pmf({0: 0.5, 1: 0.5})")
+    q1, q2 = step_sizes(1.0, 0.5, eps, scale)
+    off = float(np.abs(np.arange(q2 + 1) / q2 - 0.5) @ binom.pmf(np.arange(q2 + 1), q2, 0.5))
+    missed = 0.5**q1
+    wrong = 1 - (1 - 2 * missed) * (eps - off) / (2 * eps) - (eps - off + missed * off) / (2 * eps)
+    failures = 0
+    for i in range(n):
+        sample = CountSample(source.law(), q1 + q2, from_key(root_key(i).child("rows")))
+        output = r_heavy_hitters(sample, from_key(root_key(i)), rho=1.0, v=0.5, eps=eps, sample_scale=scale)
+        params = {"v": 0.5, "eps": eps}
+        failures += not is_exact(output, source=source, r=from_key(root_key(i)), params=params)
+    low, high = clopper_pearson_lower(n, failures, 1e-7), clopper_pearson_upper(n, failures, 1e-7)
+    print(f"Q1 = {q1}, Q2 = {q2}: {failures} of {n}, in [{low:.4f}, {high:.4f}], exact {wrong:.4f}")
+    assert wrong > 0.01
+    assert low <= wrong <= high
 
 
 def test_the_oracle_knows_the_set() -> None:
@@ -131,6 +175,18 @@ def test_the_oracle_knows_the_set() -> None:
         truth = tuple(x for x, mass in ((1, 1 / 3), (2, 1 / 6), (3, 1 / 2)) if mass >= v_prime)
         for output, verdict in ((truth, True), ((1, 2, 3), False), ((), False)):
             assert is_exact(output, source=source, r=from_key(root_key(seed)), params=params) == verdict
+
+
+def test_a_value_of_exactly_the_threshold_is_heavy(monkeypatch: pytest.MonkeyPatch) -> None:
+    q1, q2 = step_sizes(1.0, 0.3, 0.1, 1e-5)
+    enough = math.ceil(0.3 * q2)
+    monkeypatch.setattr("algorithms.heavy_hitters.threshold", lambda r, v, eps: enough / q2)
+    rows = np.concatenate([np.arange(q1) % 2, np.zeros(q2 - enough), np.ones(enough)])
+    assert hitters(rows) == (0.0, 1.0)
+    monkeypatch.setattr("algorithms.heavy_hitters.threshold", lambda r, v, eps: 0.25)
+    source, params = load_source("pmf({1: 0.25, 2: 0.625, 3: 0.125})"), {"v": 0.3, "eps": 0.1}
+    verdicts = [is_exact(x, source=source, r=from_key(root_key(0)), params=params) for x in ((1, 2), (2,), (1, 2, 3))]
+    assert verdicts == [True, False, False]
 
 
 # Rows and counts have one law.

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
-from algorithms.rounding import block_size, boxes, foams
+from algorithms.rounding import block_size, boxes, first_stages, foams
 from auditor.randomness import Key, from_key, root_key
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 
@@ -18,7 +18,7 @@ vectors = st.lists(st.floats(-5, 5), min_size=1, max_size=5).map(np.array)
 seeds = st.integers(0, 2**40)
 
 
-def stage_by_stage(x: Reals, r_key: Key) -> npt.NDArray[np.int64]:
+def stage_by_stage(x: Reals, r_key: Key) -> tuple[int, list[int]]:
     """Algorithm 5 as the paper lists it, for one point: draws stages in the order that `foams` does, one by one."""
     d = len(x)
     stages = block_size(d)
@@ -29,13 +29,41 @@ def stage_by_stage(x: Reals, r_key: Key) -> npt.NDArray[np.int64]:
         z = np.array([r.random(stages) for _ in range(d)])
         for t in range(stages):
             if math.prod(2 * math.sin(math.pi * (x[i] + z[i, t])) ** 2 for i in range(d)) > heights[t] * 2**d:
-                return np.floor(x + z[:, t]).astype(np.int64)
+                return block * stages + t, np.floor(x + z[:, t]).astype(int).tolist()
         block += 1
+
+
+def stages_of(x: Reals, seed: int) -> npt.NDArray[np.int64]:
+    """How many stages go by before each point's own."""
+    stages = np.full(len(x), -1)
+    for assigned, t, _ in first_stages(x, from_key(root_key(seed))):
+        assert (stages[assigned] == -1).all()
+        stages[assigned] = t
+    return stages
 
 
 @given(vectors, seeds)
 def test_foams_are_the_papers_stages(x: Reals, seed: int) -> None:
-    assert foams(x, from_key(root_key(seed))).tolist() == stage_by_stage(x, root_key(seed)).tolist()
+    stage, rounded = stage_by_stage(x, root_key(seed))
+    assert foams(x, from_key(root_key(seed))).tolist() == rounded
+    assert stages_of(x[None], seed).tolist() == [stage]
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 4, 5])
+def test_foams_are_the_papers_stages_at_many_points(d: int) -> None:
+    for seed in range(60):
+        x = from_key(root_key(seed).child("x")).normal(size=d) * 2
+        assert foams(x, from_key(root_key(seed))).tolist() == stage_by_stage(x, root_key(seed))[1]
+
+
+def test_boxes_are_the_papers() -> None:
+    """Algorithm 6: a point of Z + [-1/2, 1/2)^d and integers is rounded to Z and those integers; Z from r."""
+    for seed in range(40):
+        z = from_key(root_key(seed)).random(3)
+        x = from_key(root_key(seed).child("x")).normal(size=(50, 3)) * 3
+        rounded = boxes(x, from_key(root_key(seed)))
+        assert np.allclose(rounded - z, np.round(rounded - z), atol=1e-9)
+        assert (np.abs(x - rounded) <= 0.5 + 1e-9).all()
 
 
 @given(vectors, seeds)
@@ -126,6 +154,32 @@ def test_a_rounded_points_own_law_is_the_droplets() -> None:
     statistic = (up - n * truth) ** 2 / (n * truth * (1 - truth))
     print(f"{up} of {n} went up, expected {n * truth:.1f}")
     assert statistic < chi2.isf(1e-6, 1)
+
+
+@pytest.mark.parametrize("d", [1, 2, 5])
+def test_a_point_waits_for_its_stage_as_for_a_coin_of_two_to_the_minus_d(d: int) -> None:
+    """Theorem 5.5 for one point: P(T >= t) = (1 - 2^-d)^t; chi-squared, false alarm 1e-7 each."""
+    n, accepted = 1000, 2.0**-d
+    x = np.linspace(0.1, 0.9, d)[None]
+    waits = np.array([int(stages_of(x, seed)[0]) for seed in range(n)])
+    ends = np.unique(np.ceil(np.log1p(-np.arange(1, 9) / 9) / math.log1p(-accepted)).astype(int))  # ninths, about
+    tails = np.array([1.0, *(1 - accepted) ** ends, 0.0])
+    seen = np.array([((waits >= a) & (waits < b)).sum() for a, b in zip([0, *ends], [*ends, 10**9], strict=True)])
+    expected = n * -np.diff(tails)
+    statistic = float(((seen - expected) ** 2 / expected).sum())
+    print(f"d={d}: mean {waits.mean():.2f} of {2**d - 1}, {seen.tolist()}, statistic {statistic:.1f}")
+    assert statistic < chi2.isf(1e-7, len(expected) - 1)
+
+
+@pytest.mark.parametrize("d", [1, 2, 3])
+def test_all_points_take_between_c_and_big_c_to_the_d_stages(d: int) -> None:
+    """Theorem 5.5 on a grid, with c = sqrt(2) and C = 8, except with probability c^-d; false alarm 1e-7 each."""
+    n, low, high = 100, 2 ** (d / 2), 8**d
+    grid = np.stack(np.meshgrid(*[np.arange(6) / 6] * d), axis=-1).reshape(-1, d)
+    taken = np.array([stages_of(grid, seed).max() + 1 for seed in range(n)])
+    outside = int(((taken < low) | (taken > high)).sum())
+    print(f"d={d}: {taken.min()} to {taken.max()} stages, {outside} of {n} outside [{low:.1f}, {high}]")
+    assert clopper_pearson_lower(n, outside, 1e-7) <= 1 / low
 
 
 def test_foams_refuse_dimensions_out_of_reach() -> None:
