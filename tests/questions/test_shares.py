@@ -1,7 +1,7 @@
 """Where a verdict's alpha is divided: the exact probability that it errs, with all its ways to err at once.
 
-Each is computed at the edge of its null, from what the inquiry itself decides for every count. It is at most alpha, which
-a share that is not divided exceeds; and it is above half of alpha, which a share that is divided twice cannot reach.
+Each is computed at the edge of its null, from what the inquiry itself decides for every count. It is at most alpha,
+which a share that is not divided exceeds, and above half of alpha, which a share that is divided twice cannot reach.
 """
 
 from __future__ import annotations

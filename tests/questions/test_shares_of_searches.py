@@ -1,4 +1,4 @@
-"""Where alpha is divided among many statements: thresholds of (eta, nu), bands of a curve, sizes of a price, limits of reuse.
+"""Where alpha is divided among many statements: thresholds of nu, bands of a curve, sizes of a price, limits of reuse.
 
 Coverage is exact, by summing over every count; what is conservative by its nature is held against the formula at its
 share instead, and against half and twice the share, which must give another number.
@@ -122,8 +122,8 @@ def test_an_exponent_costs_a_share_only_where_there_may_be_one(vary: str, claims
 
 
 def test_the_prior_of_an_exponent_is_no_more_than_one() -> None:
-    """The mean likelihood of every outcome, summed over all of them, is the prior's mass: Ville's inequality needs at most
-    1. On a narrow range, where hardly any slope is excluded; on a wide one only the part near each best fit counts."""
+    """The mean likelihood of every outcome, summed over all of them, is the prior's mass: Ville's inequality needs at
+    most 1. On a narrow range, which excludes hardly any slope; on a wide one only what is near each best fit counts."""
     n, x, total = 4, [1.0, 1.02], 0.0
     for k in itertools.product(range(n + 1), repeat=2):
         counts = _Counts(x, [n, n], k)
