@@ -139,18 +139,20 @@ def test_the_prior_of_an_exponent_is_no_more_than_one() -> None:
 
 
 @pytest.mark.parametrize("x", [[100.0, 400.0, 1600.0], [100.0, 101.0, 102.0]])
-def test_the_mean_likelihood_is_that_of_the_prior(x: list[float]) -> None:
+def test_an_exponents_interval_ends_at_alpha_times_the_mean_likelihood(x: list[float]) -> None:
     """Against the whole prior on a fine grid: Cauchy in the slope, uniform over nine decades in the middle's rho."""
-    n, k, fine = [50, 90, 200], [16, 13, 17], 600
+    n, k, fine = [50, 90, 200], [16, 13, 17], 900
     counts = _Counts(x, n, k)
-    best = fit(x, n, k, 0.05)[0]
+    best, *ends = fit(x, n, k, ALPHA)
     u, v = ((np.arange(fine) + 0.5) / fine for _ in range(2))  # the middles of cells of equal mass
     slopes, heights = np.tan(math.pi * (u - 0.5)), math.log(1e-9) * v
     rows = (counts.log_likelihood(heights, np.full(fine, b)) for b in slopes)
     exact = math.log(np.mean([np.exp(row - counts.profile(best)).mean() for row in rows]))
     found = _log_mean(counts, best, counts.profile(best)) - counts.profile(best)
     print(f"log of the mean likelihood over the best one: {found:.4f}, by the whole prior {exact:.4f}")
-    assert exact - 0.02 < found < exact + 0.005
+    assert found == pytest.approx(exact, abs=0.03)
+    for end in ends:  # whose likelihood is alpha times the mean, and no less
+        assert counts.profile(end) - counts.profile(best) == pytest.approx(found + math.log(ALPHA), abs=1e-6)
 
 
 # A price: a gate for every size and claim.
