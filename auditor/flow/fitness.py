@@ -12,8 +12,7 @@ from auditor.flow.plan import Plan
 from auditor.flow.record import Finding
 from auditor.sources.datasets import Dataset
 from auditor.sources.distribution import tails_cut
-from auditor.subjects.subject import param_text
-from auditor.trials.cell import Cell
+from auditor.trials.cell import Cell, told_params
 from auditor.trials.preflight import Checked, conclude
 from auditor.trials.second_process import SecondProcess
 from auditor.trials.second_server import entrust_folder
@@ -68,7 +67,7 @@ class Fitness:
 def _kind(cell: Cell, bench: Bench) -> tuple[Any, ...]:
     """What a preflight speaks of: a subject on a source, at a size, with its parameters. Auxiliary inputs, which may be
     thousands, share what was found for the first."""
-    params = {name: param_text(value) for name, value in cell.subject.params.items()}
+    params = told_params(cell.subject.params)
     if cell.input is not None:
         params.pop(cell.varies or "", None)
     return (cell.subject.fn, bench.source.name, cell.size, *params.items())

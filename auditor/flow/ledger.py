@@ -28,8 +28,8 @@ from auditor.sources.datasets import Dataset
 from auditor.sources.source import Sampler, Source, is_dataset, load_source
 from auditor.subjects.estimators import Fit
 from auditor.subjects.outcome import Difference, fingerprint
-from auditor.subjects.subject import code_hash, param_text
-from auditor.trials.cell import Cell
+from auditor.subjects.subject import code_hash
+from auditor.trials.cell import Cell, told_params
 from auditor.trials.trial import Trial
 
 _OFTEN = 0.1  # seconds of work that a kill may cost
@@ -145,7 +145,7 @@ def plan_of(inquiry: Inquiry, source: Source, how: How) -> dict[str, Any]:
         "code_hash": code_hash(subject.fn),
         "modules": code.files,
         "versions": code.versions,
-        "params": {name: param_text(value) for name, value in subject.params.items()},
+        "params": told_params(subject.params),
         "randomness": subject.randomness,
         "source": source.name,
         "source_hash": _source_hash(source),

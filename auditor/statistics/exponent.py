@@ -95,9 +95,14 @@ def _log_mean(counts: _Counts, best: float, peak: float) -> float:
     low, high = _crossing(over, height, height - 60), _crossing(over, height, top)
     a = np.linspace(max(low, LEAST), max(min(high, 0.0), LEAST), _GRID)  # none where the fit is below the prior
     b = np.linspace(*_slopes_above(counts, best, peak - _DEEP), _GRID)
-    likelihood = np.exp(counts.log_likelihood(*np.meshgrid(a, b)) - peak) / (math.pi * (1 + b**2))[:, None]
-    cell = (a[1] - a[0]) * (b[1] - b[0]) / -LEAST
-    return peak + math.log(max(float(likelihood.sum()) * cell, 1e-300))
+    likelihood = np.exp(counts.log_likelihood(*np.meshgrid(a, b)) - peak)
+    prior = _shares(np.arctan(b) / math.pi)[:, None] * _shares(a / -LEAST)  # of both no more than 1 in all
+    return peak + math.log(max(float((likelihood * prior).sum()), 1e-300))
+
+
+def _shares(x: Reals) -> Reals:
+    """What each of some points on a line stands for: half of the way to either neighbour."""
+    return np.diff(np.concatenate([x[:1], (x[1:] + x[:-1]) / 2, x[-1:]]))
 
 
 def is_power_law(x: Sequence[float], bands: Sequence[tuple[float, float]]) -> bool:

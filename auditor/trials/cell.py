@@ -7,6 +7,7 @@ Cells of equal seed see the same samples and the same r; all others differ.
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
@@ -20,7 +21,7 @@ from auditor.request import Options
 from auditor.sources.datasets import Dataset
 from auditor.sources.source import Source, check_size, is_dataset, load_dataset, load_source
 from auditor.subjects.outcome import describe, fingerprint, same
-from auditor.subjects.subject import Subject, check_sample_kind, param_text
+from auditor.subjects.subject import Subject, check_sample_kind, has_text, param_text
 from auditor.subjects.views import View, make_view
 from auditor.trials.trial import Bench, Oracle, PairKeys, Unit
 
@@ -66,8 +67,20 @@ class Cell:
             "size": self.size,
             "seed": self.seed,
             "private": self.private,
-            "params": {name: param_text(one) for name, one in self.subject.params.items() if name != self.varies},
+            "params": told_params({name: one for name, one in self.subject.params.items() if name != self.varies}),
         }
+
+
+def told_params(params: Mapping[str, Any]) -> dict[str, str]:
+    """As texts; of what no text leads back to, such as a long array that is cut short, what it is too."""
+    return {name: param_text(one) if has_text(one) else _told(one) for name, one in params.items()}
+
+
+def _told(value: Any) -> str:
+    try:
+        return f"{param_text(value)} {fingerprint(value)}"
+    except NotComparable:
+        return param_text(value)
 
 
 def make_cell(

@@ -131,6 +131,7 @@ def test_a_pass_takes_every_arm_and_no_more_than_each_alone() -> None:
     every = settled([f"arm {i}" for i in range(5)], rho=0.05, pairs=2000)
     finish(every, lambda cell, index: (False, None))
     assert (pairs_of(every), set(every.states)) == ([68] * 5, {"pass"})
+    assert every.plan.least_trials == 5 * 68
     verdict = every.verdict()
     assert (verdict.outcome, verdict.error_spent) == ("pass", 0.05)
     assert verdict.bound == Bound("upper", 0.05, 0.95)

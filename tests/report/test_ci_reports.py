@@ -296,11 +296,12 @@ def test_junit_has_a_case_for_each_audit_and_counts_what_was_not_expected() -> N
     assert {"python", "numpy"} <= set(of_all)
     for case, record, (verdict, expect, tag) in zip(suite.findall("testcase"), records, ENDINGS, strict=True):
         assert f"{case.get('classname')}:{case.get('name')}" == record.subject
-        assert float(case.get("time", "")) >= 0
+        assert float(case.get("time", "")) == pytest.approx(record.cost.seconds_total, abs=0.001)
         assert [child.tag for child in case] == ["properties", *([tag] if tag else [])]
         properties = _properties(case)
         assert (properties["verdict"], properties["expect"]) == (verdict, expect)
-        assert float(properties["rho.low"]) <= float(properties["rho.high"]) <= 1
+        limits = [float(properties[name]) for name in ("rho.low", "rho.high")]
+        assert limits == pytest.approx([record.rho.low, record.rho.high], rel=0.01)
         assert (properties["target"], properties["pairs"]) == ("0.1", str(record.pairs))
         assert properties["mismatches"] == str(record.mismatches)
 

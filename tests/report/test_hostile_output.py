@@ -68,8 +68,10 @@ def test_a_replay_shows_hostile_outputs_harmlessly(check: Check, name: str) -> N
 
 
 def test_a_hostile_class_name_is_shown_harmlessly(check: Check) -> None:
-    _, said = check("hostile_class", "--replay", "0")
+    code, said = check("hostile_class", "--replay", "0")
+    assert code == 0
     assert_harmless(said)
+    assert r"\x1b[31mred\x07" in said
 
 
 def test_a_hostile_parameter_is_shown_harmlessly(check: Check) -> None:

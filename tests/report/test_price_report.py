@@ -10,6 +10,12 @@ from xml.etree import ElementTree
 
 import pytest
 
+from algorithms.coin_frontier import frontier
+from algorithms.coin_problem import lemma_bound
+from algorithms.heavy_hitters import r_heavy_hitters
+from algorithms.point_mass import point_by_queries, queries_needed
+from auditor.subjects.subject import load_subject
+
 ROOT = Path(__file__).parents[2]
 REPORT = (ROOT / "reports" / "price.md").read_text()
 
@@ -36,12 +42,15 @@ def test_the_deciders_rows_are_those_of_the_code(maker: ModuleType) -> None:
             assert float(there) == pytest.approx(float(here), rel=2e-3, abs=1e-12), name
 
 
-def test_the_spot_values_are_in_it() -> None:
-    for m, tau, value in (("400", "0.1", 0.2546), ("1,600", "0.1", 0.2458), ("400", "0.2", 0.2404)):
-        (line,) = [line for line in REPORT.splitlines() if line.startswith(f"| {m} | {tau} |")]
-        lower, upper = (float(cell) for cell in line.strip("| ").split(" | ")[3:5])
-        assert lower <= upper
-        assert round(lower, 4) == pytest.approx(value, abs=1e-4)
+@pytest.mark.parametrize(("m", "tau"), [(400, 0.1), (1600, 0.1), (400, 0.2)])
+def test_the_frontier_in_it_is_that_of_the_code(m: int, tau: float) -> None:
+    (line,) = [line for line in REPORT.splitlines() if line.startswith(f"| {m:,} | {tau} |")]
+    rho, lower, upper, gap, lemma, mixed = (float(cell) for cell in line.strip("| ").split(" | ")[2:])
+    found, scale = frontier(m, tau), tau * m**0.5
+    assert (lower, upper) == pytest.approx((scale * found.lower, scale * found.upper), abs=1e-5)
+    assert (rho, gap) == pytest.approx((found.rho, found.gap), abs=1e-5)
+    assert lemma == pytest.approx(scale * lemma_bound(m, tau), abs=1e-5)
+    assert mixed == len(found.mixture[0])
 
 
 def test_what_was_measured_agrees_with_what_is_known() -> None:
@@ -54,10 +63,15 @@ def test_what_was_measured_agrees_with_what_is_known() -> None:
     assert low <= 0.5 <= high
 
 
-def test_the_heavy_hitters_rows_do_not_move_and_the_queries_grow() -> None:
+def test_the_sizes_over_a_growing_domain_are_those_of_the_code() -> None:
     rows = [line.strip("| ").split(" | ") for line in REPORT.splitlines() if line.startswith("| 2^")]
-    assert len({row[3] for row in rows}) == 1
-    assert [int(row[1]) for row in rows] == sorted({int(row[1]) for row in rows})
+    assert len(rows) == 7
+    for domain, queries, by_queries, by_heavy_hitters, _ in rows:
+        points = 2 ** int(domain.removeprefix("2^"))
+        search = load_subject(point_by_queries, {"domain": points})
+        assert int(queries) == queries_needed(points, search.settings["tau"])
+        assert by_queries == f"{search.declares('size'):,}"
+        assert by_heavy_hitters == f"{load_subject(r_heavy_hitters).declares('size'):,}"
 
 
 @pytest.mark.parametrize("name", ["rstat", "fixed_threshold", "domain"])

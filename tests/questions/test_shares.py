@@ -1,0 +1,260 @@
+"""Where a verdict's alpha is divided: the exact probability that it errs, with all its ways to err at once.
+
+Each is computed at the edge of its null, from what the inquiry itself decides for every count. It is at most alpha,
+which a share that is not divided exceeds, and above half of alpha, which a share that is divided twice cannot reach.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from asking import bench_of, inquiry_of
+from scipy.stats import binom
+
+import auditor
+from algorithms.known_answers import own_coin
+from auditor.flow.plan import Plan
+from auditor.flow.verdict import Tally
+from auditor.questions.every import Every
+from auditor.questions.loss import FRESH, UNLUCKY, Loss
+from auditor.questions.nu.gate import GroupGate, Inaccurate
+from auditor.questions.pairs import Pairs
+from auditor.questions.private import Both
+from auditor.statistics.interval import MeanEvidence, log_e_fail, log_e_pass, two_sided
+from auditor.statistics.nu import Groups, bad_stays_below, good_reaches
+
+ALPHA, TARGET, PAIRS = 0.05, 0.2, 400
+ARMS_AND_AUDITS = [(1, 1), (3, 1), (1, 2), (3, 2)]
+
+
+def rows(rng: np.random.Generator, size: int) -> np.ndarray:
+    return rng.random(size)
+
+
+def is_right(output: Any, *, source: Any, r: Any, params: Any) -> bool:
+    return True
+
+
+def plain(sample: Any, r: Any, *, q: int = 0) -> int:
+    return 0
+
+
+@auditor.subject(accuracy=is_right, delta=TARGET)
+def judged(sample: Any, r: Any, *, q: int = 0) -> int:
+    return 0
+
+
+def no_loss(output: int, rows: Any) -> Any:
+    return np.zeros(len(rows))
+
+
+ASKED: dict[str, dict[str, Any]] = {
+    "rho": {"subject": plain},
+    "rho and accuracy": {"subject": judged},
+    "loss": {"subject": plain, "question": "loss", "loss": no_loss, "delta": 0.1},
+}
+
+
+def leaves_of(asked: str, arms: int, family: int = 1, **options: Any) -> Sequence[Pairs]:
+    """The leaves of an inquiry into so many inputs, of which nothing has been run."""
+    given = {"source": rows, "size": 1, "rho": TARGET, "family": family, "fixed": PAIRS, **ASKED[asked], **options}
+    inquiry: Any = inquiry_of(**given, **({"inputs": {"q": [*range(arms)]}} if arms > 1 else {}))
+    return inquiry.leaves if arms > 1 else [inquiry]
+
+
+def outcomes(leaf: Pairs, tallies: Sequence[Tally]) -> np.ndarray:
+    """What the leaf says of each; its verdict in words must say the same."""
+    found = []
+    for tally in tallies:
+        leaf.tally = tally
+        found.append(leaf.outcome())
+        assert leaf.verdict().outcome == found[-1]
+    return np.array(found)
+
+
+def of_mismatches(leaf: Pairs, n: int = PAIRS) -> np.ndarray:
+    return outcomes(leaf, [Tally(n, k, n, 0) for k in range(n + 1)])
+
+
+def of_failures(leaf: Pairs, n: int = PAIRS) -> np.ndarray:
+    return outcomes(leaf, [Tally(n, 0, n, k) for k in range(n + 1)])
+
+
+def law(rate: float, n: int = PAIRS) -> np.ndarray:
+    return np.asarray(binom.pmf(np.arange(n + 1), n, rate))
+
+
+def assert_is_all_of_alpha(chance: float, words: str, alpha: float = ALPHA) -> None:
+    print(f"{words}: wrong with probability {chance:.5f}, allowed {alpha}")
+    assert alpha / 2 < chance <= alpha
+
+
+@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize(("arms", "family"), ARMS_AND_AUDITS)
+def test_all_ways_to_fail_wrongly_have_alpha_together(asked: str, arms: int, family: int) -> None:
+    """Every arm of every audit at the target, and as inaccurate as it is allowed to be."""
+    leaf = leaves_of(asked, arms, family)[0]
+    right = 1 - law(TARGET) @ (of_mismatches(leaf) == "fail")
+    if leaf.plan.delta is not None:
+        right *= 1 - law(leaf.plan.delta) @ (of_failures(leaf) == "fail")
+    assert_is_all_of_alpha(1 - right ** (arms * family), f"{asked}, {arms} arms, {family} audits")
+
+
+@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize(("arms", "family"), ARMS_AND_AUDITS)
+def test_a_wrong_pass_has_all_of_alpha(asked: str, arms: int, family: int) -> None:
+    """One arm a hair above the target, whatever the others are: all pass only if this one does."""
+    leaf = leaves_of(asked, arms, family)[0]
+    assert_is_all_of_alpha(float(law(TARGET) @ (of_mismatches(leaf) == "pass")), f"{asked}, {arms} arms")
+
+
+def misses(limits: Callable[[int], tuple[float, float]], rate: float) -> float:
+    """How often an interval does not hold the rate."""
+    found = np.array([limits(k) for k in range(PAIRS + 1)])
+    return float(law(rate) @ ((found[:, 0] > rate) | (found[:, 1] < rate)))
+
+
+def of_row(leaf: Pairs) -> Callable[[int], tuple[float, float]]:
+    def limits(k: int) -> tuple[float, float]:
+        leaf.tally = Tally(PAIRS, k)
+        row, rho = leaf.row(), leaf.rho()
+        assert (row.low, row.high) == (rho.low, rho.high)
+        return row.low, row.high
+
+    return limits
+
+
+@pytest.mark.parametrize("arms", [1, 3])
+def test_the_intervals_of_all_arms_hold_together(arms: int) -> None:
+    each = misses(of_row(leaves_of("rho", arms)[0]), TARGET)
+    assert_is_all_of_alpha(1 - (1 - each) ** arms, f"intervals of {arms} arms")
+
+
+def test_the_limit_of_the_most_inaccurate_arm_holds_for_all() -> None:
+    """From below, where any arm may be wrong: half of alpha for all of them."""
+    every = Every([*leaves_of("rho and accuracy", 3)])
+    low = []
+    for k in range(PAIRS + 1):
+        for leaf in every.leaves:
+            leaf.tally = Tally(PAIRS, 0, PAIRS, k if leaf is every.leaves[0] else 0)  # type: ignore[attr-defined]
+        found = every.answer().accuracy
+        assert found is not None
+        low.append(found.low)
+    each = float(law(TARGET) @ (np.array(low) > TARGET))
+    assert_is_all_of_alpha(1 - (1 - each) ** 3, "the most inaccurate of 3", ALPHA / 2)
+
+
+def test_shared_and_unshared_have_alpha_together() -> None:
+    """Both verdicts, and both intervals."""
+    both = inquiry_of(own_coin, rows, size=1, rho=TARGET, fixed=PAIRS)
+    assert isinstance(both, Both)
+    for leaf in both.leaves:
+        assert isinstance(leaf, Pairs)
+        for verdict in ("pass", "fail"):
+            wrong = float(law(TARGET) @ (of_mismatches(leaf) == verdict))
+            assert_is_all_of_alpha(1 - (1 - wrong) ** 2, f"{leaf.cell.name}, {verdict}")
+        assert_is_all_of_alpha(1 - (1 - misses(of_row(leaf), TARGET)) ** 2, f"{leaf.cell.name}, interval")
+    assert both.alpha == both.verdict().error_spent == ALPHA
+
+
+# Means, which have Ville's threshold: on values that are 0 or 1 the evidence is that of counts.
+
+
+class Model:
+    def predict(self, x: Any) -> Any:
+        return np.zeros(len(x))
+
+
+def fit(sample: Any, r: Any, *, q: int = 0) -> Model:
+    return Model()
+
+
+def churn_leaf(arms: int, family: int, delta: float | None = None) -> Pairs:
+    asked = {"subject": fit, "question": "churn", "view": "predict", "probe": 5}
+    leaf = leaves_of("rho", arms, family, fixed=None, pairs=1000, **asked)[0]
+    return Pairs(leaf.cell, replace(leaf.plan, delta=delta), "churn")
+
+
+def lattice(most: int) -> Any:
+    """Evidence of k ones among n, for all of them."""
+    ones = MeanEvidence()
+    for k in range(most + 1):
+        found = copy.deepcopy(ones)
+        for n in range(max(k, 1), most + 1):
+            while found.n < n:
+                found.add(0.0)
+            yield n, k, found
+        ones.add(1.0)
+
+
+@pytest.mark.parametrize(("arms", "family", "delta"), [(1, 1, None), (3, 1, None), (1, 2, None), (3, 2, 0.1)])
+def test_a_mean_decides_where_its_evidence_reaches_its_share(arms: int, family: int, delta: float | None) -> None:
+    """Every count to 40: evidence 1 / alpha passes, and the number of ways to fail over alpha fails."""
+    leaf, ways = churn_leaf(arms, family, delta), arms * family * (1 if delta is None else 2)
+    decided: dict[float, set[tuple[int, int]]] = {}
+    for n, k, leaf.churn in lattice(40):
+        leaf.tally = Tally(n, k)
+        expected = "pass" if log_e_pass(n, k, TARGET) >= -np.log(ALPHA) else "inconclusive"
+        for share in (ALPHA / ways / 2, ALPHA / ways, 2 * ALPHA / ways):
+            if log_e_fail(n, k, TARGET) >= -np.log(share):
+                decided.setdefault(share, set()).add((n, k))
+                expected = "fail" if share == ALPHA / ways else expected
+        assert leaf.outcome() == expected, (n, k)
+    assert len({len(found) for found in decided.values()}) == 3, "half and twice the share would decide elsewhere"
+
+
+@pytest.mark.parametrize("arms", [1, 3])
+def test_an_interval_of_means_has_the_share_of_its_arm_on_two_sides(arms: int) -> None:
+    leaf = churn_leaf(arms, 1)
+    for n, k, leaf.churn in (one for one in lattice(12) if one[:2] in ((5, 0), (5, 5), (12, 1), (12, 7))):
+        leaf.tally, leaf.churns = Tally(n, k), [1.0] * k + [0.0] * (n - k)
+        expected = two_sided("anytime", n, k, 1 - ALPHA / arms)
+        answered: Any = leaf.answer().fields
+        for found in (leaf.row(), answered.churn):
+            assert (found.low, found.high) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("beyond", [-1e-9, 1e-9])
+def test_a_measured_risk_counts_only_beyond_what_its_rows_may_be_off_by(beyond: float) -> None:
+    """No loss on the sample, and on fresh rows as much as is allowed, or a little more."""
+    off = np.sqrt(np.log(1 / UNLUCKY) / (2 * FRESH))
+    known = Loss("", lambda output, rows: np.full(len(rows), output if len(rows) == FRESH else 0.0), 0.1)
+    bench = bench_of(plain, rows, "loss", size=50, loss=known.fn, delta=known.delta, rho=TARGET)
+    assert known(bench, known.slack(50) + off + beyond, 0) is (beyond < 0)
+
+
+# (eta, nu) with two runs a string, where one threshold says all: a string disagrees, or it does not.
+
+
+def nu_plan(arms: int, family: int, beta: float | None) -> Plan:
+    asked: dict[str, Any] = {"gates": "nu", "runs": 2, "unit": "strings", "eta": 0.4}
+    return Plan(0.3, 1 - ALPHA, "fixed", PAIRS, beta, cells=arms, family=family, **asked)
+
+
+def strings(disagree: int) -> Groups:
+    return Groups(2, (PAIRS - disagree, disagree))
+
+
+@pytest.mark.parametrize("beta", [None, 0.2])
+@pytest.mark.parametrize(("arms", "family"), ARMS_AND_AUDITS)
+def test_strings_and_their_accuracy_have_alpha_together(arms: int, family: int, beta: float | None) -> None:
+    """At the laws that leave no slack: good strings at 1 - eta and bad ones never alike, or as alike as can be."""
+    gate, counts = GroupGate(nu_plan(arms, family, beta)), range(PAIRS + 1)
+    reached, bad = good_reaches(2, 1, 0.4), bad_stays_below(2, 1, 0.4)
+    fails = np.array([gate.is_fail(strings(k), Inaccurate()) for k in counts])
+    right = 1 - law(0.3 + 0.7 * reached) @ fails
+    passes = np.array([gate.is_pass(strings(k), Inaccurate()) for k in counts])
+    assert_is_all_of_alpha(float(law(0.3 * (1 - bad)) @ passes), "a wrong pass of nu")
+    if beta is not None:
+        wrong = np.array([gate.is_inaccurate(PAIRS, k) for k in counts])
+        right *= 1 - law(beta + 0.4**2 + 0.3 * bad) @ wrong
+        certain = np.array([gate.is_pass(strings(0), Inaccurate(k, 0)) for k in counts])
+        assert_is_all_of_alpha(float(law(beta * (1 - reached)) @ certain), "a wrong pass of accuracy")
+    assert_is_all_of_alpha(1 - right ** (arms * family), f"{arms} arms, {family} audits, beta {beta}")
+    verdicts = {k: gate.decide(strings(k), Inaccurate()).outcome for k in (0, PAIRS)}
+    assert verdicts == {0: "pass", PAIRS: "fail"}
