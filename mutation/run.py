@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Lock, Thread
+from typing import TypeVar
 
 from cosmic_ray.mutating import mutate_and_test
 from cosmic_ray.testing import run_tests
@@ -36,6 +37,7 @@ SECONDS = 60  # of processor time; a busy machine makes no mutant look slow
 PATIENCE = 10 * SECONDS  # for one that sleeps
 MEMORY = 4 * 2**30  # of a mutant that never stops asking
 Done = dict[str, WorkResult]
+Job = TypeVar("Job")
 
 
 def command(tree: Path, tests: Iterable[str]) -> str:
@@ -64,9 +66,9 @@ def copy_of_checkout(folder: Path) -> Path:
     return tree
 
 
-def in_turns(trees: list[Path], jobs: list[WorkItem], run: Callable[[Path, WorkItem], None]) -> None:
+def in_turns(trees: list[Path], jobs: Iterable[Job], run: Callable[[Path, Job], None]) -> None:
     """Each tree takes the next job as soon as it is free."""
-    waiting: Queue[WorkItem] = Queue()
+    waiting: Queue[Job] = Queue()
     for job in jobs:
         waiting.put(job)
 
@@ -85,6 +87,20 @@ def in_turns(trees: list[Path], jobs: list[WorkItem], run: Callable[[Path, WorkI
             thread.join(1)  # and Ctrl-C is heard
 
 
+def check_unmutated(jobs: list[WorkItem], trees: list[Path]) -> None:
+    """Tests that fail anyway, or take too long, notice nothing."""
+    bad: list[str] = []
+
+    def run(tree: Path, tests: tuple[str, ...]) -> None:
+        found, said = run_tests(command(tree, tests), PATIENCE)
+        if found != TestOutcome.SURVIVED:
+            bad.append(f"{' '.join(tests)}: must pass within {SECONDS} s before anything is mutated\n{said}")
+
+    in_turns(trees, {tuple(tests_of(str(job.mutations[0].module_path))) for job in jobs}, run)
+    if bad:
+        raise SystemExit("\n".join(bad))
+
+
 def test_all(database: WorkDB, jobs: list[WorkItem], trees: list[Path]) -> None:
     lock, left = Lock(), [len(jobs)]
 
@@ -99,14 +115,6 @@ def test_all(database: WorkDB, jobs: list[WorkItem], trees: list[Path]) -> None:
             print(f"{left[0]:>5} left   {outcome(result):<9} {module}:{spec.start_pos[0]}", flush=True)
 
     in_turns(trees, jobs, run)
-
-
-def check_unmutated(jobs: list[WorkItem], tree: Path) -> None:
-    """Tests that fail anyway, or take too long, notice nothing."""
-    for tests in sorted({tuple(tests_of(str(job.mutations[0].module_path))) for job in jobs}):
-        found, said = run_tests(command(tree, tests), PATIENCE)
-        if found != TestOutcome.SURVIVED:
-            raise SystemExit(f"{' '.join(tests)}: must pass within {SECONDS} s before anything is mutated\n{said}")
 
 
 def outcome(result: WorkResult) -> str:
@@ -168,7 +176,7 @@ def main() -> None:
         waiting = [job for job in jobs if job.job_id not in done]
         if waiting:
             trees = [copy_of_checkout(Path(folder, str(i))) for i in range(asked.workers)]
-            check_unmutated(waiting, trees[0])
+            check_unmutated(waiting, trees)
             test_all(database, waiting, trees)
         report(jobs, dict(database.results))
 
