@@ -70,7 +70,7 @@ def mutated(module: str, operator: str, occurrence: int) -> str:
 
 
 def changes_anything(module: str, operator: str, occurrence: int) -> bool:
-    """Not in an annotation, not a cache that is left out (time alone would tell), and Python at all."""
+    """Python at all, and no annotation, no `*` between parameters, no slots, no cache left out: no test could tell."""
     try:
         after = ast.parse(mutated(module, operator, occurrence))
     except SyntaxError:
@@ -88,8 +88,13 @@ def _behaviour(tree: ast.Module) -> str:
         if isinstance(node, ast.FunctionDef):
             node.returns = None
             node.decorator_list = [one for one in node.decorator_list if "cache" not in ast.unparse(one)]
+        elif isinstance(node, ast.arguments):
+            node.args, node.posonlyargs, node.kwonlyargs = node.posonlyargs + node.args + node.kwonlyargs, [], []
+            node.defaults, node.kw_defaults = [*node.defaults, *filter(None, node.kw_defaults)], []
         elif isinstance(node, ast.arg):
             node.annotation = None
         elif isinstance(node, ast.AnnAssign):
             node.annotation = ast.Constant(None)
+        elif isinstance(node, ast.keyword) and node.arg == "slots":
+            node.value = ast.Constant(None)
     return ast.dump(tree)

@@ -9,7 +9,7 @@ import pytest
 
 from auditor.statistics.gate import Boundary, Gate, fail_boundary, pass_boundary
 from auditor.statistics.interval import log_e_fail, log_e_pass
-from auditor.statistics.threshold import NEVER, thresholds
+from auditor.statistics.threshold import NEVER, Side, thresholds
 
 CASES = [(0.1, 0.05, 120), (0.4, 0.1, 50), (0.5, 0.05, 300), (0.1, 0.05, None)]
 FAR = 1100  # pairs up to which every n is asked
@@ -19,12 +19,13 @@ def is_look(n: int, target: float) -> bool:
     return n <= int(128 / target) or n % 2 ** (n.bit_length() - 7) == 0
 
 
-def decides(n: int, k: int, side: str, target: float, alpha: float, budget: int | None) -> bool:
+def deciding(k: int, side: Side, target: float, alpha: float, budget: int | None) -> list[int]:
     """By the evidence itself: the threshold within the budget and the one after it, at looks and at the budget."""
-    found = thresholds(side, target, alpha, budget)  # type: ignore[arg-type]
-    log_e = float((log_e_pass if side == "pass" else log_e_fail)(n, k, target))
-    within = budget is None or n <= budget
-    return (is_look(n, target) or n == budget) and log_e >= (found.within if within else found.after)
+    found = thresholds(side, target, alpha, budget)
+    n = np.arange(max(k, 1), FAR)
+    log_e = (log_e_pass if side == "pass" else log_e_fail)(n, np.full(len(n), k), target)
+    enough = log_e >= np.where(n <= (budget or FAR), found.within, found.after)
+    return [at for at in n[enough].tolist() if is_look(at, target) or at == budget]
 
 
 @pytest.mark.parametrize(("target", "alpha", "budget"), CASES)
@@ -32,8 +33,8 @@ def decides(n: int, k: int, side: str, target: float, alpha: float, budget: int 
 def test_a_boundary_is_the_first_n_that_passes_and_the_last_that_fails(
     target: float, alpha: float, budget: int | None, k: int
 ) -> None:
-    passing = [n for n in range(k, FAR) if decides(n, k, "pass", target, alpha, budget)]
-    failing = [n for n in range(max(k, 1), FAR) if decides(n, k, "fail", target, alpha, budget)]
+    passing = deciding(k, "pass", target, alpha, budget)
+    failing = deciding(k, "fail", target, alpha, budget)
     first, last = pass_boundary(target, alpha, budget)[k], fail_boundary(target, alpha, budget)[k]
     assert first == min(passing, default=first)
     assert passing or first >= FAR
