@@ -318,3 +318,10 @@ def test_the_peak_is_where_the_quotient_is_largest(runs: int, least: int) -> Non
     p = np.linspace(1e-3, 1, 100_001)
     quotient = binom.sf(least - 1, runs, p) / p
     assert _peak(runs, least) == pytest.approx(p[quotient.argmax()], abs=2e-4)
+
+
+def test_a_threshold_that_good_strings_reach_exactly_seldom_enough_is_the_first() -> None:
+    """nu / 4 = a_3: among the six that are bet on, 3 comes first and not 4."""
+    a = good_reaches(12, 3, 0.05)
+    gate = NuGate(0.05, 4 * a, 12, alpha_pass=0.05, alpha_fail=0.05)
+    assert [t for t, _ in gate._failing] == [3, 2, 4, 1, 5, 6]
