@@ -285,3 +285,13 @@ def test_the_chance_of_most_near_a_half(half: int) -> None:
 
 def _logs(p: float, heads: int, tails: int) -> float:
     return heads * math.log(p) + tails * math.log1p(-p)
+
+
+@pytest.mark.parametrize("values", [9, 21])
+def test_weights_that_add_up_to_a_little_more_than_one(values: int) -> None:
+    """Pr[median of 3 <= j] = F^2 (3 - 2 F), F = (j + 1) / values."""
+    weights = np.full(values, 1 / values)
+    assert np.cumsum(weights)[-1] > 1
+    ends = [Fraction(j, values) ** 2 * (3 - 2 * Fraction(j, values)) for j in range(values + 1)]
+    exact = {j: ends[j + 1] - ends[j] for j in range(values)}
+    assert_same(Law(np.arange(values), weights).medians(3), exact)
