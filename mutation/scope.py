@@ -29,7 +29,6 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "auditor/questions/reuse/transcripts.py": ("tests/questions/test_reuse.py",),
     "algorithms/data_reuse.py": ("tests/algorithms/test_consequences.py",),
     "algorithms/generalisation.py": ("tests/algorithms/test_consequences.py",),
-    "algorithms/known_answers.py": ("tests/algorithms/test_controls.py", "tests/questions/test_nu.py"),
     "algorithms/median_as_published.py": ("tests/algorithms/test_median.py",),
 }
 
