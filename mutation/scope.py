@@ -27,6 +27,8 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "auditor/statistics/nu.py": ("tests/statistics/test_nu_bounds.py",),
     "auditor/questions/nu/gate.py": ("tests/questions/test_nu.py",),
     "auditor/questions/reuse/transcripts.py": ("tests/questions/test_reuse.py",),
+    "algorithms/coin_frontier.py": ("tests/algorithms/test_coin_sizes.py",),
+    "algorithms/coin_problem.py": ("tests/algorithms/test_coin_sizes.py",),
     "algorithms/data_reuse.py": ("tests/algorithms/test_consequences.py",),
     "algorithms/generalisation.py": ("tests/algorithms/test_consequences.py",),
     "algorithms/median_as_published.py": ("tests/algorithms/test_median.py",),
