@@ -3,14 +3,20 @@ from __future__ import annotations
 import copy
 import pickle
 import random
+from collections import Counter
+from hashlib import blake2b
+from typing import Any
 
 import numpy as np
 import pytest
+from asking import bench_of
 from hypothesis import given
 from hypothesis import strategies as st
 
+from algorithms.data_reuse import QUERIES
 from auditor.errors import BadValue, UsageError
-from auditor.randomness import KINDS, Randomness, arm_seed, check_kind, from_key, kind_of, root_key
+from auditor.lookup import registered
+from auditor.randomness import KINDS, Key, Randomness, arm_seed, check_kind, from_key, kind_of, root_key
 
 names = st.lists(st.one_of(st.text(max_size=8), st.integers(-(2**70), 2**70)), min_size=1, max_size=4)
 
@@ -115,16 +121,129 @@ def test_streams_of_neighbouring_keys_are_uniform_and_uncorrelated() -> None:
     assert abs(correlation) < 5.0 / n**0.5, correlation
 
 
-def test_every_kind_of_r_is_pure_in_its_key() -> None:
+def digest(*steps: bytes) -> bytes:
+    """A key's digest, by hand: each step is hashed with what came before it."""
+    found = b""
+    for step in steps:
+        found = blake2b(found + step, digest_size=32).digest()
+    return found
+
+
+def test_a_key_is_the_hash_of_its_path() -> None:
+    """What was recorded with a seed can be replayed by any later version."""
+    assert root_key(12).digest == digest(b"auditor:12")
+    assert root_key(0).child("r", -7, "").digest == digest(b"auditor:0", b"str:r", b"int:-7", b"str:")
+    key = root_key(3)
+    children = [key.spawn(2), key.spawn(0), key.spawn(1)]
+    assert [[child.digest for child in some] for some in children] == [
+        [digest(b"auditor:3", b"spawn:0"), digest(b"auditor:3", b"spawn:1")],
+        [],
+        [digest(b"auditor:3", b"spawn:2")],
+    ]
+    assert arm_seed(4, 9) == int.from_bytes(digest(b"auditor:4", b"str:arm", b"int:9"), "big") >> (256 - 53)
+
+
+def test_a_second_spawn_gives_other_children_and_leaves_named_ones_alone() -> None:
+    r, named = fresh(), fresh().child("a").random()
+    first = [one.random() for one in (*r.spawn(3), *r.spawn(2))]
+    assert first == [one.random() for one in fresh().spawn(5)]
+    assert len(set(first)) == 5
+    assert r.child("a").random() == named
+    grandchildren = [one.random() for child in fresh().spawn(2) for one in child.spawn(2)]
+    assert len({*first, *grandchildren}) == 9
+
+
+@pytest.mark.parametrize("words", [0, 1, 8, 9, 15, 16, 17, 624])
+@pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
+def test_words_of_a_key_are_those_of_its_numbered_hashes(words: int, dtype: type[np.unsignedinteger[Any]]) -> None:
+    key = root_key(1)
+    stream = b"".join(blake2b(key.digest, salt=i.to_bytes(8, "little")).digest() for i in range(80))
+    assert key.generate_state(words, dtype).tobytes() == stream[: np.dtype(dtype).itemsize * words]
+    assert key.generate_state(words).dtype == np.uint32
+
+
+def test_every_kind_of_r_has_its_type_and_is_pure_in_its_key() -> None:
+    types = {"Generator": Randomness, "int": int, "RandomState": np.random.RandomState, "Random": random.Random}
+    assert set(types) == set(KINDS)
+    for kind, type_ in types.items():
+        assert type(KINDS[kind](root_key(0).child("r", 1))) is type_
+        assert state(kind, root_key(0).child("r", 1)) == state(kind, root_key(0).child("r", 1))
+
+
+def state(kind: str, key: Key) -> Any:
+    """All that a value of this kind was seeded with."""
+    made = KINDS[kind](key)
+    if kind == "Generator":
+        return made.bit_generator.state["state"]["state"], made.bit_generator.state["state"]["inc"]
+    return made if kind == "int" else made.getstate() if kind == "Random" else tuple(made.get_state()[1].tolist())
+
+
+def test_generators_are_seeded_with_all_the_words_that_they_take() -> None:
+    """RandomState with 624 words of the key, but for the first, where the method fixes one bit; an int is one word."""
     key = root_key(0).child("r", 1)
-    assert isinstance(KINDS["int"](key), int)
-    assert 0 <= KINDS["int"](key) < 2**32
-    assert isinstance(KINDS["RandomState"](key), np.random.RandomState)
-    assert isinstance(KINDS["Random"](key), random.Random)
-    assert KINDS["int"](key) == KINDS["int"](key)
-    assert KINDS["RandomState"](key).rand() == KINDS["RandomState"](key).rand()
-    assert KINDS["Random"](key).random() == KINDS["Random"](key).random()
-    assert KINDS["Random"](key).random() != KINDS["Random"](root_key(0).child("r", 2)).random()
+    assert state("RandomState", key)[1:] == tuple(key.generate_state(624)[1:].tolist())
+    assert state("int", key) == key.generate_state(1)[0]
+    assert state("Random", key) == random.Random(key.digest).getstate()
+    assert state("Generator", key)[1] >> 64 != 0, "128 bits choose the stream"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_bit_of_a_key_matters(kind: str) -> None:
+    """256 keys that differ from one in a bit each. Two of 257 ints are equal with probability 8e-6, were they drawn."""
+    base = root_key(0).child("r", 1).digest
+    flipped = [(int.from_bytes(base, "big") ^ (1 << bit)).to_bytes(32, "big") for bit in range(256)]
+    states = [state(kind, Key(one)) for one in (base, *flipped)]
+    assert len(set(states)) == 257
+    if kind == "RandomState":  # and in nearly every word: each of 256 * 623 is equal with probability 2^-32
+        same = sum(a == b for other in states[1:] for a, b in zip(states[0][1:], other[1:], strict=True))
+        print(f"{same} of {256 * 623} words are the same; more than 3 have probability below 1e-16")
+        assert same <= 3
+
+
+class Spy:
+    """Notes every named child of r that is taken while it is installed."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        real = Randomness.child
+        self.paths: dict[bytes, tuple[object, ...]] = {}
+        self.taken: Counter[tuple[object, ...]] = Counter()
+
+        def child(r: Randomness, *path: Any) -> Randomness:
+            found = real(r, *path)
+            before, after = (one.bit_generator.seed_seq.digest for one in (r, found))  # type: ignore[attr-defined]
+            self.paths[after] = (*self.paths.get(before, ()), *path)
+            self.taken[self.paths[after]] += 1
+            return found
+
+        monkeypatch.setattr(Randomness, "child", child)
+
+    def twice(self) -> set[tuple[object, ...]]:
+        return {path for path, times in self.taken.items() if times > 1}
+
+
+# Lemma A.7's two interviews have the strings in common: that is its coupling.
+SHARED = {("query", i) for i in range(QUERIES)}
+STRINGS = {"reused_sample": SHARED, "reused_sample_plain": SHARED}
+
+
+@pytest.mark.parametrize("name", registered())
+def test_no_piece_of_r_is_handed_out_twice_in_a_run(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every proof that adds up what its subroutines may do wrong takes their randomness to be independent."""
+    bench = bench_of(registered()[name].value)
+    spy = Spy(monkeypatch)
+    bench.run(0, 0)
+    print(f"{name}: {len(spy.taken)} pieces, {sum(spy.taken.values())} times")
+    assert spy.twice() == STRINGS.get(name, set())
+
+
+def test_the_spy_sees_what_is_handed_out_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    spy = Spy(monkeypatch)
+    r = fresh()
+    for path in (("a", 1), ("a", 2), ("b",)):
+        r.child(*path)
+    assert spy.twice() == set()
+    r.child("a").child(1)
+    assert spy.twice() == {("a", 1)}
 
 
 def test_annotations_choose_the_kind() -> None:

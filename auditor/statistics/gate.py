@@ -86,7 +86,7 @@ def fail_boundary(target: float, alpha: float, budget: int | None = None) -> Bou
 
 def _even(k: Integers, target: float) -> Integers:
     """About the n at which k mismatches are as many as the target expects; no less than k, and never above."""
-    return np.clip((k / target).astype(np.int64), k, NEVER - 2)
+    return np.clip(k / target, k, NEVER - 2).astype(np.int64)
 
 
 def _above(start: Integers, condition: Condition) -> tuple[Integers, Integers, Condition]:

@@ -14,7 +14,20 @@ from hypothesis import strategies as st
 import auditor
 from algorithms.heavy_hitters import r_heavy_hitters
 from algorithms.heavy_hitters import sample_size as heavy_size
-from algorithms.point_mass import base, digit_query, point_by_queries, queries_needed, sample_size, search
+from algorithms.point_mass import (
+    base,
+    digit_query,
+    is_the_point,
+    point_by_queries,
+    queries_needed,
+    sample_size,
+    search,
+)
+from algorithms.statistical_query import sample_size as rows_a_query
+from auditor import Sample
+from auditor.randomness import from_key, root_key
+from auditor.sources.source import load_source
+from auditor.subjects.subject import load_subject
 
 Query = Callable[[Any], Any]
 
@@ -109,3 +122,43 @@ def test_a_tolerance_that_separates_nothing_is_refused(tau: float) -> None:
 def test_an_empty_domain_is_refused() -> None:
     with pytest.raises(ValueError, match="domain=0 must be at least 1"):
         queries_needed(0, 0.1)
+
+
+def test_every_query_has_its_share_of_rho_and_fresh_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """1024 values in base 5: five digits, so rho / 5 each, and delta a quarter of that as rSTAT asks for."""
+    asked = []
+
+    def rstat(rows: Any, r: Any, *, tau: float, rho: float, delta: float, query: Query) -> float:
+        asked.append((rows.size, tau, rho, delta, r.bit_generator.seed_seq.digest))
+        return float(query(777))
+
+    monkeypatch.setattr("algorithms.point_mass.rstat", rstat)
+    size = sample_size(1024, 0.1, 0.1)
+    r = from_key(root_key(0))
+    assert point_by_queries(Sample.of(np.full(size, 777)), r) == 777
+    assert size == 5 * rows_a_query(0.1, 0.02, 0.005)
+    children = [r.child("query", place).bit_generator.seed_seq.digest for place in range(5)]  # type: ignore[attr-defined]
+    assert asked == [(size // 5, 0.1, 0.02, 0.005, child) for child in children]
+
+
+def test_one_value_needs_no_query_and_has_the_rows_of_one() -> None:
+    assert queries_needed(1, 0.1) == 0
+    assert sample_size(1, 0.1, 0.2) == rows_a_query(0.1, 0.2, 0.05)
+    assert [queries_needed(domain, 0.25) for domain in (2, 3, 4, 5, 1024, 1025)] == [1, 2, 2, 3, 10, 11]
+    assert [base(tau) for tau in (0.25, 0.2, 1 / 6, 0.1, 0.01)] == [2, 3, 3, 5, 50]
+
+
+def test_digits_are_numbers_in_the_unit_interval() -> None:
+    assert digit_query(0, 5)(np.array([0, 1, 4, 5, 24])).tolist() == [0.0, 0.25, 1.0, 0.0, 1.0]
+    assert digit_query(1, 5)(np.array([0, 4, 5, 24, 25])).tolist() == [0.0, 0.0, 0.25, 1.0, 0.0]
+
+
+def test_the_point_is_the_only_value_of_the_source() -> None:
+    source = load_source("pmf({11: 1.0})")
+    both = load_source("pmf({11: 0.5, 12: 0.5})")
+    r = np.random.default_rng(0)
+    said = [is_the_point(11, source=one, r=r, params={}) for one in (source, both)]
+    assert said == [True, False]
+    assert not is_the_point(12, source=source, r=r, params={})
+    declared = load_subject("algorithms.point_mass:point_by_queries").declared
+    assert (declared.source, declared.sample) == ("pmf({11: 1.0})", "counts")

@@ -143,6 +143,92 @@ def test_a_rare_value_is_poisson(n: int, p: float) -> None:
     assert poisson_fits(draws(11, n, p, times), n * p)
 
 
+def exact_law(n: int, p: float) -> npt.NDArray[np.float64]:
+    """Pr[Bin(n, p) = k] for k = 0, 1, ..., by ratios of neighbours in rationals, as far as it matters."""
+    law = [math.exp(n * math.log1p(-p))]
+    odds = Fraction(p) / (1 - Fraction(p))
+    while len(law) <= n and (len(law) < n * p or law[-1] > 1e-15):
+        law.append(law[-1] * float((n - len(law) + 1) * odds / len(law)))
+    return np.array(law)
+
+
+REGIMES = {  # n and p on either side of each turn: the Poisson law's, the mean's, the pieces'
+    "inversion": (30, 0.2),
+    "rejection": (100, 0.35),
+    "the largest Poisson p": (10**9, 9.99e-9),
+    "the least binomial p": (10**9, 1e-8),
+    "the largest Poisson mean": (2**32, 29.9 / 2**32),
+    "the least binomial mean": (2**32, 30.1 / 2**32),
+    "one short of a piece": (PIECE - 1, 2e-14),
+    "a piece": (PIECE, 2e-14),
+    "a piece and one": (PIECE + 1, 2e-14),
+    "three pieces": (3 * PIECE, 1e-14),
+    "all there are": (LARGEST, 1e-18),
+}
+
+
+@pytest.mark.parametrize("regime", REGIMES)
+def test_every_regime_has_its_exact_law(regime: str) -> None:
+    n, p = REGIMES[regime]
+    times = 10_000 if n <= 3 * PIECE else 200
+    law = exact_law(n, p)
+    assert law.sum() == pytest.approx(1, abs=1e-6)
+    drawn = draws(13, n, p, times)
+    assert drawn.max() < len(law)
+    assert chi_square(np.bincount(drawn, minlength=len(law)), times * law) > ALPHA
+
+
+class Told:
+    """In place of a generator: notes what is asked of which law, and answers with all of n, or five."""
+
+    def __init__(self) -> None:
+        self.binomials: list[tuple[int, float]] = []
+        self.poissons: list[float] = []
+
+    def binomial(self, n: Integers, p: npt.NDArray[np.float64]) -> Integers:
+        self.binomials += zip(n.tolist(), p.tolist(), strict=True)
+        return n.copy()
+
+    def poisson(self, mean: npt.NDArray[np.float64]) -> Integers:
+        self.poissons += mean.tolist()
+        return np.where(mean > 0, 5, 0)
+
+
+def told(n: list[int], p: list[float]) -> tuple[list[int], Told]:
+    rng = Told()
+    return binomial(rng, np.array(n), np.array(p)).tolist(), rng  # type: ignore[arg-type]
+
+
+def test_the_law_that_is_asked_depends_on_p_and_on_the_mean() -> None:
+    below, above = math.nextafter(1e-8, 0), 1e-8
+    drawn, rng = told([100, 100, 3, 2**32, 2**33], [below, above, below, 2.0**-28, 15 * 2.0**-32])
+    assert rng.poissons == [100 * below, 3 * below, 16.0]
+    assert rng.binomials == [(100, above), (2**33, 15 * 2.0**-32)], "a mean of 30 is no longer small"
+    assert drawn == [5, 100, 3, 5, 2**33], "no more than n, each in its place"
+
+
+def test_what_is_larger_than_a_piece_is_drawn_in_pieces() -> None:
+    drawn, rng = told([PIECE - 1, PIECE, 7, 2 * PIECE + 9, LARGEST], [0.1, 0.2, 0.3, 0.4, 0.5])
+    pieces = [(PIECE, 0.2), (PIECE, 0.4), (PIECE, 0.4), *[(PIECE, 0.5)] * (2**13 - 1)]
+    assert rng.binomials == [(PIECE - 1, 0.1), (0, 0.2), (7, 0.3), (9, 0.4), (PIECE - 1, 0.5), *pieces]
+    assert drawn == [PIECE - 1, PIECE, 7, 2 * PIECE + 9, LARGEST]
+
+
+def test_a_piece_is_as_much_as_a_double_holds_and_the_largest_is_an_int64() -> None:
+    assert math.log2(PIECE) == 50
+    assert np.iinfo(np.int64).max == LARGEST
+
+
+def test_a_multinomial_asks_for_the_smaller_side_of_each_half() -> None:
+    rng = Told()
+    counts = multinomial(rng, 8, np.array([0.125, 0.125, 0.5, 0.0, 0.25]))  # type: ignore[arg-type]
+    root, halves = [(8, 0.25)], [(0, 0.25 / 0.75), (8, 0.0)]
+    quarters = [(0, 0.5), (0, 0.0), (0, 0.0), (8, 0.0)]
+    assert rng.poissons == [0.0 for _, p in (*root, *halves, *quarters) if p < 1e-8]
+    assert [asked for asked in (*root, *halves, *quarters) if asked[1] >= 1e-8] == rng.binomials
+    assert counts.tolist() == [0, 0, 0, 0, 8]
+
+
 weights_with_zeros = st.lists(
     st.one_of(st.just(0.0), st.floats(1e-12, 1), st.floats(1e-300, 1e-200)), min_size=1, max_size=20
 ).filter(any)

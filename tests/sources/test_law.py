@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import norm
 
-from auditor.sources.law import Law, prefix
+from auditor.sources.law import Law, as_values, merged, prefix, unique
 
 Exact = dict[Any, Fraction]
 FEW_MANY = 2 * 10**6 - 1, 2 * 10**6 + 1  # the last group size that the beta function is asked for, and the next
@@ -234,3 +234,64 @@ def test_prefixes_of_every_integer_type() -> None:
         assert prefix(np.array([0, 5, 7], dtype=kind), 3, 1).tolist() == [0, 1, 1]
     assert prefix(np.array([True, False]), 1, 1).tolist() == [1, 0]
     assert prefix(np.array([], dtype=int), 3, 1).tolist() == []
+
+
+def test_items_of_one_kind_are_an_array_and_numbers_among_strings_stay_numbers() -> None:
+    assert as_values([1, 2]).dtype.kind == "i"
+    assert as_values(["a", "b"]).dtype.kind == "U"
+    assert as_values([b"a", b"b"]).dtype.kind == "S"
+    mixed = as_values(["a", 1])
+    assert (mixed.dtype, mixed.tolist()) == (object, ["a", 1])
+    words = np.array(["a", "b"])
+    assert as_values(words) is words
+
+
+def test_laws_of_bools_points_and_nothing_new() -> None:
+    weights = np.array([0.5, 0.25, 0.25])
+    yes = merged(np.array([True, False, True]), weights)
+    assert (yes.values.tolist(), yes.weights.tolist()) == ([False, True], [0.25, 0.75])
+    points = np.array([[1, 2], [1, 2], [0, 5]])
+    assert merged(points, weights).values is points
+    labelled = (points, np.array([0, 0, 1]))
+    assert merged(labelled, weights).values is labelled
+    values, place = unique(labelled)
+    assert ([part.tolist() for part in values], place.tolist()) == ([[[0, 5], [1, 2]], [1, 0]], [1, 1, 0])
+    assert len(Law(points, weights)) == 3
+
+
+def test_no_more_than_32_derived_laws_are_kept() -> None:
+    law = Law(np.arange(4), np.full(4, 0.25))
+    first = law.medians(1)
+    for n in range(3, 64, 2):
+        law.medians(n)
+    assert law.medians(1) is first, "the 32nd was kept beside it"
+    law.medians(65)
+    assert law.medians(1) is not first
+
+
+@pytest.mark.parametrize("half", [10**6, 10**6 + 1])
+def test_the_chance_of_most_near_a_half(half: int) -> None:
+    """Pr[Bin(2 half - 1, p) >= half], against a sum of exact ratios from the middle outwards."""
+    from auditor.sources.law import _chance_of_most
+
+    for p in (0.4985, 0.4995, 0.5, 0.50001, 0.5004):
+        n, terms = 2 * half - 1, 8000
+        k = np.arange(half, half + terms, dtype=float)
+        at_half = math.exp(math.lgamma(n + 1) - math.lgamma(half + 1) - math.lgamma(half) + _logs(p, half, half - 1))
+        ratios = np.concatenate([[1.0], np.cumprod((n - k[:-1]) / (k[:-1] + 1) * (p / (1 - p)))])
+        assert float(_chance_of_most(half, np.array([p]))[0]) == pytest.approx(at_half * ratios.sum(), rel=1e-7)
+    assert _chance_of_most(half, np.array([0.0, 1.0])).tolist() == [0.0, 1.0]
+
+
+def _logs(p: float, heads: int, tails: int) -> float:
+    return heads * math.log(p) + tails * math.log1p(-p)
+
+
+@pytest.mark.parametrize("values", [9, 21])
+def test_weights_that_add_up_to_a_little_more_than_one(values: int) -> None:
+    """Pr[median of 3 <= j] = F^2 (3 - 2 F), F = (j + 1) / values."""
+    weights = np.full(values, 1 / values)
+    assert np.cumsum(weights)[-1] > 1
+    ends = [Fraction(j, values) ** 2 * (3 - 2 * Fraction(j, values)) for j in range(values + 1)]
+    exact = {j: ends[j + 1] - ends[j] for j in range(values)}
+    assert_same(Law(np.arange(values), weights).medians(3), exact)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import suppress
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -89,3 +90,65 @@ def test_the_least_size_that_a_bound_allows(truth: int) -> None:
 
 def test_a_bound_that_allows_no_size() -> None:
     assert least_allowed(lambda size: False) is None
+
+
+def asked_sizes(ask: Callable[[int], bool | None], start: int) -> list[int]:
+    asked: list[int] = []
+
+    def note(size: int) -> bool | None:
+        asked.append(size)
+        return ask(size)
+
+    find_least(note, start, most=1000)
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("truth", "start", "asked"),
+    [
+        # down by 8 until one fails, then the geometric mean until the bracket is within 5 %
+        (100, 1000, [1000, 125, 15, 43, 73, 95, 108, 101, 97]),
+        # at the first size it fails: up by 8 until one passes
+        (5000, 100, [100, 800, 6400, 2262, 3804, 4934, 5619, 5265, 5096]),
+        (3, 3, [3, 1, 2]),
+        (2, 1, [1, 8, 2]),
+        (1, 64, [64, 8, 1]),
+        # 64 times the first size is as far as it goes
+        (641, 10, [10, 80, 640]),
+        (640, 10, [10, 80, 640, 226, 380, 493, 561, 599, 619]),
+    ],
+)
+def test_sizes_that_are_asked(truth: int, start: int, asked: list[int]) -> None:
+    assert asked_sizes(lambda size: size >= truth, start) == asked
+
+
+def test_a_start_below_the_smallest_size_is_the_smallest() -> None:
+    assert asked_sizes(lambda size: True, 0) == [1]
+    assert asked_sizes(lambda size: True, -5) == [1]
+
+
+def test_open_sizes_are_closed_in_on_from_both_sides_until_a_quarter() -> None:
+    """Open between 90 and 130: both gaps beside it are halved, the wider one first, until each is within 5/4."""
+
+    def ask(size: int) -> bool | None:
+        return None if 90 < size < 130 else size >= 130
+
+    bracket = find_least(ask, 1000, most=1000)
+    assert asked_sizes(ask, 1000) == [1000, 125, 15, 43, 353, 73, 210, 95, 162, 83, 142]
+    assert ends(bracket) == (83, 142)
+    assert asked_sizes(lambda size: None, 8) == [8, 1, 64, 512]
+
+
+def test_24_sizes_are_the_most() -> None:
+    assert MOST_PROBES == 24
+    assert len(asked_sizes(lambda size: None, 8**30)) == 24
+    assert len(asked_sizes(lambda size: None, 8**20)) == 23, "8^20 down to 1, and twice up"
+
+
+def test_the_largest_size_that_a_bound_is_asked_for() -> None:
+    asked: list[int] = []
+    assert least_allowed(lambda size: asked.append(size) or False) is None
+    assert asked == [4**power for power in range(12)], "up to ten million"
+    for truth in (1, 2, 3, 4, 5, 99):
+        assert least_allowed(truth.__le__) == truth
+    assert least_allowed(lambda size: size >= 4**11) == 4_171_652, "4^11 / 4^(1/256): the first halving within 1 %"

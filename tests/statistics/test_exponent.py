@@ -93,3 +93,47 @@ def test_bands_around_a_law_admit_it(b: float, slack: list[tuple[float, float]])
         (1e-3 * value**b * (1 - down), 1e-3 * value**b * (1 + up)) for value, (down, up) in zip(x, slack, strict=True)
     ]
     assert is_power_law(x, bands)
+
+
+def by_grid(x: list[float], n: list[int], k: list[int], alpha: float) -> tuple[float, float]:
+    """The interval by the definition: the mean likelihood over the whole prior, and every slope whose best height is
+    above alpha times it. A grid over both parameters, which knows of no peak."""
+    at = np.log(x) - (math.log(x[0]) + math.log(x[-1])) / 2
+    heights, slopes = np.linspace(math.log(1e-9), 0, 400), np.linspace(-6, 6, 601)
+    z = heights[None, :, None] + slopes[:, None, None] * at
+    inside = (z < 0).all(axis=-1)
+    z = np.where(inside[..., None], z, -1.0)
+    logs = np.where(inside, (np.array(k) * z + np.subtract(n, k) * np.log1p(-np.exp(z))).sum(axis=-1), -np.inf)
+    prior = 1 / (math.pi * (1 + slopes**2)) * (slopes[1] - slopes[0]) * (heights[1] - heights[0]) / math.log(1e9)
+    mean = np.log((np.exp(logs - logs.max()).sum(axis=1) * prior).sum()) + logs.max()
+    kept = slopes[logs.max(axis=1) > mean + math.log(alpha)]
+    return float(kept.min()), float(kept.max())
+
+
+@pytest.mark.parametrize(
+    ("n", "k", "alpha"),
+    [
+        ([50, 90, 200], [16, 13, 17], 0.05),
+        ([50, 90, 200], [16, 13, 17], 0.3),
+        ([400, 400, 400], [4, 40, 100], 0.05),
+        ([100, 100, 100], [0, 3, 1], 0.05),
+    ],
+)
+def test_the_interval_is_that_of_the_whole_prior(n: list[int], k: list[int], alpha: float) -> None:
+    x = [100.0, 300, 1600]
+    _, low, high = fit(x, n, k, alpha)
+    assert (low, high) == pytest.approx(by_grid(x, n, k, alpha), abs=0.03)
+
+
+def test_a_fit_far_below_the_prior_is_an_interval_still() -> None:
+    best, low, high = fit([1, 10], [10**15, 10**15], [1000, 100], 0.05)
+    assert best == pytest.approx(-1, abs=1e-4)
+    assert low < -1 < high
+    _, inner_low, inner_high = fit([1, 10], [10**9, 10**9], [1000, 100], 0.05)
+    assert low < inner_low < inner_high < high, "nothing of the prior is near: the evidence is less"
+
+
+@pytest.mark.parametrize("high", [0.2, 0.2 * (1 - 1e-9)])
+def test_bands_that_only_just_admit_a_line(high: float) -> None:
+    """The line from the first band's top to the last one's touches the middle band from above, or misses it."""
+    assert is_power_law([1, 10, 100], [(0.1, 0.4), (0.2, 0.5), (0.05, high / 2)]) is (high == 0.2)

@@ -11,8 +11,10 @@ from scipy.stats import binom, binomtest
 
 from auditor.statistics.interval import (
     ATOM,
+    BOUNDS,
     LOG_WEIGHTS,
     TILTS,
+    MeanEvidence,
     clopper_pearson_lower,
     clopper_pearson_upper,
     crossing,
@@ -128,6 +130,94 @@ def test_bounds_at_the_edges() -> None:
     assert two_sided("fixed", 0, 0, 0.95) == (0.0, 1.0)
     assert clopper_pearson_upper(10, 0, 0.05) == pytest.approx(1 - 0.05**0.1, rel=1e-12)
     assert clopper_pearson_lower(10, 10, 0.05) == pytest.approx(0.05**0.1, rel=1e-12)
+    assert clopper_pearson_upper(10, 10, 0.05) == clopper_pearson_upper(10, 11, 0.05) == 1.0
+    assert clopper_pearson_lower(10, 0, 0.05) == 0.0
+    assert clopper_pearson_upper(2, 1, 0.25) == pytest.approx(math.sqrt(0.75), rel=1e-12)
+    assert clopper_pearson_lower(2, 1, 0.25) == pytest.approx(1 - math.sqrt(0.75), rel=1e-12)
+
+
+def test_tilts_and_weights_are_those_of_the_formula() -> None:
+    assert ATOM == 0.2
+    assert TILTS.tolist() == [3 * 2.0**-j for j in range(24)]
+    weights = [0.8 * (1 - math.sqrt(0.5)) * math.sqrt(0.5) ** j for j in range(24)]
+    assert np.exp(LOG_WEIGHTS).tolist() == pytest.approx(weights, rel=1e-13)
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+@pytest.mark.parametrize(("n", "k"), [(0, 0), (1, 0), (1, 1), (3, 0), (3, 1), (3, 3), (40, 11)])
+def test_evidence_is_the_sum_of_its_bets(side: int, n: int, k: int) -> None:
+    """Term by term, as the head of the module has it; and the bets on values, which here are all 0 or 1."""
+    p = 0.25
+    total = sum(w * math.exp(side * t * k) * (1 + p * (math.exp(side * t) - 1)) ** -n for t, w in weighted())
+    if k == (0 if side < 0 else n):
+        total += 0.2 * (1 - p if side < 0 else p) ** -n
+    found = float((log_e_pass if side < 0 else log_e_fail)(n, k, p))
+    assert found == pytest.approx(math.log(total), rel=1e-12, abs=1e-12)
+    evidence = gathered([1.0] * k + [0.0] * (n - k))
+    assert (evidence.log_e_pass if side < 0 else evidence.log_e_fail)(p) == pytest.approx(found, rel=1e-12, abs=1e-12)
+    assert (evidence.n, evidence.total) == (n, k)
+
+
+def weighted() -> list[tuple[float, float]]:
+    return list(zip(TILTS.tolist(), np.exp(LOG_WEIGHTS).tolist(), strict=True))
+
+
+def gathered(values: list[float]) -> MeanEvidence:
+    evidence = MeanEvidence()
+    for x in values:
+        evidence.add(x)
+    return evidence
+
+
+@pytest.mark.parametrize("values", [[0.5], [0.25, 1.0, 0.0], [0.1, 0.2, 0.7]])
+def test_bets_on_values_are_linear_in_each(values: list[float]) -> None:
+    p, evidence = 0.3, gathered(values)
+    for side, found in ((-1, evidence.log_e_pass(p)), (1, evidence.log_e_fail(p))):
+        thetas = [math.exp(side * t) for t in TILTS]
+        bets = [math.prod((1 + x * (a - 1)) / (1 + p * (a - 1)) for x in values) for a in thetas]
+        extreme = math.prod((1 - x) / (1 - p) if side < 0 else x / p for x in values)
+        total = 0.2 * extreme + sum(w * bet for (_, w), bet in zip(weighted(), bets, strict=True))
+        assert found == pytest.approx(math.log(total), rel=1e-12, abs=1e-12)
+    assert evidence.total == pytest.approx(sum(values))
+
+
+def test_limits_of_a_mean_invert_its_evidence() -> None:
+    evidence = gathered([0.1, 0.4, 0.3, 0.2, 0.9] * 20)
+    high, low = evidence.upper(0.05), evidence.lower(0.05)
+    assert low < 0.38 < high
+    assert evidence.log_e_pass(high) >= math.log(20) > evidence.log_e_pass(high * (1 - 1e-9))
+    assert evidence.log_e_fail(low) >= math.log(20) > evidence.log_e_fail(low * (1 + 1e-9))
+    assert (MeanEvidence().upper(0.05), MeanEvidence().lower(0.05)) == (1.0, 0.0)
+    counted = gathered([0.0] * 35 + [1.0])
+    assert counted.upper(0.05) == pytest.approx(sequence_upper(36, 1, 0.05), rel=1e-12)
+    assert counted.lower(0.05) == pytest.approx(sequence_lower(36, 1, 0.05), rel=1e-9)
+
+
+def test_impossible_nulls_are_refuted_without_an_error() -> None:
+    assert float(log_e_pass(3, 0, 1.0)) > 1e200
+    assert float(log_e_fail(3, 3, 0.0)) > 1e200
+    assert float(log_e_pass(0, 0, 1.0)) == pytest.approx(math.log(ATOM + np.exp(LOG_WEIGHTS).sum()))
+    assert float(log_e_fail(0, 0, 0.0)) == pytest.approx(math.log(ATOM + np.exp(LOG_WEIGHTS).sum()))
+    assert gathered([0.0]).log_e_pass(1.0) > 1e200
+    assert gathered([1.0]).log_e_fail(0.0) > 1e200
+
+
+def test_a_crossing_is_found_to_the_last_bit_and_its_end_is_chosen() -> None:
+    asked: list[float] = []
+    for turn in (0.3, 0.75, 2.0**-30):
+        assert crossing(lambda p, turn=turn: p >= turn, outer="high") == turn
+        assert crossing(lambda p, turn=turn: p >= turn, outer="low") == math.nextafter(turn, 0)
+    assert crossing(lambda p: asked.append(p) or True, outer="high") == 2.0**-90
+    assert asked == [2.0**-power for power in range(1, 91)]
+    assert crossing(lambda p: False, outer="low") == math.nextafter(1, 0)
+
+
+def test_both_sides_share_the_error_equally() -> None:
+    for design, (lower, upper) in BOUNDS.items():
+        assert two_sided(design, 50, 7, 0.9) == (lower(50, 7, (1 - 0.9) / 2), upper(50, 7, (1 - 0.9) / 2))
+    assert BOUNDS["fixed"] == (clopper_pearson_lower, clopper_pearson_upper)
+    assert BOUNDS["anytime"] == (sequence_lower, sequence_upper)
+    assert two_sided("fixed", 1, 0, 0.9) == (0.0, pytest.approx(0.95))
 
 
 @pytest.mark.parametrize("alpha", [0.2, 0.05, 1e-9])

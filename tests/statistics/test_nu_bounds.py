@@ -11,6 +11,14 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
+from auditor.statistics.interval import (
+    clopper_pearson_lower,
+    clopper_pearson_upper,
+    log_e_fail,
+    log_e_pass,
+    sequence_lower,
+    sequence_upper,
+)
 from auditor.statistics.nu import Groups, NuGate, bad_stays_below, good_reaches, nu_lower, nu_upper, thresholds
 
 Law = list[float]
@@ -216,3 +224,104 @@ def test_a_gate_that_no_string_can_pass_says_so() -> None:
     gate = NuGate(0.001, 0.05, 2, alpha_pass=0.05, alpha_fail=0.05)
     assert gate.least_strings(2) is None
     assert gate.upper(split(10**6, 0, 2, 1)) == 1.0
+
+
+def test_a_share_that_is_a_whole_number_of_runs_is_not_beyond_itself() -> None:
+    """0.29 of 100 runs is 29 of them, whatever the last digit of the product says."""
+    groups = Groups(100, tuple(int(t in (29, 30)) for t in range(100)))
+    assert 0.29 * 100 < 29
+    assert (groups.beyond(0.29), groups.beyond(0.289), groups.beyond(0.3), groups.beyond(0.2)) == (1, 2, 0, 2)
+
+
+@pytest.mark.parametrize("runs", [2, 3, 6])
+def test_limits_are_the_best_of_all_t_at_their_shares(runs: int) -> None:
+    groups, alpha, eta = Groups(runs, tuple(range(90, 90 - 10 * runs, -10))), 0.1, 0.2
+    n, counts = groups.strings, [groups.at_least(t) for t in range(runs)]
+    assert list(thresholds(runs)) == list(range(1, runs))
+    shares = [1 / (t * (t + 1)) / (1 - 1 / runs) for t in range(1, runs)]
+    assert sum(shares) == pytest.approx(1)
+    for design, lower, upper in (
+        ("fixed", clopper_pearson_lower, clopper_pearson_upper),
+        ("anytime", sequence_lower, sequence_upper),
+    ):
+        above = [
+            upper(n, counts[t], alpha * share) / (1 - bad_stays_below(runs, t, eta))
+            for t, share in zip(thresholds(runs), shares, strict=True)
+            if bad_stays_below(runs, t, eta) < 1
+        ]
+        assert nu_upper(groups, eta, alpha, design=design) == pytest.approx(min(1.0, *above), rel=1e-9)
+        a = [good_reaches(runs, t, eta) for t in thresholds(runs)]
+        below = [(lower(n, counts[t], alpha / (runs - 1)) - a[t - 1]) / (1 - a[t - 1]) for t in thresholds(runs)]
+        assert nu_lower(groups, eta, alpha, design=design) == pytest.approx(max(0.0, *below), rel=1e-9)
+    one = upper_at(groups, 1, eta, alpha)
+    assert nu_upper(groups, eta, alpha, t=1) == pytest.approx(min(1, one))
+
+
+def upper_at(groups: Groups, t: int, eta: float, alpha: float) -> float:
+    room = 1 - bad_stays_below(groups.runs, t, eta)
+    return clopper_pearson_upper(groups.strings, groups.at_least(t), alpha) / room
+
+
+def test_nothing_seen_says_nothing() -> None:
+    assert (nu_upper(Groups.empty(4), 0.1, 0.05), nu_lower(Groups.empty(4), 0.1, 0.05)) == (1.0, 0.0)
+    hopeless = Groups(2, (50, 0))
+    assert bad_stays_below(2, 1, 1e-13) == 1.0
+    assert nu_upper(hopeless, 1e-13, 0.05) == 1.0
+    assert good_reaches(3, 1, 1.0) == 1.0
+    assert nu_lower(Groups(3, (0, 0, 50)), 1.0, 0.05) == 0.0
+
+
+def mean_of_bets(logs: list[float]) -> float:
+    """Half for the first, a sixth for the second: 1 / ((j + 1)(j + 2))."""
+    return math.log(sum(math.exp(value) / ((j + 1) * (j + 2)) for j, value in enumerate(logs)))
+
+
+@pytest.mark.parametrize(("eta", "nu", "runs"), [(0.1, 0.05, 20), (0.3, 0.2, 5), (0.4, 0.01, 12), (0.2, 0.3, 2)])
+def test_a_gate_bets_on_six_thresholds_at_most(eta: float, nu: float, runs: int) -> None:
+    gate = NuGate(eta, nu, runs, alpha_pass=0.05, alpha_fail=0.02)
+    groups = Groups(runs, (30, 8, *(2,) * (runs - 2)))
+    n = groups.strings
+    passing = [t for t in range(1, runs) if 1 - bad_stays_below(runs, t, eta) > 0.01][:6]
+    logs = [float(log_e_pass(n, groups.at_least(t), (1 - bad_stays_below(runs, t, eta)) * nu)) for t in passing]
+    assert gate.log_e_pass(groups, nu) == pytest.approx(mean_of_bets(logs), rel=1e-12)
+    a = {t: good_reaches(runs, t, eta) for t in range(1, runs)}
+    first = min((t for t in a if a[t] <= nu / 4), default=runs - 1)
+    failing = sorted(a, key=lambda t: (abs(t - first), t))[:6]
+    logs = [float(log_e_fail(n, groups.at_least(t), nu + (1 - nu) * a[t])) for t in failing]
+    assert gate.log_e_fail(groups, nu) == pytest.approx(mean_of_bets(logs), rel=1e-12)
+    assert gate.is_pass(groups) == (gate.log_e_pass(groups, nu) >= math.log(20))
+    assert gate.is_fail(groups) == (gate.log_e_fail(groups, nu) >= math.log(50))
+
+
+@pytest.mark.parametrize(("eta", "nu", "runs"), [(0.3, 0.5, 6), (0.4, 0.2, 12), (0.5, 0.9, 40)])
+def test_the_least_number_of_spotless_strings(eta: float, nu: float, runs: int) -> None:
+    gate = NuGate(eta, nu, runs, alpha_pass=0.05, alpha_fail=0.05)
+    by_asking = next(n for n in range(1, 1000) if gate.is_pass(split(n, 0, runs, 1)))
+    assert gate.least_strings(runs) == by_asking
+
+
+def test_limits_of_a_gate_are_where_its_evidence_is_enough() -> None:
+    gate = NuGate(0.3, 0.2, 10, alpha_pass=0.05, alpha_fail=0.01)
+    groups = Groups(10, (150, 10, 5, 5, 5, 5, 5, 5, 5, 5))
+    high, low = gate.upper(groups), gate.lower(groups)
+    assert 0 < low < high < 1
+    assert gate.log_e_pass(groups, high) >= math.log(20) > gate.log_e_pass(groups, high * (1 - 1e-9))
+    assert gate.log_e_fail(groups, low) >= math.log(100) > gate.log_e_fail(groups, low * (1 + 1e-9))
+    assert gate.upper(Groups.empty(10)) == 1.0
+    assert gate.lower(Groups.empty(10)) == 0.0
+
+
+@pytest.mark.parametrize(("runs", "least"), [(5, 3), (20, 11), (20, 19), (7, 7), (6, 2), (40, 30)])
+def test_the_peak_is_where_the_quotient_is_largest(runs: int, least: int) -> None:
+    from auditor.statistics.nu import _peak
+
+    p = np.linspace(1e-3, 1, 100_001)
+    quotient = binom.sf(least - 1, runs, p) / p
+    assert _peak(runs, least) == pytest.approx(p[quotient.argmax()], abs=2e-4)
+
+
+def test_a_threshold_that_good_strings_reach_exactly_seldom_enough_is_the_first() -> None:
+    """nu / 4 = a_3: among the six that are bet on, 3 comes first and not 4."""
+    a = good_reaches(12, 3, 0.05)
+    gate = NuGate(0.05, 4 * a, 12, alpha_pass=0.05, alpha_fail=0.05)
+    assert [t for t, _ in gate._failing] == [3, 2, 4, 1, 5, 6]

@@ -1,0 +1,185 @@
+"""Do the tests notice when the code is wrong? A sample of mutants, each run against its own module's tests.
+
+    python mutation/run.py                              # 400 mutants of all that is in scope
+    python mutation/run.py auditor/statistics --sample 100 --again
+
+Results are kept in a session (cosmic-ray's SQLite): a run that was stopped goes on where it was, and `--again` tries
+once more what survived. A mutant whose tests do not end within a minute of processor time counts as noticed. Survivors
+that no test can notice stand in `equivalent.toml`, with the reason.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from queue import Empty, Queue
+from threading import Lock, Thread
+from typing import TypeVar
+
+from cosmic_ray.mutating import mutate_and_test
+from cosmic_ray.testing import run_tests
+from cosmic_ray.work_db import WorkDB, use_db
+from cosmic_ray.work_item import MutationSpec, TestOutcome, WorkItem, WorkResult
+from mutants import mutated, sample, source
+from scope import ROOT, modules, tests_of
+
+SECONDS = 60  # of processor time; a busy machine makes no mutant look slow
+PATIENCE = 10 * SECONDS  # for one that sleeps
+MEMORY = 4 * 2**30  # of a mutant that never stops asking
+Done = dict[str, WorkResult]
+Job = TypeVar("Job")
+
+
+def command(tree: Path, tests: Iterable[str]) -> str:
+    """In a copy of the checkout, which comes first on the path: what is imported is what was mutated."""
+    words = [
+        "prlimit",
+        f"--as={MEMORY}",
+        f"--cpu={SECONDS}",
+        "env",
+        "-C",
+        str(tree),
+        f"PYTHONPATH={tree}",
+        "OMP_NUM_THREADS=1",
+    ]
+    words += ["HYPOTHESIS_PROFILE=ci", sys.executable, "-m", "pytest", "-x", "-q", "-n", "0"]
+    return shlex.join([*words, "-p", "no:cacheprovider", *tests])
+
+
+def copy_of_checkout(folder: Path) -> Path:
+    tree = Path(shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(".*", "__pycache__", "*.sqlite")))
+    asked = "import algorithms, auditor; print(algorithms.__file__, auditor.__file__)"
+    words = ["env", "-C", str(tree), f"PYTHONPATH={tree}", sys.executable, "-c", asked]
+    imported = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
+    if not all(Path(file).is_relative_to(tree) for file in imported):
+        raise SystemExit(f"{imported} would be tested, not the mutants in {tree}")
+    return tree
+
+
+def in_turns(trees: list[Path], jobs: Iterable[Job], run: Callable[[Path, Job], None]) -> None:
+    """Each tree takes the next job as soon as it is free."""
+    waiting: Queue[Job] = Queue()
+    for job in jobs:
+        waiting.put(job)
+
+    def work(tree: Path) -> None:
+        while True:
+            try:
+                run(tree, waiting.get_nowait())
+            except Empty:
+                return
+
+    threads = [Thread(target=work, args=(tree,), daemon=True) for tree in trees]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        while thread.is_alive():
+            thread.join(1)  # and Ctrl-C is heard
+
+
+def check_unmutated(jobs: list[WorkItem], trees: list[Path]) -> None:
+    """Tests that fail anyway, or take too long, notice nothing."""
+    bad: list[str] = []
+
+    def run(tree: Path, tests: tuple[str, ...]) -> None:
+        found, said = run_tests(command(tree, tests), PATIENCE)
+        if found != TestOutcome.SURVIVED:
+            bad.append(f"{' '.join(tests)}: must pass within {SECONDS} s before anything is mutated\n{said}")
+
+    in_turns(trees, {tuple(tests_of(str(job.mutations[0].module_path))) for job in jobs}, run)
+    if bad:
+        raise SystemExit("\n".join(bad))
+
+
+def test_all(database: WorkDB, jobs: list[WorkItem], trees: list[Path]) -> None:
+    lock, left = Lock(), [len(jobs)]
+
+    def run(tree: Path, job: WorkItem) -> None:
+        (spec,) = job.mutations
+        module = str(spec.module_path)
+        there = MutationSpec(tree / module, spec.operator_name, spec.occurrence, spec.start_pos, spec.end_pos)
+        result = mutate_and_test([there], command(tree, tests_of(module)), PATIENCE)
+        with lock:
+            database.set_result(job.job_id, result)
+            left[0] -= 1
+            print(f"{left[0]:>5} left   {outcome(result):<9} {module}:{spec.start_pos[0]}", flush=True)
+
+    in_turns(trees, jobs, run)
+
+
+def outcome(result: WorkResult) -> str:
+    if result.test_outcome == TestOutcome.SURVIVED:
+        return "survived"
+    return "killed" if re.search(r" in \d[^\n]*\s*$", result.output or "") else "no end"  # pytest's last words
+
+
+def lines(job: WorkItem) -> tuple[str, str, str]:
+    """The module, the lines that were mutated, and what they became."""
+    (spec,) = job.mutations
+    module = str(spec.module_path)
+    before = source(module).splitlines()
+    after = mutated(module, spec.operator_name, spec.occurrence).splitlines()
+    changed = [i for i, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]][:1]
+    return module, *("".join(text[i].strip() for i in changed) for text in (before, after))
+
+
+def equivalents() -> set[tuple[str, str, str]]:
+    listed = tomllib.loads((ROOT / "mutation" / "equivalent.toml").read_text())["equivalent"]
+    return {(one["module"], one["line"], becomes) for one in listed for becomes in one["becomes"]}
+
+
+def report(jobs: list[WorkItem], done: Done) -> None:
+    listed = equivalents()
+    rows: dict[str, Counter[str]] = {}
+    survivors = []
+    for job in jobs:
+        module, before, after = lines(job)
+        kind = outcome(done[job.job_id]) if job.job_id in done else "left"
+        if kind == "survived" and (module, before, after) in listed:
+            kind = "equivalent"
+        rows.setdefault(module, Counter())[kind] += 1
+        if kind == "survived":
+            survivors.append(f"{module}:{job.mutations[0].start_pos[0]}\n  - {before}\n  + {after}")
+    print("\n".join(sorted(survivors)))
+    kinds = ("killed", "no end", "survived", "equivalent", "left")
+    print(f"\n{'module':<44}{''.join(f'{kind:>12}' for kind in kinds)}{'noticed':>9}")
+    for module, row in [*sorted(rows.items()), ("all", sum(rows.values(), Counter()))]:
+        noticed = row["killed"] + row["no end"]
+        share = noticed / max(1, noticed + row["survived"])
+        print(f"{module:<44}{''.join(f'{row[kind]:>12}' for kind in kinds)}{share:>9.1%}")
+    print("noticed: killed, or ended without an end (out of time or memory, crashed), of all that are not equivalent")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("places", nargs="*", default=[""], help="modules or folders; all in scope")
+    parser.add_argument("--sample", type=int, default=400, help="how many mutants")
+    parser.add_argument("--seed", type=int, default=0, help="of the sample")
+    parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--session", type=Path, default=ROOT / "mutation.sqlite")
+    parser.add_argument("--again", action="store_true", help="try once more what survived")
+    asked = parser.parse_args()
+    jobs = sample(modules(tuple(asked.places)), asked.sample, asked.seed)
+    with use_db(str(asked.session)) as database, tempfile.TemporaryDirectory() as folder:
+        database.add_work_items([job for job in jobs if job.job_id not in {one.job_id for one in database.work_items}])
+        done = {name for name, result in database.results if not (asked.again and outcome(result) == "survived")}
+        waiting = [job for job in jobs if job.job_id not in done]
+        if waiting:
+            trees = [copy_of_checkout(Path(folder, str(i))) for i in range(asked.workers)]
+            check_unmutated(waiting, trees)
+            test_all(database, waiting, trees)
+        report(jobs, dict(database.results))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+"""Which modules are mutated, and which tests are to notice: those of the module itself, by the mirror layout.
+
+`auditor/statistics/nu.py` is tested by `tests/statistics/test_nu.py`; where tests stand elsewhere, or too, they are
+listed here. Needs nothing but the standard library, so that the suite can check it without the `mutation` extra.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+SCOPE = (
+    "algorithms",
+    "auditor/randomness.py",
+    "auditor/statistics",
+    "auditor/sources/counting.py",
+    "auditor/sources/law.py",
+    "auditor/subjects/outcome.py",
+    "auditor/questions/nu/gate.py",
+    "auditor/questions/reuse/transcripts.py",
+)
+ELSEWHERE: dict[str, tuple[str, ...]] = {
+    "auditor/statistics/cost.py": ("tests/test_calibration.py",),
+    "auditor/statistics/gate.py": ("tests/test_calibration.py",),
+    "auditor/statistics/lattice.py": ("tests/test_calibration.py",),
+    "auditor/statistics/threshold.py": ("tests/test_calibration.py",),
+    "auditor/statistics/nu.py": ("tests/statistics/test_nu_bounds.py", "tests/questions/test_shares_of_searches.py"),
+    "auditor/questions/nu/gate.py": ("tests/questions/test_nu.py", "tests/questions/test_shares.py"),
+    "auditor/questions/reuse/transcripts.py": (
+        "tests/questions/test_reuse.py",
+        "tests/questions/test_shares_of_searches.py",
+    ),
+    "algorithms/boosting.py": ("tests/algorithms/test_boosting_sizes.py",),
+    "algorithms/halfspace.py": ("tests/algorithms/test_declared.py",),
+    "algorithms/heavy_hitters.py": ("tests/algorithms/test_declared.py",),
+    "algorithms/median.py": ("tests/algorithms/test_declared.py",),
+    "algorithms/statistical_query.py": ("tests/algorithms/test_declared.py",),
+    "algorithms/coin_frontier.py": ("tests/algorithms/test_coin_sizes.py",),
+    "algorithms/coin_problem.py": ("tests/algorithms/test_coin_sizes.py",),
+    "algorithms/data_reuse.py": ("tests/algorithms/test_consequences.py",),
+    "algorithms/generalisation.py": ("tests/algorithms/test_consequences.py",),
+    "algorithms/median_as_published.py": ("tests/algorithms/test_median.py",),
+}
+
+
+def modules(places: tuple[str, ...] = ("",)) -> list[str]:
+    """Those in scope at or below these places, in order; files that only hold names are left out."""
+    everything = {path for place in SCOPE for path in [ROOT / place, *(ROOT / place).rglob("*.py")]}
+    paths = sorted(
+        path.relative_to(ROOT) for path in everything if path.suffix == ".py" and not path.name.startswith("__")
+    )
+    return [path.as_posix() for path in paths if any(path.is_relative_to(place) for place in places)]
+
+
+def tests_of(module: str) -> list[str]:
+    """The mirror file first: it is the quickest to notice."""
+    path = Path(module)
+    rooms = path.parent.parts if path.parts[0] == "algorithms" else path.parent.parts[1:]
+    mirror = Path("tests", *rooms, f"test_{path.stem}.py").as_posix()
+    return [*([mirror] if (ROOT / mirror).exists() else []), *ELSEWHERE.get(module, ())]
