@@ -349,12 +349,13 @@ def test_bad_parameters_get_name_value_range_and_cure(params: dict[str, Any], wo
         auditor.audit("algorithms.boosting:r_halfspace_boosted", params=params)
 
 
-def test_a_draw_beyond_two_to_the_63_is_refused_before_anything_is_drawn() -> None:
+def test_a_draw_beyond_two_to_the_63_is_refused_before_anything_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[CountSample] = []
+    monkeypatch.setattr(CountSample, "_look", drawn.append)
     params = {"rho": 1e-6, "eps": 0.01}
-    record = None
     with pytest.raises(auditor.AuditorError, match="more than one look can count"):
-        record = auditor.audit("algorithms.boosting:r_halfspace_boosted", params=params, rho=0.3)
-    assert record is None
+        auditor.audit("algorithms.boosting:r_halfspace_boosted", params=params, rho=0.3)
+    assert drawn == []
 
 
 def test_the_vote_is_pure() -> None:

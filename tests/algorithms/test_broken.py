@@ -109,7 +109,8 @@ CLOSED_FORMS: dict[str, tuple[Callable[[], float], int]] = {
 }
 
 
-def test_the_closed_forms_are_what_the_faults_suggest() -> None:
+def test_the_oracles_of_this_file_are_what_the_faults_suggest() -> None:
+    """They judge the code below, and are judged by simpler forms here."""
     assert no_offset() == pytest.approx(0.5, abs=1e-4)
     assert unshared_offset() == pytest.approx(1 - 1 / (2 * math.sqrt(math.pi * 96_624 / 4)), abs=1e-6)
     assert generator_in_turn() == pytest.approx(1 - math.comb(200, 100) / 2**200, abs=1e-3)

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 import auditor
 from algorithms.heavy_hitters import r_heavy_hitters
-from algorithms.heavy_hitters import sample_size as heavy_size
 from algorithms.point_mass import (
     base,
     digit_query,
@@ -96,10 +95,10 @@ def test_one_query_separates_exactly_the_groups_it_should(tau: float) -> None:
         assert min(b - a for a, b in itertools.pairwise(truths)) / steps <= 2 * tau + 1e-12
 
 
-def test_the_rows_grow_with_the_domain_and_those_of_heavy_hitters_do_not() -> None:
+def test_the_rows_grow_with_the_domain() -> None:
+    """Those of heavy hitters do not: reports/price.md has both, and its test holds them to the code."""
     sizes = [sample_size(2**bits, 0.1, 0.1) for bits in (4, 16, 32, 64)]
     assert sizes == sorted(set(sizes))
-    assert "domain" not in heavy_size.__code__.co_varnames
 
 
 @pytest.mark.parametrize("bits", [4, 40])
@@ -132,7 +131,7 @@ def test_every_query_has_its_share_of_rho_and_fresh_rows(monkeypatch: pytest.Mon
         asked.append((rows.size, tau, rho, delta, r.bit_generator.seed_seq.digest))
         return float(query(777))
 
-    monkeypatch.setattr("algorithms.point_mass.rstat", rstat)
+    monkeypatch.setattr("algorithms.compile_sq.rstat", rstat)
     size = sample_size(1024, 0.1, 0.1)
     r = from_key(root_key(0))
     assert point_by_queries(Sample.of(np.full(size, 777)), r) == 777

@@ -111,8 +111,8 @@ def rate(fn: Any, source: str, size: int, pairs: int, kind: str = "rows") -> int
     return sum(run_pair(bench, i).difference is not None for i in range(pairs))
 
 
-def test_the_two_ways_to_filter_have_the_rho_that_is_said_of_them() -> None:
-    """Exactly; with few rows, where bottom counts, the shared bits are no worse either (Lemma 6.4 holds for both)."""
+def test_the_oracle_of_both_ways_to_filter() -> None:
+    """It judges the code below. With few rows, where bottom counts, shared bits are no worse either (Lemma 6.4)."""
     assert float(exact_rho(60, shared=True)) == pytest.approx(0.2083, abs=5e-5)
     assert float(exact_rho(60, shared=False)) == pytest.approx(0.2778, abs=5e-5)
     p, bottom = Fraction(1, 6), Fraction(2, 5)  # a kept zero; a row that is not kept

@@ -110,8 +110,8 @@ def test_a_large_binomial_keeps_its_last_bits_its_mean_and_its_spread(n: int, p:
     assert moments_fit(drawn, n, p)
 
 
-def test_numpys_own_binomial_loses_them() -> None:
-    """The contrast: these tests see what is wrong with one draw beyond 2^50."""
+def test_the_instruments_of_this_file_see_what_numpys_own_binomial_loses() -> None:
+    """The contrast: no code of ours, but what judges it would notice one draw beyond 2^50."""
     rng = from_key(root_key(7))
     at_2_55 = rng.binomial(2**55, 0.5, size=1600)
     assert not (at_2_55 & 1).any()

@@ -84,7 +84,6 @@ def test_medians_of_strings_and_floats() -> None:
 def test_the_two_ways_to_medians_agree_where_they_meet() -> None:
     p = np.linspace(0.495, 0.505, 101)
     laws = [np.array([Law(np.array([0, 1]), np.array([x, 1 - x])).medians(n).weights[0] for x in p]) for n in FEW_MANY]
-    assert FEW_MANY[1] > 2 * 10**6 > FEW_MANY[0]
     assert laws[0] == pytest.approx(laws[1], rel=2e-4)  # two rows more change no more than that
 
 
