@@ -171,7 +171,8 @@ def main() -> None:
     asked = parser.parse_args()
     jobs = sample(modules(tuple(asked.places)), asked.sample, asked.seed)
     with use_db(str(asked.session)) as database, tempfile.TemporaryDirectory() as folder:
-        database.add_work_items([job for job in jobs if job.job_id not in {one.job_id for one in database.work_items}])
+        known = {job.job_id for job in database.work_items}
+        database.add_work_items([job for job in jobs if job.job_id not in known])
         done = {name for name, result in database.results if not (asked.again and outcome(result) == "survived")}
         waiting = [job for job in jobs if job.job_id not in done]
         if waiting:

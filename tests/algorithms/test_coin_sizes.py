@@ -11,9 +11,14 @@ import pytest
 from algorithms.coin_frontier import (
     Frontier,
     Pairs,
+    _check_feasible,
     bias_grid,
     check_size,
+    curvature,
+    density_of,
     frontier,
+    least_size,
+    mended,
     plain_error,
     plain_size,
     spread_of,
@@ -183,3 +188,45 @@ def test_what_deciders_declare() -> None:
     assert [one.declares("delta") for one in found] == [1 / 16, 0.025, 1 / 16, 1 / 16]
     assert [one.declares("claimed") for one in found] == [None, 0.1, 0.1, 0.1]
     assert {(one.declared.source, one.declared.sample) for one in found} == {("bernoulli(0.5)", "counts")}
+
+
+def test_a_vote_that_errs_exactly_so_often_is_enough() -> None:
+    for m in (1, 3, 5, 7, 11, 21):
+        assert plain_size(0.2, plain_error(m, 0.2)) == m
+
+
+def test_a_thousand_spreads_are_the_most() -> None:
+    _check_feasible(10**6, 0.25, 1 / 16)
+    with pytest.raises(ValueError, match=r"m=1000001 must be at most 1000000 at tau=0\.25"):
+        _check_feasible(10**6 + 1, 0.25, 1 / 16)
+    with pytest.raises(ValueError, match="m=2 must be at least 3"):
+        _check_feasible(2, 0.2, 0.25)
+
+
+@pytest.mark.parametrize("rho", [0.0, 1.0])
+def test_the_least_size_of_an_impossible_rho_is_refused(rho: float) -> None:
+    with pytest.raises(ValueError, match=rf"rho={rho} must be in \(0, 1\)"):
+        least_size(rho, 0.2)
+
+
+@pytest.mark.parametrize(("m", "t"), [(20, 8), (20, 1), (20, 20), (7, 4), (400, 210)])
+@pytest.mark.parametrize(("low", "high"), [(0.05, 0.95), (0.3, 0.4), (0.5, 0.9)])
+def test_the_curvature_is_that_of_the_steepest_and_the_highest_place(m: int, t: int, low: float, high: float) -> None:
+    """2 sup |f'| + 4 sup f^2 on the range, found by going through it."""
+    p = np.linspace(low, high, 200_001)
+    f = density_of(m, t, p)
+    slope = f * np.abs((t - 1) / p - (m - t) / (1 - p))
+    found = curvature(m, (np.array([0, t, m + 1]), np.array([0.25, 0.5, 0.25])), np.array([low]), np.array([high]))
+    assert found[0] == pytest.approx((2 * slope.max() + 4 * f.max() ** 2) / 2, rel=1e-6)
+
+
+def test_as_much_of_the_middle_is_mixed_in_as_it_takes() -> None:
+    task = Pairs(100, 0.2, 0.05)
+    thresholds, errors = np.array([0, 50]), task.errors(np.array([0, 50]))
+    assert errors.tolist() == pytest.approx([0.5, plain_error(100, 0.2)], rel=1e-12)
+    half = np.array([0.5, 0.5])
+    after = mended(task, thresholds, half)
+    assert after.sum() == pytest.approx(1, abs=1e-15)
+    assert after @ errors == pytest.approx(0.05, rel=1e-8)
+    few = np.array([0.01, 0.99])
+    assert mended(task, thresholds, few).tolist() == few.tolist(), "it errs no more often than it may"
