@@ -54,14 +54,17 @@ def sample_size(queries: int, tau: float, rho: float, delta: float | None = None
 
 def compile_sq(
     learner: Callable[[Ask, Randomness], T],
-    *,
     queries: int,
-    tau: float,
     rho: float,
+    *,
+    tau: float = 0.0,
     delta: float | None = None,
     sample_scale: float = 1.0,
 ) -> Callable[[Any, Randomness], T]:
-    """A(sample, r) from a learner(ask, r) that calls ask(query, tolerance) at most `queries` times."""
+    """A(sample, r) from a learner(ask, r) that calls ask(query, tolerance) at most `queries` times.
+
+    With `tau`, the tolerance that a size was reckoned with, a query that asks for less is refused.
+    """
     each = shares(queries, rho, delta)
 
     def compiled(sample: Any, r: Randomness) -> T:

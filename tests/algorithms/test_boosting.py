@@ -33,6 +33,7 @@ from algorithms.halfspace import CUBE, Halfspace, check_margin, r_halfspace_boxe
 from algorithms.rejection import BOTTOM
 from algorithms.statistical_query import sample_size as rstat_size
 from auditor.randomness import from_key, root_key
+from auditor.sources.counting import multinomial
 from auditor.sources.sample import CountSample, Sample
 from auditor.sources.source import load_source
 
@@ -350,8 +351,13 @@ def test_bad_parameters_get_name_value_range_and_cure(params: dict[str, Any], wo
 
 
 def test_a_draw_beyond_two_to_the_63_is_refused_before_anything_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    drawn: list[CountSample] = []
-    monkeypatch.setattr(CountSample, "_look", drawn.append)
+    drawn: list[int] = []
+
+    def noted(rng: Any, n: int, weights: Any) -> Any:
+        drawn.append(n)
+        return multinomial(rng, n, weights)
+
+    monkeypatch.setattr("auditor.sources.sample.multinomial", noted)
     params = {"rho": 1e-6, "eps": 0.01}
     with pytest.raises(auditor.AuditorError, match="more than one look can count"):
         auditor.audit("algorithms.boosting:r_halfspace_boosted", params=params, rho=0.3)
