@@ -33,7 +33,7 @@ class Group(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def outside(self) -> int:
-        return len(self.which) - self.which.count(self.ranked[0])
+        return len(self.which) - max(map(self.which.count, {*self.which}))
 
     def runs_of(self, output: int) -> list[int]:
         return [run for run, other in enumerate(self.which) if other == output]
