@@ -19,6 +19,7 @@ SCOPE = (
     "auditor/questions/nu/gate.py",
     "auditor/questions/reuse/transcripts.py",
 )
+DEFAULTS = "tests/algorithms/test_defaults.py"  # what each algorithm declares where nobody says otherwise
 ELSEWHERE: dict[str, tuple[str, ...]] = {
     "auditor/statistics/cost.py": ("tests/test_calibration.py",),
     "auditor/statistics/gate.py": ("tests/test_calibration.py",),
@@ -60,4 +61,5 @@ def tests_of(module: str) -> list[str]:
     path = Path(module)
     rooms = path.parent.parts if path.parts[0] == "algorithms" else path.parent.parts[1:]
     mirror = Path("tests", *rooms, f"test_{path.stem}.py").as_posix()
-    return [*([mirror] if (ROOT / mirror).exists() else []), *ELSEWHERE.get(module, ())]
+    found = [*([mirror] if (ROOT / mirror).exists() else []), *ELSEWHERE.get(module, ())]
+    return [*found, *([DEFAULTS] if path.parts[0] == "algorithms" else [])]

@@ -301,3 +301,9 @@ def test_the_subjects_end_as_declared() -> None:
     assert auditor.audit("algorithms.data_reuse:reused_sample").verdict == "pass"
     assert auditor.audit("algorithms.data_reuse:reused_sample_plain").verdict == "fail"
     assert auditor.audit("algorithms.generalisation:measured_halfspace").verdict == "pass"
+
+
+def test_both_interviews_are_one_value_of_which_the_fresh_one_counts() -> None:
+    one, other = Interviews((0.5, 0.25), (0.5,)), Interviews((0.5, 0.25), (0.0,))
+    assert one == other
+    assert hash(one) == hash(other), "frozen, so that no later run can change it"

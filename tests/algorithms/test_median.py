@@ -435,6 +435,12 @@ def test_below_one_24th_the_published_test_holds() -> None:
     assert clopper_pearson_lower(200, failures, ALPHA) <= 0.025
 
 
+@pytest.mark.parametrize(("ones", "bit"), [(0.0, 0), (0.3, 0), (0.7, 1), (1.0, 1)])
+def test_the_published_base_case_is_the_bit_of_more_than_half(ones: float, bit: int) -> None:
+    bench_ = bench(r_median_as_published, f"pmf({{0: {1 - ones}, 1: {ones}}})", 1000, d=1, tau=0.1, rho=0.5)
+    assert [bench_.run(i, 0) for i in range(5)] == [bit] * 5
+
+
 def test_the_published_depth_and_size() -> None:
     assert [depth(d) for d in (1, 2, 3, 4, 8, 16, 62)] == [0, 1, 2, 2, 3, 3, 4]
     assert published_size(8, 0.05, 0.05) > sample_size(8, 0.05, 0.05)

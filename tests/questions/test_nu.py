@@ -95,6 +95,13 @@ def test_what_follows_is_no_more_than_the_paper_says() -> None:
     assert "(rho/nu, nu)" in as_text(loose)
 
 
+@pytest.mark.parametrize(("params", "side", "alpha"), [({}, "upper", 0.05), ({"bad": 0.6}, "lower", 0.05)])
+def test_the_bound_that_decides_has_the_confidence_of_its_side(params: Any, side: str, alpha: float) -> None:
+    found = auditor.audit(good_and_bad, eta=0.1, nu=0.2, confidence=0.95, params=params)
+    assert found.bound is not None
+    assert (found.bound.side, found.bound.confidence) == (side, 1 - alpha)
+
+
 def test_a_fixed_design_is_judged_once() -> None:
     passed, failed = audit(params={"bad": 0.0}, fixed=300), audit(params={"bad": 0.3}, fixed=140)
     assert (passed.verdict, passed.pairs, passed.design) == ("pass", 300, "fixed")

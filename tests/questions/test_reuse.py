@@ -68,6 +68,13 @@ def test_the_bounds_cover_exact_distances(draw: Any, distance: float) -> None:
     assert means[0] > distance / 5, "a bound from below that finds nothing is no bound"
 
 
+def test_an_answer_is_shown_in_forty_characters_and_known_by_all_of_it() -> None:
+    one, other = Transcript.of(("x" * 99, "x" * 98 + "y")).answers
+    assert len(one.shown) == len(other.shown) == 40
+    assert one.name != other.name
+    assert Transcript.of(("x" * 38,)).answers[0].shown == repr("x" * 38)
+
+
 def test_the_events_are_what_they_say() -> None:
     above = Event("", 1, threshold=0.5)
     below = Event("", 1, above=False, threshold=0.5)

@@ -1,0 +1,75 @@
+"""What does each bundled subject declare where nobody says otherwise? Its parameters, rows, claimed rho and delta.
+
+The formulas are tested with their algorithms; these are the numbers that users meet, and that reports are made of.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from auditor.lookup import registered
+from auditor.subjects.subject import load_subject
+
+# name | parameters | rows | claimed rho | delta | expected
+DECLARED = """
+amplified | base_size=401 width=64 tau=0.15 eta=0.1 nu=0.3 beta=0.02 rho=0.1 sample_scale=1.0 | 638173853869487 | 0.1 | 0.0861017 | pass
+amplified_from_rho | base_size=401 width=64 tau=0.15 base_rho=0.12 alpha=0.1 beta=0.02 rho=0.05 sample_scale=1.0 | 12625689195051793 | 0.05 | 0.0919212 | pass
+bias_by_median | tau=0.4 rho=0.5 sample_scale=1.0 | 1324836 | 0.5 | 0.25 | pass
+bias_from_few_coins | tau=0.4 | 54 | None | 0.1 | fail
+coin_from_r |  | 1 | 0 | None | pass
+coin_from_rstat | tau=0.1 rho=0.1 delta=0.025 | 96818 | 0.1 | 0.025 | pass
+constant |  | 1 | 0 | None | pass
+first_bit |  | 1 | None | None | fail
+fixed_threshold | tau=0.1 delta=0.0625 | 59 | None | 0.0625 | fail
+float_sum_in_sample_order |  | 1000 | None | None | fail
+good_and_bad | bad=0.02 stray=0.0 wrong=0.0 | 1 | 0.1 | None | pass
+heavy_hitters_fixed_threshold |  | 3051756737 | None | None | fail
+heavy_hitters_in_order_of_appearance |  | 1000 | None | None | fail
+hidden_state |  | 1 | None | None | error
+mean |  | 100 | None | None | fail
+measured_halfspace | rho=0.1 delta=0.05 tau=0.4 d=3 sample_scale=1.0 | 62280871855 | 0.1 | 0.15 | pass
+median | tau=0.05 delta=0.05 | 1993 | None | 0.05 | fail
+memoriser | q=0.01 | 50 | 0.1 | None | pass
+mixed | q=0.02 | 1 | None | None | pass
+nonresidue | x=101 tries=800 | 0 | 0.1 | None | pass
+one_generator_in_turn |  | 96624 | None | None | fail
+optimal_coin | tau=0.1 rho=0.1 delta=0.0625 | 2500 | 0.1 | 0.0625 | pass
+own_coin | q=0.1 p=0.01 | 1 | 0.2 | None | pass
+plain_answer |  | 4000 | None | None | fail
+point_by_queries | domain=1024 tau=0.1 rho=0.1 | 15279735 | 0.1 | 0.025 | pass
+r_boost_desynchronised |  | 40000 | None | None | fail
+r_halfspace_boosted | rho=0.5 eps=0.3 tau=0.47 d=2 rounding=foams sample_scale=1.0 | 831367771925222818612363 | 0.5 | 0.5 | pass
+r_halfspace_boosted_boxes | rho=0.5 eps=0.3 tau=0.47 d=2 sample_scale=1.0 | 1087779804517758791156875 | 0.5 | 0.5 | pass
+r_halfspace_boxes | rho=0.2 tau=0.4 d=3 sample_scale=1.0 | 11009806707 | 0.2 | 0.05 | pass
+r_halfspace_foams | rho=0.2 tau=0.4 d=3 sample_scale=1.0 | 25864740795 | 0.2 | 0.05 | pass
+r_heavy_hitters | rho=0.1 v=0.3 eps=0.1 sample_scale=1.0 | 3051756737 | 0.1 | 0.05 | pass
+r_median | d=8 tau=0.05 rho=0.2 sample_scale=1.0 | 10311449832992238451227 | 0.2 | 0.1 | pass
+r_median_as_published | d=8 tau=0.05 rho=0.05 | 5708355181924381307508312024605 | 0.05 | 0.025 | fail
+reused_sample | tau=0.1 rho=0.02 delta=0.005 sample_scale=1.0 | 18335682 | 0.12 | 0.1 | pass
+reused_sample_plain |  | 24000 | None | 0.1 | fail
+rounded_median | m=401 width=64 tau=0.15 | 401 | 0.2 | 0.05 | pass
+rstat | tau=0.1 rho=0.1 delta=0.025 sample_scale=1.0 | 96624 | 0.1 | 0.025 | pass
+rstat_answer | tau=0.25 rho=0.1 delta=0.025 | 4000 | 0.04 | None | pass
+rstat_no_offset |  | 96624 | None | None | fail
+rstat_unshared_offset |  | 96624 | None | None | fail
+threshold_by_plain_means | d=4 eps=0.2 rho=0.2 sample_scale=1.0 | 1706276 | None | 0.05 | fail
+threshold_by_queries | d=4 eps=0.2 rho=0.2 sample_scale=1.0 | 1706276 | 0.2 | 0.05 | pass
+uniform_threshold | tau=0.1 rho=0.1 delta=0.0625 | 5000 | 0.1 | 0.0625 | pass
+"""  # noqa: E501
+ROWS = [[part.strip() for part in line.split("|")] for line in DECLARED.strip().splitlines()]
+
+
+def test_every_registered_subject_is_listed() -> None:
+    assert [row[0] for row in ROWS] == sorted(registered())
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
+def test_what_it_declares(row: list[str]) -> None:
+    name, parameters, *numbers, expect = row
+    subject = load_subject(registered()[name].value)
+    known = {key: value for key, value in subject.settings.items() if value is not None and not callable(value)}
+    assert " ".join(f"{key}={value}" for key, value in known.items()) == parameters
+    said = [one for one in ("size", "claimed", "delta") if getattr(subject.declared, one) is not None]
+    found = [subject.declares(one) if one in said else None for one in ("size", "claimed", "delta")]
+    assert [f"{one:.6g}" if isinstance(one, float) else str(one) for one in found] == numbers
+    assert subject.declared.expect == expect
