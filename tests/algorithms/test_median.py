@@ -394,6 +394,19 @@ def test_the_end_with_a_16th_of_the_medians_on_its_side_is_chosen(masses: dict[i
         assert _choose_end(medians, from_key(root_key(seed)), 3, [(1, 1)], shares) == end
 
 
+@pytest.mark.parametrize(
+    ("masses", "found", "end"),
+    [
+        ({1: 0.2, 2: 0.1, 7: 0.7}, [(1, 1), (2, 0)], 4),  # 0.7 is nearer than 0.2
+        ({0: 0.1, 4: 0.4, 7: 0.5}, [(1, 1), (2, 3)], 6),  # 0.5 is nearer than 0.9
+    ],
+)
+def test_of_several_prefixes_the_one_nearest_to_half_is_taken(masses: Any, found: Any, end: int) -> None:
+    shares, law = Shares.of(3, 0.01, None, 1.0), load_source(atoms(masses)).law()
+    medians = CountSample(law, 3 * shares.query_size(FINE), from_key(root_key(5)))
+    assert _choose_end(medians, from_key(root_key(6)), 3, found, shares) == end
+
+
 @pytest.mark.parametrize(("weight", "end"), [(0.22, 7), (0.28, 4), (0.72, 4), (0.78, 7)])
 def test_the_published_filter_takes_weights_from_a_quarter_to_three(weight: float, end: int) -> None:
     """At tau = 0.02: 4 is the first end of prefix 1; without a candidate the domain is taken, and its last value."""

@@ -72,6 +72,7 @@ def test_an_answer_is_shown_in_forty_characters_and_known_by_all_of_it() -> None
     one, other = Transcript.of(("x" * 99, "x" * 98 + "y")).answers
     assert len(one.shown) == len(other.shown) == 40
     assert one.name != other.name
+    assert hash(Transcript.of((1, 2))) == hash(Transcript.of((1, 2))), "no later run can change it"
     assert Transcript.of(("x" * 38,)).answers[0].shown == repr("x" * 38)
 
 
