@@ -28,6 +28,7 @@ from algorithms.data_reuse import (
     is_left_alone,
     plain_answer,
     reused_sample,
+    reused_sample_plain,
     rstat_answer,
     vote_agrees,
 )
@@ -307,3 +308,9 @@ def test_both_interviews_are_one_value_of_which_the_fresh_one_counts() -> None:
     one, other = Interviews((0.5, 0.25), (0.5,)), Interviews((0.5, 0.25), (0.0,))
     assert one == other
     assert hash(one) == hash(other), "frozen, so that no later run can change it"
+
+
+def test_the_lemmas_rows_are_all_numbers_of_as_many_bits_as_there_are_coins_and_a_label() -> None:
+    for mechanism in (reused_sample, reused_sample_plain):
+        assert load_subject(mechanism).declared.source == f"randint(0, {2 ** (COINS + 1)})"
+    assert COINS == 5

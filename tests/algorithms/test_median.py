@@ -12,6 +12,7 @@ import importlib
 import math
 from collections import Counter
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ from algorithms.median import (
 )
 from algorithms.median_as_published import Constants, depth, r_median_as_published
 from algorithms.median_as_published import _choose_end as published_end
+from algorithms.median_as_published import _recurse as published_recursion
 from algorithms.median_as_published import sample_size as published_size
 from algorithms.statistical_query import region_width
 from algorithms.statistical_query import sample_size as rstat_size
@@ -452,6 +454,12 @@ def test_below_one_24th_the_published_test_holds() -> None:
 def test_the_published_base_case_is_the_bit_of_more_than_half(ones: float, bit: int) -> None:
     bench_ = bench(r_median_as_published, f"pmf({{0: {1 - ones}, 1: {ones}}})", 1000, d=1, tau=0.1, rho=0.5)
     assert [bench_.run(i, 0) for i in range(5)] == [bit] * 5
+
+
+@pytest.mark.parametrize(("answer", "bit"), [(0.45, 0), (math.nextafter(0.45, 0), 1)])
+def test_the_published_base_case_asks_for_half_less_half_of_tau(answer: float, bit: int) -> None:
+    given: Any = SimpleNamespace(tau=0.1, query_size=lambda tau: 3, ask=lambda rows, r, tau: answer)
+    assert published_recursion(Sample.of(np.zeros(3, dtype=int)), from_key(root_key(0)), 1, given) == bit
 
 
 def test_the_published_depth_and_size() -> None:
