@@ -46,7 +46,7 @@ from algorithms.statistical_query import sample_size as rstat_size
 from auditor.cli.command_line import run
 from auditor.errors import SampleError
 from auditor.randomness import from_key, root_key
-from auditor.sources.sample import CountSample
+from auditor.sources.sample import CountSample, Sample
 from auditor.sources.source import load_source
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.trials.trial import Bench, judge
