@@ -220,8 +220,11 @@ def _what_would_decide(plan: Plan, target: float, tally: Tally, rate: float) -> 
     if pairs > MOST_CALIBRATED and plan.budget > MOST_CALIBRATED:
         return f"the same command with --pairs {pairs} goes on from here and {odds}"
     further = _enough_pairs(plan, target, tally, rate, goes_on=True)
-    kept = f"; from a --ledger, --resume --pairs {further[0]} goes on from here and does as well" if further else ""
-    return f"--pairs {pairs} with a new --seed {odds}{kept}"
+    afresh_words = f"--pairs {pairs} with a new --seed {odds}"
+    if further is None:
+        return afresh_words
+    kept = f"--resume --pairs {further[0]} goes on from here and does so with probability {at_least(further[1], 2)}"
+    return f"{afresh_words}; from a --ledger, {kept}"
 
 
 def _enough_pairs(plan: Plan, target: float, tally: Tally, rate: float, *, goes_on: bool) -> tuple[int, float] | None:
