@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import msgspec
+
 from auditor.flow.plan import PAIRS_TIMES_TARGET, Plan
 from auditor.statistics.cost import information_bound, prospect
 from auditor.statistics.gate import Gate
@@ -16,8 +18,7 @@ _LIKELY = 0.9  # how often a budget that is named must decide
 _TRIED = 10**6  # pairs up to which one is looked for
 
 
-@dataclass(frozen=True, slots=True)
-class Tally:
+class Tally(msgspec.Struct, frozen=True):
     """What the finished pairs showed: integers from the trial to the record."""
 
     pairs: int = 0

@@ -12,6 +12,7 @@ import builtins
 import contextlib
 import functools
 import gc
+import operator
 import os
 import random
 import signal
@@ -113,7 +114,7 @@ def _imports() -> Undo:
     modules, path = {name: sys.modules[name] for name in [*sys.modules] if _is_ours(name)}, [*sys.path]
 
     def undo() -> None:
-        if any(sys.modules.get(name) is not module for name, module in modules.items()):
+        if any(map(operator.is_not, map(sys.modules.get, modules), modules.values())):
             sys.modules.update(modules)
         if not set(path) <= set(sys.path):
             sys.path[:] = [*path, *(place for place in sys.path if place not in path)]

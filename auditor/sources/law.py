@@ -7,6 +7,7 @@ derives the same.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,12 @@ class Law:
 
     def __len__(self) -> int:
         return len(self.weights)
+
+    @cached_property
+    def places(self) -> Reals:
+        """Where a uniform number in [0, 1) falls among the values: the first place above it, and the last for the
+        little that rounding leaves over."""
+        return np.cumsum(self.weights[:-1])
 
     def expect(self, query: Query | None = None) -> float:
         """The exact mean of `query`, or of the values themselves."""

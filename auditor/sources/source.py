@@ -70,7 +70,7 @@ class Sampler:
     _laws: dict[int, Law] = field(default_factory=dict, compare=False, repr=False)
 
     def draw(self, rng: Generator, size: int) -> Any:
-        return _checked(self._called(self.fn, f"it is called fn(rng, {size})", rng, size), size, self.name)
+        return _checked(self._called(self.fn, "fn(rng, {1})", rng, size), size, self.name)
 
     def _called(self, fn: Callable[..., Any], how: str, *arguments: Any) -> Any:
         try:
@@ -80,18 +80,19 @@ class Sampler:
         except BaseException as error:
             if is_interrupt(error):
                 raise
-            raise SourceError(f"source {self.name} raised {in_words(error)} ({how})").caused_by(error) from error
+            called = f"it is called {how.format(*arguments)}"
+            raise SourceError(f"source {self.name} raised {in_words(error)} ({called})").caused_by(error) from error
 
     def expect(self, query: Query | None = None) -> float:
         if not hasattr(self.own, "expect"):
             raise UnknownTruth(f"the exact mean over {self.name} is not known: it is a function, not a distribution")
-        return float(self._called(self.own.expect, "it is called expect(query)", query))
+        return float(self._called(self.own.expect, "expect(query)", query))
 
     def law(self, size: int = LARGEST) -> Law:
         if not hasattr(self.own, "law"):
             raise UnknownTruth(f"the values of {self.name} cannot be listed: it is a function, not a distribution")
         if size not in self._laws:
-            found = self._called(self.own.law, f"it is called law({size})", size)
+            found = self._called(self.own.law, "law({0})", size)
             try:
                 self._laws[size] = found if isinstance(found, Law) else pmf(found)
             except (TypeError, ValueError) as error:
@@ -108,8 +109,7 @@ class Finite:
     distribution: Law
 
     def draw(self, rng: Generator, size: int) -> Any:
-        ends = np.cumsum(self.distribution.weights)
-        chosen = np.minimum(np.searchsorted(ends, rng.random(size), side="right"), len(ends) - 1)
+        chosen = self.distribution.places.searchsorted(rng.random(size), side="right")
         values = self.distribution.values
         return tuple(part[chosen] for part in values) if isinstance(values, tuple) else values[chosen]
 

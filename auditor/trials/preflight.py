@@ -5,7 +5,6 @@ They use the first pairs' own keys: what goes wrong here goes wrong in a replay 
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from random import getstate, seed, setstate
@@ -16,7 +15,7 @@ import numpy as np
 
 from auditor.errors import AuditorError, NotComparable, SourceError, SubjectError, UnknownTruth
 from auditor.process.process_state import put_back
-from auditor.sources.sample import Sample
+from auditor.sources.sample import Sample, copied
 from auditor.subjects.estimators import Fit
 from auditor.subjects.outcome import fingerprint, first_difference, same
 from auditor.subjects.views import fitted_attributes
@@ -192,9 +191,9 @@ def _draw_twice(bench: Bench, index: int) -> tuple[Any, Any, bool]:
     """The sample of a run twice, each in memory of its own, and whether the source had them in the same."""
     bare = replace(bench, copies=False)
     first = bare.draw(index, 0)
-    sample = first if isinstance(first, Sample) else copy.deepcopy(first)
+    sample = first if isinstance(first, Sample) else copied(first)
     second = bare.draw(index, 0)
-    spare = second if isinstance(second, Sample) else copy.deepcopy(second)
+    spare = second if isinstance(second, Sample) else copied(second)
     if not _looks_same(sample, spare):
         raise SourceError(
             f"source {bench.source.name} is not a function of (rng, size): two draws with the same key differ; "

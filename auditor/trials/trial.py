@@ -5,17 +5,18 @@ So any pair can be run again alone, in any order, in any process, and gives the 
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
+import msgspec
+
 from auditor.errors import AuditorError, SampleError, SubjectError, is_interrupt
 from auditor.process.foreign import call
 from auditor.randomness import Key, Randomness, from_key, root_key
 from auditor.sources.datasets import Dataset
-from auditor.sources.sample import CountSample, Own
+from auditor.sources.sample import CountSample, Own, copied
 from auditor.sources.source import Source
 from auditor.subjects.churn import points_of, share_of_points
 from auditor.subjects.outcome import Difference, describe, first_difference, settle
@@ -126,7 +127,7 @@ class Bench:
         if self.counted:
             return CountSample(self.source.law(self.size), self.size, rng)
         sample = self.source.draw(rng, self.size)
-        return copy.deepcopy(sample) if self.copies else sample
+        return copied(sample) if self.copies else sample
 
     def run(self, index: int, which: int) -> Any:
         """The output of one run; SubjectError with the subject's own traceback if it raises."""
@@ -204,8 +205,7 @@ class SubjectRaised(RunFailed):
         self.caused_by(error)
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
+class Trial(msgspec.Struct, frozen=True):
     """What one trial showed: of a pair, or of the first two runs of what is more than one."""
 
     index: int

@@ -10,7 +10,6 @@ only, p01 for the fresh one only: limits on these two are exact. Half of the err
 
 from __future__ import annotations
 
-import copy
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ import msgspec
 from auditor.errors import AuditorError, SubjectError, is_interrupt
 from auditor.process.foreign import call
 from auditor.randomness import from_key
+from auditor.sources.sample import copied
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.subjects.outcome import describe, fingerprint, settle
 from auditor.trials.trial import RUNS, Bench, Trial
@@ -116,13 +116,13 @@ class Interviews:
             number = len(answers)
             if number >= self.queries:
                 raise SubjectError(f"{self.name} asks more than {self.queries} queries: use a larger --queries")
-            sample = copy.deepcopy(kept) if reuse or not number else bench.draw(index, number)
+            sample = copied(kept) if reuse or not number else bench.draw(index, number)
             answer = self._answer(bench, sample, index, number, query)
             answers.append(settle(answer))  # the next answer may be written into it
             return answer
 
         rng = from_key(bench.keys.r.child(index, "analyst"))
-        _guarded(f"the analyst {self.name}", f"in trial {index}", lambda: call(self.analyst, ask, rng))
+        _guarded(f"the analyst {self.name}", ("in trial {}", index), lambda: call(self.analyst, ask, rng))
         return Transcript.of(answers)
 
     def _answer(self, bench: Bench, sample: Any, index: int, number: int, query: Any) -> Any:
@@ -130,12 +130,12 @@ class Interviews:
         key, own = bench.keys.r.child(index, QUERY, number), bench.own(index, number)
         if bench.publish:
             bench.publish(index, number, RUNS)
-        where = f"at query {number} of trial {index}"
-        return _guarded(subject.name, where, lambda: bench.see(subject.run(sample, key, own=own, **{QUERY: query})))
+        place = "at query {} of trial {}", number, index
+        return _guarded(subject.name, place, lambda: bench.see(subject.run(sample, key, own=own, **{QUERY: query})))
 
 
-def _guarded(who: str, where: str, run: Callable[[], Any]) -> Any:
-    """What foreign code returns; what it raises as an error of ours."""
+def _guarded(who: str, place: tuple[Any, ...], run: Callable[[], Any]) -> Any:
+    """What foreign code returns; what it raises as an error of ours, with the place in words."""
     try:
         return run()
     except AuditorError:
@@ -143,6 +143,7 @@ def _guarded(who: str, where: str, run: Callable[[], Any]) -> Any:
     except BaseException as error:
         if is_interrupt(error):
             raise
+        where = place[0].format(*place[1:])
         raise SubjectError(f"{who} raised {type(error).__name__} {where}").caused_by(error) from error
 
 
