@@ -42,9 +42,9 @@ def from_sklearn(spec: str, name: str, args: list[Any], keywords: dict[str, Any]
             made = make(*args, **keywords)
     except (TypeError, ValueError) as error:
         raise UsageError(f"source {spec!r}: {error}") from error
-    except OSError as error:
+    except (OSError, _WouldDownload) as error:
         raise _not_here(spec, name, error) from error
-    except ImportError as error:  # of pandas, which fetch_openml reads with
+    except Exception as error:  # a cache that is damaged, or a library that is missing
         raise UsageError(f"source {spec!r}: {in_words(error)}") from error
     return from_arrays(_rows(spec, made), spec, spec, resample)
 
@@ -63,11 +63,15 @@ def _function(spec: str, name: str) -> Callable[..., Any]:
     return found
 
 
+class _WouldDownload(BaseException):
+    """No Exception: those scikit-learn takes for a bad cache, which it then deletes, or for a reason to try again."""
+
+
 class _Refusing:
     """In the place of what opens addresses."""
 
     def open(self, address: Any, *_: Any) -> NoReturn:
-        raise OSError(f"{getattr(address, 'full_url', address)} would have to be fetched")
+        raise _WouldDownload(f"{getattr(address, 'full_url', address)} would have to be fetched")
 
 
 @contextmanager
@@ -83,14 +87,14 @@ def _no_download() -> Iterator[None]:
         urllib.request.install_opener(before)  # None: the usual one
 
 
-def _not_here(spec: str, name: str, error: OSError) -> UsageError:
+def _not_here(spec: str, name: str, error: BaseException) -> UsageError:
     if not name.startswith("fetch_"):
         return UsageError(f"source {spec!r}: {in_words(error)}")
     call = spec.removeprefix("sklearn:")
     call = call if call.endswith(")") else f"{call}()"
     return UsageError(
-        f"source {spec!r}: its data are not on this machine, and an audit downloads nothing; have scikit-learn fetch "
-        f"them once, in Python: from sklearn.datasets import {name}; {call} ({error})"
+        f"source {spec!r}: its data are not on this machine ({error}), and an audit downloads nothing: have "
+        f"scikit-learn fetch them once, in Python: from sklearn.datasets import {name}; {call}"
     )
 
 

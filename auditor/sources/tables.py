@@ -121,7 +121,8 @@ def _column(spec: str, name: str, cells: Sequence[tuple[int, str]]) -> Any:
             raise UsageError(f"source {spec!r}: line {line} has {cell[:40]!r} for {name!r}, which is no finite number")
         numbers.append(number)
     if numbers and words:
-        raise UsageError(f"source {spec!r}: column {name!r} mixes numbers and words such as {words[0][:40]!r}")
+        found = f"mixes numbers and words such as {words[0][:40]!r}"
+        raise UsageError(f"source {spec!r}: column {name!r} {found}: mend it, or say --as pandas")
     if words:
         return np.array(words)
     whole = np.array(numbers)

@@ -243,7 +243,7 @@ def _given_probe(cell: Cell) -> Any:
     if not cell.view.needs_probe:
         return None
     if isinstance(cell.probe, str):
-        return load_dataset(cell.probe, "bootstrap", cell.as_ or _frame_of(cell.source)).rows
+        return load_dataset(cell.probe, "bootstrap", _frame_of(cell.source) or cell.as_).rows
     count = PROBE if cell.probe is None else cell.probe
     check_count("probe", count, least=1, example=PROBE)
     return count
