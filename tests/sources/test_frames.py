@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -291,3 +292,10 @@ def test_nothing_is_recognised_by_importing_it() -> None:
     assert library_of("text") is None
     assert library_of({}) is None
     assert library_of({"a": "text"}) is None
+
+
+def test_the_example_of_the_documents_runs() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "data.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr

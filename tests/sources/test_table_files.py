@@ -24,6 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 import auditor
 from auditor.cli.command_line import run
 from auditor.cli.config import read_config, settle
+from auditor.cli.pytest_plugin import _check_accepted
 from auditor.engine.engine import How
 from auditor.errors import BadValue, UsageError
 from auditor.flow.ledger import plan_of
@@ -194,3 +195,10 @@ def test_labels_that_are_missing_are_asked_for_by_the_columns_there_are(csv: Pat
         auditor.audit(DecisionTreeClassifier, str(csv), as_="pandas")
     with pytest.raises(UsageError, match=r"and 42 rows of data has none: give \(X, y\)"):
         auditor.audit(DecisionTreeClassifier, pandas.read_csv(csv))
+
+
+def test_a_mark_takes_it_by_either_name() -> None:
+    for name in ("as_", "as"):
+        _check_accepted({name: "pandas"})
+    with pytest.raises(UsageError, match=r"as_it=\.\.\.\) is no option"):
+        _check_accepted({"as_it": "pandas"})
