@@ -48,9 +48,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     )
     as_: Annotated[
         str | None,
-        option(
-            "What the rows of a csv or parquet are: pandas, polars or numpy.  [default: as the learner asks]", "KIND"
-        ),
+        option("A csv or parquet as pandas, polars or numpy.  [default: numpy, unless columns are named]", "KIND"),
     ] = None
     accept_overlap: Annotated[
         bool, option("With --resample subsample: a verdict on samples that share rows is wanted.")
