@@ -133,10 +133,11 @@ def _own_cells(data: Any) -> Any:
 def _changeable(data: Any) -> Iterator[tuple[int, Any]]:
     from pandas.api.types import infer_dtype
 
-    for place in range(data.shape[1] if data.ndim > 1 else 1):
-        column = data.iloc[:, place] if data.ndim > 1 else data
-        if column.dtype == object and infer_dtype(column, skipna=True) in ("mixed", "mixed-integer"):
-            yield place, column
+    for place, dtype in enumerate(data.dtypes if data.ndim > 1 else [data.dtype]):
+        if isinstance(dtype, np.dtype) and dtype.kind == "O":
+            column = data.iloc[:, place] if data.ndim > 1 else data
+            if infer_dtype(column, skipna=True) in ("mixed", "mixed-integer"):
+                yield place, column
 
 
 def _pandas_bytes(data: Any) -> int:

@@ -64,9 +64,7 @@ def read_frame(spec: str, content: bytes, suffix: str, kind: str) -> Any:
     """A csv or parquet as a table of pandas or polars, with what that library makes of holes, words and dates."""
     library: Any = importlib.import_module(installed_frame(kind))
     if suffix == ".parquet":
-        table = _read_arrow(spec, content)
-        _check_header(spec, table.column_names)
-        return table.to_pandas() if kind == "pandas" else library.from_arrow(table)
+        return _frame_of(spec, _read_arrow(spec, content), library)
     header, body = _cells(spec, content)
     try:
         more = {"low_memory": False} if kind == "pandas" else {"infer_schema_length": None}
@@ -77,6 +75,17 @@ def read_frame(spec: str, content: bytes, suffix: str, kind: str) -> Any:
         there = f"{len(body)} rows of {len(header)} columns"
         raise UsageError(f"source {spec!r}: {kind} finds {frame.shape} where there are {there}: take empty lines out")
     return frame
+
+
+def _frame_of(spec: str, table: Any, library: Any) -> Any:
+    _check_header(spec, table.column_names)
+    try:
+        if library.__name__ != "pandas":
+            return library.from_arrow(table)
+        frame = table.to_pandas()
+    except Exception as error:  # a column of what the library has no type for
+        raise _unreadable(spec, "parquet", error) from error
+    return frame.reset_index() if any(frame.index.names) else frame  # an index with a name is a column of the file
 
 
 def _lines(spec: str, content: bytes) -> Iterator[tuple[int, list[str]]]:

@@ -40,20 +40,25 @@ def _made(fn: object, params: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _needs_labels(estimator: Any) -> bool:
-    kind = getattr(estimator, "_estimator_type", None)
+    second = _second_of_fit(estimator)
+    if second is None:  # it takes X alone, with the labels inside
+        return False
     with contextlib.suppress(Exception):
         tags = call(estimator.__sklearn_tags__)
         return bool(tags.target_tags.required or tags.estimator_type in _SUPERVISED)
-    return kind in _SUPERVISED or _fit_asks(estimator)
+    if getattr(estimator, "_estimator_type", None) in _SUPERVISED:
+        return True
+    return second.name == "y" and second.default is second.empty
 
 
-def _fit_asks(estimator: Any) -> bool:
-    """Whether its fit has a second parameter y without a default."""
+def _second_of_fit(estimator: Any) -> inspect.Parameter | None:
+    """What its fit takes after X by position, if it takes anything, or tells."""
     try:
-        named = [*inspect.signature(estimator.fit).parameters.values()]
-    except (TypeError, ValueError):  # some tell nobody
-        return False
-    return any(one.name == "y" and one.default is one.empty for one in named[1:2])
+        named = inspect.signature(estimator.fit).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    by_position = [one for one in named if one.kind not in (one.KEYWORD_ONLY, one.VAR_KEYWORD)]
+    return next((one for one in by_position[1:] if one.kind != one.VAR_POSITIONAL), None)
 
 
 def _chooses(name: str, part: Any) -> bool:

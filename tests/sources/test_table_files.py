@@ -197,6 +197,14 @@ def test_labels_that_are_missing_are_asked_for_by_the_columns_there_are(csv: Pat
         auditor.audit(DecisionTreeClassifier, pandas.read_csv(csv))
 
 
+def test_an_index_with_a_name_is_a_column(tmp_path: Path) -> None:
+    frame = pandas.DataFrame({"a": [1, 2, 3]}, index=pandas.Index([7, 8, 9], name="id"))
+    frame.to_parquet(tmp_path / "named.parquet")
+    frame.rename_axis(None).to_parquet(tmp_path / "unnamed.parquet")
+    assert read_file(str(tmp_path / "named.parquet"), "bootstrap", "pandas").columns == ("id", "a")
+    assert read_file(str(tmp_path / "unnamed.parquet"), "bootstrap", "pandas").columns == ("a",)
+
+
 def test_a_mark_takes_it_by_either_name() -> None:
     for name in ("as_", "as"):
         _check_accepted({name: "pandas"})
