@@ -120,8 +120,7 @@ def _checked(rows: Any, size: int, name: str) -> Any:
 def _check_rows(part: Any, size: int, name: str) -> None:
     is_table = library_of(part) is not None
     if not is_table and (not hasattr(part, "__len__") or (isinstance(part, np.ndarray) and part.ndim == 0)):
-        words = f"return an array of {size} rows, a data frame, or (X, y)"
-        raise SourceError(f"source {name} returned {type(part).__name__}: {words}")
+        raise SourceError(f"source {name} returned {type(part).__name__}: return an array of {size} rows or (X, y)")
     count = rows_in(part) if is_table else len(part)
     if count != size and not (isinstance(part, dict) and len(part) == size):
         found = f"{count} rows" if count >= 0 else "columns that have not as many rows each"
@@ -199,7 +198,7 @@ def load_dataset(source: object, resample: str, kind: str | None = None) -> Data
         return from_arrays(source, resample=resample)
     if source.startswith("sklearn:"):
         return from_sklearn(source, *_parse_call(source.removeprefix("sklearn:")), resample)
-    if not is_file_spec(source):
+    if not is_file_spec(source) and _is_named(source):
         return from_arrays(find_object(source.strip()), source.strip(), source.strip(), resample)
     return read_file(source, resample, kind)
 

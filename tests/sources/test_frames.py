@@ -139,7 +139,7 @@ def test_what_is_no_sample_of_a_table_is_named() -> None:
         (PANDAS, "returned 12 rows where 3 were asked for"),
         ((POLARS[:3], [1]), "returned 1 rows where 3"),
         ({"a": [1, 2, 3], "b": [1]}, "returned columns that have not as many rows each where 3"),
-        (POLARS.lazy(), "returned LazyFrame: return an array of 3 rows, a data frame, or"),
+        (POLARS.lazy(), "returned LazyFrame: return an array of 3 rows or"),
     ):
         with pytest.raises(SourceError, match=words):
             load_source(lambda gen, size, returned=returned: returned).draw(rng(), 3)
