@@ -29,7 +29,7 @@ from auditor.flow.asking import check_table, make_request
 from auditor.flow.plan import check_confidence
 from auditor.flow.question import find_question
 from auditor.questions.several import share
-from auditor.request import GROUPS, RUN, WHAT, Listed, Options, listed
+from auditor.request import GROUPS, RUN, WHAT, Listed, Options, as_name, listed
 from auditor.subjects.outcome import describe
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def _lines(text: str, count: int) -> Sequence[int | None]:
 def _common(tables: Mapping[str, Any], mistakes: list[str]) -> dict[str, Any]:
     """What holds for all: the confidence, the seed, and how to run."""
     known = {name: one for name, one in listed(Options).items() if one.group == RUN or name in ("confidence", "seed")}
-    given = {name: value for name, value in tables.items() if name != "subject"}
+    given = {as_name(key): value for key, value in tables.items() if key != "subject"}
     found = [*_wrong(given, known, ("subject",))]
     mistakes += [f"{PLACE}: {words}" for words in found]
     if not found and "confidence" in given:
@@ -136,6 +136,7 @@ def _entry(table: Any, line: int | None, index: int, common: Mapping[str, Any], 
     if not isinstance(table, dict):
         mistakes.append(f"{SUBJECT} number {index + 1}: Expected `object`, got `{type(table).__name__}`")
         return Entry("", "")
+    table = {as_name(key): value for key, value in table.items()}
     target = table.get("target")
     place = f"{f'line {line}, ' if line else ''}{SUBJECT} {target if isinstance(target, str) else index + 1}"
     try:
@@ -159,14 +160,15 @@ def _table_of(question: object) -> dict[str, Listed]:
 
 def _wrong(table: Mapping[str, Any], known: Mapping[str, Listed], besides: Sequence[str]) -> Iterator[str]:
     """Keys that nobody knows, and values of another kind."""
-    names = [*besides, *known]
-    for key, value in table.items():
-        if key not in known:
+    names = [*besides, *(one.key for one in known.values())]
+    for name, value in table.items():
+        key = known[name].key if name in known else name
+        if name not in known:
             yield f"unknown key {key!r}{suggestion(key, names)}; it has {', '.join(names)}"
         elif isinstance(value, int) and not -MOST < value < MOST:
             yield f"{key} is beyond 1e30: use a smaller number"
         else:
-            yield from _of_another_kind(key, value, known[key].kinds)
+            yield from _of_another_kind(key, value, known[name].kinds)
 
 
 def _of_another_kind(key: str, value: object, kinds: tuple[Any, ...]) -> Iterator[str]:
@@ -245,7 +247,7 @@ def keys() -> str:
     for group in GROUPS:
         for one in rows:
             if one.group == group:
-                lines.append(f"| `{one.name}` | {_kinds(one)} | {_escaped(one.words)} |")
+                lines.append(f"| `{one.key}` | {_kinds(one)} | {_escaped(one.words)} |")
     return "\n".join(lines) + "\n"
 
 

@@ -9,7 +9,7 @@ from auditor.errors import BadValue, UsageError, suggestion
 from auditor.flow.question import find_question
 from auditor.flow.record import Record
 from auditor.flow.run import answer
-from auditor.request import Listed, OverCells, Request, as_flag, listed, make_options
+from auditor.request import Listed, OverCells, Request, as_flag, as_name, listed, make_options
 
 CHECK = ("rho", "churn", "loss", "nu")  # the questions that the options of `check` choose from
 _GATES = CHECK[:2]
@@ -48,6 +48,7 @@ def make_request(
 ) -> Request:
     """What is asked, checked as far as the option tables go; without a question the options choose one."""
     sources = tuple(source) if isinstance(source, list) else () if source is None else (source,)
+    given = {as_name(word): value for word, value in given.items()}
     name = chosen(given) if question is None else question
     table = find_question(name).Options
     if len(sources) > 1 and not issubclass(table, OverCells):

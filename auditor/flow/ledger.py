@@ -153,6 +153,7 @@ def plan_of(inquiry: Inquiry, source: Source, how: How) -> dict[str, Any]:
         "view": cell.view.name,
         "probe": cell.probe,
         "resample": getattr(source, "resample", None),
+        "as": cell.as_,
         "private": cell.private,
         "size": cell.size,
         "seed": cell.seed,

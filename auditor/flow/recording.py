@@ -103,7 +103,7 @@ def _asked(request: Request) -> dict[str, Any]:
     ]
     given = {one.name: value for one in fields if (value := getattr(request.options, one.name)) is not one.default}
     sources = {"source": [*request.sources]} if request.sources else {}
-    return {name: _typed(value) for name, value in {**sources, **given}.items() if value is not None}
+    return {name.removesuffix("_"): _typed(value) for name, value in {**sources, **given}.items() if value is not None}
 
 
 def _typed(value: object) -> Any:

@@ -1,4 +1,4 @@
-"""A data set as a source: a file, an array, or what scikit-learn bundles, and the ways to draw two samples from it.
+"""A data set as a source: a file, an array, a table, what scikit-learn has, and the ways to draw two samples from it.
 
     bootstrap   rows with replacement, each sample for itself: two independent samples of the file's distribution
     split       two disjoint random parts of the shuffled file, dealt anew for each pair
@@ -29,27 +29,33 @@ from numpy.random import Generator
 from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError, suggestion
 from auditor.files import read_bytes
 from auditor.sources.counting import LARGEST
+from auditor.sources.frames import columns_of, kind_of, library_of, rows_in, settled, take, without_column
 from auditor.sources.law import Law, Query
-from auditor.sources.tables import read_csv, read_npz, read_parquet
+from auditor.sources.tables import FRAMES, installed_frame, read_csv, read_frame, read_npz, read_parquet
 
-SUFFIXES = (".csv", ".npz", ".parquet")
-POPULATION = 10_000  # rows that a scikit-learn generator makes once, to be drawn from
+TABLES = (".csv", ".parquet")
+SUFFIXES = (*TABLES, ".npz")
+KINDS = (*FRAMES, "numpy")  # what a file's rows may be handed over as
 RESAMPLING = ("bootstrap", "split", "subsample")
 
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Rows, with labels or without, and how samples are taken from them."""
+    """Rows, with labels or without, and how samples are taken from them.
+
+    A sample of a table is a table of its kind, with its columns and dtypes; a pandas index begins at 0 in each.
+    """
 
     name: str
     spec: str | None
     rows: Any
     resample: str = "bootstrap"
+    columns: tuple[str, ...] = ()  # that a file has, or a table, its labels included
     _laws: list[Law] = field(default_factory=list, compare=False, repr=False)
 
     @property
     def count(self) -> int:
-        return len(self.rows[0]) if isinstance(self.rows, tuple) else len(self.rows)
+        return rows_in(self.rows[0] if isinstance(self.rows, tuple) else self.rows)
 
     @property
     def default_size(self) -> int:
@@ -72,7 +78,9 @@ class Dataset:
         return self._take(rng.permutation(self.count)[which * size : (which + 1) * size])
 
     def _take(self, chosen: Any) -> Any:
-        return tuple(part[chosen] for part in self.rows) if isinstance(self.rows, tuple) else self.rows[chosen]
+        if isinstance(self.rows, tuple):
+            return tuple(take(part, chosen) for part in self.rows)
+        return take(self.rows, chosen)
 
     def check_size(self, size: int) -> None:
         most = {"bootstrap": None, "split": self.count // 2, "subsample": self.count // 2}[self.resample]
@@ -107,9 +115,15 @@ class Dataset:
         )
 
     def expect(self, query: Query | None = None) -> float:
-        return self.law().expect(query)
+        return (self.law() if query is None else self._law()).expect(query)
 
     def law(self, size: int = LARGEST) -> Law:
+        if kind := kind_of(self.rows):
+            raise UnknownTruth(f"the values of {self.name} cannot be listed: its rows are a {kind}, and not an array")
+        return self._law()
+
+    def _law(self) -> Law:
+        """That of its rows; the values of a table cannot be told apart, but a query has its mean over them."""
         if self.resample != "bootstrap":
             raise UnknownTruth(f"samples by {self.resample} are not i.i.d. rows of a law: use --resample bootstrap")
         if not self._laws:  # one law, so that what is derived from it is derived once
@@ -117,17 +131,35 @@ class Dataset:
         return self._laws[0]
 
 
-def from_arrays(data: Any, name: str | None = None, spec: str | None = None, resample: str = "bootstrap") -> Dataset:
-    """A data set from an array or (X, y); UsageError where rows are missing or have holes."""
-    parts = tuple(np.asarray(part) for part in data) if isinstance(data, tuple) else (np.asarray(data),)
-    lengths = [len(part) if part.ndim else 0 for part in parts]
+def from_arrays(
+    data: Any,
+    name: str | None = None,
+    spec: str | None = None,
+    resample: str = "bootstrap",
+    columns: tuple[str, ...] = (),
+) -> Dataset:
+    """A data set from an array, a table or (X, y); UsageError where rows are missing, or an array has holes."""
+    parts = tuple(map(_part, data)) if isinstance(data, tuple) else (_part(data),)
+    lengths = [rows_in(part) if library_of(part) or part.ndim else 0 for part in parts]
     shown = name or f"{lengths[0]:,} rows of data"
+    if -1 in lengths:
+        raise UsageError(f"source {name or 'of columns'}: its columns have not as many rows each")
     if lengths[0] < 2 or len(set(lengths)) > 1:
         raise UsageError(f"source {shown}: a data set needs two rows or more and as many labels, and it has {lengths}")
     for part in parts:
-        if (part.dtype.kind in "fc" and np.isnan(part).any()) or (part.dtype.kind in "mM" and np.isnat(part).any()):
+        if library_of(part) is None and _has_holes(part):
             raise UsageError(f"source {shown} has missing values: drop or fill them first")
-    return Dataset(shown, spec, parts if isinstance(data, tuple) else parts[0], check_resample(resample))
+    rows = parts if isinstance(data, tuple) else parts[0]
+    return Dataset(shown, spec, rows, check_resample(resample), columns or columns_of(parts[0]))
+
+
+def _part(data: Any) -> Any:
+    return settled(data) if library_of(data) else np.asarray(data)
+
+
+def _has_holes(part: Any) -> bool:
+    kind = part.dtype.kind
+    return bool((kind in "fc" and np.isnan(part).any()) or (kind in "mM" and np.isnat(part).any()))
 
 
 def check_resample(kind: str) -> str:
@@ -140,30 +172,53 @@ def is_file_spec(spec: str) -> bool:
     return spec.partition("#")[0].endswith(SUFFIXES)
 
 
-def read_file(spec: str, resample: str) -> Dataset:
-    """`path.csv`, `path.npz` or `path.parquet`, with `#column` for the labels."""
+def takes_kind(spec: object) -> bool:
+    """Whether a source is a file whose rows can be handed over as tables of several kinds."""
+    return isinstance(spec, str) and spec.partition("#")[0].endswith(TABLES)
+
+
+def check_kind(kind: str) -> str:
+    if kind not in KINDS:
+        raise BadValue("as", kind, f"must be one of {', '.join(KINDS)}{suggestion(kind, KINDS)}")
+    return kind if kind == "numpy" else installed_frame(kind)
+
+
+def read_file(spec: str, resample: str, kind: str | None = None) -> Dataset:
+    """`path.csv`, `path.npz` or `path.parquet`, with `#column` for the labels; tables of a kind, else arrays."""
     place, _, target = spec.partition("#")
     if not is_file_spec(spec):
         raise UsageError(f"{spec!r} is no data file: its name must end in {', '.join(SUFFIXES)}")
+    content = read_bytes(place, f"source {spec!r}")
+    if kind in FRAMES and takes_kind(spec):
+        return _from_table(read_frame(spec, content, Path(place).suffix, str(kind)), spec, target, resample)
     readers: dict[str, Callable[[str, bytes], dict[str, Any]]] = {
         ".csv": read_csv,
         ".npz": read_npz,
         ".parquet": read_parquet,
     }
-    content = read_bytes(place, f"source {spec!r}")
     columns = readers[Path(place).suffix](spec, content)
     if place.endswith(".npz") and not target and set(columns) == {"X", "y"}:
         return from_arrays((columns["X"], columns["y"]), spec, spec, resample)
+    _check_target(spec, target, tuple(columns))
+    features = [values for name, values in columns.items() if name != target]
+    _check_columns(spec, columns)
+    x = features[0] if len(features) == 1 and features[0].ndim > 1 else _stacked(spec, features)
+    return from_arrays((x, columns[target]) if target else x, spec, spec, resample, tuple(columns))
+
+
+def _from_table(table: Any, spec: str, target: str, resample: str) -> Dataset:
+    columns = columns_of(table)
+    _check_target(spec, target, columns)
+    return from_arrays(without_column(table, target) if target else table, spec, spec, resample, columns)
+
+
+def _check_target(spec: str, target: str, columns: tuple[str, ...]) -> None:
     if target and target not in columns:
         raise UsageError(
             f"source {spec!r}: no column {target!r}{suggestion(target, columns)}; it has {', '.join(columns)}"
         )
-    features = [values for name, values in columns.items() if name != target]
-    if not features:
+    if not [name for name in columns if name != target]:
         raise UsageError(f"source {spec!r}: " + (f"no column is left beside {target!r}" if target else "it is empty"))
-    _check_columns(spec, columns)
-    x = features[0] if len(features) == 1 and features[0].ndim > 1 else _stacked(spec, features)
-    return from_arrays((x, columns[target]) if target else x, spec, spec, resample)
 
 
 def _stacked(spec: str, features: list[Any]) -> Any:
@@ -183,32 +238,3 @@ def _check_columns(spec: str, columns: dict[str, Any]) -> None:
         words = values.dtype.kind == "O" and all(isinstance(value, (str, bytes)) for value in values.flat)
         if values.dtype.kind not in "biufcmMSU" and not words:
             raise UsageError(f"source {spec!r}: {name!r} holds {values.dtype}, and rows are numbers, words or dates")
-
-
-def from_sklearn(spec: str, name: str, args: list[Any], keywords: dict[str, Any], resample: str) -> Dataset:
-    """`sklearn:load_iris`, or `sklearn:make_moons(noise=0.1)`: a population that is made once and then drawn from.
-
-    A generator of scikit-learn's draws its very distribution anew with each random_state, so that two calls are no
-    two samples of one source.
-    """
-    try:
-        import sklearn.datasets
-    except ImportError as error:
-        raise UsageError(
-            "a sklearn: source needs scikit-learn: pip install 'reproducibility-auditor[sklearn]'"
-        ) from error
-    known = [key for key in dir(sklearn.datasets) if key.startswith(("load_", "make_"))]
-    if name not in known:
-        raise UsageError(f"source {spec!r}: sklearn.datasets has no {name!r}{suggestion(name, known)}")
-    if name.startswith("make_"):
-        keywords = {"n_samples": POPULATION, "random_state": 0, **keywords}
-    else:
-        keywords = {"return_X_y": True, **keywords}
-    try:
-        made = getattr(sklearn.datasets, name)(*args, **keywords)
-    except (TypeError, ValueError) as error:
-        raise UsageError(f"source {spec!r}: {error}") from error
-    rows = made[:2] if isinstance(made, tuple) else made
-    return from_arrays(
-        tuple(np.asarray(part) for part in rows) if isinstance(rows, tuple) else rows, spec, spec, resample
-    )

@@ -26,6 +26,7 @@ from numpy.random import Generator
 
 from auditor.errors import SampleError, UsageError
 from auditor.sources.counting import LARGEST, PIECE, multinomial
+from auditor.sources.frames import kind_of
 from auditor.sources.law import Law, Query, as_values, prefix, unique
 
 Integers = npt.NDArray[np.int64]
@@ -46,7 +47,11 @@ class Sample(ABC):
         `own` is the sample's own randomness, which an audit gives to every subject that takes a Sample: a generator
         that neither r nor the rows nor another run has a part in. Only `thin` needs it.
         """
-        return data if isinstance(data, Sample) else RowSample(data, own)
+        if isinstance(data, Sample):
+            return data
+        if kind := kind_of(data):
+            raise UsageError(f"an auditor.Sample holds arrays, and these rows are a {kind}: take them as they are")
+        return RowSample(data, own)
 
     @property
     def size(self) -> int:

@@ -1,7 +1,8 @@
 """Where do s1 and s2 come from? A source draws `size` fresh rows from a generator that the audit keys for it.
 
 The contract: `draw(rng, size)` depends on nothing but its arguments and returns rows that the subject may keep
-and change: an array (or anything with a length) of `size` rows, or `(X, y)` with `size` rows each.
+and change: an array, a table (`frames` says which) or anything with a length, of `size` rows, or `(X, y)` with `size`
+rows each.
 
 It is open to others. An object with a `draw` of this kind is a source: auditor.audit(fn, Coins(0.3)) in Python, and
 --source mine:coins where a module has one by that name. What else it may have:
@@ -36,9 +37,12 @@ from auditor.lookup import find_object, importable_name
 from auditor.process.foreign import call
 from auditor.sources.common_distributions import common_distribution
 from auditor.sources.counting import LARGEST
-from auditor.sources.datasets import Dataset, check_resample, from_arrays, from_sklearn, is_file_spec, read_file
+from auditor.sources.datasets import Dataset, check_resample, from_arrays, is_file_spec, read_file
 from auditor.sources.distribution import Distribution
-from auditor.sources.law import Law, Query, as_values
+from auditor.sources.finite import LISTED, Finite, pmf
+from auditor.sources.frames import kind_of, library_of, memory_of, own, rows_in
+from auditor.sources.law import Law, Query
+from auditor.sources.sklearn_data import from_sklearn
 
 
 class Source(Protocol):
@@ -100,76 +104,30 @@ class Sampler:
         return self._laws[size]
 
 
-@dataclass(frozen=True, slots=True)
-class Finite:
-    """A distribution over listed values: a given pmf, labelled points, or a data set's empirical distribution."""
-
-    name: str
-    spec: str | None
-    distribution: Law
-
-    def draw(self, rng: Generator, size: int) -> Any:
-        chosen = self.distribution.places.searchsorted(rng.random(size), side="right")
-        values = self.distribution.values
-        return tuple(part[chosen] for part in values) if isinstance(values, tuple) else values[chosen]
-
-    def expect(self, query: Query | None = None) -> float:
-        return self.distribution.expect(query)
-
-    def law(self, size: int = LARGEST) -> Law:
-        return self.distribution
-
-
-def pmf(probabilities: Any) -> Law:
-    """`pmf({value: probability})`, or `pmf([p0, p1, ...])` over 0, 1, ..."""
-    if not isinstance(probabilities, dict):
-        probabilities = dict(enumerate(probabilities))
-    return Law(as_values(list(probabilities)), _as_weights(list(probabilities.values())))
-
-
-def points(rows: Any, labels: Any = None, weights: Any = None) -> Law:
-    """`points([[1, 0], [0, 1]], labels=[1, -1], weights=[0.3, 0.7])`: labelled points; equal weights without any."""
-    values = as_values(rows)
-    if weights is None:
-        weights = np.full(len(values), 1 / len(values)) if len(values) else []
-    checked = _as_weights(weights)
-    for name, part in (("labels", labels), ("weights", weights)):
-        if part is not None and len(part) != len(values):
-            raise ValueError(f"{len(values)} points and {len(part)} {name}: give one for each")
-    return Law(values if labels is None else (values, np.asarray(labels)), checked)
-
-
-LISTED: dict[str, Callable[..., Law]] = {
-    "pmf": pmf,
-    "points": points,
-    "nothing": lambda: pmf({0: 1.0}),
-}  # sources by name, beside scipy's
-
-
-def _as_weights(weights: Any) -> Any:
-    checked = np.asarray(weights, dtype=float)
-    if len(checked) == 0 or not (checked >= 0).all() or abs(checked.sum() - 1) > 1e-9:
-        raise ValueError(f"probabilities must be at least 0 and add up to 1, and these add up to {checked.sum():g}")
-    return checked / checked.sum()
-
-
 def _checked(rows: Any, size: int, name: str) -> Any:
     """The rows, if they are a sample: of the asked length, no NaN, and in memory of their own."""
     if type(rows) is np.ndarray and rows.base is None and rows.ndim and len(rows) == size and not _has_nan(rows):
         return rows  # what nearly all samplers return, at half the cost
     parts = rows if isinstance(rows, tuple) and len(rows) == 2 else (rows,)
     for part in parts:
-        if not hasattr(part, "__len__") or (isinstance(part, np.ndarray) and part.ndim == 0):
-            raise SourceError(f"source {name} returned {type(part).__name__}: return an array of {size} rows or (X, y)")
-        if len(part) != size:
-            raise SourceError(f"source {name} returned {len(part)} rows where {size} were asked for")
-        if isinstance(part, np.ndarray) and _has_nan(part):
-            raise SourceError(f"source {name} returned NaN: drop or fill missing values in the sampler")
+        _check_rows(part, size, name)
     # A view into data the sampler keeps would let one run's changes reach the next.
     owned = tuple(
-        part.copy(order="K") if isinstance(part, np.ndarray) and part.base is not None else part for part in parts
+        part.copy(order="K") if isinstance(part, np.ndarray) and part.base is not None else own(part) for part in parts
     )
     return owned if isinstance(rows, tuple) and len(rows) == 2 else owned[0]
+
+
+def _check_rows(part: Any, size: int, name: str) -> None:
+    is_table = library_of(part) is not None
+    if not is_table and (not hasattr(part, "__len__") or (isinstance(part, np.ndarray) and part.ndim == 0)):
+        raise SourceError(f"source {name} returned {type(part).__name__}: return an array of {size} rows or (X, y)")
+    count = rows_in(part) if is_table else len(part)
+    if count != size and not (isinstance(part, dict) and len(part) == size):
+        found = f"{count} rows" if count >= 0 else "columns that have not as many rows each"
+        raise SourceError(f"source {name} returned {found} where {size} were asked for")
+    if isinstance(part, np.ndarray) and _has_nan(part):
+        raise SourceError(f"source {name} returned NaN: drop or fill missing values in the sampler")
 
 
 def _has_nan(rows: Any) -> bool:
@@ -196,6 +154,8 @@ def load_source(source: object, resample: str | None = None) -> Source:
     if callable(source):
         name = importable_name(source)
         return Sampler(name or str(getattr(source, "__qualname__", source)), name, source)
+    if lazy := next((name for name in ("collect", "compute") if hasattr(source, name)), None):
+        raise UsageError(f"source {type(source).__name__} has no rows yet: give what its {lazy}() returns")
     raise UsageError(f"source {source!r} must be a spec such as 'bernoulli(0.5)', or a function fn(rng, size)")
 
 
@@ -209,13 +169,29 @@ def _of_others(source: Any, spec: str | None) -> Sampler:
 
 
 def is_dataset(source: object) -> bool:
-    """Whether a source is made of rows that are there: a file, an array, something of scikit-learn's."""
+    """Whether a source is made of rows that are there: a file, an array, a table, something of scikit-learn's."""
     if isinstance(source, str):
-        return source.startswith("sklearn:") or is_file_spec(source)
-    return isinstance(source, (np.ndarray, Dataset)) or (isinstance(source, tuple) and len(source) == 2)
+        return source.startswith("sklearn:") or is_file_spec(source) or _is_named(source)
+    return isinstance(source, Dataset) or _is_rows(source)
 
 
-def load_dataset(source: object, resample: str) -> Dataset:
+def _is_rows(source: object) -> bool:
+    is_pair = isinstance(source, tuple) and len(source) == 2
+    return is_pair or isinstance(source, np.ndarray) or library_of(source) is not None
+
+
+def _is_named(spec: str) -> bool:
+    """Whether module:name or file.py:name has rows, and is no function."""
+    return _is_place(spec) and _is_rows(find_object(spec.strip()))
+
+
+def _is_place(spec: str) -> bool:
+    """A colon before any parenthesis is module:fn; no distribution has one."""
+    return ":" in spec.partition("(")[0]
+
+
+def load_dataset(source: object, resample: str, kind: str | None = None) -> Dataset:
+    """`kind` is what the rows of a csv or parquet are handed over as."""
     check_resample(resample)
     if isinstance(source, Dataset):
         return source
@@ -223,12 +199,13 @@ def load_dataset(source: object, resample: str) -> Dataset:
         return from_arrays(source, resample=resample)
     if source.startswith("sklearn:"):
         return from_sklearn(source, *_parse_call(source.removeprefix("sklearn:")), resample)
-    return read_file(source, resample)
+    if not is_file_spec(source) and _is_named(source):
+        return from_arrays(find_object(source.strip()), source.strip(), source.strip(), resample)
+    return read_file(source, resample, kind)
 
 
 def _from_spec(spec: str) -> Source:
-    # A colon before any parenthesis is module:fn; no distribution has one.
-    if ":" in spec.partition("(")[0]:
+    if _is_place(spec):
         fn = find_object(spec)
         if is_source(fn):
             return _of_others(fn, spec)
@@ -297,10 +274,14 @@ def check_size(source: Source, size: int, rng: Generator, *, can_count: bool = F
         return
     try:
         row = source.draw(rng, 1)
+        needed = size * _bytes_a_row(source, row, rng)
     except SourceError:
         return  # a sampler may need more than one row; its full draw will be checked
-    parts = row if isinstance(row, tuple) else (row,)
-    needed = size * sum(part.nbytes if isinstance(part, np.ndarray) else 8 for part in parts)
+    if can_count and (kind := kind_of(row)):
+        raise UsageError(
+            f"source {source.name} draws a {kind}, and an auditor.Sample holds arrays: leave the annotation out to "
+            "have the table itself" + (", or say --as numpy" if isinstance(source, Dataset) else "")
+        )
     available = free_memory()
     if needed > available:
         raise BadValue(
@@ -309,3 +290,12 @@ def check_size(source: Source, size: int, rng: Generator, *, can_count: bool = F
             f"needs about {needed / 1e9:.3g} GB a sample, and {available / 1e9:.3g} GB are free: use a smaller "
             "size" + (", or --sample counts" if can_count else ""),
         )
+
+
+def _bytes_a_row(source: Source, row: Any, rng: Generator) -> int:
+    """Of a table what one more row takes: all rows share its categories."""
+    if kind_of(row) is None:
+        return memory_of(row)
+    if isinstance(source, Dataset):
+        return memory_of(source.rows) // source.count
+    return max(8, memory_of(source.draw(rng, 2)) - memory_of(row))

@@ -1,4 +1,5 @@
-"""What does a file of rows hold? csv, npz and parquet as columns by name; whatever is wrong with one, a sentence.
+"""What does a file of rows hold? csv, npz and parquet as columns by name, or as the table of a library; whatever is
+wrong with one, a sentence.
 
 A file is data from anywhere: it is read whole, as bytes, and never unpickled; what it says of its own size is looked at
 before memory is given to it.
@@ -7,6 +8,8 @@ before memory is given to it.
 from __future__ import annotations
 
 import csv
+import importlib
+import importlib.util
 import io
 import math
 import zipfile
@@ -18,12 +21,24 @@ import numpy as np
 from auditor.errors import UsageError
 from auditor.files import free_memory
 
+FRAMES = ("pandas", "polars")  # whose tables a file can be read as
 _MISSING = ("", "nan", "na", "null")
+_HOLES = "drop or fill them first, or say --as pandas"
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 
 
 def read_csv(spec: str, content: bytes) -> dict[str, Any]:
     """UTF-8, separated by commas, the first line a header; a column is of numbers or of words."""
+    header, body = _cells(spec, content)
+    for number, line in body:
+        for name, cell in zip(header, line, strict=True):
+            if cell.strip().lower() in _MISSING:
+                raise UsageError(f"source {spec!r}: line {number} has no value for {name!r}: {_HOLES}")
+    return {name: _column(spec, name, [(number, line[i]) for number, line in body]) for i, name in enumerate(header)}
+
+
+def _cells(spec: str, content: bytes) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """The header, and lines of as many cells, each with its number."""
     lines = [(number, line) for number, line in _lines(spec, content) if line]
     if len(lines) < 2:
         raise UsageError(f"source {spec!r}: a header and two rows are the least, and there are {len(lines)} lines")
@@ -32,10 +47,45 @@ def read_csv(spec: str, content: bytes) -> dict[str, Any]:
     for number, line in body:
         if len(line) != len(header):
             raise UsageError(f"source {spec!r}: line {number} has {len(line)} cells, and the header has {len(header)}")
-        for name, cell in zip(header, line, strict=True):
-            if cell.strip().lower() in _MISSING:
-                raise UsageError(f"source {spec!r}: line {number} has no value for {name!r}: drop or fill it first")
-    return {name: _column(spec, name, [(number, line[i]) for number, line in body]) for i, name in enumerate(header)}
+    return header, body
+
+
+def installed_frame(kind: str | None = None) -> str:
+    """The library that is asked for, or the first that is there; UsageError where it is not installed."""
+    for name in FRAMES if kind is None else (kind,):
+        if importlib.util.find_spec(name) is not None:
+            return name
+    if kind is None:
+        raise UsageError("a pipeline that names columns takes data frames, and pandas is not installed: install it")
+    raise UsageError(f"--as {kind} needs {kind}, which is not installed: pip install {kind}")
+
+
+def read_frame(spec: str, content: bytes, suffix: str, kind: str) -> Any:
+    """A csv or parquet as a table of pandas or polars, with what that library makes of holes, words and dates."""
+    library: Any = importlib.import_module(installed_frame(kind))
+    if suffix == ".parquet":
+        return _frame_of(spec, _read_arrow(spec, content), library)
+    header, body = _cells(spec, content)
+    try:
+        more = {"low_memory": False} if kind == "pandas" else {"infer_schema_length": None}
+        frame = library.read_csv(io.BytesIO(content), **more)
+    except Exception as error:  # of a dozen kinds
+        raise _unreadable(spec, "csv", error) from error
+    if list(frame.columns) != header or len(frame) != len(body):
+        there = f"{len(body)} rows of {len(header)} columns"
+        raise UsageError(f"source {spec!r}: {kind} finds {frame.shape} where there are {there}: take empty lines out")
+    return frame
+
+
+def _frame_of(spec: str, table: Any, library: Any) -> Any:
+    _check_header(spec, table.column_names)
+    try:
+        if library.__name__ != "pandas":
+            return library.from_arrow(table)
+        frame = table.to_pandas()
+    except Exception as error:  # a column of what the library has no type for
+        raise _unreadable(spec, "parquet", error) from error
+    return frame.reset_index() if any(frame.index.names) else frame  # an index with a name is a column of the file
 
 
 def _lines(spec: str, content: bytes) -> Iterator[tuple[int, list[str]]]:
@@ -80,7 +130,8 @@ def _column(spec: str, name: str, cells: Sequence[tuple[int, str]]) -> Any:
             raise UsageError(f"source {spec!r}: line {line} has {cell[:40]!r} for {name!r}, which is no finite number")
         numbers.append(number)
     if numbers and words:
-        raise UsageError(f"source {spec!r}: column {name!r} mixes numbers and words such as {words[0][:40]!r}")
+        found = f"mixes numbers and words such as {words[0][:40]!r}"
+        raise UsageError(f"source {spec!r}: column {name!r} {found}: mend it, or say --as pandas")
     if words:
         return np.array(words)
     whole = np.array(numbers)
@@ -104,6 +155,16 @@ def read_npz(spec: str, content: bytes) -> dict[str, Any]:
 
 
 def read_parquet(spec: str, content: bytes) -> dict[str, Any]:
+    table = _read_arrow(spec, content)
+    try:
+        return _columns_of(spec, table)
+    except UsageError:
+        raise
+    except Exception as error:  # a column of what numpy has no array for
+        raise _unreadable(spec, "parquet", error) from error
+
+
+def _read_arrow(spec: str, content: bytes) -> Any:
     try:
         import pyarrow
         import pyarrow.parquet
@@ -113,8 +174,7 @@ def read_parquet(spec: str, content: bytes) -> dict[str, Any]:
         file = pyarrow.parquet.ParquetFile(pyarrow.BufferReader(content))
         groups = (file.metadata.row_group(i) for i in range(file.metadata.num_row_groups))
         _check_fits(spec, sum(group.total_byte_size for group in groups))
-        table = file.read()
-        return _columns_of(spec, table)
+        return file.read()
     except UsageError:
         raise
     except Exception as error:  # pyarrow's errors have no common base, and damage leads anywhere
@@ -125,7 +185,7 @@ def _columns_of(spec: str, table: Any) -> dict[str, Any]:
     _check_header(spec, table.column_names)
     for name in table.column_names:
         if table[name].null_count:
-            raise UsageError(f"source {spec!r}: column {name!r} has missing values: drop or fill them first")
+            raise UsageError(f"source {spec!r}: column {name!r} has missing values: {_HOLES}")
     return {name: np.asarray(table[name].to_numpy()) for name in table.column_names}
 
 

@@ -12,10 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from auditor.errors import UsageError, suggestion
 from auditor.randomness import Randomness
+from auditor.sources.frames import as_matrix
 
 WORD = 2**32  # what random_state takes
 
@@ -35,7 +34,7 @@ class Fit:
         fresh = fresh_copy(self.estimator, params)
         with_randomness(fresh, r)
         x, y = sample if isinstance(sample, tuple) else (sample, None)
-        x = x.reshape(-1, 1) if isinstance(x, np.ndarray) and x.ndim == 1 else x
+        x = as_matrix(x)
         return fresh.fit(x) if y is None else fresh.fit(x, y)
 
 

@@ -13,13 +13,14 @@ from functools import partial
 from numbers import Real
 from typing import Any
 
-import numpy as np
-
 from auditor.errors import BadValue, NotComparable, UnknownTruth, UsageError, check_count
 from auditor.randomness import from_key
 from auditor.request import Options
-from auditor.sources.datasets import Dataset
+from auditor.sources.datasets import Dataset, check_kind, takes_kind
+from auditor.sources.frames import as_matrix, library_of
 from auditor.sources.source import Source, check_size, is_dataset, load_dataset, load_source
+from auditor.sources.tables import FRAMES, installed_frame
+from auditor.subjects.needs import names_columns, needs_labels
 from auditor.subjects.outcome import describe, fingerprint, same
 from auditor.subjects.subject import Subject, check_sample_kind, has_text, param_text
 from auditor.subjects.views import View, make_view
@@ -41,6 +42,7 @@ class Cell:
     view: View
     probe: int | str | None = None
     resample: str | None = None
+    as_: str | None = None  # what the rows of a file are
     private: str | None = None  # "shared" or "unshared", where the subject has private randomness
     name: str = ""  # what tells it from the other cells of its question, to a person
     varies: str | None = None  # the parameter that inputs are values of
@@ -99,8 +101,10 @@ def make_cell(
     source_used = _first(source, subject.declared.source)
     if source_used is None and _first(size, declared_size) == 0:
         source_used = "nothing"  # no sample at all: all that is random is inside
+    kind_of_rows = _kind_of_rows(subject, source_used, options)
     if source_used is not None and is_dataset(source_used):
-        source_used = load_dataset(source_used, _first(options.resample, "bootstrap"))
+        source_used = load_dataset(source_used, _first(options.resample, "bootstrap"), kind_of_rows)
+        _check_labels(subject, source_used)
         if judges:
             _check_overlap(source_used, options.accept_overlap)
     size_used = _first(size, declared_size, getattr(source_used, "default_size", None))
@@ -124,6 +128,7 @@ def make_cell(
         view=seen,
         probe=options.probe,
         resample=options.resample,
+        as_=kind_of_rows,
         private=_check_private(subject, getattr(options, "private", None)),
         overridden=_overridden(subject, source, size, options),
     )
@@ -147,6 +152,28 @@ def _check_claim(subject: Subject) -> None:
     claimed = subject.declares("claimed")
     if claimed is not None and not (isinstance(claimed, Real) and 0 <= float(claimed) <= 1):
         raise BadValue("claimed", claimed, f"must be in [0, 1]: the rho that {subject.name} promises, e.g. 0.1")
+
+
+def _kind_of_rows(subject: Subject, source: object, options: Options) -> str | None:
+    """What the rows of a file are to be: as asked, data frames for a pipeline that names columns, else arrays."""
+    if not any(map(takes_kind, (source, options.probe))):
+        if options.as_ is not None:
+            told = source if isinstance(source, str) else getattr(source, "name", type(source).__name__)
+            raise UsageError(f"--as {options.as_} is for csv and parquet files: {told} is handed over as it is")
+        return None
+    if options.as_ is not None:
+        return check_kind(options.as_)
+    return installed_frame() if names_columns(subject.fn, subject.params) else None
+
+
+def _check_labels(subject: Subject, source: Dataset) -> None:
+    if isinstance(source.rows, tuple) or not needs_labels(subject.fn, subject.params):
+        return
+    if takes_kind(source.spec):
+        cure = f"add the column that has them, {source.spec}#label; the columns are {', '.join(source.columns)}"
+    else:
+        cure = "give (X, y)"
+    raise UsageError(f"{subject.name} learns from labels, and {source.name} has none: {cure}")
 
 
 def _check_overlap(source: Dataset, accepted: bool) -> None:
@@ -216,10 +243,17 @@ def _given_probe(cell: Cell) -> Any:
     if not cell.view.needs_probe:
         return None
     if isinstance(cell.probe, str):
-        return load_dataset(cell.probe, "bootstrap").rows
+        return load_dataset(cell.probe, "bootstrap", _frame_of(cell.source) or cell.as_).rows
     count = PROBE if cell.probe is None else cell.probe
     check_count("probe", count, least=1, example=PROBE)
     return count
+
+
+def _frame_of(source: object) -> str | None:
+    """The library of a data set's tables, where a file can be read as one of its."""
+    rows = source.rows if isinstance(source, Dataset) else None
+    library = library_of(rows[0] if isinstance(rows, tuple) else rows)
+    return library.name if library and library.name in FRAMES else None
 
 
 def _draw_first(bench: Bench, probe: Any) -> Bench:
@@ -235,8 +269,7 @@ def _draw_first(bench: Bench, probe: Any) -> Bench:
 def make_probe(given: Any, source: Source, keys: PairKeys) -> Any:
     """The points that predictions are compared on: a file's, or drawn once from the source with a key of their own."""
     rows = source.draw(from_key(keys.probe.child("points")), given) if isinstance(given, int) else given
-    x = rows[0] if isinstance(rows, tuple) else rows
-    return x.reshape(-1, 1) if isinstance(x, np.ndarray) and x.ndim == 1 else x
+    return as_matrix(rows[0] if isinstance(rows, tuple) else rows)
 
 
 def check_countable(source: Source, size: int) -> None:
@@ -258,7 +291,7 @@ def replay_command(cell: Cell, source: Source, index: int) -> str | None:
     if not subject.is_reachable or source.spec is None or cell.view.spec is None or cell.command is None:
         return None
     words = ["python", "-m", "auditor", cell.command, str(subject.target)]
-    if source.spec != subject.declared.source:
+    if not isinstance(subject.declared.source, str) or source.spec != subject.declared.source:
         words += ["--source", source.spec]
     if cell.size != subject.declares("size"):
         words += ["--size", str(cell.size)]
@@ -266,6 +299,8 @@ def replay_command(cell: Cell, source: Source, index: int) -> str | None:
         words += ["--sample", cell.sample_kind]
     if cell.resample:
         words += ["--resample", cell.resample]
+    if cell.as_:
+        words += ["--as", cell.as_]
     if cell.view.name != _default_view_name(subject):
         words += ["--view", str(cell.view.spec)]
     if cell.probe is not None:

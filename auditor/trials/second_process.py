@@ -112,6 +112,7 @@ def _named(cell: Cell) -> dict[str, Any] | None:
         "view": cell.view.spec,
         "probe": cell.probe,
         "resample": cell.resample,
+        "as_": cell.as_,
         "private": cell.private,
         "texts": {name: param_text(value) for name, value in subject.params.items()},
     }
@@ -164,7 +165,7 @@ def _settle(head: dict[str, Any]) -> None:
 def _found_by_name(named: dict[str, Any]) -> Cell:
     randomness = None if named["randomness"] == "Generator" else named["randomness"]
     subject = load_subject(named["target"], texts=named["texts"], randomness=randomness)
-    names = ("size", "seed", "sample", "view", "probe", "resample", "private")
+    names = ("size", "seed", "sample", "view", "probe", "resample", "as_", "private")
     options = OverCells(accept_overlap=True, **{name: named[name] for name in names})
     return make_cell("", subject, named["source"], options)
 

@@ -77,7 +77,7 @@ def test_a_multivariate_distribution_keeps_its_rows() -> None:
         ("bernoulli(0.5", "literal arguments"),
         ("bernoulli(1, 2, 3, 4)", "source 'bernoulli"),
         (f"{__name__}:nothing", "has no 'nothing'"),
-        (f"{__name__}:KEEP", "not a function"),
+        (f"{__name__}:__name__", "not a function"),
         ("", "literal arguments"),
     ],
 )
