@@ -177,7 +177,7 @@ def _code(cell: Cell, source: Source) -> Iterator[object]:
     """Everything of the user's that runs in an audit."""
     subject = cell.subject
     fn: Any = subject.fn.estimator if isinstance(subject.fn, Fit) else subject.fn
-    yield from (fn, subject.declared.accuracy, cell.view.see, *subject.params.values())
+    yield from (fn, subject.declared.accuracy, *cell.view.functions, *subject.params.values())
     if isinstance(source, Sampler):
         yield source.fn
     for part in (cell.oracle, cell.unit):  # of ours, with what the user gave

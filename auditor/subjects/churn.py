@@ -1,6 +1,7 @@
 """How much do two arrays of predictions differ? The share of their points, by the same policy as `same`.
 
 It is 0 exactly when the two are the same: what differs, but in no point (a list and an array), differs in all of them.
+Of two partitions it is the share after the best matching of their labels, by scipy's assignment.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import numpy as np
 
 from auditor.subjects.canonical import base_value
 from auditor.subjects.outcome import same, settle
+from auditor.subjects.views.partition import matched
 
 _ONE_BY_ONE = "iufcbUSmM"  # kinds of which numpy's own comparison, within one dtype, is that of `same`
 
@@ -45,6 +47,17 @@ def share_of_points(left: Any, right: Any) -> float:
     else:
         different = np.array([not same(mine, theirs) for mine, theirs in zip(left, right, strict=True)])
     return float(different.mean()) or 1.0
+
+
+def share_of_labels(left: Any, right: Any) -> float:
+    """The share for labels that differ, after the names that fit best have been matched."""
+    if left is None or right is None or len(left) != len(right) or not len(left):
+        return 1.0
+    return share_of_points(left, matched(left, right))
+
+
+def has_rows(points: Any, rows: int | None) -> bool:
+    return points is not None and len(points) == rows
 
 
 def _is_quick(left: Any, right: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -137,16 +137,35 @@ class _Walk:
         return NotComparable(f"{_cut(path, 400)}: {class_name(type(value))} cannot be compared: {reason}; {_ADVICE}")
 
 
-def _walk(value: object, *, keeps: bool) -> tuple[bytes, object]:
+class _Changing(_Walk):
+    """Walks what each part becomes, instead of the part."""
+
+    def __init__(self, change: Callable[[object], object]) -> None:
+        super().__init__(keeps=True)
+        self.change = change
+
+    def code(self, value: object) -> tuple[bytes, object]:
+        if isinstance(value, Item) and type(value.key) is not Settled:  # a key says where, and stays
+            code = _code(value.key)
+            value = Item(Settled(code, code, value.key), value.value)
+        return super().code(self.change(value))
+
+
+def settle_changed(value: object, change: Callable[[object], object]) -> object:
+    """What `settle` makes of a value in which every part, down to the numbers, is what `change` makes of it."""
+    return _walk(value, _Changing(change))[1]
+
+
+def _walk(value: object, walk: _Walk) -> tuple[bytes, object]:
     try:
-        return _Walk(keeps=keeps).code(value)
+        return walk.code(value)
     except RecursionError:
         kind = class_name(type(value))
         raise NotComparable(f"{_ROOT}: {kind} cannot be compared: it is nested too deeply; {_ADVICE}") from None
 
 
 def _code(value: object) -> bytes:
-    return _walk(value, keeps=False)[0]
+    return _walk(value, _Walk(keeps=False))[0]
 
 
 def settle(value: object) -> object:
@@ -163,7 +182,7 @@ def settle(value: object) -> object:
         return value.copy()  # type: ignore[attr-defined]
     elif kind is dict and _PLAIN.issuperset(map(type, (*value, *value.values()))):  # type: ignore
         return value.copy()  # type: ignore
-    return _walk(value, keeps=True)[1]
+    return _walk(value, _Walk(keeps=True))[1]
 
 
 def as_it_was(value: object, settled: object) -> object:

@@ -20,6 +20,7 @@ from auditor.randomness import from_key
 from auditor.request import Options
 from auditor.sources.datasets import Dataset
 from auditor.sources.source import Source, check_size, is_dataset, load_dataset, load_source
+from auditor.subjects.estimators import Fit
 from auditor.subjects.outcome import describe, fingerprint, same
 from auditor.subjects.subject import Subject, check_sample_kind, has_text, param_text
 from auditor.subjects.views import View, make_view
@@ -111,9 +112,9 @@ def make_cell(
     kind = check_sample_kind(_first(options.sample, subject.declared.sample))
     if kind == "counts" and not subject.takes_sample:
         raise UsageError(f"{subject.name} takes rows: annotate its first parameter as auditor.Sample to give it counts")
-    seen = make_view(_first(options.view, subject.declared.view, subject.default_view))
+    seen = _view(subject, _first(options.view, subject.declared.view, subject.default_view))
     if options.probe is not None and not seen.needs_probe:
-        raise UsageError(f"--probe is for the view predict, and the view here is {seen.name}")
+        raise UsageError(f"--probe is for the view predict, or one that takes it, and the view here is {seen.name}")
     return Cell(
         question=question,
         subject=subject,
@@ -127,6 +128,14 @@ def make_cell(
         private=_check_private(subject, getattr(options, "private", None)),
         overridden=_overridden(subject, source, size, options),
     )
+
+
+def _view(subject: Subject, spec: Any) -> View:
+    """The partition of a fit is that of its predictions: its training labels are of other points in each run."""
+    seen = make_view(spec)
+    if seen.is_of_labels and isinstance(subject.fn, Fit) and hasattr(subject.fn.estimator, "predict"):
+        return make_view(f"predict|{seen.spec}")
+    return seen
 
 
 def _overridden(subject: Subject, source: object, size: int | None, options: Options) -> tuple[Any, ...]:
@@ -247,7 +256,7 @@ def check_countable(source: Source, size: int) -> None:
 
 
 def _default_view_name(subject: Subject) -> str:
-    return make_view(_first(subject.declared.view, subject.default_view)).name
+    return _view(subject, _first(subject.declared.view, subject.default_view)).name
 
 
 def replay_command(cell: Cell, source: Source, index: int) -> str | None:

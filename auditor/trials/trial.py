@@ -17,7 +17,7 @@ from auditor.randomness import Key, Randomness, from_key, root_key
 from auditor.sources.datasets import Dataset
 from auditor.sources.sample import CountSample, Own
 from auditor.sources.source import Source
-from auditor.subjects.churn import points_of, share_of_points
+from auditor.subjects.churn import has_rows, points_of, share_of_labels, share_of_points
 from auditor.subjects.outcome import Difference, describe, first_difference, settle
 from auditor.subjects.subject import Subject
 from auditor.subjects.views import OUTPUT, View
@@ -226,17 +226,25 @@ def run_pair(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> T
     output, seconds = timed_run(bench, index, 0, fell)
     seen = bench.see(output)
     first = seen if isinstance(seen, Bottom) else settle(seen)
-    points = points_of(seen, first) if bench.view.needs_probe else None
+    points = points_of(seen, first) if bench.view.rows else None
     accurate = judge(bench, output, index)
     output, more = timed_run(bench, index, 1, fell)
     second = bench.see(output)
     if isinstance(first, Bottom) or isinstance(second, Bottom):
         return _with_bottom(bench, index, (first, second), accurate, seconds + more)
     difference = first_difference(first, second)
-    churn = None
-    if bench.view.needs_probe:
-        churn = share_of_points(points, points_of(second, settle(second))) if difference else 0.0
+    churn = _churn(bench.view, points, second, difference) if bench.view.rows else None
     return Trial(index, difference, accurate, seconds + more, churn)
+
+
+def _churn(view: View, points: Any, second: Any, difference: Difference | None) -> float | None:
+    """The share of probe points that differ; None where the view has no row for each of them."""
+    if difference is None:
+        return 0.0 if has_rows(points, view.rows) else None
+    others = points_of(second, settle(second))
+    if not (has_rows(points, view.rows) or has_rows(others, view.rows)):
+        return None
+    return share_of_labels(points, others) if view.is_partition else share_of_points(points, others)
 
 
 def timed_run(bench: Bench, index: int, which: int, fell: Mapping[int, str]) -> tuple[Any, float]:
@@ -255,7 +263,7 @@ def _with_bottom(bench: Bench, index: int, seen: Sequence[Any], accurate: bool |
     agree = len(bottoms) == 2
     shown = ("no output" if isinstance(output, Bottom) else describe(output) for output in seen)
     difference = None if agree else Difference("output", *shown)
-    churn = float(not agree) if bench.view.needs_probe else None
+    churn = float(not agree) if bench.view.rows else None
     return Trial(index, difference, accurate, seconds, churn, bottoms)
 
 
