@@ -19,6 +19,8 @@ from auditor.trials.second_process import SecondProcess
 from auditor.trials.second_server import entrust_folder
 from auditor.trials.trial import Bench, SubjectRaised
 
+_OWN_LABELS = ("fitted", "attr(labels_)", "attr(labels_)|partition")
+
 
 @dataclass(slots=True)
 class Fitness:
@@ -105,7 +107,7 @@ def _nothing_fresh(cell: Cell) -> Iterator[Finding]:
 def _own_labels(cell: Cell) -> Iterator[Finding]:
     """Of a clusterer that predicts nothing: what is compared, and that it is hardly what is meant."""
     fn, view = cell.subject.fn, cell.view.name
-    if isinstance(fn, Fit) and names_its_labels(fn.estimator) and view.partition("|")[0] in ("fitted", "attr(labels_)"):
+    if isinstance(fn, Fit) and names_its_labels(fn.estimator) and view in _OWN_LABELS:
         yield Finding(
             "own-labels",
             "warning",

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from auditor.errors import NotComparable, is_interrupt
+from auditor.subjects.advice import advice
 from auditor.subjects.canonical import LEAVES, Item, Node, Refused, Step, base_value, class_name, expand, packed
 
 _ROOT = "output"
-_ADVICE = "return values that define it: numbers, strings, arrays, containers or dataclasses of them"
 _PLAIN = frozenset({int, float, str, bytes, bool, type(None)})
 _NUMBERS = frozenset({int, float, bool})
 _UNCHANGING = frozenset({*LEAVES, *np.sctypeDict.values(), Fraction, Decimal})
@@ -57,6 +57,7 @@ class _Walk:
     """Walks one value; knows the way to where it is, what encloses it, and what it has already met."""
 
     def __init__(self, *, keeps: bool) -> None:
+        self.root: object = None
         self.keeps = keeps  # whether to make what `settle` returns; the code alone is cheaper
         self.steps: list[Step] = []
         self.open: set[int] = set()
@@ -134,7 +135,7 @@ class _Walk:
 
     def refusal(self, value: object, reason: str) -> NotComparable:
         path = _ROOT + "".join(map(_text, self.steps))
-        return NotComparable(f"{_cut(path, 400)}: {class_name(type(value))} cannot be compared: {reason}; {_ADVICE}")
+        return NotComparable(f"{_cut(path, 400)}: {class_name(type(value))} cannot be compared: {reason}; {advice(self.root)}")
 
 
 class _Changing(_Walk):
@@ -157,11 +158,12 @@ def settle_changed(value: object, change: Callable[[object], object]) -> object:
 
 
 def _walk(value: object, walk: _Walk) -> tuple[bytes, object]:
+    walk.root = value
     try:
         return walk.code(value)
     except RecursionError:
-        kind = class_name(type(value))
-        raise NotComparable(f"{_ROOT}: {kind} cannot be compared: it is nested too deeply; {_ADVICE}") from None
+        walk.steps.clear()
+        raise walk.refusal(value, "it is nested too deeply") from None
 
 
 def _code(value: object) -> bytes:
