@@ -52,7 +52,7 @@ class Fitness:
             self.runs += checked.runs
             entrust_folder()
             warnings = [Finding(name, "warning", message) for name, message in checked.warnings]
-            warnings += [*_nothing_fresh(cell), *_own_labels(cell)]
+            warnings += [*_nothing_fresh(cell), *_own_labels(cell), *_tolerated(cell)]
         judges = bench.judges and checked.knows_truth
         bench = replace(bench, copies=checked.copies, judges=judges)
         return bench, [*warnings, *_of_source(cell, bench, plan), *_unknown(cell, bench, checked)]
@@ -115,6 +115,17 @@ def _own_labels(cell: Cell) -> Iterator[Finding]:
             "differ whatever the clusters are. Assign the probe points to clusters in a view of your own, "
             'fn(output, probe), and compare with --view "module:fn|partition", or compare their number with --view '
             '"attr(labels_)|distinct"',
+        )
+
+
+def _tolerated(cell: Cell) -> Iterator[Finding]:
+    if cell.within:
+        yield Finding(
+            "tolerance",
+            "info",
+            f"two outputs are close, and count as agreeing, where all is the same but for numbers within |a - b| <= atol "
+            f"+ rtol * max(|a|, |b|) ({cell.within.words}). rho is then the probability that two runs are not close. To be "
+            "close is no equivalence: a may be close to b and b to c while a is not to c. The preflight was exact",
         )
 
 

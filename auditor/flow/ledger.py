@@ -152,6 +152,7 @@ def plan_of(inquiry: Inquiry, source: Source, how: How) -> dict[str, Any]:
         "sample": cell.sample_kind,
         "view": cell.view.name,
         "probe": cell.probe,
+        "within": cell.within.words if cell.within else None,
         "resample": getattr(source, "resample", None),
         "private": cell.private,
         "size": cell.size,

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from auditor.subjects.canonical import base_value
+from auditor.subjects.closeness import Tolerance, are_close, differing
 from auditor.subjects.outcome import same, settle
 from auditor.subjects.views.partition import matched
 
@@ -38,12 +39,14 @@ def churn_of(first: Any, second: Any) -> float:
     return share_of_points(points_of(first, settle(first)), points_of(second, settle(second)))
 
 
-def share_of_points(left: Any, right: Any) -> float:
-    """The share for predictions that differ, of which these are the points."""
+def share_of_points(left: Any, right: Any, within: Tolerance | None = None) -> float:
+    """The share for predictions that differ, of which these are the points; or that are not close."""
     if left is None or right is None or len(left) != len(right) or not len(left):
         return 1.0
     if isinstance(left, np.ndarray) and isinstance(right, np.ndarray) and _is_quick(left, right):
-        different = _differing(left, right)
+        different = _differing(left, right, within)
+    elif within:
+        different = np.array([not are_close(mine, theirs, within) for mine, theirs in zip(left, right, strict=True)])
     else:
         different = np.array([not same(mine, theirs) for mine, theirs in zip(left, right, strict=True)])
     return float(different.mean()) or 1.0
@@ -64,7 +67,9 @@ def _is_quick(left: Any, right: Any) -> bool:
     return left.shape == right.shape and left.dtype == right.dtype and left.dtype.kind in _ONE_BY_ONE
 
 
-def _differing(left: Any, right: Any) -> Any:
+def _differing(left: Any, right: Any, within: Tolerance | None = None) -> Any:
+    if within:
+        return differing(left.ravel(), right.ravel(), within).reshape(len(left), -1).any(axis=1)
     if left.dtype.kind == "c":
         return _differing(left.real, right.real) | _differing(left.imag, right.imag)
     different = (left != right) & ~((left != left) & (right != right))  # NaN is NaN, NaT is NaT

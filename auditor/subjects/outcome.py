@@ -20,7 +20,7 @@ _ROOT = "output"
 _PLAIN = frozenset({int, float, str, bytes, bool, type(None)})
 _NUMBERS = frozenset({int, float, bool})
 _UNCHANGING = frozenset({*LEAVES, *np.sctypeDict.values(), Fraction, Decimal})
-_ABSENT = object()
+ABSENT = object()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Settled:
         node = self.level
         if isinstance(node, bytes) or as_it_was(self.source, self) is self.source:
             return repr(self.source)
-        parts = (f"{_text(step)}: {_value(part)!r}" for step, part in node.parts)
+        parts = (f"{step_text(step)}: {_value(part)!r}" for step, part in node.parts)
         return f"{type(self.source).__qualname__}({', '.join(parts)})"
 
 
@@ -134,7 +134,7 @@ class _Walk:
         return own if isinstance(own, Item) else Item(self.code(step.key)[1])
 
     def refusal(self, value: object, reason: str) -> NotComparable:
-        path = _ROOT + "".join(map(_text, self.steps))
+        path = _ROOT + "".join(map(step_text, self.steps))
         return NotComparable(f"{_cut(path, 400)}: {class_name(type(value))} cannot be compared: {reason}; {advice(self.root)}")
 
 
@@ -247,15 +247,15 @@ def first_difference(left: object, right: object) -> Difference | None:
         return None
     path = _ROOT
     if type(left) in _PLAIN and type(right) in _PLAIN:
-        return Difference(path, *_contrast(left, right))
+        return Difference(path, *contrast(left, right))
     left, right = settle(left), settle(right)
-    while left is not _ABSENT and right is not _ABSENT:
+    while left is not ABSENT and right is not ABSENT:
         found = _narrowed(left, right)
         if found is None:
             break
         step, left, right = found
         path += step
-    return Difference(path, *_contrast(left, right))
+    return Difference(path, *contrast(left, right))
 
 
 def _narrowed(left: object, right: object) -> tuple[str, object, object] | None:
@@ -265,11 +265,11 @@ def _narrowed(left: object, right: object) -> tuple[str, object, object] | None:
         return None
     if mine.join is packed:
         return _narrowed_array(mine.array, theirs.array)
-    ours, others = _labelled(mine), _labelled(theirs)
+    ours, others = labelled(mine), labelled(theirs)
     pairs = [((ours.get(key) or others[key])[0], ours.get(key), others.get(key)) for key in ours | others]
     for text, a, b in pairs:
         if a is None or b is None:
-            return text, a[1] if a else _ABSENT, b[1] if b else _ABSENT
+            return text, a[1] if a else ABSENT, b[1] if b else ABSENT
     for text, a, b in pairs:
         if a and b and not same(a[1], b[1]):
             return text, a[1], b[1]
@@ -283,25 +283,25 @@ def _narrowed_array(left: Any, right: Any) -> tuple[str, object, object]:
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if same(a[low:middle], b[low:middle]) else (low, middle)
-    return _text(tuple(map(int, np.unravel_index(low, left.shape)))), a[low], b[low]
+    return step_text(tuple(map(int, np.unravel_index(low, left.shape)))), a[low], b[low]
 
 
-def _labelled(node: Node) -> dict[object, tuple[str, object]]:
+def labelled(node: Node) -> dict[object, tuple[str, object]]:
     """The parts by what matches them with the other side's: key, element, name or position."""
     if node.kind == "dict":
-        return {_code(item.key): (_text(item), item.value) for _, item in node.parts if isinstance(item, Item)}
+        return {_code(item.key): (step_text(item), item.value) for _, item in node.parts if isinstance(item, Item)}
     if node.kind == "set":
         return {_code(part): ("{" + describe(part, 60) + "}", part) for _, part in node.parts}
-    return {_text(step): (_text(step), part) for step, part in node.parts}
+    return {step_text(step): (step_text(step), part) for step, part in node.parts}
 
 
-def _contrast(left: Any, right: Any) -> tuple[str, str]:
+def contrast(left: Any, right: Any) -> tuple[str, str]:
     """Both sides in words; with their types or shapes where the values alone would not tell them apart."""
     sides = left, right
     if all(isinstance(side, np.ndarray) for side in sides) and left.shape != right.shape:
         return f"array of shape {left.shape}", f"array of shape {right.shape}"
-    words = ["absent" if side is _ABSENT else describe(side) for side in sides]
-    if all(side is not _ABSENT for side in sides) and (_kind(left) != _kind(right) or words[0] == words[1]):
+    words = ["absent" if side is ABSENT else describe(side) for side in sides]
+    if all(side is not ABSENT for side in sides) and (_kind(left) != _kind(right) or words[0] == words[1]):
         words = [f"{_kind(side)} {word}" for side, word in zip(sides, words, strict=True)]
     return _cut(words[0], 200), _cut(words[1], 200)
 
@@ -310,7 +310,7 @@ def _kind(side: object) -> str:
     return type(side.source if isinstance(side, Settled) else side).__qualname__
 
 
-def _text(step: Step) -> str:
+def step_text(step: Step) -> str:
     if isinstance(step, str):
         return step
     if isinstance(step, Item):

@@ -20,6 +20,7 @@ from auditor.randomness import from_key
 from auditor.request import Options
 from auditor.sources.datasets import Dataset
 from auditor.sources.source import Source, check_size, is_dataset, load_dataset, load_source
+from auditor.subjects.closeness import Tolerance, make_tolerance
 from auditor.subjects.estimators import Fit
 from auditor.subjects.outcome import describe, fingerprint, same
 from auditor.subjects.subject import Subject, check_sample_kind, has_text, param_text
@@ -53,6 +54,7 @@ class Cell:
     judged: bool = True  # whether accuracy is of interest at all
     looks: bool = True  # whether its runs can be looked at beforehand one by one; else its first trial is run twice
     overridden: tuple[tuple[str, Any, Any], ...] = ()  # name, declared, used
+    within: Tolerance | None = None  # how far apart numbers of two outputs may be
 
     def told(self) -> dict[str, Any]:
         """What tells it from another cell, whatever it is called: for the ledger."""
@@ -127,6 +129,7 @@ def make_cell(
         resample=options.resample,
         private=_check_private(subject, getattr(options, "private", None)),
         overridden=_overridden(subject, source, size, options),
+        within=_tolerance(options, seen),
     )
 
 
@@ -136,6 +139,16 @@ def _view(subject: Subject, spec: Any) -> View:
     if seen.is_of_labels and isinstance(subject.fn, Fit) and hasattr(subject.fn.estimator, "predict"):
         return make_view(f"predict|{seen.spec}")
     return seen
+
+
+def _tolerance(options: Options, seen: View) -> Tolerance | None:
+    within = make_tolerance(options.atol, options.rtol)
+    if within and not seen.is_of_amounts:
+        raise UsageError(
+            f"{within.words}: a tolerance is for amounts, and the view {seen.name} sees places or names, of which none is "
+            "near another: leave one of them out"
+        )
+    return within
 
 
 def _overridden(subject: Subject, source: object, size: int | None, options: Options) -> tuple[Any, ...]:
@@ -210,6 +223,7 @@ def make_bench(cell: Cell, *, apart: bool = False) -> Bench:
         oracle=cell.oracle,
         shares_private=cell.private == "shared",
         unit=cell.unit,
+        within=cell.within,
         prepare=partial(_draw_first, probe=_given_probe(cell)),
     )
     return bench if apart and _is_foreign(source) else bench.prepared()
@@ -279,6 +293,8 @@ def replay_command(cell: Cell, source: Source, index: int) -> str | None:
         words += ["--view", str(cell.view.spec)]
     if cell.probe is not None:
         words += ["--probe", str(cell.probe)]
+    for flag, value in (("--atol", cell.within.atol), ("--rtol", cell.within.rtol)) if cell.within else ():
+        words += [flag, repr(value)] if value else []
     if cell.private == "shared":
         words += ["--private", "shared"]
     if cell.seed:
