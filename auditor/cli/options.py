@@ -123,8 +123,10 @@ class TableCommand(click.RichCommand):
             from auditor.trials.second_server import start_server
 
             start_server()  # its imports overlap with ours
-        self._refuse_twice(ctx, [*args])
-        return super().parse_args(ctx, args)
+        typed = [*args]
+        rest = super().parse_args(ctx, args)  # which says first what is wrong with a value
+        self._refuse_twice(ctx, typed)
+        return rest
 
     def _refuse_twice(self, ctx: click.Context, args: list[str]) -> None:
         """Of two values click takes the last, and whoever typed the first is not told."""

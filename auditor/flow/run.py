@@ -16,7 +16,6 @@ import msgspec
 from auditor.engine.choice import make_engine
 from auditor.engine.engine import HOW, Engine, How, Serial, make_how
 from auditor.errors import AuditorError, BadValue, SubjectError, UsageError, as_ours, is_interrupt
-from auditor.flow.constancy import constancy
 from auditor.flow.fitness import Fitness
 from auditor.flow.ledger import Ledger, NoLedger, open_ledger
 from auditor.flow.parts import Part
@@ -162,7 +161,6 @@ class Run:
             while work := self.inquiry.next():
                 for one in [one for one in work if self._is_done(self._see, one)]:
                     self._is_done(self._do, one)
-            self.findings += constancy(self.inquiry, self.benches, self.fitness, self.engine)
         finally:
             put_back()  # what is reckoned from here on is ours
 
