@@ -133,7 +133,9 @@ class TableCommand(click.RichCommand):
         _, _, typed = self.make_parser(ctx).parse_args(args)
         for one in typed:
             if isinstance(one, click.Option) and typed.count(one) > 1 and not (one.multiple or one.is_flag):
-                raise click.UsageError(f"{one.opts[0]} was given twice: {_TWICE.get(one.name or '', 'give it once')}", ctx)
+                raise click.UsageError(
+                    f"{one.opts[0]} was given twice: {_TWICE.get(one.name or '', 'give it once')}", ctx
+                )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,14 @@
 """Did every run give one output, whatever the sample and r? A learner without a return passes any audit.
 
-What is looked at: the first runs of the preflight's pairs, each on a sample and an r of its own, whether any pair of the
-audit differs, and how many distinct outputs its pairs had, where the inquiry has counted them. A constant that is not
-None takes such a count: three coins may agree.
+What is looked at: the first runs of the preflight's pairs, each on a sample and an r of its own, whether any pair of
+the audit differs, and how many distinct outputs its pairs had, where the inquiry has counted them. A constant that is
+not None takes such a count: three coins may agree.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from auditor.flow.question import Answer, Inquiry
 from auditor.flow.record import Finding
@@ -20,7 +21,8 @@ def constancy(inquiry: Inquiry, said: Answer, checked: Checked | None) -> Iterat
     always = checked.always if checked else None
     if always is None or len(inquiry.cells) != 1 or inquiry.plan.unit != "pairs":
         return
-    cell, counted = inquiry.cells[0], getattr(said, "wobbles", None)
+    counted: Any = getattr(said, "wobbles", None)
+    cell = inquiry.cells[0]
     distinct = counted.distinct if counted is not None else None
     if not said.pairs or said.mismatches or _is_meant(cell, always) or distinct not in (None, 1):
         return

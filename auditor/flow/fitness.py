@@ -111,8 +111,8 @@ def _own_labels(cell: Cell) -> Iterator[Finding]:
         yield Finding(
             "own-labels",
             "warning",
-            "labels_ are those of each run's own sample, and the two samples of a pair are different points: such labels "
-            "differ whatever the clusters are. Assign the probe points to clusters in a view of your own, "
+            "labels_ are those of each run's own sample, and the two samples of a pair are different points: such "
+            "labels differ whatever the clusters are. Assign the probe points to clusters in a view of your own, "
             'fn(output, probe), and compare with --view "module:fn|partition", or compare their number with --view '
             '"attr(labels_)|distinct"',
         )
@@ -123,9 +123,10 @@ def _tolerated(cell: Cell) -> Iterator[Finding]:
         yield Finding(
             "tolerance",
             "info",
-            f"two outputs are close, and count as agreeing, where all is the same but for numbers within |a - b| <= atol "
-            f"+ rtol * max(|a|, |b|) ({cell.within.words}). rho is then the probability that two runs are not close. To be "
-            "close is no equivalence: a may be close to b and b to c while a is not to c. The preflight was exact",
+            "two outputs are close, and count as agreeing, where all is the same but for numbers within |a - b| <= "
+            f"atol + rtol * max(|a|, |b|) ({cell.within.words}). rho is then the probability that two runs are not "
+            "close. To be close is no equivalence: a may be close to b and b to c while a is not to c. The preflight "
+            "was exact",
         )
 
 

@@ -120,7 +120,9 @@ class Pairs(Steady):
         if differs:
             with_example(self.examples, cell, trial, EXAMPLES)
         if trial.churn is None and self.name == "churn":
-            raise UsageError(f"--gate churn counts probe points, and the view {self.cell.view.name} has no row for each")
+            raise UsageError(
+                f"--gate churn counts probe points, and the view {self.cell.view.name} has no row for each"
+            )
         if trial.churn is not None:
             self.churn.add(trial.churn)
             self.churns.append(trial.churn)

@@ -27,8 +27,8 @@ from auditor.subjects.nodes import Node, packed
 from auditor.subjects.outcome import ABSENT, Difference, Settled, contrast, labelled, same, settle, step_text
 
 NO_CLASSES = (
-    "which outputs are the same is asked here, of more than two, and that takes an equivalence: to be close is none, as a "
-    "may be close to b and b to c while a is not to c; use a view such as round(3)"
+    "which outputs are the same is asked here, of more than two, and that takes an equivalence: to be close is none, "
+    "as a may be close to b and b to c while a is not to c; use a view such as round(3)"
 )
 _NUMBER = (b"d", b"q", b"z")  # tags of the codes of numbers
 _LIBRARIES = ("pandas.", "polars.", "pyarrow.", "xarray.")
@@ -60,7 +60,9 @@ def make_tolerance(atol: Any, rtol: Any) -> Tolerance | None:
             isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < top
         ):
             below = "below 1" if top == 1 else "finite"
-            raise BadValue(name, value, f"must be a number of at least 0 and {below}: how far apart close is, e.g. 1e-3")
+            raise BadValue(
+                name, value, f"must be a number of at least 0 and {below}: how far apart close is, e.g. 1e-3"
+            )
     return Tolerance(float(atol or 0), float(rtol or 0)) if atol or rtol else None
 
 
@@ -125,7 +127,7 @@ def _is_exactly_near(a: Any, b: Any, within: Tolerance) -> bool:
     if any(isinstance(one, np.complexfloating) or not math.isfinite(one) for one in (a, b)):
         return False
     a, b = Fraction(*a.as_integer_ratio()), Fraction(*b.as_integer_ratio())
-    return abs(a - b) <= Fraction(within.atol) + Fraction(within.rtol) * max(abs(a), abs(b))
+    return bool(abs(a - b) <= Fraction(within.atol) + Fraction(within.rtol) * max(abs(a), abs(b)))
 
 
 def _apart_arrays(path: str, left: Any, right: Any, within: Tolerance) -> Apart:

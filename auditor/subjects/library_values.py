@@ -18,7 +18,8 @@ Rule = Callable[[Any, Any], Node | None]  # of the library and a value
 
 
 def library_value(value: Any) -> Node | None:
-    found = _rule(type(value))
+    kind: Any = type(value)
+    found = _rule(kind)
     if found is None:
         return None
     name, rule = found

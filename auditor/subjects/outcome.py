@@ -135,7 +135,9 @@ class _Walk:
 
     def refusal(self, value: object, reason: str) -> NotComparable:
         path = _ROOT + "".join(map(step_text, self.steps))
-        return NotComparable(f"{_cut(path, 400)}: {class_name(type(value))} cannot be compared: {reason}; {advice(self.root)}")
+        return NotComparable(
+            f"{_cut(path, 400)}: {class_name(type(value))} cannot be compared: {reason}; {advice(self.root)}"
+        )
 
 
 class _Changing(_Walk):

@@ -145,8 +145,8 @@ def _tolerance(options: Options, seen: View) -> Tolerance | None:
     within = make_tolerance(options.atol, options.rtol)
     if within and not seen.is_of_amounts:
         raise UsageError(
-            f"{within.words}: a tolerance is for amounts, and the view {seen.name} sees places or names, of which none is "
-            "near another: leave one of them out"
+            f"{within.words}: a tolerance is for amounts, and the view {seen.name} sees places or names, of which none "
+            "is near another: leave one of them out"
         )
     return within
 

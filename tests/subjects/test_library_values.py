@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse
@@ -21,14 +20,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auditor.errors import NotComparable
+from auditor.subjects.closeness import Tolerance, are_close
 from auditor.subjects.outcome import fingerprint, first_difference, same, settle
+from auditor.subjects.views.rounding import rounded
 
+pl = pytest.importorskip("polars")
+NOTHING = pl.Struct({"a": pl.Null})
 NS, LIST_NS = pl.Datetime("ns"), pl.List(pl.Datetime("ns"))
 DAYS = pd.date_range("2020", periods=2)
 PAIRS = pd.MultiIndex.from_tuples([(1, "a"), (2, "b")], names=["i", "j"])
 
 
-def nanos(*counts: int) -> pl.Series:
+def nanos(*counts: int) -> Any:
     return pl.Series("s", counts)
 
 
@@ -82,7 +85,11 @@ def test_the_same_values_are_the_same(left: Any, right: Any) -> None:
         (pl.DataFrame({"a": [1], "b": [1]}), pl.DataFrame({"b": [1], "a": [1]}), "output.columns[0]"),
         (pl.Series("s", [1.0, None]), pl.Series("s", [1.0, float("nan")]), "output.values[1]"),
         (pl.Series("s", [1]), pl.Series("t", [1]), "output.name"),
-        (pl.Series("s", [{"a": None}]), pl.Series("s", [None], dtype=pl.Struct({"a": pl.Null})), "output.values['null'][0]"),
+        (
+            pl.Series("s", [{"a": None}]),
+            pl.Series("s", [None], dtype=pl.Struct({"a": pl.Null})),
+            "output.values['null'][0]",
+        ),
         (nanos(1, 2).cast(NS), nanos(1, 3).cast(NS), "output.values[1]"),
         (pl.Series("s", [[1, 2]]).cast(LIST_NS), pl.Series("s", [[1, 3]]).cast(LIST_NS), "output.values[0].values[1]"),
         (nanos(1).cast(pl.Time), nanos(2).cast(pl.Time), "output.values[0]"),
@@ -103,7 +110,7 @@ def test_the_same_values_are_the_same(left: Any, right: Any) -> None:
         (pl.DataFrame({"a": [1]}), pd.DataFrame({"a": [1]}), "output"),
         (scipy.sparse.coo_array([0, 1.0]), scipy.sparse.coo_array([1.0, 0]), "output.coords[0, 0]"),
     ],
-)  # fmt: skip
+)
 def test_a_difference_is_found_where_it_is(left: Any, right: Any, path: str) -> None:
     assert not same(left, right)
     found = first_difference(left, right)
@@ -123,6 +130,35 @@ def test_columns_are_the_same_in_every_library_iff_their_values_are(left: list[A
         lambda values: pd.DataFrame({"a": pd.array(values, dtype="Float64")}),
     ):
         assert same(make(left), make(right)) == (left == right)
+
+
+@pytest.mark.parametrize(
+    ("left", "near", "far"),
+    [
+        (
+            pl.DataFrame({"a": [0.12, None], "n": [1, 2]}),
+            pl.DataFrame({"a": [0.14, None], "n": [1, 2]}),
+            pl.DataFrame({"a": [0.12, None], "n": [1, 3]}),
+        ),
+        (
+            pl.DataFrame({"a": [[0.12]], "s": ["x"]}),
+            pl.DataFrame({"a": [[0.14]], "s": ["x"]}),
+            pl.DataFrame({"a": [[0.18]], "s": ["x"]}),
+        ),
+    ],
+)
+def test_numbers_of_polars_are_rounded_and_close_where_they_are(left: Any, near: Any, far: Any) -> None:
+    assert not same(left, near)
+    assert same(rounded(left, 1), rounded(near, 1))
+    assert not same(rounded(left, 1), rounded(far, 1))
+    assert are_close(left, near, Tolerance(0.03))
+    assert not are_close(left, far, Tolerance(0.03))
+
+
+def test_frames_of_numbers_stay_frames() -> None:
+    assert isinstance(rounded(pd.Series([0.12]), 1), pd.Series)
+    assert isinstance(rounded(pl.Series([0.12]), 1), pl.Series)
+    assert rounded(pl.DataFrame({"a": [0.12]}), 1).equals(pl.DataFrame({"a": [0.1]}))
 
 
 def test_xarray_counts_by_dimensions_coordinates_names_and_values() -> None:
@@ -211,7 +247,10 @@ class Figure(Held):
     [
         (Model(), 'or try --view predict or --view "attr(coef_)" or --view module:fn'),
         (Held(), 'or try --view "attr(weights)" or --view "attr(name)" or --view module:fn'),
-        (Figure(), 'it is an open figure: return the numbers that it draws, or try --view "attr(name)" or --view module:fn'),
+        (
+            Figure(),
+            'it is an open figure: return the numbers that it draws, or try --view "attr(name)" or --view module:fn',
+        ),
         (pl.LazyFrame({"a": [1]}), "it is a query that has not run: return its .collect()"),
         (threading.Lock(), "return values that define it: numbers, strings, arrays, containers or dataclasses of them"),
     ],

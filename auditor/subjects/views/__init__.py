@@ -150,7 +150,9 @@ def make_view(spec: object) -> View:
         return _chained([_of_function(spec, importable_name(spec), str(getattr(spec, "__qualname__", spec)))])
     words = [word.strip() for word in str(spec).split("|")]
     if not all(words):
-        raise UsageError(f"view {str(spec)!r} has an empty part: write views with | between them, e.g. predict|round(1)")
+        raise UsageError(
+            f"view {str(spec)!r} has an empty part: write views with | between them, e.g. predict|round(1)"
+        )
     chain = [_link(word) for word in words]
     return OUTPUT if [link.kind for link in chain] == ["output"] else _chained(chain)
 

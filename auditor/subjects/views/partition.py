@@ -23,7 +23,10 @@ def partition(labels: Any, noise: Any = NOISE) -> Any:
     """Labels by their canonical names; `noise` stays -1, and None says that no label is noise."""
     array = _labels(labels)
     if array.dtype.kind not in _SORTED:
-        array, noise = np.array([fingerprint(one) for one in array.tolist()]), None if noise is None else fingerprint(noise)
+        array, noise = (
+            np.array([fingerprint(one) for one in array.tolist()]),
+            None if noise is None else fingerprint(noise),
+        )
     _, first, codes = np.unique(array, return_index=True, return_inverse=True)
     order = np.argsort(first)
     is_noise = np.array([noise is not None and same(array[first[code]], noise) for code in order], dtype=bool)

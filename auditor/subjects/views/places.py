@@ -102,7 +102,7 @@ def _labels(output: Any) -> Any:
     """What the elements are called, where that is not their index."""
     pandas: Any = sys.modules.get("pandas")
     found = _learnt(output)
-    return list(found.index) if pandas and isinstance(found, getattr(pandas, "Series", ())) else None
+    return list(found.index) if hasattr(pandas, "Series") and isinstance(found, pandas.Series) else None
 
 
 def _named(output: Any, indices: list[int]) -> list[Any]:

@@ -29,8 +29,15 @@ def rounded(output: Any, digits: int) -> Any:
     frame = _frame(output, digits)
     if frame is not None:
         return frame
+    if isinstance(plain, np.ndarray) and not plain.dtype.hasobject:
+        return _array(plain, digits)
     part = _part(plain, digits)
-    return settle_changed(output, lambda value: _part(value, digits)) if part is plain else part
+    return settle_changed(output, lambda value: _part(value, digits)) if _is_many(plain, part) else part
+
+
+def _is_many(plain: Any, part: Any) -> bool:
+    """Whether it is no number: then what is inside is asked for."""
+    return part is plain or isinstance(part, np.ndarray)
 
 
 def _part(value: Any, digits: int) -> Any:
@@ -67,11 +74,12 @@ def _sparse(value: Any, digits: int) -> Any:
 
 def _frame(value: Any, digits: int) -> Any:
     """pandas and polars objects of numbers alone stay frames, so that further views can look at them."""
-    pandas, polars = sys.modules.get("pandas"), sys.modules.get("polars")
-    if pandas and isinstance(value, (getattr(pandas, "DataFrame", ()), getattr(pandas, "Series", ()))):
+    pandas: Any = sys.modules.get("pandas")
+    polars: Any = sys.modules.get("polars")
+    if hasattr(pandas, "DataFrame") and isinstance(value, (pandas.DataFrame, pandas.Series)):
         kinds = value.dtypes if hasattr(value, "columns") else [value.dtype]
         return value.round(digits) if all(getattr(kind, "kind", "O") in "fiub" for kind in kinds) else None
-    if polars and isinstance(value, (getattr(polars, "DataFrame", ()), getattr(polars, "Series", ()))):
+    if hasattr(polars, "DataFrame") and isinstance(value, (polars.DataFrame, polars.Series)):
         columns = value.get_columns() if hasattr(value, "columns") else [value]
         if all(column.dtype.is_numeric() and not column.dtype.is_decimal() for column in columns):
             made = [column.round(digits) if column.dtype.is_float() else column for column in columns]
