@@ -40,15 +40,16 @@ def support(output: Any) -> Any:
     chosen = _innermost(output)
     if callable(getattr(chosen, "get_support", None)):
         return _as_set(chosen, np.flatnonzero(chosen.get_support()).tolist())
-    numbers = _numbers(output)
-    return _as_set(output, np.flatnonzero((numbers != 0).reshape(-1, numbers.shape[-1]).any(axis=0)).tolist())
+    numbers = np.atleast_1d(_numbers(output))
+    columns = (numbers != 0).any(axis=tuple(range(numbers.ndim - 1)))
+    return _as_set(output, np.flatnonzero(columns).tolist())
 
 
 def nonzero(output: Any) -> Any:
     chosen = _innermost(output)
     if callable(getattr(chosen, "get_support", None)):
         return support(output)
-    numbers = _numbers(output)
+    numbers = np.atleast_1d(_numbers(output))
     if numbers.ndim == 1:
         return _as_set(output, np.flatnonzero(numbers).tolist())
     return tuple(map(tuple, np.argwhere(numbers).tolist()))
