@@ -37,8 +37,10 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     ] = None
     params: Annotated[dict[str, Any], option("A parameter of the subject; repeatable.", "K=V")] = {}
     view: Annotated[
-        Any, option("What of the output counts: round(3), sign, argmax, top(5), attr(name), predict.", "SPEC")
+        Any, option("What of the output counts: round(3), predict, partition, support, attr(x)|sign.", "SPEC")
     ] = None
+    atol: Annotated[float | None, option("Numbers so far apart are close: the gate is on what is not.", "A")] = None
+    rtol: Annotated[float | None, option("The same, as a share of the larger of the two.", "R")] = None
     probe: Annotated[
         int | str | None,
         option("Points that predictions are compared on.  [default: 1000 from the source]", "N|FILE"),

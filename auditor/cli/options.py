@@ -101,6 +101,9 @@ def _not_empty(context: click.Context, param: click.Parameter, value: Any) -> An
     return value
 
 
+_TWICE = {"view": 'views chain in one, from left to right, e.g. --view "attr(coef_)|nonzero"'}
+
+
 class TableCommand(click.RichCommand):
     """A command whose options are not looked up before somebody needs them: to list the commands takes no question."""
 
@@ -120,7 +123,19 @@ class TableCommand(click.RichCommand):
             from auditor.trials.second_server import start_server
 
             start_server()  # its imports overlap with ours
-        return super().parse_args(ctx, args)
+        typed = [*args]
+        rest = super().parse_args(ctx, args)  # which says first what is wrong with a value
+        self._refuse_twice(ctx, typed)
+        return rest
+
+    def _refuse_twice(self, ctx: click.Context, args: list[str]) -> None:
+        """Of two values click takes the last, and whoever typed the first is not told."""
+        _, _, typed = self.make_parser(ctx).parse_args(args)
+        for one in typed:
+            if isinstance(one, click.Option) and typed.count(one) > 1 and not (one.multiple or one.is_flag):
+                raise click.UsageError(
+                    f"{one.opts[0]} was given twice: {_TWICE.get(one.name or '', 'give it once')}", ctx
+                )
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,14 @@ from auditor.flow.plan import Plan
 from auditor.flow.record import Finding
 from auditor.sources.datasets import Dataset
 from auditor.sources.distribution import tails_cut
+from auditor.subjects.estimators import Fit, names_its_labels
 from auditor.trials.cell import Cell, told_params
 from auditor.trials.preflight import Checked, conclude
 from auditor.trials.second_process import SecondProcess
 from auditor.trials.second_server import entrust_folder
 from auditor.trials.trial import Bench, SubjectRaised
+
+_OWN_LABELS = ("fitted", "attr(labels_)", "attr(labels_)|partition")
 
 
 @dataclass(slots=True)
@@ -49,7 +52,7 @@ class Fitness:
             self.runs += checked.runs
             entrust_folder()
             warnings = [Finding(name, "warning", message) for name, message in checked.warnings]
-            warnings += _nothing_fresh(cell)
+            warnings += [*_nothing_fresh(cell), *_own_labels(cell), *_tolerated(cell)]
         judges = bench.judges and checked.knows_truth
         bench = replace(bench, copies=checked.copies, judges=judges)
         return bench, [*warnings, *_of_source(cell, bench, plan), *_unknown(cell, bench, checked)]
@@ -99,6 +102,32 @@ def _nothing_fresh(cell: Cell) -> Iterator[Finding]:
     if cell.size == 0 and cell.private != "unshared":
         message = "two runs of a pair get the same r and no sample: they can only agree; write A(sample, r, private)"
         yield Finding("nothing-fresh", "warning", message)
+
+
+def _own_labels(cell: Cell) -> Iterator[Finding]:
+    """Of a clusterer that predicts nothing: what is compared, and that it is hardly what is meant."""
+    fn, view = cell.subject.fn, cell.view.name
+    if isinstance(fn, Fit) and names_its_labels(fn.estimator) and view in _OWN_LABELS:
+        yield Finding(
+            "own-labels",
+            "warning",
+            "labels_ are those of each run's own sample, and the two samples of a pair are different points: such "
+            "labels differ whatever the clusters are. Assign the probe points to clusters in a view of your own, "
+            'fn(output, probe), and compare with --view "module:fn|partition", or compare their number with --view '
+            '"attr(labels_)|distinct"',
+        )
+
+
+def _tolerated(cell: Cell) -> Iterator[Finding]:
+    if cell.within:
+        yield Finding(
+            "tolerance",
+            "info",
+            "two outputs are close, and count as agreeing, where all is the same but for numbers within |a - b| <= "
+            f"atol + rtol * max(|a|, |b|) ({cell.within.words}). rho is then the probability that two runs are not "
+            "close. To be close is no equivalence: a may be close to b and b to c while a is not to c. The preflight "
+            "was exact",
+        )
 
 
 def _of_source(cell: Cell, bench: Bench, plan: Plan) -> Iterator[Finding]:

@@ -152,6 +152,7 @@ def plan_of(inquiry: Inquiry, source: Source, how: How) -> dict[str, Any]:
         "sample": cell.sample_kind,
         "view": cell.view.name,
         "probe": cell.probe,
+        "within": cell.within.words if cell.within else None,
         "resample": getattr(source, "resample", None),
         "as": cell.as_,
         "private": cell.private,
@@ -178,7 +179,7 @@ def _code(cell: Cell, source: Source) -> Iterator[object]:
     """Everything of the user's that runs in an audit."""
     subject = cell.subject
     fn: Any = subject.fn.estimator if isinstance(subject.fn, Fit) else subject.fn
-    yield from (fn, subject.declared.accuracy, cell.view.see, *subject.params.values())
+    yield from (fn, subject.declared.accuracy, *cell.view.functions, *subject.params.values())
     if isinstance(source, Sampler):
         yield source.fn
     for part in (cell.oracle, cell.unit):  # of ours, with what the user gave

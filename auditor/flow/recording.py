@@ -11,6 +11,7 @@ import msgspec
 from auditor import __version__
 from auditor.engine.engine import HOW
 from auditor.errors import AuditorError
+from auditor.flow.constancy import constancy
 from auditor.flow.question import Answer, Mismatch
 from auditor.flow.record import (
     Bound,
@@ -89,7 +90,7 @@ def make_record(run: Run, request: Request, said: Answer, verdict: Verdict, seco
         cells=said.rows,
         answer=said.fields,
         preflight=Preflight(checked.runs, checked.second_process, checked.changes_sample) if checked else None,
-        findings=[*run.findings, *said.findings, *_bottoms(run)],
+        findings=[*run.findings, *said.findings, *_bottoms(run), *constancy(inquiry, said, checked)],
         examples=[_example(run, one) for one in said.examples if one.cell in run.benches],
         cost=_cost(run, seconds),
         environment=environment(),

@@ -11,7 +11,8 @@ from auditor.flow.asking import make_request
 from auditor.flow.parts import Listing, Part, Words
 from auditor.flow.question import find_question
 from auditor.process.limits import one_thread
-from auditor.subjects.outcome import Difference, as_it_was, describe, first_difference, settle
+from auditor.subjects.closeness import Tolerance
+from auditor.subjects.outcome import Difference, as_it_was, describe, settle
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Bench
 
@@ -20,11 +21,13 @@ _SHOWN = 2000  # characters of each output
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """One pair run again: what counts of both outputs, and where they first differ (None: they are the same)."""
+    """One pair run again: what counts of both outputs, and where they first differ (None: they are the same, or close
+    where a tolerance was given)."""
 
     pair: int
     outputs: tuple[Any, Any]
     difference: Difference | None
+    within: Tolerance | None = None
 
 
 def replay(
@@ -43,12 +46,13 @@ def run_again(bench: Bench, pair: int) -> Replayed:
     seen = bench.see(bench.run(pair, 0))
     first = settle(seen)  # the second run may write into it
     second = bench.see(bench.run(pair, 1))
-    return Replayed(pair, (as_it_was(seen, first), second), first_difference(first, second))
+    return Replayed(pair, (as_it_was(seen, first), second), bench.difference(first, second), bench.within)
 
 
 def show_pair(replayed: Replayed) -> Iterator[Part]:
     found = replayed.difference
-    yield Words(f"{'SAME' if found is None else 'DIFFERENT'}  pair {replayed.pair}", "title")
+    agree, differ = ("CLOSE", "NOT CLOSE") if replayed.within else ("SAME", "DIFFERENT")
+    yield Words(f"{agree if found is None else differ}  pair {replayed.pair}", "title")
     for name, output in zip(("first", "second"), replayed.outputs, strict=True):
         yield Listing(f"{name} output:", [describe(output, _SHOWN)])
     if found is not None:

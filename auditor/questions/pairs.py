@@ -119,6 +119,10 @@ class Pairs(Steady):
         differs = trial.difference is not None
         if differs:
             with_example(self.examples, cell, trial, EXAMPLES)
+        if trial.churn is None and self.name == "churn":
+            raise UsageError(
+                f"--gate churn counts probe points, and the view {self.cell.view.name} has no row for each"
+            )
         if trial.churn is not None:
             self.churn.add(trial.churn)
             self.churns.append(trial.churn)
@@ -307,7 +311,7 @@ class AboutPairs:
 
     def settle(self, cell: Cell, options: PairsOptions) -> Pairs:
         """One cell's inquiry, with all of the error for itself."""
-        if self.name == "churn" and not cell.view.needs_probe:
+        if self.name == "churn" and not cell.view.may_have_rows:
             raise UsageError(
                 f"--gate churn counts predictions, and the view here is {cell.view.name}: use --view predict"
             )

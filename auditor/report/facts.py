@@ -125,6 +125,8 @@ def _sampled(record: Record) -> Iterator[Row]:
         yield "resampled", "by ", record.resample
     if record.view != "output":
         yield "compared", "", record.view
+    if within := [f"{name} {record.asked[name]}" for name in ("atol", "rtol") if record.asked.get(name)]:
+        yield "close", "numbers within ", ", ".join(within), "; rho is how often two runs are not close"
     if record.params:
         yield "parameters", "", ", ".join(f"{name}={value}" for name, value in record.params.items())
 

@@ -10,8 +10,9 @@
   value below, whatever their own methods say of it.
 * Enums count by class and name, dataclasses by class and fields (but for `compare=False`), other objects by class
   and attributes. State that Python cannot see as attributes is read as pickle would read it.
-* pandas objects count by labels, names and values in order, sparse matrices by shape and non-zero values;
-  neither by dtype or storage format.
+* Frames, tables and series of pandas, polars and pyarrow count by labels, names and values in order, xarray objects by
+  dimensions, coordinates, names and values, sparse matrices by shape and non-zero values, tensors of torch by shape and
+  elements: none by dtype, chunks, storage format, device or attributes besides.
 * Classes and functions count by qualified name, and only when that name leads back to them.
 * What has no such form is refused with NotComparable, never passed over: lambdas, local functions and classes,
   iterators, open files, locks, modules, and whatever contains itself or is nested too deeply.
@@ -22,19 +23,26 @@ from __future__ import annotations
 import copyreg
 import dataclasses
 import functools
-import hashlib
 import math
 import struct
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+
+from auditor.subjects.library_values import library_value
+from auditor.subjects.nodes import Item as Item
+from auditor.subjects.nodes import Node as Node
+from auditor.subjects.nodes import Refused as Refused
+from auditor.subjects.nodes import Step as Step
+from auditor.subjects.nodes import framed, framed_in_order
+from auditor.subjects.nodes import packed as packed
 
 _EXACT_FLOAT = 2**53  # every integer up to here is a float64
 _MAX_DECIMAL_EXPONENT = 100_000  # writing out a larger power of ten exactly could exhaust memory
@@ -46,61 +54,6 @@ _ATTOSECONDS |= {name: n * 10**18 for name, n in {"m": 60, "h": 3600, "D": 86400
 _MONTHS = {"M": 1, "Y": 12}
 _RATIO = ("_numerator", "_denominator")
 _CONTAINERS: tuple[Any, ...] = (list, tuple, dict, set, frozenset)
-
-
-class Refused(Exception):
-    """A reason not to compare, raised where the path is not known."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Item:
-    """A dict entry; also a path step, spelt only when someone will read it."""
-
-    key: object
-    value: object = None
-
-
-Step = str | int | tuple[int, ...] | Item  # a str is a name that counts, the others only say where
-
-
-def _frames(pieces: Iterable[bytes]) -> bytes:
-    """Length prefixes keep ["ab", "c"] and ["a", "bc"] apart."""
-    return b"".join([len(piece).to_bytes(8, "little") + piece for piece in pieces])
-
-
-def _sorted_frames(pieces: Iterable[bytes]) -> bytes:
-    return _frames(sorted(pieces))
-
-
-def packed(codes: Sequence[bytes]) -> bytes:
-    """The body of an array from the codes of its elements; `_vector` makes the same bytes without the codes."""
-    tags = {code[:1] for code in codes}
-    if tags <= {b"d"}:
-        return b"d" + b"".join([code[1:] for code in codes])
-    if tags <= {b"d", b"z"}:
-        return b"z" + b"".join([code[1:].ljust(16, b"\0") for code in codes])
-    if tags == {b"?"}:
-        return b"?" + b"".join([code[1:] for code in codes])
-    return b"*" + _frames(codes)
-
-
-class Node(NamedTuple):
-    """One level of a value: what kind it is, and its parts in canonical order (or a join that orders them)."""
-
-    kind: str
-    parts: Sequence[tuple[Step, object]] = ()
-    join: Callable[[list[bytes]], bytes] = _frames
-    body: tuple[Any, ...] | None = None  # buffers that stand for the joined parts
-    array: Any = None  # what the parts are the elements or fields of, where that is a plain array
-
-    def code(self, codes: list[bytes]) -> bytes:
-        """A digest, so that codes stay short however large or shared the parts are."""
-        names = [step for step, _ in self.parts if isinstance(step, str)]
-        head = _frames([name.encode("utf-8", "surrogatepass") for name in (self.kind, *names)])
-        digest = hashlib.blake2b(_frames([head]), digest_size=32)
-        for piece in (self.join(codes),) if self.body is None else self.body:
-            digest.update(piece)
-        return b"#" + digest.digest()
 
 
 # Scalars: a tag byte and the value.
@@ -139,7 +92,7 @@ def _complex(value: Any) -> bytes:
     real, imag = _real(value.real), _real(value.imag)
     if value.imag == 0:
         return real
-    return b"z" + real[1:] + imag[1:] if real[:1] == imag[:1] == b"d" else b"Z" + _frames([real, imag])
+    return b"z" + real[1:] + imag[1:] if real[:1] == imag[:1] == b"d" else b"Z" + framed([real, imag])
 
 
 def _moments(array: Any) -> list[bytes]:
@@ -280,7 +233,7 @@ def _array(value: Any) -> bytes | Node | None:
     return Node(f"array {value.shape}", elements, packed, body, value)
 
 
-# Containers, and libraries that are looked at only when someone else has imported them.
+# Containers.
 
 
 def _container(value: Any) -> Node | None:
@@ -299,47 +252,10 @@ def _container(value: Any) -> Node | None:
         return Node(f"object {class_name(type(value))}", [("", plain), *own])
     if base is dict:
         items = [Item(key, entry) for key, entry in dict.items(value)]
-        return Node("dict", [(item, item) for item in items], _sorted_frames)
+        return Node("dict", [(item, item) for item in items], framed_in_order)
     if base in (set, frozenset):
-        return Node("set", [(Item(part), part) for part in base.__iter__(value)], _sorted_frames)
+        return Node("set", [(Item(part), part) for part in base.__iter__(value)], framed_in_order)
     return Node(base.__name__, list(enumerate(base.__iter__(value))))
-
-
-def _column(data: Any) -> Any:
-    """pandas values as an array; extension types become objects, as a float could not hold their integers."""
-    return data.to_numpy() if isinstance(data.dtype, np.dtype) else data.to_numpy(dtype=object)
-
-
-def _pandas(value: Any) -> Node | None:
-    pandas: Any = sys.modules.get("pandas")
-    if pandas is None or not hasattr(pandas, "DataFrame"):  # not there, or only half imported
-        return None
-    if isinstance(value, pandas.DataFrame):
-        columns = [(Item(label), _column(value.iloc[:, i])) for i, label in enumerate(value.columns)]
-        return Node("pandas.DataFrame", [(".columns", value.columns), (".index", value.index), *columns])
-    if isinstance(value, pandas.Series):
-        return Node("pandas.Series", [(".name", value.name), (".index", value.index), (".values", _column(value))])
-    if isinstance(value, pandas.Index):
-        return Node("pandas.Index", [(".names", tuple(value.names)), (".values", _column(value))])
-    if isinstance(value, pandas.api.extensions.ExtensionArray):
-        return Node("pandas.array", [("", _column(value))])
-    if isinstance(value, pandas.Timestamp):
-        return Node("pandas.Timestamp", [("", value.to_datetime64()), (".tz", str(value.tz))])
-    if isinstance(value, pandas.Timedelta):
-        return Node("pandas.Timedelta", [("", value.to_timedelta64())])
-    return None
-
-
-def _sparse(value: Any) -> Node | None:
-    sparse: Any = sys.modules.get("scipy.sparse")
-    if sparse is None or not hasattr(sparse, "issparse") or not sparse.issparse(value):
-        return None
-    entries = value.tocoo(copy=True)
-    entries.sum_duplicates()
-    coords, data = np.stack(getattr(entries, "coords", None) or (entries.row, entries.col)), entries.data
-    coords, data = coords[:, data != 0], data[data != 0]
-    order = np.lexsort(coords[::-1])
-    return Node(f"sparse {tuple(map(int, value.shape))}", [(".coords", coords[:, order]), (".data", data[order])])
 
 
 # Objects.
@@ -432,7 +348,7 @@ def expand(value: object) -> bytes | Node:
         return Node("item", [(" key", value.key), ("", value.value)])
     if type(value) in _CONTAINERS and (node := _container(value)):  # the common case, without the questions below
         return node
-    for rule in (_scalar, _array, _pandas, _sparse, _container, _object, _named):
+    for rule in (_scalar, _array, library_value, _container, _object, _named):
         found = rule(value)
         if found is not None:
             return found

@@ -6,6 +6,7 @@ its predictions on a probe set, or its fitted attributes where it predicts nothi
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import inspect
 from collections.abc import Mapping
@@ -88,5 +89,18 @@ def check_params(estimator: Any, shown: str, given: Mapping[str, Any]) -> dict[s
 
 
 def default_view(estimator: Any) -> str:
-    """Predictions where there are any, else what the fit left behind."""
-    return "predict" if hasattr(estimator, "predict") else "fitted"
+    """Predictions where there are any, else what the fit left behind; of a clusterer's the names do not count."""
+    if not hasattr(estimator, "predict"):
+        return "fitted"
+    return "predict|partition" if names_its_labels(estimator) else "predict"
+
+
+def names_its_labels(estimator: Any) -> bool:
+    """Whether the labels of a fit are names of its own making: of a clusterer, or of a mixture that predicts."""
+    made = estimator if inspect.isclass(estimator) else type(estimator)
+    if any(base.__name__ in ("ClusterMixin", "DensityMixin") for base in made.__mro__):
+        return True
+    kind = getattr(estimator, "_estimator_type", None)
+    with contextlib.suppress(Exception):  # a class has no tags, and those of an object are somebody else's code
+        kind = estimator.__sklearn_tags__().estimator_type  # a pipeline has its last step's
+    return kind in ("clusterer", "density_estimator")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -13,14 +13,14 @@ from typing import Any
 import numpy as np
 
 from auditor.errors import NotComparable, is_interrupt
+from auditor.subjects.advice import advice
 from auditor.subjects.canonical import LEAVES, Item, Node, Refused, Step, base_value, class_name, expand, packed
 
 _ROOT = "output"
-_ADVICE = "return values that define it: numbers, strings, arrays, containers or dataclasses of them"
 _PLAIN = frozenset({int, float, str, bytes, bool, type(None)})
 _NUMBERS = frozenset({int, float, bool})
 _UNCHANGING = frozenset({*LEAVES, *np.sctypeDict.values(), Fraction, Decimal})
-_ABSENT = object()
+ABSENT = object()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Settled:
         node = self.level
         if isinstance(node, bytes) or as_it_was(self.source, self) is self.source:
             return repr(self.source)
-        parts = (f"{_text(step)}: {_value(part)!r}" for step, part in node.parts)
+        parts = (f"{step_text(step)}: {_value(part)!r}" for step, part in node.parts)
         return f"{type(self.source).__qualname__}({', '.join(parts)})"
 
 
@@ -57,6 +57,7 @@ class _Walk:
     """Walks one value; knows the way to where it is, what encloses it, and what it has already met."""
 
     def __init__(self, *, keeps: bool) -> None:
+        self.root: object = None
         self.keeps = keeps  # whether to make what `settle` returns; the code alone is cheaper
         self.steps: list[Step] = []
         self.open: set[int] = set()
@@ -133,20 +134,42 @@ class _Walk:
         return own if isinstance(own, Item) else Item(self.code(step.key)[1])
 
     def refusal(self, value: object, reason: str) -> NotComparable:
-        path = _ROOT + "".join(map(_text, self.steps))
-        return NotComparable(f"{_cut(path, 400)}: {class_name(type(value))} cannot be compared: {reason}; {_ADVICE}")
+        path = _ROOT + "".join(map(step_text, self.steps))
+        return NotComparable(
+            f"{_cut(path, 400)}: {class_name(type(value))} cannot be compared: {reason}; {advice(self.root)}"
+        )
 
 
-def _walk(value: object, *, keeps: bool) -> tuple[bytes, object]:
+class _Changing(_Walk):
+    """Walks what each part becomes, instead of the part."""
+
+    def __init__(self, change: Callable[[object], object]) -> None:
+        super().__init__(keeps=True)
+        self.change = change
+
+    def code(self, value: object) -> tuple[bytes, object]:
+        if isinstance(value, Item) and type(value.key) is not Settled:  # a key says where, and stays
+            code = _code(value.key)
+            value = Item(Settled(code, code, value.key), value.value)
+        return super().code(self.change(value))
+
+
+def settle_changed(value: object, change: Callable[[object], object]) -> object:
+    """What `settle` makes of a value in which every part, down to the numbers, is what `change` makes of it."""
+    return _walk(value, _Changing(change))[1]
+
+
+def _walk(value: object, walk: _Walk) -> tuple[bytes, object]:
+    walk.root = value
     try:
-        return _Walk(keeps=keeps).code(value)
+        return walk.code(value)
     except RecursionError:
-        kind = class_name(type(value))
-        raise NotComparable(f"{_ROOT}: {kind} cannot be compared: it is nested too deeply; {_ADVICE}") from None
+        walk.steps.clear()
+        raise walk.refusal(value, "it is nested too deeply") from None
 
 
 def _code(value: object) -> bytes:
-    return _walk(value, keeps=False)[0]
+    return _walk(value, _Walk(keeps=False))[0]
 
 
 def settle(value: object) -> object:
@@ -163,7 +186,7 @@ def settle(value: object) -> object:
         return value.copy()  # type: ignore[attr-defined]
     elif kind is dict and _PLAIN.issuperset(map(type, (*value, *value.values()))):  # type: ignore
         return value.copy()  # type: ignore
-    return _walk(value, keeps=True)[1]
+    return _walk(value, _Walk(keeps=True))[1]
 
 
 def as_it_was(value: object, settled: object) -> object:
@@ -226,15 +249,15 @@ def first_difference(left: object, right: object) -> Difference | None:
         return None
     path = _ROOT
     if type(left) in _PLAIN and type(right) in _PLAIN:
-        return Difference(path, *_contrast(left, right))
+        return Difference(path, *contrast(left, right))
     left, right = settle(left), settle(right)
-    while left is not _ABSENT and right is not _ABSENT:
+    while left is not ABSENT and right is not ABSENT:
         found = _narrowed(left, right)
         if found is None:
             break
         step, left, right = found
         path += step
-    return Difference(path, *_contrast(left, right))
+    return Difference(path, *contrast(left, right))
 
 
 def _narrowed(left: object, right: object) -> tuple[str, object, object] | None:
@@ -244,11 +267,11 @@ def _narrowed(left: object, right: object) -> tuple[str, object, object] | None:
         return None
     if mine.join is packed:
         return _narrowed_array(mine.array, theirs.array)
-    ours, others = _labelled(mine), _labelled(theirs)
+    ours, others = labelled(mine), labelled(theirs)
     pairs = [((ours.get(key) or others[key])[0], ours.get(key), others.get(key)) for key in ours | others]
     for text, a, b in pairs:
         if a is None or b is None:
-            return text, a[1] if a else _ABSENT, b[1] if b else _ABSENT
+            return text, a[1] if a else ABSENT, b[1] if b else ABSENT
     for text, a, b in pairs:
         if a and b and not same(a[1], b[1]):
             return text, a[1], b[1]
@@ -262,25 +285,25 @@ def _narrowed_array(left: Any, right: Any) -> tuple[str, object, object]:
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (middle, high) if same(a[low:middle], b[low:middle]) else (low, middle)
-    return _text(tuple(map(int, np.unravel_index(low, left.shape)))), a[low], b[low]
+    return step_text(tuple(map(int, np.unravel_index(low, left.shape)))), a[low], b[low]
 
 
-def _labelled(node: Node) -> dict[object, tuple[str, object]]:
+def labelled(node: Node) -> dict[object, tuple[str, object]]:
     """The parts by what matches them with the other side's: key, element, name or position."""
     if node.kind == "dict":
-        return {_code(item.key): (_text(item), item.value) for _, item in node.parts if isinstance(item, Item)}
+        return {_code(item.key): (step_text(item), item.value) for _, item in node.parts if isinstance(item, Item)}
     if node.kind == "set":
         return {_code(part): ("{" + describe(part, 60) + "}", part) for _, part in node.parts}
-    return {_text(step): (_text(step), part) for step, part in node.parts}
+    return {step_text(step): (step_text(step), part) for step, part in node.parts}
 
 
-def _contrast(left: Any, right: Any) -> tuple[str, str]:
+def contrast(left: Any, right: Any) -> tuple[str, str]:
     """Both sides in words; with their types or shapes where the values alone would not tell them apart."""
     sides = left, right
     if all(isinstance(side, np.ndarray) for side in sides) and left.shape != right.shape:
         return f"array of shape {left.shape}", f"array of shape {right.shape}"
-    words = ["absent" if side is _ABSENT else describe(side) for side in sides]
-    if all(side is not _ABSENT for side in sides) and (_kind(left) != _kind(right) or words[0] == words[1]):
+    words = ["absent" if side is ABSENT else describe(side) for side in sides]
+    if all(side is not ABSENT for side in sides) and (_kind(left) != _kind(right) or words[0] == words[1]):
         words = [f"{_kind(side)} {word}" for side, word in zip(sides, words, strict=True)]
     return _cut(words[0], 200), _cut(words[1], 200)
 
@@ -289,7 +312,7 @@ def _kind(side: object) -> str:
     return type(side.source if isinstance(side, Settled) else side).__qualname__
 
 
-def _text(step: Step) -> str:
+def step_text(step: Step) -> str:
     if isinstance(step, str):
         return step
     if isinstance(step, Item):

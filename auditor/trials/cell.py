@@ -20,6 +20,8 @@ from auditor.sources.datasets import Dataset, check_kind, takes_kind
 from auditor.sources.frames import as_matrix, library_of
 from auditor.sources.source import Source, check_size, is_dataset, load_dataset, load_source
 from auditor.sources.tables import FRAMES, installed_frame
+from auditor.subjects.closeness import Tolerance, make_tolerance
+from auditor.subjects.estimators import Fit
 from auditor.subjects.needs import names_columns, needs_labels
 from auditor.subjects.outcome import describe, fingerprint, same
 from auditor.subjects.subject import Subject, check_sample_kind, has_text, param_text
@@ -54,6 +56,7 @@ class Cell:
     judged: bool = True  # whether accuracy is of interest at all
     looks: bool = True  # whether its runs can be looked at beforehand one by one; else its first trial is run twice
     overridden: tuple[tuple[str, Any, Any], ...] = ()  # name, declared, used
+    within: Tolerance | None = None  # how far apart numbers of two outputs may be
 
     def told(self) -> dict[str, Any]:
         """What tells it from another cell, whatever it is called: for the ledger."""
@@ -115,9 +118,9 @@ def make_cell(
     kind = check_sample_kind(_first(options.sample, subject.declared.sample))
     if kind == "counts" and not subject.takes_sample:
         raise UsageError(f"{subject.name} takes rows: annotate its first parameter as auditor.Sample to give it counts")
-    seen = make_view(_first(options.view, subject.declared.view, subject.default_view))
+    seen = _view(subject, _first(options.view, subject.declared.view, subject.default_view))
     if options.probe is not None and not seen.needs_probe:
-        raise UsageError(f"--probe is for the view predict, and the view here is {seen.name}")
+        raise UsageError(f"--probe is for the view predict, or one that takes it, and the view here is {seen.name}")
     return Cell(
         question=question,
         subject=subject,
@@ -131,7 +134,26 @@ def make_cell(
         as_=kind_of_rows,
         private=_check_private(subject, getattr(options, "private", None)),
         overridden=_overridden(subject, source, size, options),
+        within=_tolerance(options, seen),
     )
+
+
+def _view(subject: Subject, spec: Any) -> View:
+    """The partition of a fit is that of its predictions: its training labels are of other points in each run."""
+    seen = make_view(spec)
+    if seen.is_of_labels and isinstance(subject.fn, Fit) and hasattr(subject.fn.estimator, "predict"):
+        return make_view(f"predict|{seen.spec}")
+    return seen
+
+
+def _tolerance(options: Options, seen: View) -> Tolerance | None:
+    within = make_tolerance(options.atol, options.rtol)
+    if within and not seen.is_of_amounts:
+        raise UsageError(
+            f"{within.words}: a tolerance is for amounts, and the view {seen.name} sees places or names, of which none "
+            "is near another: leave one of them out"
+        )
+    return within
 
 
 def _overridden(subject: Subject, source: object, size: int | None, options: Options) -> tuple[Any, ...]:
@@ -228,6 +250,7 @@ def make_bench(cell: Cell, *, apart: bool = False) -> Bench:
         oracle=cell.oracle,
         shares_private=cell.private == "shared",
         unit=cell.unit,
+        within=cell.within,
         prepare=partial(_draw_first, probe=_given_probe(cell)),
     )
     return bench if apart and _is_foreign(source) else bench.prepared()
@@ -280,7 +303,7 @@ def check_countable(source: Source, size: int) -> None:
 
 
 def _default_view_name(subject: Subject) -> str:
-    return make_view(_first(subject.declared.view, subject.default_view)).name
+    return _view(subject, _first(subject.declared.view, subject.default_view)).name
 
 
 def replay_command(cell: Cell, source: Source, index: int) -> str | None:
@@ -305,6 +328,8 @@ def replay_command(cell: Cell, source: Source, index: int) -> str | None:
         words += ["--view", str(cell.view.spec)]
     if cell.probe is not None:
         words += ["--probe", str(cell.probe)]
+    for flag, value in (("--atol", cell.within.atol), ("--rtol", cell.within.rtol)) if cell.within else ():
+        words += [flag, repr(value)] if value else []
     if cell.private == "shared":
         words += ["--private", "shared"]
     if cell.seed:

@@ -17,17 +17,26 @@ from auditor.errors import AuditorError, NotComparable, SourceError, SubjectErro
 from auditor.process.process_state import put_back
 from auditor.sources.sample import Sample, copied
 from auditor.subjects.estimators import Fit
-from auditor.subjects.outcome import fingerprint, first_difference, same
+from auditor.subjects.outcome import describe, fingerprint, first_difference, same
 from auditor.subjects.views import fitted_attributes
 from auditor.trials.second_process import SecondProcess
 from auditor.trials.trial import Bench, Bottom, judge
 
 PAIRS = 3
 _PLACES = 5  # that a warning names
+_SHOWN = 80  # characters of an output
 _CAUSES = (
     "likely causes: a generator made without r (default_rng() with no seed), a global counter or cache, "
     "the time, or threads"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What counts of an output: its fingerprint, and what it looks like."""
+
+    name: str
+    shown: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +49,7 @@ class Checked:
     knows_truth: bool
     warnings: tuple[tuple[str, str], ...]  # (kind, message)
     source_shares: bool = False  # memory between two draws
+    always: Seen | None = None  # what all looked-at pairs gave, where it was one output
 
     @property
     def copies(self) -> bool:
@@ -60,6 +70,7 @@ class Look:
     shared: bool = False  # whether a run changed what one before it had returned
     source_shares: bool = False  # memory between two draws
     unseen: tuple[str, ...] = ()  # where two fits with the same sample and r differ, and the view does not look
+    outputs: tuple[Seen, ...] = ()  # of the pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +96,7 @@ def look(bench: Bench, skip: Container[int] = (), timed: Callable[[float], None]
     state = _global_states()
     bench = replace(bench, copies=True)  # two draws that share memory would always look the same
     found: list[_Twice] = []
+    outputs: list[Seen] = []
     first, shared, knows_truth = None, False, None
     try:
         for index in (index for index in range(PAIRS) if index not in skip):
@@ -96,8 +108,9 @@ def look(bench: Bench, skip: Container[int] = (), timed: Callable[[float], None]
             found.append(twice)
             if isinstance(twice.output, Bottom):
                 continue
+            outputs.append(Seen(fingerprint(twice.settled), describe(twice.settled, _SHOWN)))
             if index == 0:
-                first = fingerprint(twice.settled)
+                first = outputs[0].name
             if knows_truth is None:
                 knows_truth = _knows_truth(bench, twice.output, index)
     finally:
@@ -113,6 +126,7 @@ def look(bench: Bench, skip: Container[int] = (), timed: Callable[[float], None]
         shared,
         any(each.source_shares for each in found),
         tuple(sorted(set().union(*(each.unseen for each in found)))),
+        tuple(outputs),
     )
 
 
@@ -129,6 +143,7 @@ def together(looks: Iterable[Look]) -> Look:
         any(one.shared for one in seen),
         any(one.source_shares for one in seen),
         tuple(sorted({name for one in seen for name in one.unseen})),
+        tuple(output for one in seen for output in one.outputs),
     )
 
 
@@ -142,7 +157,8 @@ def conclude(bench: Bench, found: Look, other: SecondProcess | None) -> Checked:
             "on hash(), or on what earlier runs left behind. Sort before you iterate, and keep nothing between runs"
         )
     warnings = tuple(_warnings(bench, found, second if other else ""))
-    return Checked(found.runs, second, found.changes_sample, found.knows_truth, warnings, found.source_shares)
+    always = found.outputs[0] if len(found.outputs) == PAIRS and len({one.name for one in found.outputs}) == 1 else None
+    return Checked(found.runs, second, found.changes_sample, found.knows_truth, warnings, found.source_shares, always)
 
 
 def _warnings(bench: Bench, found: Look, second: str) -> Iterator[tuple[str, str]]:

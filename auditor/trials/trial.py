@@ -18,7 +18,8 @@ from auditor.randomness import Key, Randomness, from_key, root_key
 from auditor.sources.datasets import Dataset
 from auditor.sources.sample import CountSample, Own, copied
 from auditor.sources.source import Source
-from auditor.subjects.churn import points_of, share_of_points
+from auditor.subjects.churn import has_rows, points_of, share_of_labels, share_of_points
+from auditor.subjects.closeness import Tolerance, first_apart
 from auditor.subjects.outcome import Difference, describe, first_difference, settle
 from auditor.subjects.subject import Subject
 from auditor.subjects.views import OUTPUT, View
@@ -92,12 +93,13 @@ class Bench:
     oracle: Oracle | None = None  # judges an output in place of the subject's own
     shares_private: bool = False  # whether the runs of an index have their private randomness in common
     unit: Unit | None = None  # what one trial is; a pair of runs, unless the question is another
+    within: Tolerance | None = None  # how far apart numbers of two outputs may be
 
     @property
     def identity(self) -> tuple[int, ...]:
         """What tells it from another, whatever its preflight said since."""
         parts = (self.subject, self.source, self.keys, self.view, self.unit, self.oracle)
-        return (*map(id, parts), self.size, self.counted, self.shares_private)
+        return (*map(id, parts), self.size, self.counted, self.shares_private, hash(self.within))
 
     def trial(self, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
         """Trial `index`: a pure function of both. `fell` has its runs that are known to end their process."""
@@ -171,6 +173,10 @@ class Bench:
             what = f"the view {self.view.name} raised {type(error).__name__} on an output of {self.subject.name}"
             raise SubjectError(what).caused_by(error) from error
 
+    def difference(self, first: Any, second: Any) -> Difference | None:
+        """Where what counts of two outputs first differs, by more than is allowed."""
+        return first_apart(first, second, self.within) if self.within else first_difference(first, second)
+
     def settled(self, output: Any) -> Any:
         """What of an output counts, as it is now: no later run can change it."""
         return output if isinstance(output, Bottom) else settle(self.see(output))
@@ -226,17 +232,26 @@ def run_pair(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> T
     output, seconds = timed_run(bench, index, 0, fell)
     seen = bench.see(output)
     first = seen if isinstance(seen, Bottom) else settle(seen)
-    points = points_of(seen, first) if bench.view.needs_probe else None
+    points = points_of(seen, first) if bench.view.rows else None
     accurate = judge(bench, output, index)
     output, more = timed_run(bench, index, 1, fell)
     second = bench.see(output)
     if isinstance(first, Bottom) or isinstance(second, Bottom):
         return _with_bottom(bench, index, (first, second), accurate, seconds + more)
-    difference = first_difference(first, second)
-    churn = None
-    if bench.view.needs_probe:
-        churn = share_of_points(points, points_of(second, settle(second))) if difference else 0.0
+    difference = bench.difference(first, second)
+    churn = _churn(bench, points, second, difference) if bench.view.rows else None
     return Trial(index, difference, accurate, seconds + more, churn)
+
+
+def _churn(bench: Bench, points: Any, second: Any, difference: Difference | None) -> float | None:
+    """The share of probe points that differ; None where the view has no row for each of them."""
+    view = bench.view
+    if difference is None:
+        return 0.0 if has_rows(points, view.rows) else None
+    others = points_of(second, settle(second))
+    if not (has_rows(points, view.rows) or has_rows(others, view.rows)):
+        return None
+    return share_of_labels(points, others) if view.is_partition else share_of_points(points, others, bench.within)
 
 
 def timed_run(bench: Bench, index: int, which: int, fell: Mapping[int, str]) -> tuple[Any, float]:
@@ -255,7 +270,7 @@ def _with_bottom(bench: Bench, index: int, seen: Sequence[Any], accurate: bool |
     agree = len(bottoms) == 2
     shown = ("no output" if isinstance(output, Bottom) else describe(output) for output in seen)
     difference = None if agree else Difference("output", *shown)
-    churn = float(not agree) if bench.view.needs_probe else None
+    churn = float(not agree) if bench.view.rows else None
     return Trial(index, difference, accurate, seconds, churn, bottoms)
 
 

@@ -116,6 +116,7 @@ def test_on_a_terminal_it_asks(record: Any, typed: bytes, code: int) -> None:
         ({"subject": "trusted.py:calls", "params": {"f": "os:system"}}, "not a parameter of a learner"),
         ({"question": "loss", "loss": "os:system"}, "os:system, which belongs to Python itself and is not what --loss"),
         ({"subject": "trusted.py:said", "inputs": "text=os:listdir"}, "is not what --inputs takes"),
+        ({"view": "output|os:system", "subject": "trusted.py:said", "params": {"text": "touch done"}}, "not a view"),
         ({"view": "ro\u202eund(3)"}, "holds characters that cannot be seen"),
         ({"source": ["trusted.py:rows\u200b"]}, "holds characters that cannot be seen"),
     ],

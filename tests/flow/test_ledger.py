@@ -186,6 +186,7 @@ def test_any_text_and_any_size_comes_back(ledger: Path) -> None:
         ({"size": 60}, "size was 50 and is 60"),
         ({"fixed": 90}, "budget was 80 and is 90"),
         ({"view": "round(0)"}, "view was output and is round(0)"),
+        ({"atol": 0.5}, "within was None and is atol 0.5"),
         ({"source": "norm"}, "source was .*uniform and is norm"),
     ],
 )
@@ -252,7 +253,7 @@ def test_a_file_that_anything_imports_is_part_of_the_plan(project: Path, ledger:
     """At the top, in a function, by a computed name, by the source, by the view; and no file that nobody imports."""
 
     def audit(*, resume: bool) -> Record:
-        asked: dict[str, Any] = {"size": 3, "view": "looking:view", "ledger": ledger, "resume": resume}
+        asked: dict[str, Any] = {"size": 3, "view": "output|looking:view", "ledger": ledger, "resume": resume}
         return auditor.audit(f"{project}/mine.py:fine", "drawing:rows", **asked)
 
     whole = audit(resume=False)

@@ -42,6 +42,7 @@ FAMILIES = [
     "sklearn.discriminant_analysis:LinearDiscriminantAnalysis",
 ]
 
+UNNAMED = {"sklearn.cluster:KMeans", "sklearn.mixture:GaussianMixture"}  # whose labels' names mean nothing
 SLOW = {"sklearn.ensemble:RandomForestClassifier", "sklearn.ensemble:GradientBoostingRegressor"}
 
 scaled = make_pipeline(StandardScaler(), LogisticRegression(solver="saga", max_iter=20, tol=0.1))
@@ -74,9 +75,11 @@ class Parrot:
 )
 def test_families_of_estimators_audit_with_no_extra_code(target: str) -> None:
     fit = load_subject(target)
-    assert fit.default_view == ("predict" if hasattr(fit.fn.estimator, "predict") else "fitted")  # type: ignore[attr-defined]
+    predicts = hasattr(fit.fn.estimator, "predict")  # type: ignore[attr-defined]
+    predictions = "predict|partition" if target in UNNAMED else "predict"
+    assert fit.default_view == (predictions if predicts else "fitted")
     source = (np.array(IRIS[0]), np.array(IRIS[1]))
-    record = auditor.audit(target, source, size=80, rho=0.3, probe=60 if fit.default_view == "predict" else None)
+    record = auditor.audit(target, source, size=80, rho=0.3, probe=60 if predicts else None)
     assert record.verdict in ("pass", "fail"), record.reason
     assert record.view == fit.default_view
     assert record.subject == target

@@ -3,9 +3,18 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.feature_selection import SelectKBest
+from sklearn.linear_model import Lasso
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 import auditor
+from auditor.cli.command_line import run
 from auditor.errors import NotComparable, UsageError
 from auditor.subjects.outcome import same
 from auditor.subjects.views import make_view
@@ -30,6 +39,12 @@ class Model:
         return x > 0.5
 
 
+LASSO = Lasso()
+LASSO.coef_ = np.array([2.0, 0.0, -1.0])
+SELECTOR = SelectKBest(k=1)
+SELECTOR.scores_ = np.array([0.1, 0.2, 0.3])
+
+
 @pytest.mark.parametrize(
     ("spec", "output", "seen"),
     [
@@ -47,6 +62,37 @@ class Model:
         ("top(2)", [5, 5, 5], (0, 1)),
         ("round(3)", 2**60 + 1, 2**60 + 1),
         ("attr(support_)", Model(), np.array([1, 0, 1])),
+        ("ranking", [0.1, 0.9, 0.3, 0.9], (1, 3, 2, 0)),
+        ("ranking", np.array([0, 200, 3], dtype=np.uint8), (1, 2, 0)),
+        ("ranking", [[1, 4], [3, 2]], (1, 2, 3, 0)),
+        ("nonzero", [0.0, -2.0, 3], (1, 2)),
+        ("nonzero", [[0, 1], [1, 0]], ((0, 1), (1, 0))),
+        ("nonzero", [True, False], (0,)),
+        ("support", [0.0, -2.0, 3], (1, 2)),
+        ("support", [[0, 1, 0], [0, 0, 2]], (1, 2)),
+        ("support", scipy.sparse.csr_array([[0.0, 1.0]]), (1,)),
+        ("support", [], ()),
+        ("support", 3.5, (0,)),
+        ("nonzero", np.zeros((0, 2)), ()),
+        ("distinct", [3, 1, 3.0, "a"], 3),
+        ("distinct", np.array([[1, 2], [2, 1]]), 2),
+        ("argmax", pd.Series([1, 3, 2], index=["a", "b", "c"]), "b"),
+        ("top(2)", pd.Series([1, 3, 2], index=["a", "b", "c"]), {"c", "b"}),
+        ("ranking", pd.Series([1, 3, 2], index=["a", "b", "c"]), ("b", "c", "a")),
+        ("nonzero", pd.Series([0, 3], index=["a", "b"]), {"b"}),
+        ("sign", LASSO, np.array([1.0, 0.0, -1.0])),
+        ("nonzero", LASSO, (0, 2)),
+        ("support", LASSO, (0, 2)),
+        ("ranking", LASSO, (0, 1, 2)),
+        ("attr(coef_)|nonzero", LASSO, (0, 2)),
+        ("top(1)", make_pipeline(StandardScaler(), LASSO), (0,)),
+        ("support", make_pipeline(StandardScaler(), SELECTOR), (2,)),
+        ("support", SELECTOR, (2,)),
+        ("nonzero", SELECTOR, (2,)),
+        ("attr(support_)|argmax", Model(), 0),
+        (" attr(support_) | sign | top(1) ", Model(), (0,)),
+        ("round(1)|distinct", [0.11, 0.12, 0.2], 2),
+        (f"{__name__}:first_digit|output", 0.1234, "0.1"),
         (f"{__name__}:first_digit", 0.1234, "0.1"),
     ],
 )
@@ -64,6 +110,11 @@ def test_what_each_view_sees(spec: str, output: Any, seen: Any) -> None:
         ("round(x)", "must be a whole number"),
         ("round(1.5)", "must be a whole number"),
         ("top(3", "none of"),
+        ("sign(3)", "takes no argument"),
+        ("partition(1.5)", "a label that stays itself, or None"),
+        ("predict||sign", "has an empty part"),
+        ("predict|", "has an empty part"),
+        ("sign|rond(3)", "did you mean round"),
         (f"{__name__}:nothing", "has no 'nothing'"),
         (f"{__name__}:pytest", "not a function"),
     ],
@@ -147,3 +198,89 @@ def test_a_record_that_only_python_can_replay_says_so() -> None:
     assert auditor.audit(mean, uniform, size=10).importable
     assert not auditor.audit(mean, uniform, size=10, view=lambda output: output).importable
     assert not auditor.audit(mean, lambda rng, size: rng.random(size), size=10).importable
+
+
+NUMBERS = st.lists(st.floats(-3, 3).map(lambda x: round(x, 2)), min_size=1, max_size=6)
+LINKS = st.lists(st.sampled_from(["output", "round(1)", "sign", "round(0)", "partition"]), min_size=1, max_size=4)
+
+
+@given(NUMBERS, LINKS, st.sampled_from(["argmax", "top(2)", "ranking", "nonzero", "distinct", "output"]))
+def test_a_chain_is_the_composition_of_its_views(numbers: list[float], links: list[str], last: str) -> None:
+    seen: Any = np.array(numbers)
+    for link in (*links, last):
+        seen = make_view(link).see(seen)
+    assert same(make_view("|".join([*links, last])).see(np.array(numbers)), seen)
+
+
+@given(NUMBERS)
+def test_a_ranking_is_sorted_and_ties_go_by_place(numbers: list[float]) -> None:
+    order = make_view("ranking").see(numbers)
+    assert list(order) == sorted(range(len(numbers)), key=lambda place: (-numbers[place], place))
+    assert make_view("top(2)").see(numbers) == tuple(sorted(order[:2]))
+    assert make_view("argmax").see(numbers) == order[0]
+
+
+class Threshold:
+    def __init__(self, cut: float) -> None:
+        self.cut = cut
+
+    def predict(self, x: Any) -> Any:
+        return x[:, 0] - self.cut
+
+
+def learn(sample: Any, r: Any) -> Threshold:
+    return Threshold(float(sample.mean()))
+
+
+def above(output: Threshold, probe: Any) -> Any:
+    return probe[:, 0] > output.cut
+
+
+def how_many(output: Threshold, *, probe: Any = None) -> int:
+    return int((probe[:, 0] > output.cut).sum())
+
+
+def plain(output: Threshold, digits: int = 1) -> float:
+    return round(output.cut, digits)
+
+
+def test_a_view_of_ones_own_may_take_the_probe() -> None:
+    for view, needs in ((above, True), (how_many, True), (plain, False), (f"{__name__}:above|distinct", True)):
+        assert make_view(view).needs_probe == needs
+    record = auditor.audit(learn, uniform, size=400, view=f"{__name__}:above", probe=50, gate="churn", rho=0.2)
+    assert (record.verdict, record.question) == ("pass", "churn")
+    predicted = auditor.audit(learn, uniform, size=400, view="predict|sign", probe=50, gate="churn", rho=0.2)
+    assert predicted.answer == record.answer
+    counted = auditor.audit(learn, uniform, size=400, view=how_many, probe=50, fixed=40)
+    assert counted.answer.churn is None  # no row for each point
+
+
+@pytest.mark.parametrize("view", ["predict|distinct", "predict|top(3)", "attr(cut)", "output"])
+def test_churn_takes_a_row_for_each_probe_point(view: str) -> None:
+    with pytest.raises(UsageError, match="--gate churn counts predictions"):
+        auditor.audit(learn, uniform, size=400, view=view, gate="churn")
+    with pytest.raises(UsageError, match="has no row for each"):
+        auditor.audit(learn, uniform, size=400, view=how_many, gate="churn")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            ["--view", "sign", "--view", "round(1)"],
+            'views chain in one, from left to right, e.g. --view "attr(coef_)|nonzero"',
+        ),
+        (["--size", "10", "--size", "20"], "--size was given twice: give it once"),
+        (["--seed=1", "--seed", "1"], "--seed was given twice"),
+    ],
+)
+def test_an_option_that_takes_one_value_is_given_once(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["check", f"{__name__}:mean", "--source", "norm", *words]) == 2
+    assert said in " ".join(capsys.readouterr().err.split())
+
+
+def test_options_that_may_be_repeated_still_are() -> None:
+    words = ["check", "algorithms.controls:constant", "--source", "norm", "--source", "uniform", "--rho", "0.5"]
+    assert run(words) == 0

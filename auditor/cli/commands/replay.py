@@ -106,7 +106,8 @@ def _check_cell(cell: Cell, row: CellRow, record: Record) -> None:
     source = load_source(cell.source, None if is_dataset(cell.source) else cell.resample)
     if isinstance(source, Sampler):
         check_sampler(source.fn, source.name)
-    refuse_library(cell.view.see, cell.view.name, "a view of an output")
+    for fn in cell.view.functions:
+        refuse_library(fn, cell.view.name, "a view of an output")
     _check_same(cell, source, row, record)
     if record.code_hash != code_hash(cell.subject.fn):
         warn("the code has changed since this record was made")

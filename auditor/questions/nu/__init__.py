@@ -26,6 +26,7 @@ from auditor.sources.datasets import Dataset
 from auditor.statistics.interval import two_sided
 from auditor.statistics.nu import Groups, nu_lower, nu_upper
 from auditor.statistics.outward import at_least, at_most
+from auditor.subjects.closeness import NO_CLASSES
 from auditor.trials.cell import Cell, replay_command
 from auditor.trials.trial import Bench, Trial
 
@@ -56,6 +57,8 @@ class Nu:
     def settle(self, cell: Cell, options: NuOptions) -> Strings:
         """One cell's inquiry; BadValue or UsageError where no number of strings could decide it."""
         eta, nu = _check_asked(cell, options)
+        if cell.within:
+            raise UsageError(f"{cell.within.words}: {NO_CLASSES}")
         if isinstance(cell.source, Dataset) and cell.source.drawn_together:
             raise UsageError("--resample split makes two halves and no more: with --eta use bootstrap")
         runs, name = _runs(eta, options.runs), "strings" if options.fixed is None else "fixed"

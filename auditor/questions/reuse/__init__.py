@@ -29,6 +29,7 @@ from auditor.request import SURE, WHAT, Options, Request, option
 from auditor.sources.datasets import Dataset
 from auditor.statistics.interval import sequence_upper
 from auditor.statistics.outward import at_least, at_most, between, percent, sure
+from auditor.subjects.closeness import NO_CLASSES
 from auditor.trials.cell import Cell, make_cell, replay_command
 from auditor.trials.trial import Bench, Trial
 
@@ -210,6 +211,8 @@ class Reuse:
         bound, runs = (options.queries - 1) * rho, 2 * options.queries  # of a trial, at most
         plan = Plan(bound, float(options.confidence), "fixed", options.fixed, runs=runs, unit="trials")
         cell = make_cell(request.question, subject, request.source, options)
+        if cell.within:
+            raise UsageError(f"{cell.within.words}: {NO_CLASSES}")
         _check(cell, plan, bound, options.queries)
         unit = _interviews(options)
         cell = replace(cell, unit=unit, judged=False, looks=False, varies=QUERY, **_again(unit, options))

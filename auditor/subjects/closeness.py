@@ -1,0 +1,188 @@
+"""When are two outputs close? When they are the same but for numbers that are within a tolerance of each other.
+
+    |a - b| <= atol + rtol * max(|a|, |b|)
+
+reckoned in doubles where both are doubles, else exactly.
+
+It is a relation, symmetric and reflexive, and no equivalence: a may be close to b, and b to c, while a is not to c. So
+there is no canonical form for it, and no classes of outputs to count. NaN is close to NaN, an infinity to itself alone.
+Structure counts as it does for `same`: types, shapes, keys, labels, texts, truth values, dates and the elements of
+sets.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from auditor.errors import BadValue
+from auditor.subjects.canonical import expand
+from auditor.subjects.nodes import Node, packed
+from auditor.subjects.outcome import ABSENT, Difference, Settled, contrast, labelled, same, settle, step_text
+
+NO_CLASSES = (
+    "which outputs are the same is asked here, of more than two, and that takes an equivalence: to be close is none, "
+    "as a may be close to b and b to c while a is not to c; use a view such as round(3)"
+)
+_NUMBER = (b"d", b"q", b"z")  # tags of the codes of numbers
+_LIBRARIES = ("pandas.", "polars.", "pyarrow.", "xarray.")
+_LABELS = (".columns", ".index", ".names", ".name", ".coords", ".dims", ".mask")  # that say where, in theirs
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How far apart two numbers may be."""
+
+    atol: float = 0.0
+    rtol: float = 0.0
+
+    @property
+    def words(self) -> str:
+        given = (("atol", self.atol), ("rtol", self.rtol))
+        return ", ".join(f"{name} {value!r}" for name, value in given if value)
+
+    def allows(self, a: Any, b: Any) -> Any:
+        """Of numbers that are not the same, or of arrays of them."""
+        with np.errstate(all="ignore"):
+            return np.abs(a - b) <= self.atol + self.rtol * np.maximum(np.abs(a), np.abs(b))
+
+
+def make_tolerance(atol: Any, rtol: Any) -> Tolerance | None:
+    """None where every difference counts."""
+    for name, value, top in (("atol", atol, math.inf), ("rtol", rtol, 1.0)):
+        if value is not None and (
+            isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < top
+        ):
+            below = "below 1" if top == 1 else "finite"
+            raise BadValue(
+                name, value, f"must be a number of at least 0 and {below}: how far apart close is, e.g. 1e-3"
+            )
+    return Tolerance(float(atol or 0), float(rtol or 0)) if atol or rtol else None
+
+
+def first_apart(left: object, right: object, within: Tolerance) -> Difference | None:
+    """The first place where two outputs are not close; None exactly when they are close."""
+    if same(left, right):
+        return None
+    found = next(_apart("output", settle(left), settle(right), within), None)
+    return found and Difference(found[0], *contrast(found[1], found[2]))
+
+
+def are_close(left: object, right: object, within: Tolerance) -> bool:
+    return first_apart(left, right, within) is None
+
+
+Apart = Iterator[tuple[str, Any, Any]]
+
+
+def _apart(path: str, left: Any, right: Any, within: Tolerance) -> Apart:
+    """Every place, in order."""
+    mine, theirs = (side.level if isinstance(side, Settled) else expand(side) for side in (left, right))
+    if isinstance(mine, bytes) or isinstance(theirs, bytes):
+        if mine != theirs and not _are_near(mine, theirs, within):
+            yield path, left, right
+    elif mine.kind != theirs.kind or _is_exact(mine) or _is_exact(theirs):
+        if not same(left, right):
+            yield path, left, right
+    elif mine.join is packed:
+        yield from _apart_arrays(path, mine.array, theirs.array, within)
+    elif mine.kind.startswith("sparse"):
+        yield from _apart_sparse(path, mine, theirs, within)
+    else:
+        yield from _apart_parts(path, mine, theirs, within)
+
+
+def _is_exact(node: Node) -> bool:
+    """Whether its numbers are no amounts, or two of its parts have one name."""
+    if node.join is packed:
+        return False
+    return node.kind == "range" or node.kind.startswith("enum") or len(labelled(node)) < len(node.parts)
+
+
+def _are_near(mine: Any, theirs: Any, within: Tolerance) -> bool:
+    """Whether two codes, which differ, are of numbers that are close; what a double holds is reckoned in doubles."""
+    if isinstance(mine, Node) or isinstance(theirs, Node) or mine[:1] not in _NUMBER or theirs[:1] not in _NUMBER:
+        return False
+    a, b = _number(mine), _number(theirs)
+    if isinstance(a, Fraction) or isinstance(b, Fraction):
+        return _is_exactly_near(a, b, within)
+    return bool(np.isfinite(a) and np.isfinite(b) and within.allows(a, b))
+
+
+def _number(code: bytes) -> Any:
+    if code[:1] == b"q":
+        top, bottom = code[1:].split(b"/")
+        return Fraction(int(top, 16), int(bottom, 16))
+    parts = struct.unpack(f"<{len(code) // 8}d", code[1:])
+    return np.float64(*parts) if len(parts) == 1 else np.complex128(complex(*parts))
+
+
+def _is_exactly_near(a: Any, b: Any, within: Tolerance) -> bool:
+    if any(isinstance(one, np.complexfloating) or not math.isfinite(one) for one in (a, b)):
+        return False
+    a, b = Fraction(*a.as_integer_ratio()), Fraction(*b.as_integer_ratio())
+    return bool(abs(a - b) <= Fraction(within.atol) + Fraction(within.rtol) * max(abs(a), abs(b)))
+
+
+def _apart_arrays(path: str, left: Any, right: Any, within: Tolerance) -> Apart:
+    a, b = left.ravel(), right.ravel()
+    for place in np.flatnonzero(differing(a, b, within)).tolist():
+        where = path + step_text(tuple(map(int, np.unravel_index(place, left.shape))))
+        yield from _apart(where, a[place], b[place], within)
+
+
+def differing(a: Any, b: Any, within: Tolerance) -> Any:
+    """Which elements of two arrays of one shape are not close."""
+    x, y = _amounts(a), _amounts(b)
+    if x is None or y is None:
+        pairs = ((a[place], b[place]) for place in range(len(a)))
+        return np.array([not are_close(mine, theirs, within) for mine, theirs in pairs], dtype=bool)
+    with np.errstate(all="ignore"):
+        equal = (x == y) | (np.isnan(x) & np.isnan(y))
+        return ~(equal | (np.isfinite(x) & np.isfinite(y) & within.allows(x, y)))
+
+
+def _amounts(array: Any) -> Any:
+    """In double precision, where that is exact; a NaN of which only one part is none is not told from others."""
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if kind == "c" and size <= 16 and not np.isnan(array).any():
+        return array.astype(np.complex128)
+    if (kind == "f" and size <= 8) or (kind in "iu" and _fits(array)):
+        return array.astype(np.float64)
+    return None
+
+
+def _fits(integers: Any) -> bool:
+    return integers.dtype.itemsize < 8 or not integers.size or max(int(integers.max()), -int(integers.min())) <= 2**53
+
+
+def _apart_sparse(path: str, mine: Node, theirs: Node, within: Tolerance) -> Apart:
+    """What is not stored is 0."""
+    ours, others = _stored(mine), _stored(theirs)
+    for place in sorted(ours.keys() | others.keys()):
+        yield from _apart(path + step_text(place), ours.get(place, 0), others.get(place, 0), within)
+
+
+def _stored(node: Node) -> dict[tuple[int, ...], Any]:
+    (_, coords), (_, data) = node.parts
+    return dict(zip(map(tuple, coords.T.tolist()), data.tolist(), strict=True))  # type: ignore[attr-defined]
+
+
+def _apart_parts(path: str, mine: Node, theirs: Node, within: Tolerance) -> Apart:
+    ours, others = labelled(mine), labelled(theirs)
+    for key in ours | others:
+        text = (ours.get(key) or others[key])[0]
+        a, b = (side[key][1] if key in side else ABSENT for side in (ours, others))
+        if a is ABSENT or b is ABSENT:
+            yield path + text, a, b
+        elif text in _LABELS and mine.kind.startswith(_LIBRARIES):
+            if not same(a, b):
+                yield path + text, a, b
+        else:
+            yield from _apart(path + text, a, b, within)

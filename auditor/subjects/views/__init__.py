@@ -1,0 +1,250 @@
+"""What of an output counts? Raw floats never agree; a decision can. A view maps an output to what is compared.
+
+output        all of it
+round(3)      every number to so many decimals, wherever it is inside
+sign          -1, 0 or 1 of each number
+argmax        where the largest is
+top(5)        the places of the five largest, in order of place
+ranking       all places, that of the largest first; equal numbers go by place
+support       the features that were chosen: of a selector, of coefficients, of a mask
+nonzero       the places of what is not 0
+partition     labels up to their names: 0 for the first that occurs, 1 for the next; -1, for noise, stays itself
+distinct      how many different values
+attr(name)    one attribute
+predict       the output's .predict on a fixed probe set
+fitted        what scikit-learn's convention marks as learnt
+module:fn     fn(output), or fn(output, probe)
+
+Views chain, from left to right: "attr(coef_)|nonzero", "predict|round(1)".
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from auditor.errors import NotComparable, UsageError, suggestion
+from auditor.literals import read_literal
+from auditor.lookup import find_object, importable_name
+from auditor.subjects.views import places
+from auditor.subjects.views.partition import NOISE, partition
+from auditor.subjects.views.rounding import rounded
+
+_WHOLE, _ANY = object(), object()  # what an argument has to be
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    """A view that has a name: `make` is given its argument, or None."""
+
+    make: Callable[[Any], Callable[[Any], Any]]
+    takes: object = None
+    example: str = ""
+    keeps_rows: bool = False  # what it makes of an array has a row for each row
+    keeps_size: bool = True  # its numbers are amounts, of which some are nearer to each other than others
+
+
+def _plain(see: Callable[[Any], Any], **about: bool) -> _Named:
+    return _Named(lambda _: see, **about)  # type: ignore[arg-type]
+
+
+_VIEWS: dict[str, _Named] = {
+    "output": _plain(lambda output: output, keeps_rows=True),
+    "round": _Named(lambda n: lambda output: rounded(output, n), _WHOLE, "3", keeps_rows=True),
+    "sign": _plain(places.sign, keeps_rows=True, keeps_size=False),
+    "argmax": _plain(places.argmax, keeps_size=False),
+    "top": _Named(lambda n: lambda output: places.top(output, n), _WHOLE, "5", keeps_size=False),
+    "ranking": _plain(places.ranking, keeps_size=False),
+    "support": _plain(places.support, keeps_size=False),
+    "nonzero": _plain(places.nonzero, keeps_size=False),
+    "partition": _Named(lambda noise: lambda labels: partition(labels, noise), _ANY, keeps_rows=True, keeps_size=False),
+    "distinct": _plain(places.distinct),
+    "attr": _Named(lambda name: lambda output: _attr(output, name), _ANY, "support_"),
+    "fitted": _plain(lambda output: fitted_attributes(output)),
+    "predict": _plain(lambda output: _predict(output, None)),
+}
+NAMES = tuple(_VIEWS)
+_LEAST = {"top": 1, "round": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One view of a chain. `fn` is the user's own function, where it is one; `sees` takes (output, probe)."""
+
+    name: str
+    spec: str | None
+    sees: Callable[[Any, Any], Any]
+    kind: str  # its name without the argument; empty for a function
+    needs_probe: bool = False
+    fn: Callable[..., Any] | None = None
+
+    @property
+    def keeps_rows(self) -> bool:
+        return self.needs_probe or not self.kind or _VIEWS[self.kind].keeps_rows
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """`spec` is how a user writes it; None for a function that only Python can reach."""
+
+    name: str
+    spec: str | None
+    see: Callable[[Any], Any]
+    chain: Sequence[Link] = ()
+    needs_probe: bool = False
+    rows: int | None = None  # of the probe, where what is seen may have one for each point
+
+    @property
+    def may_have_rows(self) -> bool:
+        """Whether what is seen may have a row for each probe point: all after the last look at the probe keep them."""
+        looks = [i for i, link in enumerate(self.chain) if link.needs_probe]
+        return bool(looks) and all(link.keeps_rows for link in self.chain[looks[-1] :])
+
+    @property
+    def is_partition(self) -> bool:
+        """Whether what is seen are labels whose names do not count."""
+        return bool(self.chain) and self.chain[-1].kind == "partition"
+
+    @property
+    def is_of_labels(self) -> bool:
+        """Whether it looks at an output as at labels, first of all."""
+        return bool(self.chain) and self.chain[0].kind == "partition"
+
+    @property
+    def is_of_amounts(self) -> bool:
+        """Whether two numbers of what is seen can be near each other: places and names cannot."""
+        return all(not link.kind or _VIEWS[link.kind].keeps_size for link in self.chain)
+
+    @property
+    def functions(self) -> list[Callable[..., Any]]:
+        """Those of the user's own."""
+        return [link.fn for link in self.chain if link.fn]
+
+    def on_probe(self, probe: Any) -> View:
+        """The same view, looking at its probe set: a copy that no draw reaches, and one for each that looks."""
+        own = copy.deepcopy(probe)
+        rows = _rows(own) if self.may_have_rows else None
+        return replace(self, see=lambda output: _through(self.chain, output, own), rows=rows)
+
+
+def _rows(probe: Any) -> int | None:
+    shape = getattr(probe, "shape", None)  # a sparse matrix has no length
+    return int(shape[0]) if shape else len(probe) if hasattr(probe, "__len__") else None
+
+
+def _through(chain: Sequence[Link], output: Any, probe: Any = None) -> Any:
+    for link in chain:
+        output = link.sees(output, copy.deepcopy(probe) if link.needs_probe else None)
+    return output
+
+
+OUTPUT = View("output", "output", lambda output: output)
+
+
+def make_view(spec: object) -> View:
+    """A view from what the user wrote, or from a function."""
+    if callable(spec):
+        return _chained([_of_function(spec, importable_name(spec), str(getattr(spec, "__qualname__", spec)))])
+    words = [word.strip() for word in str(spec).split("|")]
+    if not all(words):
+        raise UsageError(
+            f"view {str(spec)!r} has an empty part: write views with | between them, e.g. predict|round(1)"
+        )
+    chain = [_link(word) for word in words]
+    return OUTPUT if [link.kind for link in chain] == ["output"] else _chained(chain)
+
+
+def _chained(chain: Sequence[Link]) -> View:
+    specs = [link.spec for link in chain]
+    spec = None if None in specs else "|".join(map(str, specs))
+    first = chain[0].fn if len(chain) == 1 else None
+    needs_probe = any(link.needs_probe for link in chain)
+    see = first if first and not needs_probe else lambda output: _through(chain, output)
+    return View("|".join(link.name for link in chain), spec, see, tuple(chain), needs_probe)
+
+
+def _link(text: str) -> Link:
+    if ":" in text:
+        fn = find_object(text)
+        if not callable(fn):
+            raise UsageError(f"view {text} is {type(fn).__name__}, not a function of an output")
+        return _of_function(fn, text, text)
+    kind, argument = _parse(text)
+    if kind == "predict":
+        return Link(text, text, _predict, kind, needs_probe=True)
+    see = _VIEWS[kind].make(argument)
+    return Link(text, text, lambda output, _: see(output), kind)
+
+
+def _of_function(fn: Callable[..., Any], spec: str | None, name: str) -> Link:
+    with_probe = _with_probe(fn)
+    sees = with_probe or (lambda output, _: fn(output))
+    return Link(spec or name, spec, sees, "", needs_probe=with_probe is not None, fn=fn)
+
+
+def _with_probe(fn: Callable[..., Any]) -> Callable[[Any, Any], Any] | None:
+    """How to call one that takes the probe: it has a parameter of that name, or a second without a default."""
+    try:
+        parameters = list(inspect.signature(fn).parameters.values())
+    except (TypeError, ValueError):  # some builtins tell nobody
+        return None
+    if any(p.name == "probe" and p.kind in (p.KEYWORD_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters[1:]):
+        return lambda output, probe: fn(output, probe=probe)
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return fn if len(positional) > 1 and positional[1].default is inspect.Parameter.empty else None
+
+
+def _parse(text: str) -> tuple[str, Any]:
+    """`name`, `name(literal)` or `attr(name)`."""
+    name, bracket, rest = text.partition("(")
+    if name not in NAMES or (bracket and not rest.endswith(")")):
+        raise UsageError(
+            f"view {text!r} is none of {', '.join(NAMES)} or module:function{suggestion(name, NAMES)}; e.g. round(3)"
+        )
+    view, inner = _VIEWS[name], rest[:-1].strip()
+    if view.example and not inner:
+        raise UsageError(f"view {text!r} needs an argument: {name}({view.example})")
+    if name == "attr" or (not inner and name != "partition"):
+        return name, inner
+    if not view.takes:
+        raise UsageError(f"view {text!r}: {name} takes no argument; write {name}")
+    return name, _argument(text, name, inner)
+
+
+def _argument(text: str, name: str, inner: str) -> Any:
+    if not inner:
+        return NOISE
+    try:
+        value = read_literal(inner)
+    except ValueError:
+        value = inner
+    least = _LEAST.get(name)
+    if least is None and (value is None or isinstance(value, (int, str))):
+        return value
+    if isinstance(value, bool) or not isinstance(value, int) or value < (least or 0):
+        wanted = "a whole number" if least is not None else "a label that stays itself, or None"
+        raise UsageError(f"view {text!r}: {value!r} must be {wanted}{f' of at least {least}' if least else ''}")
+    return value
+
+
+def _attr(output: Any, name: str) -> Any:
+    if not hasattr(output, name):
+        close = suggestion(name, [key for key in dir(output) if not key.startswith("__")])
+        raise NotComparable(f"the output, {type(output).__name__}, has no attribute {name!r}{close}")
+    return getattr(output, name)
+
+
+def _predict(output: Any, probe: Any) -> Any:
+    if not hasattr(output, "predict"):
+        raise NotComparable(f"the output, {type(output).__name__}, has no predict: choose another view")
+    return output.predict(probe)
+
+
+def fitted_attributes(fitted: Any) -> dict[str, Any]:
+    """What scikit-learn's convention marks as learnt: public names that end in an underscore."""
+    names = [name for name in sorted(vars(fitted)) if name.endswith("_") and not name.startswith("_")]
+    support = {"get_support()": fitted.get_support()} if hasattr(fitted, "get_support") else {}
+    return {name: getattr(fitted, name) for name in names} | support

@@ -1,0 +1,87 @@
+"""How is a number rounded that is somewhere inside an output? Plain containers, arrays and numeric frames stay what
+they are; of anything else what counts is settled, with every number in it rounded. Keys, integers and texts stay.
+"""
+
+from __future__ import annotations
+
+import sys
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from auditor.subjects.canonical import base_value
+from auditor.subjects.outcome import settle_changed
+
+_REALS = (float, np.floating, Fraction, Decimal)
+_AS_THEY_ARE = (str, bytes, bool, int, type(None), np.integer, np.bool_)
+
+
+def rounded(output: Any, digits: int) -> Any:
+    plain = base_value(output)
+    if type(output) is dict:
+        return {key: rounded(value, digits) for key, value in output.items()}
+    if type(output) in (list, tuple):
+        return type(output)(rounded(value, digits) for value in output)
+    if isinstance(output, _AS_THEY_ARE):
+        return output
+    frame = _frame(output, digits)
+    if frame is not None:
+        return frame
+    if isinstance(plain, np.ndarray) and not plain.dtype.hasobject:
+        return _array(plain, digits)
+    part = _part(plain, digits)
+    return settle_changed(output, lambda value: _part(value, digits)) if _is_many(plain, part) else part
+
+
+def _is_many(plain: Any, part: Any) -> bool:
+    """Whether it is no number: then what is inside is asked for."""
+    return part is plain or isinstance(part, np.ndarray)
+
+
+def _part(value: Any, digits: int) -> Any:
+    """A number or an array rounded, anything else as it is."""
+    plain = base_value(value)
+    if isinstance(plain, np.ndarray):
+        return _array(plain, digits)
+    if isinstance(plain, (complex, np.complexfloating)):
+        return complex(round(float(plain.real), digits), round(float(plain.imag), digits))
+    if isinstance(plain, _REALS):
+        return round(float(plain), digits)
+    return _sparse(value, digits)
+
+
+def _array(array: Any, digits: int) -> Any:
+    if array.dtype.names is not None:
+        own = array.copy()
+        for name in array.dtype.names:
+            own[name] = _array(array[name], digits)
+        return own
+    return np.round(array, digits) if array.dtype.kind in "fc" else array
+
+
+def _sparse(value: Any, digits: int) -> Any:
+    """What is rounded to 0 is 0, stored or not."""
+    sparse: Any = sys.modules.get("scipy.sparse")
+    if sparse is None or not hasattr(sparse, "issparse") or not sparse.issparse(value):
+        return value
+    entries = value.tocoo(copy=True)
+    entries.sum_duplicates()
+    entries.data = _array(entries.data, digits)
+    return entries
+
+
+def _frame(value: Any, digits: int) -> Any:
+    """pandas and polars objects of numbers alone stay frames, so that further views can look at them."""
+    pandas: Any = sys.modules.get("pandas")
+    polars: Any = sys.modules.get("polars")
+    if hasattr(pandas, "DataFrame") and isinstance(value, (pandas.DataFrame, pandas.Series)):
+        kinds = value.dtypes if hasattr(value, "columns") else [value.dtype]
+        return value.round(digits) if all(getattr(kind, "kind", "O") in "fiub" for kind in kinds) else None
+    if hasattr(polars, "DataFrame") and isinstance(value, (polars.DataFrame, polars.Series)):
+        columns = value.get_columns() if hasattr(value, "columns") else [value]
+        if all(column.dtype.is_numeric() and not column.dtype.is_decimal() for column in columns):
+            made = [column.round(digits) if column.dtype.is_float() else column for column in columns]
+            return value.with_columns(made) if hasattr(value, "columns") else made[0]
+    return None
