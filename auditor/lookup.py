@@ -59,7 +59,7 @@ def find_object(target: str) -> Any:
     place, _, path = target.rpartition(":")
     if not place or not path:
         raise UsageError(f"{target!r} names no function: write module:function or path/to/file.py:function")
-    module = _load_file(Path(place)) if place.endswith(".py") else find_module(place)
+    module = load_file(Path(place)) if place.endswith(".py") else find_module(place)
     found: Any = module
     for step in path.split("."):
         try:
@@ -91,7 +91,7 @@ def find_module(name: str) -> ModuleType:
         raise _import_failed(name, error) from error
 
 
-def _load_file(path: Path) -> ModuleType:
+def load_file(path: Path) -> ModuleType:
     """A file as a module: under a name that its path decides, so that loading it twice gives one module."""
     try:
         path = path.resolve()
