@@ -26,9 +26,9 @@ from auditor.flow.record import Record, as_record, environment
 from auditor.sources.datasets import Dataset
 from auditor.sources.source import Sampler, Source, is_dataset, load_source
 from auditor.subjects.outcome import Difference, fingerprint
-from auditor.subjects.own_code import code_of
 from auditor.subjects.subject import code_hash
 from auditor.trials.cell import Cell, told_params
+from auditor.trials.own_code import code_of
 from auditor.trials.trial import Trial
 from auditor.trials.user_code import user_code
 

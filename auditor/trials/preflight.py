@@ -114,7 +114,7 @@ def look(bench: Bench, skip: Container[int] = (), timed: Callable[[float], None]
         shared,
         any(each.source_shares for each in found),
         tuple(sorted(set().union(*(each.unseen for each in found)))),
-        takes_r(bench),
+        random=takes_r(bench),
     )
 
 
@@ -131,7 +131,7 @@ def together(looks: Iterable[Look]) -> Look:
         any(one.shared for one in seen),
         any(one.source_shares for one in seen),
         tuple(sorted({name for one in seen for name in one.unseen})),
-        all(one.random for one in seen),
+        random=all(one.random for one in seen),
     )
 
 
@@ -151,7 +151,7 @@ def conclude(bench: Bench, found: Look, other: SecondProcess | None) -> Checked:
         found.knows_truth,
         tuple(_warnings(bench, found, second if other else "")),
         found.source_shares,
-        tuple(notes(bench, found.unseen, random=found.random)),
+        notes=tuple(notes(bench, found.unseen, random=found.random)),
     )
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from auditor.lookup import file_modules, module_of
 from auditor.sources.source import Sampler, Source
 from auditor.subjects.estimators import Fit
-from auditor.subjects.own_code import roots_of
+from auditor.trials.own_code import roots_of
 
 if TYPE_CHECKING:
     from auditor.trials.cell import Cell
