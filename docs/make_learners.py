@@ -41,9 +41,9 @@ LEARNERS = {
 }
 TEXT = """# Learners as people have them
 
-Each is audited by one command line, from the root of a checkout with the extra `learners` (catboost apart): a class of a
-library, an object of a module, or a function `A(sample, r)`, none with code that helps the auditor. A verdict speaks of
-its source and size. Made by `python docs/make_learners.py`.
+Each is audited by one command line, from the root of a checkout with the extra `learners` (catboost apart): a class of
+a library, an object of a module, or a function `A(sample, r)`, none with code that helps the auditor. A verdict speaks
+of its source and size. Made by `python docs/make_learners.py`.
 
 | learner | command after `python -m auditor check` | verdict | mismatches |
 |---|---|---|---|
