@@ -7,10 +7,10 @@ import importlib.util
 import os
 import pkgutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
-from importlib.machinery import ModuleSpec
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -51,7 +51,11 @@ class FileFinder:
         self._files = files
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> ModuleSpec | None:
-        return importlib.util.spec_from_file_location(name, self._files[name]) if name in self._files else None
+        if name in self._files:
+            return importlib.util.spec_from_file_location(name, self._files[name])
+        if any(other.startswith(f"{name}.") for other in self._files):
+            return ModuleSpec(name, None, is_package=True)  # pytest makes up packages too
+        return None
 
 
 def find_object(target: str) -> Any:
@@ -59,7 +63,7 @@ def find_object(target: str) -> Any:
     place, _, path = target.rpartition(":")
     if not place or not path:
         raise UsageError(f"{target!r} names no function: write module:function or path/to/file.py:function")
-    module = _load_file(Path(place)) if place.endswith(".py") else find_module(place)
+    module = load_file(Path(place)) if place.endswith(".py") else find_module(place)
     found: Any = module
     for step in path.split("."):
         try:
@@ -91,7 +95,7 @@ def find_module(name: str) -> ModuleType:
         raise _import_failed(name, error) from error
 
 
-def _load_file(path: Path) -> ModuleType:
+def load_file(path: Path) -> ModuleType:
     """A file as a module: under a name that its path decides, so that loading it twice gives one module."""
     try:
         path = path.resolve()
@@ -186,6 +190,49 @@ def importable_name(fn: object) -> str | None:
         found = getattr(found, step, None)
     if found is not fn:
         return None
-    if module in _files:
-        return f"{_files[module]}:{name}"
-    return f"{module}:{name}" if importlib.util.find_spec(module.partition(".")[0]) else None
+    if module not in _files and not _is_importable(module):
+        file = getattr(sys.modules[module], "__file__", None)
+        if not file or not file.endswith(".py"):
+            return None
+        _files[module] = Path(file).absolute()
+    return f"{_from_here(_files[module]) if module in _files else module}:{name}"
+
+
+def _from_here(path: Path) -> Path:
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
+def _is_importable(module: str) -> bool:
+    """Whether this name leads a process that starts in this folder, with this path, to the same file. It need not:
+    pytest imports files by names of its own."""
+    loaded = sys.modules[module]
+    path: Sequence[str] | None = None
+    found: ModuleSpec | None = None
+    for depth, _ in enumerate(names := module.split("."), 1):
+        if (found := _found_afresh(".".join(names[:depth]), path)) is None:
+            return False
+        path = found.submodule_search_locations or []
+    file = getattr(loaded, "__file__", None)
+    return found is not None and (not file or not found.has_location or _is_one_file(file, str(found.origin)))
+
+
+def _found_afresh(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
+    """Where a module is, whatever is loaded; on the path first, and in this folder, then by whoever else finds some."""
+    if found := PathFinder.find_spec(name, [os.getcwd(), *sys.path] if path is None else path):
+        return found
+    finders = (one for one in sys.meta_path if one is not PathFinder and not isinstance(one, FileFinder))
+    specs = (one.find_spec(name, path) for one in finders if hasattr(one, "find_spec"))
+    return next((spec for spec in specs if spec is not None), None)
+
+
+def _is_one_file(left: str, right: str) -> bool:
+    return os.path.realpath(left) == os.path.realpath(right)
+
+
+def module_of(target: str | None) -> ModuleType | None:
+    """The loaded module that a target names something of."""
+    place = (target or "").rpartition(":")[0]
+    if place.endswith(".py"):
+        file = Path(place).resolve()
+        place = next((name for name, path in _files.items() if path.resolve() == file), "")
+    return sys.modules.get(place)

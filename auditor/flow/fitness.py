@@ -52,6 +52,7 @@ class Fitness:
             self.runs += checked.runs
             entrust_folder()
             warnings = [Finding(name, "warning", message) for name, message in checked.warnings]
+            warnings += [Finding(name, "info", message) for name, message in checked.notes]
             warnings += [*_nothing_fresh(cell), *_own_labels(cell), *_tolerated(cell)]
         judges = bench.judges and checked.knows_truth
         bench = replace(bench, copies=checked.copies, judges=judges)

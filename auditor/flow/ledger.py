@@ -21,16 +21,16 @@ from auditor import __version__
 from auditor.engine.engine import How
 from auditor.errors import UsageError
 from auditor.flow.ledger_file import check_kind_of_file, check_trials, complaining, connect, signed, transaction
-from auditor.flow.own_code import code_of
 from auditor.flow.question import Inquiry
 from auditor.flow.record import Record, as_record, environment
 from auditor.sources.datasets import Dataset
 from auditor.sources.source import Sampler, Source, is_dataset, load_source
-from auditor.subjects.estimators import Fit
 from auditor.subjects.outcome import Difference, fingerprint
 from auditor.subjects.subject import code_hash
 from auditor.trials.cell import Cell, told_params
+from auditor.trials.own_code import code_of
 from auditor.trials.trial import Trial
+from auditor.trials.user_code import user_code
 
 _OFTEN = 0.1  # seconds of work that a kill may cost
 _RETRY = 5.0  # seconds between two tries on a disk that is full
@@ -138,7 +138,7 @@ def plan_of(inquiry: Inquiry, source: Source, how: How) -> dict[str, Any]:
     """All that decides what an audit finds: the question, the code, the limits, and what it runs on."""
     cell = inquiry.cells[0]
     subject = cell.subject
-    code = code_of(_code(cell, source))
+    code = code_of(user_code(cell, source))
     return {
         "question": cell.question,
         "subject": subject.name,
@@ -173,17 +173,6 @@ def _cell(cell: Cell) -> dict[str, Any]:
     """What tells it from another, and what its samples are drawn from."""
     source = load_source(cell.source, None if is_dataset(cell.source) else cell.resample)
     return {**cell.told(), "source_hash": _source_hash(source)}
-
-
-def _code(cell: Cell, source: Source) -> Iterator[object]:
-    """Everything of the user's that runs in an audit."""
-    subject = cell.subject
-    fn: Any = subject.fn.estimator if isinstance(subject.fn, Fit) else subject.fn
-    yield from (fn, subject.declared.accuracy, *cell.view.functions, *subject.params.values())
-    if isinstance(source, Sampler):
-        yield source.fn
-    for part in (cell.oracle, cell.unit):  # of ours, with what the user gave
-        yield from (getattr(part, name) for name in ("fn", "analyst") if hasattr(part, name))
 
 
 def _source_hash(source: Source) -> str | None:

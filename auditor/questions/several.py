@@ -17,19 +17,21 @@ from auditor.flow.record import Record
 from auditor.flow.run import Watcher, carry_out, how_of
 from auditor.lookup import find_module, registered
 from auditor.request import Request
+from auditor.subjects.candidates import what_it_has
 from auditor.subjects.subject import Declaration, Subject, load_subject
 
 
 def declared_in(package: str) -> list[Subject]:
     """Every function with a declaration that a package or module defines, in the order of its modules and names."""
+    module = find_module(package)
     found = [
-        load_subject(f"{module.__name__}:{name}")
-        for module in _modules(find_module(package))
-        for name, value in sorted(vars(module).items())
-        if isinstance(getattr(value, "__auditor__", None), Declaration) and value.__module__ == module.__name__
+        load_subject(f"{part.__name__}:{name}")
+        for part in _modules(module)
+        for name, value in sorted(vars(part).items())
+        if isinstance(getattr(value, "__auditor__", None), Declaration) and value.__module__ == part.__name__
     ]
     if not found:
-        raise UsageError(f"{package} declares no subjects: audit one function as {package}:function")
+        raise UsageError(f"{package} declares no subjects, to be audited together; {what_it_has(module, package)}")
     return found
 
 

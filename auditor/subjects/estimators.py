@@ -8,16 +8,22 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from auditor.errors import UsageError, suggestion
+from auditor.errors import UsageError, in_words, suggestion
+from auditor.process.foreign import call
 from auditor.randomness import Randomness
 from auditor.sources.frames import as_matrix
 
 WORD = 2**32  # what random_state takes
+_SEEDS = ("random_state", "random_seed", "seed")  # the names that seeds have
+_DATA = ("x", "data", "sample", "df")  # the names that a fit may have for its data
+_BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+_LISTED = 20  # parameters that a message names
 
 
 def is_estimator(target: object) -> bool:
@@ -42,50 +48,167 @@ class Fit:
 def fresh_copy(estimator: Any, params: Mapping[str, Any]) -> Any:
     """An unfitted one with these parameters: a class is made, an object copied as its own kind copies itself."""
     if inspect.isclass(estimator):
-        return estimator(**params)
-    if hasattr(estimator, "__sklearn_clone__") or hasattr(estimator, "get_params"):
-        from sklearn.base import clone
+        return estimator(**copy.deepcopy(dict(params)))  # parts among them are given their random_state
+    fresh = _clone(estimator) if _copies_itself(estimator) else copy.deepcopy(estimator)
+    return fresh.set_params(**copy.deepcopy(dict(params))) if params else fresh
 
-        fresh = clone(estimator)
-    else:
-        fresh = copy.deepcopy(estimator)
-    return fresh.set_params(**params) if params else fresh
+
+def _copies_itself(estimator: Any) -> bool:
+    return hasattr(estimator, "__sklearn_clone__") or hasattr(estimator, "get_params")
+
+
+def _clone(estimator: Any) -> Any:
+    try:
+        from sklearn.base import clone
+    except ImportError:  # others have get_params too
+        return type(estimator)(**copy.deepcopy(estimator.get_params(deep=False)))
+    return clone(estimator)
 
 
 def with_randomness(estimator: Any, r: Randomness) -> None:
     """Every random_state inside, each from its own child of r, so that one more part moves no other."""
-    if hasattr(estimator, "get_params"):
-        names = [name for name in estimator.get_params(deep=True) if name.rpartition("__")[2] == "random_state"]
-        if names:
-            estimator.set_params(**{name: int(r.child(name).integers(WORD)) for name in sorted(names)})
-    elif hasattr(estimator, "random_state"):
-        estimator.random_state = int(r.child("random_state").integers(WORD))
+    named, held = seeds_of(estimator)
+    if named:
+        estimator.set_params(**{name: int(r.child(name).integers(WORD)) for name in named})
+    for name, part in held.items():
+        part.random_state = int(r.child(name).integers(WORD))
+
+
+def seeds_of(estimator: Any) -> tuple[list[str], dict[str, Any]]:
+    """Where r gets in: parameters by name, and whatever has a random_state and no parameters, such as a splitter."""
+    if not hasattr(estimator, "get_params"):
+        return [], {"random_state": estimator} if hasattr(estimator, "random_state") else {}
+    params = estimator.get_params(deep=True)
+    named = {name for name in params if name.rpartition("__")[2] in _SEEDS}
+    held = {}
+    for name, part in (("", estimator), *params.items()):
+        prefix = f"{name}__" if name else ""
+        if inspect.isclass(part):
+            continue
+        if hasattr(part, "get_params"):
+            kind: Any = type(part)
+            seed = _own_seed(kind)
+            if seed and not any(prefix + other in named for other in _SEEDS):
+                named.add(prefix + seed)
+        elif hasattr(part, "random_state") and getattr(part, "shuffle", True):
+            held[f"{prefix}random_state"] = part
+    return sorted(named), held
+
+
+@functools.cache
+def _own_seed(kind: Any) -> str | None:
+    """The name of a seed that a class takes, though its objects may not list it among their parameters."""
+    names = _signature(kind)
+    return next((name for name in _SEEDS[:2] if name in names), None)
+
+
+def _signature(fn: Any) -> Mapping[str, inspect.Parameter]:
+    try:
+        return inspect.signature(fn).parameters
+    except (TypeError, ValueError):  # some tell nobody
+        return {}
 
 
 def known_params(estimator: Any) -> dict[str, Any]:
-    """Its parameters with their values, defaults for a class."""
-    if not inspect.isclass(estimator):
-        return dict(estimator.get_params(deep=True)) if hasattr(estimator, "get_params") else {}
-    signature = inspect.signature(estimator).parameters.values()
-    return {p.name: p.default for p in signature if p.default is not p.empty}
+    """Its parameters with their values, defaults for a class. Those that come through **kwargs an object tells."""
+    kind = estimator if inspect.isclass(estimator) else type(estimator)
+    named = {name: one.default for name, one in _signature(kind).items() if one.default is not one.empty}
+    if kind is not estimator:
+        return {**named, **estimator.get_params(deep=True)} if hasattr(estimator, "get_params") else {}
+    if _takes_any(kind) and hasattr(kind, "get_params"):
+        with contextlib.suppress(Exception):  # it needs values to be made
+            return {**named, **call(lambda: kind().get_params(deep=True))}
+    return named
+
+
+def _takes_any(kind: type) -> bool:
+    return any(one.kind == one.VAR_KEYWORD for one in _signature(kind).values())
 
 
 def check_params(estimator: Any, shown: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """All settings; UsageError where a parameter is unknown, or a class cannot be made without one."""
+    """All settings; UsageError where a parameter is unknown, or no fresh estimator can be made."""
     known = known_params(estimator)
     for name in given:
-        if name.rpartition("__")[2] == "random_state":
+        if name.rpartition("__")[2] in _SEEDS:
             raise UsageError(f"{shown}: {name} comes from r in an audit; leave it out")
-        if known and name not in known:
-            raise UsageError(f"{shown} has no parameter {name!r}{suggestion(name, known)}: it has {', '.join(known)}")
+        _check_param(estimator, shown, name, known)
+    _check_fit(estimator, shown)
     if inspect.isclass(estimator):
-        signature = inspect.signature(estimator).parameters.values()
-        required = (p for p in signature if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
-        missing = [p.name for p in required if p.name not in given]
+        missing = [name for name, one in _signature(estimator).items() if _is_missing(one) and name not in given]
         if missing:
             raise UsageError(f"{shown} needs a value for {', '.join(missing)}: audit an instance of it, file.py:name")
+    else:
+        _check_copy(estimator, shown, given)
     plain = {name: value for name, value in known.items() if isinstance(value, (bool, int, float, str, type(None)))}
     return {**plain, **given}
+
+
+def _is_missing(one: inspect.Parameter) -> bool:
+    return one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+
+
+def _check_param(estimator: Any, shown: str, name: str, known: Mapping[str, Any]) -> None:
+    """A part's own parameters count too, those that it takes and does not list."""
+    owned = _owned(estimator, name, known)
+    if name in owned or _is_unlisted(estimator, name, known):
+        return
+    if not inspect.isclass(estimator) and not hasattr(estimator, "set_params"):
+        raise UsageError(f"{shown} has no set_params, so that {name} cannot be set: make the object with it")
+    more = f" and {len(owned) - _LISTED} more" if len(owned) > _LISTED else ""
+    has = f"it has {', '.join(owned[:_LISTED])}{more}" if owned else "it has none"
+    raise UsageError(f"{shown} has no parameter {name!r}{suggestion(name, [*owned, *known])}: {has}")
+
+
+def _owner(estimator: Any, name: str, known: Mapping[str, Any]) -> Any:
+    """The part that a parameter belongs to; None where there is none."""
+    part = name.rpartition("__")[0]
+    owner = known.get(part) if part else estimator
+    return owner if inspect.isclass(owner) or owner is None else type(owner)
+
+
+def _owned(estimator: Any, name: str, known: Mapping[str, Any]) -> list[str]:
+    """All that a parameter of this name could have been, of the same part; of the whole where there is no such part."""
+    part, owner = name.rpartition("__")[0], _owner(estimator, name, known)
+    if owner is None:
+        return [one for one in known if "__" not in one]
+    prefix = f"{part}__" if part else ""
+    taken = [prefix + one for one, kind in _signature(owner).items() if kind.kind in (*_BY_POSITION, kind.KEYWORD_ONLY)]
+    return [*dict.fromkeys([*(one for one in known if one.rpartition("__")[0] == part), *taken])]
+
+
+def _is_unlisted(estimator: Any, name: str, known: Mapping[str, Any]) -> bool:
+    """Whether a parameter goes where anything goes, which may be nowhere."""
+    owner = _owner(estimator, name, known)
+    return name not in known and owner is not None and _takes_any(owner)
+
+
+def unlisted(estimator: Any, given: Mapping[str, Any]) -> dict[str, str]:
+    """The parameters that only **kwargs takes, each with what it may have been meant to be."""
+    known = known_params(estimator) if given else {}
+    doubted = [name for name in given if _is_unlisted(estimator, name, known)]
+    return {name: suggestion(name, _owned(estimator, name, known)) for name in doubted}
+
+
+def _check_fit(estimator: Any, shown: str) -> None:
+    """A model that is given its data when it is made, as those of statsmodels are, has a fit of another kind."""
+    kind: Any = estimator if inspect.isclass(estimator) else type(estimator)
+    first = next((one for name, one in [*_signature(kind.fit).items()][1:] if one.kind in _BY_POSITION), None)
+    if first is None or first.default is first.empty or first.name.lower() in _DATA:
+        return
+    raise UsageError(
+        f"{shown} is given its data when it is made, and its fit takes none: write a function of (sample, r), e.g. "
+        f"def learn(sample, r): X, y = sample; return {kind.__name__}(y, X).fit().params.round(1)"
+    )
+
+
+def _check_copy(estimator: Any, shown: str, given: Mapping[str, Any]) -> None:
+    """Each run needs a fresh copy: whether there is one is known before the first."""
+    try:
+        call(fresh_copy, estimator, given)
+    except Exception as error:
+        words = f"{shown} cannot be copied for each run, which raised {in_words(error)}"
+        cure = "audit its class, or a function of (sample, r) that makes a new one"
+        raise UsageError(f"{words}: {cure}") from error
 
 
 def default_view(estimator: Any) -> str:

@@ -21,15 +21,16 @@ from typing import Any, TypeVar
 
 from auditor.errors import BadValue, SubjectError, UsageError, in_words, is_interrupt, suggestion
 from auditor.literals import is_text, literal_or_text
-from auditor.lookup import find_object, full_target, importable_name
+from auditor.lookup import find_object, importable_name
 from auditor.process.foreign import call
 from auditor.randomness import KINDS, Key, check_kind, kind_of
 from auditor.sources.sample import Own, Sample
+from auditor.subjects.candidates import settled_target
 from auditor.subjects.estimators import Fit, check_params, default_view, is_estimator
 from auditor.subjects.outcome import describe, same
+from auditor.subjects.signature import PRIVATE, check_signature
 
 F = TypeVar("F", bound=Callable[..., Any])
-PRIVATE = "private"  # the parameter that has randomness of the run's own
 Declared = Any  # a value, or a function of the parameters it names
 
 
@@ -183,7 +184,7 @@ def load_subject(
     randomness: str | None = None,
 ) -> Subject:
     """A subject from a target or a function; `texts` are parameters still as the command line has them."""
-    name = full_target(target) if isinstance(target, str) else importable_name(target)
+    name = settled_target(target) if isinstance(target, str) else importable_name(target)
     fn = find_object(name) if isinstance(target, str) and name else target
     shown = name or getattr(fn, "__qualname__", None) or repr(fn)
     if is_estimator(fn):
@@ -199,7 +200,7 @@ def load_subject(
     hints = _hints(fn)
     given = dict(params or {}) | {key: parse_param(text, hints.get(key)) for key, text in (texts or {}).items()}
     _check_printable(shown, given)
-    settings, (sample_name, r_name) = _check_signature(fn, shown, given)
+    settings, (sample_name, r_name) = check_signature(fn, shown, given)
     kind = kind_of(hints.get(r_name)) if randomness is None else check_kind(randomness)
     takes_sample = hints.get(sample_name) is Sample
     declared = _declaration(fn, shown)
@@ -261,31 +262,6 @@ def _hint(fn: Callable[..., Any], name: str, note: object) -> object:
         return typing.get_type_hints(alone, globalns=getattr(fn, "__globals__", {}))[name]
     except Exception:
         return note
-
-
-def _check_signature(fn: Callable[..., Any], shown: str, given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The parameters with their defaults, and what fn calls sample and r; UsageError if it does not take them."""
-    try:
-        signature = inspect.signature(fn)
-    except (TypeError, ValueError):  # some builtins tell nobody
-        return dict(given), ["", ""]
-    everything = list(signature.parameters.values())
-    positional = [p for p in everything if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    if len(positional) < 2 and not any(p.kind == p.VAR_POSITIONAL for p in everything):
-        raise UsageError(f"{shown}{signature} takes no (sample, r): write def {shown.rpartition(':')[2]}(sample, r)")
-    named = {
-        p.name: p for p in everything if p not in positional[:2] and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)
-    }
-    if not any(p.kind == p.VAR_KEYWORD for p in everything):
-        for key in given:
-            if key not in named:
-                known = f"it has {', '.join(named)}" if named else "it has none"
-                raise UsageError(f"{shown} has no parameter {key!r}{suggestion(key, named)}: {known}")
-    missing = [key for key, p in named.items() if p.default is p.empty and key not in (*given, PRIVATE)]
-    if missing:
-        raise UsageError(f"{shown} needs a value for {', '.join(missing)}: --param {missing[0]}=VALUE")
-    defaults = {key: p.default for key, p in named.items() if p.default is not p.empty}
-    return defaults | dict(given), [*(p.name for p in positional[:2]), "", ""][:2]
 
 
 def parse_param(text: str, annotation: object = None) -> Any:

@@ -27,6 +27,7 @@ from auditor.subjects.outcome import describe, fingerprint, same
 from auditor.subjects.subject import Subject, check_sample_kind, has_text, param_text
 from auditor.subjects.views import View, make_view
 from auditor.trials.trial import Bench, Oracle, PairKeys, Unit
+from auditor.trials.user_code import path_words
 
 PROBE = 1000  # points on which predictions are compared
 
@@ -338,4 +339,4 @@ def replay_command(cell: Cell, source: Source, index: int) -> str | None:
         words += ["--param", f"{name}={param_text(value)}"]
     if subject.randomness != "Generator":
         words += ["--randomness", subject.randomness]
-    return " ".join([shlex.join([*words, "--replay", str(index)]), *cell.again])
+    return path_words(cell, source) + " ".join([shlex.join([*words, "--replay", str(index)]), *cell.again])

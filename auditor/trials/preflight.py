@@ -16,14 +16,12 @@ import numpy as np
 from auditor.errors import AuditorError, NotComparable, SourceError, SubjectError, UnknownTruth
 from auditor.process.process_state import put_back
 from auditor.sources.sample import Sample, copied
-from auditor.subjects.estimators import Fit
 from auditor.subjects.outcome import describe, fingerprint, first_difference, same
-from auditor.subjects.views import fitted_attributes
 from auditor.trials.second_process import SecondProcess
 from auditor.trials.trial import Bench, Bottom, judge
+from auditor.trials.unseen import kept_time, notes, takes_r, unseen, unseen_words
 
 PAIRS = 3
-_PLACES = 5  # that a warning names
 _SHOWN = 80  # characters of an output
 _CAUSES = (
     "likely causes: a generator made without r (default_rng() with no seed), a global counter or cache, "
@@ -50,6 +48,7 @@ class Checked:
     warnings: tuple[tuple[str, str], ...]  # (kind, message)
     source_shares: bool = False  # memory between two draws
     always: Seen | None = None  # what all looked-at pairs gave, where it was one output
+    notes: tuple[tuple[str, str], ...] = ()  # which nobody need be warned of
 
     @property
     def copies(self) -> bool:
@@ -71,6 +70,7 @@ class Look:
     source_shares: bool = False  # memory between two draws
     unseen: tuple[str, ...] = ()  # where two fits with the same sample and r differ, and the view does not look
     outputs: tuple[Seen, ...] = ()  # of the pairs
+    random: bool = True  # whether r gets into the subject at all
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +127,7 @@ def look(bench: Bench, skip: Container[int] = (), timed: Callable[[float], None]
         any(each.source_shares for each in found),
         tuple(sorted(set().union(*(each.unseen for each in found)))),
         tuple(outputs),
+        random=takes_r(bench),
     )
 
 
@@ -144,6 +145,7 @@ def together(looks: Iterable[Look]) -> Look:
         any(one.source_shares for one in seen),
         tuple(sorted({name for one in seen for name in one.unseen})),
         tuple(output for one in seen for output in one.outputs),
+        random=all(one.random for one in seen),
     )
 
 
@@ -156,9 +158,17 @@ def conclude(bench: Bench, found: Look, other: SecondProcess | None) -> Checked:
             "the hash seed is another, and the pair's second run came first: it depends on the order of a set, "
             "on hash(), or on what earlier runs left behind. Sort before you iterate, and keep nothing between runs"
         )
-    warnings = tuple(_warnings(bench, found, second if other else ""))
     always = found.outputs[0] if len(found.outputs) == PAIRS and len({one.name for one in found.outputs}) == 1 else None
-    return Checked(found.runs, second, found.changes_sample, found.knows_truth, warnings, found.source_shares, always)
+    return Checked(
+        found.runs,
+        second,
+        found.changes_sample,
+        found.knows_truth,
+        tuple(_warnings(bench, found, second if other else "")),
+        found.source_shares,
+        always,
+        notes=tuple(notes(bench, found.unseen, random=found.random)),
+    )
 
 
 def _warnings(bench: Bench, found: Look, second: str) -> Iterator[tuple[str, str]]:
@@ -172,10 +182,7 @@ def _warnings(bench: Bench, found: Look, second: str) -> Iterator[tuple[str, str
         )
     if found.source_shares:
         yield "shared-state", f"source {bench.source.name} hands out the same memory again; each run gets a copy"
-    if found.unseen:
-        places = ", ".join(found.unseen[:_PLACES]) + (" and more" if len(found.unseen) > _PLACES else "")
-        words = "two fits on the same sample with the same r differ in"
-        yield "unseen", f"{words} {places}; the view {bench.view.name} does not look there"
+    yield from (("unseen", words) for words in unseen_words(bench, found.unseen))
     if second.startswith("skipped"):
         yield "second-process", f"{second}; what a run keeps for later runs may have gone unnoticed"
     if found.changes_sample:
@@ -195,12 +202,12 @@ def _run_twice(bench: Bench, index: int) -> _Twice:
     if not same(settled, bench.see(again)):
         culprit = f"it draws from the global generator {' and '.join(sorted(moved))}" if moved else _CAUSES
         raise _hidden(bench, settled, again, culprit)
-    unseen = set(_unseen(bench, output, again))
+    differing = set(unseen(bench, output, again))
     for name in sorted(moved):
         _disturb(name)
         if not same(settled, bench.see(again := bench.run_on(bench.draw(index, 0), index, 0))):
             raise _hidden(bench, settled, again, f"it draws from the global generator {name}")
-    return _Twice(output, settled, 2 + len(moved), changed, moved, seconds, source_shares, unseen)
+    return _Twice(output, settled, 2 + len(moved), changed, moved, seconds, source_shares, differing)
 
 
 def _draw_twice(bench: Bench, index: int) -> tuple[Any, Any, bool]:
@@ -236,25 +243,10 @@ def _was_changed(bench: Bench, before: _Twice) -> bool:
         return False
 
 
-def _unseen(bench: Bench, output: Any, again: Any) -> Iterator[str]:
-    """Where two fits differ, of all that an estimator learnt and that can be compared."""
-    if not isinstance(bench.subject.fn, Fit):
-        return
-    try:
-        mine, others = fitted_attributes(output), fitted_attributes(again)
-    except Exception:  # what fit returned has no attributes, or does not want to be asked
-        return
-    for name in sorted(mine.keys() & others.keys()):
-        try:
-            difference = first_difference(mine[name], others[name])
-        except NotComparable:
-            continue
-        if difference:
-            yield name + difference.path.removeprefix("output")
-
-
 def _hidden(bench: Bench, settled: Any, again: Any, why: str) -> HiddenState:
     difference = first_difference(settled, bench.see(again))
+    if difference and (words := kept_time(bench, difference.path)):
+        return HiddenState(words)
     shown = f" ({difference.path}: {difference.left} and {difference.right})" if difference else ""
     return HiddenState(
         f"{bench.subject.name} is not a function of (sample, r): on the same sample with the same r it gave two "

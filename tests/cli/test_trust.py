@@ -103,9 +103,11 @@ def test_on_a_terminal_it_asks(record: Any, typed: bytes, code: int) -> None:
     ("changes", "complaint"),
     [
         ({"subject": "subprocess:run", "params": {"shell": True}}, "subprocess:run, which belongs to Python itself"),
-        ({"subject": "subprocess:Popen", "randomness": "int"}, "subprocess:Popen, which belongs to Python itself"),
+        ({"subject": "subprocess:Popen", "randomness": "int"}, "takes no (sample, r)"),
+        ({"subject": "shutil:move"}, "shutil:move, which belongs to Python itself"),
         ({"subject": "builtins:exec"}, "builtins:exec, which belongs to Python itself"),
-        ({"subject": "pty:spawn"}, "pty:spawn, which belongs to Python itself"),
+        ({"subject": "pty:spawn"}, "takes no (sample, r)"),
+        ({"subject": "os:kill"}, "os:kill, which belongs to Python itself"),
         ({"subject": "trusted.py:os.system"}, "takes no (sample, r)"),
         ({"subject": "trusted.py:subprocess.run"}, "belongs to Python itself"),
         ({"subject": "trusted.py:hidden"}, "belongs to Python itself"),

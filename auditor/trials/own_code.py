@@ -14,7 +14,7 @@ import inspect
 import sys
 import sysconfig
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import blake2b
 from importlib.machinery import SOURCE_SUFFIXES, ModuleSpec, PathFinder
@@ -38,6 +38,27 @@ def code_of(things: Iterable[object]) -> Code:
     """The code behind functions, classes, estimators and modules; what is none of these has none."""
     files: dict[str, str] = {}
     installed: set[str] = set()
+    for name, spec, path in _walked(things):
+        if _is_installed(path):
+            installed.add(name.partition(".")[0])
+        else:
+            _add(files, _shown(name, spec), path)
+    return Code(dict(sorted(files.items())), _versions(installed))
+
+
+def roots_of(things: Iterable[object], by_file: Collection[str]) -> list[Path]:
+    """The folders that must be on the path for that code to be imported by name, but for what is installed; what is
+    found `by_file` needs none for itself."""
+    found = dict.fromkeys(
+        path.parents[name.count(".") + bool(spec.submodule_search_locations)]
+        for name, spec, path in _walked(things, by_file)
+        if name not in by_file and not _is_installed(path)
+    )
+    return [*found]
+
+
+def _walked(things: Iterable[object], by_file: Collection[str] = ()) -> Iterator[tuple[str, ModuleSpec, Path]]:
+    """Every module with a file, down to the first that is installed."""
     seen: set[str] = set()
     waiting = [name for thing in things for name in _modules_of(thing)]
     while waiting:
@@ -51,12 +72,10 @@ def code_of(things: Iterable[object]) -> Code:
             waiting += _parents(name)
             continue
         path = Path(spec.origin).resolve()
-        if _is_installed(path):
-            installed.add(top)
-        else:
-            _add(files, _shown(name, spec), path)
-            waiting += [*_parents(name), *_written(path, spec), *_held(sys.modules.get(name))]
-    return Code(dict(sorted(files.items())), _versions(installed))
+        yield name, spec, path
+        if not _is_installed(path):
+            waiting += [] if name in by_file else _parents(name)
+            waiting += [*_written(path, spec), *_held(sys.modules.get(name))]
 
 
 def _modules_of(thing: object) -> Iterator[str]:

@@ -1,0 +1,92 @@
+"""What could have been meant by a target without a colon? What a file or module has that can be audited."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from types import ModuleType
+
+from auditor.errors import UsageError, suggestion
+from auditor.lookup import find_module, full_target, load_file
+from auditor.subjects.estimators import is_estimator
+from auditor.subjects.signature import takes_sample_and_r
+
+_SHOWN = 8  # names in a message
+
+
+def settled_target(target: str) -> str:
+    """`module:fn` for what was typed; UsageError with what to type instead."""
+    if "::" in target:
+        place, _, rest = target.partition("::")
+        raise UsageError(f"{target!r} has two colons: write {place}:{rest.replace('::', '.')}")
+    try:
+        return full_target(target)
+    except UsageError as error:
+        raise UsageError(_meant(target) or str(error)) from None
+
+
+def _meant(target: str) -> str | None:
+    """A sentence with the target to write; None where nothing is known of what was typed."""
+    if target.endswith(".py"):
+        return what_it_has(load_file(Path(target)), target)
+    place, dot, _ = target.rpartition(".")
+    while dot:
+        if module := _module(place):
+            return _without_colon(module, place, target.removeprefix(f"{place}."))
+        place, dot, _ = place.rpartition(".")
+    return None
+
+
+def _module(place: str) -> ModuleType | None:
+    if place.endswith(".py"):
+        return load_file(Path(place))
+    try:
+        found = importlib.util.find_spec(place)
+    except (ImportError, ValueError):
+        return None
+    return find_module(place) if found else None
+
+
+def _without_colon(module: ModuleType, place: str, path: str) -> str:
+    """`package.Class` and `module.fn`: the colon stands between the module and what is in it."""
+    first = path.partition(".")[0]
+    if hasattr(module, first):
+        return f"{place}.{path} has no colon: write {place}:{path}"
+    close = suggestion(first, [name for name in dir(module) if not name.startswith("_")])
+    return f"{place}.{path} has no colon, and {place} has no {first!r}{close}: write {place}:function"
+
+
+def what_it_has(module: ModuleType, place: str) -> str:
+    """A module's learners by name, for whoever named the module alone."""
+    if names := candidates(module):
+        return f"{place} has {_listed(names)}: write {place}:{names[0]}"
+    functions = [name for name, value in _own(module) if inspect.isfunction(value)]
+    others = f"; it has {_listed(functions)}" if functions else ""
+    write = f"write def learn(sample, r) in it, and audit {place}:learn"
+    return f"{place} has no function of (sample, r) and no estimator{others}: {write}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return ", ".join(names[:_SHOWN]) + more
+
+
+def candidates(module: ModuleType) -> list[str]:
+    """What can be audited: functions of (sample, r) first, then objects with fit, then classes."""
+    own = [*_own(module)]
+    functions = [name for name, value in own if inspect.isfunction(value) and takes_sample_and_r(value)]
+    fits = [(inspect.isclass(value), name) for name, value in own if is_estimator(value)]
+    return [*functions, *(name for _, name in sorted(fits))]
+
+
+def _own(module: ModuleType) -> Iterator[tuple[str, object]]:
+    """What a module makes itself, or says to be its own."""
+    offered = getattr(module, "__all__", ())
+    for name, value in vars(module).items():
+        made = inspect.isroutine(value) or inspect.isclass(value)
+        if made and name not in offered and getattr(value, "__module__", None) != module.__name__:
+            continue
+        if not name.startswith("_") and not inspect.ismodule(value):
+            yield name, value

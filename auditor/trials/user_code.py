@@ -1,0 +1,85 @@
+"""What of a cell is the user's own code, and where must a fresh Python look for it? So that a printed command works.
+
+A fresh `python -m auditor` in this folder has this folder on its path, and what is installed. A module may be there for
+other reasons here: PYTHONPATH, pytest's `pythonpath` and its folders of tests, or a sys.path.insert.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import site
+import sys
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from auditor.lookup import file_modules, module_of
+from auditor.sources.source import Sampler, Source
+from auditor.subjects.estimators import Fit
+from auditor.trials.own_code import roots_of
+
+if TYPE_CHECKING:
+    from auditor.trials.cell import Cell
+
+_OURS = Path(__file__).resolve().parents[2]
+
+
+def user_code(cell: Cell, source: Source) -> Iterator[object]:
+    """Everything of the user's that runs in an audit."""
+    subject = cell.subject
+    fn: Any = subject.fn.estimator if isinstance(subject.fn, Fit) else subject.fn
+    yield from (
+        fn,
+        module_of(subject.target),
+        subject.declared.accuracy,
+        *cell.view.functions,
+        *subject.params.values(),
+    )
+    if isinstance(source, Sampler):
+        yield source.fn
+    for part in (cell.oracle, cell.unit):  # of ours, with what the user gave
+        yield from (getattr(part, name) for name in ("fn", "analyst") if hasattr(part, name))
+
+
+def path_words(cell: Cell, source: Source) -> str:
+    """`PYTHONPATH=src `, where a command line needs it to find what this process has found; '' where it does not."""
+    here = Path.cwd()
+    places = {_resolved(place): place for place in sys.path if not _is_fresh(_resolved(place), here)}
+    if not places:
+        return ""
+    listed = {_resolved(line) for line in _path_files()}
+    needed = [
+        root for root in roots_of(user_code(cell, source), file_modules()) if root in places and root not in listed
+    ]
+    if not needed:
+        return ""
+    words = [str(root.relative_to(here)) if root.is_relative_to(here) else str(root) for root in needed]
+    more = {_resolved(place) for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place} - {*needed, here}
+    kept = f"{os.pathsep}$PYTHONPATH" if more else ""
+    return f"PYTHONPATH={shlex.quote(os.pathsep.join(words))}{kept} "
+
+
+def _resolved(place: str) -> Path:
+    return Path(os.path.realpath(place))
+
+
+def _is_fresh(place: Path, here: Path) -> bool:
+    """Whether any Python that is started here looks there, or looks there for a file that the command names."""
+    named = (Path(file).parent for file in file_modules().values())
+    return place in (here.resolve(), _OURS, *_installed(), *map(Path.resolve, named))
+
+
+def _installed() -> Iterator[Path]:
+    for name in ("stdlib", "platstdlib", "purelib", "platlib"):
+        yield Path(sysconfig.get_path(name)).resolve()
+
+
+def _path_files() -> Iterator[str]:
+    """Folders that an editable install has named."""
+    for folder in (*site.getsitepackages(), site.getusersitepackages()):
+        for file in Path(folder).glob("*.pth"):
+            yield from (
+                line.strip() for line in file.read_text(errors="replace").splitlines() if os.path.isdir(line.strip())
+            )

@@ -1,0 +1,33 @@
+"""Shell completion, as the README says to set it up, in a real bash."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+README = (Path(__file__).parents[2] / "README.md").read_text()
+SET_UP = 'eval "$(_AUDITOR_COMPLETE=bash_source auditor)"'
+ASK = "COMP_WORDS=(auditor check --resa); COMP_CWORD=2; _auditor_completion auditor; echo ${COMPREPLY[@]}"
+
+
+def test_bash_completes_options(tmp_path: Path) -> None:
+    assert SET_UP in README
+    script = tmp_path / "auditor"  # what an installation puts on the path
+    script.write_text(f'#!/bin/sh\nexec {sys.executable} -m auditor "$@"\n')
+    script.chmod(0o755)
+    path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    words = ["bash", "-c", f"{SET_UP}; {ASK}"]
+    done = subprocess.run(words, capture_output=True, text=True, env=os.environ | {"PATH": path})
+    assert done.stdout.split() == ["--resample"], done.stderr
+
+
+@pytest.mark.parametrize("shell", ["zsh", "fish"])
+def test_other_shells_have_theirs(shell: str) -> None:
+    assert f"_AUDITOR_COMPLETE={shell}_source auditor" in README
+    environment = os.environ | {"_AUDITOR_COMPLETE": f"{shell}_source"}
+    done = subprocess.run([sys.executable, "-m", "auditor"], capture_output=True, text=True, env=environment)
+    assert "_auditor_completion" in done.stdout, done.stderr

@@ -1,0 +1,52 @@
+"""Eighteen learners of other people's, each by one command line: docs/learners.md has them, and this runs the page.
+
+Chance: none with the libraries that the page was made with, since all seeds are fixed.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from auditor.lookup import find_object
+
+Command = Callable[..., tuple[int, str, str]]
+MAKER = "docs/make_learners.py"
+CODES = {"pass": 0, "fail": 1}
+SLOW = ("catboost",)  # not among the libraries of every run
+LIBRARIES = ("xgboost", "lightgbm", "catboost", "statsmodels", "polars")  # of the extras
+
+
+def maker(name: str) -> Any:
+    return find_object(f"{__file__.rpartition('/tests/')[0]}/{MAKER}:{name}")
+
+
+PAGE = re.findall(r"^\| (.+?) \| `(.+?)` \| (pass|fail) \| .* \|$", maker("PAGE").read_text(), flags=re.MULTILINE)
+
+
+def test_the_page_has_all_eighteen() -> None:
+    assert {name: words for name, words, _ in PAGE} == maker("LEARNERS")
+    assert len(PAGE) == 18
+    assert {verdict for _, _, verdict in PAGE} == {"pass", "fail"}
+
+
+@pytest.mark.filterwarnings("ignore")  # what the libraries have to say
+@pytest.mark.usefixtures("no_second_process")
+@pytest.mark.parametrize(
+    ("name", "words", "verdict"),
+    [pytest.param(*row, marks=[pytest.mark.nightly] * (row[0] in SLOW), id=row[0]) for row in PAGE],
+)
+def test_one_command_line_is_enough(name: str, words: str, verdict: str, command: Command) -> None:
+    for library in LIBRARIES:
+        if name.startswith(library):
+            pytest.importorskip(library)
+    code, said, complained = command("check", *shlex.split(words), "--jobs", "1", cwd=maker("ROOT"))
+    assert code == CODES[verdict], complained
+    assert said.startswith(f"{verdict.upper()}  {words.split()[0]}")
+    assert "Traceback" not in said + complained
+    assert "error" not in complained
+    assert ("replay it with:" in said) or verdict == "pass"

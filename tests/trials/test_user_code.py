@@ -1,0 +1,62 @@
+"""Which code is the user's, and what a fresh Python needs to be told to find it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+from asking import cell_of
+
+from auditor.sources.source import load_source
+from auditor.trials.own_code import code_of
+from auditor.trials.user_code import path_words, user_code
+
+SEARCH = """
+from sklearn.model_selection import GridSearchCV
+from sklearn.tree import DecisionTreeClassifier
+
+search = GridSearchCV(DecisionTreeClassifier(), {"max_depth": [1, 2]}, cv=2)
+"""
+
+
+def test_the_file_that_makes_an_estimator_is_its_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    (tmp_path / "made.py").write_text(SEARCH)
+    cell = cell_of(f"{tmp_path}/made.py:search", "sklearn:load_iris", size=60)
+    assert list(code_of(user_code(cell, load_source(cell.source))).files) == ["made.py"]
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A module on the path, for a reason that no command line knows."""
+    (tmp_path / "lib with a space").mkdir()
+    (tmp_path / "lib with a space" / "mean_of_elsewhere.py").write_text("def mean(sample, r): return 1\n")
+    monkeypatch.syspath_prepend(tmp_path / "lib with a space")
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    return tmp_path / "lib with a space"
+
+
+def words() -> str:
+    cell = cell_of("mean_of_elsewhere:mean", "norm", size=10)
+    return path_words(cell, load_source(cell.source))
+
+
+def test_a_folder_on_the_path_is_named_as_it_is_seen_from_here(
+    elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert words() == f"PYTHONPATH='{elsewhere}' "
+    monkeypatch.chdir(tmp_path)
+    assert words() == "PYTHONPATH='lib with a space' "
+    monkeypatch.setenv("PYTHONPATH", f"{elsewhere}:/other")
+    assert words() == "PYTHONPATH='lib with a space':$PYTHONPATH "
+    monkeypatch.chdir(elsewhere)
+    assert words() == ""
+
+
+def test_what_an_editable_install_has_named_is_found_anyway(
+    elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine.pth").write_text(f"import os\n{elsewhere}\n")
+    monkeypatch.setattr("site.getsitepackages", lambda: [str(tmp_path)])
+    assert words() == ""
