@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
+import msgspec
+
 from auditor.errors import AuditorError, SampleError, SubjectError, is_interrupt
 from auditor.process.foreign import call
 from auditor.randomness import Key, Randomness, from_key, root_key
@@ -18,6 +20,7 @@ from auditor.sources.datasets import Dataset
 from auditor.sources.sample import CountSample, Own
 from auditor.sources.source import Source
 from auditor.subjects.churn import points_of, share_of_points
+from auditor.subjects.elements import compare
 from auditor.subjects.outcome import Difference, describe, first_difference, settle
 from auditor.subjects.subject import Subject
 from auditor.subjects.views import OUTPUT, View
@@ -91,12 +94,13 @@ class Bench:
     oracle: Oracle | None = None  # judges an output in place of the subject's own
     shares_private: bool = False  # whether the runs of an index have their private randomness in common
     unit: Unit | None = None  # what one trial is; a pair of runs, unless the question is another
+    watched: int = 0  # pairs, the first, whose payload says which elements differ
 
     @property
     def identity(self) -> tuple[int, ...]:
         """What tells it from another, whatever its preflight said since."""
         parts = (self.subject, self.source, self.keys, self.view, self.unit, self.oracle)
-        return (*map(id, parts), self.size, self.counted, self.shares_private)
+        return (*map(id, parts), self.size, self.counted, self.shares_private, self.watched)
 
     def trial(self, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
         """Trial `index`: a pure function of both. `fell` has its runs that are known to end their process."""
@@ -236,7 +240,11 @@ def run_pair(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> T
     churn = None
     if bench.view.needs_probe:
         churn = share_of_points(points, points_of(second, settle(second))) if difference else 0.0
-    return Trial(index, difference, accurate, seconds + more, churn)
+    payload = None
+    if index < bench.watched:
+        found = compare(first, settle(second), differs=difference is not None, by_rows=bench.view.needs_probe)
+        payload = msgspec.to_builtins(found)
+    return Trial(index, difference, accurate, seconds + more, churn, payload=payload)
 
 
 def timed_run(bench: Bench, index: int, which: int, fell: Mapping[int, str]) -> tuple[Any, float]:
