@@ -55,8 +55,8 @@ def _rounded(record: Record, seen: Wobbles) -> str:
     digits = math.floor(-math.log10(10 * seen.gap)) if seen.gap > 0 else 0
     cures = [f'--view "round({digits})"'] if 0 <= digits <= 15 and record.view == "output" else []
     cures += [f"--atol {_upward(10 * seen.gap)}"] if _takes(record, "atol") else []
-    how = f"try {' or '.join(cures)}, " if cures else "compare a decision and not the numbers, or "
-    return f"raw numbers hardly ever agree: {how}round in the learner to a grid that r places (see the README)"
+    how = f"try {' or '.join(cures)}" if cures else "compare a decision and not the numbers"
+    return f"raw numbers hardly ever agree: {how}, or round in the learner to a grid that r places (see the README)"
 
 
 def _upward(gap: float) -> str:

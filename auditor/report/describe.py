@@ -34,7 +34,9 @@ def describe(record: Record, *, verbose: bool = False) -> Iterator[Part]:
     """Every part of a report, the first line first; a `verbose` one names the methods too."""
     own = _own(record)
     rows = [row for part in own.parts if isinstance(part, Facts) for row in part.rows]
-    facts = make_facts(record, rows if own.parts else _measures(record, verbose), is_survey=own.title is not None, verbose=verbose)
+    facts = make_facts(
+        record, rows if own.parts else _measures(record, verbose), is_survey=own.title is not None, verbose=verbose
+    )
     found = [part for part in own.parts if not isinstance(part, (Facts, Bar))]
     bars = [part for part in own.parts if isinstance(part, Bar)] or [*_bar(record)]
     yield Words(_title(record, own), "title")

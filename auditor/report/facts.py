@@ -65,8 +65,9 @@ def _measured(record: Record, verbose: bool) -> Iterator[Row]:
 
 
 def _rho(record: Record, rho: Rho, verbose: bool) -> str:
+    differ = "1 mismatch" if record.mismatches == 1 else f"{record.mismatches or 0:,} mismatches"
     return (
-        f"{record.mismatches or 0:,} mismatches in {record.pairs:,} {_rho_noun(record)} {between(rho.low, rho.high)} "
+        f"{differ} in {record.pairs:,} {_rho_noun(record)} {between(rho.low, rho.high)} "
         f"({percent(rho.confidence)} two-sided{method(rho.method, verbose)}){beside(record)}"
     )
 

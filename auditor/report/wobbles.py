@@ -48,9 +48,9 @@ def _outputs(seen: Wobbles) -> Iterator[str]:
     if not seen.frequent:
         yield f"all {seen.runs:,} outputs are distinct"
         return
-    first = seen.frequent[0]
-    shown = f": {first.text}" if first.text else ""
-    yield f"{seen.distinct:,} distinct outputs; the most frequent in {_share(first.count, seen.runs)} of the runs{shown}"
+    text, count = seen.frequent[0].text, seen.frequent[0].count
+    often = f"the most frequent in {_share(count, seen.runs)} of the runs"
+    yield f"{seen.distinct:,} distinct outputs; {often}{f': {text}' if text else ''}"
 
 
 def _scalar(seen: Wobbles) -> Iterator[str]:

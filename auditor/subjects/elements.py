@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -18,11 +19,11 @@ from auditor.subjects.canonical import LEAVES, Item, Node, base_value, expand, p
 from auditor.subjects.outcome import Settled, describe, fingerprint, same
 
 LISTED = 64  # places that differ, of a pair
-_LONGEST = 3000  # characters of them
-_CHOSEN = 1500  # characters of the members of one output
+_LONGEST = 1500  # characters of them
+_CHOSEN = 800  # characters of the members of one output
 _VALUE, _PATH, _SHOWN = 24, 80, 80  # characters of a value, a path, an output
 _SMALL = 12  # elements up to which an output is shown
-_ROOM = 8192  # elements of an array whose differences are kept as bits
+_ROOM = 4096  # elements of an array whose differences are kept as bits
 _LARGE = 1 << 20  # bytes of an array that is not hashed
 _LONG = 10_000  # elements of a container that is not hashed
 _QUICK = "biufcUSmM"  # kinds of which numpy's own comparison, within one dtype, is that of `same`
@@ -191,12 +192,13 @@ def _median_gap(left: Any, right: Any) -> Gap:
     if not left.size or left.dtype.kind not in "iuf" or right.dtype.kind not in "iuf":
         return None
     if left.dtype.kind in "iu" and right.dtype.kind in "iu":
-        gaps = sorted(abs(int(a) - int(b)) for a, b in zip(left[:_ROOM], right[:_ROOM], strict=True))
-        return gap_of(gaps[(len(gaps) - 1) // 2], 0)
+        whole = sorted(abs(int(a) - int(b)) for a, b in zip(left[:_ROOM], right[:_ROOM], strict=True))
+        return gap_of(whole[(len(whole) - 1) // 2], 0)
     with np.errstate(all="ignore"):
         gaps = np.abs(left.astype(float) - right.astype(float))
-    gaps = np.sort(gaps[np.isfinite(gaps)])
-    return float(gaps[(len(gaps) - 1) // 2]) if len(gaps) else None
+    gaps = gaps[np.isfinite(gaps)]
+    middle = (len(gaps) - 1) // 2
+    return float(np.partition(gaps, middle)[middle]) if len(gaps) else None
 
 
 def gap_of(left: object, right: object) -> Gap:
@@ -269,12 +271,10 @@ def _members(value: object) -> list[str] | None:
 
 
 def _as_choice(items: Sequence[object]) -> Sequence[object] | None:
-    if all(type(one) is int for one in items):
-        rises = all(a < b for a, b in zip(items, items[1:], strict=False))  # type: ignore[operator]
-        return items if rises and (not items or items[0] >= 0) else None  # type: ignore[operator]
-    if all(type(one) is str for one in items) and len(set(items)) == len(items):
-        return items
-    return None
+    whole = [one for one in items if type(one) is int]
+    if len(whole) == len(items):
+        return whole if not whole or (whole[0] >= 0 and all(a < b for a, b in pairwise(whole))) else None
+    return items if all(type(one) is str for one in items) and len(set(items)) == len(items) else None
 
 
 def _is_renamed(left: object, right: object) -> bool:

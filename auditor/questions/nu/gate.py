@@ -116,7 +116,9 @@ class GroupGate:
 
     def _seen(self, groups: Groups) -> str:
         """The estimate, as counts: what a string is seen to be is not quite what it is."""
-        return f"{groups.beyond(self.eta)} of {groups.strings} strings have more than {self.eta:g} of their runs outside"
+        return (
+            f"{groups.beyond(self.eta)} of {groups.strings} strings have more than {self.eta:g} of their runs outside"
+        )
 
     def _undecided(self, groups: Groups, wrong: Inaccurate) -> str:
         plan, (low, high) = self.plan, self.nu_bounds(groups)
