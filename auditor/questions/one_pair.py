@@ -16,7 +16,7 @@ from auditor.subjects.outcome import Difference, as_it_was, describe, first_diff
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Bench
 
-_SHORT = 200  # characters of an output that is shown whole
+_SHORT, _LINES = 200, 6  # characters and lines of an output that is shown whole
 _LISTED = 10  # elements that differ
 
 
@@ -58,7 +58,7 @@ def show_pair(replayed: Replayed) -> Iterator[Part]:
     if found is None:
         yield Listing("both outputs:", texts[:1])
         return
-    if max(map(len, texts)) <= _SHORT:
+    if all(len(text) <= _SHORT and text.count("\n") < _LINES for text in texts):
         yield from (Listing(f"{name} output:", [text]) for name, text in zip(_SIDES, texts, strict=True))
     yield from _elements(replayed)
 

@@ -56,7 +56,7 @@ def _rounded(record: Record, seen: Wobbles) -> str:
     cures = [f'--view "round({digits})"'] if 0 <= digits <= 15 and record.view == "output" else []
     cures += [f"--atol {_upward(10 * seen.gap)}"] if _takes(record, "atol") else []
     how = f"try {' or '.join(cures)}" if cures else "compare a decision and not the numbers"
-    return f"raw numbers hardly ever agree: {how}, or round in the learner to a grid that r places (see the README)"
+    return f"raw numbers hardly ever agree: {how}, or round in the learner to a grid that r places at random"
 
 
 def _upward(gap: float) -> str:

@@ -11,6 +11,7 @@ from auditor.flow.parts import Facts
 from auditor.flow.record import IN_PROCESS, Accuracy, Record, Rho
 from auditor.statistics.outward import at_most, between, percent
 
+_CLOSER = "; the verdict's limit is one-sided, and so closer"
 Row = Sequence[str]  # a name, then our words and somebody else's in turn
 
 
@@ -54,10 +55,12 @@ def _measured(record: Record, verbose: bool) -> Iterator[Row]:
     if record.rho and record.pairs:
         yield "rho", _rho(record, record.rho, verbose)
     if churn := told(record).get("churn"):
+        closer = _CLOSER if record.question == "churn" and record.bound else ""
         yield (
             "churn",
             f"{churn['mean']:.3g} of the probe points change on average, {between(churn['low'], churn['high'])} "
-            f"({percent(churn['confidence'])} two-sided); half of the pairs at most {churn['median']:.3g}, "
+            f"({percent(churn['confidence'])} two-sided{closer}); "
+            f"half of the pairs at most {churn['median']:.3g}, "
             f"nine in ten at most {churn['ninth_decile']:.3g}",
         )
     if record.accuracy:
@@ -97,7 +100,7 @@ def beside(record: Record) -> str:
         return ""
     if bound.value == target and rho.low <= target < rho.high:
         return "; it holds at every number of pairs, which takes more than the verdict, and contains the target"
-    return "" if bound.value == target else "; the verdict's limit is one-sided, and so closer"
+    return "" if bound.value == target else _CLOSER
 
 
 def _accuracy(record: Record, found: Accuracy) -> Row:

@@ -59,7 +59,7 @@ def _stands_apart(part: Part, before: Part | None) -> bool:
     if isinstance(part, Facts):
         return not isinstance(before, Words)
     if isinstance(part, Listing) and part.style == "plain":
-        goes_on = isinstance(before, Listing) and not part.at
+        goes_on = isinstance(before, Listing) and before.style == part.style and not part.at
         return not (goes_on or (isinstance(before, Words) and before.style == "title"))
     return True
 

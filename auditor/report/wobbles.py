@@ -71,11 +71,12 @@ def _many(record: Record, seen: Wobbles) -> Iterator[str]:
     every = seen.unsteady == seen.size
     of = "" if seen.size is None or every else f" of {seen.size:,}"
     which = f"{'all ' if every else '' if seen.whole else 'at least '}{seen.unsteady:,}{of} {noun}s"
-    by = "" if any(one.values for one in seen.elements) else _by(seen.gap)
+    labels = any(one.values for one in seen.elements)
+    verb, by = "flip" if labels and noun == "probe row" else "differ", "" if labels else _by(seen.gap)
     if seen.always == seen.unsteady and seen.whole:
-        yield f"{which} always differ{by}"
+        yield f"{which} always {verb}{by}"
         return
-    yield f"{which} differ in some pair{by}; most often:"
+    yield f"{which} {verb} in some pair{by}; most often:"
     for each in seen.elements[:_NAMED]:
         yield f"{_name(record, seen, each)} in {_of(each, seen)}{_was(each)}"
 

@@ -30,6 +30,7 @@ _QUICK = "biufcUSmM"  # kinds of which numpy's own comparison, within one dtype,
 _ABSENT = object()
 
 Gap = int | float | None
+Each = Iterator[tuple[str, object, object]]  # steps, with what is there on both sides
 
 
 class Place(msgspec.Struct, array_like=True, frozen=True):
@@ -80,8 +81,15 @@ def side_by_side(left: object, right: object, most: int) -> tuple[list[Place], i
 
 def _list(found: Elements, left: object, right: object, most: int = LISTED) -> None:
     """Every place is counted, and the first are described."""
+    try:
+        _describe(found, _differing("", left, right, found), most)
+    except RecursionError:  # nested so deeply that only the whole can be named
+        found.count, found.places = 1, [Place("", None, _word(left), _word(right))]
+
+
+def _describe(found: Elements, differing: Iterator[tuple[str, Each, int]], most: int) -> None:
     letters, gaps = 0, []
-    for path, each, count in _differing("", left, right, found):
+    for path, each, count in differing:
         found.count += count
         for step, mine, theirs in each:
             if len(found.places) == most or letters > _LONGEST:
@@ -93,9 +101,6 @@ def _list(found: Elements, left: object, right: object, most: int = LISTED) -> N
     known = sorted(gap for gap in gaps if gap is not None)
     if found.gap is None and known:
         found.gap = known[(len(known) - 1) // 2]
-
-
-Each = Iterator[tuple[str, object, object]]
 
 
 def _differing(path: str, left: object, right: object, found: Elements) -> Iterator[tuple[str, Each, int]]:
@@ -164,7 +169,7 @@ def _array(a: Any, b: Any, labels: Sequence[object] | None, whole: Elements | No
     mask = _mask(a, b)
     at = np.flatnonzero(mask)
     left, right = a.ravel(), b.ravel()
-    if whole is not None:
+    if whole is not None and whole.shape:
         whole.gap = _median_gap(left[at], right[at])
         if mask.size <= _ROOM:
             whole.bits = np.packbits(mask.ravel()).tobytes().hex()
@@ -191,7 +196,7 @@ def _median_gap(left: Any, right: Any) -> Gap:
     """The lower median, which is a gap that was there."""
     if not left.size or left.dtype.kind not in "iuf" or right.dtype.kind not in "iuf":
         return None
-    if left.dtype.kind in "iu" and right.dtype.kind in "iu":
+    if left.dtype.kind in "iu" and right.dtype.kind in "iu":  # as Python's integers, which do not wrap
         whole = sorted(abs(int(a) - int(b)) for a, b in zip(left[:_ROOM], right[:_ROOM], strict=True))
         return gap_of(whole[(len(whole) - 1) // 2], 0)
     with np.errstate(all="ignore"):
