@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 import numpy as np
@@ -57,8 +58,17 @@ class Elements(msgspec.Struct, omit_defaults=True):
     renamed: bool = False  # whether the labels of one output are those of the other under other names
 
 
-def compare(left: object, right: object, *, differs: bool, by_rows: bool = False) -> Elements:
-    """The account of two settled outputs; `by_rows` where their elements are those of a probe, and no choice."""
+class Near(Protocol):
+    """How far apart two numbers, or the elements of two arrays, may be."""
+
+    def allows(self, a: Any, b: Any) -> Any: ...
+
+
+def compare(
+    left: object, right: object, *, differs: bool, by_rows: bool = False, within: Near | None = None
+) -> Elements:
+    """The account of two settled outputs; `by_rows` where their elements are those of a probe, and no choice. Numbers
+    that are `within` a tolerance of each other are no difference."""
     sides = (left, right) if differs else (left,)
     found = Elements(_kind(left), [_digest(side) for side in sides], [_text(side) for side in sides])
     if not by_rows:
@@ -67,24 +77,26 @@ def compare(left: object, right: object, *, differs: bool, by_rows: bool = False
     if all(isinstance(side, np.ndarray) for side in sides):
         found.shape = [int(n) for n in left.shape]  # type: ignore[attr-defined]
     if differs:
-        _list(found, left, right)
+        _list(found, left, right, within)
         found.renamed = _is_renamed(left, right)
     return found
 
 
-def side_by_side(left: object, right: object, most: int) -> tuple[list[Place], int]:
+def side_by_side(left: object, right: object, most: int, within: Near | None = None) -> tuple[list[Place], int]:
     """The first places where two settled outputs differ, and how many there are."""
     found = Elements("", [], [])
-    _list(found, left, right, most)
+    _list(found, left, right, within, most)
     return found.places, found.count
 
 
-def _list(found: Elements, left: object, right: object, most: int = LISTED) -> None:
+def _list(found: Elements, left: object, right: object, within: Near | None, most: int = LISTED) -> None:
     """Every place is counted, and the first are described."""
     try:
-        _describe(found, _differing("", left, right, found), most)
-    except RecursionError:  # nested so deeply that only the whole can be named
-        found.count, found.places = 1, [Place("", None, _word(left), _word(right))]
+        _describe(found, _Search(found, within).differing("", left, right), most)
+    except RecursionError:  # nested too deeply
+        found.count = 0
+    if not found.count:  # what differs has no name of its own
+        found.count, found.places = 1, [Place("", gap_of(left, right), _word(left), _word(right))]
 
 
 def _describe(found: Elements, differing: Iterator[tuple[str, Each, int]], most: int) -> None:
@@ -103,36 +115,62 @@ def _describe(found: Elements, differing: Iterator[tuple[str, Each, int]], most:
         found.gap = known[(len(known) - 1) // 2]
 
 
-def _differing(path: str, left: object, right: object, found: Elements) -> Iterator[tuple[str, Each, int]]:
-    """Where two values differ: a path, what there is below it, and how much of that."""
-    mine, theirs = _level(left), _level(right)
-    if isinstance(mine, bytes) or isinstance(theirs, bytes) or mine.kind != theirs.kind:
-        yield path, iter([("", left, right)]), 1
-    elif mine.join is packed:
-        yield path, *_array(mine.array, theirs.array, None, found if not path else None)
-    else:
-        seen = 0
-        for one in _of_parts(path, mine, theirs, found):
-            seen += one[2]
-            yield one
-        if not seen:  # what differs is no part of either
-            yield path, iter([("", left, right)]), 1
+@dataclass(frozen=True, slots=True)
+class _Search:
+    """Where two values differ: paths, what there is below each, and how much of that."""
+
+    found: Elements
+    within: Near | None
+
+    def differing(self, path: str, left: object, right: object) -> Iterator[tuple[str, Each, int]]:
+        mine, theirs = _level(left), _level(right)
+        if isinstance(mine, bytes) or isinstance(theirs, bytes) or mine.kind != theirs.kind:
+            if not self._are_near(left, right):
+                yield path, iter([("", left, right)]), 1
+        elif mine.join is packed:
+            yield path, *self._array(mine.array, theirs.array, None, whole=not path)
+        else:
+            yield from self._parts(path, mine, theirs)
+
+    def _parts(self, path: str, mine: Node, theirs: Node) -> Iterator[tuple[str, Each, int]]:
+        ours, others = _named(mine), _named(theirs)
+        labels = _labels(ours, others)
+        for key in ours | others:
+            (step, a), (_, b) = ours.get(key) or (others[key][0], _ABSENT), others.get(key) or ("", _ABSENT)
+            if a is _ABSENT or b is _ABSENT:
+                yield path, iter([(step, a, b)]), 1
+            elif not same(a, b):
+                arrays = isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.shape == b.shape
+                if labels is not None and arrays and len(a) == len(labels):  # type: ignore[arg-type]
+                    yield path if step == ".values" else path + step, *self._array(a, b, labels)
+                else:
+                    yield from self.differing(path + step, a, b)
+
+    def _array(self, a: Any, b: Any, labels: Sequence[object] | None, *, whole: bool = False) -> tuple[Each, int]:
+        """The elements that differ; of an output that is one array all of them are kept."""
+        mask = _mask(a, b)
+        if self.within and a.dtype.kind in "iuf" and b.dtype.kind in "iuf":
+            finite = np.isfinite(a) & np.isfinite(b)
+            mask &= ~(finite & self.within.allows(a.astype(float), b.astype(float)))
+        at = np.flatnonzero(mask)
+        left, right = a.ravel(), b.ravel()
+        if whole and self.found.shape:
+            self.found.gap = _median_gap(left[at], right[at])
+            if mask.size <= _ROOM:
+                self.found.bits = np.packbits(mask.ravel()).tobytes().hex()
+        return ((_place_name(int(i), a.shape, labels), left[i], right[i]) for i in at), len(at)
+
+    def _are_near(self, left: object, right: object) -> bool:
+        if self.within is None or gap_of(left, right) is None:
+            return False
+        return bool(self.within.allows(complex(left), complex(right)))  # type: ignore[call-overload]
 
 
-def _of_parts(path: str, mine: Node, theirs: Node, found: Elements) -> Iterator[tuple[str, Each, int]]:
-    ours, others = _named(mine), _named(theirs)
-    labels = _labels(ours, others)
-    for key in ours | others:
-        (step, a), (_, b) = ours.get(key) or (others[key][0], _ABSENT), others.get(key) or ("", _ABSENT)
-        if a is _ABSENT or b is _ABSENT:
-            yield path, iter([(step, a, b)]), 1
-        elif not same(a, b):
-            arrays = isinstance(a, np.ndarray) and isinstance(b, np.ndarray) and a.shape == b.shape
-            if labels is not None and arrays and len(a) == len(labels):  # type: ignore[arg-type]
-                at = path if step == ".values" else path + step
-                yield at, *_array(a, b, labels, None)
-            else:
-                yield from _differing(path + step, a, b, found)
+def _place_name(i: int, shape: tuple[int, ...], labels: Sequence[object] | None) -> str:
+    where = tuple(map(int, np.unravel_index(i, shape)))
+    if labels is None:
+        return f"[{', '.join(map(str, where))}]"
+    return f"[{describe(labels[where[0]], _PATH)}]" + "".join(f"[{n}]" for n in where[1:])
 
 
 def _level(side: object) -> bytes | Node:
@@ -162,25 +200,6 @@ def _labels(ours: Mapping[Any, Any], others: Mapping[Any, Any]) -> Sequence[obje
     level = _level(ours[".index"][1])
     values = dict(level.parts).get(".values") if isinstance(level, Node) else None
     return values if isinstance(values, np.ndarray) else None  # type: ignore[return-value]
-
-
-def _array(a: Any, b: Any, labels: Sequence[object] | None, whole: Elements | None) -> tuple[Each, int]:
-    """The elements that differ; of an output that is one array (`whole`) all of them are kept."""
-    mask = _mask(a, b)
-    at = np.flatnonzero(mask)
-    left, right = a.ravel(), b.ravel()
-    if whole is not None and whole.shape:
-        whole.gap = _median_gap(left[at], right[at])
-        if mask.size <= _ROOM:
-            whole.bits = np.packbits(mask.ravel()).tobytes().hex()
-
-    def name(i: int) -> str:
-        where = tuple(map(int, np.unravel_index(i, a.shape)))
-        if labels is not None:
-            return f"[{describe(labels[where[0]], _PATH)}]" + "".join(f"[{n}]" for n in where[1:])
-        return f"[{', '.join(map(str, where))}]"
-
-    return ((name(int(i)), left[i], right[i]) for i in at), len(at)
 
 
 def _mask(a: Any, b: Any) -> Any:

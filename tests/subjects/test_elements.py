@@ -168,6 +168,27 @@ def test_what_is_nested_too_deeply_is_told_as_a_whole() -> None:
     assert len(found.places[0].path) <= 80
 
 
+class Within:
+    """As wide as 0.1, for numbers and arrays of them."""
+
+    def allows(self, a: Any, b: Any) -> Any:
+        return np.abs(a - b) <= 0.1
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "paths"),
+    [
+        (np.array([0.0, 1.0, np.nan, 3.0]), np.array([0.05, 2.0, np.nan, np.inf]), ["[1]", "[3]"]),
+        ({"a": 1.0, "b": 2.0, "c": "x"}, {"a": 1.01, "b": 3.0, "c": "y"}, ["['b']", "['c']"]),
+        ([1, 2.0, True], [1.05, 2.5, False], ["[1]", "[2]"]),
+    ],
+)
+def test_numbers_within_a_tolerance_are_no_difference(left: Any, right: Any, paths: list[str]) -> None:
+    found = told(left, right, within=Within())
+    assert ([one.path for one in found.places], found.count) == (paths, len(paths))
+    assert side_by_side(settle(left), settle(right), 9, Within())[1] == len(paths)
+
+
 @pytest.mark.parametrize(
     ("left", "right", "gap"),
     [(2**62, -(2**62), None), (1, 4, 3), (1, 1.5, 0.5), (0.0, float("inf"), None), (True, 2, None), (1j, 0, 1.0)],
