@@ -53,7 +53,7 @@ class Wobbles(msgspec.Struct, frozen=True, kw_only=True):
     always: int = 0  # of them, those that differ in every pair
     whole: bool = True  # whether all that differ were listed
     gap: Gap = None  # the median over pairs
-    renamed: int = 0  # pairs whose labels are the same but for their names
+    renamed: int = 0  # pairs whose labels are nearly the same but for their names
     elements: list[Element] = []  # those that differ most often
 
 

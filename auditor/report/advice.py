@@ -39,7 +39,9 @@ def _next(record: Record, seen: Wobbles) -> Iterator[str]:
 
 
 def _renamed(seen: Wobbles) -> str:
-    pairs = f"in {seen.renamed:,} of {seen.mismatches:,} mismatches the labels are the same but for their names"
+    pairs = (
+        f"in {seen.renamed:,} of {seen.mismatches:,} mismatches the labels are the same, or nearly, but for their names"
+    )
     if "partition" in NAMES:
         return f"{pairs}: --view partition compares what they part, whatever it is called"
     return f"{pairs}: name them by what they hold, or compare with a view of your own, --view module:fn"

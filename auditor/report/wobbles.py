@@ -96,7 +96,10 @@ def _by(gap: float | None) -> str:
 
 def _was(one: Element) -> str:
     """What it was, where few values came again and again."""
-    return f" ({' or '.join(value.text for value in one.values)})" if one.values and one.runs is None else ""
+    if not one.values or one.runs is not None:
+        return ""
+    *others, last = (value.text for value in one.values)
+    return f" ({', '.join(others)} or {last})" if others else f" ({last})"
 
 
 def _noun(record: Record, seen: Wobbles) -> str:

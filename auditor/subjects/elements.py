@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import numbers
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -28,6 +29,7 @@ _ROOM = 4096  # elements of an array whose differences are kept as bits
 _LARGE = 1 << 20  # bytes of an array that is not hashed
 _LONG = 10_000  # elements of a container that is not hashed
 _QUICK = "biufcUSmM"  # kinds of which numpy's own comparison, within one dtype, is that of `same`
+_NEARLY = 0.9  # the share of rows that labels under other names agree on
 _ABSENT = object()
 
 Gap = int | float | None
@@ -55,7 +57,7 @@ class Elements(msgspec.Struct, omit_defaults=True):
     shape: list[int] = []  # of outputs that are one array each
     bits: str = ""  # of its elements, those that differ
     members: list[list[str]] | None = None  # where each output is a choice
-    renamed: bool = False  # whether the labels of one output are those of the other under other names
+    renamed: bool = False  # whether the labels of one output are mostly those of the other under other names
 
 
 class Near(Protocol):
@@ -69,7 +71,7 @@ def compare(
 ) -> Elements:
     """The account of two settled outputs; `by_rows` where their elements are those of a probe, and no choice. Numbers
     that are `within` a tolerance of each other are no difference."""
-    sides = (left, right) if differs else (left,)
+    sides = (left, right) if differs or within else (left,)  # what is close is not one output
     found = Elements(_kind(left), [_digest(side) for side in sides], [_text(side) for side in sides])
     if not by_rows:
         chosen = [_members(side) for side in sides]
@@ -183,7 +185,8 @@ def _named(node: Node) -> dict[object, tuple[str, object]]:
         items = [item for _, item in node.parts if isinstance(item, Item)]
         return {fingerprint(item.key): (f"[{describe(item.key, _PATH)}]", item.value) for item in items}
     if node.kind == "set":
-        return {fingerprint(part): ("{" + describe(part, _PATH) + "}", part) for _, part in node.parts}
+        named = sorted(("{" + describe(part, _PATH) + "}", fingerprint(part), part) for _, part in node.parts)
+        return {key: (step, part) for step, key, part in named}  # in an order that no hash seed has a part in
     return {step: (step, part) for step, part in ((_step(step), part) for step, part in node.parts)}
 
 
@@ -262,8 +265,11 @@ def _text(value: object) -> str:
         return describe(value, _SHOWN)
     size = level.array.size if level.join is packed else len(level.parts)
     parts = (part.value if isinstance(part, Item) else part for _, part in level.parts)
-    small = size <= _SMALL and all(isinstance(_level(part), bytes) for part in parts)
-    return " ".join(describe(value, _SHOWN).split()) if small else ""
+    if size > _SMALL or not all(isinstance(_level(part), bytes) for part in parts):
+        return ""
+    if level.kind == "set" and size:  # in an order that no hash seed has a part in
+        return _cut(f"{{{', '.join(sorted(describe(part, _VALUE) for _, part in level.parts))}}}")
+    return " ".join(describe(value, _SHOWN).split())
 
 
 def _word(value: object) -> str:
@@ -272,8 +278,8 @@ def _word(value: object) -> str:
     return describe(value, _VALUE) if isinstance(_level(value), bytes) else _text(value)[:_SHOWN] or _kind(value)
 
 
-def _cut(path: str) -> str:
-    return path if len(path) <= _PATH else f"{path[: _PATH - 3]}..."
+def _cut(text: str) -> str:
+    return text if len(text) <= _PATH else f"{text[: _PATH - 3]}..."
 
 
 def _members(value: object) -> list[str] | None:
@@ -302,11 +308,15 @@ def _as_choice(items: Sequence[object]) -> Sequence[object] | None:
 
 
 def _is_renamed(left: object, right: object) -> bool:
-    """Whether two arrays of labels part their rows in the same way, and only call the parts otherwise."""
+    """Whether two arrays of labels part nearly all rows in the same way, and call the parts otherwise."""
     if not isinstance(left, np.ndarray) or not isinstance(right, np.ndarray) or left.shape != right.shape:
         return False
     if left.ndim != 1 or left.dtype.kind not in "iuU" or right.dtype.kind not in "iuU" or left.size > _LONG:
         return False
-    both = set(zip(left.tolist(), right.tolist(), strict=True))
-    first, second = {a for a, _ in both}, {b for _, b in both}
-    return 2 <= len(both) == len(first) == len(second) <= left.size // 2
+    both = Counter(zip(left.tolist(), right.tolist(), strict=True))
+    names: dict[object, object] = {}
+    for (mine, theirs), _ in both.most_common():
+        names.setdefault(mine, theirs)
+    agree = sum(both[pair] for pair in names.items())
+    one_to_one = 2 <= len(names) == len(set(names.values())) <= left.size // 2
+    return one_to_one and agree >= _NEARLY * left.size and any(a != b for a, b in names.items())

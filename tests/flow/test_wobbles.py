@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +111,33 @@ def test_a_record_has_the_same_wobbles_whoever_ran_it_and_after_a_resume(tmp_pat
     again = auditor.audit(votes, "norm", ledger=file, resume=True, jobs=1, **OPTIONS)
     assert kept.wobbles == again.wobbles == alone
     assert again.cost.runs == kept.cost.runs
+
+
+def test_no_hash_seed_has_a_part_in_it() -> None:
+    code = (
+        "import msgspec; from auditor.subjects.elements import compare; from auditor.subjects.outcome import settle;"
+        "a, b = settle({f'k{i}' for i in range(9)}), settle({f'k{i}' for i in range(5, 14)});"
+        "print(msgspec.json.encode(compare(a, b, differs=True)).decode())"
+    )
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
+        ).stdout
+        for seed in ("1", "2", "3")
+    }
+    assert len(said) == 1
+
+
+def raises_at_times(sample: np.ndarray, r: np.random.Generator) -> float:
+    if sample[0] < 0.2:
+        raise ValueError
+    return float(sample[0])
+
+
+def test_pairs_without_two_outputs_are_left_out() -> None:
+    record = auditor.audit(raises_at_times, "uniform", size=1, fixed=40, on_error="bottom")
+    assert record.wobbles is not None
+    assert 0 < record.wobbles.pairs < record.wobbles.of == 40
 
 
 def test_the_field_is_read_back_and_a_record_without_it_is_one_too() -> None:

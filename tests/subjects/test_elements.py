@@ -117,6 +117,9 @@ def test_all_places_of_one_array_are_kept_as_bits_and_the_first_are_described() 
         (["a", "a", "b", "b"], ["x", "x", "a", "a"], True),
         ([0, 0, 1, 1], [0, 1, 1, 0], False),
         ([0, 0, 1, 1], [1, 1, 1, 1], False),
+        ([0] * 10 + [1] * 10, [1] * 10 + [0] * 9 + [1], True),  # all rows but one
+        ([0] * 10 + [1] * 10, [1] * 10 + [0] * 7 + [1] * 3, False),
+        ([0] * 10 + [1] * 10, [0] * 10 + [1] * 9 + [0], False),  # no name has changed
         ([0, 1], [1, 0], False),  # as many labels as rows: numbers, more likely
     ],
 )
@@ -187,6 +190,11 @@ def test_numbers_within_a_tolerance_are_no_difference(left: Any, right: Any, pat
     found = told(left, right, within=Within())
     assert ([one.path for one in found.places], found.count) == (paths, len(paths))
     assert side_by_side(settle(left), settle(right), 9, Within())[1] == len(paths)
+
+
+def test_outputs_that_are_close_are_two() -> None:
+    found = compare(1.0, 1.05, differs=False, within=Within())
+    assert (found.count, len(set(found.digests))) == (0, 2)
 
 
 @pytest.mark.parametrize(
