@@ -63,7 +63,7 @@ def test_the_set_up_commands_are_what_ci_runs_and_what_they_show_is_true() -> No
     command, *shown = audit.strip().splitlines()
     words = [sys.executable, *shlex.split(command.rpartition(".venv/bin/python ")[2])]
     ended = subprocess.run(words, cwd=ROOT, capture_output=True, text=True)
-    assert ended.stdout.splitlines()[: len(shown)] == shown
+    assert [line.rstrip() for line in ended.stdout.splitlines()[: len(shown)]] == shown
 
 
 def test_every_command_is_in_the_readme() -> None:

@@ -76,14 +76,20 @@ def source_option(*, many: bool) -> click.Option:
 def report_options() -> list[click.Option]:
     from auditor.report.formats import FORMATS
 
+    verbose = click.RichOption(
+        ["--verbose"], is_flag=True, help="Name the method of each interval in the report too.", panel="Reports"
+    )
     return [
-        click.RichOption(
-            [f"--{one.name}", f"{_REPORT}{one.name}"],
-            metavar="FILE",
-            help=f"{one.words}; - is standard output.",
-            panel="Reports",
-        )
-        for one in FORMATS.values()
+        *(
+            click.RichOption(
+                [f"--{one.name}", f"{_REPORT}{one.name}"],
+                metavar="FILE",
+                help=f"{one.words}; - is standard output.",
+                panel="Reports",
+            )
+            for one in FORMATS.values()
+        ),
+        verbose,
     ]
 
 
@@ -146,6 +152,7 @@ class Typed:
     given: dict[str, Any]
     texts: dict[str, str]
     files: dict[str, str]  # by the option that asks for each: {"--json": "record.json"}
+    verbose: bool = False
 
 
 def read_typed(options: Mapping[str, Any]) -> Typed:
@@ -154,12 +161,13 @@ def read_typed(options: Mapping[str, Any]) -> Typed:
 
     sources, there = options.get("source") or (), {name: value for name, value in options.items() if value is not None}
     files = {name.removeprefix(_REPORT): file for name, file in there.items() if name.startswith(_REPORT)}
-    own = ("source", "params", *(f"{_REPORT}{name}" for name in files))
+    own = ("source", "params", "verbose", *(f"{_REPORT}{name}" for name in files))
     return Typed(
         [sources] if isinstance(sources, str) else [*sources],
         {name: value for name, value in there.items() if name not in own},
         split_params(options.get("params") or ()),
         check_files({f"--{name}": file for name, file in files.items()}),
+        bool(options.get("verbose")),
     )
 
 

@@ -53,22 +53,35 @@ def audit_in_turn(settled: Settled, *, exitfirst: bool = False) -> tuple[list[Re
     return records, log
 
 
-def answered_together(settled: Settled, files: Mapping[str, str], confidence: float, *, exitfirst: bool = False) -> int:
+def answered_together(
+    settled: Settled,
+    files: Mapping[str, str],
+    confidence: float,
+    *,
+    exitfirst: bool = False,
+    verbose: bool = False,
+) -> int:
     """Audit, report and say how it ended: the exit code."""
     from auditor.flow.record import exit_code_of
 
     records, log = audit_in_turn(settled, exitfirst=exitfirst)
-    draw = table_of(records, confidence, len(settled))
+    draw = table_of(records, confidence, len(settled), verbose=verbose)
     log.tell(deliver(records, files, draw, confidence=confidence, single=False))
     tell_github(records, files, confidence)
     return exit_code_of(records)
 
 
-def table_of(records: Sequence[Record], confidence: float, planned: int) -> Callable[[Console], None]:
+def table_of(
+    records: Sequence[Record], confidence: float, planned: int, *, verbose: bool = False
+) -> Callable[[Console], None]:
     def draw(out: Console) -> None:
         from auditor.report.table import summary
+        from auditor.report.terminal import show_parts
 
-        for part in summary(records, confidence, planned):
-            out.print(part)
+        for one in summary(records, confidence, planned, verbose=verbose):
+            if isinstance(one, list):
+                show_parts(one, out)
+            else:
+                out.print(one)
 
     return draw

@@ -23,6 +23,7 @@ from auditor.flow.parts import Part
 from auditor.flow.plan import Plan
 from auditor.flow.record import Accuracy, CellRow, Finding, Measure, Record, Rho
 from auditor.flow.verdict import Verdict
+from auditor.flow.wobbles import Wobbles
 from auditor.lookup import QUESTIONS, registered
 from auditor.request import Options, Request
 from auditor.subjects.outcome import Difference
@@ -75,6 +76,7 @@ class Answer:
     accuracy: Accuracy | None = None
     examples: list[Mismatch] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    wobbles: Wobbles | None = None
 
 
 class Inquiry(Protocol):

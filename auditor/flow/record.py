@@ -17,6 +17,7 @@ import msgspec
 
 from auditor.errors import EXIT_CODES, UsageError
 from auditor.files import read_bytes
+from auditor.flow.wobbles import Wobbles
 from auditor.process.escape import json_text
 from auditor.subjects.subject import param_text
 
@@ -186,6 +187,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     preflight: Preflight | None
     findings: list[Finding]
     examples: list[Example]
+    wobbles: Wobbles | None = None  # which elements of the outputs differ, where a question about pairs looked
     cost: Cost
     environment: dict[str, str]
 

@@ -92,6 +92,7 @@ def make_record(run: Run, request: Request, said: Answer, verdict: Verdict, seco
         preflight=Preflight(checked.runs, checked.second_process, checked.changes_sample) if checked else None,
         findings=[*run.findings, *said.findings, *_bottoms(run), *constancy(inquiry, said, checked)],
         examples=[_example(run, one) for one in said.examples if one.cell in run.benches],
+        wobbles=said.wobbles,
         cost=_cost(run, seconds),
         environment=environment(),
     )

@@ -113,17 +113,30 @@ def decide(
             return Verdict("fail", _inaccurate(plan, tally, least, gate.alpha_fail, judged), "accuracy", plan.alpha)
     passes, fails = _sides(plan, gate, tally, churn)
     low, high = _bounds(plan, gate, tally, churn)
-    what, decider = ("rho", "mismatches") if plan.gates == "rho" else ("the mean churn", "churn")
+    decider = "mismatches" if plan.gates == "rho" else "churn"
     if passes:
         bound = _decided_bound(plan, gate, high)
-        reason = f"{what} is at most {_held(bound, gate.target)}{_accuracy_words(plan, tally, judged)}"
+        rate = _rate(plan, tally, churn)
+        reason = f"{rate} at most {_held(bound, gate.target)}{_accuracy_words(plan, tally, judged)}"
         return Verdict("pass", reason, decider, plan.alpha, bound)
     if fails:
         bound = _decided_bound(plan, gate, low)
         verb = "above" if bound.value == gate.target else "at least"
-        return Verdict("fail", f"{what} is {verb} {_held(bound, gate.target)}", decider, plan.alpha, bound)
-    reason = _undecided(plan, gate, tally, churn, high)
+        reason = f"{_rate(plan, tally, churn)} {verb} {_held(bound, gate.target)}"
+        return Verdict("fail", reason, decider, plan.alpha, bound)
+    reason = _undecided(plan, gate, tally, churn, low, high)
     return Verdict("inconclusive", reason, "budget", plan.alpha)
+
+
+def _rate(plan: Plan, tally: Tally, churn: MeanEvidence) -> str:
+    """What was seen, up to where a bound follows: an estimate, or that there is nothing to make one of."""
+    n, k = tally.pairs, tally.mismatches
+    what, rate = ("rho", k / n) if plan.gates == "rho" else ("the mean churn", churn.total / n)
+    if k == 0:
+        return f"no mismatch in {n:,} pairs: {what} is"
+    if rate == 1:
+        return f"each of {n:,} pairs differs: {what} is"
+    return f"{what} is about {rate:.3g}, and"
 
 
 def _decided_bound(plan: Plan, gate: Gate, bound: Bound) -> Bound:
@@ -193,15 +206,19 @@ def _inaccurate(plan: Plan, tally: Tally, least: float, alpha: float, judged: Ju
     )
 
 
-def _undecided(plan: Plan, gate: Gate, tally: Tally, churn: MeanEvidence, high: Bound) -> str:
+def _undecided(plan: Plan, gate: Gate, tally: Tally, churn: MeanEvidence, low: Bound, high: Bound) -> str:
     """What was seen, what is known by now, and what it would take to decide."""
     rate = (churn.total if plan.gates == "churn" else tally.mismatches) / tally.pairs if tally.pairs else 0.0
     seen = f"a mean churn of {rate:.3g}" if plan.gates == "churn" else f"{tally.mismatches} mismatches"
     counts = f"{seen} in {tally.pairs} pairs do not decide {plan.gates} {gate.target:g}"
+    each = f" ({sure(low.confidence)})" if low.confidence != high.confidence else ""
+    known = (
+        f"by now {plan.gates} is about {rate:.3g}, at least {at_least(low.value)}{each} and at most "
+        f"{at_most(high.value)} ({sure(high.confidence)}{'' if each else ' each'})"
+    )
     if plan.design == "fixed":
         # The same pairs with more of them would be a second look at full error.
-        return f"{counts}: a fixed design is judged once; for another try take --pairs, and a new --seed"
-    known = f"by now {plan.gates} is at most {at_most(high.value)} ({sure(high.confidence)})"
+        return f"{counts}; {known}; a fixed design is judged once: for another try take --pairs, and a new --seed"
     if plan.gates == "churn":
         return f"{counts}; {known}; more --pairs may: the same command goes on from here"
     return f"{counts}; {known}; {_what_would_decide(plan, gate.target, tally, rate)}"

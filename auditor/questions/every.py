@@ -21,7 +21,7 @@ from auditor.flow.question import Answer, Inquiry, Mismatch, Outlook, Steady, Wo
 from auditor.flow.record import EXAMPLES, Accuracy, CellRow
 from auditor.flow.record import Rho as Interval
 from auditor.flow.verdict import Bound, Verdict
-from auditor.statistics.outward import at_most, sure
+from auditor.statistics.outward import at_most, between, sure
 from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench, Trial
 
@@ -116,7 +116,8 @@ class Every(Steady):
         target = "--nu" if self.plan.gates == "nu" else "--rho"
         reason = (
             f"{len(open_cells)} of {len(self.cells)} arms are undecided after {self._budget:,} {unit} each, "
-            f"{self.cells[worst].name} with {row.mismatches:,} mismatches; "
+            f"{self.cells[worst].name} with {row.mismatches:,} mismatches, {between(row.low, row.high)} (all arms "
+            f"together, {sure(row.confidence)}); "
             f"use more --{unit} and a new --seed, or a larger {target}"
         )
         return Verdict("inconclusive", reason, "budget", self.plan.alpha)
@@ -132,8 +133,16 @@ class Every(Steady):
         what = self.leaves[0].claim()
         words = sure(1 - self.plan.alpha)
         reason = f"{what} is at most {at_most(most)} for each of {len(found)} arms ({words}){against}"
+        reason += f"; {self._largest_rate()}"
         reason += next((words for leaf in self.leaves if (words := leaf.proviso())), "")
         return Verdict("pass", reason, found[0].decided_by, self.plan.alpha, Bound("upper", most, 1 - self.plan.alpha))
+
+    def _largest_rate(self) -> str:
+        rates = [leaf.row().estimate or 0.0 for leaf in self.leaves]
+        largest = max(rates)
+        if not largest:
+            return f"no mismatch in any of {sum(self._done):,} {self.plan.unit}"
+        return f"the largest that was seen is {largest:.3g}, with {self.cells[rates.index(largest)].name}"
 
     def _worst(self) -> int:
         """The cell that a report shows: one that failed, else the one that may be largest."""
@@ -144,7 +153,8 @@ class Every(Steady):
     def answer(self) -> Answer:
         said = [leaf.answer() for leaf in self.leaves]
         rows = [row for one in said for row in one.rows]
-        worst = said[self._worst()]
+        at = self._worst()
+        worst = said[at]
         low, high = max(row.low for row in rows), max(row.high for row in rows)
         # Where the largest one is: above every lower limit, and below the largest upper one.
         own = msgspec.structs.replace(worst.measures[0], estimate=None, low=low, high=high, count=None, of=None)
@@ -170,6 +180,7 @@ class Every(Steady):
             accuracy=self._accuracy(said),
             examples=self._examples(said),
             findings=[finding for one in said for finding in one.findings],
+            wobbles=worst.wobbles and msgspec.structs.replace(worst.wobbles, cell=at),
         )
 
     def _accuracy(self, said: Sequence[Answer]) -> Accuracy | None:

@@ -22,6 +22,7 @@ from auditor.flow.parts import Part
 from auditor.flow.question import Answer, Inquiry
 from auditor.flow.record import Record
 from auditor.flow.verdict import Judged
+from auditor.flow.wobbles import WATCHED
 from auditor.lookup import find_object, importable_name
 from auditor.process.foreign import call
 from auditor.questions.one_pair import run_again, show_pair
@@ -153,7 +154,7 @@ class LossQuestion:
             open="Lemma A.6's inequality was not certified",
             follows=f": so rho is above {plan.target:g}",
         )
-        plan, cell = replace(plan, delta=allowed), replace(cell, oracle=known)
+        plan, cell = replace(plan, delta=allowed), replace(cell, oracle=known, watched=WATCHED)
         return LossPairs(cell, plan, "loss", judged)
 
     def parts(self, record: Record) -> Iterator[Part]:

@@ -8,15 +8,20 @@ from typing import Any
 
 from auditor.errors import BadValue
 from auditor.flow.asking import make_request
-from auditor.flow.parts import Listing, Part, Words
+from auditor.flow.parts import Listing, Part, Table, Words
 from auditor.flow.question import find_question
 from auditor.process.limits import one_thread
 from auditor.subjects.closeness import Tolerance
+from auditor.subjects.elements import side_by_side
 from auditor.subjects.outcome import Difference, as_it_was, describe, settle
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Bench
 
-_SHOWN = 2000  # characters of each output
+_SHORT, _LINES = 200, 6  # characters and lines of an output that is shown whole
+_LISTED = 10  # elements that differ
+
+
+_SIDES = ("first", "second")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +58,37 @@ def show_pair(replayed: Replayed) -> Iterator[Part]:
     found = replayed.difference
     agree, differ = ("CLOSE", "NOT CLOSE") if replayed.within else ("SAME", "DIFFERENT")
     yield Words(f"{agree if found is None else differ}  pair {replayed.pair}", "title")
-    for name, output in zip(("first", "second"), replayed.outputs, strict=True):
-        yield Listing(f"{name} output:", [describe(output, _SHOWN)])
+    texts = [describe(output, _SHORT + 1) for output in replayed.outputs]
+    if found is None and texts[0] == texts[1]:
+        yield Listing("both outputs:", texts[:1])
+        return
+    if all(len(text) <= _SHORT and text.count("\n") < _LINES for text in texts):
+        yield from (Listing(f"{name} output:", [text]) for name, text in zip(_SIDES, texts, strict=True))
     if found is not None:
-        yield Listing(f"first difference, at {found.path}:", [found.left, found.right])
+        yield from _elements(replayed)
+
+
+def _scalars(first: object, second: object) -> Iterator[Part]:
+    """Of long texts, where they part."""
+    if isinstance(first, str) and isinstance(second, str) and max(len(first), len(second)) > _SHORT:
+        at = next(
+            (i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second))
+        )
+        yield Listing(
+            f"they differ from character {at:,} on:", [describe(one[at : at + 80]) for one in (first, second)]
+        )
+
+
+def _elements(replayed: Replayed) -> Iterator[Part]:
+    """What differs, side by side; of two scalars the outputs are all there is to see."""
+    first, second = map(settle, replayed.outputs)
+    places, count = side_by_side(first, second, _LISTED, within=replayed.within)
+    if [place.path for place in places] == [""]:
+        yield from _scalars(first, second)
+        return
+    more = f", of which the first {len(places)} are" if count > len(places) else ""
+    yield Table(
+        head=("", *_SIDES),
+        rows=[(f"output{place.path}", place.left, place.right) for place in places],
+        title=f"{count:,} {'element differs' if count == 1 else 'elements differ'}{more}:",
+    )

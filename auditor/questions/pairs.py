@@ -20,6 +20,7 @@ from auditor.flow.question import Answer, Inquiry, Mismatch, Outlook, Steady, Wo
 from auditor.flow.record import EXAMPLES, Accuracy, CellRow, Measure, Record
 from auditor.flow.record import Rho as Interval
 from auditor.flow.verdict import Judged, Tally, Verdict, decide, is_accuracy_certified, is_decided, outcome
+from auditor.flow.wobbles import WATCHED, wobbles
 from auditor.questions.one_pair import run_again, show_pair
 from auditor.questions.over_cells import begin
 from auditor.request import OTHER, SURE, OverCells, Request, option
@@ -97,6 +98,7 @@ class Pairs(Steady):
     churn: MeanEvidence = field(default_factory=MeanEvidence)
     churns: list[float] = field(default_factory=list)
     examples: list[Mismatch] = field(default_factory=list)
+    elements: list[Any] = field(default_factory=list)  # what the first pairs showed of them
     bench: Bench | None = None
     decided: bool = False
     gate: Gate = field(init=False)
@@ -126,6 +128,8 @@ class Pairs(Steady):
         if trial.churn is not None:
             self.churn.add(trial.churn)
             self.churns.append(trial.churn)
+        if trial.payload is not None:
+            self.elements.append(trial.payload)
         self.tally = self.tally.plus(differs=differs, accurate=trial.accurate)
         if self.plan.design == "anytime":
             self.decided = is_decided(self.plan, self.gate, self.tally, self.churn)
@@ -175,6 +179,7 @@ class Pairs(Steady):
             rho=rho,
             accuracy=accuracy,
             examples=self.examples,
+            wobbles=wobbles(self.elements, self.tally.pairs),
         )
 
     def _design(self) -> str:
@@ -316,7 +321,7 @@ class AboutPairs:
                 f"--gate churn counts predictions, and the view here is {cell.view.name}: use --view predict"
             )
         plan = make_pairs_plan(cell, options, gates=self.name)
-        return Pairs(cell, plan, self.name)
+        return Pairs(replace(cell, watched=WATCHED), plan, self.name)
 
     def parts(self, record: Record) -> Iterator[Part]:
         yield from ()

@@ -15,7 +15,9 @@ from auditor.flow.parts import Bar, Command, Facts, Listing, Part, Table, Words
 from auditor.flow.question import find_question
 from auditor.flow.record import Measure, Record
 from auditor.process.escape import shortened
-from auditor.report.facts import counted, is_worst_of_several, make_facts
+from auditor.report.advice import advice
+from auditor.report.facts import counted, is_worst_of_several, make_facts, method
+from auditor.report.wobbles import wobble_parts
 from auditor.statistics.outward import at_least, at_most, between, percent
 
 _NAME = 60  # characters of a cell's name in a table
@@ -28,11 +30,13 @@ class Own(NamedTuple):
     parts: Sequence[Part]
 
 
-def describe(record: Record) -> Iterator[Part]:
-    """Every part of a report, the first line first."""
+def describe(record: Record, *, verbose: bool = False) -> Iterator[Part]:
+    """Every part of a report, the first line first; a `verbose` one names the methods too."""
     own = _own(record)
     rows = [row for part in own.parts if isinstance(part, Facts) for row in part.rows]
-    facts = make_facts(record, rows if own.parts else _measures(record), is_survey=own.title is not None)
+    facts = make_facts(
+        record, rows if own.parts else _measures(record, verbose), is_survey=own.title is not None, verbose=verbose
+    )
     found = [part for part in own.parts if not isinstance(part, (Facts, Bar))]
     bars = [part for part in own.parts if isinstance(part, Bar)] or [*_bar(record)]
     yield Words(_title(record, own), "title")
@@ -41,12 +45,19 @@ def describe(record: Record) -> Iterator[Part]:
         yield from (*found, facts)
     else:
         yield from (*bars, facts, *found, *_cells(record))
-    yield from _examples(record)
-    yield from _findings(record)
+    yield from what_was_seen(record)
     if record.verdict == "pass" and not own.title:
         scope = f"these {len(record.cells)} arms" if is_worst_of_several(record) else "this source"
         only = f"A pass speaks of {scope} and this size only: it proves nothing for other distributions or sizes."
         yield Words(only, "dim")
+
+
+def what_was_seen(record: Record) -> Iterator[Part]:
+    """What differs, the first pair that does, what was noticed on the way, and what to try next."""
+    yield from wobble_parts(record)
+    yield from _examples(record)
+    yield from _findings(record)
+    yield from advice(record)
 
 
 def _own(record: Record) -> Own:
@@ -65,15 +76,15 @@ def _title(record: Record, own: Own) -> str:
     return title
 
 
-def _measures(record: Record) -> list[tuple[str, str]]:
+def _measures(record: Record, verbose: bool) -> list[tuple[str, str]]:
     """What nobody has better words for."""
     known = ("rho", "churn", "nu", "inaccurate")
-    return [(one.name, _measure(one)) for one in record.measures if one.name not in known]
+    return [(one.name, _measure(one, verbose)) for one in record.measures if one.name not in known]
 
 
-def _measure(one: Measure) -> str:
+def _measure(one: Measure, verbose: bool) -> str:
     counts = "" if one.count is None or one.of is None else f"{one.count:,} of {one.of:,}; "
-    return f"{counts}{between(one.low, one.high)} ({percent(one.confidence)} two-sided, {one.method})"
+    return f"{counts}{between(one.low, one.high)} ({percent(one.confidence)} two-sided{method(one.method, verbose)})"
 
 
 def _bar(record: Record) -> Iterator[Bar]:
@@ -81,7 +92,8 @@ def _bar(record: Record) -> Iterator[Bar]:
     if record.target is None or not record.measures or not counted(record):
         return
     low, high = open_part(record)
-    yield Bar(low, high, record.measures[0].estimate or 0.0, record.target, record.verdict)
+    seen = [record.measures[0].estimate, *(cell.estimate for cell in record.cells)]
+    yield Bar(low, high, max((one for one in seen if one is not None), default=0.0), record.target, record.verdict)
 
 
 def asked_about(record: Record) -> str:

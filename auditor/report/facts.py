@@ -11,12 +11,13 @@ from auditor.flow.parts import Facts
 from auditor.flow.record import IN_PROCESS, Accuracy, Record, Rho
 from auditor.statistics.outward import at_most, between, percent
 
+_CLOSER = "; the verdict's limit is one-sided, and so closer"
 Row = Sequence[str]  # a name, then our words and somebody else's in turn
 
 
-def make_facts(record: Record, own: Sequence[Row], *, is_survey: bool) -> Facts:
+def make_facts(record: Record, own: Sequence[Row], *, is_survey: bool, verbose: bool = False) -> Facts:
     """Those of any record; the question's own come after rho, or in place of those of the same name."""
-    found = [*_measured(record), *_sampled(record), *_claimed(record), *_spent(record, is_survey=is_survey)]
+    found = [*_measured(record, verbose), *_sampled(record), *_claimed(record), *_spent(record, is_survey=is_survey)]
     instead = {row[0]: row for row in own}
     named = {row[0] for row in found}
     first = int(bool(found) and found[0][0] == "rho")
@@ -48,27 +49,35 @@ def _is_about_strings(record: Record) -> bool:
     return record.unit == "strings"
 
 
-def _measured(record: Record) -> Iterator[Row]:
+def _measured(record: Record, verbose: bool) -> Iterator[Row]:
     if record.target is not None and not counted(record):
         yield "target", f"{record.target:g}"
     if record.rho and record.pairs:
-        yield "rho", _rho(record, record.rho)
+        yield "rho", _rho(record, record.rho, verbose)
     if churn := told(record).get("churn"):
+        closer = _CLOSER if record.question == "churn" and record.bound else ""
         yield (
             "churn",
             f"{churn['mean']:.3g} of the probe points change on average, {between(churn['low'], churn['high'])} "
-            f"({percent(churn['confidence'])} two-sided); half of the pairs at most {churn['median']:.3g}, "
+            f"({percent(churn['confidence'])} two-sided{closer}); "
+            f"half of the pairs at most {churn['median']:.3g}, "
             f"nine in ten at most {churn['ninth_decile']:.3g}",
         )
     if record.accuracy:
         yield _accuracy(record, record.accuracy)
 
 
-def _rho(record: Record, rho: Rho) -> str:
+def _rho(record: Record, rho: Rho, verbose: bool) -> str:
+    differ = "1 mismatch" if record.mismatches == 1 else f"{record.mismatches or 0:,} mismatches"
     return (
-        f"{record.mismatches or 0:,} mismatches in {record.pairs:,} {_rho_noun(record)} {between(rho.low, rho.high)} "
-        f"({percent(rho.confidence)} two-sided, {rho.method}){beside(record)}"
+        f"{differ} in {record.pairs:,} {_rho_noun(record)} {between(rho.low, rho.high)} "
+        f"({percent(rho.confidence)} two-sided{method(rho.method, verbose)}){beside(record)}"
     )
+
+
+def method(name: str, verbose: bool) -> str:
+    """By what an interval was made: for those who ask."""
+    return f", {name}" if verbose else ""
 
 
 def _rho_noun(record: Record) -> str:
@@ -84,11 +93,14 @@ def _rho_noun(record: Record) -> str:
 
 
 def beside(record: Record) -> str:
-    """What to make of an interval that contains the target beside a verdict that does not leave it open."""
+    """What to make of a two-sided interval beside a verdict's one-sided limit, and of one that contains the target
+    beside a verdict that does not leave it open."""
     bound, rho, target = record.bound, record.rho, record.target
-    if bound is None or rho is None or target is None or bound.value != target or not rho.low <= target < rho.high:
+    if bound is None or rho is None or target is None or _is_about_strings(record) or record.question == "churn":
         return ""
-    return "; it holds at every number of pairs, which takes more than the verdict, and contains the target"
+    if bound.value == target and rho.low <= target < rho.high:
+        return "; it holds at every number of pairs, which takes more than the verdict, and contains the target"
+    return "" if bound.value == target else _CLOSER
 
 
 def _accuracy(record: Record, found: Accuracy) -> Row:

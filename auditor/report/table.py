@@ -9,16 +9,19 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from auditor.flow.parts import Part
 from auditor.flow.record import Record
 from auditor.process.escape import visible
-from auditor.report.describe import asked_about
+from auditor.report.describe import asked_about, describe, what_was_seen
 from auditor.report.facts import counted, of_several
 from auditor.report.terminal import STYLES
 from auditor.statistics.outward import at_least, at_most
 
 
-def summary(records: Sequence[Record], confidence: float, planned: int) -> Iterator[RenderableType]:
-    """The table, the reasons of what did not end as expected, and what the verdicts are worth together."""
+def summary(
+    records: Sequence[Record], confidence: float, planned: int, *, verbose: bool = False
+) -> Iterator[RenderableType | list[Part]]:
+    """The table, what is known of each that did not end as expected, and what the verdicts are worth together."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in ("", "subject"):
         table.add_column(name, no_wrap=not name, overflow="fold")
@@ -34,6 +37,7 @@ def summary(records: Sequence[Record], confidence: float, planned: int) -> Itera
     for record in surprises:
         yield Text.assemble("\n", (visible(record.subject), "bold"), f": {record.verdict}, expected {record.expect}")
         yield Padding(Text(visible(record.reason, keep="\n")), (0, 0, 0, 2))
+        yield list(describe(record, verbose=True))[2:] if verbose else list(what_was_seen(record))
     met = len(records) - len(surprises)
     share = (1 - confidence) / planned
     cut = f" {planned - len(records)} were not run." if planned > len(records) else ""

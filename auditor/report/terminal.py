@@ -25,8 +25,8 @@ _COLOURS = {"dim": "dim", "error": "magenta", "warning": "yellow", "info": "dim"
 _GAP = (0, 2, 0, 0)
 
 
-def show(record: Record, console: Console) -> None:
-    show_parts(describe(record), console)
+def show(record: Record, console: Console, *, verbose: bool = False) -> None:
+    show_parts(describe(record, verbose=verbose), console)
 
 
 def as_text(record: Record, width: int = 100) -> str:
@@ -59,7 +59,8 @@ def _stands_apart(part: Part, before: Part | None) -> bool:
     if isinstance(part, Facts):
         return not isinstance(before, Words)
     if isinstance(part, Listing) and part.style == "plain":
-        return not (isinstance(before, Listing) or (isinstance(before, Words) and before.style == "title"))
+        goes_on = isinstance(before, Listing) and before.style == part.style and not part.at
+        return not (goes_on or (isinstance(before, Words) and before.style == "title"))
     return True
 
 
@@ -156,9 +157,9 @@ def _chart(part: Chart, width: int, *, ascii_only: bool) -> Iterator[Text]:
 
 
 def _bar(part: Bar, width: int, *, ascii_only: bool) -> Group:
-    """The line of what may be, from 0 up: the part that is left open, and where the target stands."""
+    """The line of what may be, from 0 up: what was seen, the part that is left open, and where the target stands."""
     top = min(1.0, 1.25 * max(1.6 * part.target, part.high if part.high < 1 else part.low, part.centre))
-    full, rest, mark = ("#", "-", "|") if ascii_only else ("█", "─", "┃")
+    seen, left_open, rest, mark = "#=-|" if ascii_only else "█░─┃"
     left, right = "0 ", f" {top:.2g}"
     cells = max(8, width - len(left) - len(right))
 
@@ -166,14 +167,18 @@ def _bar(part: Bar, width: int, *, ascii_only: bool) -> Group:
         return min(cells - 1, int(p / top * cells))
 
     line = Text(left, style="dim")
-    target = at(part.target)
+    target, centre = at(part.target), at(part.centre) if part.centre > 0 else -1
     for i in range(cells):
         inside = at(part.low) <= i <= at(min(part.high, top)) if part.high > 0 else False
         if i == target:
             line.append(mark, style="bold")
         else:
-            line.append(full if inside else rest, style=STYLES.get(part.verdict, "") if inside else "dim")
+            drawn = seen if i == centre else left_open if inside else rest
+            line.append(drawn, style="dim" if drawn == rest else STYLES.get(part.verdict, ""))
     line.append(right, style="dim")
-    label = f"target {part.target:g}"
+    label, key = f"target {part.target:g}", f"   {seen} seen  {left_open} left open"
     before = max(0, min(len(left) + target - len(label) // 2, width - len(label)))
-    return Group(line, Text(" " * before + label, style="bold"))
+    below = Text(" " * before + label, style="bold")
+    if before + len(label) + len(key) <= width:
+        below.append(key, style="dim")
+    return Group(line, below)

@@ -55,6 +55,7 @@ class Cell:
     unit: Unit | None = None  # what one trial is; a pair of runs, unless the question is another
     oracle: Oracle | None = None  # judges an output in place of the subject's own
     judged: bool = True  # whether accuracy is of interest at all
+    watched: int = 0  # pairs, the first, whose payload says which elements differ
     looks: bool = True  # whether its runs can be looked at beforehand one by one; else its first trial is run twice
     overridden: tuple[tuple[str, Any, Any], ...] = ()  # name, declared, used
     within: Tolerance | None = None  # how far apart numbers of two outputs may be
@@ -252,6 +253,7 @@ def make_bench(cell: Cell, *, apart: bool = False) -> Bench:
         shares_private=cell.private == "shared",
         unit=cell.unit,
         within=cell.within,
+        watched=cell.watched,
         prepare=partial(_draw_first, probe=_given_probe(cell)),
     )
     return bench if apart and _is_foreign(source) else bench.prepared()

@@ -20,6 +20,7 @@ from auditor.sources.sample import CountSample, Own, copied
 from auditor.sources.source import Source
 from auditor.subjects.churn import has_rows, points_of, share_of_labels, share_of_points
 from auditor.subjects.closeness import Tolerance, first_apart
+from auditor.subjects.elements import compare
 from auditor.subjects.outcome import Difference, describe, first_difference, settle
 from auditor.subjects.subject import Subject
 from auditor.subjects.views import OUTPUT, View
@@ -94,12 +95,13 @@ class Bench:
     shares_private: bool = False  # whether the runs of an index have their private randomness in common
     unit: Unit | None = None  # what one trial is; a pair of runs, unless the question is another
     within: Tolerance | None = None  # how far apart numbers of two outputs may be
+    watched: int = 0  # pairs, the first, whose payload says which elements differ
 
     @property
     def identity(self) -> tuple[int, ...]:
         """What tells it from another, whatever its preflight said since."""
         parts = (self.subject, self.source, self.keys, self.view, self.unit, self.oracle)
-        return (*map(id, parts), self.size, self.counted, self.shares_private, hash(self.within))
+        return (*map(id, parts), self.size, self.counted, self.shares_private, hash(self.within), self.watched)
 
     def trial(self, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
         """Trial `index`: a pure function of both. `fell` has its runs that are known to end their process."""
@@ -240,7 +242,12 @@ def run_pair(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> T
         return _with_bottom(bench, index, (first, second), accurate, seconds + more)
     difference = bench.difference(first, second)
     churn = _churn(bench, points, second, difference) if bench.view.rows else None
-    return Trial(index, difference, accurate, seconds + more, churn)
+    payload = None
+    if index < bench.watched:
+        rows, differs = bool(bench.view.rows), difference is not None
+        found = compare(first, settle(second), differs=differs, by_rows=rows, within=bench.within)
+        payload = msgspec.to_builtins(found)
+    return Trial(index, difference, accurate, seconds + more, churn, payload=payload)
 
 
 def _churn(bench: Bench, points: Any, second: Any, difference: Difference | None) -> float | None:

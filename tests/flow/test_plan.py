@@ -112,14 +112,20 @@ def test_a_verdict_carries_the_bound_that_decided() -> None:
     """A calibrated gate says on which side of the target rho is, and no more; other designs have a limit of theirs."""
     verdict = decide(plan(), Tally(33, 0))
     assert verdict.bound == Bound("upper", 0.1, 0.95)
-    assert verdict.reason == "rho is at most 0.1, the target (95 % confidence)"
+    assert verdict.reason == "no mismatch in 33 pairs: rho is at most 0.1, the target (95 % confidence)"
     verdict = decide(plan(), Tally(2, 2))
     assert verdict.bound == Bound("lower", 0.1, 0.95)
-    assert verdict.reason == "rho is above 0.1, the target (95 % confidence)"
+    assert verdict.reason == "each of 2 pairs differs: rho is above 0.1, the target (95 % confidence)"
+    seen = decide(plan(), Tally(64, 1))
+    assert seen.reason == "rho is about 0.0156, and at most 0.1, the target (95 % confidence)"
+    seen = decide(plan(), Tally(17, 6))
+    assert seen.reason == "rho is about 0.353, and above 0.1, the target (95 % confidence)"
     verdict = decide(plan(pairs=10**6), Tally(36, 0))
     assert verdict.bound is not None
     assert verdict.bound.value == pytest.approx(0.0976, abs=5e-5)
-    assert verdict.reason == "rho is at most 0.0977 (95 % confidence), within the target 0.1"
+    assert verdict.reason == "no mismatch in 36 pairs: rho is at most 0.0977 (95 % confidence), within the target 0.1"
+    above = decide(plan(fixed=100), Tally(100, 30))
+    assert above.reason == "rho is about 0.3, and at least 0.224 (95 % confidence), above the target 0.1"
     fixed = decide(plan(fixed=100), Tally(100, 0)).bound
     assert fixed is not None
     assert fixed.value < 0.03
@@ -151,9 +157,8 @@ def test_inaccuracy_beyond_delta_fails_whatever_the_mismatches() -> None:
 def test_an_undecided_audit_says_what_is_known_and_what_would_decide() -> None:
     near = decide(plan(), Tally(1000, 80))
     assert near.outcome == "inconclusive"
-    assert "80 mismatches in 1000 pairs do not decide rho 0.1; by now rho is at most 0.111 (95 % confidence); " in (
-        near.reason
-    )
+    sides = "by now rho is about 0.08, at least 0.0549 and at most 0.111 (95 % confidence each); "
+    assert f"80 mismatches in 1000 pairs do not decide rho 0.1; {sides}" in near.reason
     assert "with a new --seed decides with probability 0.9" in near.reason
     assert "; from a --ledger, --resume --pairs " in near.reason
     at_target = decide(plan(), Tally(1000, 100))
@@ -162,7 +167,8 @@ def test_an_undecided_audit_says_what_is_known_and_what_would_decide() -> None:
     least = math.floor(information_bound(0.098, 0.1, 0.05, 0.9))
     assert f"any test that decides with probability 0.9 takes {least:,} pairs or more on average" in hopeless
     fixed = decide(plan(fixed=1000), Tally(1000, 95))
-    assert "judged once; for another try take --pairs, and a new --seed" in fixed.reason
+    assert "judged once: for another try take --pairs, and a new --seed" in fixed.reason
+    assert "rho is about 0.095, at least 0.0801 and at most 0.112 (95 % confidence each)" in fixed.reason
 
 
 def test_the_suggested_numbers_of_pairs_do_decide() -> None:

@@ -550,7 +550,7 @@ def test_github_is_told_to_obey_nothing_but_the_annotations(call: Run, monkeypat
     (line,) = after.splitlines()
     line_of = LEARNERS.splitlines().index("def forger(sample, r):") + 1
     assert line.startswith(
-        f"::error file=ci_learners.py,line={line_of},title=auditor%3A fail%3A ci_learners%3Aforger::rho is"
+        f"::error file=ci_learners.py,line={line_of},title=auditor%3A fail%3A ci_learners%3Aforger::each of 2 pairs"
     )
     assert "%0Areplay it with: python -m auditor check ci_learners:forger" in line
     assert resume not in err

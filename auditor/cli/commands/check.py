@@ -67,4 +67,4 @@ def _check_package(package: str, typed: Typed) -> int:
     confidence = confidence_of(typed.given)
     with stdout_kept():
         targets = [subject.name for subject in declared_in(package)]
-    return answered_together(settled_together(targets, typed.given), typed.files, confidence)
+    return answered_together(settled_together(targets, typed.given), typed.files, confidence, verbose=typed.verbose)

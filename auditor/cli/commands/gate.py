@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import chdir
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def _gate(names: tuple[str, ...], config: str | None, exitfirst: bool, **options
     if file.parent == Path.cwd():
         return _audited(Path(file.name), names, typed, exitfirst=exitfirst)
     files = {option: name if name == "-" else os.path.abspath(name) for option, name in typed.files.items()}
-    typed = Typed(typed.sources, typed.given, typed.texts, files)
+    typed = replace(typed, files=files)
     sys.path.insert(0, str(file.parent))
     with chdir(file.parent), process_state_kept(over_all=True):  # what the file names is there
         return _audited(file, names, typed, exitfirst=exitfirst)
@@ -52,7 +53,7 @@ def _audited(file: Path, names: tuple[str, ...], typed: Typed, *, exitfirst: boo
     entries = pick(asked, names)
     with stdout_kept():
         settled = settle(asked, entries, typed.given)
-    return answered_together(settled, typed.files, asked.confidence, exitfirst=exitfirst)
+    return answered_together(settled, typed.files, asked.confidence, exitfirst=exitfirst, verbose=typed.verbose)
 
 
 gate = TableCommand(

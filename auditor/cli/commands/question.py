@@ -103,7 +103,9 @@ def ask_one(question: str | None, target: str, typed: Typed) -> int:
         typed.given["accept_overlap"] = True  # a replay passes no verdict
     request = make_request(question, target, typed.sources, typed.given, texts=typed.texts)
     error_console().print(plain(f"loading {brief(target)}: this runs its code", "dim"))
-    return answered(request, typed.files) if replay is None else show_again(request, replay, arm)
+    if replay is not None:
+        return show_again(request, replay, arm)
+    return answered(request, typed.files, verbose=typed.verbose)
 
 
 def _check_replay(typed: Typed) -> None:
@@ -115,7 +117,7 @@ def _check_replay(typed: Typed) -> None:
         raise UsageError(f"{' and '.join(words)} and --replay do not go together: a replay makes no record")
 
 
-def answered(request: Request, files: Mapping[str, str]) -> int:
+def answered(request: Request, files: Mapping[str, str], *, verbose: bool = False) -> int:
     """Carry a request out and report; the exit code."""
     from dataclasses import replace
 
@@ -130,7 +132,8 @@ def answered(request: Request, files: Mapping[str, str]) -> int:
     with prints_logged() as (log, ours), Watching(ours) as watch:
         record = carry_out(inquiry, request, replace(how, log=log.file), watch)
     confidence = request.options.confidence
-    log.tell(deliver([record], files, lambda out: show(record, out), confidence=confidence, single=True))
+    said = deliver([record], files, lambda out: show(record, out, verbose=verbose), confidence=confidence, single=True)
+    log.tell(said)
     tell_github([record], files, confidence)
     return record.exit_code
 

@@ -88,11 +88,11 @@ class GroupGate:
         upper = Bound("upper", high, 1 - self.nu_gate.alpha_pass)
         lower = Bound("lower", low, 1 - plan.cells * self.nu_gate.alpha_fail)
         if self.is_pass(groups, wrong):
-            return Verdict("pass", self._passed(upper), "strings", plan.alpha, upper)
+            return Verdict("pass", f"{self._passed(upper)}; {self._seen(groups)}", "strings", plan.alpha, upper)
         if self._nu_fails(groups):
             reason = (
                 f"for a share of at least {at_least(low)} of the random strings ({sure(lower.confidence)}) no output "
-                f"has probability {1 - self.eta:g}, above nu {self.target:g}"
+                f"has probability {1 - self.eta:g}, above nu {self.target:g}; {self._seen(groups)}"
             )
             return Verdict("fail", reason, "strings", plan.alpha, lower)
         if self.is_inaccurate(groups.strings, wrong.agreed):
@@ -114,11 +114,15 @@ class GroupGate:
             f"{self.plan.runs} runs: more than beta {self.plan.delta:g} and nu {self.target:g} allow for"
         )
 
-    def _undecided(self, groups: Groups, wrong: Inaccurate) -> str:
-        plan, (low, high) = self.plan, self.nu_bounds(groups)
-        seen = (
+    def _seen(self, groups: Groups) -> str:
+        """The estimate, as counts: what a string is seen to be is not quite what it is."""
+        return (
             f"{groups.beyond(self.eta)} of {groups.strings} strings have more than {self.eta:g} of their runs outside"
         )
+
+    def _undecided(self, groups: Groups, wrong: Inaccurate) -> str:
+        plan, (low, high) = self.plan, self.nu_bounds(groups)
+        seen = self._seen(groups)
         if plan.delta is not None:
             seen += f", {wrong.strings} an inaccurate output"
         gate = self.nu_gate

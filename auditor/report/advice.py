@@ -1,0 +1,79 @@
+"""What to try next, after a fail: from what was seen to differ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from auditor.flow.parts import Listing, Part
+from auditor.flow.question import registered_questions
+from auditor.flow.record import Record
+from auditor.flow.wobbles import Wobbles
+from auditor.report.facts import told
+from auditor.request import listed
+from auditor.subjects.views import NAMES
+
+_NEVER = 0.9  # the share of the elements' pairs from which on raw numbers are said never to agree
+_FEW = 0.2  # of the predictions change
+
+
+def advice(record: Record) -> Iterator[Part]:
+    """For fails of what pairs differ in; an inaccurate subject has other troubles."""
+    seen = record.wobbles
+    if record.verdict == "fail" and seen is not None and seen.mismatches and record.decided_by != "accuracy":
+        yield Listing("What to try next:", [*_next(record, seen)])
+
+
+def _next(record: Record, seen: Wobbles) -> Iterator[str]:
+    known = registered_questions()
+    if 2 * seen.renamed > seen.mismatches:
+        yield _renamed(seen)
+    elif _are_raw_floats(seen):
+        yield _rounded(record, seen)
+    elif share := _churn(record):
+        yield f"few predictions change, {share:.3g} of them on average: --gate churn holds that against the target"
+    if record.size and "price" in known:
+        yield "price in place of check finds the size, if there is one, from which on the claim holds"
+    if "explain" in known:
+        yield "explain in place of check finds what makes the runs differ"
+
+
+def _renamed(seen: Wobbles) -> str:
+    pairs = (
+        f"in {seen.renamed:,} of {seen.mismatches:,} mismatches the labels are the same, or nearly, but for their names"
+    )
+    if "partition" in NAMES:
+        return f"{pairs}: --view partition compares what they part, whatever it is called"
+    return f"{pairs}: name them by what they hold, or compare with a view of your own, --view module:fn"
+
+
+def _are_raw_floats(seen: Wobbles) -> bool:
+    return isinstance(seen.gap, float) and seen.distinct is not None and seen.distinct >= _NEVER * seen.runs
+
+
+def _rounded(record: Record, seen: Wobbles) -> str:
+    """With so few decimals that two values which are a gap apart mostly round to one."""
+    assert seen.gap is not None
+    digits = math.floor(-math.log10(10 * seen.gap)) if seen.gap > 0 else 0
+    cures = [f'--view "round({digits})"'] if 0 <= digits <= 15 and record.view == "output" else []
+    cures += [f"--atol {_upward(10 * seen.gap)}"] if _takes(record, "atol") else []
+    how = f"try {' or '.join(cures)}" if cures else "compare a decision and not the numbers"
+    return f"raw numbers hardly ever agree: {how}, or round in the learner to a grid that r places at random"
+
+
+def _upward(gap: float) -> str:
+    """One digit, not below."""
+    place = 10.0 ** math.floor(math.log10(gap))
+    return f"{math.ceil(gap / place - 1e-9) * place:.1g}"
+
+
+def _takes(record: Record, name: str) -> bool:
+    """Whether the question has such an option, here."""
+    from auditor.flow.question import find_question
+
+    return record.question in registered_questions() and name in listed(find_question(record.question).Options)
+
+
+def _churn(record: Record) -> float | None:
+    found = told(record).get("churn") if record.question == "rho" else None
+    return found["mean"] if found and found["mean"] <= _FEW else None

@@ -1,0 +1,206 @@
+"""What is told of two outputs: hand-made ones, of every kind that has elements, against what they are by eye."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from auditor.subjects.elements import LISTED, Elements, compare, gap_of, side_by_side
+from auditor.subjects.outcome import fingerprint, same, settle
+
+
+@dataclasses.dataclass
+class Model:
+    slope: float
+    picked: list[int]
+
+
+class Point(NamedTuple):
+    x: float
+    y: float
+
+
+def told(left: Any, right: Any, **options: Any) -> Elements:
+    a, b = settle(left), settle(right)
+    return compare(a, b, differs=not same(a, b), **options)
+
+
+def places(left: Any, right: Any) -> list[tuple[str, Any, str, str]]:
+    return [(one.path, one.gap, one.left, one.right) for one in told(left, right).places]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [
+        (1.5, 2.0, [("", 0.5, "1.5", "2.0")]),
+        (3, 7, [("", 4, "3", "7")]),
+        ("cat", "dog", [("", None, "'cat'", "'dog'")]),
+        (True, False, [("", None, "True", "False")]),
+        (1.0, None, [("", None, "1.0", "None")]),
+        ({"a": 1, "b": 2}, {"a": 1, "b": 5}, [("['b']", 3, "2", "5")]),
+        ({"a": 1}, {"b": 1}, [("['a']", None, "1", "absent"), ("['b']", None, "absent", "1")]),
+        ({"w": [1.0, 2.0]}, {"w": [1.0, 2.5]}, [("['w'][1]", 0.5, "2.0", "2.5")]),
+        ({1, 2}, {2, 3}, [("{1}", None, "1", "absent"), ("{3}", None, "absent", "3")]),
+        ([1, 2], [1, 2, 4], [("[2]", None, "absent", "4")]),
+        (np.array([1.0, 2, 3]), np.array([1.0, 4, 3]), [("[1]", 2.0, "2.0", "4.0")]),
+        (np.eye(2), np.zeros((2, 2)), [("[0, 0]", 1.0, "1.0", "0.0"), ("[1, 1]", 1.0, "1.0", "0.0")]),
+        (np.array([1, np.nan]), np.array([2, np.nan]), [("[0]", 1.0, "1.0", "2.0")]),
+        (np.array([1, 2]), np.array([1.0, 2.5]), [("[1]", 0.5, "2", "2.5")]),
+        (np.array(["a", "b"]), np.array(["a", "c"]), [("[1]", None, "'b'", "'c'")]),
+        (np.zeros(2), np.zeros(3), [("", None, "array([0., 0.])", "array([0., 0., 0.])")]),
+        (Model(0.5, [1, 2]), Model(0.25, [1, 3]), [(".slope", 0.25, "0.5", "0.25"), (".picked[1]", 1, "2", "3")]),
+        (Point(0.0, 1.0), Point(0.0, 3.0), [(".y", 2.0, "1.0", "3.0")]),
+        (pd.Series([1, 2], index=["u", "v"]), pd.Series([1, 5], index=["u", "v"]), [("['v']", 3, "2", "5")]),
+        (
+            pd.DataFrame({"c": ["x", "y"], "d": [1, 2]}, index=[10, 20]),
+            pd.DataFrame({"c": ["x", "z"], "d": [1, 4]}, index=[10, 20]),
+            [("['c'][20]", None, "'y'", "'z'"), ("['d'][20]", 2, "2", "4")],
+        ),
+    ],
+)
+def test_what_differs_is_named_with_what_was_there(left: Any, right: Any, expected: list[Any]) -> None:
+    assert places(left, right) == expected
+    found = told(left, right)
+    assert found.count == len(expected)
+    assert found.digests == [fingerprint(left)[:16], fingerprint(right)[:16]]
+    shown, count = side_by_side(settle(left), settle(right), 1)
+    assert ([one.path for one in shown], count) == ([expected[0][0]], len(expected))
+
+
+@pytest.mark.parametrize(
+    ("output", "members"),
+    [
+        ({3, 1}, ["1", "3"]),
+        (frozenset({"b", "a"}), ["'a'", "'b'"]),
+        (np.array([True, False, True]), ["0", "2"]),
+        ((1, 4, 9), ["1", "4", "9"]),
+        (np.array([0, 7]), ["0", "7"]),
+        (["age", "sex"], ["'age'", "'sex'"]),
+        ((), []),
+        ((4, 1), None),  # a ranking
+        ((-1, 1), None),
+        (np.array([0, 0, 1]), None),
+        (["a", "a"], None),
+        ([0.5, 1.5], None),
+        (3, None),
+        (set(range(1000)), None),  # too many to be told
+    ],
+)
+def test_a_choice_is_told_by_its_members(output: Any, members: list[str] | None) -> None:
+    assert told(output, output).members == (None if members is None else [members])
+    assert told(output, output, by_rows=True).members is None
+
+
+def test_all_places_of_one_array_are_kept_as_bits_and_the_first_are_described() -> None:
+    left, right = np.zeros(1000), np.zeros(1000)
+    right[500:] = np.arange(1, 501)
+    found = told(left, right)
+    assert (found.count, found.shape, found.gap) == (500, [1000], 250.0)
+    bits = np.unpackbits(np.frombuffer(bytes.fromhex(found.bits), dtype=np.uint8))[:1000]
+    assert bits.tolist() == [0] * 500 + [1] * 500
+    assert len(found.places) == LISTED
+    assert [one.path for one in found.places[:2]] == ["[500]", "[501]"]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "is_renamed"),
+    [
+        ([0, 0, 1, 1], [1, 1, 0, 0], True),
+        (["a", "a", "b", "b"], ["x", "x", "a", "a"], True),
+        ([0, 0, 1, 1], [0, 1, 1, 0], False),
+        ([0, 0, 1, 1], [1, 1, 1, 1], False),
+        ([0] * 10 + [1] * 10, [1] * 10 + [0] * 9 + [1], True),  # all rows but one
+        ([0] * 10 + [1] * 10, [1] * 10 + [0] * 7 + [1] * 3, False),
+        ([0] * 10 + [1] * 10, [0] * 10 + [1] * 9 + [0], False),  # no name has changed
+        ([0, 1], [1, 0], False),  # as many labels as rows: numbers, more likely
+    ],
+)
+def test_labels_under_other_names_are_recognised(left: list[Any], right: list[Any], is_renamed: bool) -> None:
+    assert told(np.array(left), np.array(right)).renamed is is_renamed
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=300),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    max_leaves=8,
+)
+
+
+@given(VALUES, VALUES)
+def test_whatever_differs_has_a_place_and_passes_through_json(left: Any, right: Any) -> None:
+    found = told(left, right)
+    assert (found.count > 0) == bool(found.places) == (not same(left, right))
+    payload = msgspec.to_builtins(found)
+    assert json.loads(json.dumps(payload)) == payload
+    assert msgspec.convert(payload, Elements) == found
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda rng: rng.normal(size=10**5),
+        lambda rng: rng.integers(0, 9, 4000),
+        lambda rng: {f"{'k' * 500}{i}": float(rng.random()) for i in range(300)},
+        lambda rng: set(rng.integers(0, 10**6, 400).tolist()),
+        lambda rng: "".join(map(str, rng.integers(0, 9, 10**5))),
+        lambda rng: [[float(rng.random())] * 50] * 50,
+    ],
+)
+def test_however_large_outputs_are_what_is_told_is_small(make: Any) -> None:
+    rng = np.random.default_rng(0)
+    found = told(make(rng), make(rng))
+    assert found.count >= len(found.places) > 0
+    assert len(msgspec.json.encode(found)) <= 6000
+
+
+def test_what_is_nested_too_deeply_is_told_as_a_whole() -> None:
+    left: Any = 1.0
+    right: Any = 2.0
+    for _ in range(300):
+        left, right = [left], [right]
+    found = told(left, right)
+    assert found.count == 1
+    assert len(found.places[0].path) <= 80
+
+
+class Within:
+    """As wide as 0.1, for numbers and arrays of them."""
+
+    def allows(self, a: Any, b: Any) -> Any:
+        return np.abs(a - b) <= 0.1
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "paths"),
+    [
+        (np.array([0.0, 1.0, np.nan, 3.0]), np.array([0.05, 2.0, np.nan, np.inf]), ["[1]", "[3]"]),
+        ({"a": 1.0, "b": 2.0, "c": "x"}, {"a": 1.01, "b": 3.0, "c": "y"}, ["['b']", "['c']"]),
+        ([1, 2.0, True], [1.05, 2.5, False], ["[1]", "[2]"]),
+    ],
+)
+def test_numbers_within_a_tolerance_are_no_difference(left: Any, right: Any, paths: list[str]) -> None:
+    found = told(left, right, within=Within())
+    assert ([one.path for one in found.places], found.count) == (paths, len(paths))
+    assert side_by_side(settle(left), settle(right), 9, Within())[1] == len(paths)
+
+
+def test_outputs_that_are_close_are_two() -> None:
+    found = compare(1.0, 1.05, differs=False, within=Within())
+    assert (found.count, len(set(found.digests))) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "gap"),
+    [(2**62, -(2**62), None), (1, 4, 3), (1, 1.5, 0.5), (0.0, float("inf"), None), (True, 2, None), (1j, 0, 1.0)],
+)
+def test_a_gap_is_a_number_or_nothing(left: Any, right: Any, gap: Any) -> None:
+    found = gap_of(left, right)
+    assert (found, type(found)) == (gap, type(gap))
