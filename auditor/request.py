@@ -2,11 +2,13 @@
 
 A question's options are the fields of a struct: `Options` has those that every question takes, and each question adds
 its own in its own module. The command line makes `--accept-overlap` of `accept_overlap`, the other places take the
-name as it is. A field without a group is for Python alone.
+name as it is. A name that Python keeps for itself has a trailing underscore, `for_`, which is typed nowhere but where
+Python asks for it. A field without a group is for Python alone.
 """
 
 from __future__ import annotations
 
+import keyword
 import types
 import typing
 from collections.abc import Mapping
@@ -61,6 +63,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     cluster: Annotated[
         str | None, option("A Dask scheduler, tcp://HOST:8786, or local:4 for one in here.", "WHERE", RUN)
     ] = None
+    for_: Annotated[
+        float | str | None, option("Begin no run after so long: 90 (seconds), 5m, 1h.", "DURATION", RUN)
+    ] = None
 
 
 class OverCells(Options, frozen=True, kw_only=True):
@@ -105,9 +110,19 @@ class Listed:
     def flag(self) -> str:
         return as_flag(self.name)
 
+    @property
+    def key(self) -> str:
+        """As a file has it."""
+        return self.name.removesuffix("_")
+
 
 def as_flag(name: str) -> str:
-    return "--param" if name == "params" else f"--{name.replace('_', '-')}"
+    return "--param" if name == "params" else f"--{name.removesuffix('_').replace('_', '-')}"
+
+
+def as_name(word: str) -> str:
+    """The field that a word is for, with or without the underscore that Python asks for."""
+    return f"{word}_" if keyword.iskeyword(word) else word
 
 
 def listed(kind: type[msgspec.Struct]) -> dict[str, Listed]:

@@ -28,8 +28,9 @@ from auditor.files import read_bytes
 from auditor.flow.asking import check_table, make_request
 from auditor.flow.plan import check_confidence
 from auditor.flow.question import find_question
+from auditor.process.limits import read_duration
 from auditor.questions.several import share
-from auditor.request import GROUPS, RUN, WHAT, Listed, Options, listed
+from auditor.request import GROUPS, RUN, WHAT, Listed, Options, as_name, listed
 from auditor.subjects.outcome import describe
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ PLACE, SUBJECT = "[tool.auditor]", "[[tool.auditor.subject]]"
 _SHOWN = 60  # characters of a value
 ENDINGS = ("pass", "fail", "error")
 _HEADER = re.compile(r"^\s*\[\[\s*tool\s*\.\s*auditor\s*\.\s*subject\s*\]\]", re.MULTILINE)
+_WHOLE = "for_"  # what is for all together in the file's own table, and on the command line
 _OWN = {  # what an entry has besides options
     "target": Listed("target", (str,), None, "What is audited: module:fn, path/to/file.py:fn; required.", None, WHAT),
     "source": Listed("source", (str, list), None, "Where samples come from; a list: the worst of them.", None, WHAT),
@@ -69,6 +71,7 @@ class Config:
     path: Path
     confidence: float
     entries: Sequence[Entry]
+    whole: dict[str, Any] = field(default_factory=dict)  # the time that all of them have together
 
 
 def read_config(path: Path) -> Config:
@@ -85,7 +88,7 @@ def read_config(path: Path) -> Config:
     lines = _lines(content.decode(), len(tables["subject"]))
     entries = [_entry(table, lines[i], i, common, mistakes) for i, table in enumerate(tables["subject"])]
     _complain(path, mistakes)
-    return Config(path, common.get("confidence", 0.95), entries)
+    return Config(path, common.get("confidence", 0.95), entries, {n: v for n, v in common.items() if n == _WHOLE})
 
 
 def _complain(path: Path, mistakes: Sequence[str]) -> None:
@@ -123,8 +126,10 @@ def _lines(text: str, count: int) -> Sequence[int | None]:
 def _common(tables: Mapping[str, Any], mistakes: list[str]) -> dict[str, Any]:
     """What holds for all: the confidence, the seed, and how to run."""
     known = {name: one for name, one in listed(Options).items() if one.group == RUN or name in ("confidence", "seed")}
-    given = {name: value for name, value in tables.items() if name != "subject"}
+    given = {as_name(key): value for key, value in tables.items() if key != "subject"}
     found = [*_wrong(given, known, ("subject",))]
+    if not found:
+        found += _refused(lambda: read_duration("for", given.get(_WHOLE)))
     mistakes += [f"{PLACE}: {words}" for words in found]
     if not found and "confidence" in given:
         mistakes += [f"{PLACE}: {words}" for words in _refused(lambda: check_confidence(given["confidence"]))]
@@ -136,6 +141,7 @@ def _entry(table: Any, line: int | None, index: int, common: Mapping[str, Any], 
     if not isinstance(table, dict):
         mistakes.append(f"{SUBJECT} number {index + 1}: Expected `object`, got `{type(table).__name__}`")
         return Entry("", "")
+    table = {as_name(key): value for key, value in table.items()}
     target = table.get("target")
     place = f"{f'line {line}, ' if line else ''}{SUBJECT} {target if isinstance(target, str) else index + 1}"
     try:
@@ -145,7 +151,7 @@ def _entry(table: Any, line: int | None, index: int, common: Mapping[str, Any], 
         return Entry("", place)
     mistakes += [f"{place}: {words}" for words in _wrong(table, {**_OWN, **options}, ())]
     mistakes += [f"{place}: {words}" for words in _unexpected(table)]
-    below = {name: value for name, value in common.items() if name in options}
+    below = {name: value for name, value in common.items() if name in options and name != _WHOLE}
     given = {name: value for name, value in table.items() if name in options}
     expect, source = table.get("expect", "pass"), table.get("source")
     return Entry(str(target), place, source, table.get("question"), expect, {**below, **given})
@@ -159,14 +165,15 @@ def _table_of(question: object) -> dict[str, Listed]:
 
 def _wrong(table: Mapping[str, Any], known: Mapping[str, Listed], besides: Sequence[str]) -> Iterator[str]:
     """Keys that nobody knows, and values of another kind."""
-    names = [*besides, *known]
-    for key, value in table.items():
-        if key not in known:
+    names = [*besides, *(one.key for one in known.values())]
+    for name, value in table.items():
+        key = known[name].key if name in known else name
+        if name not in known:
             yield f"unknown key {key!r}{suggestion(key, names)}; it has {', '.join(names)}"
         elif isinstance(value, int) and not -MOST < value < MOST:
             yield f"{key} is beyond 1e30: use a smaller number"
         else:
-            yield from _of_another_kind(key, value, known[key].kinds)
+            yield from _of_another_kind(key, value, known[name].kinds)
 
 
 def _of_another_kind(key: str, value: object, kinds: tuple[Any, ...]) -> Iterator[str]:
@@ -207,7 +214,8 @@ def settle(config: Config, entries: Sequence[Entry], running: Mapping[str, Any])
     settled: list[tuple[Request, Inquiry]] = []
     mistakes: list[str] = []
     for entry in entries:
-        given = {**entry.given, **running, "confidence": confidence}
+        given = {**config.whole, **entry.given, **running, "confidence": confidence}
+        given |= {name: value for name, value in entry.given.items() if name == _WHOLE}  # its own goes before
         mistakes += [f"{entry.place}: {words}" for words in _refused(lambda: settled.append(_settled(entry, given)))]  # noqa: B023
     _complain(config.path, mistakes)
     return settled
@@ -245,7 +253,7 @@ def keys() -> str:
     for group in GROUPS:
         for one in rows:
             if one.group == group:
-                lines.append(f"| `{one.name}` | {_kinds(one)} | {_escaped(one.words)} |")
+                lines.append(f"| `{one.key}` | {_kinds(one)} | {_escaped(one.words)} |")
     return "\n".join(lines) + "\n"
 
 

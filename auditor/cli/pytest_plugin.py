@@ -291,10 +291,11 @@ def _import_quietly() -> None:
 def _check_accepted(options: dict[str, Any]) -> None:
     from auditor.errors import UsageError, suggestion
     from auditor.flow.asking import check_table
+    from auditor.request import as_name
 
     accepted = ["source", *(name for name, one in check_table().items() if one.group)]
     for name in options:
-        if name not in accepted:
+        if as_name(name) not in accepted:
             close = suggestion(name, accepted)
             raise UsageError(f"{MARK}({name}=...) is no option of an audit{close}: it takes {', '.join(accepted)}")
 

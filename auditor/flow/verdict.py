@@ -46,7 +46,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`decided_by` is "mismatches", "churn", "accuracy", "budget", "interrupt" or "error"."""
+    """`decided_by` is "mismatches", "churn", "accuracy", "budget", "clock", "interrupt" or "error"."""
 
     outcome: str
     reason: str
@@ -201,6 +201,8 @@ def _undecided(plan: Plan, gate: Gate, tally: Tally, churn: MeanEvidence, high: 
         # The same pairs with more of them would be a second look at full error.
         return f"{counts}: a fixed design is judged once; for another try take --pairs, and a new --seed"
     known = f"by now {plan.gates} is at most {at_most(high.value)} ({sure(high.confidence)})"
+    if tally.pairs < plan.budget:
+        return f"{counts}; {known}"  # it was stopped, and whoever did so says what goes on
     if plan.gates == "churn":
         return f"{counts}; {known}; more --pairs may: the same command goes on from here"
     return f"{counts}; {known}; {_what_would_decide(plan, gate.target, tally, rate)}"

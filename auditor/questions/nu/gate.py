@@ -126,6 +126,8 @@ class GroupGate:
             f"nu is at least {at_least(low)} ({sure(1 - gate.alpha_fail)}) and at most {at_most(high)} "
             f"({sure(1 - gate.alpha_pass)}), which does not decide nu {self.target:g}"
         )
+        if groups.strings < plan.budget:
+            return f"{seen}: {left}"  # it was stopped, and whoever did so says what goes on
         if self.fixed:
             return f"{seen}: {left}; a fixed design is judged once: for another try take --strings, and a new --seed"
         return f"{seen}: {left}; --strings {4 * groups.strings} may, with the same --seed, or a target further away"
