@@ -31,6 +31,7 @@ from auditor.files import read_bytes
 from auditor.sources.counting import LARGEST
 from auditor.sources.law import Law, Query
 from auditor.sources.tables import read_csv, read_npz, read_parquet
+from auditor.statistics.outward import percent
 
 SUFFIXES = (".csv", ".npz", ".parquet")
 POPULATION = 10_000  # rows that a scikit-learn generator makes once, to be drawn from
@@ -100,7 +101,7 @@ class Dataset:
         """How the rate over all splits of one file is to rho, where files are made of i.i.d. rows."""
         apart = self.count // (2 * size) if size else 0
         off = math.sqrt(math.log(2 / (1 - confidence)) / (2 * apart)) if apart else math.inf
-        within = f"within {off:.2g} of it in {100 * confidence:.6g} % of them" if off < 1 else "but one may be far off"
+        within = f"within {off:.2g} of it in {percent(confidence)} of them" if off < 1 else "but one may be far off"
         return (
             "over files of independent rows the rate is on average that of two fresh samples, neither too low nor too "
             f"high, {within}; pairs are not independent of each other, since at most {apart:,} have no row in common"

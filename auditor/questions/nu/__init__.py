@@ -25,7 +25,7 @@ from auditor.request import OTHER, OverCells, Request, option
 from auditor.sources.datasets import Dataset
 from auditor.statistics.interval import two_sided
 from auditor.statistics.nu import Groups, nu_lower, nu_upper
-from auditor.statistics.outward import at_least, at_most
+from auditor.statistics.outward import at_least, at_most, sure
 from auditor.trials.cell import Cell, replay_command
 from auditor.trials.trial import Bench, Trial
 
@@ -134,7 +134,7 @@ def _check_decidable(plan: Plan, option: str) -> None:
         raise BadValue(
             option,
             plan.budget,
-            f"cannot decide nu {plan.target:g} at eta {plan.eta:g}, confidence {plan.confidence:g}: even without a run "
+            f"cannot decide nu {plan.target:g} at eta {plan.eta:g}, {sure(plan.confidence)}: even without a run "
             f"outside it takes about {needed} strings of {plan.runs} runs; use --{option} {needed} or more",
         )
 
