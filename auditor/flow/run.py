@@ -31,9 +31,12 @@ from auditor.trials.cell import make_bench
 from auditor.trials.second_process import SecondProcess
 from auditor.trials.trial import Bench, RunFailed, Trial
 
+_BEFORE = -1.0  # seconds: what a ledger had took none of this run's
+
 
 class Watcher(Protocol):
-    """Who wants to know how it is going; called in this order, `advanced` after every trial, `notice` at any time."""
+    """Who wants to know how it is going; called in this order, `advanced` after every trial, with the seconds since it
+    began (less than 0 for a trial that was kept from before), `notice` at any time."""
 
     def planned(self, inquiry: Inquiry) -> None: ...
     def timed(self, seconds_a_run: float) -> None: ...
@@ -213,7 +216,7 @@ class Run:
             return
         self.at = work.cell
         mine = self.by_cell.setdefault(work.cell, Spent())
-        before = mine.trials
+        before, stored = mine.trials, self.ledger.stored(work.cell)
         runs, inquiry, watch = self.inquiry.plan.runs, self.inquiry, self.watch
         with closing(self._trials(self.benches[work.cell], work.wanted, work.cell)) as trials:
             for trial in trials:
@@ -222,7 +225,7 @@ class Run:
                     self.bottoms += len(trial.bottoms)
                     self.first_bottom = self.first_bottom or (work.cell, trial.index, trial.bottoms[0])
                 is_over = inquiry.add(work.cell, trial)
-                watch.advanced(inquiry, perf_counter() - self.started)
+                watch.advanced(inquiry, _BEFORE if trial.index in stored else perf_counter() - self.started)
                 if is_over:
                     return
         self.stopped = mine.trials - before < len(work.wanted)

@@ -127,7 +127,7 @@ def answered(request: Request, files: Mapping[str, str]) -> int:
     how = how_of(request)
     with stdout_kept():
         inquiry = find_question(request.question).begin(request)
-    with prints_logged() as (log, ours), Watching(ours) as watch:
+    with prints_logged() as (log, ours), Watching(ours, how.for_) as watch:
         record = carry_out(inquiry, request, replace(how, log=log.file), watch)
     confidence = request.options.confidence
     log.tell(deliver([record], files, lambda out: show(record, out), confidence=confidence, single=True))

@@ -311,8 +311,5 @@ class Strings(Steady):
         n, beyond = self.groups.strings, self.groups.beyond(self.gate.eta)
         low, high = self.gate.nu_bounds(self.groups)
         words = f"{beyond:,} of {n:,} strings beyond eta, nu in [{at_least(low, 2)}, {at_most(high, 2)}]"
-        return Outlook(n, self.plan.budget, words, self._forecast(n, beyond))
-
-    def _forecast(self, n: int, beyond: int) -> float | None:
-        """Strings to a pass where none is beyond eta: what a spotless subject costs. Otherwise nobody can say."""
-        return None if beyond or self.plan.design == "fixed" else max(0.0, self.plan.least_trials - n)
+        then = None if self.plan.design == "fixed" else self.gate.forecast(self.groups, self.wrong)
+        return Outlook(n, self.plan.budget, words, None if then is None else float(then - n))
