@@ -69,6 +69,9 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     cluster: Annotated[
         str | None, option("A Dask scheduler, tcp://HOST:8786, or local:4 for one in here.", "WHERE", RUN)
     ] = None
+    for_: Annotated[
+        float | str | None, option("Begin no run after so long: 90 (seconds), 5m, 1h.", "DURATION", RUN)
+    ] = None
 
 
 class OverCells(Options, frozen=True, kw_only=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import monotonic
 from typing import Any
 
 import msgspec
@@ -43,11 +44,12 @@ def carried_out(
     *,
     watch: Watcher | None = None,
     how: How | None = None,
+    now: Callable[[], float] = monotonic,
     **options: Any,
 ) -> Record:
-    """An audit whose watcher and engine a test chooses."""
+    """An audit whose watcher, engine and clock a test chooses."""
     request = request_of(subject, source, question, **options)
-    return carry_out(find_question(question).begin(request), request, how or How(), watch)
+    return carry_out(find_question(question).begin(request), request, how or How(), watch, now=now)
 
 
 def timeless(record: Any) -> Any:

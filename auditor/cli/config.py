@@ -28,6 +28,7 @@ from auditor.files import read_bytes
 from auditor.flow.asking import check_table, make_request
 from auditor.flow.plan import check_confidence
 from auditor.flow.question import find_question
+from auditor.process.limits import read_duration
 from auditor.questions.several import share
 from auditor.request import GROUPS, RUN, WHAT, Listed, Options, as_name, listed
 from auditor.subjects.outcome import describe
@@ -41,6 +42,7 @@ PLACE, SUBJECT = "[tool.auditor]", "[[tool.auditor.subject]]"
 _SHOWN = 60  # characters of a value
 ENDINGS = ("pass", "fail", "error")
 _HEADER = re.compile(r"^\s*\[\[\s*tool\s*\.\s*auditor\s*\.\s*subject\s*\]\]", re.MULTILINE)
+_WHOLE = "for_"  # what is for all together in the file's own table, and on the command line
 _OWN = {  # what an entry has besides options
     "target": Listed("target", (str,), None, "What is audited: module:fn, path/to/file.py:fn; required.", None, WHAT),
     "source": Listed("source", (str, list), None, "Where samples come from; a list: the worst of them.", None, WHAT),
@@ -69,6 +71,7 @@ class Config:
     path: Path
     confidence: float
     entries: Sequence[Entry]
+    whole: dict[str, Any] = field(default_factory=dict)  # the time that all of them have together
 
 
 def read_config(path: Path) -> Config:
@@ -85,7 +88,7 @@ def read_config(path: Path) -> Config:
     lines = _lines(content.decode(), len(tables["subject"]))
     entries = [_entry(table, lines[i], i, common, mistakes) for i, table in enumerate(tables["subject"])]
     _complain(path, mistakes)
-    return Config(path, common.get("confidence", 0.95), entries)
+    return Config(path, common.get("confidence", 0.95), entries, {n: v for n, v in common.items() if n == _WHOLE})
 
 
 def _complain(path: Path, mistakes: Sequence[str]) -> None:
@@ -125,6 +128,8 @@ def _common(tables: Mapping[str, Any], mistakes: list[str]) -> dict[str, Any]:
     known = {name: one for name, one in listed(Options).items() if one.group == RUN or name in ("confidence", "seed")}
     given = {as_name(key): value for key, value in tables.items() if key != "subject"}
     found = [*_wrong(given, known, ("subject",))]
+    if not found:
+        found += _refused(lambda: read_duration("for", given.get(_WHOLE)))
     mistakes += [f"{PLACE}: {words}" for words in found]
     if not found and "confidence" in given:
         mistakes += [f"{PLACE}: {words}" for words in _refused(lambda: check_confidence(given["confidence"]))]
@@ -146,7 +151,7 @@ def _entry(table: Any, line: int | None, index: int, common: Mapping[str, Any], 
         return Entry("", place)
     mistakes += [f"{place}: {words}" for words in _wrong(table, {**_OWN, **options}, ())]
     mistakes += [f"{place}: {words}" for words in _unexpected(table)]
-    below = {name: value for name, value in common.items() if name in options}
+    below = {name: value for name, value in common.items() if name in options and name != _WHOLE}
     given = {name: value for name, value in table.items() if name in options}
     expect, source = table.get("expect", "pass"), table.get("source")
     return Entry(str(target), place, source, table.get("question"), expect, {**below, **given})
@@ -209,7 +214,8 @@ def settle(config: Config, entries: Sequence[Entry], running: Mapping[str, Any])
     settled: list[tuple[Request, Inquiry]] = []
     mistakes: list[str] = []
     for entry in entries:
-        given = {**entry.given, **running, "confidence": confidence}
+        given = {**config.whole, **entry.given, **running, "confidence": confidence}
+        given |= {name: value for name, value in entry.given.items() if name == _WHOLE}  # its own goes before
         mistakes += [f"{entry.place}: {words}" for words in _refused(lambda: settled.append(_settled(entry, given)))]  # noqa: B023
     _complain(config.path, mistakes)
     return settled

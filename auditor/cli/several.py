@@ -19,6 +19,13 @@ if TYPE_CHECKING:
     Settled = Sequence[tuple[Request, Inquiry]]
 
 
+def time_of(given: Mapping[str, Any]) -> float | None:
+    """For all audits together: which part of it each has is known when it begins."""
+    from auditor.process.limits import read_duration
+
+    return read_duration("for", given.get("for_"))
+
+
 def settled_together(targets: Sequence[str], given: Mapping[str, Any]) -> Settled:
     """An audit of each by its declarations, with its share of the error."""
     from auditor.flow.asking import make_request
@@ -39,14 +46,16 @@ def confidence_of(given: Mapping[str, Any]) -> float:
     return float(confidence)
 
 
-def audit_in_turn(settled: Settled, *, exitfirst: bool = False) -> tuple[list[Record], Log]:
+def audit_in_turn(
+    settled: Settled, *, exitfirst: bool = False, seconds: float | None = None
+) -> tuple[list[Record], Log]:
     """Audit in turn with a bar over all; an interrupt ends with what was finished."""
     from auditor.questions.several import audit_all
     from auditor.report.progress import WatchingSeveral
 
     records: list[Record] = []
     with prints_logged() as (log, ours), WatchingSeveral(ours, len(settled)) as watch:
-        for record in audit_all(settled, watch.audit, log.file):
+        for record in audit_all(settled, watch.audit, log.file, seconds=seconds):
             records.append(record)
             if record.decided_by == "interrupt" or (exitfirst and not record.is_as_expected):
                 break
@@ -60,11 +69,12 @@ def answered_together(
     *,
     exitfirst: bool = False,
     verbose: bool = False,
+    seconds: float | None = None,
 ) -> int:
     """Audit, report and say how it ended: the exit code."""
     from auditor.flow.record import exit_code_of
 
-    records, log = audit_in_turn(settled, exitfirst=exitfirst)
+    records, log = audit_in_turn(settled, exitfirst=exitfirst, seconds=seconds)
     draw = table_of(records, confidence, len(settled), verbose=verbose)
     log.tell(deliver(records, files, draw, confidence=confidence, single=False))
     tell_github(records, files, confidence)

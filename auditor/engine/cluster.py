@@ -30,7 +30,6 @@ from auditor.trials.second_server import entrust_folder
 from auditor.trials.trial import Bench, Trial
 
 _CONNECT = 20.0  # seconds to find a scheduler, and a worker of it
-_AHEAD = 2  # blocks for each thread of the cluster
 _RECOUNT = 5.0  # seconds between two counts of the cluster's threads
 BLOCKS_A_SECOND = 50  # of all workers together: a scheduler does three to six times as many (benchmarks/cluster.py)
 _FAREWELL = 5.0  # seconds for those who are to leave
@@ -103,7 +102,7 @@ class Cluster:
         return max(1.0, self._count() / BLOCKS_A_SECOND)
 
     def has_room(self) -> bool:
-        return len(self._under_way) < max(1, _AHEAD * self._count())
+        return len(self._under_way) < max(1, self._how.ahead * self._count())
 
     def _count(self) -> int:
         """Threads of the cluster; workers come and go."""

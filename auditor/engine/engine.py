@@ -16,10 +16,10 @@ from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from operator import length_hint
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Protocol
 
 from auditor.errors import AuditorError, BadValue, UsageError, check_count, suggestion
-from auditor.process.limits import check_memory, read_memory
+from auditor.process.limits import LONGEST, check_memory, read_duration, read_memory
 from auditor.trials.preflight import Look, look
 from auditor.trials.trial import Bench, Trial
 
@@ -29,7 +29,6 @@ Keep = Callable[[Sequence[Trial]], None]
 ON_ERROR = ("stop", "bottom")
 _MOST_JOBS = 32  # workers a core
 TOO_MANY = "more only wait for each other"
-_LONGEST = 1e7  # seconds a run, a third of a year
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +44,12 @@ class How:
     resume: bool = False
     begins: bool = False  # where there is nothing to resume, as with several audits of which some had not begun
     log: str | None = None  # the file that takes what a subject prints in a worker
+    for_: float | None = None  # seconds after which no work is handed out
+
+    @property
+    def ahead(self) -> int:
+        """Blocks that each hand has: one under way and one to go on with, unless that would begin after the clock."""
+        return 2 if self.for_ is None else 1
 
     @property
     def isolates(self) -> bool:
@@ -62,6 +67,7 @@ def make_how(
     cluster: str | None = None,
     ledger: object = None,
     resume: bool = False,
+    for_: float | str | None = None,
     log: str | None = None,
 ) -> How:
     """What was asked for, if it can be done; BadValue or UsageError with the cure otherwise."""
@@ -69,8 +75,8 @@ def make_how(
         check_count("jobs", jobs, least=1, example=4)
         if jobs > most_jobs():
             raise BadValue("jobs", jobs, f"must be at most {most_jobs()} on {cores()} cores: {TOO_MANY}")
-    if timeout is not None and not 0 < timeout <= _LONGEST:
-        raise BadValue("timeout", timeout, f"must be a number of seconds above 0 and up to {_LONGEST:.0e}, e.g. 60")
+    if timeout is not None and not 0 < timeout <= LONGEST:
+        raise BadValue("timeout", timeout, f"must be a number of seconds above 0 and up to {LONGEST:.0e}, e.g. 60")
     on_error = "stop" if on_error is None else on_error
     if on_error not in ON_ERROR:
         raise BadValue("on-error", on_error, f"must be one of {', '.join(ON_ERROR)}{suggestion(on_error, ON_ERROR)}")
@@ -81,15 +87,11 @@ def make_how(
     if memory is not None:
         check_memory()
     file = None if ledger is None else os.path.abspath(str(ledger))
-    return How(jobs, timeout, read_memory(memory), on_error, cluster, file, resume, log=log)
+    seconds = read_duration("for", for_)
+    return How(jobs, timeout, read_memory(memory), on_error, cluster, file, resume, log=log, for_=seconds)
 
 
-HOW = ("jobs", "timeout", "memory", "on_error", "cluster", "ledger", "resume")
-
-
-def take_how(options: dict[str, Any]) -> How:
-    """What `options` say of how to run, taken out of them."""
-    return make_how(**{name: options.pop(name) for name in HOW if name in options})
+HOW = ("jobs", "timeout", "memory", "on_error", "cluster", "ledger", "resume", "for_")
 
 
 class Engine(Protocol):

@@ -28,7 +28,6 @@ from auditor.trials.preflight import PAIRS, Look, together
 from auditor.trials.trial import Bench, RunFailed, Trial
 
 _LOOK = 0.05  # seconds between two looks at the clocks of runs
-_AHEAD = 2  # blocks that each worker has: one under way and one to go on with
 _STARTS = 3  # workers in turn that may die before they have run anything
 
 
@@ -125,7 +124,7 @@ class Workers:
 
     def has_room(self) -> bool:
         # By what is under way, not by worker: for runs that fail there are more of these than jobs.
-        return sum(len(worker.tasks) for worker in self._workers) < _AHEAD * self._jobs
+        return sum(len(worker.tasks) for worker in self._workers) < self._how.ahead * self._jobs
 
     def submit(self, block: range) -> None:
         self._give(Task(block, {}))

@@ -9,6 +9,7 @@ from auditor.errors import BadValue, UsageError, suggestion
 from auditor.flow.question import find_question
 from auditor.flow.record import Record
 from auditor.flow.run import answer
+from auditor.process.limits import read_duration
 from auditor.request import Listed, OverCells, Request, as_flag, as_name, listed, make_options
 
 CHECK = ("rho", "churn", "loss", "nu")  # the questions that the options of `check` choose from
@@ -54,6 +55,7 @@ def make_request(
     if len(sources) > 1 and not issubclass(table, OverCells):
         raise UsageError(f"{name} takes one source, and {len(sources)} were given: ask about one at a time")
     _check_gate(name, given.get("gate", name))
+    _check_clock(given)
     return Request(name, subject, sources, make_options(table, given, name), texts or {}, expected)
 
 
@@ -96,6 +98,16 @@ def _telling(given: Mapping[str, Any], tables: Mapping[str, tuple[str, ...]]) ->
     if gate not in _GATES:
         raise BadValue("gate", gate, f"must be one of {', '.join(_GATES)}{suggestion(str(gate), _GATES)}")
     return {gate: f"--gate {gate}", **asked} if gate != CHECK[0] else asked
+
+
+def _check_clock(given: Mapping[str, Any]) -> None:
+    """A clock may stop what can be judged at any time, and nothing else."""
+    seconds = read_duration("for", given.get("for_"))
+    if seconds is not None and given.get("fixed") is not None:
+        raise UsageError(
+            f"--for {given['for_']} and --fixed {given['fixed']} do not go together: a fixed number is judged once, "
+            "when all of it was run; leave --fixed out, and the audit may stop at any time"
+        )
 
 
 def _check_gate(question: str, gate: object) -> None:

@@ -12,6 +12,7 @@ from numbers import Real
 from auditor.errors import BadValue, UsageError, check_count, suggestion
 from auditor.statistics.gate import Gate, pass_boundary
 from auditor.statistics.nu import NuGate
+from auditor.statistics.outward import sure
 from auditor.statistics.threshold import KEPT, MOST_CALIBRATED
 
 DEFAULT_TARGET = 0.1
@@ -135,7 +136,7 @@ def make_plan(
         raise BadValue(
             option,
             budget,
-            f"cannot decide {gates} {target:g} at confidence {confidence:g}: even without a mismatch it takes "
+            f"cannot decide {gates} {target:g} at {sure(confidence)}: even without a mismatch it takes "
             f"{enough} pairs; use --{option} {enough} or more",
         )
     return Plan(float(target), float(confidence), design, budget, delta, gates)

@@ -121,7 +121,7 @@ def _typed(value: object) -> Any:
 
 def _cost(run: Run, seconds: float) -> Cost:
     how = run.how
-    limits = {"jobs": how.jobs, "timeout": how.timeout, "memory": how.memory, "cluster": how.cluster}
+    limits = {"jobs": how.jobs, "timeout": how.timeout, "memory": how.memory, "cluster": how.cluster, "for": how.for_}
     return Cost(
         runs=sum(mine.runs for mine in run.by_cell.values()),
         preflight_runs=run.fitness.runs,

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field, replace
-from time import perf_counter
+from itertools import takewhile
+from time import monotonic, perf_counter
 from typing import Protocol
 
 import msgspec
@@ -30,9 +31,12 @@ from auditor.trials.cell import make_bench
 from auditor.trials.second_process import SecondProcess
 from auditor.trials.trial import Bench, RunFailed, Trial
 
+_BEFORE = -1.0  # seconds: what a ledger had took none of this run's
+
 
 class Watcher(Protocol):
-    """Who wants to know how it is going; called in this order, `advanced` after every trial, `notice` at any time."""
+    """Who wants to know how it is going; called in this order, `advanced` after every trial, with the seconds since it
+    began (less than 0 for a trial that was kept from before), `notice` at any time."""
 
     def planned(self, inquiry: Inquiry) -> None: ...
     def timed(self, seconds_a_run: float) -> None: ...
@@ -49,6 +53,19 @@ class Silent:
     def notice(self, words: str) -> None: ...
 
 
+class Clock:
+    """When is the time up that was given? By a clock that nobody sets; never where none was given."""
+
+    def __init__(self, seconds: float | None, now: Callable[[], float] = monotonic) -> None:
+        self._now, self._end = now, None if seconds is None else now() + seconds
+
+    def left(self) -> float | None:
+        return None if self._end is None else max(0.0, self._end - self._now())
+
+    def is_up(self) -> bool:
+        return self._end is not None and self._now() >= self._end
+
+
 def how_of(request: Request, *, log: str | None = None) -> How:
     """What a request says of how to run."""
     return make_how(**{name: getattr(request.options, name) for name in HOW}, log=log)
@@ -61,10 +78,16 @@ def answer(request: Request, watch: Watcher | None = None, *, log: str | None = 
 
 
 def carry_out(
-    inquiry: Inquiry, request: Request, how: How, watch: Watcher | None = None, engine: Engine | None = None
+    inquiry: Inquiry,
+    request: Request,
+    how: How,
+    watch: Watcher | None = None,
+    engine: Engine | None = None,
+    *,
+    now: Callable[[], float] = monotonic,
 ) -> Record:
-    """Carry a settled inquiry out; `engine` is one that several share, and that stays open."""
-    run = Run(inquiry, how, watch or Silent())
+    """Carry a settled inquiry out; `engine` is one that several share, and that stays open; --for goes by `now`."""
+    run = Run(inquiry, how, watch or Silent(), Clock(how.for_, now))
     run.watch.planned(inquiry)
     with ExitStack() as stack, ExitStack() as kept:
         kept.enter_context(process_state_kept())
@@ -81,7 +104,7 @@ def carry_out(
             verdict = run.ended_by(raised)
         kept.close()  # what is reckoned and written from here on is ours
         record = run.record(request, verdict)
-        run.ledger.finish(lambda: to_json(record), is_over=record.decided_by != "interrupt")
+        run.ledger.finish(lambda: to_json(record), is_over=record.decided_by != "interrupt" and not run.stopped)
         if run.ledger.trouble:
             run.findings.append(Finding("ledger", "warning", run.ledger.trouble))
             record = run.record(request, verdict)
@@ -92,10 +115,12 @@ def carry_out(
 class Spent:
     """What the trials of a cell, or of all, took."""
 
+    trials: int = 0
     runs: int = 0
     seconds: float = 0.0
 
     def add(self, trial: Trial, runs: int) -> None:
+        self.trials += 1
         self.runs += runs
         self.seconds += trial.seconds
 
@@ -107,6 +132,7 @@ class Run:
     inquiry: Inquiry
     how: How
     watch: Watcher
+    clock: Clock
     engine: Engine = field(default_factory=Serial)
     ledger: Ledger | NoLedger = field(default_factory=NoLedger)
     fitness: Fitness = field(default_factory=Fitness)
@@ -119,9 +145,12 @@ class Run:
     at: int = 0  # the cell whose trials are being run
     started: float = field(default_factory=perf_counter)
     engine_words: str = Serial.words
+    stopped: bool = False  # by the clock, with work left
 
     def begin(self, stack: ExitStack, engine: Engine | None) -> None:
         """The first cell's source, the ledger, whoever runs the trials, and the preflight."""
+        if self._is_late():
+            return
         first, plan = self.inquiry.cells[0], self.inquiry.plan
         other = None
         if first.looks:
@@ -158,11 +187,16 @@ class Run:
     def work(self) -> None:
         """Everything that the inquiry wants, until it wants no more; of its cells none is run before all are seen."""
         try:
-            while work := self.inquiry.next():
+            while not self.stopped and (work := self.inquiry.next()):
                 for one in [one for one in work if self._is_done(self._see, one)]:
                     self._is_done(self._do, one)
         finally:
             put_back()  # what is reckoned from here on is ours
+
+    def _is_late(self) -> bool:
+        """Whether the clock keeps something from being begun."""
+        self.stopped = self.stopped or self.clock.is_up()
+        return self.stopped
 
     def _is_done(self, do: Callable[[Work], None], work: Work) -> bool:
         """Whether it could be; otherwise the inquiry knows."""
@@ -174,12 +208,15 @@ class Run:
         return True
 
     def _see(self, work: Work) -> None:
-        if work.cell not in self.benches:
+        if work.cell not in self.benches and not self._is_late():
             self._open(work.cell, self._bench(work.cell))
 
     def _do(self, work: Work) -> None:
+        if self.stopped:
+            return
         self.at = work.cell
         mine = self.by_cell.setdefault(work.cell, Spent())
+        before, stored = mine.trials, self.ledger.stored(work.cell)
         runs, inquiry, watch = self.inquiry.plan.runs, self.inquiry, self.watch
         with closing(self._trials(self.benches[work.cell], work.wanted, work.cell)) as trials:
             for trial in trials:
@@ -188,21 +225,27 @@ class Run:
                     self.bottoms += len(trial.bottoms)
                     self.first_bottom = self.first_bottom or (work.cell, trial.index, trial.bottoms[0])
                 is_over = inquiry.add(work.cell, trial)
-                watch.advanced(inquiry, perf_counter() - self.started)
+                watch.advanced(inquiry, _BEFORE if trial.index in stored else perf_counter() - self.started)
                 if is_over:
                     return
+        self.stopped = mine.trials - before < len(work.wanted)
 
     def _trials(self, bench: Bench, wanted: range, cell: int) -> Generator[Trial, None, None]:
         """Every wanted trial in index order: those that a ledger has, and those that are still to be run."""
         stored = self.ledger.stored(cell)
-        missing = (index for index in wanted if index not in stored) if stored else iter(wanted)
+        missing: Iterator[int] = (index for index in wanted if index not in stored) if stored else iter(wanted)
+        if self.how.for_ is not None:
+            missing = takewhile(lambda _: not self.clock.is_up(), missing)
 
         def keep(trials: Sequence[Trial]) -> None:
             self.ledger.keep(trials, cell)
 
         with closing(self.engine.trials(bench, missing, keep)) as fresh:
             for index in wanted:
-                yield stored[index] if index in stored else next(fresh)
+                trial = stored[index] if index in stored else next(fresh, None)
+                if trial is None:
+                    return  # the clock has run out
+                yield trial
 
     def end(self, *, shared: bool) -> None:
         """No more trials; here, where an impatient second Ctrl-C is one more interrupt and loses no record."""
@@ -219,7 +262,19 @@ class Run:
                 f"none of {runs:,} runs of {self.inquiry.cells[0].subject.name} gave an output, so nothing was "
                 f"compared and no pass can follow; the first: {self.first_bottom[2]}"
             )
-        return verdict
+        return self._at_the_clock(verdict) if self.stopped else verdict
+
+    def _at_the_clock(self, verdict: Verdict) -> Verdict:
+        """What was decided by then stays so; what was not is left open by the clock."""
+        look, time = self.inquiry.outlook(), f"{self.how.for_ or 0:.2f}".rstrip("0").rstrip(".")
+        done = f"{look.done:,} of at most {look.of:,} {self.inquiry.plan.unit}"
+        words = f"stopped by the clock (--for, {time} s) after {done}"
+        if verdict.decided_by != "budget":
+            self.findings.append(Finding("clock", "info", f"{words}; what was decided by then stays so"))
+            return verdict
+        kept = "the same command with --resume goes on from there" if self.how.ledger else "give it more time"
+        reason = f"{words}: {verdict.reason}; {kept}"
+        return replace(verdict, decided_by="clock", reason=reason)
 
     def ended_by(self, raised: BaseException) -> Verdict:
         """The verdict where something else than the inquiry ended it."""

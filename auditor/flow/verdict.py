@@ -47,7 +47,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`decided_by` is "mismatches", "churn", "accuracy", "budget", "interrupt" or "error"."""
+    """`decided_by` is "mismatches", "churn", "accuracy", "budget", "clock", "interrupt" or "error"."""
 
     outcome: str
     reason: str
@@ -219,6 +219,8 @@ def _undecided(plan: Plan, gate: Gate, tally: Tally, churn: MeanEvidence, low: B
     if plan.design == "fixed":
         # The same pairs with more of them would be a second look at full error.
         return f"{counts}; {known}; a fixed design is judged once: for another try take --pairs, and a new --seed"
+    if tally.pairs < plan.budget:
+        return f"{counts}; {known}"  # it was stopped, and whoever did so says what goes on
     if plan.gates == "churn":
         return f"{counts}; {known}; more --pairs may: the same command goes on from here"
     return f"{counts}; {known}; {_what_would_decide(plan, gate.target, tally, rate)}"

@@ -7,12 +7,15 @@ on how many processes there are.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from auditor.errors import AuditorError, BadValue, UsageError
 
+_TIMES = {"s": 1, "m": 60, "h": 3600}
+LONGEST = 1e7  # seconds, a third of a year
 _UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 _OF_VALUES = (
     ValueError,
@@ -43,6 +46,21 @@ def stay_with_one_thread() -> None:
     from threadpoolctl import threadpool_limits
 
     threadpool_limits(1)
+
+
+def read_duration(name: str, text: float | str | None) -> float | None:
+    """Seconds from what a user writes: 90, 90s, 5m, 1.5h."""
+    if text is None:
+        return None
+    words = str(text).strip().lower()
+    number, unit = (words[:-1], words[-1]) if words[-1:] in _TIMES else (words, "s")
+    try:
+        seconds = float(number) * _TIMES[unit]
+    except ValueError:
+        seconds = math.nan
+    if isinstance(text, bool) or not 0 < seconds <= LONGEST:
+        raise BadValue(name, text, f"must be a time above 0 and up to {LONGEST:.0e} seconds: 90, 90s, 5m or 1h")
+    return seconds
 
 
 def read_memory(text: int | str | None) -> int | None:

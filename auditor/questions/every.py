@@ -114,12 +114,15 @@ class Every(Steady):
         worst = max(open_cells, key=lambda cell: self.leaves[cell].row().high)
         row, unit = self.leaves[worst].row(), self.plan.unit
         target = "--nu" if self.plan.gates == "nu" else "--rho"
+        is_spent = all(self._done[cell] >= self._budget for cell in open_cells)
+        after = f"{self._budget:,} {unit} each" if is_spent else f"{sum(self._done):,} {unit} in all"
         reason = (
-            f"{len(open_cells)} of {len(self.cells)} arms are undecided after {self._budget:,} {unit} each, "
+            f"{len(open_cells)} of {len(self.cells)} arms are undecided after {after}, "
             f"{self.cells[worst].name} with {row.mismatches:,} mismatches, {between(row.low, row.high)} (all arms "
-            f"together, {sure(row.confidence)}); "
-            f"use more --{unit} and a new --seed, or a larger {target}"
+            f"together, {sure(row.confidence)})"
         )
+        if is_spent:
+            reason += f"; use more --{unit} and a new --seed, or a larger {target}"
         return Verdict("inconclusive", reason, "budget", self.plan.alpha)
 
     def _failed(self, cell: int) -> Verdict:

@@ -24,7 +24,7 @@ from auditor.flow.wobbles import WATCHED, wobbles
 from auditor.questions.one_pair import run_again, show_pair
 from auditor.questions.over_cells import begin
 from auditor.request import OTHER, SURE, OverCells, Request, option
-from auditor.statistics.cost import prospect
+from auditor.statistics.cost import prospect, soonest
 from auditor.statistics.gate import Gate
 from auditor.statistics.interval import MeanEvidence, log_e_fail, two_sided
 from auditor.statistics.outward import at_least, at_most
@@ -254,8 +254,10 @@ class Pairs(Steady):
     def _forecast(self) -> float | None:
         """The pairs to a verdict if rho is what it looks like: exact, by the gate's law."""
         plan, n, k = self.plan, self.tally.pairs, self.tally.mismatches
-        if self.name == "churn" or plan.design == "fixed" or not n:
+        if plan.design == "fixed" or not n:
             return None
+        if self.name == "churn":
+            return self._churn_forecast()
         law = prospect(
             k / n,
             target=self.gate.target,
@@ -266,6 +268,18 @@ class Pairs(Steady):
             mismatches=k,
         )
         return law.expected_pairs
+
+    def _churn_forecast(self) -> float | None:
+        """The pairs to a verdict if the evidence grows as it did; None where it does not get there in time."""
+        evidence, plan = self.churn, self.plan
+        if not evidence.n:
+            return None
+
+        def decides(n: int) -> bool:
+            return outcome(plan, self.gate, Tally(n), evidence.continued(n)) != "inconclusive"
+
+        then = soonest(decides, evidence.n, plan.budget)
+        return None if then is None else float(then - evidence.n)
 
 
 def cell_row(cell: Cell, bench: Bench | None, **seen: Any) -> CellRow:

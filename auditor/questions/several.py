@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import math
 import pkgutil
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from time import monotonic
 from types import ModuleType
 
 from auditor.engine.choice import make_engine
+from auditor.engine.engine import How
 from auditor.errors import UsageError
 from auditor.flow.plan import error_probability
 from auditor.flow.question import Inquiry, find_question
 from auditor.flow.record import Record
-from auditor.flow.run import Watcher, carry_out, how_of
+from auditor.flow.run import Clock, Watcher, carry_out, how_of
 from auditor.lookup import find_module, registered
 from auditor.request import Request
 from auditor.subjects.candidates import what_it_has
@@ -66,22 +69,34 @@ def settle(requests: Sequence[Request]) -> list[tuple[Request, Inquiry]]:
 
 
 def audit_all(
-    settled: Sequence[tuple[Request, Inquiry]], watch: Callable[[int, str], Watcher], log: str | None = None
+    settled: Sequence[tuple[Request, Inquiry]],
+    watch: Callable[[int, str], Watcher],
+    log: str | None = None,
+    *,
+    seconds: float | None = None,
+    now: Callable[[], float] = monotonic,
 ) -> Iterator[Record]:
     """Each audit in turn; of those that are resumed some may not have begun.
 
-    Those that are to run in one way share whoever runs them: workers start once.
+    Those that are to run in one way share whoever runs them: workers start once. Of the `seconds` for all of them each
+    has an equal part of those that are left, so that what one does not need goes to the others.
     """
-    engines = {}
+    engines, clock = {}, Clock(seconds, now)
     try:
         for index, (request, inquiry) in enumerate(settled):
-            how = replace(how_of(request, log=log), begins=True)
+            how = _within(replace(how_of(request, log=log), begins=True), clock.left(), len(settled) - index)
             seen = watch(index, inquiry.cells[0].subject.name)
-            way = replace(how, ledger=None, resume=False)
+            way = replace(how, ledger=None, resume=False, for_=None if how.for_ is None else math.inf)
             if way.isolates and way not in engines:
                 engines[way] = make_engine(inquiry.plan.least_trials, inquiry.plan.budget, way, seen.notice)
-            yield carry_out(inquiry, request, how, seen, engines.get(way))
+            yield carry_out(inquiry, request, how, seen, engines.get(way), now=now)
     finally:
         for engine in engines.values():
             with closing(engine):
                 pass
+
+
+def _within(how: How, left: float | None, count: int) -> How:
+    """With no more time than its part of what is left, and no more than it was given itself."""
+    parts = [one for one in (how.for_, None if left is None else left / count) if one is not None]
+    return replace(how, for_=min(parts, default=None))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from auditor.flow.parts import Chart, Series
 from auditor.process.escape import shortened
 
-MEASURED = ("band", "step")
+MEASURED = ("band", "points", "step")
 _LABEL = 60  # characters of what stands below an axis
 
 
@@ -93,7 +93,7 @@ def _heights(chart: Chart) -> Iterator[float]:
         if one.kind not in MEASURED:
             yield from (y for _, y in line_ends(chart, one))
         elif chart.corner is None:
-            yield from (number for point in one.points for number in (point[1], point[3]) if number is not None)
+            yield from (number for point in one.points for number in point[1:] if number is not None)
         else:
             yield from _near(one, chart.corner)
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from time import perf_counter
 from typing import Self
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Column
 from rich.text import Text
 
 from auditor.flow.question import Inquiry, Outlook
@@ -20,17 +23,19 @@ _MILESTONE = 10.0  # seconds between two plain lines
 _MARKS = 50  # looks that the rate is taken over
 _SETTLED = 0.5  # seconds after which a rate can be told
 _FORECAST = 10.0  # and after which one can tell when there will be a verdict
+_BAR, _WIDE = 12, 60  # columns of the bar, and of a terminal that has one
 
 
 class Pace:
-    """When to look again, and how long it may yet take."""
+    """When to look again, and how long it may yet take; `ends` is the second at which a clock stops it."""
 
-    def __init__(self, every: float) -> None:
-        self.every = every
+    def __init__(self, every: float, ends: float | None = None) -> None:
+        self.every, self._ends = every, ends
         self._next = 0.0
         self._marks: deque[tuple[float, int]] = deque(maxlen=_MARKS)
 
     def is_due(self, seconds: float) -> bool:
+        """Not for what was kept from before: it is no part of the pace."""
         return seconds >= self._next
 
     def look(self, inquiry: Inquiry, seconds: float) -> Outlook:
@@ -40,27 +45,38 @@ class Pace:
         self._marks.append((seconds, outlook.done))
         return outlook
 
-    def words(self, outlook: Outlook, seconds: float, unit: str) -> str:
-        """How fast it goes, and how long it may yet take: at most, and if all is what it looks like."""
-        since, before = self._marks[0]
+    def words(self, outlook: Outlook, seconds: float, unit: str) -> list[str]:
+        """How fast it goes, and how long it may yet take: at most, and if all is what it looks like. In ever fewer
+        words, of which the last are the time to a verdict, or to the end where nobody can tell."""
+        since, before = self._marks[0]  # after the first trial, and so after the imports
+        done = f"{outlook.done:,} of {outlook.of:,} {unit}"
         if seconds - since < _SETTLED or outlook.done == before:
-            return outlook.words
+            return [outlook.words, done]
         rate = (outlook.done - before) / (seconds - since)
-        left = duration(max(0, outlook.of - outlook.done) / rate)
-        words = f"{outlook.words}; {rate:.3g} {unit} a second, {left} to the budget"
+        speed, end = f"{rate:.3g} {unit} a second", self._end(outlook, seconds, rate)
         if outlook.forecast is None or seconds < _FORECAST:
-            return words
-        return f"{words}, about {duration(max(1.0, outlook.forecast) / rate)} to a verdict"
+            return [f"{outlook.words}; {speed}, {end}", f"{outlook.words}; {end}", f"{done}; {end}", end]
+        verdict = f"about {duration(max(1.0, outlook.forecast) / rate)} to a verdict"
+        known = [f"{outlook.words}; {speed}, {end}", f"{outlook.words}; {speed}", outlook.words, done]
+        return [*(f"{words}, {verdict}" for words in known), verdict, verdict.removeprefix("about ")]
+
+    def _end(self, outlook: Outlook, seconds: float, rate: float) -> str:
+        """The budget, or the clock if that comes first."""
+        left = max(0, outlook.of - outlook.done) / rate
+        if self._ends is not None and self._ends - seconds < left:
+            return f"{duration(max(0.0, self._ends - seconds))} to the clock"
+        return f"{duration(left)} to the budget"
 
 
 class Watching:
-    """Shows one running question on standard error; a context manager, so that the live line never stays behind."""
+    """Shows one running question on standard error; a context manager, so that the live line never stays behind. A
+    clock stops it after `seconds`."""
 
-    def __init__(self, console: Console) -> None:
-        self._console = console
+    def __init__(self, console: Console, seconds: float | None = None) -> None:
+        self._console, self._seconds = console, seconds
         self._bar = _progress(console)
         self._task = self._bar.add_task("")
-        self._pace = Pace(_REDRAW if console.is_terminal else _MILESTONE)
+        self._pace = Pace(_REDRAW if console.is_terminal else _MILESTONE, seconds)
         self._is_timed = False
 
     def __enter__(self) -> Self:
@@ -86,7 +102,8 @@ class Watching:
             return
         self._is_timed = True
         plan = self._plan
-        least, most = (duration(plan.runs * count * seconds_a_run) for count in (plan.least_trials, plan.budget))
+        times = (plan.runs * count * seconds_a_run for count in (plan.least_trials, plan.budget))
+        least, most = (duration(time if self._seconds is None else min(time, self._seconds)) for time in times)
         span = f"about {least}" if least == most else f"{least} or more for a pass, {most} at most"
         self._say(f"one run takes {duration(seconds_a_run)}: {span}")
         if self._console.is_terminal:
@@ -98,11 +115,12 @@ class Watching:
         outlook = self._pace.look(inquiry, seconds)
         self._show(outlook, self._pace.words(outlook, seconds, inquiry.plan.unit))
 
-    def _show(self, outlook: Outlook, words: str) -> None:
+    def _show(self, outlook: Outlook, words: Sequence[str]) -> None:
         if self._console.is_terminal:
-            self._bar.update(self._task, completed=outlook.done, total=outlook.of, description=visible(words))
+            shown = fitting(words, self._console.width)
+            self._bar.update(self._task, completed=outlook.done, total=outlook.of, description=visible(shown))
         elif outlook.done > 1:
-            self._say(words)
+            self._say(words[0])
 
     def notice(self, words: str) -> None:
         self._say(words)
@@ -148,16 +166,26 @@ class OneOfSeveral(Watching):
 
     def timed(self, seconds_a_run: float) -> None: ...
 
-    def _show(self, outlook: Outlook, words: str) -> None:
+    def _show(self, outlook: Outlook, words: Sequence[str]) -> None:
+        names = [self._name, self._name.rpartition(":")[2], self._name.partition(":")[0]]
+        both = [f"{name}: {text}" for name in names for text in words]
         if self._console.is_terminal:
-            self._bar.update(self._task, description=visible(f"{self._name}: {words}"))
+            self._bar.update(self._task, description=visible(fitting([*both, *words], self._console.width)))
         elif outlook.done > 1:
-            self._say(f"{self._name}: {words}")
+            self._say(both[0])
 
 
 def _progress(console: Console) -> Progress:
-    words = TextColumn("{task.description}", markup=False)
-    return Progress(words, BarColumn(), TimeElapsedColumn(), console=console, transient=True)
+    """A narrow terminal has room for words alone."""
+    words = TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True))
+    bar = [BarColumn(_BAR)] if console.width >= _WIDE else []
+    return Progress(words, *bar, TimeElapsedColumn(), console=console, transient=True)
+
+
+def fitting(words: Sequence[str], width: int) -> str:
+    """The first that leaves room for the bar, where there is one, and for the time; the last where none does."""
+    room = width - len(" 0:00:00") - (_BAR + 1 if width >= _WIDE else 0)
+    return next((text for text in words if cell_len(visible(text)) <= room), words[-1])
 
 
 def duration(seconds: float) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from auditor.flow.plan import Plan
+from auditor.report.columns import Column, Rows
 from auditor.statistics.cost import Prospect, information_bound, prospect
 from auditor.statistics.threshold import MOST_CALIBRATED
 
+_HEAD = ("true rho", "expected pairs", "no test below", "pass", "fail", "undecided")
 _FACTORS = (0, 1 / 4, 1 / 2, 0.6, 0.8, 1, 1.25, 1.5, 2, 4)
 
 
@@ -24,19 +25,19 @@ def prospects(plan: Plan) -> Iterator[RenderableType]:
     )
     if plan.budget > MOST_CALIBRATED:
         yield Text(f"Above {MOST_CALIBRATED:,} pairs its thresholds are those of no budget, 1/alpha on both sides.")
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in ("true rho", "expected pairs", "no test below", "pass", "fail", "undecided"):
-        table.add_column(name, justify="right")
-    for rho in sorted({rho for f in _FACTORS if (rho := f * target) < 1} | {0.5, 1.0}):
-        law = prospect(rho, target=target, alpha=plan.alpha, budget=plan.budget)
-        shares = (f"{share:.2%}" for share in (law.passes, law.fails, law.undecided))
-        table.add_row(f"{rho:.4g}", f"{law.expected_pairs:,.1f}", _least(target, plan.alpha, law), *shares)
-    yield table
+    asked = sorted({rho for f in _FACTORS if (rho := f * target) < 1} | {0.5, 1.0})
+    laws = [prospect(rho, target=target, alpha=plan.alpha, budget=plan.budget) for rho in asked]
+    yield Rows([Column(name, right=True) for name in _HEAD], [[*map(Text, _row(plan, law))] for law in laws])
     yield Text(
         "No test below: kl(Pr[decided rightly], alpha) / KL(true rho, target), the least expected pairs of any test "
         "that is wrong as seldom at the target and right as often here.",
         style="dim",
     )
+
+
+def _row(plan: Plan, law: Prospect) -> Iterator[str]:
+    yield from (f"{law.rho:.4g}", f"{law.expected_pairs:,.1f}", _least(plan.target or 0.0, plan.alpha, law))
+    yield from (f"{share:.2%}" for share in (law.passes, law.fails, law.undecided))
 
 
 def _least(target: float, alpha: float, law: Prospect) -> str:

@@ -1,29 +1,38 @@
-"""Every registered subject, as a table. A subject that cannot be loaded is listed with the reason."""
+"""Every registered subject, as a table, and one of them whole. One that cannot be loaded is listed with the reason."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields
 
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from auditor.errors import AuditorError
+from auditor.flow.parts import Facts, Part, Words
 from auditor.lookup import registered
 from auditor.process.escape import visible
-from auditor.subjects.subject import load_subject
+from auditor.report.columns import Column, Rows
+from auditor.subjects.subject import Declaration, Subject, load_subject, param_text
+
+_LARGE = 10**6  # from where on a size is written with three digits in a table
+_COLUMNS = (
+    Column("name"),
+    Column("theorem", least=13),
+    Column("claims", right=True),
+    Column("size", right=True),
+    Column("expect", named=True, least=24),
+    Column("target", least=40, extra=True),
+)
 
 
 def registry() -> Iterator[RenderableType]:
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    table.add_column("name", no_wrap=True)
-    for name in ("theorem", "claimed rho", "size"):
-        table.add_column(name, justify="right")
-    table.add_column("expect", overflow="fold")
-    table.add_column("target", overflow="fold")
-    for name, point in registered().items():
-        table.add_row(Text(visible(name)), *_columns(point.value), Text(visible(point.value)))
-    yield table
+    rows = [
+        [Text(visible(name)), *_columns(point.value), Text(visible(point.value))]
+        for name, point in registered().items()
+    ]
+    yield Rows(_COLUMNS, rows)
+    yield Text("list NAME shows one whole, and what it asks for.", style="dim")
 
 
 def _columns(target: str) -> Iterator[Text]:
@@ -35,5 +44,45 @@ def _columns(target: str) -> Iterator[Text]:
         yield from (Text(), Text(), Text(), Text(visible(str(error)), style="red"))
         return
     for value in values:
-        shown = "" if value is None else f"{value:,}" if isinstance(value, int) else f"{value}"
-        yield Text(visible(shown))
+        yield Text(visible("" if value is None else _short(value)))
+
+
+def _short(value: object) -> str:
+    if not isinstance(value, int):
+        return f"{value}"
+    return f"{value:,}" if value < _LARGE else f"{value:.3g}"
+
+
+def one_whole(target: str) -> Iterator[Part]:
+    """All that its author declared, at its own parameters, and those; AuditorError where it cannot be loaded."""
+    subject = load_subject(target)
+    yield Words(f"SUBJECT  {subject.name}", "title")
+    yield Facts([*_declared(subject), *_taken(subject)])
+
+
+def _declared(subject: Subject) -> Iterator[tuple[str, ...]]:
+    for name in (one.name for one in fields(Declaration)):
+        value = getattr(subject.declared, name)
+        if value is None or value == {}:
+            continue
+        if name in ("size", "claimed", "delta", "note", "plain"):
+            value = subject.declares(name)
+        yield name, "", _whole(value)
+
+
+def _whole(value: object) -> str:
+    if isinstance(value, dict):
+        return ", ".join(value)
+    if isinstance(value, str):
+        return value
+    return f"{value:,}" if isinstance(value, int) else param_text(value)
+
+
+def _taken(subject: Subject) -> Iterator[tuple[str, ...]]:
+    """What a run of it gets besides the sample."""
+    kind = "a Sample" if subject.takes_sample else "an array, or (X, y)"
+    yield "called", f"A(sample, r): {kind}, r as ", subject.randomness
+    if subject.private:
+        yield "private", "randomness of each run's own, as ", subject.private
+    for name, value in subject.settings.items():
+        yield "parameter", f"{name}=", param_text(value)

@@ -6,33 +6,32 @@ from collections.abc import Iterator, Sequence
 
 from rich.console import RenderableType
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 from auditor.flow.parts import Part
 from auditor.flow.record import Record
 from auditor.process.escape import visible
+from auditor.report.columns import Column, Rows
 from auditor.report.describe import asked_about, describe, what_was_seen
 from auditor.report.facts import counted, of_several
 from auditor.report.terminal import STYLES
 from auditor.statistics.outward import at_least, at_most
+
+_COLUMNS = (
+    Column(""),
+    Column("subject", least=24),
+    Column("verdict"),
+    Column("expected", named=True),
+    *(Column(name, right=True) for name in ("target", "rho", "pairs", "seconds")),
+)
 
 
 def summary(
     records: Sequence[Record], confidence: float, planned: int, *, verbose: bool = False
 ) -> Iterator[RenderableType | list[Part]]:
     """The table, what is known of each that did not end as expected, and what the verdicts are worth together."""
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in ("", "subject"):
-        table.add_column(name, no_wrap=not name, overflow="fold")
-    for name in ("verdict", "expected"):
-        table.add_column(name)
-    for name in ("target", "rho", "pairs", "seconds"):
-        table.add_column(name, justify="right")
     common = _common_prefix([record.subject for record in records])
-    for record in records:
-        table.add_row(*_cells(record, record.subject[len(common) :]))
-    yield table
+    yield Rows(_COLUMNS, [[*_cells(record, record.subject[len(common) :])] for record in records], heads=2)
     surprises = [record for record in records if not record.is_as_expected]
     for record in surprises:
         yield Text.assemble("\n", (visible(record.subject), "bold"), f": {record.verdict}, expected {record.expect}")

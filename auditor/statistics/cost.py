@@ -8,6 +8,7 @@ follow from Wald's identity, E[pairs] = E[mismatches at the stop] / rho, so that
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -101,6 +102,20 @@ class _Walk:
             self.to(budget)
         left, at_end = float(self.alive.sum()), self.at_end + self._mismatches(self.alive)
         return Prospect(self.rho, self.passes, self.fails, left, (at_end - mismatches) / self.rho)
+
+
+def soonest(decides: Callable[[int], bool], done: int, budget: int) -> int | None:
+    """The least number of trials, more than are done, at which a gate decides if they go on as they did; None where
+    the budget ends first. Evidence that is a sum of exponentials of that number is convex: once there it stays."""
+    low, high = done, done + 1
+    while not decides(high):
+        if high >= budget:
+            return None
+        low, high = high, min(budget, done + 2 * (high - done))
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if decides(middle) else (middle, high)
+    return high
 
 
 def information_bound(rho: float, target: float, alpha: float, decided: float = 1.0) -> float:

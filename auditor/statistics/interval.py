@@ -140,6 +140,14 @@ class MeanEvidence:
         self._log_none += math.log1p(-x) if x < 1 else -math.inf
         self._log_all += math.log(x) if x > 0 else -math.inf
 
+    def continued(self, n: int) -> MeanEvidence:
+        """What it were after n values, if they came as these did."""
+        more, factor = MeanEvidence(), n / self.n
+        more.n, more.total = n, factor * self.total
+        more._down, more._up = factor * self._down, factor * self._up
+        more._log_none, more._log_all = factor * self._log_none, factor * self._log_all
+        return more
+
     def log_e_pass(self, p: float) -> float:
         """Log evidence against a mean of p or more."""
         atom = self._log_none - self.n * (math.log1p(-p) if p < 1 else _IMPOSSIBLE)

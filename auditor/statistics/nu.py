@@ -21,6 +21,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -45,6 +46,11 @@ class Groups:
         exactly = list(self.exactly)
         exactly[outside] += 1
         return Groups(self.runs, tuple(exactly))
+
+    def continued(self, strings: int) -> Groups:
+        """What they were after so many strings, if these came as those did."""
+        beyond = [round(strings * self.at_least(t) / self.strings) for t in range(self.runs)]
+        return Groups(self.runs, tuple(a - b for a, b in pairwise([*beyond, 0])))
 
     @property
     def strings(self) -> int:

@@ -64,13 +64,14 @@ class Look:
     changes_sample: bool
     knows_truth: bool
     moved: tuple[str, ...]  # the global generators that a run moved
-    seconds: float  # of one run
+    seconds: float  # of one run, when all is loaded
     first: str | None  # fingerprint of the first output of pair 0; None where there was none
     shared: bool = False  # whether a run changed what one before it had returned
     source_shares: bool = False  # memory between two draws
     unseen: tuple[str, ...] = ()  # where two fits with the same sample and r differ, and the view does not look
     outputs: tuple[Seen, ...] = ()  # of the pairs
     random: bool = True  # whether r gets into the subject at all
+    cold: float = 0.0  # seconds of a first run, imports and all
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +83,10 @@ class _Twice:
     runs: int
     changed: bool  # its sample
     moved: set[str]  # global generators
-    seconds: float
+    seconds: float  # of the second
     source_shares: bool
     unseen: set[str]
+    cold: float  # seconds of the first
 
 
 class HiddenState(SubjectError):
@@ -128,6 +130,7 @@ def look(bench: Bench, skip: Container[int] = (), timed: Callable[[float], None]
         tuple(sorted(set().union(*(each.unseen for each in found)))),
         tuple(outputs),
         random=takes_r(bench),
+        cold=max((each.cold for each in found), default=0.0),
     )
 
 
@@ -146,12 +149,13 @@ def together(looks: Iterable[Look]) -> Look:
         tuple(sorted({name for one in seen for name in one.unseen})),
         tuple(output for one in seen for output in one.outputs),
         random=all(one.random for one in seen),
+        cold=max((one.cold for one in seen), default=0.0),
     )
 
 
 def conclude(bench: Bench, found: Look, other: SecondProcess | None) -> Checked:
     """What the looks of both processes mean; HiddenState where the audit would measure something else than rho."""
-    second = other.compare(found.first, found.seconds) if other else "skipped: asked at other points"
+    second = other.compare(found.first, found.cold) if other else "skipped: asked at other points"
     if second == "different":
         raise HiddenState(
             f"{bench.subject.name} gives another output in a second process, on the same sample with the same r. There "
@@ -194,11 +198,13 @@ def _run_twice(bench: Bench, index: int) -> _Twice:
     before = _global_states()
     started = perf_counter()
     output = bench.run_on(sample, index, 0)
-    seconds = perf_counter() - started
+    cold = perf_counter() - started
     moved = {name for name, state in _global_states().items() if not _state_equal(state, before[name])}
     settled = bench.settled(output)
     changed = not _looks_same(sample, spare)
+    started = perf_counter()  # once more: the first run may have had imports in it
     again = bench.run_on(spare, index, 0)
+    seconds = perf_counter() - started
     if not same(settled, bench.see(again)):
         culprit = f"it draws from the global generator {' and '.join(sorted(moved))}" if moved else _CAUSES
         raise _hidden(bench, settled, again, culprit)
@@ -207,7 +213,7 @@ def _run_twice(bench: Bench, index: int) -> _Twice:
         _disturb(name)
         if not same(settled, bench.see(again := bench.run_on(bench.draw(index, 0), index, 0))):
             raise _hidden(bench, settled, again, f"it draws from the global generator {name}")
-    return _Twice(output, settled, 2 + len(moved), changed, moved, seconds, source_shares, differing)
+    return _Twice(output, settled, 2 + len(moved), changed, moved, seconds, source_shares, differing, cold)
 
 
 def _draw_twice(bench: Bench, index: int) -> tuple[Any, Any, bool]:

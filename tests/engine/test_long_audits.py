@@ -211,8 +211,8 @@ def test_history_shows_rho_over_time_and_code(shell: Shell, command: Any, tmp_pa
     assert code == 0
     assert "2 audits" in out
     first, second = (line for line in out.splitlines() if re.match(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", line))
-    assert first.split()[6] == "fail"
-    assert second.split()[6] == "pass"
+    assert first.split()[3] == "fail"
+    assert second.split()[3] == "pass"
     assert first.split()[2] != second.split()[2]  # the code
     code, _, err = command("history", "faults:slow", "--ledger", str(ledger), cwd=SUBJECTS)
     assert code == 2

@@ -147,8 +147,8 @@ def test_another_cell_and_another_question_reach_the_ledger(begun: Path) -> None
 def test_limits_reach_the_ledger_and_who_runs_it_does_not(begun: Path, limit: str, value: Any) -> None:
     assert f"{limit} was " in refusal(begun, stub(), **{limit: value})
     assert f" and is {value}" in refusal(begun, stub(), **{limit: value})
-    open_with(stub(), make_how(ledger=begun, resume=True, jobs=2))
-    assert {"timeout", "memory", "on_error"} == set(HOW) - {"jobs", "cluster", "ledger", "resume"}
+    open_with(stub(), make_how(ledger=begun, resume=True, jobs=2, for_="5m"))
+    assert {"timeout", "memory", "on_error"} == set(HOW) - {"jobs", "cluster", "ledger", "resume", "for_"}
 
 
 def test_arrays_are_told_apart_where_their_text_is_cut_short(tmp_path: Path) -> None:

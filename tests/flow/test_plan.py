@@ -39,7 +39,7 @@ def test_the_default_budget_is_a_hundred_over_the_target(target: float, budget: 
         ({"target": 0}, r"--rho 0 must be in \(0, 1\)"),
         ({"target": float("nan")}, r"--rho nan must be in \(0, 1\)"),
         ({"confidence": 1}, r"--confidence 1 must be in \(0, 1\)"),
-        ({"pairs": 28}, r"--pairs 28 cannot decide rho 0.1 at confidence 0.95: .* 29 pairs; use --pairs 29"),
+        ({"pairs": 28}, r"--pairs 28 cannot decide rho 0.1 at 95 % confidence: .* 29 pairs; use --pairs 29"),
         ({"confidence": 0.5}, r"--confidence 0.5 must be above 0.5: a coin says as much; use e.g. 0.95"),
         ({"fixed": 28}, r"--fixed 28 cannot decide .* takes 29 pairs; use --fixed 29"),
         ({"pairs": 10**13}, "no audit finishes"),

@@ -65,7 +65,25 @@ def test_the_formatter_never_rounds_inward(value: float, digits: int) -> None:
 def test_numbers_that_need_no_rounding_stay_what_they_are() -> None:
     for text in ("0.1", "0.05", "0.3", "1", "0", "0.0977", "1e-09"):
         assert at_least(float(text)) == at_most(float(text)) == text
-    assert (percent(0.95), percent(0.975), percent(1 - 0.05 / 6)) == ("95 %", "97.5 %", "99.166666 %")
+    for text in ("50.5", "75", "90", "95", "97.5", "99", "99.5", "99.85", "99.95", "99.9985", "99.9999"):
+        assert percent(float(text) / 100) == f"{text} %"
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [(1, "95 %"), (2, "97.5 %"), (3, "98.3 %"), (6, "99.1 %"), (7, "99.2 %"), (18, "99.7 %"), (90, "99.94 %")],
+)
+def test_a_share_of_the_error_is_written_as_a_person_would(count: int, words: str) -> None:
+    assert percent(1 - 0.05 / count) == words
+
+
+@given(st.floats(0.5, 1 - 1e-12), st.integers(1, 10**6))
+def test_no_confidence_is_written_as_more_than_it_is(confidence: float, count: int) -> None:
+    for each in (confidence, 1 - (1 - confidence) / count):
+        written = float(percent(each).removesuffix(" %"))
+        error = 100 * (1 - each)
+        assert written <= 100 * each + 1e-11
+        assert 100 - written <= max(2 * error, error + 0.1) + 1e-11
 
 
 def test_findings_round_outward() -> None:

@@ -10,7 +10,7 @@ import rich_click as click
 from auditor.cli.commands.question import ask_one, asking_options
 from auditor.cli.options import TableCommand, Typed, read_typed
 from auditor.cli.prints import stdout_kept
-from auditor.cli.several import answered_together, confidence_of, settled_together
+from auditor.cli.several import answered_together, confidence_of, settled_together, time_of
 from auditor.errors import UsageError
 
 _ANY = {"eta": 0.5, "nu": 0.5}  # a string that is run again passes no verdict: only its runs matter
@@ -67,4 +67,5 @@ def _check_package(package: str, typed: Typed) -> int:
     confidence = confidence_of(typed.given)
     with stdout_kept():
         targets = [subject.name for subject in declared_in(package)]
-    return answered_together(settled_together(targets, typed.given), typed.files, confidence, verbose=typed.verbose)
+    settled, seconds = settled_together(targets, typed.given), time_of(typed.given)
+    return answered_together(settled, typed.files, confidence, seconds=seconds, verbose=typed.verbose)

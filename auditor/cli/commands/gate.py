@@ -14,7 +14,7 @@ import rich_click as click
 
 from auditor.cli.options import TableCommand, Typed, read_typed, report_options, running_options
 from auditor.cli.prints import stdout_kept
-from auditor.cli.several import answered_together
+from auditor.cli.several import answered_together, time_of
 from auditor.process.process_state import process_state_kept
 
 
@@ -52,8 +52,11 @@ def _audited(file: Path, names: tuple[str, ...], typed: Typed, *, exitfirst: boo
     asked = read_config(file)
     entries = pick(asked, names)
     with stdout_kept():
+        seconds = time_of({**asked.whole, **typed.given})
         settled = settle(asked, entries, typed.given)
-    return answered_together(settled, typed.files, asked.confidence, exitfirst=exitfirst, verbose=typed.verbose)
+    return answered_together(
+        settled, typed.files, asked.confidence, exitfirst=exitfirst, seconds=seconds, verbose=typed.verbose
+    )
 
 
 gate = TableCommand(

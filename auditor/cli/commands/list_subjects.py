@@ -5,17 +5,27 @@ from __future__ import annotations
 import rich_click as click
 
 from auditor.cli.output import console
+from auditor.cli.prints import stdout_kept
 
 
 @click.command("list")
-def list_subjects() -> int:
-    """Every registered subject with its theorem, claimed rho and size.
+@click.argument("name", required=False)
+def list_subjects(name: str | None) -> int:
+    """Every registered subject with its theorem, claimed rho and size; with NAME, all that one declares.
 
-    Example: python -m auditor list
+    NAME is one that the table shows, or any target, such as file.py:fn. Runs the code of what it imports.
+
+    Example: python -m auditor list rstat
     """
-    from auditor.report.registry import registry
+    from auditor.report.registry import one_whole, registry
+    from auditor.report.terminal import show_parts
 
     out = console()
+    if name is not None:
+        with stdout_kept():
+            parts = [*one_whole(name)]
+        show_parts(parts, out)
+        return 0
     for part in registry():
         out.print(part)
     return 0

@@ -129,7 +129,7 @@ def answered(request: Request, files: Mapping[str, str], *, verbose: bool = Fals
     how = how_of(request)
     with stdout_kept():
         inquiry = find_question(request.question).begin(request)
-    with prints_logged() as (log, ours), Watching(ours) as watch:
+    with prints_logged() as (log, ours), Watching(ours, how.for_) as watch:
         record = carry_out(inquiry, request, replace(how, log=log.file), watch)
     confidence = request.options.confidence
     said = deliver([record], files, lambda out: show(record, out, verbose=verbose), confidence=confidence, single=True)

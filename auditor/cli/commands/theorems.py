@@ -11,7 +11,7 @@ import rich_click as click
 from auditor.cli.options import TableCommand, option_of, running_options
 from auditor.cli.output import console, plain, survived, write
 from auditor.cli.prints import stdout_kept
-from auditor.cli.several import audit_in_turn, confidence_of, settled_together, table_of
+from auditor.cli.several import audit_in_turn, confidence_of, settled_together, table_of, time_of
 from auditor.errors import UsageError
 from auditor.files import check_writable, reason
 
@@ -39,7 +39,7 @@ def _theorems(only: str | None, folder: str, **options: Any) -> int:
     confidence = confidence_of(given)
     files = _files(Path(folder))
     settled = settled_together([subject.name for subject in _chosen(only)], given)
-    records, log = audit_in_turn(settled)
+    records, log = audit_in_turn(settled, seconds=time_of(given))
     documents: dict[str, Callable[[], bytes]] = {
         "json": lambda: to_json_list(records),
         "md": lambda: markdown(records, confidence).encode("utf-8", "backslashreplace"),

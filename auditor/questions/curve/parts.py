@@ -93,7 +93,7 @@ def _chart(
         title=f"{record.subject}  rho against {answer.vary}",
         x_name=answer.vary,
         y_name="rho",
-        series=[Series("rho", "band", bands), *against],
+        series=[Series("rho, with its band", "band", bands), *against],
         labels=[value_text(value) for value in answer.values],
         x_log=answer.is_log,
         y_log=answer.is_log,

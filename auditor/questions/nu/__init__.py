@@ -25,7 +25,7 @@ from auditor.request import OTHER, OverCells, Request, option
 from auditor.sources.datasets import Dataset
 from auditor.statistics.interval import two_sided
 from auditor.statistics.nu import Groups, nu_lower, nu_upper
-from auditor.statistics.outward import at_least, at_most
+from auditor.statistics.outward import at_least, at_most, sure
 from auditor.subjects.closeness import NO_CLASSES
 from auditor.trials.cell import Cell, replay_command
 from auditor.trials.trial import Bench, Trial
@@ -137,7 +137,7 @@ def _check_decidable(plan: Plan, option: str) -> None:
         raise BadValue(
             option,
             plan.budget,
-            f"cannot decide nu {plan.target:g} at eta {plan.eta:g}, confidence {plan.confidence:g}: even without a run "
+            f"cannot decide nu {plan.target:g} at eta {plan.eta:g}, {sure(plan.confidence)}: even without a run "
             f"outside it takes about {needed} strings of {plan.runs} runs; use --{option} {needed} or more",
         )
 
@@ -314,8 +314,5 @@ class Strings(Steady):
         n, beyond = self.groups.strings, self.groups.beyond(self.gate.eta)
         low, high = self.gate.nu_bounds(self.groups)
         words = f"{beyond:,} of {n:,} strings beyond eta, nu in [{at_least(low, 2)}, {at_most(high, 2)}]"
-        return Outlook(n, self.plan.budget, words, self._forecast(n, beyond))
-
-    def _forecast(self, n: int, beyond: int) -> float | None:
-        """Strings to a pass where none is beyond eta: what a spotless subject costs. Otherwise nobody can say."""
-        return None if beyond or self.plan.design == "fixed" else max(0.0, self.plan.least_trials - n)
+        then = None if self.plan.design == "fixed" else self.gate.forecast(self.groups, self.wrong)
+        return Outlook(n, self.plan.budget, words, None if then is None else float(then - n))

@@ -102,7 +102,7 @@ def _chart(record: Record, found: NuAnswer) -> Chart:
         f"{record.subject}: {record.verdict}",
         "eta: how often a string may give another output",
         "nu: share of strings that give more",
-        [Series("nu", "step", points)],
+        [Series("nu: what was seen, and where it may be", "step", points)],
         corner=(found.eta, record.target or 0.0),
     )
 

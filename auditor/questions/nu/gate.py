@@ -20,6 +20,7 @@ from dataclasses import dataclass
 
 from auditor.flow.plan import Plan
 from auditor.flow.verdict import Bound, Verdict
+from auditor.statistics.cost import soonest
 from auditor.statistics.interval import BOUNDS, log_e_fail, log_e_pass
 from auditor.statistics.nu import Groups, bad_stays_below, good_reaches, nu_lower, nu_upper
 from auditor.statistics.outward import at_least, at_most, sure
@@ -31,6 +32,10 @@ class Inaccurate:
 
     strings: int = 0
     agreed: int = 0
+
+    def continued(self, factor: float) -> Inaccurate:
+        """What they were if the others came as these did."""
+        return Inaccurate(round(factor * self.strings), round(factor * self.agreed))
 
 
 class GroupGate:
@@ -55,6 +60,15 @@ class GroupGate:
 
     def is_fail(self, groups: Groups, wrong: Inaccurate) -> bool:
         return self._nu_fails(groups) or self.is_inaccurate(groups.strings, wrong.agreed)
+
+    def forecast(self, groups: Groups, wrong: Inaccurate) -> int | None:
+        """The strings after which it decides if all go on as those before; None where the budget ends first."""
+
+        def decides(n: int) -> bool:
+            then, off = groups.continued(n), wrong.continued(n / groups.strings)
+            return self.is_pass(then, off) or self.is_fail(then, off)
+
+        return soonest(decides, groups.strings, self.plan.budget) if groups.strings else None
 
     def _nu_passes(self, groups: Groups) -> bool:
         return self.nu_bounds(groups)[1] <= self.target if self.fixed else self.nu_gate.is_pass(groups)
@@ -130,6 +144,8 @@ class GroupGate:
             f"nu is at least {at_least(low)} ({sure(1 - gate.alpha_fail)}) and at most {at_most(high)} "
             f"({sure(1 - gate.alpha_pass)}), which does not decide nu {self.target:g}"
         )
+        if groups.strings < plan.budget:
+            return f"{seen}: {left}"  # it was stopped, and whoever did so says what goes on
         if self.fixed:
             return f"{seen}: {left}; a fixed design is judged once: for another try take --strings, and a new --seed"
         return f"{seen}: {left}; --strings {4 * groups.strings} may, with the same --seed, or a target further away"

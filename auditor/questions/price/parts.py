@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from auditor.flow.parts import Part, Table, Words
-from auditor.flow.record import Record
+from auditor.flow.parts import Chart, Part, Series, Table, Words
+from auditor.flow.record import CellRow, Record
 from auditor.statistics.outward import percent
 
 CLAIMED = {"reproducible": "rho at most", "accurate": "inaccurate at most"}
@@ -40,6 +40,8 @@ def answer_of(record: Record) -> PriceAnswer:
 def price_parts(record: Record) -> Iterator[Part]:
     answer = answer_of(record)
     yield _table(record, answer)
+    if any(row.pairs for row in record.cells):
+        yield _chart(record, answer)
     yield Words("\n".join(sentences(record, answer)), "dim")
 
 
@@ -72,6 +74,42 @@ def _table(record: Record, answer: PriceAnswer) -> Table:
         for what, low, high in rows_of(answer, record.theorem)
     ]
     return Table(("", "rows", "x plain"), rows)
+
+
+def _chart(record: Record, answer: PriceAnswer) -> Chart:
+    """What was seen at each size, against the limits; and the brackets, at the height of the limit that each is for."""
+    rows = sorted((row for row in record.cells if row.pairs), key=lambda row: row.size)
+    sizes = [row.size for row in rows]
+    seen = {"reproducible": "pairs that differ, and what the gate of a size showed", "accurate": "inaccurate runs"}
+    series = [Series(seen[one.claim], "points", [_point(one, row) for row in rows]) for one in answer.asked]
+    for one in answer.asked:
+        name = f"{CLAIMED[one.claim]} {one.limit:g}"
+        series.append(Series(name, "line", [(float(x), None, one.limit, None) for x in (sizes[0], sizes[-1])]))
+        ends = ((one.low or sizes[0] - 1) + 1, one.high) if one.high is not None else ()
+        if ends:
+            points = [(float(x), None, one.limit, None) for x in ends]
+            series.append(Series(f"{name} takes {size_text(one.low, one.high)} rows", "span", points))
+    for what, low, high in rows_of(answer, record.theorem):
+        if high is not None and low == high:
+            series.append(Series(f"{what}: {high:,}", "mark", [(float(high), None, None, None)]))
+    title = f"{record.subject}  rows for rho at most {record.target:g}"
+    notes = [] if all(one.high for one in answer.asked) else ["What has no bracket was not found."]
+    return Chart(title, "rows", "share", series, x_log=True, y_log=True, notes=[*notes, *sentences(record, answer)])
+
+
+def _point(one: Asked, row: CellRow) -> tuple[float, float | None, float | None, float | None]:
+    """With an interval where a gate decided; where nothing was seen, with what it is at most."""
+    if one.claim == "accurate":
+        most = one.limit if one.high is not None and row.size >= one.high else 1.0
+        share = row.failures / row.runs if row.runs and row.failures is not None else None
+        return float(row.size), None, share, None if share else most
+    decided = row.verdict in ("pass", "fail")
+    return (
+        float(row.size),
+        row.low if decided else None,
+        row.estimate,
+        row.high if decided or not row.estimate else None,
+    )
 
 
 def sentences(record: Record, answer: PriceAnswer) -> Iterator[str]:

@@ -1,28 +1,33 @@
-"""Charts as pictures: SVG by hand, 5 KB, nothing to load. The one place that writes any."""
+"""Charts as pictures, 5 KB each: what was measured in blue, what it is held against as dashed lines."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+import textwrap
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from html import escape
 from typing import TYPE_CHECKING
 
 from auditor.errors import UsageError
 from auditor.flow.parts import Bar, Chart, Series
-from auditor.process.escape import shortened, xml_text
+from auditor.process.escape import shortened
 from auditor.report.axes import Scale, labels_of, line_ends, x_scale, y_scale
 from auditor.report.formats import Format
+from auditor.report.ink import DARK, GREY, LIGHT, LINE, Words, apart, box, document, dot, line, upper_limit, width_of
 
 if TYPE_CHECKING:
     from auditor.flow.record import Record
 
-_LEFT, _TOP, _WIDTH, _HEIGHT, _LINE = 64, 56, 560, 300, 18
+_LEFT, _TOP, _WIDTH, _HEIGHT = 64, 56, 560, 300
 _BOTTOM = _TOP + _HEIGHT
-_BLUE, _GREY = "#2a6f97", "#666666"
-_COLOURS = ("#c0392b", "#b8860b", "#555555", "#7d3c98", "#117a65", "#333333")
-_VERDICTS = {"pass": "#2a9d54", "fail": "#c0392b"}
-_LONGEST = 1_000  # characters of any one text
+_MEASURED = ("#2a6f97", "#b5651d", "#5b8e3e")
+_COLOURS = ("#c0392b", "#b8860b", "#555555", "#7d3c98", "#117a65", "#333333", "#d35400", "#a0522d")
+_VERDICTS = {"pass": ("#2a9d54", "passed"), "fail": ("#c0392b", "failed"), "error": ("#8e44ad", "could not be audited")}
+_OPEN = ("#b8860b", "undecided")
+_DASHES, _SIGN, _NAME = "5 3", 26, 80  # of lines; columns of a sign in the legend; characters of a name
+_NOTE, _LONGEST = 90, 1_000  # characters of a line below a chart, and of a note
+_BEGIN, _END = '<g class="legend">', "</g>"
+_LIMIT = "none was seen: an upper limit"
 
 
 def picture(record: Record) -> bytes:
@@ -66,120 +71,172 @@ class _Frame:
 
 
 def draw_chart(chart: Chart) -> bytes:
-    """What was measured in blue, what it is held against as dashed lines, the corner that was asked about in black."""
+    """Axes, each series in its own way and with its line in the legend, then the notes."""
     frame = _Frame(x_scale(chart), y_scale(chart))
-    lines = [one for one in chart.series if one.kind == "line"]
-    legend = [(f"- - {one.name}", _COLOURS[i % len(_COLOURS)], 12) for i, one in enumerate(lines)]
-    legend += [(note, "#222222", 11) for note in chart.notes]
-    drawn: list[str] = [*_axes(chart, frame)]
-    for one in chart.series:
-        drawn += {"band": _band, "step": _steps}.get(one.kind, _nothing)(one, frame)
-    for one, (_, colour, _) in zip(lines, legend, strict=False):
-        points = " ".join(f"{frame.x(x):.1f},{frame.y(y):.1f}" for x, y in line_ends(chart, one))
-        drawn.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-dasharray="5 3"/>')
-    drawn += _corner(chart.corner, frame) if chart.corner else ()
-    for i, (words, colour, size) in enumerate(legend):
-        drawn.append(_text(_LEFT, _BOTTOM + 52 + _LINE * i, words, fill=colour, size=size))
-    return _document(chart.title, _LEFT + _WIDTH + 40, _BOTTOM + 60 + _LINE * len(legend), drawn)
+    drawn: list[str | Words] = [*_axes(chart, frame)]
+    legend: list[tuple[str, str, str]] = []  # what is drawn before a name, the name, its colour
+    for one, colour in zip(chart.series, _colours(chart.series), strict=True):
+        strokes, sign = _KINDS[one.kind]
+        drawn += strokes(one, frame, colour, chart)
+        legend.append((sign, one.name, colour))
+    if any(_is_none(point) for one in chart.series if one.kind in _POINTS for point in one.points):
+        legend.append(("limit", _LIMIT, _MEASURED[0]))
+    if chart.corner:
+        drawn += _corner(chart.corner, frame)
+        legend.append(("corner", f"what was asked: ({chart.corner[0]:g}, {chart.corner[1]:g})", "#000000"))
+    notes = [part for note in chart.notes for part in textwrap.wrap(shortened(note, _LONGEST), _NOTE)]
+    drawn += _legend(legend, notes)
+    height = _BOTTOM + 60 + LINE * (len(legend) + len(notes))
+    return document(chart.title, drawn, height, at=_LEFT, width=_LEFT + _WIDTH + 40)
 
 
-def _document(title: str, width: float, height: float, drawn: Iterable[str]) -> bytes:
-    words = _safe(title)
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" font-family="sans-serif" '
-        f'font-size="12" role="img" aria-label="{words}">\n<title>{words}</title>\n'
-        '<rect width="100%" height="100%" fill="#ffffff"/>'
-    )
-    lines = [head, _text(_LEFT, 20, title, weight="bold"), *drawn, "</svg>"]
-    return ("\n".join(lines) + "\n").encode("utf-8", "backslashreplace")
+def _colours(series: Sequence[Series]) -> Iterator[str]:
+    """What was measured has colours of its own."""
+    measured, others = itertools.cycle(_MEASURED), itertools.cycle(_COLOURS)
+    return (next(measured if one.kind in _POINTS else others) for one in series)
 
 
-def _axes(chart: Chart, frame: _Frame) -> Iterator[str]:
+def _legend(entries: Sequence[tuple[str, str, str]], notes: Sequence[str]) -> Iterator[str | Words]:
+    y = _BOTTOM + 52
+    yield _BEGIN
+    for sign, name, colour in entries:
+        yield from _sign(sign, _LEFT, y - 4, colour)
+        yield Words(_LEFT + _SIGN, y, shortened(name, 4 * _NAME), fill=colour)
+        y += LINE
+    yield _END
+    for note in notes:
+        yield Words(_LEFT, y, note, size=11)
+        y += LINE
+
+
+def _sign(sign: str, x: float, y: float, colour: str) -> Iterator[str]:
+    """As it is drawn above, but small."""
+    if sign in ("band", "step", "span"):
+        yield box(x, y - 5, 20, 10, colour, 1 if sign == "span" else 0.35)
+    if sign in ("band", "points", "step"):
+        yield dot(x + 10, y, colour)
+    if sign == "line":
+        yield line((x, y), (x + 20, y), colour, dash=_DASHES)
+    if sign == "mark":
+        yield line((x + 10, y - 7), (x + 10, y + 7), colour, dash="2 3")
+    if sign == "limit":
+        yield upper_limit(x + 10, y - 8, colour)
+    if sign == "corner":
+        yield line((x, y), (x + 20, y), colour, width=2)
+
+
+def _axes(chart: Chart, frame: _Frame) -> Iterator[str | Words]:
     for tick in frame.up.ticks(8):
         y = frame.y(tick)
-        yield _line((_LEFT, y), (_LEFT + _WIDTH, y), "#dddddd")
-        yield _text(_LEFT - 6, y + 4, f"{tick:g}", anchor="end", fill=_GREY)
+        yield line((_LEFT, y), (_LEFT + _WIDTH, y), LIGHT)
+        yield Words(_LEFT - 6, y + 4, f"{tick:g}", "end", GREY)
     values, labels = [point[0] for one in chart.series[:1] for point in one.points], labels_of(chart)
-    if not chart.labels and any(one.kind == "step" for one in chart.series):
+    if not chart.labels and any(one.kind in ("step", "points") for one in chart.series):
         values = frame.across.ticks(8)
         labels = [f"{tick:g}" for tick in values]
-    every = max(1, len(values) // 12)
-    for value, label in list(zip(values, labels, strict=False))[::every]:
-        yield _text(frame.x(value), _BOTTOM + 16, label, anchor="middle", fill=_GREY)
-    yield _text(_LEFT + _WIDTH / 2, _BOTTOM + 34, chart.x_name, anchor="middle", fill=_GREY)
-    yield _text(8, _TOP - 14, chart.y_name, fill=_GREY)
+    below = sorted(zip(values, labels, strict=False), key=lambda one: one[0])
+    yield from apart(Words(frame.x(value), _BOTTOM + 16, label, "middle", GREY) for value, label in below)
+    yield Words(_LEFT + _WIDTH / 2, _BOTTOM + 34, chart.x_name, "middle", GREY)
+    yield Words(8, _TOP - 14, chart.y_name, fill=GREY)
 
 
-def _nothing(series: Series, frame: _Frame) -> Iterator[str]:
-    yield from ()
+def _is_none(point: tuple[float, float | None, float | None, float | None]) -> bool:
+    """Whether nothing was seen: then what is known is a limit from above alone."""
+    return point[2] == 0 and point[3] is not None
 
 
-def _band(series: Series, frame: _Frame) -> Iterator[str]:
+def _band(series: Series, frame: _Frame, colour: str, chart: Chart) -> Iterator[str]:
     measured = [(x, low, high) for x, low, _, high in series.points if low is not None and high is not None]
     ends = [(x, high) for x, _, high in measured] + [(x, low) for x, low, _ in reversed(measured)]
     points = " ".join(f"{frame.x(x):.1f},{frame.y(y):.1f}" for x, y in ends)
-    yield f'<polygon points="{points}" fill="{_BLUE}" fill-opacity="0.2"/>'
-    for x, low, high in measured:
-        yield _line((frame.x(x), frame.y(low)), (frame.x(x), frame.y(high)), _BLUE)
-    yield from _dots(series, frame)
+    yield f'<polygon points="{points}" fill="{colour}" fill-opacity="0.2"/>'
+    yield from _points(series, frame, colour, chart)
 
 
-def _steps(series: Series, frame: _Frame) -> Iterator[str]:
+def _points(series: Series, frame: _Frame, colour: str, chart: Chart) -> Iterator[str]:
+    for x, low, _, high in (point for point in series.points if not _is_none(point)):
+        if low is not None and high is not None:
+            yield line((frame.x(x), frame.y(low)), (frame.x(x), frame.y(high)), colour)
+    yield from _seen(series, frame, colour)
+
+
+def _steps(series: Series, frame: _Frame, colour: str, chart: Chart) -> Iterator[str]:
     """What never rises is, between two of its points, below the upper limit of the left and above the lower one of
     the right."""
     for (x, _, _, high), (then, low, _, _) in itertools.pairwise(series.points):
         left, top = frame.x(x), frame.y(1.0 if high is None else high)
-        height = max(1.0, frame.y(low or 0.0) - top)
-        yield (
-            f'<rect x="{left:.1f}" y="{top:.1f}" width="{frame.x(then) - left:.1f}" height="{height:.1f}" '
-            f'fill="{_BLUE}" fill-opacity="0.35"/>'
-        )
-    yield from _dots(series, frame)
+        yield box(left, top, frame.x(then) - left, max(1.0, frame.y(low or 0.0) - top), colour, 0.35)
+    yield from _seen(series, frame, colour)
 
 
-def _dots(series: Series, frame: _Frame) -> Iterator[str]:
-    for x, _, estimate, _ in series.points:
-        if estimate is not None:
-            yield f'<circle cx="{frame.x(x):.1f}" cy="{frame.y(estimate):.1f}" r="3" fill="{_BLUE}"/>'
+def _seen(series: Series, frame: _Frame, colour: str) -> Iterator[str]:
+    """Estimates as dots; where nothing was seen, what it is at most."""
+    for point in series.points:
+        x, _, estimate, high = point
+        if high is not None and _is_none(point):
+            yield upper_limit(frame.x(x), frame.y(high), colour)
+        elif estimate is not None:
+            yield dot(frame.x(x), frame.y(estimate), colour)
+
+
+def _line(series: Series, frame: _Frame, colour: str, chart: Chart) -> Iterator[str]:
+    points = " ".join(f"{frame.x(x):.1f},{frame.y(y):.1f}" for x, y in line_ends(chart, series))
+    yield f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-dasharray="{_DASHES}"/>'
+
+
+def _span(series: Series, frame: _Frame, colour: str, chart: Chart) -> Iterator[str]:
+    """From the first of its points to the last, with a cap at either end."""
+    (first, *_), (last, *_) = series.points[0], series.points[-1]
+    height = series.points[0][2] or 0.0
+    left, right, y = frame.x(first), frame.x(last), frame.y(height)
+    yield box(left, y - 4, max(2.0, right - left), 8, colour, 0.6)
+    yield from (line((x, y - 9), (x, y + 9), colour, width=2) for x in (left, right))
+
+
+def _mark(series: Series, frame: _Frame, colour: str, chart: Chart) -> Iterator[str]:
+    for x, *_ in series.points:
+        yield line((frame.x(x), _TOP), (frame.x(x), _BOTTOM), colour, dash="2 3")
+
+
+_POINTS = ("band", "points", "step")
+_KINDS = {
+    "band": (_band, "band"),
+    "points": (_points, "points"),
+    "step": (_steps, "step"),
+    "line": (_line, "line"),
+    "span": (_span, "span"),
+    "mark": (_mark, "mark"),
+}
 
 
 def _corner(corner: tuple[float, float], frame: _Frame) -> Iterator[str]:
     x, y = frame.x(corner[0]), frame.y(corner[1])
     yield f'<path d="M {_LEFT} {y:.1f} H {x:.1f} V {_BOTTOM}" fill="none" stroke="#000" stroke-width="2"/>'
-    yield _text(x + 4, y - 4, f"({corner[0]:g}, {corner[1]:g})")
 
 
 def draw_bars(title: str, bars: Sequence[tuple[str, Bar]]) -> bytes:
     """Shares from 0 to 1, a row each with its name: what is left open, and the target as a line."""
-    row, left, width = 22, 330, 360
-    height = row * len(bars) + 64
-    drawn: list[str] = []
+    row, width = 22, 360
+    names = [shortened(name, _NAME) for name, _ in bars]
+    left = max(100.0, *(width_of(name) + 26 for name in names))
+    bottom = row * len(bars) + 44
+    drawn: list[str | Words] = []
     for tick in (0, 0.25, 0.5, 0.75, 1):
         x = left + tick * width
-        drawn.append(_line((x, 40), (x, height - 20), "#dddddd"))
-        drawn.append(_text(x, height - 6, f"{tick:g}", anchor="middle", fill=_GREY))
-    for index, (name, bar) in enumerate(bars):
-        y, wide = 44 + row * index, max(1.0, (bar.high - bar.low) * width)
-        colour = _VERDICTS.get(bar.verdict, "#b8860b")
-        start, target = left + bar.low * width, left + bar.target * width
-        drawn.append(_text(left - 10, y + 12, name, anchor="end"))
-        drawn.append(f'<rect x="{start:.1f}" y="{y + 3}" width="{wide:.1f}" height="11" fill="{colour}"/>')
-        drawn.append(_line((target, y), (target, y + 17), "#000000", 2))
-    return _document(title, left + width + 60, height, drawn)
-
-
-def _line(start: tuple[float, float], end: tuple[float, float], colour: str, width: int = 1) -> str:
-    ends = f'x1="{start[0]:.1f}" y1="{start[1]:.1f}" x2="{end[0]:.1f}" y2="{end[1]:.1f}"'
-    return f'<line {ends} stroke="{colour}" stroke-width="{width}"/>'
-
-
-def _text(
-    x: float, y: float, words: str, *, anchor: str = "start", fill: str = "#222222", weight: str = "", size: int = 12
-) -> str:
-    bold = f' font-weight="{weight}"' if weight else ""
-    place = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
-    return f'<text {place} fill="{fill}" font-size="{size}"{bold}>{_safe(words)}</text>'
-
-
-def _safe(words: str) -> str:
-    return escape(xml_text(shortened(words, _LONGEST)))
+        drawn += [line((x, 40), (x, bottom), LIGHT), Words(x, bottom + 14, f"{tick:g}", "middle", GREY)]
+    seen: dict[str, str] = {}
+    for index, (name, (_, bar)) in enumerate(zip(names, bars, strict=True)):
+        y, (colour, words) = 44 + row * index, _VERDICTS.get(bar.verdict, _OPEN)
+        seen[words] = colour
+        target = left + bar.target * width
+        drawn.append(Words(left - 10, y + 12, name, "end"))
+        drawn.append(box(left + bar.low * width, y + 3, max(1.0, (bar.high - bar.low) * width), 11, colour))
+        drawn.append(line((target, y), (target, y + 17), "#000000", width=2))
+    y = bottom + 40
+    drawn.append(_BEGIN)
+    for words, colour in seen.items():
+        drawn += [box(left, y - 9, 20, 10, colour), Words(left + _SIGN, y, f"where it may be: {words}", fill=DARK)]
+        y += LINE
+    drawn += [line((left + 10, y - 11), (left + 10, y + 3), "#000000", width=2), Words(left + _SIGN, y, "the target")]
+    drawn.append(_END)
+    return document(title, drawn, y + 14, at=12, width=left + width + 40)
