@@ -6,13 +6,14 @@ measured here.
 
 from __future__ import annotations
 
-import json
 import shlex
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
+
+from auditor.flow.record import Record, read_record
+from auditor.report.wobbles import wobble_parts
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "learners.md"
@@ -26,8 +27,8 @@ LEARNERS = {
     "a pipeline": f"{HERE}/pipeline.py:pipeline {IRIS} --param logisticregression__C=0.1",
     "a pipeline that names columns": f"{HERE}/churned.py:model --source {HERE}/churned.py:customers --size 500",
     "k-means": f"sklearn.cluster:KMeans {IRIS} --param n_clusters=3",
-    "DBSCAN": f"sklearn.cluster:DBSCAN {IRIS}",
-    "the lasso's coefficients": f'sklearn.linear_model:Lasso {DIABETES} --view "attr(coef_)"',
+    "DBSCAN, how many clusters": f'sklearn.cluster:DBSCAN {IRIS} --view "attr(labels_)|distinct"',
+    "the lasso's choice of features": f'sklearn.linear_model:Lasso {DIABETES} --view "attr(coef_)|nonzero"',
     "ridge regression": f"sklearn.linear_model:Ridge {DIABETES}",
     "xgboost": f"xgboost:XGBClassifier {IRIS} --param n_estimators=5 --param n_jobs=1",
     "lightgbm": f"lightgbm:LGBMClassifier {IRIS} --param n_estimators=5 --param n_jobs=1",
@@ -43,14 +44,14 @@ TEXT = """# Learners as people have them
 
 Each is audited by one command line, from the root of a checkout with the extra `learners` (catboost apart): a class of
 a library, an object of a module, or a function `A(sample, r)`, none with code that helps the auditor. A verdict speaks
-of its source and size. Made by `python docs/make_learners.py`.
+of its source and size, and what wobbles of the pairs that were run. Made by `python docs/make_learners.py`.
 
-| learner | command after `python -m auditor check` | verdict | mismatches |
-|---|---|---|---|
+| learner | command after `python -m auditor check` | verdict | mismatches | what wobbles |
+|---|---|---|---|---|
 """
 
 
-def audited(words: str) -> dict[str, Any]:
+def audited(words: str) -> Record:
     """The record of one command line."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "record.json"
@@ -58,14 +59,15 @@ def audited(words: str) -> dict[str, Any]:
         ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
         if ended.returncode not in (0, 1):
             sys.exit(f"{words}\n{ended.stdout}{ended.stderr}")
-        record: dict[str, Any] = json.loads(file.read_text())
-        return record
+        return read_record(file)
 
 
 def row(name: str, words: str) -> str:
     record = audited(words)
-    count = f"{record['mismatches']:,} of {record['pairs']:,} pairs"
-    return f"| {name} | `{words.replace('|', chr(92) + '|')}` | {record['verdict']} | {count} |\n"
+    count = f"{record.mismatches:,} of {record.pairs:,} pairs"
+    lines = [line for part in wobble_parts(record) for line in part.texts]
+    cells = (name, f"`{words}`", record.verdict, count, "; ".join(lines[:2]))
+    return "".join(f"| {cell.replace('|', chr(92) + '|')} " for cell in cells) + "|\n"
 
 
 def main() -> None:

@@ -132,7 +132,7 @@ class Run:
     inquiry: Inquiry
     how: How
     watch: Watcher
-    clock: Clock
+    clock: Clock = field(default_factory=lambda: Clock(None))
     engine: Engine = field(default_factory=Serial)
     ledger: Ledger | NoLedger = field(default_factory=NoLedger)
     fitness: Fitness = field(default_factory=Fitness)

@@ -8,4 +8,4 @@ def visits(rng, size):
 
 
 def busiest(sample, r):
-    return sample.group_by("hour").len().sort(["len", "hour"], descending=True).head(3)["hour"].to_list()
+    return sample.group_by("hour").len().sort(["len", "hour"], descending=True).head(3)["hour"]
