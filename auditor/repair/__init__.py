@@ -1,0 +1,68 @@
+"""auditor.repair: a learner made reproducible, with a proof.
+
+A public package, as `auditor` itself is: the names below are for everybody, and `algorithms` has its mechanisms from
+here. Wrappers take a learner A(sample, r) and are one:
+
+    rounded(learner, width)              numbers on a grid with a random offset
+    chosen(scores, strength)             the best of named candidates, with noise that belongs to the name
+    thresholded(score, low, high)        a decision against a random threshold
+    voted(learner, chunks)               a classifier by the vote of fits on disjoint chunks; of churn, not of rho
+    agreed(learner, chunks)              a discrete output that enough disjoint chunks agree on
+    aligned(clusterer, width)            clusters by rounded centres, in the order of these
+    sorted_rows(learner)                 whatever the order of rows
+    single_thread(learner)               whatever the number of threads
+
+and for scikit-learn's estimators the classes of `auditor.repair.sklearn`. Each is a `Repaired` (`seam`): what is
+computed from the sample, `core`, comes apart from what shared randomness makes of it, `finish`. The other names are the
+mechanisms: `boxes`, `foams`, `random_threshold`, `choose`, `heavy_values` and the probabilities that go with them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from auditor.repair.foam import block_size as block_size
+    from auditor.repair.foam import first_stages as first_stages
+    from auditor.repair.foam import foam_mismatch as foam_mismatch
+    from auditor.repair.foam import foams as foams
+    from auditor.repair.grid import boxes as boxes
+    from auditor.repair.grid import grid_mismatch as grid_mismatch
+    from auditor.repair.grid import on_grid as on_grid
+    from auditor.repair.gumbel import choice_mismatch as choice_mismatch
+    from auditor.repair.gumbel import choose as choose
+    from auditor.repair.gumbel import gumbels as gumbels
+    from auditor.repair.heavy import heavy_mismatch as heavy_mismatch
+    from auditor.repair.heavy import heavy_values as heavy_values
+    from auditor.repair.threshold import random_threshold as random_threshold
+    from auditor.repair.threshold import threshold_mismatch as threshold_mismatch
+
+_HOMES = {
+    "block_size": "foam",
+    "boxes": "grid",
+    "choice_mismatch": "gumbel",
+    "choose": "gumbel",
+    "first_stages": "foam",
+    "foam_mismatch": "foam",
+    "foams": "foam",
+    "grid_mismatch": "grid",
+    "gumbels": "gumbel",
+    "heavy_mismatch": "heavy",
+    "heavy_values": "heavy",
+    "on_grid": "grid",
+    "random_threshold": "threshold",
+    "threshold_mismatch": "threshold",
+}
+__all__ = [*_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'auditor.repair' has no attribute {name!r}")
+    import importlib
+
+    return getattr(importlib.import_module(f"auditor.repair.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*_HOMES]
