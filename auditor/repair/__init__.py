@@ -12,7 +12,7 @@ here. Wrappers take a learner A(sample, r) and are one:
     sorted_rows(learner)                 whatever the order of rows
     single_thread(learner)               whatever the number of threads
 
-and for scikit-learn's estimators the classes of `auditor.repair.sklearn`. Each is a `Repaired` (`seam`): what is
+Each is a `Repaired` (`seam`): what is
 computed from the sample, `core`, comes apart from what shared randomness makes of it, `finish`. The other names are the
 mechanisms: `boxes`, `foams`, `random_threshold`, `choose`, `heavy_values` and the probabilities that go with them.
 """
@@ -22,6 +22,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from auditor.repair.agreeing import agreed as agreed
+    from auditor.repair.aligning import aligned as aligned
+    from auditor.repair.choosing import chosen as chosen
+    from auditor.repair.deciding import thresholded as thresholded
     from auditor.repair.foam import block_size as block_size
     from auditor.repair.foam import first_stages as first_stages
     from auditor.repair.foam import foam_mismatch as foam_mismatch
@@ -34,14 +38,25 @@ if TYPE_CHECKING:
     from auditor.repair.gumbel import gumbels as gumbels
     from auditor.repair.heavy import heavy_mismatch as heavy_mismatch
     from auditor.repair.heavy import heavy_values as heavy_values
+    from auditor.repair.rounding import rounded as rounded
+    from auditor.repair.seam import Repaired as Repaired
+    from auditor.repair.seam import Seam as Seam
+    from auditor.repair.steadying import single_thread as single_thread
+    from auditor.repair.steadying import sorted_rows as sorted_rows
     from auditor.repair.threshold import random_threshold as random_threshold
     from auditor.repair.threshold import threshold_mismatch as threshold_mismatch
+    from auditor.repair.voting import voted as voted
 
 _HOMES = {
+    "Repaired": "seam",
+    "Seam": "seam",
+    "agreed": "agreeing",
+    "aligned": "aligning",
     "block_size": "foam",
     "boxes": "grid",
     "choice_mismatch": "gumbel",
     "choose": "gumbel",
+    "chosen": "choosing",
     "first_stages": "foam",
     "foam_mismatch": "foam",
     "foams": "foam",
@@ -51,7 +66,12 @@ _HOMES = {
     "heavy_values": "heavy",
     "on_grid": "grid",
     "random_threshold": "threshold",
+    "rounded": "rounding",
+    "single_thread": "steadying",
+    "sorted_rows": "steadying",
     "threshold_mismatch": "threshold",
+    "thresholded": "deciding",
+    "voted": "voting",
 }
 __all__ = [*_HOMES]
 

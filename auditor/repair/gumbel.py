@@ -82,7 +82,7 @@ def choice_mismatch(first: Scores, second: Scores, strength: float) -> float:
     """1 - J; a candidate that one run does not have is never chosen there."""
     names = [*{**first, **second}]
     mine, theirs = (_logs(scores, names, strength) for scores in (first, second))
-    return law_mismatch(mine, theirs)
+    return float(law_mismatch(mine, theirs))
 
 
 def _logs(scores: Scores, names: list[Any], strength: float) -> Reals:
@@ -90,30 +90,34 @@ def _logs(scores: Scores, names: list[Any], strength: float) -> Reals:
     return np.array([known.get(name, -math.inf) for name in names])
 
 
-def law_mismatch(log_x: Any, log_y: Any) -> float:
+def law_mismatch(log_x: Any, log_y: Any) -> Reals:
     """1 - J from logarithms, along the last axis; in K log K steps, and without the loss of 1 - J where J is near 1.
 
     In order of rising d_i = log(x_i / y_i), normalised, max(x_j / x_i, y_j / y_i) is the second for all j before i:
     1 - J = sum_i x_i t_i / (1 + t_i), t_i = sum_(j: d_j < d_i) (y_j x_i / y_i - x_j).
     """
     log_x, log_y = (_normalised(np.asarray(side, dtype=float)) for side in (log_x, log_y))
-    kept = (log_x > -np.inf) | (log_y > -np.inf)
-    log_x, log_y = log_x[kept], log_y[kept]
-    d = log_x - log_y
-    order = np.argsort(d, kind="stable")
-    x, y, d = np.exp(log_x[order]), np.exp(log_y[order]), d[order]
-    before = np.searchsorted(d, d, side="left")  # those with an equal d are not before
-    x_before, y_before = (np.concatenate([[0.0], np.cumsum(side)])[before] for side in (x, y))
+    with np.errstate(invalid="ignore"):
+        d = log_x - log_y
+    d = np.where(np.isnan(d), -np.inf, d)  # chosen by neither
+    order = np.argsort(d, axis=-1, kind="stable")
+    x, y, d = (np.take_along_axis(side, order, axis=-1) for side in (np.exp(log_x), np.exp(log_y), d))
+    x_before, y_before = (_sum_before(side) for side in (x, y))
     with np.errstate(over="ignore", invalid="ignore"):
         t = np.maximum(np.where(y_before > 0, y_before * np.exp(d), 0.0) - x_before, 0.0)
-        share = np.where(np.isinf(t), 1.0, t / (1 + t))
-    share[d == np.inf] = 1.0
-    return float(min(1.0, (x * share).sum()))
+        share = np.where(np.isinf(t) | (d == np.inf), 1.0, t / (1 + t))
+    return np.asarray(np.minimum((x * share).sum(axis=-1), 1.0))
 
 
 def _normalised(logs: Reals) -> Reals:
-    shifted = logs - logs.max()
-    return np.asarray(shifted - np.log(np.exp(shifted).sum()))
+    shifted = logs - logs.max(axis=-1, keepdims=True)
+    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=-1, keepdims=True)))
+
+
+def _sum_before(x: Reals) -> Reals:
+    sums = np.zeros_like(x)
+    np.cumsum(x[..., :-1], axis=-1, out=sums[..., 1:])
+    return sums
 
 
 def top_mismatch(first: Scores, second: Scores, strength: float, top: int) -> float:

@@ -122,7 +122,7 @@ class Subject:
         """One run, with a fresh r; rows are wrapped for a subject that takes a Sample, with their own randomness."""
         if self.takes_sample:
             sample = Sample.of(sample, own)
-        if self.private and PRIVATE not in asked:
+        if self.private:
             asked["private"] = KINDS[self.private](private or key.child(PRIVATE))
         return call(self.fn, sample, KINDS[self.randomness](key), **{**self.params, **asked})
 
