@@ -39,6 +39,11 @@ class Leader:
     share: float
     output: Any
 
+    @property
+    def stops(self) -> float:
+        """How likely its share reaches the threshold."""
+        return min(1.0, max(0.0, (self.share - LOW) / (HIGH - LOW)))
+
 
 class Agreed(Repaired):
     """See `agreed`."""
@@ -63,13 +68,14 @@ class Agreed(Repaired):
         return None
 
     def mismatch(self, first: list[Leader], second: list[Leader]) -> float:
-        """Exactly: at each string in turn both stop with one output, or neither stops, or they part."""
+        """Exactly: at each string both stop, or neither, or one; the other may still come to the same output."""
         parted, undecided = 0.0, 1.0  # Pr
-        for mine, theirs in zip(first, second, strict=True):
-            stops = [min(1.0, max(0.0, (side.share - LOW) / (HIGH - LOW))) for side in (mine, theirs)]
-            apart = max(stops) if mine.name != theirs.name else max(stops) - min(stops)
-            parted += undecided * apart
-            undecided *= 1 - max(stops)
+        for i, (mine, theirs) in enumerate(zip(first, second, strict=True)):
+            one, other = mine.stops, theirs.stops
+            later = second[i + 1 :] if one > other else first[i + 1 :]
+            missed = 1 - _reaches(later, mine.name if one > other else theirs.name)
+            parted += undecided * ((mine.name != theirs.name) * min(one, other) + abs(one - other) * missed)
+            undecided *= 1 - max(one, other)
         return min(1.0, parted)
 
     def claimed(self, eta: float, nu: float) -> float:
@@ -88,3 +94,11 @@ def leader(outputs: list[Any]) -> Leader:
     names = [fingerprint(output) for output in outputs]
     name, times = min(Counter(names).items(), key=lambda item: (-item[1], item[0]))
     return Leader(name, times / len(outputs), outputs[names.index(name)])
+
+
+def _reaches(strings: list[Leader], name: str) -> float:
+    """Pr that the output of these strings is the one of this name; None if none of them stops."""
+    chance = float(name == fingerprint(None))
+    for found in reversed(strings):
+        chance = found.stops * (found.name == name) + (1 - found.stops) * chance
+    return chance

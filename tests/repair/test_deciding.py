@@ -33,7 +33,7 @@ def deciding_rho(n: int, p: float, low: float, high: float) -> float:
     return float(mass @ np.abs(h[:, None] - h) @ mass)
 
 
-def test_the_audited_rho_holds_the_exact_one() -> None:
+def test_the_audited_rho_holds_the_exact_one(no_second_process: None) -> None:
     """Shares of heads that straddle both ends of the interval; 1e-6."""
     truth = deciding_rho(60, 0.5, 0.45, 0.55)
     record = auditor.audit(

@@ -73,7 +73,7 @@ def test_a_mean_of_normals_has_exactly_its_rho(n: int, width: float) -> None:
     check_frequency(k, pairs, truth, alarm=1e-6)
 
 
-def test_the_audited_rho_of_a_mean_holds_the_exact_one() -> None:
+def test_the_audited_rho_of_a_mean_holds_the_exact_one(no_second_process: None) -> None:
     record = auditor.audit(rounded(mean, 0.5), "norm", size=100, rho=0.5, fixed=400, confidence=1 - 1e-6)
     assert record.rho.low <= rounding_rho(100, 0.5) <= record.rho.high
 
@@ -168,7 +168,7 @@ def test_widths_by_path() -> None:
     assert found["b"][1] != 6.25
     assert abs(found["b"][1] - 6.25) <= 0.25
     assert abs(found["a"] - 1.0) <= 5
-    assert [place for place in np.argwhere(found["d"] != 0).tolist()] == [[0, 1]]
+    assert np.argwhere(found["d"] != 0).tolist() == [[0, 1]]
     moved = {**output, "d": np.array([[0.1, 0.0], [0.0, 0.0]])}
     first, second = (learner.core(side, from_key(root_key(0))) for side in (output, moved))
     assert learner.mismatch(first, second) == 1.0  # an element without a width
