@@ -30,7 +30,8 @@ class Candidates:
 
 
 def candidates_of(output: Any) -> Candidates:
-    """The candidates in what a learner gave."""
+    """The candidates in what a learner gave; in a pipeline's last step."""
+    output = last_step(output)
     plain = base_value(output)
     if isinstance(plain, Mapping):
         return Candidates(dict(plain))
@@ -72,6 +73,12 @@ def _settings(search: Any) -> Candidates:
 
 def _numbers(scores: Any) -> list[float]:
     return [-math.inf if math.isnan(score) else score for score in np.asarray(scores, dtype=float).tolist()]
+
+
+def last_step(estimator: Any) -> Any:
+    """What decides in a pipeline; anything else is its own last step."""
+    steps = getattr(estimator, "steps", None)
+    return steps[-1][1] if isinstance(steps, list) and steps else estimator
 
 
 def own_top(estimator: Any) -> int | None:

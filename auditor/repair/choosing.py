@@ -8,7 +8,7 @@ from typing import Any
 
 from auditor.errors import SubjectError, UsageError, check_count
 from auditor.randomness import Randomness
-from auditor.repair.candidates import Candidates, candidates_of, own_top
+from auditor.repair.candidates import Candidates, candidates_of, last_step, own_top
 from auditor.repair.gumbel import choice_mismatch, choose, top_mismatch
 from auditor.repair.seam import Repaired, positive
 from auditor.subjects.estimators import is_estimator
@@ -83,8 +83,9 @@ def _settled(scores: Any, top: int | None) -> int:
     if top is not None:
         check_count("top", top, least=1, example=5)
         return top
-    selects = is_estimator(scores) and hasattr(scores, "get_support")
-    own = own_top(scores) if selects and not inspect.isclass(scores) else None
+    decides = last_step(scores)
+    selects = is_estimator(decides) and hasattr(decides, "get_support")
+    own = own_top(decides) if selects and not inspect.isclass(decides) else None
     if selects and own is None:
         raise UsageError(f"{scores!r} leaves open how many features it takes: say so by top=, e.g. top=10")
     return own or 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -31,17 +32,18 @@ class Hole:
     """Where a number was; what is left of two outputs is the same only if they have the same holes."""
 
     path: str
-    has_width: Any  # of an array, which of its elements; None for a float
-    kept: Any  # the others, as they were
+    has_width: Any = None  # of an array, which of its elements; None for a float
+    kept: Any = None  # the others, as they were
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Apart:
-    """An output without its numbers, and the numbers and their widths by path, in one row each."""
+    """An output without its numbers, and these in a row with their widths, so many a path, in the order of paths."""
 
     rest: Any
-    numbers: dict[str, Reals]
-    widths: dict[str, Reals]
+    sizes: dict[str, int]
+    numbers: Reals
+    widths: Reals
 
 
 class Widths:
@@ -62,15 +64,21 @@ class Widths:
 
     def reach(self, path: str) -> bool:
         """Whether anything at, above or below a path has a width."""
-        return any(_covers(path, known) or _covers(known, path) for known in self.paths)
+        return self.is_one or any(_covers(path, known) or _covers(known, path) for known in self.paths)
 
-    def at(self, path: str, shape: tuple[int, ...]) -> Reals | None:
-        """The widths of the numbers at a path; None where there are none, NaN where one of an array has none."""
+    def at(self, path: str) -> float:
+        """The width of what is at a path; NaN where it has none."""
+        if self.is_one:
+            return self.paths["output"]
         above = [known for known in self.paths if _covers(known, path)]
-        found = np.full(shape, self.paths[max(above, key=len)] if above else np.nan)
+        return self.paths[max(above, key=len)] if above else math.nan
+
+    def over(self, path: str, shape: tuple[int, ...]) -> Reals:
+        """The widths of an array's elements."""
+        found = np.full(shape, self.at(path))
         for place, value in self._elements(path):
             found[place] = value
-        return None if np.isnan(found).all() else found
+        return found
 
     def _elements(self, path: str) -> Iterator[tuple[tuple[int, ...], float]]:
         for known, value in self.paths.items():
@@ -91,33 +99,40 @@ def _covers(known: str, path: str) -> bool:
 
 def take_apart(output: Any, widths: Widths) -> Apart:
     """The numbers that have a width, in memory of ours, and what is left of the output without them."""
-    numbers: dict[str, Reals] = {}
-    used: dict[str, Reals] = {}
+    found: dict[str, tuple[Any, Any]] = {}
 
     def look(path: str, leaf: Any) -> Any:
-        width = widths.at(path, np.shape(leaf)) if _is_number(leaf) else None
-        if width is None or (widths.is_one and not _is_float(leaf)):
+        if not _is_number(leaf) or (widths.is_one and not _is_float(leaf)):
             return leaf
-        x, has_width = _checked(path, leaf, width), ~np.isnan(width)
-        numbers[path], used[path] = x[has_width], width[has_width]
         is_array = isinstance(leaf, np.ndarray)
-        return Hole(path, has_width if is_array else None, np.where(has_width, 0.0, x) if is_array else None)
+        width: Any = widths.over(path, leaf.shape) if is_array else widths.at(path)
+        has_width = ~np.isnan(width) if is_array else np.array(width == width)
+        if not has_width.any():
+            return leaf
+        _check_float(path, leaf)
+        found[path] = (leaf[has_width], width[has_width]) if is_array else ((leaf,), (width,))
+        return Hole(path, has_width, np.where(has_width, 0.0, leaf)) if is_array else Hole(path)
 
     rest = mapped(output, look, widths)
-    _check_found(output, widths, numbers)
-    return Apart(rest, numbers, used)
+    _check_found(output, widths, found)
+    paths = sorted(found)
+    x, width = (np.concatenate([found[path][side] for path in paths]).astype(float) for side in (0, 1))
+    _check_cells(output, widths, x, width)
+    return Apart(rest, {path: len(found[path][0]) for path in paths}, x, width)
 
 
-def put_back(apart: Apart, numbers: Mapping[str, Reals]) -> Any:
-    """The output with these numbers in its holes."""
+def put_back(apart: Apart, numbers: Reals) -> Any:
+    """The output with these numbers, in the order of paths, in its holes."""
+    ends = dict(zip(apart.sizes, np.cumsum([*apart.sizes.values()]).tolist(), strict=True))
 
     def fill(_: str, leaf: Any) -> Any:
         if not isinstance(leaf, Hole):
             return leaf
+        own = numbers[ends[leaf.path] - apart.sizes[leaf.path] : ends[leaf.path]]
         if leaf.has_width is None:
-            return float(numbers[leaf.path][0])
+            return float(own[0])
         found = leaf.kept.copy()
-        found[leaf.has_width] = numbers[leaf.path]
+        found[leaf.has_width] = own
         return found
 
     return mapped(apart.rest, fill)
@@ -158,20 +173,30 @@ def _is_float(leaf: Any) -> bool:
     return isinstance(leaf, (float, np.floating)) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f")
 
 
-def _checked(path: str, leaf: Any, width: Reals) -> Reals:
-    """The numbers as floats that have a cell each; SubjectError with what is wrong otherwise."""
+def _check_float(path: str, leaf: Any) -> None:
     if not _is_float(leaf):
         raise SubjectError(
             f"{path} is {describe(leaf, 60)}, and a grid rounds floats: leave its width out, as whole numbers and "
             "decisions stay what they are, or return a float there"
         )
-    x = np.array(leaf, dtype=float)
-    bad = ~has_cells(x, width) & ~np.isnan(width)
-    if bad.any():
-        place = tuple(map(int, np.argwhere(bad)[0]))
-        where = f"{path}[{', '.join(map(str, place))}]" if place else path
-        raise SubjectError(f"{where} is {float(x[place])!r}, and {_why(float(x[place]), float(width[place]))}")
-    return x
+
+
+def _check_cells(output: Any, widths: Widths, x: Reals, width: Reals) -> None:
+    """Every number must have a cell; SubjectError with the first that has none."""
+    if has_cells(x, width).all():
+        return
+
+    def look(path: str, leaf: Any) -> Any:
+        """Once more through the output, for the path."""
+        if _is_number(leaf) and _is_float(leaf):
+            own = widths.over(path, np.shape(leaf))
+            for place in map(tuple, np.argwhere(~has_cells(leaf, own) & ~np.isnan(own)).tolist()):
+                where = f"{path}[{', '.join(map(str, place))}]" if place else path
+                number = float(np.asarray(leaf)[place])
+                raise SubjectError(f"{where} is {number!r}, and {_why(number, float(own[place]))}")
+        return leaf
+
+    mapped(output, look, widths)
 
 
 def _why(x: float, width: float) -> str:
@@ -181,13 +206,15 @@ def _why(x: float, width: float) -> str:
     return f"cells of width {width:g} are too fine for floats of that size: use a width of at least {least:.2g}"
 
 
-def _check_found(output: Any, widths: Widths, numbers: Mapping[str, Reals]) -> None:
+def _check_found(output: Any, widths: Widths, numbers: Mapping[str, Any]) -> None:
     """Every width that was named must have met a number, else it was misspelt."""
-    if not numbers and widths.is_one:
+    if widths.is_one and numbers:
+        return
+    if widths.is_one:
         raise SubjectError(f"the output, {describe(output, 60)}, has no floats that a grid could round: {_CURE}")
     met = {widths.names[known] for known in widths.paths for path in numbers if _meets(known, path)}
     missing = [path for path in dict.fromkeys(widths.names.values()) if path not in met]
-    if missing and not widths.is_one:
+    if missing:
         close = suggestion(missing[0], [path.removeprefix("output") for path in numbers])
         raise SubjectError(f"width[{missing[0]!r}] meets no number of the output, {describe(output, 60)}{close}")
 

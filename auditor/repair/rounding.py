@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -63,11 +62,10 @@ class Rounded(Repaired):
 
     def mismatch(self, first: Apart, second: Apart) -> float:
         same_rest = self.is_estimator or same(first.rest, second.rest)
-        if not same_rest or _sizes(first) != _sizes(second):
+        if not same_rest or first.sizes != second.sizes:
             return 1.0
-        paths = sorted(first.numbers)
-        x, y, width = (_row(values, paths) for values in (first.numbers, second.numbers, first.widths))
-        return grid_mismatch(x, y, width) if self.tiling == "boxes" else foam_mismatch(x, y, width)
+        of_tiling = grid_mismatch if self.tiling == "boxes" else foam_mismatch
+        return of_tiling(first.numbers, second.numbers, first.widths)
 
     def claimed(self, spread: float, *, numbers: int = 1) -> float:
         """What rho is at most, where none of so many numbers has a standard deviation above `spread`."""
@@ -86,26 +84,18 @@ class Rounded(Repaired):
         return math.sqrt(2) * factor / self.widths.least
 
 
-def _boxed(core: Apart, r: Randomness) -> dict[str, Reals]:
+def _boxed(core: Apart, r: Randomness) -> Reals:
     """Single numbers take their offsets by path all at once, several of one path from a child of its own."""
-    single = [path for path, x in core.numbers.items() if len(x) == 1]
-    offsets: dict[str, Any] = dict(zip(single, uniforms(r.child("offset"), single), strict=True))
-    offsets |= {path: r.child("offsets", path).random(len(x)) for path, x in core.numbers.items() if len(x) > 1}
-    return {path: on_grid(x, offsets[path], core.widths[path]) for path, x in core.numbers.items()}
+    single = [path for path, size in core.sizes.items() if size == 1]
+    offsets = uniforms(r.child("offset"), single)
+    if len(single) < len(core.sizes):
+        alone = dict(zip(single, offsets, strict=True))
+        own = [alone[path] if path in alone else r.child("offsets", path).random(n) for path, n in core.sizes.items()]
+        offsets = np.hstack(own)
+    return on_grid(core.numbers, offsets, core.widths)
 
 
-def _foamed(core: Apart, r: Randomness) -> dict[str, Reals]:
+def _foamed(core: Apart, r: Randomness) -> Reals:
     """Foams are the same around every whole number, so only remainders are rounded, which have all their digits."""
-    paths = sorted(core.numbers)
-    x, width = _row(core.numbers, paths), _row(core.widths, paths)
-    cell, into = np.divmod(x, width)
-    found = (cell + foams(into / width, r.child("foams"))) * width
-    return dict(zip(paths, np.split(found, np.cumsum([len(core.numbers[path]) for path in paths])[:-1]), strict=True))
-
-
-def _row(values: Mapping[str, Reals], paths: list[str]) -> Reals:
-    return np.concatenate([values[path] for path in paths])
-
-
-def _sizes(core: Apart) -> dict[str, int]:
-    return {path: len(x) for path, x in core.numbers.items()}
+    cell, into = np.divmod(core.numbers, core.widths)
+    return np.asarray((cell + foams(into / core.widths, r.child("foams"))) * core.widths)

@@ -35,7 +35,7 @@ def exact_rho(p: list[float], chunks: int) -> float:
 def test_the_audited_rho_holds_the_exact_one(no_second_process: None) -> None:
     """Ten chunks of one row; 1e-6."""
     truth = exact_rho([0.65, 0.35], 10)
-    record = auditor.audit(agreed(first_row, 10), "bernoulli(0.35)", size=10, rho=0.9, fixed=500, confidence=1 - 1e-6)
+    record = auditor.audit(agreed(first_row, 10), "bernoulli(0.35)", size=10, rho=0.9, fixed=300, confidence=1 - 1e-6)
     print(f"{record.mismatches} of {record.pairs}, exact {truth:.4f}")
     assert record.rho.low <= truth <= record.rho.high
 
@@ -60,7 +60,7 @@ def test_what_a_single_output_adds_to_a_bad_string_is_what_the_proof_says(chunks
         assert p > 0.25 or parted <= 8 * p * 0.75 ** (chunks / 2)
 
 
-@pytest.mark.parametrize("p", [0.5, 0.55, 0.65])
+@pytest.mark.parametrize("p", [0.5, 0.6])
 def test_any_string_is_within_what_is_claimed(p: float) -> None:
     """All strings with two outputs of these probabilities: eta is out of reach, so nu is all of them but a few."""
     nu = 0.25

@@ -34,7 +34,7 @@ def test_the_audited_rho_of_two_candidates_holds_the_exact_one(no_second_process
     n, p, strength = 40, 0.45, 6.0
     mass, up = binom.pmf(np.arange(n + 1), n, p), expit(strength * (2 * np.arange(n + 1) / n - 1))
     truth = float(mass @ np.abs(up[:, None] - up) @ mass)
-    record = auditor.audit(chosen(shares, strength), "bernoulli(0.45)", size=n, rho=0.5, fixed=500, confidence=1 - 1e-6)
+    record = auditor.audit(chosen(shares, strength), "bernoulli(0.45)", size=n, rho=0.5, fixed=300, confidence=1 - 1e-6)
     print(f"{record.mismatches} of {record.pairs}, exact {truth:.4f}")
     assert record.rho.low <= truth <= record.rho.high
 
@@ -54,7 +54,7 @@ def test_the_audited_rho_of_three_candidates_holds_the_exact_one(no_second_proce
         size=n,
         params={"values": 3},
         rho=0.5,
-        fixed=500,
+        fixed=300,
         confidence=1 - 1e-6,
     )
     print(f"{record.mismatches} of {record.pairs}, exact {truth:.4f}")
@@ -102,6 +102,8 @@ def test_what_is_claimed_holds_at_the_size_that_is_asked_for() -> None:
 def test_select_k_best_is_chosen_by_its_scores() -> None:
     import pandas as pd
     from sklearn.feature_selection import SelectKBest
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
 
     rng = from_key(root_key(1))
     x, y = rng.normal(size=(200, 5)), rng.integers(2, size=200)
@@ -113,6 +115,9 @@ def test_select_k_best_is_chosen_by_its_scores() -> None:
     picked = Counter(name for i in range(40) for name in learner.finish(core, from_key(root_key(i))))
     assert picked[3] == 40
     assert picked[4] == 0
+    piped = chosen(make_pipeline(StandardScaler(), SelectKBest(_f_classif, k=2)), 0.5)
+    assert piped.top == 2
+    assert piped.core((x, y), from_key(root_key(0))).scores == pytest.approx(core.scores)
     named = learner.core((pd.DataFrame(x, columns=[*"abcde"]), y), from_key(root_key(0)))
     assert [*named.scores] == [*"abcde"]
 

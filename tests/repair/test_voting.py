@@ -72,7 +72,7 @@ def test_the_audited_churn_of_a_label_holds_the_exact_one(no_second_process: Non
     """One label from fair flips in chunks of one: its rho is E|Bin - Bin'| / T; 1e-6."""
     count = 8
     record = auditor.audit(
-        voted(majority, count), "bernoulli(0.3)", size=count, rho=0.5, fixed=500, confidence=1 - 1e-6
+        voted(majority, count), "bernoulli(0.3)", size=count, rho=0.5, fixed=300, confidence=1 - 1e-6
     )
     print(f"{record.mismatches} of {record.pairs}, exact {binomial_churn(count, 0.3):.4f}")
     assert record.rho.low <= binomial_churn(count, 0.3) <= record.rho.high
@@ -115,7 +115,7 @@ CORES = [
 @pytest.mark.parametrize("between", [(0.0, 1.0), (0.25, 0.75)])
 def test_cores_finish_apart_as_often_as_the_formula_says(left: str, right: str, between: Any) -> None:
     """False alarm 1e-8 each."""
-    learner, n = voted(itself, 3, between=between), 700
+    learner, n = voted(itself, 3, between=between), 400
     k = finished_apart(learner, [*left], [*right], n)
     check_frequency(k, n, learner.mismatch([*left], [*right]), alarm=1e-8)
 
