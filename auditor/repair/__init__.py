@@ -26,25 +26,25 @@ if TYPE_CHECKING:
     from auditor.repair.aligning import aligned as aligned
     from auditor.repair.choosing import chosen as chosen
     from auditor.repair.deciding import thresholded as thresholded
-    from auditor.repair.foam import block_size as block_size
-    from auditor.repair.foam import first_stages as first_stages
-    from auditor.repair.foam import foam_mismatch as foam_mismatch
-    from auditor.repair.foam import foams as foams
-    from auditor.repair.grid import boxes as boxes
-    from auditor.repair.grid import grid_mismatch as grid_mismatch
-    from auditor.repair.grid import on_grid as on_grid
-    from auditor.repair.gumbel import choice_mismatch as choice_mismatch
-    from auditor.repair.gumbel import choose as choose
-    from auditor.repair.gumbel import gumbels as gumbels
-    from auditor.repair.heavy import heavy_mismatch as heavy_mismatch
-    from auditor.repair.heavy import heavy_values as heavy_values
+    from auditor.repair.mechanisms.foam import block_size as block_size
+    from auditor.repair.mechanisms.foam import first_stages as first_stages
+    from auditor.repair.mechanisms.foam import foam_mismatch as foam_mismatch
+    from auditor.repair.mechanisms.foam import foams as foams
+    from auditor.repair.mechanisms.grid import boxes as boxes
+    from auditor.repair.mechanisms.grid import grid_mismatch as grid_mismatch
+    from auditor.repair.mechanisms.grid import on_grid as on_grid
+    from auditor.repair.mechanisms.gumbel import choice_mismatch as choice_mismatch
+    from auditor.repair.mechanisms.gumbel import choose as choose
+    from auditor.repair.mechanisms.gumbel import gumbels as gumbels
+    from auditor.repair.mechanisms.heavy import heavy_mismatch as heavy_mismatch
+    from auditor.repair.mechanisms.heavy import heavy_values as heavy_values
+    from auditor.repair.mechanisms.threshold import random_threshold as random_threshold
+    from auditor.repair.mechanisms.threshold import threshold_mismatch as threshold_mismatch
     from auditor.repair.rounding import rounded as rounded
     from auditor.repair.seam import Repaired as Repaired
     from auditor.repair.seam import Seam as Seam
     from auditor.repair.steadying import single_thread as single_thread
     from auditor.repair.steadying import sorted_rows as sorted_rows
-    from auditor.repair.threshold import random_threshold as random_threshold
-    from auditor.repair.threshold import threshold_mismatch as threshold_mismatch
     from auditor.repair.voting import voted as voted
 
 _HOMES = {
@@ -52,24 +52,24 @@ _HOMES = {
     "Seam": "seam",
     "agreed": "agreeing",
     "aligned": "aligning",
-    "block_size": "foam",
-    "boxes": "grid",
-    "choice_mismatch": "gumbel",
-    "choose": "gumbel",
+    "block_size": "mechanisms.foam",
+    "boxes": "mechanisms.grid",
+    "choice_mismatch": "mechanisms.gumbel",
+    "choose": "mechanisms.gumbel",
     "chosen": "choosing",
-    "first_stages": "foam",
-    "foam_mismatch": "foam",
-    "foams": "foam",
-    "grid_mismatch": "grid",
-    "gumbels": "gumbel",
-    "heavy_mismatch": "heavy",
-    "heavy_values": "heavy",
-    "on_grid": "grid",
-    "random_threshold": "threshold",
+    "first_stages": "mechanisms.foam",
+    "foam_mismatch": "mechanisms.foam",
+    "foams": "mechanisms.foam",
+    "grid_mismatch": "mechanisms.grid",
+    "gumbels": "mechanisms.gumbel",
+    "heavy_mismatch": "mechanisms.heavy",
+    "heavy_values": "mechanisms.heavy",
+    "on_grid": "mechanisms.grid",
+    "random_threshold": "mechanisms.threshold",
     "rounded": "rounding",
     "single_thread": "steadying",
     "sorted_rows": "steadying",
-    "threshold_mismatch": "threshold",
+    "threshold_mismatch": "mechanisms.threshold",
     "thresholded": "deciding",
     "voted": "voting",
 }

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from auditor.errors import SubjectError, check_count
 from auditor.randomness import Randomness
-from auditor.repair.grid import any_of, boxes, has_cells, parted, stretch
+from auditor.repair.mechanisms.grid import any_of, boxes, has_cells, parted, stretch
 from auditor.repair.seam import Repaired, positive
 from auditor.subjects.outcome import describe
 

@@ -9,7 +9,7 @@ from typing import Any
 from auditor.errors import SubjectError, UsageError, check_count
 from auditor.randomness import Randomness
 from auditor.repair.candidates import Candidates, candidates_of, last_step, own_top
-from auditor.repair.gumbel import choice_mismatch, choose, top_mismatch
+from auditor.repair.mechanisms.gumbel import choice_mismatch, choose, top_mismatch
 from auditor.repair.seam import Repaired, positive
 from auditor.subjects.estimators import is_estimator
 

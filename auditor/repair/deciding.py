@@ -8,8 +8,8 @@ from typing import Any
 
 from auditor.errors import BadValue, SubjectError, UsageError
 from auditor.randomness import Randomness
+from auditor.repair.mechanisms.threshold import random_threshold, threshold_mismatch
 from auditor.repair.seam import Repaired, positive
-from auditor.repair.threshold import random_threshold, threshold_mismatch
 from auditor.subjects.outcome import describe
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from auditor.errors import BadValue, SubjectError, suggestion
-from auditor.repair.grid import has_cells
+from auditor.repair.mechanisms.grid import has_cells
 from auditor.repair.seam import positive
 from auditor.subjects.estimators import is_estimator
 from auditor.subjects.outcome import describe

@@ -9,9 +9,9 @@ import numpy as np
 
 from auditor.errors import BadValue, UsageError, check_count, suggestion
 from auditor.randomness import Randomness
-from auditor.repair.foam import foam_mismatch, foams
-from auditor.repair.grid import grid_mismatch, on_grid
-from auditor.repair.gumbel import uniforms
+from auditor.repair.mechanisms.foam import foam_mismatch, foams
+from auditor.repair.mechanisms.grid import grid_mismatch, on_grid
+from auditor.repair.mechanisms.gumbel import uniforms
 from auditor.repair.numbers_of import Apart, Reals, Widths, put_back, take_apart
 from auditor.repair.seam import Repaired, positive
 from auditor.subjects.outcome import same

@@ -8,9 +8,9 @@ from typing import Any
 
 from auditor.errors import BadValue, UsageError, check_count
 from auditor.randomness import Randomness
-from auditor.repair.ballot import Reals, label, label_mismatch, shares_of
+from auditor.repair.mechanisms.ballot import Reals, label, label_mismatch, shares_of
+from auditor.repair.mechanisms.threshold import random_threshold
 from auditor.repair.seam import Repaired, pieces
-from auditor.repair.threshold import random_threshold
 from auditor.sources.sample import Sample
 
 

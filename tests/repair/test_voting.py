@@ -15,7 +15,7 @@ import auditor
 from auditor import AuditorError
 from auditor.randomness import from_key, root_key
 from auditor.repair import voted
-from auditor.repair.ballot import label_mismatch, shares_of
+from auditor.repair.mechanisms.ballot import label_mismatch, shares_of
 from auditor.subjects.subject import load_subject
 
 ballots = st.lists(st.sampled_from("abc"), min_size=1, max_size=9)

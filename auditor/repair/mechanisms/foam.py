@@ -33,7 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from auditor.randomness import Randomness
-from auditor.repair.grid import Numbers, parted
+from auditor.repair.mechanisms.grid import Numbers, parted
 
 Reals = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auditor.randomness import from_key, root_key
-from auditor.repair.threshold import random_threshold, threshold_mismatch
+from auditor.repair.mechanisms.threshold import random_threshold, threshold_mismatch
 
 numbers = st.floats(-3, 3) | st.sampled_from([math.inf, -math.inf, 1e308, -1e308])
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auditor.randomness import from_key, root_key
-from auditor.repair.grid import any_of, boxes, grid_mismatch, has_cells, on_grid, stretch
+from auditor.repair.mechanisms.grid import any_of, boxes, grid_mismatch, has_cells, on_grid, stretch
 
 OFFSETS = (np.arange(4096) + 0.5) / 4096  # as good as all of them: a boundary moves a share by at most 1/4096
 widths = st.sampled_from([1e-300, 1e-3, 0.1, 1 / 3, 1.0, 7.0, 1e200])

@@ -15,7 +15,7 @@ from scipy.stats import kstest
 
 from auditor import AuditorError
 from auditor.randomness import from_key, root_key
-from auditor.repair.gumbel import choice_mismatch, choose, gumbels, law_mismatch, top_mismatch
+from auditor.repair.mechanisms.gumbel import choice_mismatch, choose, gumbels, law_mismatch, top_mismatch
 
 weights = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=7)
 scores = st.lists(st.floats(-3, 3), min_size=2, max_size=6).map(

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from auditor.repair.grid import stretch
+from auditor.repair.mechanisms.grid import stretch
 
 Shares = Mapping[Hashable, float]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditor.repair.heavy import heavy_mismatch, heavy_values
+from auditor.repair.mechanisms.heavy import heavy_mismatch, heavy_values
 
 shares = st.dictionaries(st.sampled_from("abcde"), st.integers(0, 64).map(lambda k: k / 64), max_size=5)
 

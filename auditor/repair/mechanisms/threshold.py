@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
-from auditor.repair.grid import Numbers
+from auditor.repair.mechanisms.grid import Numbers
 
 
 def random_threshold(r: Generator, low: float, high: float) -> float:

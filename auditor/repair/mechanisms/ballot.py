@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from auditor.errors import SubjectError
 from auditor.randomness import Randomness
-from auditor.repair.gumbel import gumbels, law_mismatch
+from auditor.repair.mechanisms.gumbel import gumbels, law_mismatch
 from auditor.subjects.outcome import describe
 
 Reals = npt.NDArray[np.float64]
