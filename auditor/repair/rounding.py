@@ -69,19 +69,19 @@ class Rounded(Repaired):
 
     def claimed(self, spread: float, *, numbers: int = 1) -> float:
         """What rho is at most, where none of so many numbers has a standard deviation above `spread`."""
-        return min(1.0, self._slope(numbers) * positive("spread", spread, "a standard deviation", 0.1))
+        positive("spread", spread, "a standard deviation", 0.1)
+        return min(1.0, math.sqrt(2) * self._factor(numbers) * spread / self.widths.least)
 
     def sample_size(self, rho: float, spread: float, *, numbers: int = 1) -> int:
         """Rows after which `claimed` is rho, where the numbers are means of rows with a deviation of `spread`."""
         positive("rho", rho, "how often two outputs may differ", 0.1)
         positive("spread", spread, "the standard deviation of a row", 1.0)
-        return math.ceil((self._slope(numbers) * spread / rho) ** 2)
+        return math.ceil(2 * (self._factor(numbers) * spread / (rho * self.widths.least)) ** 2)
 
-    def _slope(self, numbers: int) -> float:
+    def _factor(self, numbers: int) -> float:
         """Boxes by a union bound over the numbers, foams by E|c - c'|_2 <= sqrt(2 d) spread."""
         check_count("numbers", numbers, least=1, example=10)
-        factor = numbers if self.tiling == "boxes" else 2 * math.pi * math.sqrt(numbers)
-        return math.sqrt(2) * factor / self.widths.least
+        return numbers if self.tiling == "boxes" else 2 * math.pi * math.sqrt(numbers)
 
 
 def _boxed(core: Apart, r: Randomness) -> Reals:

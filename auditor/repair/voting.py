@@ -26,7 +26,7 @@ def voted(learner: Any, chunks: int, *, between: tuple[float, float] = (0.0, 1.0
     that a step is not 0, which is at most 1/2, and is then E|Bin(2T, 1/2) - T|. Gumbel: 1 - J <= 2 TV / (1 + TV), which
     is concave, and E TV <= q by Cauchy and Schwarz.
     Price: each fit sees 1/T of the rows; a point whose votes are split is labelled by r. A `between` of (1/4, 3/4)
-    doubles the churn and keeps more accuracy.
+    doubles the bound and keeps more accuracy; where most points have clear votes it even lowers the churn.
 
     `bags=True` fits T bootstrap samples of all rows instead, drawn by r: more accurate, and without the proof, as the
     votes then depend on each other; `claimed` says so. The learner is an estimator, or returns a model with predict,
