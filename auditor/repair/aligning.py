@@ -57,7 +57,10 @@ class Aligned(Repaired):
         super().__init__(clusterer, f"width={width!r}")
 
     def core(self, sample: Any, r: Randomness, **params: Any) -> Reals:
-        found = self.run(sample, r, **params)
+        return self.centres_of(self.run(sample, r, **params))
+
+    def centres_of(self, found: Any) -> Reals:
+        """The centres that a clusterer left or gave, one a row; SubjectError where a grid cannot hold them."""
         centres = np.array(getattr(found, "cluster_centers_", found), dtype=object)
         if centres.ndim != 2 or not centres.size:
             raise SubjectError(

@@ -44,9 +44,10 @@ class Chosen(Repaired):
         self.mismatch_is = "exact" if self.top == 1 else "upper"
 
     def core(self, sample: Any, r: Randomness, **params: Any) -> Candidates:
-        return self._counted(candidates_of(self.run(sample, r, **params)))
+        return self.counted(candidates_of(self.run(sample, r, **params)))
 
-    def _counted(self, found: Candidates) -> Candidates:
+    def counted(self, found: Candidates) -> Candidates:
+        """The candidates, if there are enough."""
         if len(found.scores) < self.top:
             raise SubjectError(f"top={self.top} of {len(found.scores)} candidates: choose fewer, or score more")
         return found
