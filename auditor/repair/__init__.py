@@ -13,7 +13,8 @@ here. Wrappers take a learner A(sample, r) and are one:
     single_thread(learner)               whatever the number of threads
 
 and `auditor.repair.sklearn` has estimators of them. Each is a `Repaired` (`seam`): what is computed from the sample,
-`core`, comes apart from what shared randomness makes of it, `finish`. The other names are the mechanisms: `boxes`, `foams`, `random_threshold`, `choose`, `heavy_values` and the probabilities that go with them.
+`core`, comes apart from what shared randomness makes of it, `finish`. The other names are the mechanisms: `boxes`,
+`foams`, `random_threshold`, `choose`, `heavy_values`, and the probabilities that go with them.
 """
 
 from __future__ import annotations

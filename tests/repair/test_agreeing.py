@@ -96,7 +96,7 @@ def test_cores_finish_apart_as_often_as_the_formula_says(left: list[str], right:
     """Over two strings; false alarm 1e-7 each."""
     learner = agreed(first_row, 3, strings=2)
     first, second = ([leader([*string]) for string in side] for side in (left, right))
-    check_frequency(finished_apart(learner, first, second, 1000), 1000, learner.mismatch(first, second), alarm=1e-7)
+    check_frequency(finished_apart(learner, first, second, 400), 400, learner.mismatch(first, second), alarm=1e-7)
 
 
 def test_runs_of_a_string_share_r_and_no_rows() -> None:

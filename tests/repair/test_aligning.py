@@ -42,7 +42,7 @@ def test_mismatch_is_a_probability_symmetric_and_none_of_itself(first: Any, seco
 @pytest.mark.parametrize("case", range(3))
 def test_cores_finish_apart_no_more_often_than_the_bound_says(case: int) -> None:
     """False alarm 1e-7 each; where matched centres are far from the others it is the probability itself."""
-    learner, rng, n = aligned(itself, 0.5), from_key(root_key(case)), 1000
+    learner, rng, n = aligned(itself, 0.5), from_key(root_key(case)), 400
     first = np.array([[0.0, 0.0], [4.0, 1.0], [0.0, 5.0]])
     second = (first + rng.uniform(-0.1, 0.1, size=(3, 2)))[[1, 2, 0]]
     k = finished_apart(learner, first, second, n)

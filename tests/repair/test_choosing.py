@@ -76,9 +76,9 @@ def test_cores_finish_apart_as_often_as_the_formula_says(top: int) -> None:
     learner = chosen(itself, 2.0, top=top)
     tables = {"a": 1.0, "b": 0.8, "c": 0.1}, {"a": 0.9, "b": 0.9, "c": 0.2}
     first, second = (learner.core(side, from_key(root_key(0))) for side in tables)
-    k = finished_apart(learner, first, second, 1000)
+    k = finished_apart(learner, first, second, 400)
     assert learner.mismatch_is == ("exact" if top == 1 else "upper")
-    check_frequency(k, 1000, learner.mismatch(first, second), alarm=1e-7, is_upper=top > 1)
+    check_frequency(k, 400, learner.mismatch(first, second), alarm=1e-7, is_upper=top > 1)
 
 
 def test_the_price_is_at_most_the_logarithm_of_the_candidates() -> None:

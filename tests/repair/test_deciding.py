@@ -63,7 +63,7 @@ def test_mismatch_is_a_probability_symmetric_and_none_of_itself(x: float, y: flo
 def test_cores_finish_apart_as_often_as_the_formula_says(x: float, y: float) -> None:
     """False alarm 1e-7 each."""
     learner = thresholded(itself, 0.0, 0.5)
-    check_frequency(finished_apart(learner, x, y, 1000), 1000, learner.mismatch(x, y), alarm=1e-7)
+    check_frequency(finished_apart(learner, x, y, 400), 400, learner.mismatch(x, y), alarm=1e-7)
 
 
 def test_outside_the_interval_r_has_no_say() -> None:

@@ -130,7 +130,7 @@ CLOSE: list[tuple[Any, Any]] = [
 @pytest.mark.parametrize("tiling", ["boxes", "foams"])
 def test_cores_finish_apart_as_often_as_the_formula_says(case: int, tiling: str) -> None:
     """False alarm 1e-7 each."""
-    learner, n = rounded(same_as_sample, 0.8, tiling=tiling), 800 if tiling == "boxes" else 200
+    learner, n = rounded(same_as_sample, 0.8, tiling=tiling), 400 if tiling == "boxes" else 200
     first, second = (learner.core(side, from_key(root_key(0))) for side in CLOSE[case])
     k = finished_apart(learner, first, second, n)
     assert learner.mismatch_is == ("exact" if tiling == "boxes" else "upper")

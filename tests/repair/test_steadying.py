@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from itertools import permutations
 from typing import Any
@@ -131,6 +132,6 @@ def test_pytorch_has_one_thread_too(monkeypatch: pytest.MonkeyPatch) -> None:
             self.threads = count
 
     torch = Torch()
-    monkeypatch.setitem(__import__("sys").modules, "torch", torch)
+    monkeypatch.setitem(sys.modules, "torch", torch)
     assert single_thread(lambda sample, r: torch.threads)(np.zeros(1), 0) == 1
     assert torch.threads == 4
