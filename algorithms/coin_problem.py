@@ -66,6 +66,7 @@ from algorithms.coin_frontier import (
 )
 from algorithms.statistical_query import region_width, rstat
 from auditor import Sample, subject
+from auditor.repair import random_threshold
 
 Decide = Callable[[Any, Any], bool]  # B(sample, r); functools.partial binds the parameters
 Mixed = tuple[npt.NDArray[Any], Floats]  # thresholds (one axis) or rules (a row each), and how probable each is
@@ -392,7 +393,7 @@ def uniform_threshold(
 ) -> bool:
     """Accepts iff the share of heads is at least c, uniform between the two biases."""
     check_task(tau, delta)
-    c = r.uniform(0.5 - tau, 0.5 + tau)
+    c = random_threshold(r, 0.5 - tau, 0.5 + tau)
     heads, m = heads_among(sample)
     return bool(heads >= c * m)
 

@@ -37,6 +37,7 @@ import numpy as np
 
 from algorithms.statistical_query import scaled
 from auditor import Sample, subject
+from auditor.repair import heavy_values, random_threshold
 
 
 def check_parameters(rho: float, v: float, eps: float) -> None:
@@ -71,13 +72,13 @@ def plain_size(rho: float, v: float, eps: float) -> int:
 
 def threshold(r: np.random.Generator, v: float, eps: float) -> float:
     """v'."""
-    return float(r.uniform(v - eps, v + eps))
+    return random_threshold(r, v - eps, v + eps)
 
 
 def is_exact(output: tuple[Hashable, ...], *, source: Any, r: np.random.Generator, params: Mapping[str, Any]) -> bool:
     """Whether an output is the set of all v'-heavy values of the source."""
     law, v_prime = source.law().distinct(), threshold(r, params["v"], params["eps"])
-    return set(output) == set(items(law.values[law.weights >= v_prime]))
+    return set(output) == set(items(heavy_values(law.values, law.weights, v_prime)))
 
 
 @subject(
@@ -105,7 +106,7 @@ def r_heavy_hitters(
     rows = Sample.of(sample)
     candidates, _ = rows.take(q1).counts()  # step 1
     values, counts = rows.take(q2).counts()  # step 2
-    heavy = values[counts / q2 >= v_prime]  # step 3
+    heavy = heavy_values(values, counts / q2, v_prime)  # step 3
     seen = set(items(candidates))
     return tuple(x for x in items(heavy) if x in seen)
 

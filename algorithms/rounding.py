@@ -11,13 +11,7 @@ Boxes: Pr[R(x) != R(y)] <= |x - y|_1, exactly 1 - prod(1 - |x_i - y_i|) up to di
 Foams: the paper builds a tiling of space; nothing of it is needed to round one point. R(x) = floor(x + Z_t) at the
 first stage t with f(x + Z_t) > H_t, and (r, t) alone decides stage t. A stage accepts a point with probability 2^-d, so
 2^d stages are expected, and fewer than 2^(d/2) are taken with probability at most 2^(-d/2): Theorem 5.5's c is sqrt(2).
-They are looked at in blocks, a few coordinates at a time: as sin^2 <= 1, a stage whose product of sines is already
-below H_t / 2^d is out, half of them after each coordinate, so a stage costs about three sines, not d.
-
-To find the first accepting stage without walking through 2^d of them is to sample from a product density consistently
-for all x at once. Coordinate by coordinate that is easy, but then two points part with probability about |x - y|_1,
-which is what boxes do; a best-first search through a tree of cells visits about 2^(3d/4) of them, and is slower up to
-any d that can be run. No fast way with the same joint law is known to us.
+Both mechanisms are those of `auditor.repair`, where anybody's learner can have them.
 
 Where the paper slips: the last line of Lemma 5.3's proof has its inequality reversed; Lemma 5.12's d eps is loose, as
 sqrt(d) eps holds. At equal distance boxes part points less often than foams in every dimension that foams can be run
@@ -28,85 +22,7 @@ Cost: foams 2^d stages a point, boxes one addition and floor a coordinate.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import numpy as np
-import numpy.typing as npt
-
-from auditor import Randomness
-
-Reals = npt.NDArray[np.float64]
-Integers = npt.NDArray[np.int64]
-Indices = npt.NDArray[np.intp]
-
-MAX_FOAM_DIMENSION = 24
-_TOGETHER = 1 << 20  # combinations of a point and a stage that are looked at together
-
-
-def boxes(points: npt.ArrayLike, r: Randomness) -> Reals:
-    """Each point to the middle of its box of side 1; all boxes shifted by one Z from r."""
-    x = np.asarray(points, dtype=float)
-    z = r.random(x.shape[-1])
-    rounded = x - (z - 0.5)
-    np.floor(rounded, out=rounded)
-    rounded += z
-    return rounded
-
-
-def block_size(d: int) -> int:
-    """Stages that are walked together; it must not depend on the points, so that stage t is the same for all."""
-    return 1 << min(max(d, 4), 13)
-
-
-def foams(points: npt.ArrayLike, r: Randomness) -> Integers:
-    """R(x) = floor(x + Z_t) at the first stage t with f(x + Z_t) > H_t, for each point x; the stages from r."""
-    x = np.asarray(points, dtype=float)
-    d = x.shape[-1]
-    if d > MAX_FOAM_DIMENSION:
-        raise ValueError(
-            f"d={d} must be at most {MAX_FOAM_DIMENSION} for foams, which take 2^d stages a point: use boxes"
-        )
-    flat = x.reshape(-1, d)
-    rounded = np.empty(flat.shape, dtype=np.int64)
-    for assigned, _, z in first_stages(flat, r):
-        rounded[assigned] = np.floor(flat[assigned] + z)
-    return rounded.reshape(x.shape)
-
-
-def first_stages(x: Reals, r: Randomness) -> Iterator[tuple[Indices, Indices, Reals]]:
-    """Points as they are assigned, the stage t that each is assigned at, and its Z_t."""
-    d, stages = x.shape[-1], block_size(x.shape[-1])
-    for start in range(0, len(x), _TOGETHER // stages):
-        unassigned = np.arange(start, min(start + _TOGETHER // stages, len(x)))
-        block = 0
-        while len(unassigned):
-            draws = r.child("stages", block).random((d + 1, stages))
-            heights, z = draws[0], draws[1:]  # H_t / 2^d, and the coordinates of Z_t
-            point, t = in_droplets(x[unassigned], z, heights)
-            if len(point):
-                covered, first = np.unique(point, return_index=True)  # a point's entries are in the stages' order
-                yield unassigned[covered], block * stages + t[first], z[:, t[first]].T
-                unassigned = np.delete(unassigned, covered)
-            block += 1
-
-
-def in_droplets(x: Reals, z: Reals, heights: Reals) -> tuple[Indices, Indices]:
-    """All pairs of a point and a stage with f(x + Z_t) > H_t, by point and stage; a few coordinates at a time.
-
-    Over 2^d that is prod sin^2(pi (x_i + Z_ti)) > H_t / 2^d, and a partial product that fails already fails for good.
-    """
-    angles, near = np.pi * z, np.pi * x
-    first = np.sin(near[:, :1] + angles[0]) ** 2  # every point at every stage
-    pairs = np.flatnonzero(first > heights)
-    point, t = np.divmod(pairs, z.shape[1])
-    product = first.ravel()[pairs]
-    done, width = 1, 2
-    while done < len(z) and len(point):  # more coordinates at a time, for ever fewer pairs
-        some = slice(done, done + width)
-        own = near[:, some].T if len(x) == 1 else near[point, some].T  # one point needs no look-up
-        sines = np.sin(own + angles[some].take(t, axis=1))
-        product *= np.multiply.reduce(sines, axis=0) ** 2
-        left = product > heights[t]
-        point, t, product = point[left], t[left], product[left]
-        done, width = done + width, 2 * width
-    return point, t
+from auditor.repair import block_size as block_size
+from auditor.repair import boxes as boxes
+from auditor.repair import first_stages as first_stages
+from auditor.repair import foams as foams

@@ -4,7 +4,8 @@
 
 runs fn(sample, r) on pairs of independent samples with the same r and says whether two runs disagree with
 probability at most rho; auditor.ask("curve", fn, ...) and the like ask other questions. Public names are loaded when
-first used: importing auditor imports neither numpy nor scipy.
+first used: importing auditor imports neither numpy nor scipy. auditor.repair is a public package of its own, with the
+names that it lists.
 
 PYTEST_DONT_REWRITE: it has no asserts for pytest to rewrite, and may be imported before pytest is.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from auditor import repair as repair
     from auditor.cli.assertion import assert_reproducible as assert_reproducible
     from auditor.errors import AuditorError as AuditorError
     from auditor.flow.asking import ask as ask
@@ -40,15 +42,18 @@ _HOMES = {
     "subject": "auditor.subjects.subject",
 }
 __all__ = [*_HOMES]
+_PACKAGES = ("repair",)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
+    if name not in (*_HOMES, *_PACKAGES):
         raise AttributeError(f"module 'auditor' has no attribute {name!r}")
     import importlib
 
+    if name in _PACKAGES:
+        return importlib.import_module(f"auditor.{name}")
     return getattr(importlib.import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:
-    return [*_HOMES, "__version__"]
+    return [*_HOMES, *_PACKAGES, "__version__"]

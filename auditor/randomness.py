@@ -74,7 +74,7 @@ class Randomness(Generator):
 
     def child(self, *names: Name) -> Randomness:
         """The piece of r that belongs to `names`; child(a, b) is child(a).child(b)."""
-        return from_key(cast(Key, self.bit_generator.seed_seq).child(*names))
+        return from_key(key_of(self).child(*names))
 
     def __reduce__(self) -> tuple[type[Randomness], tuple[BitGenerator]]:  # type: ignore[override]
         return Randomness, (self.bit_generator,)  # Generator's own would come back without .child
@@ -98,6 +98,11 @@ def arm_seed(seed: int, arm: int) -> int:
 def from_key(key: Key) -> Randomness:
     """A fresh generator at the start of its stream."""
     return Randomness(PCG64(cast(Any, key)))
+
+
+def key_of(r: Randomness) -> Key:
+    """The place of r in the tree, whatever was drawn from it."""
+    return cast(Key, r.bit_generator.seed_seq)
 
 
 KINDS: dict[str, Callable[[Key], Any]] = {

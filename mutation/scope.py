@@ -12,6 +12,7 @@ ROOT = Path(__file__).parent.parent
 SCOPE = (
     "algorithms",
     "auditor/randomness.py",
+    "auditor/repair/mechanisms",
     "auditor/statistics",
     "auditor/sources/counting.py",
     "auditor/sources/law.py",
@@ -31,6 +32,8 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
         "tests/questions/test_reuse.py",
         "tests/questions/test_shares_of_searches.py",
     ),
+    "auditor/repair/mechanisms/foam.py": ("tests/algorithms/test_rounding.py",),
+    "auditor/repair/mechanisms/ballot.py": ("tests/repair/test_voting.py",),
     "algorithms/boosting.py": (
         "tests/algorithms/test_boosting_sizes.py",
         "tests/algorithms/test_boosting_on_counts.py",

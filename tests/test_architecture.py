@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import auditor
+from auditor import repair
 
 ROOT = Path(__file__).parent.parent
 MODULES = {
@@ -18,8 +19,12 @@ MODULES = {
     for path in sorted((ROOT / package).rglob("*.py"))
 }
 # A room may import itself and those before it; single modules stand where they are listed.
-ROOMS = "__init__ errors files randomness request literals process lookup statistics sources subjects trials engine"
+ROOMS = (
+    "__init__ errors files randomness request literals process lookup statistics sources subjects repair trials engine"
+)
 ROOMS += " flow questions report cli __main__"
+# What a stranger may import: auditor's own names, and the package repair with those that it lists.
+PUBLIC = {f"auditor.{name}" for name in (*auditor.__all__, "repair", *(f"repair.{n}" for n in repair.__all__))}
 
 
 def imports(path: Path) -> set[str]:
@@ -57,7 +62,7 @@ def test_imports_go_one_way_from_room_to_room() -> None:
 
 def test_rooms_are_few_and_small() -> None:
     folders = {path.parent for path in MODULES.values() if "auditor" in path.parts}
-    assert len([folder for folder in folders if folder.parent.name == "auditor"]) <= 10
+    assert len([folder for folder in folders if folder.parent.name == "auditor"]) <= 11
     for folder in folders:
         assert len([*folder.glob("*.py")]) <= 16, folder
 
@@ -68,7 +73,7 @@ def test_the_auditor_never_imports_the_algorithms_and_they_use_public_names_only
             assert not any(other.partition(".")[0] == "algorithms" for other in imports(path)), name
         else:
             used = {other for other in imports(path) if other.partition(".")[0] == "auditor"} - {"auditor"}
-            assert used <= {f"auditor.{public}" for public in auditor.__all__}, name
+            assert used <= PUBLIC, name
 
 
 def test_statistics_are_pure() -> None:
@@ -81,21 +86,26 @@ def test_statistics_are_pure() -> None:
 def test_no_module_carries_the_name_of_a_public_function_and_there_is_no_drawer() -> None:
     stems = {path.stem for path in MODULES.values()}
     assert not {path.stem for path in (ROOT / "auditor").iterdir()} & set(auditor.__all__)
+    assert not {path.stem for path in (ROOT / "auditor" / "repair").iterdir()} & set(repair.__all__)
     assert not stems & {"utils", "helpers", "common", "misc"}
 
 
-@pytest.mark.parametrize("code", ["import auditor", "import auditor.cli.command_line", "import auditor; dir(auditor)"])
+@pytest.mark.parametrize(
+    "code", ["import auditor", "import auditor.cli.command_line", "import auditor; dir(auditor); auditor.repair"]
+)
 def test_importing_costs_neither_numpy_nor_scipy(code: str) -> None:
     check = f"import sys; {code}; sys.exit(bool({{'numpy', 'scipy', 'pebble', 'dask'}} & set(sys.modules)))"
     assert subprocess.run([sys.executable, "-c", check], check=False).returncode == 0
 
 
 def test_public_names_are_all_there() -> None:
-    for name in auditor.__all__:
-        assert getattr(auditor, name) is not None
-    assert set(auditor.__all__) <= set(dir(auditor))
-    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
-        auditor.nothing  # noqa: B018
+    for package in (auditor, repair):
+        for name in package.__all__:
+            assert getattr(package, name) is not None
+        assert set(package.__all__) <= set(dir(package))
+        with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+            package.nothing  # noqa: B018
+    assert auditor.repair is repair
 
 
 def test_nothing_evaluates_or_unpickles() -> None:

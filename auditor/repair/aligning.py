@@ -1,0 +1,103 @@
+"""`aligned`: clusters with names that mean the same in every run, from rounded centres in their own order."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from auditor.errors import SubjectError, check_count
+from auditor.randomness import Randomness
+from auditor.repair.mechanisms.grid import any_of, boxes, has_cells, parted, stretch
+from auditor.repair.seam import Repaired, positive
+from auditor.subjects.outcome import describe
+
+Reals = npt.NDArray[np.float64]
+
+
+def aligned(clusterer: Any, width: float) -> Aligned:
+    """A clusterer whose centres are rounded to one random grid and put in order; points belong to the nearest of them.
+
+    Guarantee: rho <= E[1 - prod_i (1 - u_i / w)] with u_i the length that the intervals between matched centres of two
+    runs cover together in coordinate i, modulo w; at most `claimed(spread)`.
+    Proof: if no end of a cell falls between any matched centres, their rounded ones are the same, and so is their
+    order, which is lexicographic; offsets are uniform, independent over coordinates, and shared by the centres.
+    Price: a centre moves by at most half a width a coordinate.
+
+    Labels are the places in that order, so that two runs can be compared without matching clusters. The clusterer is an
+    estimator with `cluster_centers_` (KMeans and its like), or returns the centres as an array, one a row.
+    """
+    return Aligned(clusterer, width)
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Centres in canonical order; a point's label is the nearest one's place."""
+
+    cluster_centers_: Reals
+
+    def predict(self, points: Any) -> npt.NDArray[np.intp]:
+        x = np.asarray(points, dtype=float)
+        x = x.reshape(len(x), -1)
+        near = [np.einsum("ij,ij->i", x - centre, x - centre) for centre in self.cluster_centers_]
+        return np.asarray(np.argmin(near, axis=0))
+
+
+class Aligned(Repaired):
+    """See `aligned`."""
+
+    verb = "aligned"
+    mismatch_is = "upper"
+
+    def __init__(self, clusterer: Any, width: float) -> None:
+        self.width = positive("width", width, "that of a cell", 0.5)
+        super().__init__(clusterer, f"width={width!r}")
+
+    def core(self, sample: Any, r: Randomness, **params: Any) -> Reals:
+        return self.centres_of(self.run(sample, r, **params))
+
+    def centres_of(self, found: Any) -> Reals:
+        """The centres that a clusterer left or gave, one a row; SubjectError where a grid cannot hold them."""
+        centres = np.array(getattr(found, "cluster_centers_", found), dtype=object)
+        if centres.ndim != 2 or not centres.size:
+            raise SubjectError(
+                f"the output, {describe(found, 60)}, has no centres: use a clusterer that leaves cluster_centers_, "
+                "such as KMeans, or return them as an array with one a row"
+            )
+        centres = centres.astype(float)
+        if not has_cells(centres, self.width).all():
+            raise SubjectError(f"width={self.width:g}: some centres are not finite, or too large for cells so fine")
+        return centres
+
+    def finish(self, core: Reals, r: Randomness) -> Clusters:
+        found = boxes(core, r.child("grid"), width=self.width)
+        return Clusters(found[np.lexsort(found.T[::-1])])
+
+    def mismatch(self, first: Reals, second: Reals) -> float:
+        if first.shape != second.shape:
+            return 1.0
+        from scipy.optimize import linear_sum_assignment
+
+        cost = np.minimum(parted(first[:, None], second[None]) / self.width, 1.0).sum(axis=-1)
+        mine, theirs = linear_sum_assignment(cost)
+        pairs = zip(first[mine].T, second[theirs].T, strict=True)
+        return any_of([covered(x, y, self.width) for x, y in pairs])
+
+    def claimed(self, spread: float, *, centres: int, coordinates: int) -> float:
+        """What rho is at most, where no coordinate of a centre has a standard deviation above `spread`."""
+        check_count("centres", centres, least=1, example=3)
+        check_count("coordinates", coordinates, least=1, example=2)
+        positive("spread", spread, "a standard deviation", 0.1)
+        return min(1.0, math.sqrt(2) * spread * centres * coordinates / self.width)
+
+
+def covered(x: Reals, y: Reals, width: float) -> float:
+    """The share of offsets that part x_i from y_i for any i: what intervals cover together modulo the width."""
+    lengths = np.minimum(parted(x, y), width)
+    starts = np.mod(np.minimum(x, y), width)
+    ends = starts + lengths
+    wrapped = np.maximum(ends - width, 0.0)  # what reaches beyond the end goes on at the start
+    return stretch(np.concatenate([starts, np.zeros_like(x)]), np.concatenate([ends, wrapped]), 0.0, width)

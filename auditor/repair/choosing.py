@@ -1,0 +1,92 @@
+"""`chosen`: the best of named candidates, with noise that r keeps for each name."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from typing import Any
+
+from auditor.errors import SubjectError, UsageError, check_count
+from auditor.randomness import Randomness
+from auditor.repair.candidates import Candidates, candidates_of, last_step, own_top
+from auditor.repair.mechanisms.gumbel import choice_mismatch, choose, top_mismatch
+from auditor.repair.seam import Repaired, positive
+from auditor.subjects.estimators import is_estimator
+
+
+def chosen(scores: Any, strength: float, *, top: int | None = None) -> Chosen:
+    """The best of the candidates that a learner scores: the largest strength * score + Gumbel noise of the name.
+
+    Guarantee: rho = E[1 - J] exactly, J = sum_i 1 / sum_j max(x_j / x_i, y_j / y_i) with x, y proportional to
+    exp(strength * score) in two runs; at most 1 - exp(-strength * range(score - score')). The top k as a set:
+    at most 1 - exp(-k * strength * range).
+    Proof: with E = exp(-noise), which is exponential, i is the best in both runs iff E_j is at least
+    E_i max(x_j / x_i, y_j / y_i) for all j. The top k stay while the k-th noisy score is above the next by more
+    than strength * range (`gumbel`).
+    Price: the expected score lost is at most ln(K) / strength, for K candidates.
+
+    `scores` is a learner that returns a dict of scores by name, or one of scikit-learn's SelectKBest, SelectFromModel
+    (features; `top` is its own k or max_features unless given), GridSearchCV and RandomizedSearchCV (settings). The
+    output is the name or the setting; for `top` above 1 the set of names, or a list of settings.
+    """
+    return Chosen(scores, strength, top)
+
+
+class Chosen(Repaired):
+    """See `chosen`."""
+
+    verb = "chosen"
+
+    def __init__(self, scores: Any, strength: float, top: int | None) -> None:
+        self.strength = positive("strength", strength, "how much a score weighs against the noise", 10)
+        self.top = _settled(scores, top)
+        super().__init__(scores, f"strength={strength!r}" + (f", top={self.top}" if self.top > 1 else ""))
+        self.mismatch_is = "exact" if self.top == 1 else "upper"
+
+    def core(self, sample: Any, r: Randomness, **params: Any) -> Candidates:
+        return self.counted(candidates_of(self.run(sample, r, **params)))
+
+    def counted(self, found: Candidates) -> Candidates:
+        """The candidates, if there are enough."""
+        if len(found.scores) < self.top:
+            raise SubjectError(f"top={self.top} of {len(found.scores)} candidates: choose fewer, or score more")
+        return found
+
+    def finish(self, core: Candidates, r: Randomness) -> Any:
+        names = choose(core.scores, self.strength, r.child("gumbel"), top=self.top)
+        if core.meaning is None:
+            return names[0] if self.top == 1 else frozenset(names)
+        return core.meaning[names[0]] if self.top == 1 else [core.meaning[name] for name in sorted(names)]
+
+    def mismatch(self, first: Candidates, second: Candidates) -> float:
+        if self.top == 1:
+            return choice_mismatch(first.scores, second.scores, self.strength)
+        return top_mismatch(first.scores, second.scores, self.strength, self.top)
+
+    def claimed(self, spread: float) -> float:
+        """What rho is at most, where score - score' of the candidates lie within `spread` of each other."""
+        positive("spread", spread, "the range of what scores move by", 0.01)
+        return -math.expm1(-self.top * self.strength * spread)
+
+    def sample_size(self, rho: float, spread: float, *, candidates: int) -> int:
+        """Rows after which rho is as asked, where scores are means of rows that are sub-Gaussian with this deviation.
+
+        score_i - score'_i is sub-Gaussian with 2 spread^2 / n, so E range <= 2 sqrt(2 ln(2 K) 2 spread^2 / n).
+        """
+        positive("rho", rho, "how often two choices may differ", 0.1)
+        positive("spread", spread, "the deviation of a row", 1.0)
+        check_count("candidates", candidates, least=1, example=10)
+        return math.ceil(16 * math.log(2 * candidates) * (self.top * self.strength * spread / rho) ** 2)
+
+
+def _settled(scores: Any, top: int | None) -> int:
+    """How many to choose: as asked, else what a selector says, else the best one."""
+    if top is not None:
+        check_count("top", top, least=1, example=5)
+        return top
+    decides = last_step(scores)
+    selects = is_estimator(decides) and hasattr(decides, "get_support")
+    own = own_top(decides) if selects and not inspect.isclass(decides) else None
+    if selects and own is None:
+        raise UsageError(f"{scores!r} leaves open how many features it takes: say so by top=, e.g. top=10")
+    return own or 1

@@ -1,0 +1,107 @@
+"""Foams: vectors rounded by a random tiling of space whose cells are nearly balls, drawn from r alone.
+
+Guarantee: Pr[R(x) != R(y)] <= 2 pi |x - y|_2 and |R(x) - x|_2 <= sqrt(d), for cells of size 1.
+
+    Z_t   uniform in [0, 1)^d      where stage t puts its droplet
+    H_t   uniform in (0, 2^d)      how much of it stands out
+    f     prod 2 sin^2(pi x_i)     the droplet's shape, of integral 1
+
+R(x) = floor(x + Z_t) at the first stage t with f(x + Z_t) > H_t, and (r, t) alone decides stage t. Proof: neighbours on
+the way from x to y, of direction u, are parted only by a stage that takes one of them alone, as f is 0 where cells end:
+at a rate of E|df/du| / E f = E_f|sum u_i 2 pi cot(pi x_i)| <= 2 pi, since under the density f the cotangents are
+independent, of mean 0 and variance 1.
+
+A stage accepts a point with probability 2^-d, so 2^d stages are expected. They are looked at in blocks, a few
+coordinates at a time: as sin^2 <= 1, a stage whose product of sines is already below H_t / 2^d is out, half of them
+after each coordinate, so a stage costs about three sines, not d.
+
+To find the first accepting stage without walking through 2^d of them is to sample from a product density consistently
+for all x at once. Coordinate by coordinate that is easy, but then two points part with probability about |x - y|_1,
+which is what boxes do; a best-first search through a tree of cells visits about 2^(3d/4) of them, and is slower up to
+any d that can be run. No fast way with the same joint law is known to us.
+
+At equal distance boxes part points less often than foams in every dimension that foams can be run in; what they have
+is a bound that does not grow with d.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from auditor.randomness import Randomness
+from auditor.repair.mechanisms.grid import Numbers, parted
+
+Reals = npt.NDArray[np.float64]
+Integers = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.intp]
+
+MAX_FOAM_DIMENSION = 24
+_TOGETHER = 1 << 20  # combinations of a point and a stage that are looked at together
+
+
+def block_size(d: int) -> int:
+    """Stages that are walked together; it must not depend on the points, so that stage t is the same for all."""
+    return 1 << min(max(d, 4), 13)
+
+
+def foams(points: npt.ArrayLike, r: Randomness) -> Integers:
+    """R(x) = floor(x + Z_t) at the first stage t with f(x + Z_t) > H_t, for each point x; the stages from r."""
+    x = np.asarray(points, dtype=float)
+    d = x.shape[-1]
+    if d > MAX_FOAM_DIMENSION:
+        raise ValueError(
+            f"d={d} must be at most {MAX_FOAM_DIMENSION} for foams, which take 2^d stages a point: use boxes"
+        )
+    flat = x.reshape(-1, d)
+    rounded = np.empty(flat.shape, dtype=np.int64)
+    for assigned, _, z in first_stages(flat, r):
+        rounded[assigned] = np.floor(flat[assigned] + z)
+    return rounded.reshape(x.shape)
+
+
+def first_stages(x: Reals, r: Randomness) -> Iterator[tuple[Indices, Indices, Reals]]:
+    """Points as they are assigned, the stage t that each is assigned at, and its Z_t."""
+    d, stages = x.shape[-1], block_size(x.shape[-1])
+    for start in range(0, len(x), _TOGETHER // stages):
+        unassigned = np.arange(start, min(start + _TOGETHER // stages, len(x)))
+        block = 0
+        while len(unassigned):
+            draws = r.child("stages", block).random((d + 1, stages))
+            heights, z = draws[0], draws[1:]  # H_t / 2^d, and the coordinates of Z_t
+            point, t = in_droplets(x[unassigned], z, heights)
+            if len(point):
+                covered, first = np.unique(point, return_index=True)  # a point's entries are in the stages' order
+                yield unassigned[covered], block * stages + t[first], z[:, t[first]].T
+                unassigned = np.delete(unassigned, covered)
+            block += 1
+
+
+def in_droplets(x: Reals, z: Reals, heights: Reals) -> tuple[Indices, Indices]:
+    """All pairs of a point and a stage with f(x + Z_t) > H_t, by point and stage; a few coordinates at a time.
+
+    Over 2^d that is prod sin^2(pi (x_i + Z_ti)) > H_t / 2^d, and a partial product that fails already fails for good.
+    """
+    angles, near = np.pi * z, np.pi * x
+    first = np.sin(near[:, :1] + angles[0]) ** 2  # every point at every stage
+    pairs = np.flatnonzero(first > heights)
+    point, t = np.divmod(pairs, z.shape[1])
+    product = first.ravel()[pairs]
+    done, width = 1, 2
+    while done < len(z) and len(point):  # more coordinates at a time, for ever fewer pairs
+        some = slice(done, done + width)
+        own = near[:, some].T if len(x) == 1 else near[point, some].T  # one point needs no look-up
+        sines = np.sin(own + angles[some].take(t, axis=1))
+        product *= np.multiply.reduce(sines, axis=0) ** 2
+        left = product > heights[t]
+        point, t, product = point[left], t[left], product[left]
+        done, width = done + width, 2 * width
+    return point, t
+
+
+def foam_mismatch(first: Numbers, second: Numbers, width: Numbers = 1.0) -> float:
+    """What the probability that two vectors are rounded apart is at most."""
+    return min(1.0, 2 * math.pi * float(np.linalg.norm(parted(first, second) / width)))

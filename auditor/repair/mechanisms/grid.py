@@ -1,0 +1,75 @@
+"""A random grid: numbers to the middle of their cell, all cells shifted by an offset that r alone decides.
+
+Guarantee: with cells of width w and an offset z uniform in [0, 1) of a cell, Pr[R(x) != R(y)] = min(1, |x - y| / w)
+exactly, and |R(x) - x| <= w/2. With an offset for each of several coordinates 1 - prod(1 - min(1, |x_i - y_i| / w_i)).
+
+Proof: x and y share a cell unless one of the cells' ends, w (k + z - 1/2) for an integer k, falls between them; they
+are one uniform point modulo w, and |x - y| of every w lies between x and y. Offsets of coordinates are independent.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from auditor.randomness import Randomness
+
+Reals = npt.NDArray[np.float64]
+Numbers = Any  # a float or an array of them
+
+MOST_CELLS = 2.0**50  # between 0 and a number: beyond, a float cannot tell the cells around it apart
+
+
+def boxes(points: Numbers, r: Randomness, *, width: Numbers = 1.0) -> Reals:
+    """Each point, along the last axis, to the middle of its box; all boxes are shifted by one offset from r."""
+    x = np.asarray(points, dtype=float)
+    return on_grid(x, r.random(x.shape[-1]), width)
+
+
+def on_grid(x: Numbers, offset: Numbers, width: Numbers = 1.0) -> Reals:
+    """The middles of the cells of x: width * (k + offset), where x is within half a width of it.
+
+    What is far from 0 is not subtracted from: how far x is into its cell is the remainder by the width, which floats
+    have exactly, so that no digit of the offset is lost, and a middle depends on its k alone. Look with `has_cells`
+    first whether x has a cell.
+    """
+    cell, into = np.divmod(np.asarray(x, dtype=float), width)
+    into /= width
+    into -= np.subtract(offset, 0.5)
+    cell += np.floor(into)
+    cell += offset
+    return np.asarray(cell * width)
+
+
+def has_cells(x: Numbers, width: Numbers) -> npt.NDArray[np.bool_]:
+    """Whether each number is finite, and not so far from 0 that the next float is in another cell."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(np.abs(np.divide(x, width)) < MOST_CELLS)
+
+
+def grid_mismatch(first: Numbers, second: Numbers, width: Numbers = 1.0) -> float:
+    """Pr over the offsets, one a number, that any of the numbers lands in another cell."""
+    return any_of(np.minimum(parted(first, second) / width, 1.0))
+
+
+def any_of(chances: Any) -> float:
+    """Pr[any of independent events], without the loss of 1 - (1 - p): p far below 1e-16 stays what it is."""
+    with np.errstate(divide="ignore"):
+        return float(-np.expm1(np.sum(np.log1p(-np.asarray(chances, dtype=float))))) + 0.0
+
+
+def parted(first: Numbers, second: Numbers) -> Reals:
+    """|x - y|, infinite where it is beyond the largest float."""
+    with np.errstate(over="ignore"):
+        return np.asarray(np.abs(np.subtract(first, second, dtype=float)))
+
+
+def stretch(starts: Any, ends: Any, low: float, high: float) -> float:
+    """The share of [low, high] that the intervals cover together: Pr[a uniform point is in any of them]."""
+    starts, ends = (np.clip(side, low, high) for side in (starts, ends))
+    order = np.argsort(starts, kind="stable")
+    starts, ends = starts[order], ends[order]
+    reached = np.maximum.accumulate(np.concatenate([[low], ends]))[:-1]  # by the intervals before
+    return float(min(1.0, np.maximum(ends - np.maximum(starts, reached), 0.0).sum() / (high - low)))

@@ -1,0 +1,223 @@
+"""Which numbers of an output have a width? They are taken out, by their paths, and put back when they are rounded.
+
+Paths are those of a first difference: output['coef'][3], output.intercept, output[0]; `output` may be left out, and a
+plain name stands for .name and ['name']. A width holds for all below its path, and the longest path that fits decides.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from auditor.errors import BadValue, SubjectError, suggestion
+from auditor.repair.mechanisms.grid import has_cells
+from auditor.repair.seam import positive
+from auditor.subjects.estimators import is_estimator
+from auditor.subjects.outcome import describe
+
+Reals = npt.NDArray[np.float64]
+
+_CURE = "return floats, arrays of them, or lists, tuples, dicts and dataclasses of these"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Hole:
+    """Where a number was; what is left of two outputs is the same only if they have the same holes."""
+
+    path: str
+    has_width: Any = None  # of an array, which of its elements; None for a float
+    kept: Any = None  # the others, as they were
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Apart:
+    """An output without its numbers, and these in a row with their widths, so many a path, in the order of paths."""
+
+    rest: Any
+    sizes: dict[str, int]
+    numbers: Reals
+    widths: Reals
+
+
+class Widths:
+    """A width for every number, or one for each of some paths."""
+
+    def __init__(self, width: Any) -> None:
+        given = width if isinstance(width, Mapping) else {"output": width}
+        self.is_one = not isinstance(width, Mapping)
+        if not given:
+            raise BadValue("width", width, "must name at least one path, e.g. {'coef': 0.1}")
+        checked = {path: positive("width", value, "that of a cell", 0.1) for path, value in given.items()}
+        self.paths = {full: value for path, value in checked.items() for full in _spelt(path)}
+        self.names = {full: path for path in checked for full in _spelt(path)}
+
+    @property
+    def least(self) -> float:
+        return min(self.paths.values())
+
+    def reach(self, path: str) -> bool:
+        """Whether anything at, above or below a path has a width."""
+        return self.is_one or any(_covers(path, known) or _covers(known, path) for known in self.paths)
+
+    def at(self, path: str) -> float:
+        """The width of what is at a path; NaN where it has none."""
+        if self.is_one:
+            return self.paths["output"]
+        above = [known for known in self.paths if _covers(known, path)]
+        return self.paths[max(above, key=len)] if above else math.nan
+
+    def over(self, path: str, shape: tuple[int, ...]) -> Reals:
+        """The widths of an array's elements."""
+        found = np.full(shape, self.at(path))
+        for place, value in self._elements(path):
+            found[place] = value
+        return found
+
+    def _elements(self, path: str) -> Iterator[tuple[tuple[int, ...], float]]:
+        for known, value in self.paths.items():
+            if match := re.fullmatch(r"\[(\d+(?:, \d+)*)\]", known.removeprefix(path)) if known != path else None:
+                yield tuple(map(int, match[1].split(", "))), value
+
+
+def _spelt(path: object) -> list[str]:
+    text = str(path)
+    if text.startswith(("[", ".")):
+        return [f"output{text}"]
+    return [text] if re.match(r"output(\W|$)", text) else [f"output.{text}", f"output[{text!r}]"]
+
+
+def _covers(known: str, path: str) -> bool:
+    return path.startswith(known) and (len(path) == len(known) or path[len(known)] in "[.")
+
+
+def take_apart(output: Any, widths: Widths) -> Apart:
+    """The numbers that have a width, in memory of ours, and what is left of the output without them."""
+    found: dict[str, tuple[Any, Any]] = {}
+
+    def look(path: str, leaf: Any) -> Any:
+        if not _is_number(leaf) or (widths.is_one and not _is_float(leaf)):
+            return leaf
+        is_array = isinstance(leaf, np.ndarray)
+        width: Any = widths.over(path, leaf.shape) if is_array else widths.at(path)
+        has_width = ~np.isnan(width) if is_array else np.array(width == width)
+        if not has_width.any():
+            return leaf
+        _check_float(path, leaf)
+        found[path] = (leaf[has_width], width[has_width]) if is_array else ((leaf,), (width,))
+        return Hole(path, has_width, np.where(has_width, 0.0, leaf)) if is_array else Hole(path)
+
+    rest = mapped(output, look, widths)
+    _check_found(output, widths, found)
+    paths = sorted(found)
+    x, width = (np.concatenate([found[path][side] for path in paths]).astype(float) for side in (0, 1))
+    _check_cells(output, widths, x, width)
+    return Apart(rest, {path: len(found[path][0]) for path in paths}, x, width)
+
+
+def put_back(apart: Apart, numbers: Reals) -> Any:
+    """The output with these numbers, in the order of paths, in its holes."""
+    ends = dict(zip(apart.sizes, np.cumsum([*apart.sizes.values()]).tolist(), strict=True))
+
+    def fill(_: str, leaf: Any) -> Any:
+        if not isinstance(leaf, Hole):
+            return leaf
+        own = numbers[ends[leaf.path] - apart.sizes[leaf.path] : ends[leaf.path]]
+        if leaf.has_width is None:
+            return float(own[0])
+        found = leaf.kept.copy()
+        found[leaf.has_width] = own
+        return found
+
+    return mapped(apart.rest, fill)
+
+
+def mapped(value: Any, look: Callable[[str, Any], Any], widths: Widths | None = None, path: str = "output") -> Any:
+    """The same containers around what `look` makes of each leaf; what no width reaches stays as it is."""
+    if widths is not None and not widths.reach(path):
+        return value
+    kind = type(value)
+    if isinstance(value, dict):
+        return {key: mapped(item, look, widths, f"{path}[{describe(key, 60)}]") for key, item in value.items()}
+    if isinstance(value, tuple) and hasattr(kind, "_fields"):
+        named = zip(kind._fields, value, strict=True)
+        return kind(*(mapped(item, look, widths, f"{path}.{name}") for name, item in named))
+    if isinstance(value, (list, tuple)):
+        items = (mapped(item, look, widths, f"{path}[{i}]") for i, item in enumerate(value))
+        return list(items) if isinstance(value, list) else tuple(items)
+    if isinstance(value, Hole) or not (_is_record(value) or is_estimator(value)):
+        return look(path, value)
+    twin = copy.copy(value)
+    for name in [f.name for f in dataclasses.fields(value)] if _is_record(value) else [*vars(value)]:
+        object.__setattr__(twin, name, mapped(getattr(value, name), look, widths, f"{path}.{name}"))
+    return twin
+
+
+def _is_record(value: Any) -> bool:
+    return dataclasses.is_dataclass(value) and not isinstance(value, type)
+
+
+def _is_number(leaf: Any) -> bool:
+    if isinstance(leaf, np.ndarray):
+        return type(leaf) is np.ndarray and leaf.dtype.kind in "biufc" and leaf.size > 0
+    return isinstance(leaf, (int, float, complex, np.number, np.bool_))
+
+
+def _is_float(leaf: Any) -> bool:
+    return isinstance(leaf, (float, np.floating)) or (isinstance(leaf, np.ndarray) and leaf.dtype.kind == "f")
+
+
+def _check_float(path: str, leaf: Any) -> None:
+    if not _is_float(leaf):
+        raise SubjectError(
+            f"{path} is {describe(leaf, 60)}, and a grid rounds floats: leave its width out, as whole numbers and "
+            "decisions stay what they are, or return a float there"
+        )
+
+
+def _check_cells(output: Any, widths: Widths, x: Reals, width: Reals) -> None:
+    """Every number must have a cell; SubjectError with the first that has none."""
+    if has_cells(x, width).all():
+        return
+
+    def look(path: str, leaf: Any) -> Any:
+        """Once more through the output, for the path."""
+        if _is_number(leaf) and _is_float(leaf):
+            own = widths.over(path, np.shape(leaf))
+            for place in map(tuple, np.argwhere(~has_cells(leaf, own) & ~np.isnan(own)).tolist()):
+                where = f"{path}[{', '.join(map(str, place))}]" if place else path
+                number = float(np.asarray(leaf)[place])
+                raise SubjectError(f"{where} is {number!r}, and {_why(number, float(own[place]))}")
+        return leaf
+
+    mapped(output, look, widths)
+
+
+def _why(x: float, width: float) -> str:
+    if not np.isfinite(x):
+        return "no cell of a grid holds that: return a finite number, or another output where there is none"
+    least = abs(x) * 2.0**-50
+    return f"cells of width {width:g} are too fine for floats of that size: use a width of at least {least:.2g}"
+
+
+def _check_found(output: Any, widths: Widths, numbers: Mapping[str, Any]) -> None:
+    """Every width that was named must have met a number, else it was misspelt."""
+    if widths.is_one and numbers:
+        return
+    if widths.is_one:
+        raise SubjectError(f"the output, {describe(output, 60)}, has no floats that a grid could round: {_CURE}")
+    met = {widths.names[known] for known in widths.paths for path in numbers if _meets(known, path)}
+    missing = [path for path in dict.fromkeys(widths.names.values()) if path not in met]
+    if missing:
+        close = suggestion(missing[0], [path.removeprefix("output") for path in numbers])
+        raise SubjectError(f"width[{missing[0]!r}] meets no number of the output, {describe(output, 60)}{close}")
+
+
+def _meets(known: str, path: str) -> bool:
+    return _covers(known, path) or _covers(path, known)

@@ -1,0 +1,135 @@
+"""What is a repaired learner? A(sample, r) = finish(core(sample, r.child("core")), r.child("finish")).
+
+The contract: `core` reads the sample, `finish` does not; they use children of r that are independent of each other. So
+given two cores the probability over r that they finish differently is a number, `mismatch`, and rho is its mean:
+"exact", or "upper" where only a bound of it is known (`mismatch_is`); None where nothing is. `claimed` and
+`sample_size`, where there are any, say what the theorem makes of rho, and how many rows it takes.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from auditor.errors import BadValue, UsageError
+from auditor.randomness import Randomness, from_key, key_of, root_key
+from auditor.sources.sample import Sample
+from auditor.subjects.estimators import Fit
+from auditor.subjects.subject import PRIVATE, Declaration, Subject, load_subject
+
+
+class Seam(Protocol):
+    """What an audit needs to integrate the finishing randomness; anybody's object may have it."""
+
+    mismatch_is: str
+
+    def core(self, sample: Any, r: Randomness, **params: Any) -> Any: ...
+
+    def finish(self, core: Any, r: Randomness) -> Any: ...
+
+    def mismatch(self, first: Any, second: Any) -> float | None: ...
+
+
+class Repaired:
+    """A learner around another: a function A(sample, r), an estimator, or a target such as "file.py:fit"."""
+
+    mismatch_is = "exact"
+    verb = "repaired"  # the function that makes one
+
+    def __init__(self, learner: Any, words: str, *, predicts: bool = False) -> None:
+        """`words` follow the learner in this one's name; `predicts`: of an estimator comes what is viewed as one."""
+        self.learner = load_subject(learner)
+        view = self.learner.default_view if predicts and self.is_estimator else None
+        self.__auditor__ = _declaration(self.learner, view)
+        self.__signature__ = _signature(self.learner)
+        self.__annotations__ = {"sample": Sample if self.learner.takes_sample else Any, "r": Randomness}
+        made = self.learner.fn.estimator if isinstance(self.learner.fn, Fit) else self.learner.fn
+        self.__module__ = getattr(_defined(made), "__module__", __name__)  # whose code decides what a run does
+        name = self.learner.name.rpartition(":")[2]
+        self.__qualname__ = f"{self.verb}({name}{words and ', '}{words})"
+
+    def __repr__(self) -> str:
+        return self.__qualname__
+
+    def __call__(self, sample: Any, r: Any, **params: Any) -> Any:
+        """A(sample, r); r may be a seed too, where somebody uses it outside an audit."""
+        r = as_randomness(r)
+        return self.finish(self.core(sample, r.child("core"), **params), r.child("finish"))
+
+    def core(self, sample: Any, r: Randomness, **params: Any) -> Any:
+        return self.run(sample, r, **params)
+
+    def run(self, sample: Any, r: Randomness, **params: Any) -> Any:
+        """One run of the learner, given the sample, r and private randomness as it asks for them."""
+        private = params.pop(PRIVATE, None)
+        return self.learner.run(sample, key_of(r), private and key_of(private), **params)
+
+    def finish(self, core: Any, r: Randomness) -> Any:
+        """Nothing is left to do, unless a wrapper has something."""
+        return core
+
+    def mismatch(self, first: Any, second: Any) -> float | None:
+        """No formula, unless a wrapper has one."""
+        return None
+
+    @property
+    def is_estimator(self) -> bool:
+        """Whether the learner is one that is fitted, and not a function."""
+        return isinstance(self.learner.fn, Fit)
+
+
+def as_randomness(r: Any) -> Randomness:
+    """r with children; a seed becomes the r of its own."""
+    if isinstance(r, Randomness):
+        return r
+    if isinstance(r, int):
+        return from_key(root_key(r))
+    raise UsageError(f"r is {type(r).__name__}, and must have children: give an auditor.Randomness, or a seed, e.g. 0")
+
+
+def _declaration(learner: Subject, view: object) -> Declaration:
+    """Of what the learner declared, that which is still true of another one around it."""
+    was = learner.declared
+    return Declaration(source=was.source, size=was.size, sample=was.sample, view=view)
+
+
+def _signature(learner: Subject) -> inspect.Signature:
+    """The learner's own parameters behind sample and r."""
+    kinds = inspect.Parameter
+    named = [kinds(name, kinds.KEYWORD_ONLY, default=value) for name, value in learner.settings.items()]
+    named += [kinds(PRIVATE, kinds.KEYWORD_ONLY)] if learner.private else []
+    rest = [kinds("params", kinds.VAR_KEYWORD)] if _takes_any(learner.fn) else []
+    return inspect.Signature([*(kinds(name, kinds.POSITIONAL_OR_KEYWORD) for name in ("sample", "r")), *named, *rest])
+
+
+def _takes_any(fn: Callable[..., Any]) -> bool:
+    try:
+        return any(p.kind == p.VAR_KEYWORD for p in inspect.signature(fn).parameters.values())
+    except (TypeError, ValueError):  # some builtins tell nobody
+        return True
+
+
+def _defined(thing: Any) -> Any:
+    while isinstance(thing, functools.partial):
+        thing = thing.func
+    return thing if hasattr(thing, "__qualname__") else type(thing)
+
+
+def pieces(sample: Any, count: int, *, learner: Subject) -> list[Any]:
+    """So many disjoint pieces of equal size, as the learner takes a sample; what fills none is left over."""
+    rows = Sample.of(sample)
+    each = rows.size // count
+    if each < 1:
+        raise UsageError(f"chunks={count} of {rows.size:,} rows are empty: use fewer chunks, or a larger --size")
+    taken = [rows.take(each) for _ in range(count)]
+    return taken if learner.takes_sample else [piece.rows() for piece in taken]
+
+
+def positive(name: str, value: Any, what: str, example: float) -> float:
+    """A finite number above 0; anything else gets a sentence."""
+    if isinstance(value, (bool, str)) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
+        raise BadValue(name, value, f"must be a number above 0: {what}, e.g. {example:g}")
+    return float(value)

@@ -1,0 +1,276 @@
+"""The wrappers as scikit-learn's own: for pipelines, `clone` and `get_params`; `random_state` is r.
+
+Two fits with the same `random_state`, on two samples, are a pair. Every `random_state` inside comes from it too. None
+draws a fresh one, which makes a fit as irreproducible as it was. The theorems are those of the wrappers:
+
+    RoundedRegressor    predictions on one random grid: a point's differ with probability min(1, |c - c'| / width)
+    VotedClassifier     see `voted`; rows are put into an order that r draws, since data sets are often sorted by label
+    ChosenFeatures      see `chosen`, around SelectKBest or SelectFromModel
+    ChosenSearch        see `chosen`, around GridSearchCV or RandomizedSearchCV
+    AlignedClusterer    see `aligned`
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClusterMixin,
+    MetaEstimatorMixin,
+    RegressorMixin,
+    clone,
+)
+from sklearn.dummy import DummyClassifier
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import check_random_state, get_tags
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter, validate_data
+
+from auditor.errors import SubjectError
+from auditor.randomness import Randomness, from_key, root_key
+from auditor.repair.aligning import Aligned
+from auditor.repair.candidates import Candidates, candidates_of
+from auditor.repair.choosing import Chosen
+from auditor.repair.mechanisms.ballot import label, shares_of
+from auditor.repair.mechanisms.grid import on_grid
+from auditor.repair.mechanisms.threshold import random_threshold
+from auditor.repair.seam import positive
+from auditor.subjects.estimators import WORD, with_randomness
+
+
+def randomness_of(random_state: Any) -> Randomness:
+    """r of what scikit-learn takes for it: a seed, a RandomState to draw one from, or None."""
+    if isinstance(random_state, (int, np.integer)):
+        return from_key(root_key(int(random_state)))
+    return from_key(root_key(int(check_random_state(random_state).randint(WORD, dtype=np.uint32))))
+
+
+def fitted(estimator: Any, r: Randomness, x: Any, y: Any, sample_weight: Any = None) -> Any:
+    """A fresh copy of an estimator, fitted, with all its randomness from r."""
+    fresh = clone(estimator)
+    with_randomness(fresh, r)
+    more = {} if sample_weight is None else {"sample_weight": sample_weight}
+    return fresh.fit(x, **more) if y is None else fresh.fit(x, y, **more)
+
+
+def weights_of(estimator: Any, sample_weight: Any, x: Any) -> Any:
+    """Weights in scikit-learn's own form; a sentence where the estimator takes none."""
+    if sample_weight is None:
+        return None
+    if not has_fit_parameter(estimator, "sample_weight"):
+        raise TypeError(f"{type(estimator).__name__}.fit takes no sample_weight: leave it out")
+    return _check_sample_weight(sample_weight, x)
+
+
+class RoundedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """A regressor whose predictions are on a grid of this width, with one offset from `random_state`."""
+
+    def __init__(self, estimator: Any, width: float = 1.0, *, random_state: Any = None) -> None:
+        self.estimator = estimator
+        self.width = width
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RoundedRegressor:
+        positive("width", self.width, "that of a cell", 0.1)
+        many = get_tags(self.estimator).target_tags.multi_output
+        x, y = validate_data(self, X, y, multi_output=many, y_numeric=True)
+        r = randomness_of(self.random_state)
+        weights = weights_of(self.estimator, sample_weight, x)
+        self.estimator_ = fitted(self.estimator, r.child("core"), x, y, weights)
+        self.offset_ = float(r.child("finish").random())
+        return self
+
+    def predict(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return on_grid(self.estimator_.predict(validate_data(self, X, reset=False)), self.offset_, self.width)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = get_tags(self.estimator).target_tags.multi_output
+        return tags
+
+
+class VotedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier by the vote of fits on disjoint chunks; a chunk with one class votes for it."""
+
+    def __init__(
+        self,
+        estimator: Any,
+        chunks: int = 32,
+        *,
+        between: tuple[float, float] = (0.0, 1.0),
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.chunks = chunks
+        self.between = between
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> VotedClassifier:
+        x, y = validate_data(self, X, y)
+        check_classification_targets(y)
+        if len(y) < self.chunks:
+            raise ValueError(f"chunks={self.chunks} of n_samples={len(y)} are empty: use fewer chunks, or more rows")
+        self.classes_ = np.unique(y)
+        weights = weights_of(self.estimator, sample_weight, x)
+        r = randomness_of(self.random_state)
+        each = len(y) // self.chunks
+        order = r.child("core", "order").permutation(len(y))[: each * self.chunks].reshape(self.chunks, each)
+        self.estimators_ = [
+            self._vote(x, y, weights, rows, r.child("core", "chunk", i)) for i, rows in enumerate(order)
+        ]
+        self.threshold_ = random_threshold(r.child("finish", "threshold"), *self.between)
+        self.noise_ = r.child("finish", "gumbel")
+        return self
+
+    def _vote(self, x: Any, y: Any, weights: Any, rows: Any, r: Randomness) -> Any:
+        constant = len(np.unique(y[rows])) == 1
+        estimator = DummyClassifier(strategy="most_frequent") if constant else self.estimator
+        return fitted(estimator, r, x[rows], y[rows], None if weights is None else weights[rows])
+
+    def predict(self, X: Any) -> Any:
+        check_is_fitted(self)
+        x = validate_data(self, X, reset=False)
+        return np.asarray(label(self._shares(x), self.threshold_, self.noise_)).astype(self.classes_.dtype)
+
+    def vote_shares(self, X: Any) -> Any:
+        """The shares of the votes by class, before r decides; no predict_proba: the largest need not be the label."""
+        check_is_fitted(self)
+        shares = self._shares(validate_data(self, X, reset=False))
+        return np.stack([shares[name] for name in self.classes_.tolist()], axis=-1)
+
+    def _shares(self, x: Any) -> dict[Any, Any]:
+        """Of all classes, those that no chunk has seen too: they decide between threshold and noise."""
+        found = shares_of(self.estimators_, x)
+        none = np.zeros(len(x))
+        return {name: found.get(name, none) for name in self.classes_.tolist()}
+
+
+class ChosenFeatures(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: ignore[misc]
+    """A selector whose features are chosen by its scores with shared noise; `top` is its own k unless given."""
+
+    def __init__(
+        self, selector: Any, strength: float = 1.0, *, top: int | None = None, random_state: Any = None
+    ) -> None:
+        self.selector = selector
+        self.strength = strength
+        self.top = top
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None) -> ChosenFeatures:
+        x = validate_data(self, X)
+        r = randomness_of(self.random_state)
+        chooser = Chosen(self.selector, self.strength, self.top)
+        self.selector_ = fitted(self.selector, r.child("core"), x, y)
+        names = getattr(self, "feature_names_in_", np.arange(x.shape[1])).tolist()
+        scores = dict(zip(names, candidates_of(self.selector_).scores.values(), strict=True))
+        try:
+            found = chooser.finish(chooser.counted(Candidates(scores)), r.child("finish"))
+        except SubjectError as error:
+            raise ValueError(f"{error} (n_samples={len(x)})") from error
+        picked = found if isinstance(found, frozenset) else {found}
+        self.support_ = np.array([name in picked for name in names])
+        return self
+
+    def _get_support_mask(self) -> Any:
+        check_is_fitted(self)
+        return self.support_
+
+
+def _best_has(name: str) -> Any:
+    return available_if(lambda self: hasattr(getattr(self, "best_estimator_", self.search.estimator), name))
+
+
+class ChosenSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """A search whose best setting is chosen by its mean test scores with shared noise, and fitted to all rows."""
+
+    def __init__(self, search: Any, strength: float = 1.0, *, random_state: Any = None) -> None:
+        self.search = search
+        self.strength = strength
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, **fit_params: Any) -> ChosenSearch:
+        if y is None and get_tags(self).target_tags.required:
+            raise ValueError(
+                f"{type(self.search.estimator).__name__} requires y to be passed, but the target y is None"
+            )
+        r = randomness_of(self.random_state)
+        chooser = Chosen(self.search, self.strength, None)
+        self.search_ = clone(self.search)
+        with_randomness(self.search_, r.child("core"))
+        self.search_.fit(X, y, **fit_params)
+        self.best_params_ = chooser.finish(candidates_of(self.search_), r.child("finish"))
+        best = clone(self.search_.estimator).set_params(**clone(self.best_params_, safe=False))
+        with_randomness(best, r.child("core", "refit"))
+        self.best_estimator_ = best.fit(X, **fit_params) if y is None else best.fit(X, y, **fit_params)
+        return self
+
+    @property
+    def classes_(self) -> Any:
+        return self.best_estimator_.classes_
+
+    @property
+    def n_features_in_(self) -> Any:
+        return self.best_estimator_.n_features_in_
+
+    @_best_has("predict")  # type: ignore[untyped-decorator]
+    def predict(self, X: Any) -> Any:
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.predict(X)
+
+    @_best_has("predict_proba")  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> Any:
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.predict_proba(X)
+
+    @_best_has("transform")  # type: ignore[untyped-decorator]
+    def transform(self, X: Any) -> Any:
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.transform(X)
+
+    @_best_has("score")  # type: ignore[untyped-decorator]
+    def score(self, X: Any, y: Any = None) -> Any:
+        check_is_fitted(self, "best_estimator_")
+        return self.best_estimator_.score(X, y)
+
+    def __sklearn_tags__(self) -> Any:
+        """A classifier, regressor or transformer as the estimator that it searches for."""
+        tags, inner = super().__sklearn_tags__(), get_tags(self.search.estimator)
+        for name in (
+            "estimator_type",
+            "classifier_tags",
+            "regressor_tags",
+            "transformer_tags",
+            "target_tags",
+            "input_tags",
+        ):
+            setattr(tags, name, getattr(inner, name))
+        return tags
+
+
+class AlignedClusterer(MetaEstimatorMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
+    """A clusterer with centres, rounded to a random grid and in order; labels are the places of the nearest."""
+
+    def __init__(self, clusterer: Any, width: float = 1.0, *, random_state: Any = None) -> None:
+        self.clusterer = clusterer
+        self.width = width
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> AlignedClusterer:
+        x = validate_data(self, X, dtype=float)
+        r = randomness_of(self.random_state)
+        wrapper = Aligned(self.clusterer, self.width)
+        weights = weights_of(self.clusterer, sample_weight, x)
+        self.clusterer_ = fitted(self.clusterer, r.child("core"), x, None, weights)
+        self.clusters_ = wrapper.finish(wrapper.centres_of(self.clusterer_), r.child("finish"))
+        self.cluster_centers_ = self.clusters_.cluster_centers_
+        self.labels_ = self.clusters_.predict(x)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        check_is_fitted(self)
+        return self.clusters_.predict(validate_data(self, X, reset=False, dtype=float))

@@ -1,0 +1,98 @@
+"""`sorted_rows` and `single_thread`: what a learner must not depend on is taken away from it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from auditor.randomness import Randomness
+from auditor.repair.seam import Repaired
+from auditor.sources.sample import RowSample, Sample
+from auditor.subjects.outcome import fingerprint
+
+
+def sorted_rows(learner: Any) -> SortedRows:
+    """The learner on rows that are sorted and then put into an order that r draws: the order they came in has no say.
+
+    Guarantee: the output depends on the multiset of rows and on r alone, and a single run on exchangeable rows has the
+    law that it had.
+    Proof: sorting, by the rows' bytes, forgets the order; a uniform permutation from r.child("order") then makes every
+    order equally likely, as it was for exchangeable rows, independently of the r that the learner gets.
+    Price: a sort. What differed between two samples still differs.
+    """
+    return SortedRows(learner, "", predicts=True)
+
+
+class SortedRows(Repaired):
+    """See `sorted_rows`."""
+
+    verb = "sorted_rows"
+
+    def core(self, sample: Any, r: Randomness, **params: Any) -> Any:
+        order = r.child("order")
+        if isinstance(sample, RowSample):
+            sample = sample.map(lambda rows: reordered(rows, order))
+        elif not isinstance(sample, Sample):  # counts have no order
+            sample = reordered(sample, order)
+        return self.run(sample, r.child("learner"), **params)
+
+
+def reordered(rows: Any, order: Randomness) -> Any:
+    """The rows, sorted and permuted; (X, y) together."""
+    parts = rows if isinstance(rows, tuple) else (rows,)
+    place = np.argsort(_codes(parts), kind="stable")[order.permutation(len(parts[0]))]
+    found = tuple(part.iloc[place] if hasattr(part, "iloc") else np.asarray(part)[place] for part in parts)
+    return found if isinstance(rows, tuple) else found[0]
+
+
+def _codes(parts: tuple[Any, ...]) -> Any:
+    """Bytes that are the same for the same row and no other: values where they are plain, else fingerprints."""
+    tables = []
+    for part in parts:
+        array = np.asarray(part)
+        if array.dtype.hasobject or array.dtype.kind == "V":
+            array = np.array([fingerprint(row) for row in array], dtype="S32")
+        tables.append(np.ascontiguousarray(array).reshape(len(array), -1).view(np.uint8).reshape(len(array), -1))
+    joined = np.ascontiguousarray(np.concatenate(tables, axis=1))
+    return joined.view(f"V{joined.shape[1]}").ravel()
+
+
+def single_thread(learner: Any) -> SingleThread:
+    """The learner with one thread for BLAS, OpenMP and PyTorch: sums are rounded in one order, whatever the machine.
+
+    Guarantee: what these libraries compute does not depend on how many threads they would take.
+    Proof: with one thread there is one order of summation.
+    Price: time. Libraries that the learner's first run is the first to import are reached from its second run on:
+    import them at the top of its file.
+    """
+    return SingleThread(learner, "", predicts=True)
+
+
+class SingleThread(Repaired):
+    """See `single_thread`."""
+
+    verb = "single_thread"
+
+    def core(self, sample: Any, r: Randomness, **params: Any) -> Any:
+        with one_thread_each():
+            return self.run(sample, r, **params)
+
+
+@contextmanager
+def one_thread_each() -> Iterator[None]:
+    from threadpoolctl import threadpool_limits
+
+    torch: Any = sys.modules.get("torch")
+    before = torch.get_num_threads() if torch is not None else 1
+    with threadpool_limits(1):
+        try:
+            if before > 1:
+                torch.set_num_threads(1)
+            yield
+        finally:
+            if before > 1:
+                torch.set_num_threads(before)

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from auditor.randomness import from_key, root_key
+from auditor.repair.mechanisms.grid import any_of, boxes, grid_mismatch, has_cells, on_grid, stretch
+
+OFFSETS = (np.arange(4096) + 0.5) / 4096  # as good as all of them: a boundary moves a share by at most 1/4096
+widths = st.sampled_from([1e-300, 1e-3, 0.1, 1 / 3, 1.0, 7.0, 1e200])
+places = st.floats(-(2.0**49), 2.0**49)  # in widths
+steps = st.floats(-1.5, 1.5)
+
+
+@given(places, steps, widths)
+def test_two_numbers_are_parted_by_exactly_their_share_of_offsets(place: float, step: float, width: float) -> None:
+    x, y = place * width, place * width + step * width
+    apart = (
+        on_grid(np.full_like(OFFSETS, x), OFFSETS, width) != on_grid(np.full_like(OFFSETS, y), OFFSETS, width)
+    ).mean()
+    assert apart == pytest.approx(grid_mismatch(x, y, width), abs=2 / 4096)
+
+
+@given(places, widths, st.floats(0, 1, exclude_max=True))
+def test_the_middle_is_within_half_a_width(place: float, width: float, offset: float) -> None:
+    x = place * width
+    assert abs(float(on_grid(x, offset, width)) - x) <= width / 2 + 2 * abs(x) * 2.0**-52
+    assert has_cells(x, width)
+
+
+@pytest.mark.parametrize("x", [2.0**49, -(2.0**49), 2.0**49 - 0.0625, 12345678.5])
+def test_far_from_zero_no_offset_is_lost(x: float) -> None:
+    """A number and the next float, which is 2^-3 of a cell away at 2^49: x - offset would keep three of its bits."""
+    fine, after = (np.arange(2**14) + 0.5) / 2**14, float(np.nextafter(x, math.inf))
+    apart = on_grid(np.full_like(fine, x), fine) != on_grid(np.full_like(fine, after), fine)
+    assert abs(int(apart.sum()) - (after - x) * 2**14) < 1
+
+
+def test_what_has_no_cell_is_known() -> None:
+    assert has_cells([math.nan, math.inf, -math.inf, 1e300, 2.0**51, 1.0], 1.0).tolist() == [False] * 5 + [True]
+    assert not has_cells(1.0, 5e-324)
+
+
+def test_boxes_take_a_width_a_coordinate_and_their_offsets_from_r() -> None:
+    points = from_key(root_key(0)).normal(size=(50, 3))
+    width = np.array([0.1, 1.0, 20.0])
+    found = boxes(points, from_key(root_key(1)), width=width)
+    offsets = from_key(root_key(1)).random(3)
+    cells = found / width - offsets
+    assert cells == pytest.approx(np.round(cells), abs=1e-9)
+    assert (np.abs(found - points) <= width / 2 + 1e-12).all()
+
+
+@given(st.lists(st.floats(0, 1), max_size=8))
+def test_any_of_independent_events(chances: list[float]) -> None:
+    assert any_of(chances) == pytest.approx(1 - math.prod(1 - p for p in chances), abs=1e-12)
+    assert any_of([1e-30, 1e-30]) == pytest.approx(2e-30, rel=1e-9)
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.integers(0, 40)), max_size=6), st.integers(5, 20))
+def test_a_stretch_is_what_intervals_cover_together(ends: list[tuple[int, int]], low: int) -> None:
+    high = low + 11
+    covered = {place for a, b in ends for place in range(min(a, b), max(a, b))} & set(range(low, high))
+    sides = np.array(ends, dtype=float).reshape(-1, 2)
+    assert stretch(sides.min(axis=1), sides.max(axis=1), low, high) == pytest.approx(len(covered) / 11)

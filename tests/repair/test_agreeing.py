@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+from collections import Counter
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from finishing import check_frequency, finished_apart
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom, multinomial
+
+import auditor
+from auditor import AuditorError
+from auditor.repair import agreed, heavy_mismatch
+from auditor.repair.agreeing import HIGH, LOW, leader
+
+outputs = st.lists(st.lists(st.sampled_from([0, 1, (2, "x")]), min_size=3, max_size=8), min_size=2, max_size=2)
+
+
+def first_row(sample, r):
+    return sample[0].item()
+
+
+def exact_rho(p: list[float], chunks: int) -> float:
+    """One string: over all counts of outputs in two runs, by the heavy hitters' own formula."""
+    counts = [c for c in product(range(chunks + 1), repeat=len(p)) if sum(c) == chunks]
+    mass = multinomial.pmf(counts, chunks, p)
+    shares = [{i: k / chunks for i, k in enumerate(c)} for c in counts]
+    m = np.array([[heavy_mismatch(a, b, LOW, HIGH) for b in shares] for a in shares])
+    return float(mass @ m @ mass)
+
+
+def test_the_audited_rho_holds_the_exact_one(no_second_process: None) -> None:
+    """Ten chunks of one row; 1e-6."""
+    truth = exact_rho([0.65, 0.35], 10)
+    record = auditor.audit(agreed(first_row, 10), "bernoulli(0.35)", size=10, rho=0.9, fixed=300, confidence=1 - 1e-6)
+    print(f"{record.mismatches} of {record.pairs}, exact {truth:.4f}")
+    assert record.rho.low <= truth <= record.rho.high
+
+
+def test_the_formula_is_the_heavy_hitters() -> None:
+    learner = agreed(first_row, 5)
+    for left, right in product(["aaaab", "aaabb", "abbbb", "abcde", "aaaaa"], repeat=2):
+        shares = [{name: k / 5 for name, k in Counter(side).items()} for side in (left, right)]
+        found = learner.mismatch([leader([*left])], [leader([*right])])
+        assert found == pytest.approx(heavy_mismatch(*shares, LOW, HIGH), abs=1e-12)
+
+
+@pytest.mark.parametrize("chunks", [3, 9, 40])
+def test_what_a_single_output_adds_to_a_bad_string_is_what_the_proof_says(chunks: int) -> None:
+    """E|f(S) - f(S')| over two binomials: 4 / sqrt(pi T) at most, and 8 p (3/4)^(T/2) for p up to 1/4."""
+    k = np.arange(chunks + 1)
+    f = np.clip((k / chunks - LOW) / (HIGH - LOW), 0, 1)
+    for p in np.linspace(0.01, 0.99, 50):
+        mass = binom.pmf(k, chunks, p)
+        parted = float(mass @ np.abs(f[:, None] - f) @ mass)
+        assert parted <= 4 / np.sqrt(np.pi * chunks)
+        assert p > 0.25 or parted <= 8 * p * 0.75 ** (chunks / 2)
+
+
+@pytest.mark.parametrize("p", [0.5, 0.6])
+def test_any_string_is_within_what_is_claimed(p: float) -> None:
+    """All strings with two outputs of these probabilities: eta is out of reach, so nu is all of them but a few."""
+    nu = 0.25
+    claimed = agreed(first_row, 100).claimed(0.0, nu)
+    assert nu * exact_rho([p, 1 - p], 100) / (1 - nu) <= claimed < 0.25
+
+
+def test_what_is_claimed_of_good_strings_holds() -> None:
+    for eta in (0.0, 0.05, 0.1):
+        assert exact_rho([1 - eta, eta], 40) <= agreed(first_row, 40).claimed(eta, 0.0)
+    assert agreed(first_row, 400).claimed(0.05, 0.3) == pytest.approx(0.3 / 0.7 * 12 / np.sqrt(np.pi * 400), rel=1e-9)
+
+
+@given(outputs, outputs)
+def test_mismatch_is_a_probability_symmetric_and_none_of_itself(left: Any, right: Any) -> None:
+    learner = agreed(first_row, 3, strings=2)
+    first, second = ([leader(string) for string in side] for side in (left, right))
+    assert 0 <= learner.mismatch(first, second) <= 1
+    assert learner.mismatch(first, second) == pytest.approx(learner.mismatch(second, first), abs=1e-12)
+    assert learner.mismatch(first, first) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (["aab", "aaa"], ["aab", "aab"]),
+        (["aaaab", "bbbbb"], ["aaabb", "bbbaa"]),
+        (["abc", "aab"], ["aab", "bba"]),
+        (["aab", "bbb"], ["abc", "aaa"]),
+    ],
+)
+def test_cores_finish_apart_as_often_as_the_formula_says(left: list[str], right: list[str]) -> None:
+    """Over two strings; false alarm 1e-7 each."""
+    learner = agreed(first_row, 3, strings=2)
+    first, second = ([leader([*string]) for string in side] for side in (left, right))
+    check_frequency(finished_apart(learner, first, second, 400), 400, learner.mismatch(first, second), alarm=1e-7)
+
+
+def test_runs_of_a_string_share_r_and_no_rows() -> None:
+    seen: list[Any] = []
+
+    def learner(sample, r):
+        seen.append((tuple(sample.tolist()), r.random()))
+        return 0
+
+    agreed(learner, 3, strings=2)(np.arange(12), 5)
+    assert [rows for rows, _ in seen] == [(2 * i, 2 * i + 1) for i in range(6)]
+    assert len({r for _, r in seen[:3]}) == len({r for _, r in seen[3:]}) == 1
+    assert seen[0][1] != seen[3][1]
+
+
+def test_without_agreement_the_output_is_none_and_ties_do_not_depend_on_order() -> None:
+    learner = agreed(first_row, 4)
+    assert {learner(np.array([1, 2, 3, 4]), i) for i in range(20)} == {None}
+    assert {learner(np.array([7, 7, 7, 7]), i) for i in range(20)} == {7}
+    assert leader([1, 2]) == leader([2, 1])
+
+
+def test_bad_arguments_get_a_sentence() -> None:
+    with pytest.raises(AuditorError, match="chunks=2 must be an integer of at least 3"):
+        agreed(first_row, 2)
+    with pytest.raises(AuditorError, match=r"eta=0\.3 must be in \[0, 1/4\)"):
+        agreed(first_row, 9).claimed(0.3, 0.1)
+    with pytest.raises(AuditorError, match=r"nu=1 must be in \[0, 1\)"):
+        agreed(first_row, 9).claimed(0.1, 1)

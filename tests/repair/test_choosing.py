@@ -1,0 +1,202 @@
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from finishing import check_frequency, finished_apart
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import expit
+from scipy.stats import binom, multinomial
+
+import auditor
+from auditor import AuditorError
+from auditor.randomness import from_key, root_key
+from auditor.repair import chosen
+from auditor.repair.candidates import candidates_of
+
+tables = st.dictionaries(st.sampled_from("abcdef"), st.floats(-2, 2), min_size=2)
+
+
+def itself(sample, r):
+    return sample
+
+
+def shares(sample, r, *, values=2):
+    return {f"value {x}": float(np.mean(sample == x)) for x in range(values)}
+
+
+def test_the_audited_rho_of_two_candidates_holds_the_exact_one(no_second_process: None) -> None:
+    """Shares of 0 and of 1 among n flips part as two logistic numbers do: a sum over two binomials; 1e-6."""
+    n, p, strength = 40, 0.45, 6.0
+    mass, up = binom.pmf(np.arange(n + 1), n, p), expit(strength * (2 * np.arange(n + 1) / n - 1))
+    truth = float(mass @ np.abs(up[:, None] - up) @ mass)
+    record = auditor.audit(chosen(shares, strength), "bernoulli(0.45)", size=n, rho=0.5, fixed=300, confidence=1 - 1e-6)
+    print(f"{record.mismatches} of {record.pairs}, exact {truth:.4f}")
+    assert record.rho.low <= truth <= record.rho.high
+
+
+def test_the_audited_rho_of_three_candidates_holds_the_exact_one(no_second_process: None) -> None:
+    """Every pair of counts of three values among eight rows, by the coupling as it is written; 1e-6."""
+    n, p, strength = 8, [0.5, 0.3, 0.2], 3.0
+    counts = [(i, j, n - i - j) for i in range(n + 1) for j in range(n + 1 - i)]
+    mass = multinomial.pmf(counts, n, p)
+    x = np.exp(strength * np.array(counts) / n)
+    ratios = x[:, None, :] / x[:, :, None]  # of candidate j over i, in each outcome
+    agree = (1 / np.maximum(ratios[:, None], ratios[None]).sum(axis=-1)).sum(axis=-1)
+    truth = float(mass @ (1 - agree) @ mass)
+    record = auditor.audit(
+        chosen(shares, strength),
+        "pmf({0: 0.5, 1: 0.3, 2: 0.2})",
+        size=n,
+        params={"values": 3},
+        rho=0.5,
+        fixed=300,
+        confidence=1 - 1e-6,
+    )
+    print(f"{record.mismatches} of {record.pairs}, exact {truth:.4f}")
+    assert record.rho.low <= truth <= record.rho.high
+
+
+@given(tables, tables, st.integers(1, 2))
+def test_mismatch_is_a_probability_symmetric_and_none_of_itself(left: Any, right: Any, top: int) -> None:
+    learner = chosen(itself, 2.0, top=top)
+    first, second = (learner.core(side, from_key(root_key(0))) for side in (left, right))
+    assert 0 <= learner.mismatch(first, second) <= 1
+    assert learner.mismatch(first, second) == pytest.approx(learner.mismatch(second, first), abs=1e-12)
+    assert learner.mismatch(first, first) == 0.0
+
+
+@pytest.mark.parametrize("top", [1, 2])
+def test_cores_finish_apart_as_often_as_the_formula_says(top: int) -> None:
+    """False alarm 1e-7 each."""
+    learner = chosen(itself, 2.0, top=top)
+    tables = {"a": 1.0, "b": 0.8, "c": 0.1}, {"a": 0.9, "b": 0.9, "c": 0.2}
+    first, second = (learner.core(side, from_key(root_key(0))) for side in tables)
+    k = finished_apart(learner, first, second, 400)
+    assert learner.mismatch_is == ("exact" if top == 1 else "upper")
+    check_frequency(k, 400, learner.mismatch(first, second), alarm=1e-7, is_upper=top > 1)
+
+
+def test_the_price_is_at_most_the_logarithm_of_the_candidates() -> None:
+    """The exact expected score under the choice's law, softmax."""
+    for scores in ([0.0, 0.0, 0.0], [1.0, 0.9, 0.0], [1.0, 0.0, 0.0]):
+        weights = np.exp(5.0 * np.array(scores))
+        assert max(scores) - weights / weights.sum() @ scores <= math.log(3) / 5.0
+
+
+def test_what_is_claimed_holds_at_the_size_that_is_asked_for() -> None:
+    """Two shares of flips, deviation 1/2, exactly."""
+    learner = chosen(shares, 4.0)
+    n = learner.sample_size(0.2, 0.5, candidates=2)
+    up = expit(4.0 * (2 * np.arange(n + 1) / n - 1))
+    mass = binom.pmf(np.arange(n + 1), n, 0.5)
+    near = mass > 1e-12
+    assert float(mass[near] @ np.abs(up[near][:, None] - up[near]) @ mass[near]) <= 0.2
+    assert learner.claimed(0.1) == pytest.approx(1 - math.exp(-0.4))
+
+
+def test_select_k_best_is_chosen_by_its_scores() -> None:
+    import pandas as pd
+    from sklearn.feature_selection import SelectKBest
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    rng = from_key(root_key(1))
+    x, y = rng.normal(size=(200, 5)), rng.integers(2, size=200)
+    x[:, 3] += 2 * y
+    x[:, 4] = 1.0  # constant: no score
+    learner = chosen(SelectKBest(_f_classif, k=2), 0.5)
+    assert learner.top == 2
+    core = learner.core((x, y), from_key(root_key(0)))
+    picked = Counter(name for i in range(40) for name in learner.finish(core, from_key(root_key(i))))
+    assert picked[3] == 40
+    assert picked[4] == 0
+    piped = chosen(make_pipeline(StandardScaler(), SelectKBest(_f_classif, k=2)), 0.5)
+    assert piped.top == 2
+    assert piped.core((x, y), from_key(root_key(0))).scores == pytest.approx(core.scores)
+    named = learner.core((pd.DataFrame(x, columns=[*"abcde"]), y), from_key(root_key(0)))
+    assert [*named.scores] == [*"abcde"]
+
+
+def _f_classif(x, y):
+    """scikit-learn's, which warns of what is constant."""
+    import warnings
+
+    from sklearn.feature_selection import f_classif
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return f_classif(x, y)
+
+
+def test_select_from_model_is_chosen_by_importance() -> None:
+    from sklearn.feature_selection import SelectFromModel
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.tree import DecisionTreeClassifier
+
+    rng = from_key(root_key(1))
+    x = rng.normal(size=(300, 4))
+    y = (x[:, 2] > 0).astype(int) + (x[:, 2] > 1)
+    for model in (LogisticRegression(), DecisionTreeClassifier()):
+        learner = chosen(SelectFromModel(model, max_features=1), 50.0)
+        assert Counter(learner((x, y), i) for i in range(3)) == {2: 3}
+    with pytest.raises(AuditorError, match=r"leaves open how many features it takes: say so by top=, e\.g\. top=10"):
+        chosen(SelectFromModel(LogisticRegression()), 1.0)
+    assert chosen(SelectFromModel(LogisticRegression()), 1.0, top=3).top == 3
+
+
+@pytest.mark.parametrize("search", ["GridSearchCV", "RandomizedSearchCV"])
+def test_a_search_is_chosen_by_its_mean_test_score(search: str) -> None:
+    import sklearn.model_selection
+    from sklearn.linear_model import Ridge
+
+    rng = from_key(root_key(2))
+    x = rng.normal(size=(60, 3))
+    y = x @ [1.0, 2.0, 3.0] + rng.normal(size=60)
+    grid = {"alpha": [0.1, 1.0, 1e4], "fit_intercept": [True]}
+    more = {"n_iter": 3} if search == "RandomizedSearchCV" else {}
+    made = getattr(sklearn.model_selection, search)(Ridge(), grid, cv=3, **more)
+    learner = chosen(made, 30.0)
+    core = learner.core((x, y), from_key(root_key(0)))
+    outputs = [learner.finish(core, from_key(root_key(i))) for i in range(30)]
+    assert {output["alpha"] for output in outputs} == {0.1, 1.0}
+    grid["alpha"].reverse()
+    again = learner.core((x, y), from_key(root_key(0)))
+    assert again.scores == core.scores
+    assert [learner.finish(again, from_key(root_key(i))) for i in range(30)] == outputs
+
+
+def test_a_search_of_several_metrics_says_which_decides() -> None:
+    class Searched:
+        refit: Any = "r2"
+        cv_results_: ClassVar[Any] = {
+            "params": [{"a": 1}, {"a": 2}],
+            "mean_test_r2": [0.5, math.nan],
+            "mean_test_mse": [1, 2],
+        }
+
+    assert sorted(candidates_of(Searched()).scores.values()) == [-math.inf, 0.5]
+    Searched.refit = True
+    with pytest.raises(AuditorError, match="has several metrics: say by refit='NAME' which of them decides"):
+        candidates_of(Searched())
+
+
+def test_what_has_no_candidates_gets_a_sentence() -> None:
+    with pytest.raises(
+        AuditorError, match=r"the output, 3\.0, has no candidates to choose from: give a dict of scores by"
+    ):
+        chosen(itself, 1.0)(3.0, 0)
+    with pytest.raises(AuditorError, match="top=3 of 2 candidates: choose fewer, or score more"):
+        chosen(itself, 1.0, top=3)({"a": 1.0, "b": 2.0}, 0)
+
+
+@pytest.mark.parametrize(
+    ("keywords", "words"), [({"strength": 0}, "strength=0 must be a number above 0"), ({"top": 0}, "top=0 ")]
+)
+def test_bad_arguments_get_a_sentence(keywords: Any, words: str) -> None:
+    with pytest.raises(AuditorError, match=words):
+        chosen(itself, **{"strength": 1.0, **keywords})

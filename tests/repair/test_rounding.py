@@ -1,0 +1,262 @@
+from __future__ import annotations
+
+import math
+from collections import namedtuple
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from finishing import check_frequency, finished_apart
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import norm
+
+import auditor
+from auditor import AuditorError
+from auditor.randomness import from_key, root_key
+from auditor.repair import rounded
+from auditor.subjects.outcome import same
+from auditor.subjects.subject import load_subject
+
+
+def same_as_sample(sample, r):
+    """What it is given."""
+    return sample
+
+
+def mean(sample, r):
+    return float(np.mean(sample))
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    slope: float
+    steps: int
+    history: list[float] = field(default_factory=list)
+
+
+Pair = namedtuple("Pair", "low high")
+STRUCTURES: list[Any] = [
+    1.25,
+    np.float32(1.25),
+    np.array([1.5, -2.5, 1e6]),
+    {"a": 1.5, "b": [2.5, 7, "text", None, True]},
+    Fit(0.3, 4, [1.0, 2.0]),
+    Pair(1.0, (2.0, np.ones((2, 3)))),
+    {"deep": {"x": np.zeros((2, 2)), "n": np.arange(3)}},
+]
+outputs = st.sampled_from(STRUCTURES)
+
+
+def rounding_rho(n: int, width: float) -> float:
+    """E min(1, |N(0, 2/n)| / w), integrated by parts: what is below w as a share of it, and the tail."""
+    spread = math.sqrt(2 / n)
+    z = width / spread
+    below = 2 * (norm.pdf(0) - norm.pdf(z)) * spread / width
+    return float(below + 2 * norm.sf(z))
+
+
+@pytest.mark.parametrize(("n", "width"), [(100, 0.5), (50, 0.15)])
+def test_a_mean_of_normals_has_exactly_its_rho(n: int, width: float) -> None:
+    """From the mean of m over pairs, and from coins: 1e-6 each (the first by Hoeffding)."""
+    learner, pairs = rounded(mean, width), 400
+    m, k = 0.0, 0
+    for i in range(pairs):
+        first, second = (from_key(root_key(i).child("sample", j)).normal(size=n) for j in range(2))
+        cores = [learner.core(rows, from_key(root_key(i))) for rows in (first, second)]
+        m += learner.mismatch(*cores)
+        k += learner(first, from_key(root_key(i))) != learner(second, from_key(root_key(i)))
+    truth = rounding_rho(n, width)
+    print(f"mean of m {m / pairs:.4f}, exact {truth:.4f}")
+    assert abs(m / pairs - truth) <= math.sqrt(math.log(2e6) / (2 * pairs))
+    check_frequency(k, pairs, truth, alarm=1e-6)
+
+
+def test_the_audited_rho_of_a_mean_holds_the_exact_one(no_second_process: None) -> None:
+    record = auditor.audit(rounded(mean, 0.5), "norm", size=100, rho=0.5, fixed=250, confidence=1 - 1e-6)
+    assert record.rho.low <= rounding_rho(100, 0.5) <= record.rho.high
+
+
+@given(outputs, outputs, st.integers(0, 2**40))
+def test_mismatch_is_a_probability_symmetric_and_none_of_itself(left: Any, right: Any, seed: int) -> None:
+    learner = rounded(same_as_sample, 0.7)
+    first, second = (learner.core(side, from_key(root_key(seed))) for side in (left, right))
+    assert 0 <= learner.mismatch(first, second) <= 1
+    assert learner.mismatch(first, second) == learner.mismatch(second, first)
+    assert learner.mismatch(first, first) == 0.0
+    assert same(learner.finish(first, from_key(root_key(seed))), learner.finish(first, from_key(root_key(seed))))
+
+
+@given(outputs, st.floats(-2, 2), st.integers(0, 2**40))
+def test_only_floats_move_and_by_half_a_width_at_most(output: Any, width: float, seed: int) -> None:
+    width = abs(width) + 0.01
+    found = rounded(same_as_sample, width)(output, from_key(root_key(seed)))
+    assert _floats(found)[1] == _floats(output)[1]
+    assert np.abs(_floats(found)[0] - _floats(output)[0]).max() <= width / 2 + 1e-9
+
+
+def _floats(output: Any) -> tuple[Any, list[str]]:
+    """All floats in order, and all else as text; by another walk than the one that is tested."""
+    numbers: list[float] = []
+    rest: list[str] = []
+    waiting = [output]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, (float, np.floating)):
+            numbers.append(float(item))
+        elif isinstance(item, np.ndarray) and item.dtype.kind == "f":
+            numbers += item.ravel().tolist()
+        elif isinstance(item, dict):
+            waiting += [*item, *item.values()]
+        elif isinstance(item, (list, tuple)):
+            waiting += [*item, type(item).__name__]
+        elif isinstance(item, Fit):
+            waiting += [item.slope, item.steps, item.history]
+        else:
+            rest.append(repr(item))
+    return np.array(numbers), rest
+
+
+CLOSE: list[tuple[Any, Any]] = [
+    (1.0, 1.2),
+    (np.array([0.0, 1.0, 2.0]), np.array([0.1, 0.9, 2.05])),
+    ({"a": 1.0, "b": [2.0]}, {"a": 1.1, "b": [2.2]}),
+    (2.0**40 + 0.25, 2.0**40 + 0.5),
+]
+
+
+@pytest.mark.parametrize("case", range(len(CLOSE)))
+@pytest.mark.parametrize("tiling", ["boxes", "foams"])
+def test_cores_finish_apart_as_often_as_the_formula_says(case: int, tiling: str) -> None:
+    """False alarm 1e-7 each."""
+    learner, n = rounded(same_as_sample, 0.8, tiling=tiling), 400 if tiling == "boxes" else 200
+    first, second = (learner.core(side, from_key(root_key(0))) for side in CLOSE[case])
+    k = finished_apart(learner, first, second, n)
+    assert learner.mismatch_is == ("exact" if tiling == "boxes" else "upper")
+    check_frequency(k, n, learner.mismatch(first, second), alarm=1e-7, is_upper=tiling == "foams")
+
+
+def test_what_differs_besides_its_numbers_differs() -> None:
+    learner = rounded(same_as_sample, 0.5)
+    pairs = [
+        ({"a": 1.0}, {"b": 1.0}),
+        ([1.0], [1.0, 2.0]),
+        ([1.0, 2], [1.0, 3]),
+        (np.ones(2), np.ones(3)),
+        ((1.0,), [1.0]),
+    ]
+    for left, right in pairs:
+        first, second = (learner.core(side, from_key(root_key(0))) for side in (left, right))
+        assert learner.mismatch(first, second) == 1.0
+        assert finished_apart(learner, first, second, 20) == 20
+
+
+def test_widths_by_path() -> None:
+    learner = rounded(same_as_sample, {"a": 10.0, "output['b'][1]": 0.5, ".c": 3.0, "['d'][0, 1]": 2.0})
+
+    @dataclass
+    class Holder:
+        c: float
+
+    output = {"a": 1.0, "b": [5.25, 6.25], "h": Holder(1.0), "d": np.zeros((2, 2))}
+    with pytest.raises(AuditorError, match=r"width\['.c'\] meets no number of the output"):
+        learner(output, 0)
+    learner = rounded(same_as_sample, {"a": 10.0, "output['b'][1]": 0.5, "['d'][0, 1]": 2.0})
+    found = learner(output, 0)
+    assert found["b"][0] == 5.25
+    assert found["b"][1] != 6.25
+    assert abs(found["b"][1] - 6.25) <= 0.25
+    assert abs(found["a"] - 1.0) <= 5
+    assert np.argwhere(found["d"] != 0).tolist() == [[0, 1]]
+    moved = {**output, "d": np.array([[0.1, 0.0], [0.0, 0.0]])}
+    first, second = (learner.core(side, from_key(root_key(0))) for side in (output, moved))
+    assert learner.mismatch(first, second) == 1.0  # an element without a width
+
+
+def test_offsets_belong_to_paths() -> None:
+    learner = rounded(same_as_sample, 1.0)
+    both, one = learner({"a": 0.5, "b": 0.5}, 7), learner({"b": 0.5}, 7)
+    assert one["b"] == both["b"] != both["a"]
+
+
+@pytest.mark.parametrize(
+    ("output", "words"),
+    [
+        (math.nan, "output is nan, and no cell of a grid holds that: return a finite number"),
+        ({"a": 1.0, "b": np.array([[1.0, 2.0], [math.nan, 0.0]])}, r"output\['b'\]\[1, 0\] is nan, and no cell"),
+        (np.array([1.0, math.inf]), r"output\[1\] is inf, and no cell of a grid holds that"),
+        (
+            1e300,
+            r"output is 1e\+300, and cells of width 0.5 are too fine for floats of that size: use a width of at le",
+        ),
+        (3, "the output, 3, has no floats that a grid could round: return floats, arrays of them"),
+        ("text", "the output, 'text', has no floats"),
+        (np.arange(3), "has no floats that a grid could round"),
+    ],
+)
+def test_what_cannot_be_rounded_gets_a_sentence(output: Any, words: str) -> None:
+    with pytest.raises(AuditorError, match=words):
+        rounded(same_as_sample, 0.5)(output, 0)
+
+
+def test_whole_numbers_with_a_width_get_a_sentence() -> None:
+    with pytest.raises(AuditorError, match=r"output\['n'\] is 3, and a grid rounds floats: leave its width out"):
+        rounded(same_as_sample, {"n": 0.5})({"n": 3}, 0)
+
+
+@pytest.mark.parametrize("width", [0, -1.0, math.nan, math.inf, "0.1", True, {}, {"a": 0}])
+def test_a_width_is_a_number_above_zero(width: Any) -> None:
+    with pytest.raises(AuditorError, match=r"width=.* must "):
+        rounded(mean, width)
+
+
+def test_an_unknown_tiling_gets_a_suggestion() -> None:
+    with pytest.raises(AuditorError, match=r"tiling='foam' must be one of boxes, foams \(did you mean foams\?\)"):
+        rounded(mean, 1.0, tiling="foam")
+
+
+def test_what_is_claimed_holds_and_rows_buy_it() -> None:
+    for learner in (rounded(mean, 0.5), rounded(mean, 0.5, tiling="foams")):
+        n = learner.sample_size(0.1, 1.0)
+        assert learner.claimed(1.0 / math.sqrt(n)) <= 0.1 < learner.claimed(1.0 / math.sqrt(n - 2))
+    assert rounded(mean, 0.5).sample_size(0.1, 1.0) == 800
+    assert rounding_rho(800, 0.5) <= rounded(mean, 0.5).claimed(1 / math.sqrt(800)) == pytest.approx(0.1)
+    assert rounded(mean, {"a": 2.0, "b": 0.5}).claimed(0.01, numbers=3) == pytest.approx(3 * math.sqrt(2) * 0.02)
+
+
+def test_an_estimators_named_attributes_are_rounded() -> None:
+    """Ridge on probe points: predictions agree at least as often as the formula says; false alarm 1e-7."""
+    from sklearn.linear_model import Ridge
+
+    learner = rounded(Ridge(), {"coef_": 0.5, "intercept_": 0.5})
+    rng = from_key(root_key(0))
+    samples = [(x, x @ [1.0, 2.0] + rng.normal(size=80)) for x in (rng.normal(size=(80, 2)) for _ in range(2))]
+    first, second = (learner.core(sample, from_key(root_key(1))) for sample in samples)
+    m, n, probe = learner.mismatch(first, second), 300, rng.normal(size=(20, 2))
+    assert learner.mismatch_is == "upper"
+    k = sum(
+        not same(*(learner.finish(core, from_key(root_key(i))).predict(probe) for core in (first, second)))
+        for i in range(n)
+    )
+    check_frequency(k, n, m, alarm=1e-7, is_upper=True)
+    assert load_subject(learner).declared.view == "predict"
+    assert load_subject(learner, {"alpha": 3.0}).params == {"alpha": 3.0}
+    with pytest.raises(AuditorError, match="is an estimator, so name the fitted attributes that its predictions are"):
+        rounded(Ridge(), 0.5)
+
+
+def test_what_a_pipeline_holds_is_rounded_in_a_copy() -> None:
+    from sklearn.linear_model import Ridge
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    learner = rounded(make_pipeline(StandardScaler(), Ridge()), {"output.steps[1][1].coef_": 0.25})
+    rows = from_key(root_key(0)).normal(size=(50, 3))
+    core = learner.core((rows, rows @ [1.0, 0.0, 2.0]), from_key(root_key(1)))
+    before = learner.core((rows, rows @ [1.0, 0.0, 2.0]), from_key(root_key(1)))
+    found = learner.finish(core, from_key(root_key(2)))
+    assert core.sizes == {"output.steps[1][1].coef_": 3}
+    assert np.abs(found[-1].coef_ - core.numbers).max() <= 0.125
+    assert found.predict(rows).shape == (50,)
+    assert learner.mismatch(core, before) == 0.0
