@@ -178,6 +178,11 @@ def _known(options: LossOptions) -> Loss:
         raise UsageError("--delta goes with --loss: add e.g. --loss module:fn, called fn(output, rows)")
     if isinstance(delta, bool) or not isinstance(delta, (int, float)) or not 0 < delta < 1:
         raise BadValue("delta", delta, "must be in (0, 1): how often the inequality may fail by chance, e.g. 0.05")
+    return load_loss(loss, delta)
+
+
+def load_loss(loss: Any, delta: float) -> Loss:
+    """A loss from its name or function."""
     fn = find_object(loss) if isinstance(loss, str) else loss
     if not callable(fn):
         raise UsageError(f"--loss {loss} is {type(fn).__name__}, not a function fn(output, rows)")

@@ -1,0 +1,132 @@
+"""Which wrapper makes a learner reproducible, and at what price? Measured, confirmed on fresh pairs, ready to paste."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, ClassVar
+
+from auditor.errors import BadValue, UsageError, suggestion
+from auditor.flow.parts import Part
+from auditor.flow.plan import DEFAULT_TARGET, GATES, Plan, check_confidence, check_target
+from auditor.flow.record import Record
+from auditor.questions.counted import load, of_its_own
+from auditor.questions.loss import load_loss
+from auditor.questions.mending.inquiry import LOOKED, ON_OUTPUTS, TRIES, Asked, Mending
+from auditor.questions.mending.parts import repair_parts, title_of
+from auditor.questions.mending.settings import read_setting
+from auditor.questions.one_pair import run_again, show_pair
+from auditor.request import OTHER, SURE, Options, Request, option
+from auditor.subjects.estimators import Fit
+from auditor.subjects.subject import Subject
+from auditor.trials.cell import make_cell
+from auditor.trials.trial import Bench
+
+
+class RepairOptions(Options, frozen=True, kw_only=True):
+    """What a repair takes."""
+
+    rho: Annotated[
+        float | None, option("The mismatch probability you accept.  [default: claimed, or 0.1]", "R", SURE)
+    ] = None
+    pairs: Annotated[int | None, option("Pairs of each of its audits, at most.  [default: 100 / rho]", "MAX", SURE)] = (
+        None
+    )
+    gate: Annotated[
+        str | None, option("What the target is for: rho, or churn.  [default: churn for a classifier]", "WHAT", OTHER)
+    ] = None
+    loss: Annotated[
+        Any, option("What a repair costs in accuracy; module:fn, fn(output, rows), in [0, 1] a row.", "FN", OTHER)
+    ] = None
+    with_: Annotated[
+        str | None, option('Audit this repair and look for no other: "rounded(width=0.2)".', "WRAPPER", OTHER)
+    ] = None
+
+
+class Repair:
+    """Which wrapper makes TARGET reproducible, and at what price? Runs its code, and prints the code to paste.
+
+    Audits it as it is; takes the wrappers that fit its outputs; measures rho against price for all their settings on
+    the same runs; and confirms the cheapest that should pass on fresh pairs.
+
+    Example: python -m auditor repair algorithms.controls:mean --source norm --size 100
+
+    Exit codes: 0 a repair is confirmed, or none is needed, 1 none that fits reaches the target, 2 usage, 3 undecided,
+    4 a run failed.
+    """
+
+    name: ClassVar[str] = "repair"
+    Options: ClassVar[type[RepairOptions]] = RepairOptions
+    instead: ClassVar[Mapping[str, str]] = {"fixed": "pairs"}
+
+    def begin(self, request: Request) -> Mending:
+        options: RepairOptions = request.options
+        check_confidence(options.confidence)
+        subject = load(request, options.params)
+        if options.randomness not in (None, "Generator"):
+            raise UsageError(
+                f"--randomness {options.randomness}: a wrapper gives its learner what that asks for; annotate r instead"
+            )
+        gate = _gate(options, subject)
+        cell = make_cell(gate, subject, request.source, options)
+        target = next(
+            one for one in (options.rho, subject.declares("claimed") or None, DEFAULT_TARGET) if one is not None
+        )
+        check_target(target)
+        loss = None if options.loss is None else load_loss(options.loss, 0.05)
+        given = None if options.with_ is None else read_setting(options.with_)
+        asked = Asked(request, cell, gate, float(target), options.pairs, loss, given)
+        return _with(asked) if given is not None else _whole(asked)
+
+    def title(self, record: Record) -> str:
+        return title_of(record)
+
+    def parts(self, record: Record) -> Iterator[Part]:
+        yield from repair_parts(record)
+
+    def again(self, bench: Bench, index: int) -> Iterator[Part]:
+        yield from show_pair(run_again(bench, index))
+
+
+def _whole(asked: Asked) -> Mending:
+    """All steps."""
+    options = asked.request.options
+    first = of_its_own(asked.cell, 0, options.seed, "as it is")
+    alpha = 1 - options.confidence
+    before = asked.leaf(first, alpha / 2)
+    budget = (1 + TRIES) * before.plan.budget + LOOKED + ON_OUTPUTS
+    plan = Plan(asked.target, float(options.confidence), "anytime", budget, gates=asked.gate)
+    return Mending(asked, plan, [before.cell], {0: before}, before)
+
+
+def _with(asked: Asked) -> Mending:
+    """One wrapper, from the seed itself: what a replay names."""
+    assert asked.given is not None
+    options = asked.request.options
+    leaf = asked.leaf(asked.wrapped(asked.given, None), 1 - options.confidence)
+    plan = Plan(asked.target, float(options.confidence), "anytime", leaf.plan.budget, gates=asked.gate)
+    return Mending(asked, plan, [leaf.cell], {0: leaf}, tried=[(None, asked.given, leaf)])
+
+
+def _gate(options: RepairOptions, subject: Subject) -> str:
+    if options.gate is None:
+        return "churn" if _is_classifier(subject) and options.view is None else "rho"
+    if options.gate not in GATES:
+        raise BadValue("gate", options.gate, f"must be one of {', '.join(GATES)}{suggestion(options.gate, GATES)}")
+    return options.gate
+
+
+def _is_classifier(subject: Subject) -> bool:
+    """By its kind, or as a pipeline tells it; predictions of a classifier are what a vote can make alike."""
+    estimator = subject.fn.estimator if isinstance(subject.fn, Fit) else None
+    if estimator is None or not hasattr(estimator, "predict"):
+        return False
+    made = estimator if inspect.isclass(estimator) else type(estimator)
+    if hasattr(estimator, "cv_results_") or any(base.__name__ == "BaseSearchCV" for base in made.__mro__):
+        return False  # what a search decides is the setting
+    if any(base.__name__ == "ClassifierMixin" for base in made.__mro__):
+        return True
+    try:
+        return bool(estimator.__sklearn_tags__().estimator_type == "classifier")
+    except Exception:  # a class has no tags, and those of an object are somebody else's code
+        return False

@@ -1,0 +1,165 @@
+"""What a repair comes to: its verdict and answer. From what was counted alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from auditor.flow.question import Answer, Mismatch, registered_questions
+from auditor.flow.record import CellRow, Finding, Measure
+from auditor.flow.verdict import Verdict
+from auditor.questions.mending.answer import Cost, Held, RepairAnswer
+from auditor.questions.mending.frontier import SAYS_NOTHING
+from auditor.questions.mending.paste import check_command, code_of, price_command
+from auditor.questions.pairs import Pairs
+
+if TYPE_CHECKING:
+    from auditor.questions.mending.inquiry import Mending
+
+
+def verdict_of(inquiry: Mending) -> Verdict:
+    """Pass: a repair is confirmed, or none is needed. Fail: none that fits reaches the target."""
+    alpha, before = inquiry.plan.alpha, inquiry.before
+    if before is not None and before.outcome() == "pass":
+        found = before.verdict()
+        return replace(found, reason=f"nothing needs repair: {found.reason}", error_spent=alpha)
+    if inquiry.tried:
+        return _of_tries(inquiry)
+    if not inquiry.over:
+        return Verdict("inconclusive", "no repair was confirmed yet", "budget", alpha)
+    return Verdict("fail", _none(inquiry), "mismatches", alpha)
+
+
+def _of_tries(inquiry: Mending) -> Verdict:
+    outcomes = [leaf.outcome() for _, _, leaf in inquiry.tried]
+    _, setting, leaf = inquiry.tried[-1]
+    found = leaf.verdict()
+    if outcomes[-1] == "pass":
+        reason = f"{setting.spec} repairs it: {found.reason}{_from(inquiry)}"
+        return replace(found, reason=reason, error_spent=inquiry.plan.alpha)
+    if "inconclusive" in outcomes and not _raised_all(inquiry):
+        reason = f"{setting.spec} is not confirmed: {found.reason}"
+        return Verdict("inconclusive", reason, "budget", inquiry.plan.alpha)
+    words = _raised(inquiry) or found.reason
+    return Verdict(
+        "fail", f"no repair that fits is confirmed; {setting.spec}: {words}", "mismatches", inquiry.plan.alpha
+    )
+
+
+def _raised(inquiry: Mending) -> str:
+    return str([*inquiry.errors.values()][-1]) if inquiry.errors else ""
+
+
+def _raised_all(inquiry: Mending) -> bool:
+    return len(inquiry.errors) == len(inquiry.tried)
+
+
+def _from(inquiry: Mending) -> str:
+    held = _held(inquiry, inquiry.before) if inquiry.before else None
+    return f"; as it is, {held.measure} is about {held.estimate:.3g}" if held and held.estimate is not None else ""
+
+
+def _none(inquiry: Mending) -> str:
+    """Why nothing was tried."""
+    if inquiry.why_not or not inquiry.measured:
+        more = "; explain in place of repair finds what makes the runs differ"
+        return f"no wrapper fits: {inquiry.why_not}{more if 'explain' in registered_questions() else ''}"
+    silent = [one for one in inquiry.measured if one.is_silent]
+    best = min((one for one in inquiry.measured if one not in silent), key=lambda one: one.estimate, default=None)
+    if best is None:
+        verb = silent[0].setting.verb
+        return f"{verb} comes to no output in more than {SAYS_NOTHING:.0%} of the runs, however it is set"
+    if best.error:
+        return f"{best.setting.spec} does not run: {best.error}"
+    what = inquiry.asked.gate
+    return (
+        f"no repair that fits reaches {what} {inquiry.asked.target:g}: the nearest, {best.setting.spec}, "
+        f"has about {best.estimate:.3g}"
+    )
+
+
+def _held(inquiry: Mending, leaf: Pairs) -> Held:
+    row = leaf.row()
+    return Held(
+        measure=inquiry.asked.gate,
+        estimate=row.estimate,
+        low=row.low,
+        high=row.high,
+        confidence=leaf.plan.confidence,
+        pairs=row.pairs,
+        verdict=row.verdict,
+    )
+
+
+def answer_of_inquiry(inquiry: Mending) -> Answer:
+    asked, before = inquiry.asked, inquiry.before
+    measured, setting, last = inquiry.tried[-1] if inquiry.tried else (None, None, None)
+    shown = last or before
+    held = [_held(inquiry, leaf) if leaf and leaf.tally.pairs else None for leaf in (before, last)]
+    alpha = inquiry.plan.alpha / max(1, len(inquiry.measured))
+    price = measured.price() if measured else Cost(words=setting.words) if setting else None
+    fields = RepairAnswer(
+        before=held[0],
+        after=held[1],
+        wrapper=setting.spec if setting else None,
+        price=price,
+        code=code_of(asked.cell.subject, setting) if setting else None,
+        check=check_command(asked.cell, setting, asked.request, asked.target, asked.gate) if setting else None,
+        frontier=[one.point(alpha) for one in inquiry.measured],
+        why_not=inquiry.why_not if inquiry.over and not inquiry.measured else None,
+        more_rows=_more_rows(inquiry),
+    )
+    said = shown.answer() if shown else Answer(fields)
+    place = next((number for number, leaf in inquiry.leaves.items() if leaf is shown), 0)
+    return Answer(
+        fields,
+        measures=[*said.measures, *_measures_before(inquiry, last)],
+        rows=[*_rows(inquiry)],
+        pairs=said.pairs,
+        mismatches=said.mismatches,
+        rho=said.rho,
+        accuracy=said.accuracy,
+        examples=[Mismatch(place, one.index, one.difference) for one in said.examples],
+        findings=[*said.findings, *_refusals(inquiry)],
+    )
+
+
+def _measures_before(inquiry: Mending, last: Pairs | None) -> Iterator[Measure]:
+    """As it was, beside what became of it."""
+    if last is None or inquiry.before is None or not inquiry.before.tally.pairs:
+        return
+    first = inquiry.before.answer().measures[0]
+    yield Measure(
+        name=f"{first.name} before",
+        estimate=first.estimate,
+        low=first.low,
+        high=first.high,
+        confidence=first.confidence,
+        method=first.method,
+        count=first.count,
+        of=first.of,
+    )
+
+
+def _rows(inquiry: Mending) -> Iterator[CellRow]:
+    for number in range(len(inquiry.cells)):
+        if number in inquiry.leaves:
+            yield inquiry.leaves[number].row()
+        else:
+            yield inquiry.counted[number].row((0.0, 1.0), inquiry.plan.confidence)
+
+
+def _refusals(inquiry: Mending) -> Iterator[Finding]:
+    for number, error in inquiry.errors.items():
+        yield Finding("refused", "warning", f"{inquiry.cells[number].name} does not run: {error}")
+
+
+def _more_rows(inquiry: Mending) -> str | None:
+    """More rows may do where two runs agree at times: raw numbers never will."""
+    before = inquiry.before
+    if before is None or not before.tally.pairs or before.tally.mismatches == before.tally.pairs:
+        return None
+    if before.outcome() == "pass" or not inquiry.asked.cell.size:
+        return None
+    return price_command(inquiry.asked.cell, inquiry.asked.request, inquiry.asked.target)

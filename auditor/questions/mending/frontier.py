@@ -1,0 +1,86 @@
+"""The frontier of rho against price: each setting's mean over the pairs, and which should be confirmed. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from auditor.questions.mending.answer import Cost, Point
+from auditor.questions.mending.settings import MARGIN, Setting
+from auditor.questions.mending.units import Pair, Tried
+from auditor.statistics.interval import MeanEvidence
+
+SAYS_NOTHING = 0.1  # the share of runs without an output from which on a setting is no repair
+
+
+@dataclass(slots=True)
+class Measured:
+    """One setting, and what the pairs showed of it."""
+
+    setting: Setting
+    apart: MeanEvidence = field(default_factory=MeanEvidence)
+    is_exact: bool = False
+    nothing: int = 0
+    losses: list[tuple[float, float]] = field(default_factory=list)  # as it is, and with this setting
+    error: str | None = None
+
+    def add(self, tried: Tried, plain: float | None) -> None:
+        if tried.apart is None:
+            self.error = self.error or tried.error
+            return
+        self.apart.add(tried.apart)
+        self.is_exact = tried.is_exact
+        self.nothing += tried.nothing
+        if plain is not None and tried.loss is not None:
+            self.losses.append((plain, tried.loss))
+
+    @property
+    def estimate(self) -> float:
+        """Of what two runs differ in; nothing is known of a setting that does not run."""
+        return self.apart.total / self.apart.n if self.apart.n and not self.error else math.inf
+
+    @property
+    def is_silent(self) -> bool:
+        return self.nothing > SAYS_NOTHING * self.apart.n
+
+    @property
+    def lost(self) -> float | None:
+        return float(np.mean([after - before for before, after in self.losses])) if self.losses else None
+
+    def price(self) -> Cost:
+        setting, before = self.setting, float(np.mean([one for one, _ in self.losses])) if self.losses else None
+        return Cost(words=setting.words, change=setting.change, rows=setting.rows, loss=self.lost, loss_before=before)
+
+    def point(self, alpha: float) -> Point:
+        limits = (self.apart.lower(alpha / 2), self.apart.upper(alpha / 2)) if self.apart.n else (0.0, 1.0)
+        return Point(
+            wrapper=self.setting.spec,
+            price=self.price(),
+            estimate=self.estimate if math.isfinite(self.estimate) else None,
+            low=limits[0],
+            high=limits[1],
+            pairs=self.apart.n,
+            is_exact=self.is_exact,
+            nothing=self.nothing / self.apart.n if self.apart.n else 0.0,
+            error=self.error,
+        )
+
+
+def add_pair(measured: Sequence[Measured], pair: Pair) -> None:
+    for one, tried in zip(measured, pair.tried, strict=True):
+        one.add(tried, pair.loss)
+
+
+def candidates(measured: Sequence[Measured], target: float) -> list[Measured]:
+    """What should pass, cheapest first: by what it loses where that is known, else in the order of settings; where none
+    has room to spare, the one that comes nearest, if it is below the target at all."""
+    runs = [one for one in measured if not one.is_silent and one.estimate <= target]
+    should = [one for one in runs if one.estimate <= MARGIN * target]
+    if not should:
+        return sorted(runs, key=lambda one: one.estimate)[:1]
+    if any(one.lost for one in should):
+        return sorted(should, key=lambda one: one.lost if one.lost is not None else math.inf)
+    return should

@@ -1,0 +1,245 @@
+"""The steps of a repair: as it is, which wrappers fit, the frontier, and the cheapest that should pass on fresh pairs.
+
+No two steps share a pair, so nothing that is confirmed was chosen by the pairs that confirm it. That nothing needs
+repair has half of the error; the tries to confirm a repair have a quarter, an eighth and so on: all that is said
+together is wrong with probability alpha at most.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+
+from auditor.errors import AuditorError, UsageError
+from auditor.flow.plan import Plan
+from auditor.flow.question import Answer, Outlook, Steady, Work
+from auditor.flow.verdict import Verdict
+from auditor.questions.counted import Counted, of_its_own
+from auditor.questions.loss import Loss
+from auditor.questions.mending.conclusion import answer_of_inquiry, verdict_of
+from auditor.questions.mending.frontier import Measured, add_pair, candidates
+from auditor.questions.mending.settings import FAMILIES, Setting
+from auditor.questions.mending.units import Frontier, OwnOracle, Pair, look, zero_one
+from auditor.questions.pairs import ChurnQuestion, Pairs, PairsOptions, Rho
+from auditor.request import Request
+from auditor.subjects.subject import Subject, load_subject
+from auditor.subjects.views import OUTPUT
+from auditor.trials.cell import Cell
+from auditor.trials.trial import Bench, Trial
+
+LOOKED = 32  # pairs that fix the settings
+ON_OUTPUTS, ON_SAMPLES = 128, 32  # pairs of a frontier, where one run serves all settings and where it does not
+TRIES = 3  # settings that may be confirmed, one after the other
+_LEAF = {"rho": Rho, "churn": ChurnQuestion}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked, settled."""
+
+    request: Request
+    cell: Cell  # as it is
+    gate: str  # what is held against the target: "rho" or "churn"
+    target: float
+    pairs: int | None
+    loss: Loss | None
+    given: Setting | None = None  # the only one to try
+
+    def leaf(self, cell: Cell, alpha: float) -> Pairs:
+        """An audit of one cell, with its part of the error; whether it is accurate is seen, and decides nothing."""
+        options = PairsOptions(rho=self.target, pairs=self.pairs, confidence=1 - alpha)
+        settled = _LEAF[self.gate]().settle(cell, options)
+        return replace(settled, plan=replace(settled.plan, delta=None))
+
+    def wrapped(self, setting: Setting, number: int | None) -> Cell:
+        """The cell of a wrapped learner, with randomness of its own where it is one of several."""
+        plain = self.cell
+        subject = wrap(plain.subject, self.request, setting)
+        seen: dict[str, Any] = {} if setting.keeps_view else {"view": OUTPUT, "probe": None}
+        judge = OwnOracle(plain.subject) if plain.subject.declared.accuracy and setting.verb == "rounded" else None
+        again = ("--with", shlex.quote(setting.spec))
+        cell = replace(plain, subject=subject, name=setting.spec, oracle=judge, command="repair", again=again, **seen)
+        return cell if number is None else of_its_own(cell, number, self.request.options.seed, setting.spec)
+
+
+def wrap(subject: Subject, request: Request, setting: Setting) -> Subject:
+    """The repaired subject; its target stays that of the learner, which is what a command line names."""
+    try:
+        repaired = setting.wrap(request.subject)
+    except TypeError as error:
+        raise UsageError(f"--with {setting.spec}: {error}") from error
+    return replace(load_subject(repaired, subject.params), target=subject.target)
+
+
+@dataclass(slots=True)
+class Mending(Steady):
+    """One step after the other; a cell for each."""
+
+    asked: Asked
+    plan: Plan
+    cells: list[Cell]
+    leaves: dict[int, Pairs]  # by cell
+    before: Pairs | None = None  # None where the repair itself was given
+    looked: list[dict[str, Any]] = field(default_factory=list)
+    measured: list[Measured] = field(default_factory=list)
+    tried: list[tuple[Measured | None, Setting, Pairs]] = field(default_factory=list)
+    counted: dict[int, Counted] = field(default_factory=dict)  # of the other cells
+    errors: dict[int, AuditorError] = field(default_factory=dict)
+    why_not: str | None = None
+    over: bool = False
+    _steps: Iterator[Work] | None = None
+
+    @property
+    def asks(self) -> str:
+        what = f"{self.asked.gate} at most {self.plan.target:g}"
+        return f"which repair makes {what}, and at what price? At most {self.plan.budget:,} pairs in all"
+
+    def opened(self, cell: int, bench: Bench) -> None:
+        if cell in self.leaves:
+            self.leaves[cell].opened(0, bench)
+        else:
+            self.counted[cell].bench = bench
+
+    def next(self) -> Sequence[Work]:
+        self._steps = self._steps or self._worked()
+        work = next(self._steps, None)
+        return () if work is None else (work,)
+
+    def _worked(self) -> Iterator[Work]:
+        yield from self._audited(0)
+        if self.before is not None and self.before.outcome() != "pass":
+            yield from self._mended()
+        self.over = True
+
+    def _mended(self) -> Iterator[Work]:
+        yield Work(self._open("looked at", look), range(LOOKED))
+        settings = self._fitting()
+        if not settings:
+            return
+        count = ON_OUTPUTS if _act_on_outputs(settings) else ON_SAMPLES
+        self.measured = [Measured(setting) for setting in settings]
+        yield Work(self._open("frontier", self._frontier(settings)), range(count))
+        for one in candidates(self.measured, self.asked.target)[:TRIES]:
+            yield from self._confirm(one)
+            if self.tried[-1][2].outcome() == "pass":
+                return
+
+    def _open(self, name: str, unit: Any) -> int:
+        """A cell of the plain subject, whose pairs nobody else has."""
+        number = len(self.cells)
+        cell = of_its_own(self.asked.cell, number, self.asked.request.options.seed, name)
+        self.cells.append(replace(cell, unit=unit, judged=self.asked.cell.judged))
+        self.counted[number] = Counted(self.cells[-1], self.plan.confidence)
+        return number
+
+    def _fitting(self) -> list[Setting]:
+        """The settings of the first family that fits every output that was looked at; else why there is none."""
+        shown = [one.get("fits") for one in self.looked]
+        verbs = [one.verb for one in FAMILIES if shown and all(fits and one.verb in fits for fits in shown)]
+        for family in (one for one in FAMILIES if one.verb in verbs):
+            seen = [fits[family.verb] for fits in shown if fits]
+            if found := [
+                one for one in family.settings(seen, self.asked.target, self.asked.cell.size) if self._runs(one)
+            ]:
+                return found
+        self.why_not = self.why_not or _why_not(self.looked, verbs, self.asked.cell.size)
+        return []
+
+    def _runs(self, setting: Setting) -> bool:
+        """Whether the wrapper takes this learner at all."""
+        try:
+            wrap(self.asked.cell.subject, self.asked.request, setting)
+        except AuditorError as error:
+            self.why_not = f"{setting.verb} does not take it: {error}"
+            return False
+        if setting.verb == "agreed" and self.asked.cell.view.spec != OUTPUT.spec:
+            self.why_not = f"agreed compares whole outputs, and the view here is {self.asked.cell.view.name}"
+            return False
+        return True
+
+    def _frontier(self, settings: Sequence[Setting]) -> Frontier:
+        subject = self.asked.cell.subject
+        loss = self.asked.loss
+        if loss is None and settings[0].verb == "voted":
+            loss = Loss("wrong labels", zero_one, 0.05)
+        wrapped = tuple(one.wrap(self.asked.request.subject) for one in settings)
+        judges = subject.declared.accuracy is not None
+        return Frontier(subject, tuple(settings), wrapped, self.asked.gate, loss, judges)
+
+    def _confirm(self, measured: Measured) -> Iterator[Work]:
+        """An audit of the wrapped learner on pairs that nothing else has seen."""
+        setting, number = measured.setting, len(self.cells)
+        share = self.plan.alpha * 2.0 ** -(len(self.tried) + 2)
+        leaf = self.asked.leaf(self.asked.wrapped(setting, number), share)
+        self.cells.append(leaf.cell)
+        self.leaves[number] = leaf
+        self.tried.append((measured, setting, leaf))
+        yield from self._audited(number)
+
+    def _audited(self, number: int) -> Iterator[Work]:
+        while number not in self.errors and (work := self.leaves[number].next()):
+            yield replace(work[0], cell=number)
+
+    def add(self, cell: int, trial: Trial) -> bool:
+        if cell in self.leaves:
+            return self.leaves[cell].add(0, trial)
+        self.counted[cell].add(trial)
+        if self.cells[cell].unit is look:
+            self.looked.append(trial.payload)
+        else:
+            add_pair(self.measured, msgspec.convert(trial.payload, Pair))
+        return False
+
+    def failed(self, cell: int, error: AuditorError) -> None:
+        """A wrapped learner that does not run is no repair; all else must run."""
+        if cell == 0 or cell not in self.leaves:
+            raise error
+        self.errors[cell] = error
+
+    def told(self) -> dict[str, Any]:
+        asked = self.asked
+        return {
+            "question": "repair",
+            "gate": asked.gate,
+            "pairs": asked.pairs,
+            "loss": asked.loss and asked.loss.name,
+            "with": asked.given and asked.given.spec,
+        }
+
+    def outlook(self) -> Outlook:
+        done = sum(leaf.tally.pairs for leaf in self.leaves.values())
+        done += sum(one.tally.pairs for one in self.counted.values())
+        at = len(self.cells) - 1
+        words = f"{self.cells[at].name or 'as it is'}: "
+        words += self.leaves[at].outlook().words if at in self.leaves else f"{self.counted[at].tally.pairs:,} pairs"
+        return Outlook(done, self.plan.budget, words)
+
+    def verdict(self) -> Verdict:
+        return verdict_of(self)
+
+    def answer(self) -> Answer:
+        return answer_of_inquiry(self)
+
+
+def _act_on_outputs(settings: Sequence[Setting]) -> bool:
+    return next(one for one in FAMILIES if one.verb == settings[0].verb).on_outputs
+
+
+def _why_not(looked: Sequence[dict[str, Any]], verbs: Sequence[str], size: int) -> str:
+    """In a sentence, from what was looked at."""
+    shown = looked[0]["shown"] if looked else "nothing"
+    if verbs:
+        few = f"{size:,} rows are too few to be cut into chunks" if verbs[-1] in ("voted", "agreed") else ""
+        return (
+            f"{verbs[0]} fits outputs such as {shown}, and {few or 'what differs between two of them is not its kind'}"
+        )
+    if any("fits" not in one for one in looked):
+        return "some runs give no output at all"
+    return (
+        f"outputs such as {shown} are neither numbers, nor scored candidates, nor centres, nor labels of points, nor "
+        "alike in kind from run to run"
+    )

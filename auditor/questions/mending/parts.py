@@ -1,0 +1,117 @@
+"""How a report shows a repair: before and after, the code to paste, and the frontier as a picture and a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from auditor.flow.parts import Chart, Command, Listing, Part, Series, Table, Words
+from auditor.flow.record import Record
+from auditor.questions.mending.answer import Held, Point, RepairAnswer, answer_of
+from auditor.statistics.outward import at_least, at_most, percent
+
+TITLES = {"pass": "REPAIRED", "fail": "NOT REPAIRED", "inconclusive": "UNDECIDED", "error": "ERROR"}
+
+
+def title_of(record: Record) -> str:
+    answer = answer_of(record)
+    needless = record.verdict == "pass" and answer.wrapper is None
+    return f"{'NOTHING TO REPAIR' if needless else TITLES[record.verdict]}  {record.subject}"
+
+
+def repair_parts(record: Record) -> Iterator[Part]:
+    answer = answer_of(record)
+    held = [("before", answer.before), ("after", answer.after)]
+    rows = [_line(name, one) for name, one in held if one is not None]
+    if rows:
+        what = (answer.after or answer.before or _none()).measure
+        yield Table(("", what, "at least", "at most", "pairs", "against the target"), rows)
+    yield from _price(answer)
+    yield from _pasted(record, answer)
+    if answer.frontier:
+        yield _table(record, answer)
+        if any(point.estimate is not None for point in answer.frontier):
+            yield _chart(record, answer)
+    if answer.more_rows and record.verdict != "pass":
+        yield Command("More rows may do instead; how many is found by:", answer.more_rows)
+    elif answer.more_rows:
+        yield Command("More rows might have done instead; how many is found by:", answer.more_rows)
+
+
+def _none() -> Held:
+    return Held(measure="rho", estimate=None, low=0.0, high=1.0, confidence=0.0, pairs=0, verdict="inconclusive")
+
+
+def _line(name: str, one: Held) -> list[str]:
+    rate = "" if one.estimate is None else f"{one.estimate:.3g}"
+    verdict = "undecided" if one.verdict == "inconclusive" else one.verdict
+    return [name, rate, at_least(one.low), at_most(one.high), f"{one.pairs:,}", verdict]
+
+
+def _price(answer: RepairAnswer) -> Iterator[Part]:
+    if answer.price is None or not answer.price.words:
+        return
+    price = answer.price
+    lost = ""
+    if price.loss is not None and price.loss_before is not None:
+        lost = f"; the mean loss is {price.loss_before + price.loss:.3g}, and was {price.loss_before:.3g}"
+    yield Words(f"Price: {price.words}{lost}.")
+
+
+def _pasted(record: Record, answer: RepairAnswer) -> Iterator[Part]:
+    if answer.code is None or record.verdict != "pass":
+        return
+    yield Listing("Paste this into a file, say repaired.py:", [answer.code.rstrip("\n")])
+    if answer.check:
+        yield Command("and audit it:", answer.check)
+
+
+def _table(record: Record, answer: RepairAnswer) -> Table:
+    """Losses only where they are known."""
+    loses = any(point.price.loss is not None for point in answer.frontier)
+    what = answer.before.measure if answer.before else "rho"
+    head = ["", what, "at least", "at most", "price", *(["loss"] if loses else [])]
+    rows = [_point(point, answer, loses) for point in answer.frontier]
+    how = "the formula" if all(point.is_exact for point in answer.frontier) else "real finishes"
+    pairs = max(point.pairs for point in answer.frontier)
+    sure = percent(record.confidence)
+    words = f"{what} by {how} over {pairs:,} pairs; the intervals hold together with {sure} confidence:"
+    return Table(head, rows, title=f"The frontier: {words}")
+
+
+def _point(point: Point, answer: RepairAnswer, loses: bool) -> list[str]:
+    name = f"{point.wrapper}{'  <- this' if point.wrapper == answer.wrapper else ''}"
+    price = point.price
+    cost = f"{price.change:.3g}" if price.change is not None else f"{price.rows:,} rows" if price.rows else ""
+    cost = f"no output in {point.nothing:.0%}" if point.nothing > 0 else "does not run" if point.error else cost
+    lost = [] if not loses else ["" if price.loss is None else f"{price.loss:+.3g}"]
+    rate = "" if point.estimate is None else f"{point.estimate:.3g}"
+    return [name, rate, at_least(point.low), at_most(point.high), cost, *lost]
+
+
+def _chart(record: Record, answer: RepairAnswer) -> Chart:
+    """By what it changes at most, else by the rows that a fit sees."""
+    known = [point for point in answer.frontier if point.estimate is not None]
+    places = sorted(((_x(point), point) for point in known), key=lambda one: one[0])
+    seen = [(x, point.low, point.estimate, point.high) for x, point in places]
+    what = answer.before.measure if answer.before else "rho"
+    series = [Series(f"{what}, with its interval", "band", seen), *_target(record, [x for x, _ in places])]
+    by_change = known[0].price.change is not None
+    return Chart(
+        title=f"{record.subject}  {what} against the price of {known[0].wrapper.partition('(')[0]}",
+        x_name="largest change of the answer" if by_change else "rows that a fit sees",
+        y_name=what,
+        series=series,
+        labels=[f"{x:.2g}" if by_change else f"{x:g}" for x, _ in places],
+        x_log=True,
+        notes=[record.reason],
+    )
+
+
+def _x(point: Point) -> float:
+    return float(point.price.change if point.price.change is not None else point.price.rows or 1)
+
+
+def _target(record: Record, x: Sequence[float]) -> Iterator[Series]:
+    if record.target is not None:
+        ends = [(one, None, record.target, None) for one in (x[0], x[-1])]
+        yield Series(f"the target, {record.target:g}", "line", ends)

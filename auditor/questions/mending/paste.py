@@ -1,0 +1,82 @@
+"""The code to paste: imports, the wrapper, a name. And the commands that go with it."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from auditor.questions.mending.settings import Setting
+from auditor.request import Request
+from auditor.subjects.estimators import Fit
+from auditor.subjects.subject import Subject, has_text, param_text
+from auditor.trials.cell import Cell
+
+FILE = "repaired.py"
+NAME = "stable"
+
+
+def code_of(subject: Subject, setting: Setting) -> str:
+    """A file of its own: everything that it needs is imported there."""
+    learner, imports = _learner(subject)
+    lines = [*sorted([f"from auditor.repair import {setting.verb}", *imports], key=_order)]
+    return "\n".join([*lines, "", f"{NAME} = {setting.verb}({learner}, {setting.keywords})", ""])
+
+
+def _order(line: str) -> tuple[bool, str]:
+    """The standard library first."""
+    return not line.startswith(("from functools", "from copy")), line
+
+
+def _learner(subject: Subject) -> tuple[str, list[str]]:
+    """What names the learner, and what has to be imported for it. A file is named by its target, from the folder that
+    the audit was run in."""
+    place, _, name = (subject.target or "").rpartition(":")
+    if not place:
+        return subject.name.rpartition(".")[2], []
+    if place.endswith(".py") or "." in name or not name.isidentifier():
+        return repr(subject.target), []
+    given = ", ".join(f"{key}={value!r}" for key, value in subject.params.items())
+    line = f"from {place} import {name}"
+    if not given:
+        return name, [line]
+    if isinstance(subject.fn, Fit):
+        if isinstance(subject.fn.estimator, type):
+            return f"{name}({given})", [line]
+        return f"deepcopy({name}).set_params({given})", ["from copy import deepcopy", line]
+    return f"partial({name}, {given})", ["from functools import partial", line]
+
+
+def check_command(cell: Cell, setting: Setting, request: Request, target: float, gate: str) -> str | None:
+    """What audits the code once it is in a file."""
+    words = _source_words(cell, request)
+    if words is None:
+        return None
+    subject = cell.subject
+    if (subject.target or "").rpartition(":")[0].endswith(".py"):
+        words += _param_words(subject)
+    if setting.keeps_view and request.options.view is not None:
+        words += ["--view", str(cell.view.spec)]
+    words += ["--rho", f"{target:g}", *(["--gate", gate] if gate != "rho" else [])]
+    return shlex.join(["python", "-m", "auditor", "check", f"{FILE}:{NAME}", *words])
+
+
+def price_command(cell: Cell, request: Request, target: float) -> str | None:
+    """What finds how many rows would do instead."""
+    words = _source_words(cell, request, size=False)
+    if words is None or cell.subject.target is None:
+        return None
+    words += [*_param_words(cell.subject), "--rho", f"{target:g}"]
+    return shlex.join(["python", "-m", "auditor", "price", str(cell.subject.target), *words])
+
+
+def _source_words(cell: Cell, request: Request, *, size: bool = True) -> list[str] | None:
+    spec: Any = request.source if request.source is None else getattr(request.source, "spec", request.source)
+    if not (spec is None or isinstance(spec, str)) or not all(map(has_text, cell.subject.params.values())):
+        return None
+    words = ["--source", spec] if spec else []
+    words += ["--size", str(cell.size)] if size and request.options.size is not None else []
+    return words + (["--resample", cell.resample] if cell.resample else [])
+
+
+def _param_words(subject: Subject) -> list[str]:
+    return [word for name, value in subject.params.items() for word in ("--param", f"{name}={param_text(value)}")]

@@ -1,0 +1,192 @@
+"""What is a trial of a repair? Two outputs that are looked at, or two and what every setting makes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from auditor.errors import UsageError, in_words, is_interrupt
+from auditor.process.foreign import call
+from auditor.questions.loss import Loss
+from auditor.questions.mending.settings import FAMILIES, Setting
+from auditor.randomness import Randomness, from_key
+from auditor.repair.aligning import Aligned
+from auditor.repair.candidates import candidates_of
+from auditor.repair.choosing import Chosen
+from auditor.repair.numbers_of import take_apart
+from auditor.repair.rounding import Rounded
+from auditor.repair.seam import Repaired
+from auditor.subjects.churn import has_rows, points_of, share_of_points
+from auditor.subjects.outcome import describe, settle
+from auditor.subjects.subject import Subject
+from auditor.subjects.views import OUTPUT
+from auditor.trials.trial import NONE_FELL, Bench, Bottom, Trial, judge, timed_run
+
+FINISHES = 8  # real r, where there is no formula
+JUDGED = 1000  # fresh rows that a loss is measured on
+
+
+def look(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
+    """Which wrappers fit the two outputs of a pair, and what each needs to know of them."""
+    first, seconds = timed_run(bench, index, 0, fell)
+    second, more = timed_run(bench, index, 1, fell)
+    payload: dict[str, Any] = {"shown": describe(first, 60)}
+    if not isinstance(first, Bottom) and not isinstance(second, Bottom):
+        payload["fits"] = {one.verb: found for one in FAMILIES if (found := one.look(first, second)) is not None}
+        payload["decision"] = isinstance(first, (bool, np.bool_))
+    return Trial(index, None, None, seconds + more, payload=payload)
+
+
+class Tried(msgspec.Struct, frozen=True, kw_only=True):
+    """What a pair showed of one setting: `apart` is how likely its two cores finish differently, or the churn."""
+
+    apart: float | None
+    is_exact: bool = False  # by the formula, and not by real finishes
+    nothing: bool = False  # whether the first run came to no output
+    loss: float | None = None
+    error: str | None = None
+
+
+class Pair(msgspec.Struct, frozen=True, kw_only=True):
+    """The payload of a trial: each setting, and the loss as it is."""
+
+    tried: list[Tried]
+    loss: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Half:
+    """One side of a pair under one setting; outputs are settled before the other side is run."""
+
+    core: Any
+    outputs: Sequence[Any]
+    points: Sequence[Any]
+    nothing: bool
+    loss: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Frontier:
+    """One pair of runs for all settings that act on outputs, and as many more as the others take."""
+
+    subject: Subject  # as it is
+    settings: tuple[Setting, ...]
+    wrapped: tuple[Repaired, ...]
+    gate: str
+    loss: Loss | None
+    judges: bool  # by the subject's own oracle
+
+    @property
+    def fn(self) -> Any:
+        """The user's own code in it."""
+        return self.loss.fn if self.loss else None
+
+    def __call__(self, bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
+        first, seconds, plain = self._side(bench, index, 0, fell)
+        second, more, _ = self._side(bench, index, 1, fell)
+        tried = [self._tried(bench, place, *sides) for place, sides in enumerate(zip(first, second, strict=True))]
+        payload = msgspec.to_builtins(Pair(tried=tried, loss=plain))
+        return Trial(index, None, None, seconds + more, payload=payload)
+
+    def _side(
+        self, bench: Bench, index: int, which: int, fell: Mapping[int, str]
+    ) -> tuple[list[Half | str], float, float | None]:
+        """Each setting's half, or why there is none; the seconds, and the loss as it is."""
+        output, seconds = timed_run(bench, index, which, fell)
+        if isinstance(output, Bottom):
+            return [output.why for _ in self.settings], seconds, None
+        plain = self._lost(bench, output, index) if which == 0 else None
+        return [self._half(bench, place, output, index, which) for place in range(len(self.settings))], seconds, plain
+
+    def _half(self, bench: Bench, place: int, output: Any, index: int, which: int) -> Half | str:
+        try:
+            return call(self._finished, bench, place, output, index, which)
+        except BaseException as error:  # a setting that does not run is no repair, and others may be
+            if is_interrupt(error):
+                raise
+            return in_words(error)
+
+    def _finished(self, bench: Bench, place: int, output: Any, index: int, which: int) -> Half:
+        wrapper, setting = self.wrapped[place], self.settings[place]
+        core = core_of(wrapper, output)
+        if core is None:
+            core = wrapper.core(bench.draw(index, which), self._r(bench, index, "core"), **self.subject.params)
+        count = FINISHES if not self._has_formula(bench, place) else 1 - which
+        found = [wrapper.finish(core, self._r(bench, index, "finish", i)) for i in range(count)]
+        viewed = bench if setting.keeps_view else replace(bench, view=OUTPUT)
+        seen = [viewed.see(one) for one in found if one is not None]
+        settled = [settle(one) for one in seen]
+        points = [points_of(*both) for both in zip(seen, settled, strict=True)] if self._is_churn else []
+        lost = self._lost(bench, found[0], index) if which == 0 and setting.keeps_view and seen else None
+        return Half(core, settled, points, len(seen) < count, lost)
+
+    def _has_formula(self, bench: Bench, place: int) -> bool:
+        """Whether the probability is known of what is compared, and not of more than that."""
+        setting, wrapper = self.settings[place], self.wrapped[place]
+        whole = (bench.view.spec == OUTPUT.spec and bench.within is None) or not setting.keeps_view
+        return not self._is_churn and whole and wrapper.mismatch_is == "exact" and setting.verb != "voted"
+
+    @property
+    def _is_churn(self) -> bool:
+        return self.gate == "churn"
+
+    def _r(self, bench: Bench, index: int, *names: Any) -> Randomness:
+        return from_key(bench.keys.r.child(index, *names))
+
+    def _lost(self, bench: Bench, output: Any, index: int) -> float | None:
+        """The mean loss on fresh rows; by the subject's own oracle 1 for an output that is not accurate."""
+        if self.loss is not None:
+            fresh = bench.source.draw(from_key(bench.keys.probe.child("loss", index)), JUDGED)
+            return float(np.mean(self.loss.of(output, fresh, JUDGED)))
+        judged = judge(bench, output, index) if self.judges else None
+        return None if judged is None else float(not judged)
+
+    def _tried(self, bench: Bench, place: int, first: Half | str, second: Half | str) -> Tried:
+        if isinstance(first, str) or isinstance(second, str):
+            why = first if isinstance(first, str) else second
+            return Tried(apart=None, error=str(why))
+        wrapper = self.wrapped[place]
+        if len(second.outputs) == 0:
+            apart = wrapper.mismatch(first.core, second.core)
+            return Tried(apart=apart, is_exact=True, nothing=first.nothing, loss=first.loss)
+        alike = [bench.difference(*both) is None for both in zip(first.outputs, second.outputs, strict=True)]
+        shares = [float(not one) for one in alike]
+        if self._is_churn:
+            points = zip(first.points, second.points, strict=True)
+            shares = [0.0 if one else _churn(bench, *both) for one, both in zip(alike, points, strict=True)]
+        return Tried(apart=float(np.mean(shares)), nothing=first.nothing, loss=first.loss)
+
+
+def _churn(bench: Bench, first: Any, second: Any) -> float:
+    if not has_rows(first, bench.view.rows):
+        raise UsageError(f"--gate churn counts probe points, and the view {bench.view.name} has no row for each")
+    return share_of_points(first, second, bench.within)
+
+
+def core_of(wrapper: Repaired, output: Any) -> Any:
+    """What a wrapper that acts on outputs makes of one; None for those that run the learner in their own way."""
+    if isinstance(wrapper, Rounded):
+        return take_apart(output, wrapper.widths)
+    if isinstance(wrapper, Chosen):
+        return wrapper.counted(candidates_of(output))
+    return wrapper.centres_of(output) if isinstance(wrapper, Aligned) else None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnOracle:
+    """Judges outputs of a wrapped subject by what the subject itself declares."""
+
+    subject: Subject
+
+    def __call__(self, bench: Bench, output: Any, index: int) -> bool:
+        return bool(self.subject.is_accurate(output, bench.source, bench.keys.r.child(index)))
+
+
+def zero_one(output: Any, rows: Any) -> Any:
+    """The loss of a classifier: whether it labels a row wrongly."""
+    x, y = rows
+    return np.asarray(output.predict(x)) != np.asarray(y)
