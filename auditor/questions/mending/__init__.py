@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
 from auditor.errors import BadValue, UsageError, suggestion
@@ -16,6 +17,7 @@ from auditor.questions.mending.inquiry import LOOKED, ON_OUTPUTS, TRIES, Asked, 
 from auditor.questions.mending.parts import repair_parts, title_of
 from auditor.questions.mending.settings import read_setting
 from auditor.questions.one_pair import run_again, show_pair
+from auditor.repair.candidates import last_step
 from auditor.request import OTHER, SURE, Options, Request, option
 from auditor.subjects.estimators import Fit
 from auditor.subjects.subject import Subject
@@ -68,7 +70,7 @@ class Repair:
                 f"--randomness {options.randomness}: a wrapper gives its learner what that asks for; annotate r instead"
             )
         gate = _gate(options, subject)
-        cell = make_cell(gate, subject, request.source, options)
+        cell = make_cell(gate, _seen(subject), request.source, options)
         target = next(
             one for one in (options.rho, subject.declares("claimed") or None, DEFAULT_TARGET) if one is not None
         )
@@ -116,14 +118,27 @@ def _gate(options: RepairOptions, subject: Subject) -> str:
     return options.gate
 
 
+def _seen(subject: Subject) -> Subject:
+    """Of a selector and a search what they decide is compared, unless somebody says otherwise."""
+    decides = last_step(subject.fn.estimator) if isinstance(subject.fn, Fit) else None
+    if hasattr(decides, "get_support"):
+        return replace(subject, default_view="support")
+    return replace(subject, default_view="attr(best_params_)") if _searches(decides) else subject
+
+
+def _searches(estimator: Any) -> bool:
+    made = estimator if inspect.isclass(estimator) else type(estimator)
+    return any(base.__name__ == "BaseSearchCV" for base in made.__mro__)
+
+
 def _is_classifier(subject: Subject) -> bool:
     """By its kind, or as a pipeline tells it; predictions of a classifier are what a vote can make alike."""
     estimator = subject.fn.estimator if isinstance(subject.fn, Fit) else None
     if estimator is None or not hasattr(estimator, "predict"):
         return False
     made = estimator if inspect.isclass(estimator) else type(estimator)
-    if hasattr(estimator, "cv_results_") or any(base.__name__ == "BaseSearchCV" for base in made.__mro__):
-        return False  # what a search decides is the setting
+    if _searches(estimator):
+        return False  # it decides on a setting
     if any(base.__name__ == "ClassifierMixin" for base in made.__mro__):
         return True
     try:

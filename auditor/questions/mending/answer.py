@@ -21,12 +21,14 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
     """What a repair costs. `change` is the most that its theorem lets it move an answer by; `rows` what one run of the
-    learner sees of a sample, where it is not all; `loss` by how much the mean loss was larger on the frontier's pairs,
+    learner sees of a sample, where it is not all; `changed` how often the answer is another than the learner's own on
+    the same sample, where answers are no numbers; `loss` by how much the mean loss was larger on the frontier's pairs,
     and `loss_before` what it was, where a loss or an oracle is known."""
 
     words: str
     change: float | None = None
     rows: int | None = None
+    changed: float | None = None
     loss: float | None = None
     loss_before: float | None = None
 
@@ -57,6 +59,7 @@ class RepairAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="questio
     check: str | None  # the command that audits the code
     frontier: list[Point]
     why_not: str | None  # where no wrapper fits
+    hint: str | None  # what else is worth knowing of outputs like these
     more_rows: str | None  # the command that finds how many rows would do instead, where that may be
 
 

@@ -17,6 +17,11 @@ from auditor.questions.pairs import Pairs
 if TYPE_CHECKING:
     from auditor.questions.mending.inquiry import Mending
 
+_DECISION = (
+    "Where the yes or no comes from a number, thresholded(score, low, high) of auditor.repair costs less: let the "
+    "learner return the number, and say between which thresholds either answer will do."
+)
+
 
 def verdict_of(inquiry: Mending) -> Verdict:
     """Pass: a repair is confirmed, or none is needed. Fail: none that fits reaches the target."""
@@ -108,6 +113,7 @@ def answer_of_inquiry(inquiry: Mending) -> Answer:
         check=check_command(asked.cell, setting, asked.request, asked.target, asked.gate) if setting else None,
         frontier=[one.point(alpha) for one in inquiry.measured],
         why_not=inquiry.why_not if inquiry.over and not inquiry.measured else None,
+        hint=_DECISION if any(one.get("decision") for one in inquiry.looked) else None,
         more_rows=_more_rows(inquiry),
     )
     said = shown.answer() if shown else Answer(fields)

@@ -24,6 +24,7 @@ class Measured:
     apart: MeanEvidence = field(default_factory=MeanEvidence)
     is_exact: bool = False
     nothing: int = 0
+    changed: int | None = None
     losses: list[tuple[float, float]] = field(default_factory=list)  # as it is, and with this setting
     error: str | None = None
 
@@ -34,6 +35,8 @@ class Measured:
         self.apart.add(tried.apart)
         self.is_exact = tried.is_exact
         self.nothing += tried.nothing
+        if tried.changed is not None:
+            self.changed = (self.changed or 0) + tried.changed
         if plain is not None and tried.loss is not None:
             self.losses.append((plain, tried.loss))
 
@@ -50,9 +53,21 @@ class Measured:
     def lost(self) -> float | None:
         return float(np.mean([after - before for before, after in self.losses])) if self.losses else None
 
+    @property
+    def others(self) -> float | None:
+        """The share of runs whose answer is another than the learner's own."""
+        return None if self.changed is None or not self.apart.n else self.changed / self.apart.n
+
     def price(self) -> Cost:
         setting, before = self.setting, float(np.mean([one for one, _ in self.losses])) if self.losses else None
-        return Cost(words=setting.words, change=setting.change, rows=setting.rows, loss=self.lost, loss_before=before)
+        return Cost(
+            words=setting.words,
+            change=setting.change,
+            rows=setting.rows,
+            changed=self.others,
+            loss=self.lost,
+            loss_before=before,
+        )
 
     def point(self, alpha: float) -> Point:
         limits = (self.apart.lower(alpha / 2), self.apart.upper(alpha / 2)) if self.apart.n else (0.0, 1.0)
@@ -81,6 +96,8 @@ def candidates(measured: Sequence[Measured], target: float) -> list[Measured]:
     should = [one for one in runs if one.estimate <= MARGIN * target]
     if not should:
         return sorted(runs, key=lambda one: one.estimate)[:1]
-    if any(one.lost for one in should):
-        return sorted(should, key=lambda one: one.lost if one.lost is not None else math.inf)
-    return should
+    return sorted(should, key=_spent)  # which keeps the order of settings that cost the same
+
+
+def _spent(one: Measured) -> float:
+    return one.lost if one.lost is not None else one.others or 0.0

@@ -49,6 +49,11 @@ class Asked:
     loss: Loss | None
     given: Setting | None = None  # the only one to try
 
+    @property
+    def learner(self) -> object:
+        """What a wrapper is made around."""
+        return self.cell.subject.target or self.request.subject
+
     def leaf(self, cell: Cell, alpha: float) -> Pairs:
         """An audit of one cell, with its part of the error; whether it is accurate is seen, and decides nothing."""
         options = PairsOptions(rho=self.target, pairs=self.pairs, confidence=1 - alpha)
@@ -58,7 +63,7 @@ class Asked:
     def wrapped(self, setting: Setting, number: int | None) -> Cell:
         """The cell of a wrapped learner, with randomness of its own where it is one of several."""
         plain = self.cell
-        subject = wrap(plain.subject, self.request, setting)
+        subject = wrap(plain.subject, self.learner, setting)
         seen: dict[str, Any] = {} if setting.keeps_view else {"view": OUTPUT, "probe": None}
         judge = OwnOracle(plain.subject) if plain.subject.declared.accuracy and setting.verb == "rounded" else None
         again = ("--with", shlex.quote(setting.spec))
@@ -66,10 +71,10 @@ class Asked:
         return cell if number is None else of_its_own(cell, number, self.request.options.seed, setting.spec)
 
 
-def wrap(subject: Subject, request: Request, setting: Setting) -> Subject:
+def wrap(subject: Subject, learner: object, setting: Setting) -> Subject:
     """The repaired subject; its target stays that of the learner, which is what a command line names."""
     try:
-        repaired = setting.wrap(request.subject)
+        repaired = setting.wrap(learner)
     except TypeError as error:
         raise UsageError(f"--with {setting.spec}: {error}") from error
     return replace(load_subject(repaired, subject.params), target=subject.target)
@@ -152,7 +157,7 @@ class Mending(Steady):
     def _runs(self, setting: Setting) -> bool:
         """Whether the wrapper takes this learner at all."""
         try:
-            wrap(self.asked.cell.subject, self.asked.request, setting)
+            wrap(self.asked.cell.subject, self.asked.learner, setting)
         except AuditorError as error:
             self.why_not = f"{setting.verb} does not take it: {error}"
             return False
@@ -166,7 +171,7 @@ class Mending(Steady):
         loss = self.asked.loss
         if loss is None and settings[0].verb == "voted":
             loss = Loss("wrong labels", zero_one, 0.05)
-        wrapped = tuple(one.wrap(self.asked.request.subject) for one in settings)
+        wrapped = tuple(one.wrap(self.asked.learner) for one in settings)
         judges = subject.declared.accuracy is not None
         return Frontier(subject, tuple(settings), wrapped, self.asked.gate, loss, judges)
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from auditor.flow.parts import Chart, Command, Listing, Part, Series, Table, Words
+from auditor.flow.parts import Chart, Command, Facts, Listing, Part, Series, Table, Words
 from auditor.flow.record import Record
 from auditor.questions.mending.answer import Held, Point, RepairAnswer, answer_of
-from auditor.statistics.outward import at_least, at_most, percent
+from auditor.statistics.outward import at_least, at_most, between, percent
 
 TITLES = {"pass": "REPAIRED", "fail": "NOT REPAIRED", "inconclusive": "UNDECIDED", "error": "ERROR"}
 
@@ -31,10 +31,19 @@ def repair_parts(record: Record) -> Iterator[Part]:
         yield _table(record, answer)
         if any(point.estimate is not None for point in answer.frontier):
             yield _chart(record, answer)
-    if answer.more_rows and record.verdict != "pass":
+    if answer.hint:
+        yield Words(answer.hint)
+    if answer.more_rows:
         yield Command("More rows may do instead; how many is found by:", answer.more_rows)
-    elif answer.more_rows:
-        yield Command("More rows might have done instead; how many is found by:", answer.more_rows)
+    yield from _rho(record, answer)
+
+
+def _rho(record: Record, answer: RepairAnswer) -> Iterator[Part]:
+    """Whose mismatches they are: one of several cells has them."""
+    if record.rho and record.pairs:
+        what, rho = answer.wrapper or "it as it is", record.rho
+        counts = f"{record.mismatches or 0:,} of {record.pairs:,} pairs of {what} differ"
+        yield Facts([("rho", f"{counts}; {between(rho.low, rho.high)} ({percent(rho.confidence)} two-sided)")])
 
 
 def _none() -> Held:
@@ -51,9 +60,9 @@ def _price(answer: RepairAnswer) -> Iterator[Part]:
     if answer.price is None or not answer.price.words:
         return
     price = answer.price
-    lost = ""
+    lost = f"; {price.changed:.0%} of the answers are other than as it is" if price.changed is not None else ""
     if price.loss is not None and price.loss_before is not None:
-        lost = f"; the mean loss is {price.loss_before + price.loss:.3g}, and was {price.loss_before:.3g}"
+        lost += f"; the mean loss is {price.loss_before + price.loss:.3g}, and was {price.loss_before:.3g}"
     yield Words(f"Price: {price.words}{lost}.")
 
 

@@ -28,6 +28,8 @@ from auditor.subjects.estimators import is_estimator
 from auditor.subjects.outcome import same
 
 MARGIN = 0.6  # of the target: what should pass, and can be shown to in pairs as many as an audit has
+AIM = 0.9 * MARGIN  # what the middle of the settings is made for, as few pairs can tell
+_STEPS = range(-5, 4)  # from there, by factors of sqrt(2)
 _MAKERS: Mapping[str, Callable[..., Repaired]] = {
     fn.__name__: fn for fn in (rounded, chosen, thresholded, voted, agreed, aligned)
 }
@@ -122,9 +124,9 @@ class Rounding:
         if not scales:
             return []
         sums = [sum(one["gaps"][path] / scale for path, scale in scales.items()) for one in alike]
-        centre = _solved(lambda unit: float(np.mean(-np.expm1(-np.array(sums) / unit))), MARGIN * target)
+        centre = _solved(lambda unit: float(np.mean(-np.expm1(-np.array(sums) / unit))), AIM * target)
         named = alike[0]["named"]
-        return [_rounding(scales, centre * 2 ** (step / 2), named=named) for step in range(-6, 5)]
+        return [_rounding(scales, centre * 2 ** (step / 2), named=named) for step in _STEPS]
 
 
 def _widths_of(output: Any) -> Widths | None:
@@ -180,7 +182,7 @@ class Choosing:
         if spread == 0 or count <= top:
             return []
         least = target / (top * spread)  # the theorem's own: 1 - exp(-k strength range) is about the target
-        made = (two_digits(least * 2 ** (step / 2)) for step in range(12, -2, -1))
+        made = (two_digits(least * 2.0**step) for step in range(9, -2, -1))
         return [_choice(strength, top, count) for strength in made]
 
 
@@ -211,8 +213,8 @@ class Aligning:
         gaps = np.array([one["gap"] for one in seen])
         if not gaps.any():
             return []
-        centre = _solved(lambda width: float(np.mean(-np.expm1(-gaps / width))), MARGIN * target)
-        widths = (two_digits(centre * 2 ** (step / 2)) for step in range(-6, 5))
+        centre = _solved(lambda width: float(np.mean(-np.expm1(-gaps / width))), AIM * target)
+        widths = (two_digits(centre * 2 ** (step / 2)) for step in _STEPS)
         words = "a centre moves by at most {:.3g} a coordinate"
         return [Setting("aligned", {"width": width}, words.format(width / 2), width / 2) for width in widths]
 

@@ -21,12 +21,12 @@ from auditor.repair.numbers_of import take_apart
 from auditor.repair.rounding import Rounded
 from auditor.repair.seam import Repaired
 from auditor.subjects.churn import has_rows, points_of, share_of_points
-from auditor.subjects.outcome import describe, settle
+from auditor.subjects.outcome import describe, same, settle
 from auditor.subjects.subject import Subject
 from auditor.subjects.views import OUTPUT
 from auditor.trials.trial import NONE_FELL, Bench, Bottom, Trial, judge, timed_run
 
-FINISHES = 8  # real r, where there is no formula
+FINISHES = 4  # real r, where there is no formula
 JUDGED = 1000  # fresh rows that a loss is measured on
 
 
@@ -47,6 +47,7 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     apart: float | None
     is_exact: bool = False  # by the formula, and not by real finishes
     nothing: bool = False  # whether the first run came to no output
+    changed: bool | None = None  # whether it is another answer than the learner's own, on the same sample
     loss: float | None = None
     error: str | None = None
 
@@ -66,7 +67,8 @@ class Half:
     outputs: Sequence[Any]
     points: Sequence[Any]
     nothing: bool
-    loss: float | None
+    changed: bool | None = None
+    loss: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,8 +123,11 @@ class Frontier:
         seen = [viewed.see(one) for one in found if one is not None]
         settled = [settle(one) for one in seen]
         points = [points_of(*both) for both in zip(seen, settled, strict=True)] if self._is_churn else []
-        lost = self._lost(bench, found[0], index) if which == 0 and setting.keeps_view and seen else None
-        return Half(core, settled, points, len(seen) < count, lost)
+        half = Half(core, settled, points, len(seen) < count)
+        if which == 1 or not setting.keeps_view:
+            return half
+        changed = not same(found[0], output) if setting.verb == "agreed" else None
+        return replace(half, changed=changed, loss=self._lost(bench, found[0], index) if seen else None)
 
     def _has_formula(self, bench: Bench, place: int) -> bool:
         """Whether the probability is known of what is compared, and not of more than that."""
@@ -152,7 +157,7 @@ class Frontier:
         wrapper = self.wrapped[place]
         if len(second.outputs) == 0:
             apart = wrapper.mismatch(first.core, second.core)
-            return Tried(apart=apart, is_exact=True, nothing=first.nothing, loss=first.loss)
+            return Tried(apart=apart, is_exact=True, nothing=first.nothing, changed=first.changed, loss=first.loss)
         alike = [bench.difference(*both) is None for both in zip(first.outputs, second.outputs, strict=True)]
         shares = [float(not one) for one in alike]
         if self._is_churn:
