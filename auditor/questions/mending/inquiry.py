@@ -23,7 +23,7 @@ from auditor.questions.loss import Loss
 from auditor.questions.mending.conclusion import answer_of_inquiry, verdict_of
 from auditor.questions.mending.frontier import Measured, add_pair, candidates
 from auditor.questions.mending.settings import FAMILIES, Setting
-from auditor.questions.mending.units import Frontier, OwnOracle, Pair, look, zero_one
+from auditor.questions.mending.units import Frontier, OwnOracle, Pair, look
 from auditor.questions.pairs import ChurnQuestion, Pairs, PairsOptions, Rho
 from auditor.request import Request
 from auditor.subjects.subject import Subject, load_subject
@@ -32,7 +32,7 @@ from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench, Trial
 
 LOOKED = 32  # pairs that fix the settings
-ON_OUTPUTS, ON_SAMPLES = 128, 32  # pairs of a frontier, where one run serves all settings and where it does not
+ON_OUTPUTS, ON_SAMPLES = 128, 16  # pairs of a frontier, where one run serves all settings and where it does not
 TRIES = 3  # settings that may be confirmed, one after the other
 _LEAF = {"rho": Rho, "churn": ChurnQuestion}
 
@@ -128,7 +128,7 @@ class Mending(Steady):
         count = ON_OUTPUTS if _act_on_outputs(settings) else ON_SAMPLES
         self.measured = [Measured(setting) for setting in settings]
         yield Work(self._open("frontier", self._frontier(settings)), range(count))
-        for one in candidates(self.measured, self.asked.target)[:TRIES]:
+        for one in candidates(self.measured, self.asked.target, self.asked.gate)[:TRIES]:
             yield from self._confirm(one)
             if self.tried[-1][2].outcome() == "pass":
                 return
@@ -168,12 +168,9 @@ class Mending(Steady):
 
     def _frontier(self, settings: Sequence[Setting]) -> Frontier:
         subject = self.asked.cell.subject
-        loss = self.asked.loss
-        if loss is None and settings[0].verb == "voted":
-            loss = Loss("wrong labels", zero_one, 0.05)
         wrapped = tuple(one.wrap(self.asked.learner) for one in settings)
         judges = subject.declared.accuracy is not None
-        return Frontier(subject, tuple(settings), wrapped, self.asked.gate, loss, judges)
+        return Frontier(subject, tuple(settings), wrapped, self.asked.gate, self.asked.loss, judges)
 
     def _confirm(self, measured: Measured) -> Iterator[Work]:
         """An audit of the wrapped learner on pairs that nothing else has seen."""

@@ -27,8 +27,8 @@ from auditor.repair.voting import voted
 from auditor.subjects.estimators import is_estimator
 from auditor.subjects.outcome import same
 
-MARGIN = 0.6  # of the target: what should pass, and can be shown to in pairs as many as an audit has
-AIM = 0.9 * MARGIN  # what the middle of the settings is made for, as few pairs can tell
+MARGINS = {"rho": 0.6, "churn": 0.8}  # of the target: what can be shown in as many pairs as an audit has
+AIM = 0.54  # of the target: what the middle of the settings is made for, from few pairs
 _STEPS = range(-5, 4)  # from there, by factors of sqrt(2)
 _MAKERS: Mapping[str, Callable[..., Repaired]] = {
     fn.__name__: fn for fn in (rounded, chosen, thresholded, voted, agreed, aligned)
@@ -229,7 +229,8 @@ class Voting:
         return {} if all(hasattr(one, "predict") and hasattr(one, "classes_") for one in (first, second)) else None
 
     def settings(self, seen: Seen, target: float, size: int) -> list[Setting]:
-        return [_chunked("voted", {"chunks": chunks, "between": (0.25, 0.75)}, size) for chunks in _fitting(size)]
+        fitting = _fitting(size)[1:]
+        return [_chunked("voted", {"chunks": chunks, "between": (0.25, 0.75)}, size) for chunks in fitting]
 
 
 class Agreeing:

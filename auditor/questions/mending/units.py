@@ -20,10 +20,13 @@ from auditor.repair.choosing import Chosen
 from auditor.repair.numbers_of import take_apart
 from auditor.repair.rounding import Rounded
 from auditor.repair.seam import Repaired
+from auditor.repair.voting import Voted
+from auditor.sources.frames import as_matrix
 from auditor.subjects.churn import has_rows, points_of, share_of_points
 from auditor.subjects.outcome import describe, same, settle
 from auditor.subjects.subject import Subject
 from auditor.subjects.views import OUTPUT
+from auditor.trials.cell import PROBE
 from auditor.trials.trial import NONE_FELL, Bench, Bottom, Trial, judge, timed_run
 
 FINISHES = 4  # real r, where there is no formula
@@ -117,6 +120,8 @@ class Frontier:
         core = core_of(wrapper, output)
         if core is None:
             core = wrapper.core(bench.draw(index, which), self._r(bench, index, "core"), **self.subject.params)
+        if isinstance(wrapper, Voted) and self._votes_on_points(bench):
+            return self._votes(bench, wrapper, core, index)
         count = FINISHES if not self._has_formula(bench, place) else 1 - which
         found = [wrapper.finish(core, self._r(bench, index, "finish", i)) for i in range(count)]
         viewed = bench if setting.keeps_view else replace(bench, view=OUTPUT)
@@ -128,6 +133,16 @@ class Frontier:
             return half
         changed = not same(found[0], output) if setting.verb == "agreed" else None
         return replace(half, changed=changed, loss=self._lost(bench, found[0], index) if seen else None)
+
+    def _votes_on_points(self, bench: Bench) -> bool:
+        return self._is_churn and self.loss is None and bench.view.spec == "predict"
+
+    def _votes(self, bench: Bench, wrapper: Voted, models: Sequence[Any], index: int) -> Half:
+        """The models ask for most of the time: each labels the points once, and votes are counted from there."""
+        x, y = labelled_points(bench)
+        votes = [np.asarray(model.predict(x)) for model in models]
+        found = wrapper.finish(votes, self._r(bench, index, "finish", 0))
+        return Half(votes, (), (), False, loss=float(np.mean(found != y)))
 
     def _has_formula(self, bench: Bench, place: int) -> bool:
         """Whether the probability is known of what is compared, and not of more than that."""
@@ -144,6 +159,9 @@ class Frontier:
 
     def _lost(self, bench: Bench, output: Any, index: int) -> float | None:
         """The mean loss on fresh rows; by the subject's own oracle 1 for an output that is not accurate."""
+        if self._votes_on_points(bench):
+            x, y = labelled_points(bench)
+            return float(np.mean(np.asarray(output.predict(x)) != y))
         if self.loss is not None:
             fresh = bench.source.draw(from_key(bench.keys.probe.child("loss", index)), JUDGED)
             return float(np.mean(self.loss.of(output, fresh, JUDGED)))
@@ -156,7 +174,11 @@ class Frontier:
             return Tried(apart=None, error=str(why))
         wrapper = self.wrapped[place]
         if len(second.outputs) == 0:
-            apart = wrapper.mismatch(first.core, second.core)
+            apart = (
+                float(np.mean(wrapper.churn(first.core, second.core)))
+                if isinstance(wrapper, Voted)
+                else wrapper.mismatch(first.core, second.core)
+            )
             return Tried(apart=apart, is_exact=True, nothing=first.nothing, changed=first.changed, loss=first.loss)
         alike = [bench.difference(*both) is None for both in zip(first.outputs, second.outputs, strict=True)]
         shares = [float(not one) for one in alike]
@@ -191,7 +213,7 @@ class OwnOracle:
         return bool(self.subject.is_accurate(output, bench.source, bench.keys.r.child(index)))
 
 
-def zero_one(output: Any, rows: Any) -> Any:
-    """The loss of a classifier: whether it labels a row wrongly."""
-    x, y = rows
-    return np.asarray(output.predict(x)) != np.asarray(y)
+def labelled_points(bench: Bench) -> tuple[Any, Any]:
+    """As many points as predictions are compared on, with their labels."""
+    x, y = bench.source.draw(from_key(bench.keys.probe.child("points")), PROBE)
+    return as_matrix(x), np.asarray(y)
