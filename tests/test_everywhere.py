@@ -34,6 +34,7 @@ QUESTIONS: dict[str, tuple[str, str, Any, dict[str, Any]]] = {
     ),
     "curve": ("curve", FIRST_BIT, "bernoulli({p})", {"vary": "p=0.1,0.5", "size": 1, "pairs": 200, "worst": True}),
     "price": ("price", f"{SUBJECTS}/priced.py:is_above", None, {"rho": 0.2, "pairs": 600}),
+    "repair": ("repair", "algorithms.controls:mean", None, {"rho": 0.3}),
     "reuse": (
         "reuse",
         "algorithms.data_reuse:rstat_answer",

@@ -13,9 +13,9 @@ from auditor.flow.plan import DEFAULT_TARGET, GATES, Plan, check_confidence, che
 from auditor.flow.record import Record
 from auditor.questions.counted import load, of_its_own
 from auditor.questions.loss import load_loss
-from auditor.questions.mending.inquiry import LOOKED, ON_OUTPUTS, TRIES, Asked, Mending
+from auditor.questions.mending.inquiry import LOOKED, TRIES, Asked, Mending
 from auditor.questions.mending.parts import repair_parts, title_of
-from auditor.questions.mending.settings import read_setting
+from auditor.questions.mending.settings import FAMILIES, read_setting
 from auditor.questions.one_pair import run_again, show_pair
 from auditor.repair.candidates import last_step
 from auditor.request import OTHER, SURE, Options, Request, option
@@ -95,8 +95,9 @@ def _whole(asked: Asked) -> Mending:
     options = asked.request.options
     first = of_its_own(asked.cell, 0, options.seed, "as it is")
     alpha = 1 - options.confidence
+    asked.leaf(first, alpha * 2.0 ** -(TRIES + 1))  # refused here where so few pairs would decide nothing at the end
     before = asked.leaf(first, alpha / 2)
-    budget = (1 + TRIES) * before.plan.budget + LOOKED + ON_OUTPUTS
+    budget = (1 + TRIES) * before.plan.budget + LOOKED + max(family.pairs for family in FAMILIES)
     plan = Plan(asked.target, float(options.confidence), "anytime", budget, gates=asked.gate)
     return Mending(asked, plan, [before.cell], {0: before}, before)
 

@@ -34,7 +34,8 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
-    """One setting on the frontier. `is_exact`: the mean of the formula over pairs, and not of real finishes; `nothing`
+    """One setting on the frontier: the mean over pairs of how likely their two cores finish differently, by the
+    wrapper's own "formula", by an upper "bound" of it, or by real "finishes"; of churn the same over points. `nothing`
     is the share of runs that came to no output. All intervals of a frontier hold together with the confidence."""
 
     wrapper: str
@@ -43,7 +44,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     low: float
     high: float
     pairs: int
-    is_exact: bool
+    by: str
     nothing: float = 0.0
     error: str | None = None
 

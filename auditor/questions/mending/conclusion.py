@@ -13,6 +13,7 @@ from auditor.questions.mending.answer import Cost, Held, RepairAnswer
 from auditor.questions.mending.frontier import SAYS_NOTHING
 from auditor.questions.mending.paste import check_command, code_of, price_command
 from auditor.questions.pairs import Pairs
+from auditor.statistics.outward import between
 
 if TYPE_CHECKING:
     from auditor.questions.mending.inquiry import Mending
@@ -44,7 +45,11 @@ def _of_tries(inquiry: Mending) -> Verdict:
         reason = f"{setting.spec} repairs it: {found.reason}{_from(inquiry)}"
         return replace(found, reason=reason, error_spent=inquiry.plan.alpha)
     if "inconclusive" in outcomes and not _raised_all(inquiry):
-        reason = f"{setting.spec} is not confirmed: {found.reason}"
+        held = _held(inquiry, leaf)
+        known = f"{held.measure} is {between(held.low, held.high)} by {held.pairs:,} pairs"
+        reason = (
+            f"{setting.spec} is not confirmed: {known}, which leaves {inquiry.asked.target:g} open; give more --pairs"
+        )
         return Verdict("inconclusive", reason, "budget", inquiry.plan.alpha)
     words = _raised(inquiry) or found.reason
     return Verdict(

@@ -10,7 +10,7 @@ import numpy as np
 
 from auditor.questions.mending.answer import Cost, Point
 from auditor.questions.mending.settings import MARGINS, Setting
-from auditor.questions.mending.units import Pair, Tried
+from auditor.questions.mending.units import FINISHED, Pair, Tried
 from auditor.statistics.interval import MeanEvidence
 
 SAYS_NOTHING = 0.1  # the share of runs without an output from which on a setting is no repair
@@ -22,7 +22,7 @@ class Measured:
 
     setting: Setting
     apart: MeanEvidence = field(default_factory=MeanEvidence)
-    is_exact: bool = False
+    by: str = FINISHED
     nothing: int = 0
     changed: int | None = None
     losses: list[tuple[float, float]] = field(default_factory=list)  # as it is, and with this setting
@@ -33,7 +33,7 @@ class Measured:
             self.error = self.error or tried.error
             return
         self.apart.add(tried.apart)
-        self.is_exact = tried.is_exact
+        self.by = tried.by
         self.nothing += tried.nothing
         if tried.changed is not None:
             self.changed = (self.changed or 0) + tried.changed
@@ -78,7 +78,7 @@ class Measured:
             low=limits[0],
             high=limits[1],
             pairs=self.apart.n,
-            is_exact=self.is_exact,
+            by=self.by,
             nothing=self.nothing / self.apart.n if self.apart.n else 0.0,
             error=self.error,
         )

@@ -32,7 +32,6 @@ from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench, Trial
 
 LOOKED = 32  # pairs that fix the settings
-ON_OUTPUTS, ON_SAMPLES = 128, 16  # pairs of a frontier, where one run serves all settings and where it does not
 TRIES = 3  # settings that may be confirmed, one after the other
 _LEAF = {"rho": Rho, "churn": ChurnQuestion}
 
@@ -125,9 +124,8 @@ class Mending(Steady):
         settings = self._fitting()
         if not settings:
             return
-        count = ON_OUTPUTS if _act_on_outputs(settings) else ON_SAMPLES
         self.measured = [Measured(setting) for setting in settings]
-        yield Work(self._open("frontier", self._frontier(settings)), range(count))
+        yield Work(self._open("frontier", self._frontier(settings)), range(pairs_of(settings)))
         for one in candidates(self.measured, self.asked.target, self.asked.gate)[:TRIES]:
             yield from self._confirm(one)
             if self.tried[-1][2].outcome() == "pass":
@@ -227,8 +225,9 @@ class Mending(Steady):
         return answer_of_inquiry(self)
 
 
-def _act_on_outputs(settings: Sequence[Setting]) -> bool:
-    return next(one for one in FAMILIES if one.verb == settings[0].verb).on_outputs
+def pairs_of(settings: Sequence[Setting]) -> int:
+    """Of the frontier of one family."""
+    return next(one.pairs for one in FAMILIES if one.verb == settings[0].verb)
 
 
 def _why_not(looked: Sequence[dict[str, Any]], verbs: Sequence[str], size: int) -> str:

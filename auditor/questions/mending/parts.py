@@ -11,6 +11,8 @@ from auditor.statistics.outward import at_least, at_most, between, percent
 
 TITLES = {"pass": "REPAIRED", "fail": "NOT REPAIRED", "inconclusive": "UNDECIDED", "error": "ERROR"}
 
+_HOW = {"formula": "the formula", "bound": "an upper bound", "finishes": "real finishes"}
+
 
 def title_of(record: Record) -> str:
     answer = answer_of(record)
@@ -80,7 +82,7 @@ def _table(record: Record, answer: RepairAnswer) -> Table:
     what = answer.before.measure if answer.before else "rho"
     head = ["", what, "at least", "at most", "price", *(["loss"] if loses else [])]
     rows = [_point(point, answer, loses) for point in answer.frontier]
-    how = "the formula" if all(point.is_exact for point in answer.frontier) else "real finishes"
+    how = _HOW[answer.frontier[0].by]
     pairs = max(point.pairs for point in answer.frontier)
     sure = percent(record.confidence)
     words = f"{what} by {how} over {pairs:,} pairs; the intervals hold together with {sure} confidence:"

@@ -13,13 +13,28 @@ from auditor.trials.cell import Cell
 
 FILE = "repaired.py"
 NAME = "stable"
+_WIDEST = 76
 
 
 def code_of(subject: Subject, setting: Setting) -> str:
     """A file of its own: everything that it needs is imported there."""
     learner, imports = _learner(subject)
     lines = [*sorted([f"from auditor.repair import {setting.verb}", *imports], key=_order)]
-    return "\n".join([*lines, "", f"{NAME} = {setting.verb}({learner}, {setting.keywords})", ""])
+    return "\n".join([*lines, "", *_call(setting, learner), ""])
+
+
+def _call(setting: Setting, learner: str) -> list[str]:
+    """In lines that a terminal does not break."""
+    line = f"{NAME} = {setting.verb}({learner}, {setting.keywords})"
+    if len(line) <= _WIDEST:
+        return [line]
+    lines = [f"    {learner},"]
+    for name, value in setting.arguments.items():
+        if isinstance(value, dict):
+            lines += [f"    {name}={{", *(f"        {key!r}: {one!r}," for key, one in value.items()), "    },"]
+        else:
+            lines.append(f"    {name}={value!r},")
+    return [f"{NAME} = {setting.verb}(", *lines, ")"]
 
 
 def _order(line: str) -> tuple[bool, str]:
@@ -54,8 +69,9 @@ def check_command(cell: Cell, setting: Setting, request: Request, target: float,
     subject = cell.subject
     if (subject.target or "").rpartition(":")[0].endswith(".py"):
         words += _param_words(subject)
-    if setting.keeps_view and request.options.view is not None:
-        words += ["--view", str(cell.view.spec)]
+    if setting.keeps_view:
+        words += ["--view", str(cell.view.spec)] if request.options.view is not None else []
+        words += ["--probe", str(cell.probe)] if cell.probe is not None else []
     words += ["--rho", f"{target:g}", *(["--gate", gate] if gate != "rho" else [])]
     return shlex.join(["python", "-m", "auditor", "check", f"{FILE}:{NAME}", *words])
 

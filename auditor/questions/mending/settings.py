@@ -88,7 +88,7 @@ class Family(Protocol):
     """See the module. `look` gives None where the wrapper does not fit two outputs."""
 
     verb: ClassVar[str]
-    on_outputs: ClassVar[bool]  # whether one run of the learner serves all settings
+    pairs: ClassVar[int]  # of its frontier: fewer where each setting has runs of its own
 
     def look(self, first: Any, second: Any) -> dict[str, Any] | None: ...
     def settings(self, seen: Seen, target: float, size: int) -> list[Setting]: ...
@@ -98,7 +98,7 @@ class Rounding:
     """`rounded`: the numbers of an output; of a fitted model its coefficients."""
 
     verb: ClassVar[str] = "rounded"
-    on_outputs: ClassVar[bool] = True
+    pairs: ClassVar[int] = 128
 
     def look(self, first: Any, second: Any) -> dict[str, Any] | None:
         widths = _widths_of(first)
@@ -161,7 +161,7 @@ class Choosing:
     """`chosen`: features that a selector scores, settings that a search does."""
 
     verb: ClassVar[str] = "chosen"
-    on_outputs: ClassVar[bool] = True
+    pairs: ClassVar[int] = 128
 
     def look(self, first: Any, second: Any) -> dict[str, Any] | None:
         decides = last_step(first)
@@ -198,7 +198,7 @@ class Aligning:
     """`aligned`: a clusterer that leaves centres."""
 
     verb: ClassVar[str] = "aligned"
-    on_outputs: ClassVar[bool] = True
+    pairs: ClassVar[int] = 128
 
     def look(self, first: Any, second: Any) -> dict[str, Any] | None:
         mine, theirs = (getattr(one, "cluster_centers_", None) for one in (first, second))
@@ -223,7 +223,7 @@ class Voting:
     """`voted`: classifiers. What is promised is churn."""
 
     verb: ClassVar[str] = "voted"
-    on_outputs: ClassVar[bool] = False
+    pairs: ClassVar[int] = 16
 
     def look(self, first: Any, second: Any) -> dict[str, Any] | None:
         return {} if all(hasattr(one, "predict") and hasattr(one, "classes_") for one in (first, second)) else None
@@ -237,7 +237,7 @@ class Agreeing:
     """`agreed`: outputs of few kinds, whatever they are."""
 
     verb: ClassVar[str] = "agreed"
-    on_outputs: ClassVar[bool] = False
+    pairs: ClassVar[int] = 64
 
     def look(self, first: Any, second: Any) -> dict[str, Any] | None:
         """Of models and raw numbers no two are ever the same; what comes up twice may."""

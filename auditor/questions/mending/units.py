@@ -29,6 +29,7 @@ from auditor.subjects.views import OUTPUT
 from auditor.trials.cell import PROBE
 from auditor.trials.trial import NONE_FELL, Bench, Bottom, Trial, judge, timed_run
 
+FORMULA, BOUND, FINISHED = "formula", "bound", "finishes"  # how it is known how likely two cores finish differently
 FINISHES = 4  # real r, where there is no formula
 JUDGED = 1000  # fresh rows that a loss is measured on
 
@@ -48,7 +49,7 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
     """What a pair showed of one setting: `apart` is how likely its two cores finish differently, or the churn."""
 
     apart: float | None
-    is_exact: bool = False  # by the formula, and not by real finishes
+    by: str = FINISHED
     nothing: bool = False  # whether the first run came to no output
     changed: bool | None = None  # whether it is another answer than the learner's own, on the same sample
     loss: float | None = None
@@ -145,10 +146,12 @@ class Frontier:
         return Half(votes, (), (), False, loss=float(np.mean(found != y)))
 
     def _has_formula(self, bench: Bench, place: int) -> bool:
-        """Whether the probability is known of what is compared, and not of more than that."""
+        """Whether something is known of what is compared, and is no loose bound: that of several choices is one."""
         setting, wrapper = self.settings[place], self.wrapped[place]
         whole = (bench.view.spec == OUTPUT.spec and bench.within is None) or not setting.keeps_view
-        return not self._is_churn and whole and wrapper.mismatch_is == "exact" and setting.verb != "voted"
+        of_model = isinstance(wrapper, Rounded) and wrapper.is_estimator and bench.view.spec == "predict"
+        is_near = wrapper.mismatch_is == "exact" or isinstance(wrapper, (Rounded, Aligned))
+        return not self._is_churn and (whole or of_model) and is_near and not isinstance(wrapper, Voted)
 
     @property
     def _is_churn(self) -> bool:
@@ -174,12 +177,11 @@ class Frontier:
             return Tried(apart=None, error=str(why))
         wrapper = self.wrapped[place]
         if len(second.outputs) == 0:
-            apart = (
-                float(np.mean(wrapper.churn(first.core, second.core)))
-                if isinstance(wrapper, Voted)
-                else wrapper.mismatch(first.core, second.core)
-            )
-            return Tried(apart=apart, is_exact=True, nothing=first.nothing, changed=first.changed, loss=first.loss)
+            by = FORMULA if wrapper.mismatch_is == "exact" else BOUND
+            apart = wrapper.mismatch(first.core, second.core)
+            if isinstance(wrapper, Voted):
+                apart = float(np.mean(wrapper.churn(first.core, second.core)))
+            return Tried(apart=apart, by=by, nothing=first.nothing, changed=first.changed, loss=first.loss)
         alike = [bench.difference(*both) is None for both in zip(first.outputs, second.outputs, strict=True)]
         shares = [float(not one) for one in alike]
         if self._is_churn:
