@@ -11,9 +11,22 @@ from typing import TYPE_CHECKING
 from auditor.errors import UsageError
 from auditor.flow.parts import Bar, Chart, Series
 from auditor.process.escape import shortened
-from auditor.report.axes import Scale, labels_of, line_ends, x_scale, y_scale
 from auditor.report.formats import Format
-from auditor.report.ink import DARK, GREY, LIGHT, LINE, Words, apart, box, document, dot, line, upper_limit, width_of
+from auditor.report.pictures.axes import Scale, labels_of, line_ends, x_scale, y_scale
+from auditor.report.pictures.ink import (
+    DARK,
+    GREY,
+    LIGHT,
+    LINE,
+    Words,
+    apart,
+    box,
+    document,
+    dot,
+    line,
+    upper_limit,
+    width_of,
+)
 
 if TYPE_CHECKING:
     from auditor.flow.record import Record
