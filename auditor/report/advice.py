@@ -64,7 +64,7 @@ def _rounded(record: Record, seen: Wobbles) -> str:
 def _upward(gap: float) -> str:
     """One digit, not below."""
     place = 10.0 ** math.floor(math.log10(gap))
-    return f"{math.ceil(gap / place - 1e-9) * place:.1g}"
+    return f"{float(f'{math.ceil(gap / place - 1e-9) * place:.1g}'):g}"
 
 
 def _takes(record: Record, name: str) -> bool:
