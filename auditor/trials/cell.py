@@ -51,6 +51,8 @@ class Cell:
     oracle: Oracle | None = None  # judges an output in place of the subject's own
     judged: bool = True  # whether accuracy is of interest at all
     looks: bool = True  # whether its runs can be looked at beforehand one by one; else its first trial is run twice
+    path: tuple[str, ...] = ()  # below which child of the seed's key its keys are
+    doubted: bool = False  # whether hidden state is part of the question: then nothing is held against it beforehand
     overridden: tuple[tuple[str, Any, Any], ...] = ()  # name, declared, used
 
     def told(self) -> dict[str, Any]:
@@ -194,7 +196,7 @@ def make_bench(cell: Cell, *, apart: bool = False) -> Bench:
         cell.subject,
         source,
         cell.size,
-        PairKeys(cell.seed),
+        PairKeys(cell.seed, *cell.path),
         counted=counted,
         judges=cell.judged,
         view=cell.view,
