@@ -38,7 +38,9 @@ class Fitness:
     ) -> tuple[Bench, list[Finding]]:
         """The bench after its preflight, with what that taught; `timed` is told what a run takes."""
         if not cell.looks:
-            if not cell.doubted:
+            if cell.doubted:
+                bench = replace(bench, copies=True)
+            else:
                 self._twice(bench, engine)
             return bench, [*_nothing_fresh(cell), *_of_source(cell, bench, plan)]
         kind = _kind(cell, bench)

@@ -1,0 +1,303 @@
+"""How pairs are handed out: some that are looked at, then pairs as they are, and the same pairs but for each cause.
+
+All cells of the experiments have the keys of the plain one, below the seed's child "explain", which no audit has; the
+pairs that are looked at have keys of their own. So what is decided from them, which experiments fit and how wide a grid
+is, was decided before the first pair that counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from auditor.errors import AuditorError
+from auditor.flow.plan import Plan
+from auditor.flow.question import Answer, Mismatch, Outlook, Steady, Work, with_example
+from auditor.flow.record import EXAMPLES
+from auditor.flow.verdict import Verdict
+from auditor.questions.counted import Counted
+from auditor.questions.explain.evidence import CERTAINLY, GIVEN_UP, SHOWS, Tried
+from auditor.questions.explain.experiments import EXPERIMENTS, Traits, why_not, widths_of
+from auditor.questions.explain.units import LOOKS, AsItIs, fresh_rows, look
+from auditor.sources.datasets import Dataset
+from auditor.statistics.but_for import log_evidence, log_evidence_against, needed
+from auditor.statistics.gate import Gate
+from auditor.trials.cell import Cell
+from auditor.trials.trial import Bench, Trial
+
+LOOK, PLAIN = 0, 1  # cells
+TIMES = 6  # the plain audit's pairs, at most
+_FIRST = 8  # pairs as they are, before any experiment
+_AGREED = 32  # pairs but for a cause that is certain, for the figure alone
+_REPLACED = 5  # pairs in which rows are replaced one after the other
+
+
+@dataclass(slots=True)
+class Explaining(Steady):
+    """All experiments on one cell."""
+
+    cells: list[Cell]
+    plan: Plan  # whose budget is that of all pairs together
+    each: int  # pairs that any one experiment may take
+    tried: list[Tried]
+    fresh: int | None  # the cell in which rows are replaced
+    counted: list[Counted] = field(init=False)
+    gate: Gate = field(init=False)
+    strict: Gate | None = None  # that rho is above the target, at the share of one experiment
+    traits: Traits | None = None
+    looked: list[dict[str, Any]] = field(default_factory=list)
+    differs: list[bool] = field(default_factory=list)  # as it is, by pair
+    replaced: list[dict[str, Any]] = field(default_factory=list)
+    examples: list[Mismatch] = field(default_factory=list)
+    widths: tuple[float, ...] = ()
+    runs: int = 0
+    total: int = 0  # trials of all cells
+
+    def __post_init__(self) -> None:
+        self.counted = [Counted(cell, self.plan.confidence) for cell in self.cells]
+        self.gate = Gate(self.target, self.plan.alpha, budget=self.each)
+
+    @property
+    def target(self) -> float:
+        assert self.plan.target is not None
+        return self.plan.target
+
+    @property
+    def asks(self) -> str:
+        return f"why do two runs differ? {len(self.tried)} experiments, {self.plan.budget:,} pairs at most"
+
+    @property
+    def pairs(self) -> int:
+        return len(self.differs)
+
+    @property
+    def mismatches(self) -> int:
+        return sum(self.differs)
+
+    @property
+    def rate(self) -> float | None:
+        return self.mismatches / self.pairs if self.pairs else None
+
+    def tested(self, kind: str) -> Tried:
+        return next(one for one in self.tried if one.kind == kind)
+
+    def replay(self, cell: int | None, index: int | None) -> str | None:
+        """What runs one trial again."""
+        return None if cell is None else self.counted[cell].replay(index)
+
+    @property
+    def tests(self) -> list[Tried]:
+        """The experiments that fit and are judged by evidence, which share the error."""
+        return [one for one in self.tried if not one.why_not and not one.experiment.certain]
+
+    @property
+    def needed(self) -> float:
+        return needed(self.plan.alpha, max(1, len(self.tests)))
+
+    def opened(self, cell: int, bench: Bench) -> None:
+        self.counted[cell].bench = bench
+
+    # What is to be run.
+
+    def next(self) -> Sequence[Work]:
+        if len(self.looked) < LOOKS:
+            return [Work(LOOK, range(len(self.looked), LOOKS))]
+        if self.traits is None:
+            self._begin()
+        if not self.pairs:
+            return [Work(PLAIN, range(_FIRST)), *self._twice(SHOWS)]
+        return (not self.is_passed() and (self._behind() or self._further())) or self._closing()
+
+    def _begin(self) -> None:
+        """Which experiments fit, and the width of the grid: from pairs that count for nothing else."""
+        self.traits = Traits(self.looked, self.counted[LOOK].tally.mismatches)
+        cell = self.cells[PLAIN]
+        for one in self.tried:
+            one.why_not = one.why_not or why_not(one.experiment, self.traits, cell)
+        if any(one.kind == "continuous" and not one.why_not for one in self.tried):
+            self.widths = widths_of(self.traits, self.target)
+        self.cells[PLAIN] = replace(cell, unit=AsItIs(self.widths))
+        self.strict = Gate(self.target, self.plan.alpha / (2 * max(1, len(self.tests))), budget=self.each)
+
+    def _twice(self, most: int) -> Iterator[Work]:
+        """One sample run twice, where that must never show."""
+        for one in self.tried:
+            if one.experiment.certain and one.shows is not None and one.is_open and one.twice < most:
+                yield Work(one.shows, range(one.twice, most))
+
+    def _behind(self) -> list[Work]:
+        """What experiments that are not settled have yet to run of the pairs that were run as they are."""
+        if not self.mismatches:
+            return []
+        work = []
+        for one in self.tests:
+            if not one.is_open or self.is_settled(one):
+                continue
+            tests_r = one.kind == "r-unused"
+            if one.after is not None:
+                work.append(Work(one.after, range(one.pairs, min(self.pairs, _AGREED) if tests_r else self.pairs)))
+            if one.shows is not None:
+                work.append(Work(one.shows, range(one.twice, self.pairs if tests_r else SHOWS)))
+        return self._affordable(work)
+
+    def _affordable(self, work: Sequence[Work]) -> list[Work]:
+        left, cut = self.plan.budget - self.total, []
+        for one in work:
+            some = one.wanted[: max(0, left)]
+            if some:
+                cut.append(replace(one, wanted=some))
+            left -= len(some)
+        return cut
+
+    def _further(self) -> list[Work]:
+        """More pairs as they are, while there is something that they could settle."""
+        if self.is_passed() or self.pairs >= self.each or (self.mismatches and not any(map(self._is_live, self.tests))):
+            return []
+        return self._affordable(
+            [Work(PLAIN, range(self.pairs, min(self.each, self.pairs + max(_FIRST, self.pairs // 2))))]
+        )
+
+    def _is_live(self, one: Tried) -> bool:
+        return one.is_open and not self.is_settled(one)
+
+    def _closing(self) -> list[Work]:
+        """For the figures alone: what is left but for a cause that is certain, and how many rows change an answer."""
+        work = [
+            Work(one.after, range(one.pairs, min(self.pairs, _AGREED)))
+            for one in self.tried
+            if one.is_certain() and one.is_open and one.after is not None
+        ]
+        if self.fresh is not None and self.mismatches and not self.is_passed() and self._has_rows():
+            work.append(Work(self.fresh, range(len(self.replaced), _REPLACED)))
+        return self._affordable(work)
+
+    def _has_rows(self) -> bool:
+        return self.traits is not None and self.traits.all("rows")
+
+    # What is known.
+
+    def is_passed(self) -> bool:
+        """Whether rho is shown to be within the target: then there is nothing to explain."""
+        return self.pairs > 0 and self.gate.is_pass(self.pairs, self.mismatches)
+
+    def is_settled(self, one: Tried) -> bool:
+        if one.kind == "r-unused":
+            return self._is_r_settled(one)
+        return one.is_named(self.needed) or one.is_given_up()
+
+    def _is_r_settled(self, one: Tried) -> bool:
+        if one.is_without_r():
+            return one.twice >= SHOWS
+        return self.is_r_unused(one) or log_evidence_against(one.fresh, CERTAINLY) >= GIVEN_UP
+
+    def is_r_unused(self, one: Tried) -> bool:
+        """Whether rho is above the target, and a fresh r changes less than a tenth of that on one sample: each at half
+        of this experiment's share. Certain where no bit of r was drawn."""
+        if not one.is_open or not self.mismatches:
+            return False
+        if one.is_without_r():
+            return True
+        share = needed(self.plan.alpha, 2 * max(1, len(self.tests)))
+        above = self.strict is not None and self.strict.is_fail(self.pairs, self.mismatches)
+        return above and log_evidence(one.fresh, CERTAINLY) >= share
+
+    def is_cause(self, one: Tried) -> bool:
+        if one.is_certain():
+            return True
+        if one.experiment.certain or self.is_passed():
+            return False
+        return self.is_r_unused(one) if one.kind == "r-unused" else one.is_named(self.needed)
+
+    # What came out.
+
+    def add(self, cell: int, trial: Trial) -> bool:
+        payload = trial.payload or {}
+        self.total, self.runs = self.total + 1, self.runs + payload.get("runs", 2)
+        self.counted[cell].add(trial)
+        if cell == LOOK:
+            self.looked.append(payload)
+        elif cell == PLAIN:
+            self._add_plain(trial, payload)
+        elif cell == self.fresh:
+            self.replaced.append(payload)
+        else:
+            self._add_tried(cell, trial)
+        return False
+
+    def _add_plain(self, trial: Trial, payload: dict[str, Any]) -> None:
+        before = trial.difference is not None
+        self.differs.append(before)
+        with_example(self.examples, PLAIN, trial, EXAMPLES)
+        for one in self.tried:
+            if one.after is None and one.is_open and not one.experiment.certain:
+                one.add_pair(trial.index, before=before, after=before and payload.get(one.kind, True))
+
+    def _add_tried(self, cell: int, trial: Trial) -> None:
+        one = next(one for one in self.tried if cell in (one.after, one.shows))
+        differs = trial.difference is not None
+        if cell == one.shows:
+            one.add_twice(trial)
+            one.nothing_drawn += bool((trial.payload or {}).get("nothing"))
+            one.fresh = (
+                one.fresh.plus(before=self.differs[trial.index], after=differs) if one.kind == "r-unused" else one.fresh
+            )
+            return
+        before, after = self.differs[trial.index], differs
+        if one.kind == "too-little-data" and self.is_dataset:
+            before, after = after, before  # a quarter of the rows against all
+        one.add_pair(trial.index, before=before, after=after)
+        if one.kind == "rounding-noise":
+            one.add_noise(trial)
+
+    @property
+    def is_dataset(self) -> bool:
+        bench = self.counted[PLAIN].bench
+        return bench is not None and isinstance(bench.source, Dataset)
+
+    def failed(self, cell: int, error: AuditorError) -> None:
+        """What an experiment cannot do with this subject ends that experiment alone."""
+        if cell in (LOOK, PLAIN):
+            raise error
+        if cell == self.fresh:
+            self.fresh = None
+            return
+        one = next(one for one in self.tried if cell in (one.after, one.shows))
+        one.error = error
+
+    def told(self) -> dict[str, Any]:
+        return {"experiments": [one.kind for one in self.tried]}
+
+    def verdict(self) -> Verdict:
+        from auditor.questions.explain.causes import verdict_of
+
+        return verdict_of(self)
+
+    def answer(self) -> Answer:
+        from auditor.questions.explain.causes import answer_of_inquiry
+
+        return answer_of_inquiry(self)
+
+    def outlook(self) -> Outlook:
+        words = f"{self.mismatches:,} mismatches in {self.pairs:,} pairs as it is"
+        named = [one.kind for one in self.tried if self.is_cause(one)]
+        return Outlook(self.total, self.plan.budget, words + (f"; shown: {', '.join(named)}" if named else ""))
+
+
+def make_cells(cell: Cell, words: Sequence[str]) -> tuple[list[Cell], list[Tried], int]:
+    """The cells of all experiments, each with what a command needs to run one of its trials again."""
+    base = replace(cell, path=("explain",), looks=False, doubted=True, judged=False, command="explain")
+    cells = [
+        replace(base, name="looked at", unit=look, path=("explain", "look")),
+        replace(base, name="as it is", unit=AsItIs()),
+    ]
+    tried = [Tried(experiment) for experiment in EXPERIMENTS]
+    for one in tried:
+        for role, unit in (("after", one.experiment.after), ("shows", one.experiment.shows)):
+            if unit is not None:
+                name = f"but for {one.kind}" if role == "after" else f"{one.kind}, one sample twice"
+                setattr(one, role, len(cells))
+                cells.append(replace(base, name=name, unit=unit))
+    cells.append(replace(base, name="rows replaced", unit=fresh_rows))
+    with_words = [replace(one, again=(*words, "--arm", str(place))) for place, one in enumerate(cells)]
+    return with_words, tried, len(cells) - 1
