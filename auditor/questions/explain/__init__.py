@@ -21,7 +21,6 @@ from auditor.trials.cell import Cell, make_cell
 from auditor.trials.trial import Bench
 
 _LEAST = 16  # pairs below which no cause can be named
-_SHARE = 0.4  # of the plain audit's pairs that one experiment may take
 
 
 class ExplainOptions(PairsOptions, frozen=True, kw_only=True):
@@ -29,9 +28,7 @@ class ExplainOptions(PairsOptions, frozen=True, kw_only=True):
 
     pairs: Annotated[
         int | None,
-        option(
-            "Take this for the plain audit's pairs: at most 6 times as many are run.  [default: 100 / rho]", "MAX", SURE
-        ),
+        option("At most 6 times as many are run, in all experiments.  [default: 100 / rho]", "MAX", SURE),
     ] = None
 
 
@@ -65,7 +62,7 @@ class Explain:
         plan = Plan(target, float(options.confidence), "anytime", TIMES * budget)
         words = () if options.rho is None else ("--rho", f"{options.rho:g}")
         cells, tried, fresh = make_cells(cell, words)
-        return Explaining(cells, plan, max(_LEAST, math.floor(_SHARE * budget)), tried, fresh)
+        return Explaining(cells, plan, budget, tried, fresh)
 
     def title(self, record: Record) -> str:
         return f"EXPLAINED  {record.subject}"

@@ -73,8 +73,16 @@ def answer_of_inquiry(inquiry: Explaining) -> Answer:
     n, k = inquiry.pairs, inquiry.mismatches
     limits = two_sided("anytime", n, k, together)
     rho = Interval(inquiry.rate, *limits, inquiry.plan.confidence, METHODS["anytime"])
-    known = {"low": rho.low, "high": rho.high, "confidence": rho.confidence, "method": rho.method}
-    measure = Measure(name="rho", estimate=rho.estimate, count=k, of=n, **known)
+    measure = Measure(
+        name="rho",
+        estimate=rho.estimate,
+        low=rho.low,
+        high=rho.high,
+        confidence=rho.confidence,
+        method=rho.method,
+        count=k,
+        of=n,
+    )
     rows = [_cell_row(one, together, inquiry.plan.confidence) for one in inquiry.counted]
     return Answer(fields, measures=[measure], rows=rows, pairs=n, mismatches=k, rho=rho, examples=inquiry.examples)
 

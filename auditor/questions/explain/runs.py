@@ -167,7 +167,7 @@ class _WatchedKey(Key):
         self.asked.append(True)
         return _WatchedKey(super().child(*names).digest, self.asked)
 
-    def spawn(self, n_children: int) -> list[Key]:
+    def spawn(self, n_children: int) -> list[Key]:  # type: ignore[override]
         self.asked.append(True)
         return super().spawn(n_children)
 

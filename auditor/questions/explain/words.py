@@ -60,9 +60,7 @@ def _outlook(inquiry: Explaining) -> str:
 def _width(inquiry: Explaining, one: Tried) -> str:
     if one.kind != "continuous":
         return ""
-    return (
-        f"; a target of {inquiry.target:g} takes a width of about {width_text(inquiry)}, and so an error of half that"
-    )
+    return f"; {inquiry.target:g} takes a width of about {width_text(inquiry)}, and so an error of up to half that"
 
 
 def width_text(inquiry: Explaining) -> str:
@@ -88,7 +86,8 @@ _TWICE = {
 
 
 def _r_unused(inquiry: Explaining, one: Tried) -> str:
-    figure = f"{one.mismatches:,} of {one.pairs:,} pairs differ where each run has an r of its own, {one.before:,} where it is shared"
+    own = f"{one.mismatches:,} of {one.pairs:,} pairs differ where each run has an r of its own"
+    figure = f"{own}, {one.before:,} where it is shared"
     if one.is_without_r():
         return f"no bit of r was drawn in {one.twice:,} runs; {figure}"
     changed = f"on one sample a fresh r changed the output {one.shown:,} times in {one.twice:,}"
