@@ -244,7 +244,7 @@ def _narrowed(left: object, right: object) -> tuple[str, object, object] | None:
         return None
     if mine.join is packed:
         return _narrowed_array(mine.array, theirs.array)
-    ours, others = _labelled(mine), _labelled(theirs)
+    ours, others = labelled(mine), labelled(theirs)
     pairs = [((ours.get(key) or others[key])[0], ours.get(key), others.get(key)) for key in ours | others]
     for text, a, b in pairs:
         if a is None or b is None:
@@ -265,7 +265,7 @@ def _narrowed_array(left: Any, right: Any) -> tuple[str, object, object]:
     return _text(tuple(map(int, np.unravel_index(low, left.shape)))), a[low], b[low]
 
 
-def _labelled(node: Node) -> dict[object, tuple[str, object]]:
+def labelled(node: Node) -> dict[object, tuple[str, object]]:
     """The parts by what matches them with the other side's: key, element, name or position."""
     if node.kind == "dict":
         return {_code(item.key): (_text(item), item.value) for _, item in node.parts if isinstance(item, Item)}
