@@ -121,6 +121,6 @@ def _notes(inquiry: Explaining, one: Tried, state: str) -> Iterator[str]:
         yield f"it could not be run: {one.error}"
     elif state == "not run":
         yield "there was no mismatch to explain" if not inquiry.mismatches else "there were no pairs left for it"
-    elif state == "not shown" and one.kind != "r-unused" and one.shown:
-        yield message(inquiry, one)
-    yield from one.notes
+    elif state == "not shown" and one.kind != "r-unused" and (one.shown or one.drawn):
+        at = f" (at {one.where})" if one.where else ""
+        yield f"{message(inquiry, one)}{at}"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from auditor.errors import AuditorError
+from auditor.errors import AuditorError, SubjectError
 from auditor.questions.explain.experiments import Experiment
 from auditor.statistics.but_for import Changed, log_evidence, log_evidence_against
 from auditor.statistics.interval import two_sided
@@ -38,7 +40,8 @@ class Tried:
     nothing_drawn: int = 0  # runs that drew no bit of r
     fresh: Changed = field(default_factory=Changed)  # as it is, against one sample with two r
     where: str | None = None  # in the code, where that is known
-    notes: list[str] = field(default_factory=list)
+    drawn: Sequence[int] = ()  # values that the two runs of a pair drew there
+    shifts: bool = False  # whether more is drawn after it
 
     @property
     def kind(self) -> str:
@@ -66,6 +69,13 @@ class Tried:
         self.twice += 1
         if trial.payload["shows"]:
             self._show(trial, trial.payload["path"], close=trial.payload["close"])
+
+    def add_payload(self, payload: Mapping[str, Any]) -> None:
+        """What else a pair but for the cause has to say."""
+        for why in payload.get("unkeyed", ()):
+            self.error = SubjectError(why)
+        if "where" in payload and (self.where is None or (payload["shifts"] and not self.shifts)):
+            self.where, self.shifts, self.drawn = payload["where"], payload["shifts"], payload["drawn"]
 
     def _show(self, trial: Trial, path: str | None, *, close: bool) -> None:
         self.shown, self.beyond = self.shown + 1, self.beyond + (not close)

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from auditor.questions.explain import units
+from auditor.questions.explain import interpreter, units
 from auditor.sources.datasets import Dataset
-from auditor.subjects.estimators import Fit
-from auditor.trials.cell import Cell
-from auditor.trials.trial import Unit
+from auditor.trials.elsewhere import run_pair_in_one_thread, run_pair_with_one_hash_seed
+from auditor.trials.keyed_sites import why_unkeyed
+from auditor.trials.trial import Bench, Unit
 
 _DISTINCT = 0.5  # of the outputs that are looked at, where a number is one of a continuum
 
@@ -30,8 +30,38 @@ class Experiment:
     after: Unit | None = None
     shows: Unit | None = None
     certain: bool = False
+    twice: int = 8  # samples that are run twice, where that is all there is to see
 
 
+HASH_SEED = Experiment(
+    "hash-seed",
+    "one hash seed",
+    "sort before you iterate: for x in sorted(the_set); and never take hash() of a text for a number",
+    0,
+    run_pair_with_one_hash_seed,
+    interpreter.other_hash_seed,
+    certain=True,
+    twice=interpreter.ELSEWHERE,
+)
+THREADS = Experiment(
+    "threads",
+    "one thread",
+    "run it in one thread: with threadpoolctl.threadpool_limits(1), or n_jobs=1; or add up what threads return in a "
+    "fixed order",
+    0,
+    run_pair_in_one_thread,
+    interpreter.all_threads,
+    certain=True,
+    twice=interpreter.ELSEWHERE,
+)
+DESYNC = Experiment(
+    "desync",
+    "draws of r kept in step",
+    'give each step its own child of r before the sample is looked at: for_rows, for_offset = r.child("rows"), '
+    'r.child("offset")',
+    1,
+    interpreter.in_step,
+)
 ROW_ORDER = Experiment(
     "row-order",
     "the rows sorted",
@@ -81,8 +111,11 @@ TOO_LITTLE_DATA = Experiment(
     "too-little-data", "four times the rows", "use more rows: --size {size}", 7, units.other_size
 )
 EXPERIMENTS: tuple[Experiment, ...] = (
+    HASH_SEED,
+    THREADS,
     ROW_ORDER,
     ROUNDING_NOISE,
+    DESYNC,
     CONTINUOUS,
     LABELS,
     OUTPUT_ORDER,
@@ -105,38 +138,42 @@ class Traits:
         return all(payload.get(name) for payload in self.payloads)
 
 
-def why_not(experiment: Experiment, traits: Traits, cell: Cell) -> str:
+def why_not(experiment: Experiment, traits: Traits, bench: Bench) -> str:
     """Why an experiment cannot be made with this subject; empty where it can."""
-    return _REASONS.get(experiment.kind, _none)(traits, cell)
+    return _REASONS.get(experiment.kind, _none)(traits, bench)
 
 
-def _none(traits: Traits, cell: Cell) -> str:
+def _none(traits: Traits, bench: Bench) -> str:
     return ""
 
 
-def _no_rows(traits: Traits, cell: Cell) -> str:
+def _no_draws(traits: Traits, bench: Bench) -> str:
+    return why_unkeyed(bench) or ""
+
+
+def _no_rows(traits: Traits, bench: Bench) -> str:
     return "" if traits.all("rows") else "the samples have no rows that could be in another order"
 
 
-def _no_floats(traits: Traits, cell: Cell) -> str:
+def _no_floats(traits: Traits, bench: Bench) -> str:
     return "" if traits.all("floats") else "the samples hold no floating-point numbers"
 
 
-def _no_labels(traits: Traits, cell: Cell) -> str:
+def _no_labels(traits: Traits, bench: Bench) -> str:
     return "" if traits.any("labels") else "the output has no labels, of which some would come twice"
 
 
-def _no_order(traits: Traits, cell: Cell) -> str:
+def _no_order(traits: Traits, bench: Bench) -> str:
     return "" if traits.any("order") else "the output has no list of different things"
 
 
-def _no_more_rows(traits: Traits, cell: Cell) -> str:
-    if cell.size == 0:
+def _no_more_rows(traits: Traits, bench: Bench) -> str:
+    if bench.size == 0:
         return "there is no sample"
-    return "a quarter of so few rows is none" if isinstance(cell.source, Dataset) and cell.size < 8 else ""
+    return "a quarter of so few rows is none" if isinstance(bench.source, Dataset) and bench.size < 8 else ""
 
 
-def _no_continuum(traits: Traits, cell: Cell) -> str:
+def _no_continuum(traits: Traits, bench: Bench) -> str:
     if not traits.any("numbers"):
         return "the output has no floating-point numbers"
     if not any(payload["gaps"] and max(payload["gaps"]) > 0 for payload in traits.payloads):
@@ -147,6 +184,7 @@ def _no_continuum(traits: Traits, cell: Cell) -> str:
 
 
 _REASONS = {
+    "desync": _no_draws,
     "row-order": _no_rows,
     "rounding-noise": _no_floats,
     "labels": _no_labels,
@@ -191,7 +229,3 @@ def _rounded_up(widths: Any) -> Any:
     """To two digits, which is what a person would type."""
     place = 10.0 ** (np.floor(np.log10(widths)) - 1)
     return np.ceil(widths / place) * place
-
-
-def is_estimator(cell: Cell) -> bool:
-    return isinstance(cell.subject.fn, Fit)

@@ -106,25 +106,26 @@ class Explaining(Steady):
         if self.traits is None:
             self._begin()
         if not self.pairs:
-            return [Work(PLAIN, range(_FIRST)), *self._twice(SHOWS)]
+            return [Work(PLAIN, range(_FIRST)), *self._twice()]
         return (not self.is_passed() and (self._behind() or self._further())) or self._closing()
 
     def _begin(self) -> None:
         """Which experiments fit, and the width of the grid: from pairs that count for nothing else."""
         self.traits = Traits(self.looked, self.counted[LOOK].tally.mismatches)
-        cell = self.cells[PLAIN]
+        bench = self.counted[LOOK].bench
+        assert bench is not None
         for one in self.tried:
-            one.why_not = one.why_not or why_not(one.experiment, self.traits, cell)
+            one.why_not = why_not(one.experiment, self.traits, bench)
         if any(one.kind == "continuous" and not one.why_not for one in self.tried):
             self.widths = widths_of(self.traits, self.target)
-        self.cells[PLAIN] = replace(cell, unit=AsItIs(self.widths))
+        self.cells[PLAIN] = replace(self.cells[PLAIN], unit=AsItIs(self.widths))
         self.strict = Gate(self.target, self.plan.alpha / (2 * max(1, len(self.tests))), budget=self.each)
 
-    def _twice(self, most: int) -> Iterator[Work]:
+    def _twice(self) -> Iterator[Work]:
         """One sample run twice, where that must never show."""
         for one in self.tried:
-            if one.experiment.certain and one.shows is not None and one.is_open and one.twice < most:
-                yield Work(one.shows, range(one.twice, most))
+            if one.experiment.certain and one.shows is not None and one.is_open:
+                yield Work(one.shows, range(one.twice, one.experiment.twice))
 
     def _behind(self) -> list[Work]:
         """What experiments that are not settled have yet to run of the pairs that were run as they are."""
@@ -247,6 +248,7 @@ class Explaining(Steady):
         if one.kind == "too-little-data" and self.is_dataset:
             before, after = after, before  # a quarter of the rows against all
         one.add_pair(trial.index, before=before, after=after)
+        one.add_payload(trial.payload or {})
         if one.kind == "rounding-noise":
             one.add_noise(trial)
 

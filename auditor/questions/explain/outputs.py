@@ -16,7 +16,6 @@ from auditor.subjects.outcome import Settled, fingerprint
 from auditor.trials.trial import Bottom
 
 Reals = npt.NDArray[np.float64]
-CLOSE = 2.0**-30  # numbers that are the same but for last digits
 
 
 def level(value: object) -> bytes | Node:
@@ -85,16 +84,6 @@ def gaps(first: Read, second: Read) -> Reals | None:
     with np.errstate(invalid="ignore"):
         apart = np.abs(first.numbers - second.numbers)
     return np.where(first.numbers == second.numbers, 0.0, apart)  # two infinities
-
-
-def is_close(first: object, second: object) -> bool:
-    """Whether two outputs are the same but for last digits, each against the largest number beside it."""
-    mine, other = read(first), read(second)
-    apart = gaps(mine, other)
-    if apart is None:
-        return False
-    largest = max((float(np.max(np.abs(one.numbers))) for one in (mine, other) if len(one.numbers)), default=0.0)
-    return bool(np.all(apart <= CLOSE * largest))
 
 
 # All but the names, all but the order.

@@ -19,7 +19,6 @@ from auditor.questions.explain.outputs import (
     gaps,
     has_labels,
     has_order,
-    is_close,
     read,
     renamed,
     unordered,
@@ -39,7 +38,8 @@ from auditor.questions.explain.runs import (
 from auditor.randomness import from_key
 from auditor.sources.datasets import Dataset
 from auditor.sources.sample import Sample
-from auditor.trials.trial import Bench, Trial
+from auditor.subjects.closeness import LAST_DIGITS, apart_by
+from auditor.trials.trial import Bench, Bottom, Trial
 
 LOOKS = 8  # pairs that are looked at before any is counted
 _NUMBERS = 64  # of an output that have a width each; where there are more, they share one
@@ -94,7 +94,7 @@ def look(bench: Bench, index: int, fell: Fell) -> Trial:
     ran = Ran(bench, index, fell)
     first, second = ran.pair()
     found, one, other = apart(first, second), read(first), read(second)
-    apart_by = gaps(one, other)
+    between = gaps(one, other)
     sample = bench.draw(index, 0)
     numbers = one.numbers if len(one.numbers) <= _NUMBERS else one.numbers[:1]
     return ran.trial(
@@ -102,16 +102,15 @@ def look(bench: Bench, index: int, fell: Fell) -> Trial:
         labels=has_labels(first) or has_labels(second),
         order=has_order(first) or has_order(second),
         numbers=len(one.numbers),
-        gaps=None if apart_by is None else _shortened(apart_by),
+        gaps=None if between is None else _shortened(between),
         values=[float(value) for value in numbers if math.isfinite(value)],
         rows=is_drawn_as_rows(sample),
         floats=is_drawn_as_rows(sample) and has_floats(sample),
-        closures=False,
     )
 
 
-def _shortened(apart_by: Reals) -> list[float]:
-    finite = np.where(np.isfinite(apart_by), apart_by, np.finfo(float).max)
+def _shortened(between: Reals) -> list[float]:
+    finite = np.where(np.isfinite(between), between, np.finfo(float).max)
     return [float(gap) for gap in (finite if len(finite) <= _NUMBERS else [np.max(finite)])]
 
 
@@ -135,6 +134,11 @@ def _same_sample(ran: Ran, first: Any, second: Any, **more: Any) -> Trial:
     """Two runs that should agree; with whether they do but for last digits."""
     found = apart(first, second)
     return ran.trial(found, close=found is not None and is_close(first, second), **more)
+
+
+def is_close(first: Any, second: Any) -> bool:
+    """Whether two outputs are the same but for last digits."""
+    return not isinstance(first, Bottom) and not isinstance(second, Bottom) and apart_by(first, second) <= LAST_DIGITS
 
 
 def beyond_noise(bench: Bench, index: int, fell: Fell) -> Trial:

@@ -15,7 +15,7 @@ from auditor.questions.explain.units import quarter
 def make_cause(inquiry: Explaining, one: Tried) -> Cause:
     return Cause(
         kind=one.kind,
-        before=one.rate_before() if one.pairs else inquiry.rate,
+        before=one.rate_before() if one.pairs and one.kind != "r-unused" else inquiry.rate,
         after=one.rate(),
         message=message(inquiry, one),
         where=one.where or one.path,
@@ -70,6 +70,9 @@ def width_text(inquiry: Explaining) -> str:
 
 def _shown(one: Tried) -> Iterator[str]:
     """What the same sample did when it was run twice."""
+    if one.drawn:
+        first, second = one.drawn
+        yield f"the runs of a pair drew {first:,} and {second:,} values there"
     said = _TWICE.get(one.kind)
     if said and one.shown:
         digits = "" if one.beyond else ", in last digits alone"
