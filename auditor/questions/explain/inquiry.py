@@ -29,6 +29,7 @@ from auditor.trials.trial import Bench, Trial
 LOOK, PLAIN = 0, 1  # cells
 TIMES = 6  # the plain audit's pairs, at most
 _FIRST = 8  # pairs as they are, before any experiment
+_FRESH = 200  # samples that are run with two r, at most
 _AGREED = 32  # pairs but for a cause that is certain, for the figure alone
 _REPLACED = 5  # pairs in which rows are replaced one after the other
 
@@ -139,7 +140,7 @@ class Explaining(Steady):
             if one.after is not None:
                 work.append(Work(one.after, range(one.pairs, min(self.pairs, _AGREED) if tests_r else self.pairs)))
             if one.shows is not None:
-                work.append(Work(one.shows, range(one.twice, self.pairs if tests_r else SHOWS)))
+                work.append(Work(one.shows, range(one.twice, min(self.pairs, _FRESH) if tests_r else SHOWS)))
         return self._affordable(work)
 
     def _affordable(self, work: Sequence[Work]) -> list[Work]:
@@ -190,7 +191,7 @@ class Explaining(Steady):
     def _is_r_settled(self, one: Tried) -> bool:
         if one.is_without_r():
             return one.twice >= SHOWS
-        return self.is_r_unused(one) or log_evidence_against(one.fresh, CERTAINLY) >= GIVEN_UP
+        return one.twice >= _FRESH or self.is_r_unused(one) or log_evidence_against(one.fresh, CERTAINLY) >= GIVEN_UP
 
     def is_r_unused(self, one: Tried) -> bool:
         """Whether rho is above the target, and a fresh r changes less than a tenth of that on one sample: each at half
