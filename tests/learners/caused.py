@@ -23,7 +23,7 @@ def most_common_first(sample: Any, r: np.random.Generator) -> list[int]:
 
 def groups_in_order_of_appearance(sample: Any, r: np.random.Generator) -> list[int]:
     """Who belongs to which third of the unit interval, the thirds numbered as the rows come."""
-    names: dict[int, int] = {third: -1 for third in range(3)}
+    names: dict[int, int] = dict.fromkeys(range(3), -1)
     for third in (3 * sample).astype(int).tolist():
         if names[third] < 0:
             names[third] = max(names.values()) + 1

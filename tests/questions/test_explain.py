@@ -14,18 +14,27 @@ from typing import Any
 import numpy as np
 import pytest
 from asking import timeless
+from learners import caused
 
 import auditor
 from auditor.errors import UsageError
 from auditor.flow.record import Record, to_json
 from auditor.questions.explain import interpreter
 from auditor.questions.explain.answer import ExplainAnswer, answer_of
-from learners import caused
 
-KINDS = (
-    "hidden-state hash-seed threads row-order rounding-noise desync continuous labels output-order r-unused "
-    "too-little-data"
-).split()
+KINDS = [
+    "hidden-state",
+    "hash-seed",
+    "threads",
+    "row-order",
+    "rounding-noise",
+    "desync",
+    "continuous",
+    "labels",
+    "output-order",
+    "r-unused",
+    "too-little-data",
+]
 SURE = 1 - 1e-6
 
 

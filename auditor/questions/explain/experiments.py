@@ -228,4 +228,4 @@ def widths_of(traits: Traits, target: float) -> tuple[float, ...]:
 def _rounded_up(widths: Any) -> Any:
     """To two digits, which is what a person would type."""
     place = 10.0 ** (np.floor(np.log10(widths)) - 1)
-    return np.ceil(widths / place) * place
+    return np.ceil(widths / place - 1e-6) * place
