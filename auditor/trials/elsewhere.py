@@ -226,13 +226,35 @@ def _contrast(
     second = _ask(bench, right, timeout, ask="run", index=index, which=0, against=first["output"])
     if first["fingerprint"] == second["fingerprint"]:
         return None
-    _processes.pop((_pack(bench)[1], left)).close()
-    again = _ask(bench, left, timeout, ask="run", index=index, which=0)
-    if again["fingerprint"] != first["fingerprint"]:
-        return None
+    again = _ask_anew(bench, left, timeout, index=index)
+    return _told(first, second, left, right) if again["fingerprint"] == first["fingerprint"] else None
+
+
+def _told(first: dict[str, Any], second: dict[str, Any], left: Surroundings, right: Surroundings) -> Contrast:
     told = second.get("difference")
     difference = Difference(**told) if told else Difference("output", first["shown"], second["shown"])
     return Contrast(difference, second.get("apart"), left, right)
+
+
+def _ask_anew(bench: Bench, surroundings: Surroundings, timeout: float | None, **request: Any) -> dict[str, Any]:
+    """The first run of a pair in a process that has run nothing yet."""
+    if process := _processes.pop((_pack(bench)[1], surroundings), None):
+        process.close()
+    return _ask(bench, surroundings, timeout, ask="run", which=0, **request)
+
+
+def earlier_runs_show(bench: Bench, index: int, *, timeout: float | None = None) -> Contrast | None:
+    """The first run of a pair in a new process, and in one that has run the second: what is left behind counts.
+
+    A learner that keeps its answer for each r passes as reproducible where the first run always comes first.
+    """
+    here = Surroundings()
+    first = _ask_anew(bench, here, timeout, index=index)
+    second = _ask_anew(bench, here, timeout, index=index, after=1, against=first["output"])
+    if first["fingerprint"] == second["fingerprint"]:
+        return None
+    again = _ask_anew(bench, here, timeout, index=index)
+    return _told(first, second, here, here) if again["fingerprint"] == first["fingerprint"] else None
 
 
 # There.
@@ -281,6 +303,8 @@ def _pair(bench: Bench, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _run(bench: Bench, request: dict[str, Any]) -> dict[str, Any]:
+    if "after" in request:
+        bench.run(request["index"], request["after"])
     output = bench.run(request["index"], request["which"])
     if isinstance(output, Bottom):
         return {"fingerprint": "no output", "shown": "no output", "output": None}

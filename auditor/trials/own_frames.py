@@ -24,6 +24,7 @@ class OwnCode:
     """Says of code whether it is the subject's own; remembers by file."""
 
     def __init__(self, fn: object) -> None:
+        self.fn = fn
         self.module = _module_of(fn)
         self._home = _home(self.module)
         self._known: dict[str, bool] = {}

@@ -20,6 +20,7 @@ from auditor.trials import elsewhere
 from auditor.trials.elsewhere import (
     NotElsewhere,
     Surroundings,
+    earlier_runs_show,
     fingerprint_elsewhere,
     hash_seed_shows,
     run_pair_elsewhere,
@@ -77,6 +78,29 @@ def test_hidden_state_is_not_taken_for_a_hash_seed_or_threads() -> None:
         return float(np.random.default_rng().random())
 
     assert shown_by(hash_seed_shows, unseeded, pairs=2) == shown_by(threads_show, unseeded, pairs=2) == []
+
+
+def test_an_answer_that_is_kept_for_each_r_is_shown_by_the_order_of_runs() -> None:
+    cache: dict[int, float] = {}
+
+    def by_r(sample: Any, r: int) -> float:
+        return cache.setdefault(r, float(sample[0]))
+
+    made = bench(by_r)
+    contrast = earlier_runs_show(made, 5)
+    assert contrast is not None
+    assert contrast.difference.left == repr(made.draw(5, 0)[0].item())
+    assert contrast.difference.right == repr(made.draw(5, 1)[0].item())
+
+
+def test_a_cache_of_what_is_the_same_for_all_is_no_matter() -> None:
+    tables: dict[int, list[int]] = {}
+
+    def by_size(sample: Any, r: Any) -> float:
+        return float(sample[tables.setdefault(len(sample), [*range(len(sample))])[-1]])
+
+    assert earlier_runs_show(bench(by_size), 0) is None
+    assert earlier_runs_show(bench(lambda sample, r: float(np.random.default_rng().random())), 0) is None
 
 
 def test_as_many_parts_as_processors() -> None:
