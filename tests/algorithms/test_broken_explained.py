@@ -28,7 +28,7 @@ SLOW = ("r_boost_desynchronised",)
     "name", [pytest.param(name, marks=pytest.mark.nightly) if name in SLOW else name for name in REASONS]
 )
 def test_every_twin_is_explained_by_its_own_reason(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for other in ("hash_seed_shows", "threads_show"):
+    for other in ("hash_seed_shows", "threads_show", "earlier_runs_show"):
         monkeypatch.setattr(interpreter, other, lambda *_, **__: None)
     record = auditor.ask("explain", f"algorithms.broken:{name}", pairs=40)
     causes = answer_of(record).causes

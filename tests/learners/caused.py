@@ -76,5 +76,18 @@ def majority(sample: Any, r: np.random.Generator) -> list[int]:
     return sorted(value for value, count in Counter(sample.tolist()).items() if count > len(sample) / 2)
 
 
+GENERATOR = np.random.Generator(np.random.PCG64(0))
+ANSWERS: dict[int, float] = {}
+
+
+def own_generator(sample: Any, r: np.random.Generator) -> int:
+    return int(GENERATOR.integers(10))
+
+
+def remembers_r(sample: Any, r: np.random.Generator) -> float:
+    """The answer of whichever run came first with this r."""
+    return ANSWERS.setdefault(int(r.integers(2**60)), float(sample.mean()))
+
+
 def iterates_a_set(sample: Any, r: np.random.Generator) -> list[str]:
-    return [f"v{value}" for value in {f"{value}": value for value in sample.tolist()}.keys() | {"a", "b", "c"}]
+    return list({"alpha", "beta", "gamma", "delta"} | {f"{value > 4}" for value in sample.tolist()})

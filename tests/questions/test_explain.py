@@ -41,7 +41,7 @@ SURE = 1 - 1e-6
 @pytest.fixture(autouse=True)
 def no_other_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """What other processes say has tests of its own; here they agree, and none is started."""
-    for name in ("hash_seed_shows", "threads_show"):
+    for name in ("hash_seed_shows", "threads_show", "earlier_runs_show"):
         monkeypatch.setattr(interpreter, name, lambda *_, **__: None)
 
 

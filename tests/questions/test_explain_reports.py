@@ -24,7 +24,7 @@ def fit(sample, r):
 
 @pytest.fixture(autouse=True)
 def no_other_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("hash_seed_shows", "threads_show"):
+    for name in ("hash_seed_shows", "threads_show", "earlier_runs_show"):
         monkeypatch.setattr(interpreter, name, lambda *_, **__: None)
 
 

@@ -30,6 +30,9 @@ class ExplainOptions(PairsOptions, frozen=True, kw_only=True):
         int | None,
         option("At most 6 times as many are run, in all experiments.  [default: 100 / rho]", "MAX", SURE),
     ] = None
+    trace: Annotated[
+        bool, option("Look for the first local value that differs although its inputs do not: a hint, and slow.")
+    ] = False
 
 
 class Explain:
@@ -61,8 +64,8 @@ class Explain:
             )
         plan = Plan(target, float(options.confidence), "anytime", TIMES * budget)
         words = () if options.rho is None else ("--rho", f"{options.rho:g}")
-        cells, tried, fresh = make_cells(cell, words)
-        return Explaining(cells, plan, budget, tried, fresh)
+        cells, tried, asides = make_cells(cell, words)
+        return Explaining(cells, plan, budget, tried, asides, traces=options.trace)
 
     def title(self, record: Record) -> str:
         return f"EXPLAINED  {record.subject}"

@@ -48,6 +48,15 @@ class FreshRows(msgspec.Struct, frozen=True, kw_only=True):
     row: int
 
 
+class LocalValue(msgspec.Struct, frozen=True):
+    """The first local of the subject's own code that differs though what its line reads does not: a hint."""
+
+    where: str
+    name: str
+    first: str
+    second: str
+
+
 class Growth(msgspec.Struct, frozen=True, kw_only=True):
     """rho ~ size^exponent between two sizes, and at which the target would hold if that went on: estimates alone."""
 
@@ -65,6 +74,7 @@ class ExplainAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="questi
     widths: list[float] = []  # of the grid that `continuous` rounds on
     fresh_rows: FreshRows | None = None
     growth: Growth | None = None
+    local_value: LocalValue | None = None
 
 
 def answer_of(record: Record) -> ExplainAnswer:

@@ -14,7 +14,7 @@ from auditor.questions.counted import Counted
 from auditor.questions.explain.answer import ExperimentRow, ExplainAnswer
 from auditor.questions.explain.evidence import Tried
 from auditor.questions.explain.inquiry import Explaining
-from auditor.questions.explain.words import fresh_rows_of, growth_of, make_cause, message
+from auditor.questions.explain.words import fresh_rows_of, growth_of, local_value_of, make_cause, message
 from auditor.questions.pairs import METHODS
 from auditor.statistics.interval import two_sided
 from auditor.statistics.outward import sure
@@ -69,6 +69,7 @@ def answer_of_inquiry(inquiry: Explaining) -> Answer:
         widths=[*inquiry.widths],
         fresh_rows=fresh_rows_of(inquiry),
         growth=growth_of(inquiry),
+        local_value=local_value_of(inquiry),
     )
     n, k = inquiry.pairs, inquiry.mismatches
     limits = two_sided("anytime", n, k, together)
@@ -121,6 +122,6 @@ def _notes(inquiry: Explaining, one: Tried, state: str) -> Iterator[str]:
         yield f"it could not be run: {one.error}"
     elif state == "not run":
         yield "there was no mismatch to explain" if not inquiry.mismatches else "there were no pairs left for it"
-    elif state == "not shown" and one.kind != "r-unused" and (one.shown or one.drawn):
+    elif state == "not shown" and one.kind != "r-unused" and (one.shown or one.drawn) and not inquiry.is_hidden():
         at = f" (at {one.where})" if one.where else ""
         yield f"{message(inquiry, one)}{at}"

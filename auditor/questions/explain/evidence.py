@@ -37,6 +37,7 @@ class Tried:
     first_shown: int | None = None  # the first trial that shows it
     first_gone: int | None = None  # the first pair that differs, and does not but for the cause
     path: str | None = None  # where the outputs first differ that show it
+    steady: int = 0  # samples whose output is the same in run after run, with one thread and one hash seed
     nothing_drawn: int = 0  # runs that drew no bit of r
     fresh: Changed = field(default_factory=Changed)  # as it is, against one sample with two r
     where: str | None = None  # in the code, where that is known
@@ -61,6 +62,7 @@ class Tried:
     def add_twice(self, trial: Trial) -> None:
         """One sample that was run twice."""
         self.twice += 1
+        self.steady += bool((trial.payload or {}).get("steady"))
         if trial.difference is not None:
             self._show(trial, trial.difference.path, close=bool((trial.payload or {}).get("close")))
 

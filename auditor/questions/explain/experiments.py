@@ -11,6 +11,7 @@ import numpy as np
 from auditor.questions.explain import interpreter, units
 from auditor.sources.datasets import Dataset
 from auditor.trials.elsewhere import run_pair_in_one_thread, run_pair_with_one_hash_seed
+from auditor.trials.hidden import run_pair_put_back
 from auditor.trials.keyed_sites import why_unkeyed
 from auditor.trials.trial import Bench, Unit
 
@@ -33,6 +34,15 @@ class Experiment:
     twice: int = 8  # samples that are run twice, where that is all there is to see
 
 
+HIDDEN_STATE = Experiment(
+    "hidden-state",
+    "the same state put back before each run",
+    "draw every random bit from r, and keep nothing between runs",
+    0,
+    run_pair_put_back,
+    interpreter.again,
+    certain=True,
+)
 HASH_SEED = Experiment(
     "hash-seed",
     "one hash seed",
@@ -111,6 +121,7 @@ TOO_LITTLE_DATA = Experiment(
     "too-little-data", "four times the rows", "use more rows: --size {size}", 7, units.other_size
 )
 EXPERIMENTS: tuple[Experiment, ...] = (
+    HIDDEN_STATE,
     HASH_SEED,
     THREADS,
     ROW_ORDER,

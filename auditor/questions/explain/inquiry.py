@@ -19,15 +19,18 @@ from auditor.flow.verdict import Verdict
 from auditor.questions.counted import Counted
 from auditor.questions.explain.evidence import CERTAINLY, GIVEN_UP, SHOWS, Tried
 from auditor.questions.explain.experiments import EXPERIMENTS, Traits, why_not, widths_of
+from auditor.questions.explain.interpreter import local_apart, moved
 from auditor.questions.explain.units import LOOKS, AsItIs, fresh_rows, look
 from auditor.sources.datasets import Dataset
 from auditor.statistics.but_for import log_evidence, log_evidence_against, needed
 from auditor.statistics.gate import Gate
 from auditor.trials.cell import Cell
-from auditor.trials.trial import Bench, Trial
+from auditor.trials.trial import Bench, Trial, Unit
 
 LOOK, PLAIN = 0, 1  # cells
 TIMES = 6  # the plain audit's pairs, at most
+MOVED, LOCALS, ROWS = "what moved", "local values", "rows replaced"
+_ASIDES: dict[str, Unit] = {MOVED: moved, LOCALS: local_apart, ROWS: fresh_rows}
 _FIRST = 8  # pairs as they are, before any experiment
 _FRESH = 200  # samples that are run with two r, at most
 _AGREED = 32  # pairs but for a cause that is certain, for the figure alone
@@ -42,14 +45,15 @@ class Explaining(Steady):
     plan: Plan  # whose budget is that of all pairs together
     each: int  # pairs that any one experiment may take
     tried: list[Tried]
-    fresh: int | None  # the cell in which rows are replaced
+    asides: dict[str, int]  # cells of trials that say more of what was found, by name
+    traces: bool = False  # whether local values are compared
     counted: list[Counted] = field(init=False)
     gate: Gate = field(init=False)
     strict: Gate | None = None  # that rho is above the target, at the share of one experiment
     traits: Traits | None = None
     looked: list[dict[str, Any]] = field(default_factory=list)
     differs: list[bool] = field(default_factory=list)  # as it is, by pair
-    replaced: list[dict[str, Any]] = field(default_factory=list)
+    told_aside: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     examples: list[Mismatch] = field(default_factory=list)
     widths: tuple[float, ...] = ()
     runs: int = 0
@@ -170,9 +174,23 @@ class Explaining(Steady):
             for one in self.tried
             if one.is_certain() and one.is_open and one.after is not None
         ]
-        if self.fresh is not None and self.mismatches and not self.is_passed() and self._has_rows():
-            work.append(Work(self.fresh, range(len(self.replaced), _REPLACED)))
-        return self._affordable(work)
+        return self._affordable([*work, *self._aside()])
+
+    def _aside(self) -> Iterator[Work]:
+        """One trial after the other, of which each says more of what was found."""
+        hidden = next((one for one in self.tried if one.kind == "hidden-state" and one.is_certain()), None)
+        if hidden and hidden.first_shown is not None and not self.aside(MOVED):
+            yield Work(self.asides[MOVED], range(hidden.first_shown, hidden.first_shown + 1))
+        if not self.mismatches or self.is_passed():
+            return
+        first = self.differs.index(True)
+        if self.traces and not self.aside(LOCALS):
+            yield Work(self.asides[LOCALS], range(first, first + 1))
+        if self._has_rows() and hidden is None:
+            yield Work(self.asides[ROWS], range(len(self.aside(ROWS)), _REPLACED))
+
+    def aside(self, name: str) -> list[dict[str, Any]]:
+        return self.told_aside.get(name, [])
 
     def _has_rows(self) -> bool:
         return self.traits is not None and self.traits.all("rows")
@@ -205,11 +223,24 @@ class Explaining(Steady):
         return above and log_evidence(one.fresh, CERTAINLY) >= share
 
     def is_cause(self, one: Tried) -> bool:
-        if one.is_certain():
-            return True
-        if one.experiment.certain or self.is_passed():
+        if one.experiment.certain:
+            return self._is_certain(one)
+        if self.is_passed():
             return False
         return self.is_r_unused(one) if one.kind == "r-unused" else one.is_named(self.needed)
+
+    def is_hidden(self) -> bool:
+        """Whether outputs differ from run to run, so that what any experiment shows may be no more than that."""
+        return self.tested("hidden-state").is_certain()
+
+    def _is_certain(self, one: Tried) -> bool:
+        """What differs from run to run differs between processes as well, which says nothing then; unless it is steady
+        where there is one thread: then threads are behind it."""
+        hidden, threads = self.tested("hidden-state"), self.tested("threads")
+        races = threads.shown > 0 and threads.steady == threads.shown
+        if one is hidden:
+            return hidden.is_certain() and not races
+        return one.is_certain() and (races or not hidden.is_certain())
 
     # What came out.
 
@@ -221,8 +252,8 @@ class Explaining(Steady):
             self.looked.append(payload)
         elif cell == PLAIN:
             self._add_plain(trial, payload)
-        elif cell == self.fresh:
-            self.replaced.append(payload)
+        elif name := self._name_aside(cell):
+            self.told_aside.setdefault(name, []).append(payload)
         else:
             self._add_tried(cell, trial)
         return False
@@ -262,14 +293,17 @@ class Explaining(Steady):
         """What an experiment cannot do with this subject ends that experiment alone."""
         if cell in (LOOK, PLAIN):
             raise error
-        if cell == self.fresh:
-            self.fresh = None
+        if name := self._name_aside(cell):
+            self.told_aside.setdefault(name, []).extend([{}] * _REPLACED)  # it is not tried again
             return
         one = next(one for one in self.tried if cell in (one.after, one.shows))
         one.error = error
 
+    def _name_aside(self, cell: int) -> str | None:
+        return next((name for name, place in self.asides.items() if place == cell), None)
+
     def told(self) -> dict[str, Any]:
-        return {"experiments": [one.kind for one in self.tried]}
+        return {"experiments": [one.kind for one in self.tried], "traces": self.traces}
 
     def verdict(self) -> Verdict:
         from auditor.questions.explain.causes import verdict_of
@@ -287,7 +321,7 @@ class Explaining(Steady):
         return Outlook(self.total, self.plan.budget, words + (f"; shown: {', '.join(named)}" if named else ""))
 
 
-def make_cells(cell: Cell, words: Sequence[str]) -> tuple[list[Cell], list[Tried], int]:
+def make_cells(cell: Cell, words: Sequence[str]) -> tuple[list[Cell], list[Tried], dict[str, int]]:
     """The cells of all experiments, each with what a command needs to run one of its trials again."""
     base = replace(cell, path=("explain",), looks=False, doubted=True, judged=False, command="explain")
     cells = [
@@ -301,6 +335,7 @@ def make_cells(cell: Cell, words: Sequence[str]) -> tuple[list[Cell], list[Tried
                 name = f"but for {one.kind}" if role == "after" else f"{one.kind}, one sample twice"
                 setattr(one, role, len(cells))
                 cells.append(replace(base, name=name, unit=unit))
-    cells.append(replace(base, name="rows replaced", unit=fresh_rows))
+    asides = {name: len(cells) + place for place, name in enumerate(_ASIDES)}
+    cells += [replace(base, name=name, unit=unit) for name, unit in _ASIDES.items()]
     with_words = [replace(one, again=(*words, "--arm", str(place))) for place, one in enumerate(cells)]
-    return with_words, tried, len(cells) - 1
+    return with_words, tried, asides

@@ -72,6 +72,11 @@ def _further(answer: ExplainAnswer) -> Iterator[Part]:
         notes.append(
             f"{found.median:,} of {found.of:,} rows, in the median, change the answer when they are fresh; {row}."
         )
+    if hint := answer.local_value:
+        values = f"{hint.first} and {hint.second}"
+        notes.append(
+            f"The first local value that differs though its inputs do not: {hint.name} at {hint.where}, {values}."
+        )
     if notes:
         yield Words("\n".join(notes), "dim")
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from statistics import median_low
+from typing import Any
 
-from auditor.questions.explain.answer import Cause, FreshRows, Growth
+from auditor.questions.explain.answer import Cause, FreshRows, Growth, LocalValue
 from auditor.questions.explain.evidence import Tried
-from auditor.questions.explain.inquiry import PLAIN, Explaining
+from auditor.questions.explain.inquiry import LOCALS, MOVED, PLAIN, ROWS, Explaining
 from auditor.questions.explain.units import quarter
 
 
@@ -18,7 +19,7 @@ def make_cause(inquiry: Explaining, one: Tried) -> Cause:
         before=one.rate_before() if one.pairs and one.kind != "r-unused" else inquiry.rate,
         after=one.rate(),
         message=message(inquiry, one),
-        where=one.where or one.path,
+        where=_moved(inquiry, one).get("where") or one.where or one.path,
         replay=_replay(inquiry, one),
         cure=cure(inquiry, one),
     )
@@ -29,9 +30,17 @@ def message(inquiry: Explaining, one: Tried) -> str:
     if one.kind == "r-unused":
         return _r_unused(inquiry, one)
     words = [*_shown(one)]
-    if one.pairs:
+    if found := _moved(inquiry, one).get("message"):
+        words.append(f"what moves: {found}")
+    if one.pairs and (one.before or not one.experiment.certain):
         words.append(_figure(inquiry, one))
     return "; ".join(words)
+
+
+def _moved(inquiry: Explaining, one: Tried) -> dict[str, Any]:
+    """What goes on from run to run, where that was found."""
+    found = inquiry.aside(MOVED) if one.kind == "hidden-state" else []
+    return found[0] if found else {}
 
 
 def _figure(inquiry: Explaining, one: Tried) -> str:
@@ -107,6 +116,8 @@ def _replay(inquiry: Explaining, one: Tried) -> str | None:
 
 
 def cure(inquiry: Explaining, one: Tried) -> str:
+    if found := _moved(inquiry, one).get("cure"):
+        return str(found)
     if one.kind == "continuous":
         return one.experiment.cure.format(width=f"{max(inquiry.widths):.2g}")
     if one.kind == "too-little-data":
@@ -130,10 +141,16 @@ def growth_of(inquiry: Explaining) -> Growth | None:
 
 
 def fresh_rows_of(inquiry: Explaining) -> FreshRows | None:
-    found = [(pair, payload) for pair, payload in enumerate(inquiry.replaced) if "rows" in payload]
+    replaced = inquiry.aside(ROWS)
+    found = [(pair, payload) for pair, payload in enumerate(replaced) if "rows" in payload]
     if not found:
         return None
     pair, first = found[0]
     changed = median_low(payload["step"] for _, payload in found)
     size = inquiry.cells[PLAIN].size
-    return FreshRows(median=changed, of=size, pairs=len(inquiry.replaced), pair=pair, row=first["row"])
+    return FreshRows(median=changed, of=size, pairs=len(replaced), pair=pair, row=first["row"])
+
+
+def local_value_of(inquiry: Explaining) -> LocalValue | None:
+    found = next((payload for payload in inquiry.aside(LOCALS) if "name" in payload), None)
+    return LocalValue(found["where"], found["name"], *found["values"]) if found else None
