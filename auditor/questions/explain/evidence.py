@@ -68,6 +68,8 @@ class Tried:
 
     def add_noise(self, trial: Trial) -> None:
         """What a noise in the last digits did, where the pair itself says so."""
+        if "shows" not in trial.payload:
+            return
         self.twice += 1
         if trial.payload["shows"]:
             self._show(trial, trial.payload["path"], close=trial.payload["close"])

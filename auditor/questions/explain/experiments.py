@@ -82,9 +82,8 @@ ROW_ORDER = Experiment(
 )
 ROUNDING_NOISE = Experiment(
     "rounding-noise",
-    "outputs that are no further apart than last digits count as the same",
-    "round what is returned, far above the last digits: return np.round(result, 9); to break ties, compare rounded "
-    "numbers",
+    "outputs taken for the same that last digits turn into each other",
+    "round far above the last digits, what is returned and what decides: np.round(result, 9), np.round(score, 9) > 0",
     5,
     units.beyond_noise,
 )

@@ -33,6 +33,7 @@ MOVED, LOCALS, ROWS = "what moved", "local values", "rows replaced"
 _ASIDES: dict[str, Unit] = {MOVED: moved, LOCALS: local_apart, ROWS: fresh_rows}
 _FIRST = 8  # pairs as they are, before any experiment
 _FRESH = 200  # samples that are run with two r, at most
+_BLURRED = 100  # pairs of any experiment where outputs differ from run to run
 _AGREED = 32  # pairs but for a cause that is certain, for the figure alone
 _REPLACED = 5  # pairs in which rows are replaced one after the other
 
@@ -156,12 +157,21 @@ class Explaining(Steady):
             left -= len(some)
         return cut
 
+    @property
+    def _most(self) -> int:
+        """Pairs of any one experiment; few where the cause is hidden state, which blurs all others."""
+        return min(self.each, _BLURRED) if self.is_hidden() else self.each
+
     def _further(self) -> list[Work]:
         """More pairs as they are, while there is something that they could settle."""
-        if self.is_passed() or self.pairs >= self.each or (self.mismatches and not any(map(self._is_live, self.tests))):
+        if (
+            self.is_passed()
+            or self.pairs >= self._most
+            or (self.mismatches and not any(map(self._is_live, self.tests)))
+        ):
             return []
         return self._affordable(
-            [Work(PLAIN, range(self.pairs, min(self.each, self.pairs + max(_FIRST, self.pairs // 2))))]
+            [Work(PLAIN, range(self.pairs, min(self._most, self.pairs + max(_FIRST, self.pairs // 2))))]
         )
 
     def _is_live(self, one: Tried) -> bool:
@@ -225,8 +235,8 @@ class Explaining(Steady):
     def is_cause(self, one: Tried) -> bool:
         if one.experiment.certain:
             return self._is_certain(one)
-        if self.is_passed():
-            return False
+        if self.is_passed() or (one.kind == "rounding-noise" and self.is_hidden()):
+            return False  # noise has to be told from what differs from run to run anyway
         return self.is_r_unused(one) if one.kind == "r-unused" else one.is_named(self.needed)
 
     def is_hidden(self) -> bool:

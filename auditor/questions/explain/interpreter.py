@@ -27,7 +27,7 @@ from auditor.trials.trial import Bench, Trial
 
 TRACED = 8  # pairs whose draws are compared one by one
 _SHOWN = Difference("output", "one", "another")  # by an earlier trial
-ELSEWHERE = 4  # samples that are run in other processes, each of which takes a second to start
+ELSEWHERE = 16  # samples that are run in other processes: many have no tie that an order could break
 _STEADY = 8  # runs that must agree in one process
 
 

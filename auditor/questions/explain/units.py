@@ -35,7 +35,7 @@ from auditor.questions.explain.runs import (
     with_fresh_r,
     with_noise,
 )
-from auditor.randomness import from_key
+from auditor.randomness import Key, from_key
 from auditor.sources.datasets import Dataset
 from auditor.sources.sample import Sample
 from auditor.subjects.closeness import LAST_DIGITS, apart_by
@@ -44,6 +44,8 @@ from auditor.trials.trial import Bench, Bottom, Trial
 LOOKS = 8  # pairs that are looked at before any is counted
 _NUMBERS = 64  # of an output that have a width each; where there are more, they share one
 _MORE = 1024  # times what a noise in the last digits does is still no more than last digits
+_NOISES = 2  # times that noise is put on a sample
+SHOWN = 8  # samples whose noise is looked at though their pair agrees
 Fell = Mapping[int, str]
 
 
@@ -142,30 +144,43 @@ def is_close(first: Any, second: Any) -> bool:
 
 
 def beyond_noise(bench: Bench, index: int, fell: Fell) -> Trial:
-    """A pair whose outputs count as different where they are further apart than a noise in the last digits of the
-    sample, a thousand times over, moves either of them. The payload says whether that noise moves one at all."""
+    """A pair whose outputs count as the same where a noise in the last digits of the samples turns one into the other:
+    where runs with noise agree across the pair, or numbers are no further apart than a thousand times what it does.
+
+    The payload says whether noise changes an output at all: of pairs that agree it is not asked but of the first.
+    """
     ran = Ran(bench, index, fell)
-    samples = [bench.draw(index, which) for which in (0, 1)]
-    noise = bench.keys.probe.child("noise", index)
-    plain = [ran.output(bench.draw(index, which), which) for which in (0, 1)]
-    moved = [ran.output(with_noise(samples[which], noise.child(which)), which) for which in (0, 1)]
+    plain = ran.pair()
     found = apart(*plain)
-    if found is not None and _within(plain, moved):
+    if found is None and index >= SHOWN:
+        return ran.trial(None)
+    noisy = [
+        [ran.output(with_noise(bench.draw(index, w), _noise(bench, index, w, turn)), w) for turn in range(_NOISES)]
+        for w in (0, 1)
+    ]
+    moved = [(one, other) for one, others in zip(plain, noisy, strict=True) for other in others]
+    shown = next((where for one, other in moved if (where := apart(one, other))), None)
+    close = all(is_close(one, other) for one, other in moved)
+    if found is not None and shown is not None and (_meet(plain, noisy) or _within(plain, moved)):
         found = None
-    shown = [apart(one, other) for one, other in zip(plain, moved, strict=True)]
-    close = all(is_close(one, other) for one, other in zip(plain, moved, strict=True))
-    where = next((one.path for one in shown if one), None)
-    return ran.trial(found, shows=where is not None, close=close, path=where)
+    return ran.trial(found, shows=shown is not None, close=close, path=shown.path if shown else None)
 
 
-def _within(plain: Sequence[Any], moved: Sequence[Any]) -> bool:
-    outputs, others = [read(one) for one in plain], [read(one) for one in moved]
-    between = gaps(*outputs)
-    steps = [gaps(one, other) for one, other in zip(outputs, others, strict=True)]
-    if between is None or not len(between):
-        return False
-    largest = max((float(np.max(step)) for step in steps if step is not None), default=0.0)
-    return bool(np.max(between) <= _MORE * largest)
+def _noise(bench: Bench, index: int, which: int, turn: int) -> Key:
+    return bench.keys.probe.child("noise", index, which, turn)
+
+
+def _meet(plain: Sequence[Any], noisy: Sequence[Sequence[Any]]) -> bool:
+    """Whether an output of the first run, with noise or without, is one of the second."""
+    firsts, seconds = ([one, *others] for one, others in zip(plain, noisy, strict=True))
+    return any(apart(one, other) is None for one in firsts for other in seconds)
+
+
+def _within(plain: Sequence[Any], moved: Sequence[tuple[Any, Any]]) -> bool:
+    """Whether two outputs are no further apart than a thousand times what noise does to one of them."""
+    between = gaps(*(read(one) for one in plain))
+    steps = [step for one, other in moved if (step := gaps(read(one), read(other))) is not None and len(step)]
+    return between is not None and bool(steps) and bool(np.max(between) <= _MORE * max(map(np.max, steps)))
 
 
 def other_r(bench: Bench, index: int, fell: Fell) -> Trial:
