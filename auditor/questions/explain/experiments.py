@@ -96,14 +96,14 @@ CONTINUOUS = Experiment(
 )
 LABELS = Experiment(
     "labels",
-    "compared up to renaming of labels",
+    "labels taken up to renaming",
     "name the parts by what they are, not by when they came up: sort the centres and renumber, or compare who is "
     "together",
     2,
 )
 OUTPUT_ORDER = Experiment(
     "output-order",
-    "lists compared without their order",
+    "lists taken without their order",
     "return sorted(result), or a frozenset",
     3,
 )

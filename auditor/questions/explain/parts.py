@@ -35,7 +35,16 @@ def lines(record: Record, answer: ExplainAnswer) -> list[tuple[str, int, int, fl
     rho = record.rho
     first = [(_AS_IT_IS, record.mismatches or 0, record.pairs or 0, rho.low, rho.high)] if rho and record.pairs else []
     tried = sorted((one for one in answer.experiments if one.pairs and one.kind != "r-unused"), key=_order)
-    return [*first, *((f"but for {one.kind}", one.after, one.pairs, one.low, one.high) for one in tried)]
+    return [*first, *(_line(record, one) for one in tried)]
+
+
+def _line(record: Record, one: ExperimentRow) -> tuple[str, int, int, float, float]:
+    """What there are no more rows of is compared with a quarter of them, which stands in its cell."""
+    name = f"but for {one.kind}"
+    cell = next((cell for cell in record.cells if cell.name == name), None)
+    if one.kind == "too-little-data" and record.resample and cell:
+        return "with a quarter of the rows", cell.mismatches, cell.pairs, cell.low, cell.high
+    return name, one.after, one.pairs, one.low, one.high
 
 
 def _order(one: ExperimentRow) -> tuple[bool, float]:

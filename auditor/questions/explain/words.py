@@ -119,12 +119,23 @@ def cure(inquiry: Explaining, one: Tried) -> str:
     if found := _moved(inquiry, one).get("cure"):
         return str(found)
     if one.kind == "continuous":
-        return one.experiment.cure.format(width=f"{max(inquiry.widths):.2g}")
+        return _rounding(inquiry, one.experiment.cure.format(width=f"{max(inquiry.widths):.2g}"))
     if one.kind == "too-little-data":
         found = growth_of(inquiry)
         size = found.size if found and found.size else 4 * inquiry.cells[PLAIN].size
+        if inquiry.is_dataset:
+            return f"collect more rows: about {size:,}, if rho goes on as it does"
         return one.experiment.cure.format(size=size)
     return one.experiment.cure
+
+
+def _rounding(inquiry: Explaining, words: str) -> str:
+    """A grid that is wider than the numbers themselves leaves nothing of them."""
+    largest = max((abs(value) for payload in inquiry.looked for value in payload["values"]), default=0.0)
+    if max(inquiry.widths) <= largest:
+        return words
+    coarser = "more rows allow a finer one, or let something coarser count, such as --view sign"
+    return f"{words}; no number that was seen is as large as that: {coarser}"
 
 
 def growth_of(inquiry: Explaining) -> Growth | None:
