@@ -14,7 +14,7 @@ from auditor.questions.counted import Counted
 from auditor.questions.explain.answer import ExperimentRow, ExplainAnswer
 from auditor.questions.explain.evidence import Tried
 from auditor.questions.explain.inquiry import Explaining
-from auditor.questions.explain.words import fresh_rows_of, growth_of, local_value_of, make_cause, message
+from auditor.questions.explain.words import fresh_rows_of, growth_of, headline, local_value_of, make_cause, message
 from auditor.questions.pairs import METHODS
 from auditor.statistics.interval import two_sided
 from auditor.statistics.outward import sure
@@ -47,7 +47,7 @@ def verdict_of(inquiry: Explaining) -> Verdict:
         return Verdict("inconclusive", "no pair was run", "budget", alpha)
     if causes:
         also = ", ".join(one.kind for one in causes[1:])
-        words = f"{causes[0].kind}: {message(inquiry, causes[0])}" + (f"; shown too: {also}" if also else "")
+        words = headline(inquiry, causes[0]) + (f"; shown too: {also}" if also else "")
         return Verdict("pass", words, "mismatches", alpha)
     seen = f"{inquiry.mismatches:,} of {inquiry.pairs:,} pairs differ as it is"
     if inquiry.is_passed():

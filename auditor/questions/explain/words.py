@@ -43,6 +43,19 @@ def _moved(inquiry: Explaining, one: Tried) -> dict[str, Any]:
     return found[0] if found else {}
 
 
+def headline(inquiry: Explaining, one: Tried) -> str:
+    """The main cause in as few words as there are."""
+    if one.experiment.certain:
+        return f"{one.kind} is the main cause: {next(_shown(one))}"
+    if one.kind == "r-unused":
+        changed = "no bit of it was drawn" if one.is_without_r() else "a fresh r changes next to nothing"
+        return f"{one.kind} is the main cause: {changed}, and {inquiry.mismatches:,} of {inquiry.pairs:,} pairs differ"
+    counts = f"{one.before:,} of {one.pairs:,} pairs differ"
+    if one.kind == "too-little-data":
+        return f"{one.kind} is the main cause: {counts} {_sizes(inquiry)}"
+    return f"{one.kind} is the main cause: {counts}, {one.mismatches:,} but for it"
+
+
 def _figure(inquiry: Explaining, one: Tried) -> str:
     counts = f"{one.before:,} of {one.pairs:,} pairs differ"
     if one.kind == "too-little-data":
@@ -134,8 +147,8 @@ def _rounding(inquiry: Explaining, words: str) -> str:
     largest = max((abs(value) for payload in inquiry.looked for value in payload["values"]), default=0.0)
     if max(inquiry.widths) <= largest:
         return words
-    coarser = "more rows allow a finer one, or let something coarser count, such as --view sign"
-    return f"{words}; no number that was seen is as large as that: {coarser}"
+    coarser = "more rows allow a finer grid, and a coarser output, such as --view sign, needs none"
+    return f"{words}. That is more than any number that was seen: unless they should be 0, {coarser}"
 
 
 def growth_of(inquiry: Explaining) -> Growth | None:
