@@ -100,6 +100,7 @@ class Watching:
 
     def _show(self, outlook: Outlook, words: str) -> None:
         if self._console.is_terminal:
+            self._bar.start()  # where no run was timed beforehand
             self._bar.update(self._task, completed=outlook.done, total=outlook.of, description=visible(words))
         elif outlook.done > 1:
             self._say(words)

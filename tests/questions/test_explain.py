@@ -13,15 +13,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import timeless
 from learners import caused
 
 import auditor
 from auditor.errors import UsageError
 from auditor.flow.record import Record, to_json
-from auditor.questions.explain import interpreter
 from auditor.questions.explain.answer import ExplainAnswer, answer_of
 
+pytestmark = pytest.mark.usefixtures("no_other_process")
 KINDS = [
     "hidden-state",
     "hash-seed",
@@ -36,13 +35,6 @@ KINDS = [
     "too-little-data",
 ]
 SURE = 1 - 1e-6
-
-
-@pytest.fixture(autouse=True)
-def no_other_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What other processes say has tests of its own; here they agree, and none is started."""
-    for name in ("hash_seed_shows", "threads_show", "earlier_runs_show"):
-        monkeypatch.setattr(interpreter, name, lambda *_, **__: None)
 
 
 def explained(fn: Any, source: object = "norm", **options: Any) -> tuple[Record, ExplainAnswer]:
@@ -258,15 +250,3 @@ def test_counts_have_no_rows_to_sort() -> None:
     row_order = next(one for one in answer.experiments if one.kind == "row-order")
     assert row_order.state == "not run"
     assert answer.causes[0].kind == "continuous"
-
-
-def test_the_same_record_whatever_runs_it(tmp_path: Path) -> None:
-    target = "learners.caused:redraws"
-    options = {"size": 50, "confidence": 0.95, "pairs": 40}
-    here = auditor.ask("explain", target, "norm", **options)
-    ledger = str(tmp_path / "ledger")
-    kept = auditor.ask("explain", target, "norm", ledger=ledger, **options)
-    again = auditor.ask("explain", target, "norm", ledger=ledger, resume=True, **options)
-    assert timeless(here) == timeless(kept) == timeless(again)
-    workers = auditor.ask("explain", target, "norm", jobs=2, **options)
-    assert timeless(workers) == timeless(here)

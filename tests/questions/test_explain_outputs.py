@@ -134,17 +134,18 @@ def test_rows_are_exchanged_and_shuffled_without_a_loss() -> None:
 def test_frames_keep_their_columns() -> None:
     import pandas as pd
 
-    frame = pd.DataFrame({"x": [2.0, 1.0], "name": ["b", "a"]})
-    assert in_order(frame)["name"].tolist() == ["a", "b"]
+    frame = pd.DataFrame({"x": [2.5, 1.5, 1.5], "name": ["b", "d", "c"]})
+    assert in_order(frame)["name"].tolist() == ["c", "d", "b"]
     noisy = with_noise(frame, root_key(0))
-    assert noisy["name"].tolist() == ["b", "a"]
+    assert noisy["name"].tolist() == ["b", "d", "c"]
     assert (noisy["x"] != frame["x"]).all()
-    assert mixed(frame, frame.iloc[::-1].reset_index(drop=True), np.array([0]))["name"].tolist() == ["a", "a"]
+    assert mixed(frame, frame.iloc[::-1].reset_index(drop=True), np.array([0]))["name"].tolist() == ["c", "d", "c"]
 
 
 def test_noise_is_one_part_in_2_to_the_50() -> None:
-    x = np.linspace(1, 2, 1000)
+    x = np.linspace(1.001, 1.999, 1000)
     moved = np.abs(with_noise(x, root_key(1)) - x) / x
     assert np.all(moved > 0)
     assert np.all(moved <= 1.25 * 2.0**-50)
     assert with_noise(np.arange(3), root_key(1)).tolist() == [0, 1, 2]
+    assert with_noise(np.array([1.0, -1.0]), root_key(1)).tolist() == [1.0, -1.0]

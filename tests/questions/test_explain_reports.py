@@ -11,21 +11,15 @@ from pathlib import Path
 import pytest
 
 from auditor.flow.record import read_record
-from auditor.questions.explain import interpreter
 from auditor.questions.explain.answer import answer_of
 from auditor.questions.explain.parts import bars_of, lines
 
+pytestmark = pytest.mark.usefixtures("no_other_process")
 Command = Callable[..., tuple[int, str, str]]
 CODE = """
 def fit(sample, r):
     return {"first <b>row</b>": float(sample[0] > 0), "rows": len(sample)}
 """
-
-
-@pytest.fixture(autouse=True)
-def no_other_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("hash_seed_shows", "threads_show", "earlier_runs_show"):
-        monkeypatch.setattr(interpreter, name, lambda *_, **__: None)
 
 
 @pytest.fixture

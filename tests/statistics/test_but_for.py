@@ -75,8 +75,8 @@ EDGES = [
 def test_a_wrong_cause_is_named_no_more_often_than_its_share(law: tuple[float, float, float], tests: int) -> None:
     b, a, c = law
     assert a + c == pytest.approx(LEFT * (b + c))
-    wrong = stopped(law, 28, needed(0.05, tests))[-1]
-    print(f"{law}: named within 28 pairs with probability {wrong:.5f}, at most {0.05 / tests:.5f}")
+    wrong = stopped(law, 20, needed(0.05, tests))[-1]
+    print(f"{law}: named within 20 pairs with probability {wrong:.5f}, at most {0.05 / tests:.5f}")
     assert wrong <= 0.05 / tests
 
 
@@ -89,7 +89,7 @@ def test_the_share_is_nearly_used_up_where_pairs_are_many() -> None:
 
 @pytest.mark.parametrize("law", EDGES)
 def test_to_give_a_cause_up_is_wrong_no_more_often_than_its_share(law: tuple[float, float, float]) -> None:
-    assert stopped(law, 28, needed(0.05, 1), log_evidence_against)[-1] <= 0.05
+    assert stopped(law, 20, needed(0.05, 1), log_evidence_against)[-1] <= 0.05
 
 
 @pytest.mark.parametrize("left", [0.75, 0.1])

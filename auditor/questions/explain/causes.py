@@ -34,7 +34,7 @@ def ranked(inquiry: Explaining) -> list[Tried]:
     ordered: list[Tried] = []
     while others:
         best = max(one.explains() for one in others)
-        near = [one for one in others if one.explains() >= best - _AS_MUCH * (one.rate_before() or 0.0)]
+        near = [one for one in others if one.explains() >= best - _AS_MUCH]
         ordered.append(min(near, key=lambda one: one.experiment.rank))
         others.remove(ordered[-1])
     return [*certain, *ordered, *(one for one in shown if one.kind == "r-unused")]

@@ -113,5 +113,5 @@ class Tried:
         return two_sided("anytime", self.pairs, self.mismatches, confidence)
 
     def explains(self) -> float:
-        """By how much rho falls but for the cause, in the pairs that were run both ways."""
-        return (self.before - self.mismatches) / self.pairs if self.pairs else 0.0
+        """The share of rho that is gone but for the cause, in the pairs that were run both ways."""
+        return (self.before - self.mismatches) / self.before if self.before else 0.0

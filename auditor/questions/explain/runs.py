@@ -109,7 +109,7 @@ def _columns(sample: Any) -> list[Any]:
         return [column for part in sample for column in _columns(part)]
     table = np.asarray(sample)
     if table.dtype.kind in "OV":
-        table = np.asarray([repr(row) for row in sample])
+        table = np.asarray([repr(row) for row in table])
     flat = table.reshape(len(table), -1)
     return [flat[:, column] for column in range(min(flat.shape[1], 64))]
 
@@ -120,7 +120,7 @@ def shuffled(sample: Any, key: Key) -> Any:
 
 
 def with_noise(sample: Any, key: Key) -> Any:
-    """Every float moved up or down by one part in 2^50."""
+    """Every float moved up or down by one part in 2^50, but for whole numbers: those are classes, codes and counts."""
     if isinstance(sample, tuple):
         return tuple(with_noise(part, key.child(place)) for place, part in enumerate(sample))
     if hasattr(sample, "iloc"):
@@ -133,15 +133,19 @@ def with_noise(sample: Any, key: Key) -> Any:
         return sample
     array = np.asarray(sample)
     signs = np.random.Generator(np.random.PCG64(key)).integers(0, 2, size=array.shape) * 2 - 1  # type: ignore[arg-type]
-    return (array * (1 + signs * 2.0**-50)).astype(array.dtype)
+    return np.where(array == np.round(array), array, array * (1 + signs * 2.0**-50)).astype(array.dtype)
 
 
 def has_floats(sample: Any) -> bool:
+    """Whether there are floating-point numbers that are not whole."""
     if isinstance(sample, tuple):
         return any(map(has_floats, sample))
     if hasattr(sample, "iloc"):
-        return sample.ndim == 2 and any(kind.kind == "f" for kind in sample.dtypes)
-    return getattr(getattr(sample, "dtype", None), "kind", "") == "f"
+        columns = range(sample.shape[1]) if sample.ndim == 2 else ()
+        return any(has_floats(sample.iloc[:, column].to_numpy()) for column in columns)
+    if getattr(getattr(sample, "dtype", None), "kind", "") != "f":
+        return False
+    return bool(np.any(np.asarray(sample) != np.round(sample)))
 
 
 # r.
