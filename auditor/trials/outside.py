@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import importlib
 import os
 import random
 import sys
@@ -27,6 +28,7 @@ import numpy.random.bit_generator as numpy_bits
 from auditor.randomness import Key
 from auditor.trials.own_frames import OwnCode, function_of
 
+_bootstrap: Any = importlib._bootstrap
 _Random = random.Random  # that of the standard library, while another stands in for it
 _TICK = 1e-3  # seconds that pass between two looks: who waits for a deadline comes to an end
 _START = 1_700_000_000.0  # an evening in November 2023
@@ -57,6 +59,9 @@ class World:
     _looks: int = 0
     _key: Key | None = None
     _asked: int = 0
+    _loaded: int = 0  # modules, when namespaces were last looked for
+    _spaces: list[dict[str, Any]] = field(default_factory=list)
+    imports: int = 0  # under way: what a module does when it is loaded is no part of the run
 
     def note(self, kind: str, name: str, frame: FrameType | None) -> None:
         found = next(self.own.frames(frame), None)
@@ -69,15 +74,18 @@ class World:
         self._looks, self._asked, self._key = 0, 0, key
         clocks = () if CLOCK in self.real else self._clocks()
         entropy = () if ENTROPY in self.real else self._entropy()
-        with _replaced([*clocks, *entropy], self.namespaces()), _listening(self):
+        with _replaced([*clocks, *entropy], self.namespaces(), self), _listening(self):
             yield
 
     def namespaces(self) -> list[dict[str, Any]]:
         """Of the subject's own modules."""
-        files = [(getattr(module, "__file__", None), module) for module in [*sys.modules.values()]]
-        found = [vars(module) for file, module in files if isinstance(file, str) and self.own.is_own_file(file)]
-        own = getattr(function_of(self.own.fn), "__globals__", None)
-        return found if own is None or any(own is one for one in found) else [*found, own]
+        if len(sys.modules) != self._loaded:
+            self._loaded = len(sys.modules)
+            files = [(getattr(module, "__file__", None), module) for module in [*sys.modules.values()]]
+            found = [vars(module) for file, module in files if isinstance(file, str) and self.own.is_own_file(file)]
+            own = getattr(function_of(self.own.fn), "__globals__", None)
+            self._spaces = found if own is None or any(own is one for one in found) else [*found, own]
+        return self._spaces
 
     def put_back_files(self, but: str | None = None) -> None:
         for path, content in self.files.items():
@@ -183,20 +191,39 @@ def _ticking(kind: type, now: Callable[[str], float]) -> type:
 
 
 @contextlib.contextmanager
-def _replaced(changes: list[tuple[Any, str, object]], namespaces: list[dict[str, Any]]) -> Iterator[None]:
-    """Attributes of modules, and wherever the subject's own modules have them by a name of theirs."""
+def _replaced(changes: list[tuple[Any, str, object]], namespaces: list[dict[str, Any]], world: World) -> Iterator[None]:
+    """Attributes of modules, and wherever the subject's own modules have them by a name of theirs.
+
+    Not while a module is loaded: it would keep what stands in for a clock, and what is written in C would crash on it.
+    """
     known = [(vars(owner), name, value) for owner, name, value in changes if hasattr(owner, name)]
     by_plain = {id(names[name]): value for names, name, value in known if names[name] is not None}
     for names in namespaces:
         known += [(names, name, by_plain[id(held)]) for name, held in names.items() if id(held) in by_plain]
-    before = [names[name] for names, name, _ in known]
-    for names, name, value in known:
-        names[name] = value
+    before = [(names, name, names[name]) for names, name, _ in known]
+    load = _bootstrap._find_and_load  # where every import ends that finds nothing loaded
+
+    def loading(*given: Any) -> Any:
+        if not world.imports:
+            _assign(before)
+        world.imports += 1
+        try:
+            return load(*given)
+        finally:
+            world.imports -= 1
+            if not world.imports:
+                _assign(known)
+
+    _assign([*known, (vars(_bootstrap), "_find_and_load", loading)])
     try:
         yield
     finally:
-        for (names, name, _), plain in zip(known, before, strict=True):
-            names[name] = plain
+        _assign([*before, (vars(_bootstrap), "_find_and_load", load)])
+
+
+def _assign(values: list[tuple[dict[str, Any], str, Any]]) -> None:
+    for names, name, value in values:
+        names[name] = value
 
 
 # Files, by what Python tells before it opens, renames or removes one.
@@ -218,7 +245,7 @@ def _listening(world: World) -> Iterator[None]:
 
 
 def _hear(event: str, given: tuple[Any, ...]) -> None:
-    if _worlds and event in _HEARD:
+    if event in _HEARD and _worlds and not _worlds[-1].imports:
         world = _worlds.pop()  # what it opens itself is not the subject's
         try:
             _HEARD[event](world, given, sys._getframe(1))

@@ -13,9 +13,10 @@ def unseeded_and_unrounded(sample, r):
     return float(rng.choice(sample, len(sample) // 2).mean())
 
 
-def unordered_and_unrounded(sample, r):
-    """Shares that nothing rounds, in order of size."""
-    return [(value, count / len(sample)) for value, count in Counter(sample.tolist()).most_common()]
+def by_size_in_twentieths(sample, r):
+    """Values with their shares in twentieths, the largest first: the order is arbitrary, and the grid is fixed."""
+    counts = Counter(sample.tolist()).most_common()
+    return [(f"v{value:g}", round(2 * count / len(sample), 1)) for value, count in counts]
 
 
 def out_of_step_and_named_as_they_come(sample, r):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import random
+import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -193,3 +196,20 @@ def test_nothing_stays_of_a_diagnosis() -> None:
     assert what_moved(made, 0, Difference("output", "1", "2"))
     assert (names["time"].time, names["datetime"].datetime) == (clock, kind)
     assert not names["FILE"].exists()
+
+
+def test_a_module_that_a_run_loads_keeps_no_clock_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is written in C and loaded meanwhile would crash on it."""
+    (tmp_path / "loaded_late.py").write_text("from datetime import datetime\nfrom time import time\nAT = time()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def late(sample: Any, r: Any) -> float:
+        import importlib
+        import time
+
+        return importlib.import_module("loaded_late").AT - time.time()
+
+    made = bench(late)
+    assert run_pair_put_back(made, 0).difference is None  # the clock is ours again after the import
+    module = sys.modules["loaded_late"]
+    assert (module.time, module.datetime) == (time.time, datetime.datetime)
