@@ -173,6 +173,23 @@ def test_one_process_answers_for_many_and_for_benches_that_are_alike() -> None:
     assert found != {fingerprint(os.getpid())}
 
 
+def test_what_a_run_has_to_load_is_loaded_for_the_next_process() -> None:
+    def late(sample: Any, r: Any) -> bool:
+        import sys
+
+        found = "colorsys" in sys.modules
+        import colorsys
+
+        return found and bool(colorsys)
+
+    made = bench(late)
+    found = []
+    for _ in range(2):
+        found.append(fingerprint_elsewhere(made, 0, 0, Surroundings()))
+        elsewhere.close_processes()
+    assert found == [fingerprint(False), fingerprint(True)]
+
+
 @pytest.mark.parametrize(
     ("what", "words"),
     [
