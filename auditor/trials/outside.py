@@ -14,6 +14,7 @@ import importlib
 import os
 import random
 import sys
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import numpy
 import numpy.random.bit_generator as numpy_bits
 
 from auditor.randomness import Key
@@ -74,7 +76,7 @@ class World:
         self._looks, self._asked, self._key = 0, 0, key
         clocks = () if CLOCK in self.real else self._clocks()
         entropy = () if ENTROPY in self.real else self._entropy()
-        with _replaced([*clocks, *entropy], self.namespaces(), self), _listening(self):
+        with _replaced([*clocks, *entropy, *self._threads()], self.namespaces(), self), _listening(self):
             yield
 
     def namespaces(self) -> list[dict[str, Any]]:
@@ -148,7 +150,8 @@ class World:
         yield os, "urandom", urandom
         yield uuid, "_generate_time_safe", None
         yield random, "Random", self._seeded_random()
-        yield random, "seed", self._seeding()
+        yield random, "seed", self._seeding(random.seed, "random.seed", bytes)
+        yield numpy.random, "seed", self._seeding(numpy.random.seed, "numpy.random.seed", _words)
 
     def _seeded_random(self) -> type:
         world = self
@@ -159,13 +162,31 @@ class World:
 
         return Random
 
-    def _seeding(self) -> Callable[..., None]:
-        plain = random.seed
-
-        def seed(a: Any = None, version: int = 2) -> None:
-            plain(self._bytes(32, "random.seed without a seed") if a is None else a, version)
+    def _seeding(self, plain: Callable[..., None], name: str, kind: Callable[[bytes], Any]) -> Callable[..., None]:
+        def seed(*given: Any, **named: Any) -> None:
+            if any(value is not None for value in (*given[:1], *named.values())):
+                plain(*given, **named)
+            else:
+                plain(kind(self._bytes(32, f"{name} without a seed")))
 
         return seed
+
+    def _threads(self) -> Iterator[tuple[Any, str, object]]:
+        """Python tells nobody of threads before 3.12."""
+        for name in ("_start_new_thread", "_start_joinable_thread"):
+            if plain := getattr(threading, name, None):
+                yield threading, name, self._noting_threads(plain)
+
+    def _noting_threads(self, plain: Callable[..., Any]) -> Callable[..., Any]:
+        def start(*given: Any, **named: Any) -> Any:
+            self.note(OTHER, "threads", sys._getframe(1))
+            return plain(*given, **named)
+
+        return start
+
+
+def _words(seed: bytes) -> Any:
+    return numpy.frombuffer(seed, numpy.uint32)
 
 
 def _ticking(kind: type, now: Callable[[str], float]) -> type:
@@ -283,10 +304,6 @@ def _on_process(world: World, given: tuple[Any, ...], frame: FrameType) -> None:
     world.note(OTHER, "another program", frame)
 
 
-def _on_thread(world: World, given: tuple[Any, ...], frame: FrameType) -> None:
-    world.note(OTHER, "threads", frame)
-
-
 _HEARD: dict[str, Callable[[World, tuple[Any, ...], FrameType], None]] = {
     "open": _on_open,
     "os.rename": _on_paths,
@@ -295,7 +312,6 @@ _HEARD: dict[str, Callable[[World, tuple[Any, ...], FrameType], None]] = {
     "socket.connect": _on_network,
     "subprocess.Popen": _on_process,
     "os.fork": _on_process,
-    "_thread.start_new_thread": _on_thread,
 }
 
 

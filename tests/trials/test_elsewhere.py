@@ -100,7 +100,14 @@ def test_a_cache_of_what_is_the_same_for_all_is_no_matter() -> None:
         return float(sample[tables.setdefault(len(sample), [*range(len(sample))])[-1]])
 
     assert earlier_runs_show(bench(by_size), 0) is None
-    assert earlier_runs_show(bench(lambda sample, r: float(np.random.default_rng().random())), 0) is None
+
+
+def test_what_is_drawn_without_a_seed_at_import_differs_between_processes(tmp_path: Path) -> None:
+    path = tmp_path / "unseeded_at_import.py"
+    path.write_text("import numpy as np\nW = np.random.default_rng().random()\ndef fit(sample, r):\n    return W\n")
+    made = bench(f"{path}:fit")
+    assert hash_seed_shows(made, 0) is None
+    assert earlier_runs_show(made, 0) is not None
 
 
 def test_as_many_parts_as_processors() -> None:

@@ -39,6 +39,8 @@ FOUND = {
     "by_class": ("class attribute", "Model.fitted"),
     "written": ("file", "auditor-hidden-state"),
     "numbered": ("module attribute", "IDS"),
+    "SAMPLER.pick": ("attribute", "the Sampler that is the learner"),
+    "seeds_anew": ("entropy", "numpy.random.seed without a seed"),
 }
 SOUND = ("cached_table", "remembers_what_it_does_not_use", "seeds_itself")
 
@@ -130,11 +132,16 @@ def test_two_causes_are_both_named() -> None:
     assert {moved.kind for moved in hidden.moved} == {"closure", "entropy"}
 
 
-def test_what_cannot_be_found_is_said() -> None:
-    hidden = what_moved(bench("address"), 0)
+@pytest.mark.parametrize(
+    ("name", "note"),
+    [("address", ""), ("from_a_generator", "NUMBERS, which cannot be put back"), ("in_a_thread", "threads")],
+)
+def test_what_cannot_be_found_is_said(name: str, note: str) -> None:
+    hidden = what_moved(bench(name), 0)
     assert hidden is not None
     assert (hidden.moved, hidden.is_all) == ((), False)
     assert "could not be found" in hidden.message
+    assert note in hidden.message
 
 
 def test_an_answer_kept_by_r_alone_is_found_where_something_else_has_shown_it() -> None:
