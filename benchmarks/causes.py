@@ -102,7 +102,8 @@ SEEDED = [
         ("is_heavy", "pmf({0: 0.4, 1: 0.4, 2: 0.1, 3: 0.1})", 20),
     ),
     *_of("two_causes", ("unseeded_and_unrounded", "norm", 60), kinds=("hidden-state", "continuous")),
-    *_of("two_causes", ("by_size_in_twentieths", HALVES, 200), kinds=("output-order", "continuous")),
+    *_of("two_causes", ("by_size_in_tenths", HALVES, 200), kinds=("output-order", "continuous")),
+    *_of("two_causes", ("by_size_in_twentieths", HALVES, 200), kinds=("continuous",)),
     *_of("two_causes", ("out_of_step_and_named_as_they_come", "norm", 60), kinds=("desync", "labels")),
     *_of(
         "two_causes",
