@@ -16,7 +16,7 @@ def unseeded_and_unrounded(sample, r):
 def _by_size(sample, parts):
     """Values with their shares, the largest first: the order is arbitrary, and the grid is fixed."""
     counts = Counter(sample.tolist()).most_common()
-    return [(f"v{value:g}", round(parts * count / len(sample))) for value, count in counts]
+    return [(f"v{value:g}", round(parts * count / len(sample)) / parts) for value, count in counts]
 
 
 def by_size_in_tenths(sample, r):
