@@ -29,6 +29,8 @@ FOLDER = Path(__file__).parent / "seeded_causes"
 TEN = "pmf({0: 0.1, 1: 0.1, 2: 0.1, 3: 0.1, 4: 0.1, 5: 0.1, 6: 0.1, 7: 0.1, 8: 0.1, 9: 0.1})"
 THREE = "pmf({1: 0.3334, 2: 0.3333, 3: 0.3333})"
 FOUR = "pmf({1: 0.25, 2: 0.25, 3: 0.25, 4: 0.25})"
+HALVES = "pmf({1: 0.5, 2: 0.5})"
+UNEVEN = "pmf({1: 0.4, 2: 0.3, 3: 0.2, 4: 0.1})"
 XOR = "points([[0, 0], [0, 1], [1, 0], [1, 1]], labels=[1, -1, -1, 1])"
 
 
@@ -100,7 +102,8 @@ SEEDED = [
         ("is_heavy", "pmf({0: 0.4, 1: 0.4, 2: 0.1, 3: 0.1})", 20),
     ),
     *_of("two_causes", ("unseeded_and_unrounded", "norm", 60), kinds=("hidden-state", "continuous")),
-    *_of("two_causes", ("unordered_and_unrounded", FOUR, 200), kinds=("output-order", "continuous")),
+    *_of("two_causes", ("by_size_in_tenths", HALVES, 200), kinds=("output-order", "continuous")),
+    *_of("two_causes", ("by_size_in_twentieths", HALVES, 200), kinds=("continuous",)),
     *_of("two_causes", ("out_of_step_and_named_as_they_come", "norm", 60), kinds=("desync", "labels")),
     *_of(
         "two_causes",

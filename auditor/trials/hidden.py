@@ -10,7 +10,7 @@ both runs find the same state, and generators that r should have been start wher
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import FrameType
@@ -88,7 +88,8 @@ class Hidden:
         found = "; ".join(one.message for one in self.moved)
         if self.is_all and found:
             return found
-        rest = f"something that could not be found{f' ({chr(44).join(self.notes)})' if self.notes else ''}"
+        what = f" ({'; '.join(self.notes)})" if self.notes else ""
+        rest = f"something that could not be found{what}"
         return f"{found}; and {rest}" if found else rest
 
 
@@ -133,11 +134,13 @@ class _Held:
         self.uses |= world.uses
         return self.bench.settled(output)
 
-    def run_held(self, but: Kept | str | None = None, real: str | None = None, which: int = 0) -> Any:
+    def run_held(
+        self, but: Sequence[Kept] = (), real: str | None = None, file: str | None = None, which: int = 0
+    ) -> Any:
         """With all as it was, but for one thing."""
         world = World(self.own, frozenset((real,) if real else ()), files=self.files.files)
         self.snapshot.put_back(but)
-        world.put_back_files(but if isinstance(but, str) else None)
+        world.put_back_files(file)
         return self.run(world, which=which)
 
     def put_back(self) -> None:
@@ -171,7 +174,8 @@ def _diagnosed(held: _Held, difference: Difference) -> Hidden:
     is_all = all(_difference(first, held.run_held()) is None for _ in range(2))
     candidates = _candidates(held, moved) if is_all else []
     alone = [thing for thing, let_go in candidates if _changes(held, first, let_go)]
-    notes = tuple(dict.fromkeys(use.name for use in held.uses if use.kind == OTHER))
+    stuck = [f"{one.place.name}, which cannot be put back" for one in moved if not one.can_return]
+    notes = tuple(dict.fromkeys([*(use.name for use in held.uses if use.kind == OTHER), *stuck]))
     if alone:
         return Hidden(difference, tuple(_located(held, moved, alone)), True, notes=notes)
     if candidates and any(_difference(first, held.run_free()) is not None for _ in range(_TRIES)):
@@ -181,15 +185,18 @@ def _diagnosed(held: _Held, difference: Difference) -> Hidden:
 
 def _candidates(held: _Held, moved: list[Kept]) -> list[tuple[Moved, LetGo]]:
     """What moved, or was looked at, each with the run in which it alone is let go."""
+    by_object: dict[object, list[Kept]] = {}
+    for one in moved:  # one object may have several names
+        by_object.setdefault(id(one.original) if one.is_in_place else one.place, []).append(one)
     found: list[tuple[Moved, LetGo]] = [
-        (Moved(one.place.kind, one.place.name), partial(held.run_held, one)) for one in moved
+        (Moved(same[0].place.kind, same[0].place.name), partial(held.run_held, same)) for same in by_object.values()
     ]
     for kind in (CLOCK, ENTROPY):
         use = next((use for use in held.uses if use.kind == kind), None)
         if use:
             found.append((Moved(kind, use.name, use.where), partial(held.run_held, real=kind)))
     files = {use.name: use for use in held.uses if use.kind == FILE}
-    found += [(Moved(FILE, name, use.where), partial(held.run_held, name)) for name, use in files.items()]
+    found += [(Moved(FILE, name, use.where), partial(held.run_held, file=name)) for name, use in files.items()]
     return found[:_MOST]
 
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import importlib
 import os
 import random
 import sys
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -22,11 +24,13 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import numpy
 import numpy.random.bit_generator as numpy_bits
 
 from auditor.randomness import Key
 from auditor.trials.own_frames import OwnCode, function_of
 
+_bootstrap: Any = importlib._bootstrap
 _Random = random.Random  # that of the standard library, while another stands in for it
 _TICK = 1e-3  # seconds that pass between two looks: who waits for a deadline comes to an end
 _START = 1_700_000_000.0  # an evening in November 2023
@@ -57,6 +61,9 @@ class World:
     _looks: int = 0
     _key: Key | None = None
     _asked: int = 0
+    _loaded: int = 0  # modules, when namespaces were last looked for
+    _spaces: list[dict[str, Any]] = field(default_factory=list)
+    imports: int = 0  # under way: what a module does when it is loaded is no part of the run
 
     def note(self, kind: str, name: str, frame: FrameType | None) -> None:
         found = next(self.own.frames(frame), None)
@@ -69,15 +76,18 @@ class World:
         self._looks, self._asked, self._key = 0, 0, key
         clocks = () if CLOCK in self.real else self._clocks()
         entropy = () if ENTROPY in self.real else self._entropy()
-        with _replaced([*clocks, *entropy], self.namespaces()), _listening(self):
+        with _replaced([*clocks, *entropy, *self._threads()], self.namespaces(), self), _listening(self):
             yield
 
     def namespaces(self) -> list[dict[str, Any]]:
         """Of the subject's own modules."""
-        files = [(getattr(module, "__file__", None), module) for module in [*sys.modules.values()]]
-        found = [vars(module) for file, module in files if isinstance(file, str) and self.own.is_own_file(file)]
-        own = getattr(function_of(self.own.fn), "__globals__", None)
-        return found if own is None or any(own is one for one in found) else [*found, own]
+        if len(sys.modules) != self._loaded:
+            self._loaded = len(sys.modules)
+            files = [(getattr(module, "__file__", None), module) for module in [*sys.modules.values()]]
+            found = [vars(module) for file, module in files if isinstance(file, str) and self.own.is_own_file(file)]
+            own = getattr(function_of(self.own.fn), "__globals__", None)
+            self._spaces = found if own is None or any(own is one for one in found) else [*found, own]
+        return self._spaces
 
     def put_back_files(self, but: str | None = None) -> None:
         for path, content in self.files.items():
@@ -140,7 +150,8 @@ class World:
         yield os, "urandom", urandom
         yield uuid, "_generate_time_safe", None
         yield random, "Random", self._seeded_random()
-        yield random, "seed", self._seeding()
+        yield random, "seed", self._seeding(random.seed, "random.seed", bytes)
+        yield numpy.random, "seed", self._seeding(numpy.random.seed, "numpy.random.seed", _words)
 
     def _seeded_random(self) -> type:
         world = self
@@ -151,13 +162,31 @@ class World:
 
         return Random
 
-    def _seeding(self) -> Callable[..., None]:
-        plain = random.seed
-
-        def seed(a: Any = None, version: int = 2) -> None:
-            plain(self._bytes(32, "random.seed without a seed") if a is None else a, version)
+    def _seeding(self, plain: Callable[..., None], name: str, kind: Callable[[bytes], Any]) -> Callable[..., None]:
+        def seed(*given: Any, **named: Any) -> None:
+            if any(value is not None for value in (*given[:1], *named.values())):
+                plain(*given, **named)
+            else:
+                plain(kind(self._bytes(32, f"{name} without a seed")))
 
         return seed
+
+    def _threads(self) -> Iterator[tuple[Any, str, object]]:
+        """Python tells nobody of threads before 3.12."""
+        for name in ("_start_new_thread", "_start_joinable_thread"):
+            if plain := getattr(threading, name, None):
+                yield threading, name, self._noting_threads(plain)
+
+    def _noting_threads(self, plain: Callable[..., Any]) -> Callable[..., Any]:
+        def start(*given: Any, **named: Any) -> Any:
+            self.note(OTHER, "threads", sys._getframe(1))
+            return plain(*given, **named)
+
+        return start
+
+
+def _words(seed: bytes) -> Any:
+    return numpy.frombuffer(seed, numpy.uint32)
 
 
 def _ticking(kind: type, now: Callable[[str], float]) -> type:
@@ -183,20 +212,39 @@ def _ticking(kind: type, now: Callable[[str], float]) -> type:
 
 
 @contextlib.contextmanager
-def _replaced(changes: list[tuple[Any, str, object]], namespaces: list[dict[str, Any]]) -> Iterator[None]:
-    """Attributes of modules, and wherever the subject's own modules have them by a name of theirs."""
+def _replaced(changes: list[tuple[Any, str, object]], namespaces: list[dict[str, Any]], world: World) -> Iterator[None]:
+    """Attributes of modules, and wherever the subject's own modules have them by a name of theirs.
+
+    Not while a module is loaded: it would keep what stands in for a clock, and what is written in C would crash on it.
+    """
     known = [(vars(owner), name, value) for owner, name, value in changes if hasattr(owner, name)]
     by_plain = {id(names[name]): value for names, name, value in known if names[name] is not None}
     for names in namespaces:
         known += [(names, name, by_plain[id(held)]) for name, held in names.items() if id(held) in by_plain]
-    before = [names[name] for names, name, _ in known]
-    for names, name, value in known:
-        names[name] = value
+    before = [(names, name, names[name]) for names, name, _ in known]
+    load = _bootstrap._find_and_load  # where every import ends that finds nothing loaded
+
+    def loading(*given: Any) -> Any:
+        if not world.imports:
+            _assign(before)
+        world.imports += 1
+        try:
+            return load(*given)
+        finally:
+            world.imports -= 1
+            if not world.imports:
+                _assign(known)
+
+    _assign([*known, (vars(_bootstrap), "_find_and_load", loading)])
     try:
         yield
     finally:
-        for (names, name, _), plain in zip(known, before, strict=True):
-            names[name] = plain
+        _assign([*before, (vars(_bootstrap), "_find_and_load", load)])
+
+
+def _assign(values: list[tuple[dict[str, Any], str, Any]]) -> None:
+    for names, name, value in values:
+        names[name] = value
 
 
 # Files, by what Python tells before it opens, renames or removes one.
@@ -218,7 +266,7 @@ def _listening(world: World) -> Iterator[None]:
 
 
 def _hear(event: str, given: tuple[Any, ...]) -> None:
-    if _worlds and event in _HEARD:
+    if event in _HEARD and _worlds and not _worlds[-1].imports:
         world = _worlds.pop()  # what it opens itself is not the subject's
         try:
             _HEARD[event](world, given, sys._getframe(1))
@@ -256,10 +304,6 @@ def _on_process(world: World, given: tuple[Any, ...], frame: FrameType) -> None:
     world.note(OTHER, "another program", frame)
 
 
-def _on_thread(world: World, given: tuple[Any, ...], frame: FrameType) -> None:
-    world.note(OTHER, "threads", frame)
-
-
 _HEARD: dict[str, Callable[[World, tuple[Any, ...], FrameType], None]] = {
     "open": _on_open,
     "os.rename": _on_paths,
@@ -268,7 +312,6 @@ _HEARD: dict[str, Callable[[World, tuple[Any, ...], FrameType], None]] = {
     "socket.connect": _on_network,
     "subprocess.Popen": _on_process,
     "os.fork": _on_process,
-    "_thread.start_new_thread": _on_thread,
 }
 
 

@@ -15,10 +15,10 @@ import operator
 import os
 import random
 import sys
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from itertools import count
-from types import FunctionType, ModuleType
+from types import FunctionType, GeneratorType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -89,6 +89,8 @@ def _rough(value: object) -> str:
             return f"{[(token(key), id(item)) for key, item in value.items()]}"
         if isinstance(value, (list, tuple, set, frozenset, collections.deque)):
             return f"{[id(item) for item in value]}"
+        if isinstance(value, GeneratorType) and value.gi_frame:
+            return f"{value.gi_frame.f_lasti} {[token(held) for held in value.gi_frame.f_locals.values()]}"
         return f"{operator.length_hint(value, -1)}"
     except Exception:
         return _UNSEEN
@@ -274,6 +276,11 @@ class Kept:
     can_return: bool
 
     @property
+    def is_in_place(self) -> bool:
+        """Whether it is still the same object, that others may know by other names."""
+        return type(self.original) not in _PLAIN and self.place.read() is self.original
+
+    @property
     def has_moved(self) -> bool:
         return token(self.place.read()) != self.token
 
@@ -297,9 +304,9 @@ class Snapshot:
     def moved(self) -> list[Kept]:
         return [one for one in self.kept if one.has_moved]
 
-    def put_back(self, but: object = None) -> None:
+    def put_back(self, but: Collection[Kept] = ()) -> None:
         for one in self.kept:
-            if one is not but:
+            if not any(one is other for other in but):
                 one.put_back()
 
     def generators(self) -> Iterator[Kept]:

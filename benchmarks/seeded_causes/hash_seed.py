@@ -19,10 +19,10 @@ def commonest(sample, r):
 
 
 def hashed_buckets(sample, r):
-    """A bag of words in eight buckets: the fullest one."""
-    counts = [0] * 8
+    """A bag of words in many buckets: the fullest one."""
+    counts = [0] * 1024
     for word in sample.tolist():
-        counts[hash(word) % 8] += 1
+        counts[hash(word) % 1024] += 1
     return counts.index(max(counts))
 
 

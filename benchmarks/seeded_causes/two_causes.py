@@ -13,9 +13,19 @@ def unseeded_and_unrounded(sample, r):
     return float(rng.choice(sample, len(sample) // 2).mean())
 
 
-def unordered_and_unrounded(sample, r):
-    """Shares that nothing rounds, in order of size."""
-    return [(value, count / len(sample)) for value, count in Counter(sample.tolist()).most_common()]
+def _by_size(sample, parts):
+    """Values with their shares, the largest first: the order is arbitrary, and the grid is fixed."""
+    counts = Counter(sample.tolist()).most_common()
+    return [(f"v{value:g}", round(parts * count / len(sample)) / parts) for value, count in counts]
+
+
+def by_size_in_tenths(sample, r):
+    return _by_size(sample, 10)
+
+
+def by_size_in_twentieths(sample, r):
+    """The finer the grid, the less the order explains: without it rho falls from 0.76 to 0.60 only, no quarter."""
+    return _by_size(sample, 20)
 
 
 def out_of_step_and_named_as_they_come(sample, r):

@@ -150,3 +150,40 @@ def by_r_alone(sample, r: int):
     if r not in ANSWERS:
         ANSWERS[r] = float(sample.mean())
     return ANSWERS[r]
+
+
+class Sampler:
+    def __init__(self):
+        self.rng = np.random.default_rng(1)
+
+    def pick(self, sample, r):
+        return float(sample[self.rng.integers(len(sample))]) + float(self.rng.random())
+
+
+SAMPLER = Sampler()
+
+
+def seeds_anew(sample, r):
+    np.random.seed()
+    return float(np.random.rand())
+
+
+def _numbers():
+    number = 0
+    while True:
+        yield number
+        number += 1
+
+
+NUMBERS = _numbers()
+
+
+def from_a_generator(sample, r):
+    return next(NUMBERS)
+
+
+def in_a_thread(sample, r):
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(address, sample, r).result()

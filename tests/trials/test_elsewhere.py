@@ -100,7 +100,14 @@ def test_a_cache_of_what_is_the_same_for_all_is_no_matter() -> None:
         return float(sample[tables.setdefault(len(sample), [*range(len(sample))])[-1]])
 
     assert earlier_runs_show(bench(by_size), 0) is None
-    assert earlier_runs_show(bench(lambda sample, r: float(np.random.default_rng().random())), 0) is None
+
+
+def test_what_is_drawn_without_a_seed_at_import_differs_between_processes(tmp_path: Path) -> None:
+    path = tmp_path / "unseeded_at_import.py"
+    path.write_text("import numpy as np\nW = np.random.default_rng().random()\ndef fit(sample, r):\n    return W\n")
+    made = bench(f"{path}:fit")
+    assert hash_seed_shows(made, 0) is None
+    assert earlier_runs_show(made, 0) is not None
 
 
 def test_as_many_parts_as_processors() -> None:
@@ -171,6 +178,23 @@ def test_one_process_answers_for_many_and_for_benches_that_are_alike() -> None:
     found = {fingerprint_elsewhere(bench(process), index, 0, Surroundings()) for index in range(5)}
     assert len(found) == 1
     assert found != {fingerprint(os.getpid())}
+
+
+def test_what_a_run_has_to_load_is_loaded_for_the_next_process() -> None:
+    def late(sample: Any, r: Any) -> bool:
+        import sys
+
+        found = "colorsys" in sys.modules
+        import colorsys
+
+        return found and bool(colorsys)
+
+    made = bench(late)
+    found = []
+    for _ in range(2):
+        found.append(fingerprint_elsewhere(made, 0, 0, Surroundings()))
+        elsewhere.close_processes()
+    assert found == [fingerprint(False), fingerprint(True)]
 
 
 @pytest.mark.parametrize(

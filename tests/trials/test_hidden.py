@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import datetime
 import random
+import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -36,6 +39,8 @@ FOUND = {
     "by_class": ("class attribute", "Model.fitted"),
     "written": ("file", "auditor-hidden-state"),
     "numbered": ("module attribute", "IDS"),
+    "SAMPLER.pick": ("attribute", "the Sampler that is the learner"),
+    "seeds_anew": ("entropy", "numpy.random.seed without a seed"),
 }
 SOUND = ("cached_table", "remembers_what_it_does_not_use", "seeds_itself")
 
@@ -127,11 +132,16 @@ def test_two_causes_are_both_named() -> None:
     assert {moved.kind for moved in hidden.moved} == {"closure", "entropy"}
 
 
-def test_what_cannot_be_found_is_said() -> None:
-    hidden = what_moved(bench("address"), 0)
+@pytest.mark.parametrize(
+    ("name", "note"),
+    [("address", ""), ("from_a_generator", "NUMBERS, which cannot be put back"), ("in_a_thread", "threads")],
+)
+def test_what_cannot_be_found_is_said(name: str, note: str) -> None:
+    hidden = what_moved(bench(name), 0)
     assert hidden is not None
     assert (hidden.moved, hidden.is_all) == ((), False)
     assert "could not be found" in hidden.message
+    assert note in hidden.message
 
 
 def test_an_answer_kept_by_r_alone_is_found_where_something_else_has_shown_it() -> None:
@@ -193,3 +203,20 @@ def test_nothing_stays_of_a_diagnosis() -> None:
     assert what_moved(made, 0, Difference("output", "1", "2"))
     assert (names["time"].time, names["datetime"].datetime) == (clock, kind)
     assert not names["FILE"].exists()
+
+
+def test_a_module_that_a_run_loads_keeps_no_clock_of_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is written in C and loaded meanwhile would crash on it."""
+    (tmp_path / "loaded_late.py").write_text("from datetime import datetime\nfrom time import time\nAT = time()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def late(sample: Any, r: Any) -> float:
+        import importlib
+        import time
+
+        return importlib.import_module("loaded_late").AT - time.time()
+
+    made = bench(late)
+    assert run_pair_put_back(made, 0).difference is None  # the clock is ours again after the import
+    module = sys.modules["loaded_late"]
+    assert (module.time, module.datetime) == (time.time, datetime.datetime)
