@@ -11,9 +11,10 @@ from auditor.flow.parts import Bar, Listing, Part, Words
 from auditor.flow.plan import DEFAULT_TARGET, MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, check_confidence, check_target
 from auditor.flow.record import Record
 from auditor.questions.counted import load
-from auditor.questions.explain.inquiry import TIMES, Explaining, make_cells
+from auditor.questions.explain.cells import make_cells
+from auditor.questions.explain.inquiry import TIMES, Explaining
 from auditor.questions.explain.parts import bars_of, explain_parts
-from auditor.questions.explain.units import LOOKS, AsItIs, look
+from auditor.questions.explain.units import AsItIs, look
 from auditor.questions.one_pair import run_again, show_pair
 from auditor.questions.pairs import PairsOptions
 from auditor.request import SURE, Request, option
@@ -111,6 +112,3 @@ def _target(cell: Cell, options: ExplainOptions) -> float:
     if target < PAIRS_TIMES_TARGET / MAX_PAIRS:
         raise BadValue("rho", target, f"would take more than {MAX_PAIRS:.0e} pairs, which no audit finishes")
     return float(target)
-
-
-__all__ = ["LOOKS", "Explain"]

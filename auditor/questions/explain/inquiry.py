@@ -17,20 +17,17 @@ from auditor.flow.question import Answer, Mismatch, Outlook, Steady, Work, with_
 from auditor.flow.record import EXAMPLES
 from auditor.flow.verdict import Verdict
 from auditor.questions.counted import Counted
+from auditor.questions.explain.cells import LOCALS, LOOK, MOVED, PLAIN, ROWS
 from auditor.questions.explain.evidence import CERTAINLY, GIVEN_UP, SHOWS, Tried
-from auditor.questions.explain.experiments import EXPERIMENTS, Traits, why_not, widths_of
-from auditor.questions.explain.interpreter import local_apart, moved
-from auditor.questions.explain.units import LOOKS, AsItIs, fresh_rows, look
+from auditor.questions.explain.experiments import Traits, why_not, widths_of
+from auditor.questions.explain.units import LOOKS, AsItIs
 from auditor.sources.datasets import Dataset
 from auditor.statistics.but_for import log_evidence, log_evidence_against, needed
 from auditor.statistics.gate import Gate
 from auditor.trials.cell import Cell
-from auditor.trials.trial import Bench, Trial, Unit
+from auditor.trials.trial import Bench, Trial
 
-LOOK, PLAIN = 0, 1  # cells
 TIMES = 6  # the plain audit's pairs, at most
-MOVED, LOCALS, ROWS = "what moved", "local values", "rows replaced"
-_ASIDES: dict[str, Unit] = {MOVED: moved, LOCALS: local_apart, ROWS: fresh_rows}
 _FIRST = 8  # pairs as they are, before any experiment
 _FRESH = 200  # samples that are run with two r, at most
 _BLURRED = 100  # pairs of any experiment where outputs differ from run to run
@@ -329,23 +326,3 @@ class Explaining(Steady):
         words = f"{self.mismatches:,} mismatches in {self.pairs:,} pairs as it is"
         named = [one.kind for one in self.tried if self.is_cause(one)]
         return Outlook(self.total, self.plan.budget, words + (f"; shown: {', '.join(named)}" if named else ""))
-
-
-def make_cells(cell: Cell, words: Sequence[str]) -> tuple[list[Cell], list[Tried], dict[str, int]]:
-    """The cells of all experiments, each with what a command needs to run one of its trials again."""
-    base = replace(cell, path=("explain",), looks=False, doubted=True, judged=False, command="explain")
-    cells = [
-        replace(base, name="looked at", unit=look, path=("explain", "look")),
-        replace(base, name="as it is", unit=AsItIs()),
-    ]
-    tried = [Tried(experiment) for experiment in EXPERIMENTS]
-    for one in tried:
-        for role, unit in (("after", one.experiment.after), ("shows", one.experiment.shows)):
-            if unit is not None:
-                name = f"but for {one.kind}" if role == "after" else f"{one.kind}, one sample twice"
-                setattr(one, role, len(cells))
-                cells.append(replace(base, name=name, unit=unit))
-    asides = {name: len(cells) + place for place, name in enumerate(_ASIDES)}
-    cells += [replace(base, name=name, unit=unit) for name, unit in _ASIDES.items()]
-    with_words = [replace(one, again=(*words, "--arm", str(place))) for place, one in enumerate(cells)]
-    return with_words, tried, asides

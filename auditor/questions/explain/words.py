@@ -8,8 +8,9 @@ from statistics import median_low
 from typing import Any
 
 from auditor.questions.explain.answer import Cause, FreshRows, Growth, LocalValue
+from auditor.questions.explain.cells import LOCALS, MOVED, PLAIN, ROWS
 from auditor.questions.explain.evidence import Tried
-from auditor.questions.explain.inquiry import LOCALS, MOVED, PLAIN, ROWS, Explaining
+from auditor.questions.explain.inquiry import Explaining
 from auditor.questions.explain.units import quarter
 
 
