@@ -33,6 +33,7 @@ _FRESH = 200  # samples that are run with two r, at most
 _BLURRED = 100  # pairs of any experiment where outputs differ from run to run
 _AGREED = 32  # pairs but for a cause that is certain, for the figure alone
 _REPLACED = 5  # pairs in which rows are replaced one after the other
+_KEPT = _REPLACED + 1  # trials that are kept for the end
 
 
 @dataclass(slots=True)
@@ -110,7 +111,7 @@ class Explaining(Steady):
             self._begin()
         if not self.pairs:
             return [Work(PLAIN, range(_FIRST)), *self._twice()]
-        return (not self.is_passed() and (self._behind() or self._further())) or self._closing()
+        return self._certain() or (not self.is_passed() and (self._behind() or self._further())) or self._closing()
 
     def _begin(self) -> None:
         """Which experiments fit, and the width of the grid: from pairs that count for nothing else."""
@@ -146,7 +147,7 @@ class Explaining(Steady):
         return self._affordable(work)
 
     def _affordable(self, work: Sequence[Work]) -> list[Work]:
-        left, cut = self.plan.budget - self.total, []
+        left, cut = self._left, []
         for one in work:
             some = one.wanted[: max(0, left)]
             if some:
@@ -155,46 +156,50 @@ class Explaining(Steady):
         return cut
 
     @property
+    def _left(self) -> int:
+        """Trials that may yet be run."""
+        return self.plan.budget - self.total
+
+    @property
     def _most(self) -> int:
         """Pairs of any one experiment; few where the cause is hidden state, which blurs all others."""
         return min(self.each, _BLURRED) if self.is_hidden() else self.each
 
     def _further(self) -> list[Work]:
-        """More pairs as they are, while there is something that they could settle."""
-        if (
-            self.is_passed()
-            or self.pairs >= self._most
-            or (self.mismatches and not any(map(self._is_live, self.tests)))
-        ):
+        """More pairs as they are, while there is something that they could settle, and as many as all experiments that
+        are not settled can be given, too."""
+        live = [one for one in self.tests if self._is_live(one)]
+        if self.is_passed() or (self.mismatches and not live):
             return []
-        return self._affordable(
-            [Work(PLAIN, range(self.pairs, min(self._most, self.pairs + max(_FIRST, self.pairs // 2))))]
-        )
+        cells = 1 + sum((one.after is not None) + (one.shows is not None) for one in live)
+        block = min(max(_FIRST, self.pairs // 2), self._most - self.pairs, (self._left - _KEPT) // cells)
+        return [Work(PLAIN, range(self.pairs, self.pairs + block))] if block > 0 else []
 
     def _is_live(self, one: Tried) -> bool:
         return one.is_open and not self.is_settled(one)
 
-    def _closing(self) -> list[Work]:
-        """For the figures alone: what is left but for a cause that is certain, and how many rows change an answer."""
+    def _certain(self) -> list[Work]:
+        """What moves, and what is left but for a cause that is certain."""
         work = [
             Work(one.after, range(one.pairs, min(self.pairs, _AGREED)))
             for one in self.tried
             if one.is_certain() and one.is_open and one.after is not None
         ]
-        return self._affordable([*work, *self._aside()])
+        hidden = self.tested("hidden-state")
+        if hidden.is_certain() and hidden.first_shown is not None and not self.aside(MOVED):
+            work.append(Work(self.asides[MOVED], range(hidden.first_shown, hidden.first_shown + 1)))
+        return self._affordable(work)
 
-    def _aside(self) -> Iterator[Work]:
+    def _closing(self) -> list[Work]:
         """One trial after the other, of which each says more of what was found."""
-        hidden = next((one for one in self.tried if one.kind == "hidden-state" and one.is_certain()), None)
-        if hidden and hidden.first_shown is not None and not self.aside(MOVED):
-            yield Work(self.asides[MOVED], range(hidden.first_shown, hidden.first_shown + 1))
         if not self.mismatches or self.is_passed():
-            return
-        first = self.differs.index(True)
+            return []
+        work, first = [], self.differs.index(True)
         if self.traces and not self.aside(LOCALS):
-            yield Work(self.asides[LOCALS], range(first, first + 1))
-        if self._has_rows() and hidden is None:
-            yield Work(self.asides[ROWS], range(len(self.aside(ROWS)), _REPLACED))
+            work.append(Work(self.asides[LOCALS], range(first, first + 1)))
+        if self._has_rows() and not self.is_hidden():
+            work.append(Work(self.asides[ROWS], range(len(self.aside(ROWS)), _REPLACED)))
+        return self._affordable(work)
 
     def aside(self, name: str) -> list[dict[str, Any]]:
         return self.told_aside.get(name, [])
