@@ -41,7 +41,10 @@ class Fitness:
     ) -> tuple[Bench, list[Finding]]:
         """The bench after its preflight, with what that taught; `timed` is told what a run takes."""
         if not cell.looks:
-            self._twice(bench, engine)
+            if cell.doubted:
+                bench = replace(bench, copies=True)
+            else:
+                self._twice(bench, engine)
             return bench, [*_nothing_fresh(cell), *_of_source(cell, bench, plan)]
         kind = _kind(cell, bench)
         checked = self.known.get(kind)

@@ -29,8 +29,8 @@ from auditor.subjects.views import OUTPUT, View
 class PairKeys:
     """The keys of every pair: one tree for each role, so that no draw depends on another or on the order of pairs."""
 
-    def __init__(self, seed: int) -> None:
-        root = root_key(seed)
+    def __init__(self, seed: int, *path: str) -> None:
+        root = root_key(seed).child(*path)
         self._sample = root.child("sample")
         self.samples = [self._sample.child(0), self._sample.child(1)]  # nearly all that is ever asked for
         self.r = root.child("r")

@@ -47,6 +47,9 @@ def picture(record: Record) -> bytes:
     """The first chart of a record; else where its share may be against the target, or each cell's interval."""
     from auditor.report.describe import describe
 
+    own = _own_bars(record)
+    if own:
+        return draw_bars(f"{record.subject}: {record.question}", own)
     parts = [*describe(record)]
     chart = next((part for part in parts if isinstance(part, Chart)), None)
     if chart is not None:
@@ -58,6 +61,15 @@ def picture(record: Record) -> bytes:
     if not bars:
         raise UsageError(f"--svg: this record of {record.question} counted nothing, and so there is nothing to draw")
     return draw_bars(f"{record.subject}: {record.verdict}", bars)
+
+
+def _own_bars(record: Record) -> Sequence[tuple[str, Bar]]:
+    """Where the question says itself which bars there are, by a method `bars`."""
+    from auditor.flow.question import find_question, registered_questions
+
+    known = record.question in registered_questions()
+    bars = getattr(find_question(record.question), "bars", None) if known else None
+    return bars(record) if bars else ()
 
 
 def _draw(records: Sequence[Record], confidence: float, single: bool) -> bytes:
