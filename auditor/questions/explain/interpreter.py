@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import replace
 from typing import Any
+
+import msgspec
 
 from auditor.questions.explain.units import Fell
 from auditor.subjects.outcome import Difference
@@ -44,7 +45,7 @@ def in_step(bench: Bench, index: int, fell: Fell) -> Trial:
             "shifts": found.shifts,
         }
         runs = 4
-    return replace(trial, payload={"runs": runs, **payload})
+    return msgspec.structs.replace(trial, payload={"runs": runs, **payload})
 
 
 def _place(where: str) -> str:

@@ -32,6 +32,7 @@ from threading import Lock
 from types import FrameType
 from typing import Any, cast
 
+import msgspec
 import numpy as np
 from numpy.random import PCG64, Generator, RandomState
 
@@ -348,7 +349,7 @@ def why_unkeyed(bench: Bench) -> str | None:
 def _watched(bench: Bench, *, keyed: bool) -> tuple[Bench, _Watched]:
     subject = bench.subject
     fn = _Watched(subject.fn, subject.randomness, keyed=keyed)
-    return replace(bench, subject=replace(subject, fn=fn), unit=None), fn
+    return replace(bench, subject=replace(subject, fn=fn), unit=None, watched=0), fn
 
 
 def run_pair_keyed(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
@@ -359,7 +360,7 @@ def run_pair_keyed(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL
     keyed, fn = _watched(bench, keyed=True)
     trial = run_pair(keyed, index, fell)
     reasons = sorted({why for trace in fn.traces for why in trace.unkeyed})
-    return replace(trial, payload={"unkeyed": reasons}) if reasons else trial
+    return msgspec.structs.replace(trial, payload={"unkeyed": reasons}) if reasons else trial
 
 
 def traces_of(bench: Bench, index: int) -> tuple[Trace, Trace]:
