@@ -15,7 +15,7 @@ from time import monotonic
 from typing import Any
 
 from auditor.errors import AuditorError, in_words, is_interrupt
-from auditor.lookup import FileFinder, file_modules, importable_name
+from auditor.lookup import file_modules, found_by_files, importable_name
 from auditor.process.limits import limit_memory, one_thread
 from auditor.request import OverCells
 from auditor.subjects.outcome import fingerprint
@@ -161,7 +161,7 @@ def settle_in(head: dict[str, Any]) -> None:
     os.environ.clear()
     os.environ.update({**head["environment"], "PYTHONHASHSEED": seed})
     sys.path[:] = head["path"]
-    sys.meta_path.append(FileFinder(head["files"]))
+    found_by_files(head["files"])
     os.chdir(head["folder"])
 
 

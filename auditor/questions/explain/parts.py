@@ -9,7 +9,7 @@ from auditor.flow.record import Record
 from auditor.questions.explain.answer import Cause, ExperimentRow, ExplainAnswer, answer_of
 from auditor.statistics.outward import at_least, at_most, percent
 
-_BAR = 24  # characters of a bar
+_BAR = 18  # characters of a bar
 _AS_IT_IS = "as it is"
 
 
@@ -67,7 +67,7 @@ def _table(record: Record, answer: ExplainAnswer) -> Table:
         f"rho but for each cause; a * marks what is shown. All intervals hold together with "
         f"{percent(record.confidence)} confidence:"
     )
-    return Table(("", "differ", "at least", "at most", ""), rows, title=title)
+    return Table(("", "differ", "at least", "at most", ""), rows, title=title, extra=4)
 
 
 def _bar(share: float) -> str:

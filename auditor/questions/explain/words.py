@@ -12,6 +12,7 @@ from auditor.questions.explain.cells import LOCALS, MOVED, PLAIN, ROWS
 from auditor.questions.explain.evidence import Tried
 from auditor.questions.explain.inquiry import Explaining
 from auditor.questions.explain.units import quarter
+from auditor.statistics.outward import at_most
 
 
 def make_cause(inquiry: Explaining, one: Tried) -> Cause:
@@ -88,7 +89,7 @@ def _width(inquiry: Explaining, one: Tried) -> str:
 
 def width_text(inquiry: Explaining) -> str:
     low, high = min(inquiry.widths), max(inquiry.widths)
-    return f"{low:.2g}" if low == high else f"{low:.2g} to {high:.2g}"
+    return at_most(high, 2) if low == high else f"{at_most(low, 2)} to {at_most(high, 2)}"
 
 
 def _shown(one: Tried) -> Iterator[str]:
@@ -133,7 +134,7 @@ def cure(inquiry: Explaining, one: Tried) -> str:
     if found := _moved(inquiry, one).get("cure"):
         return str(found)
     if one.kind == "continuous":
-        return _rounding(inquiry, one.experiment.cure.format(width=f"{max(inquiry.widths):.2g}"))
+        return _rounding(inquiry, one.experiment.cure.format(width=at_most(max(inquiry.widths), 2)))
     if one.kind == "too-little-data":
         found = growth_of(inquiry)
         size = found.size if found and found.size else 4 * inquiry.cells[PLAIN].size
