@@ -24,6 +24,7 @@ from auditor.subjects.elements import compare
 from auditor.subjects.outcome import Difference, describe, first_difference, settle
 from auditor.subjects.subject import Subject
 from auditor.subjects.views import OUTPUT, View
+from auditor.subjects.views.partition import matched
 
 
 class PairKeys:
@@ -242,12 +243,16 @@ def run_pair(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> T
         return _with_bottom(bench, index, (first, second), accurate, seconds + more)
     difference = bench.difference(first, second)
     churn = _churn(bench, points, second, difference) if bench.view.rows else None
-    payload = None
-    if index < bench.watched:
-        rows, differs = bool(bench.view.rows), difference is not None
-        found = compare(first, settle(second), differs=differs, by_rows=rows, within=bench.within)
-        payload = msgspec.to_builtins(found)
+    payload = _elements(bench, first, settle(second), difference) if index < bench.watched else None
     return Trial(index, difference, accurate, seconds + more, churn, payload=payload)
+
+
+def _elements(bench: Bench, first: Any, second: Any, difference: Difference | None) -> Any:
+    """Which elements differ; of labels those that do after the names that fit best have been matched."""
+    differs, view = difference is not None, bench.view
+    names = matched(first, second) if differs and view.is_partition and len(first) == len(second) else None
+    found = compare(first, second, differs=differs, by_rows=bool(view.rows), within=bench.within, matched=names)
+    return msgspec.to_builtins(found)
 
 
 def _churn(bench: Bench, points: Any, second: Any, difference: Difference | None) -> float | None:
