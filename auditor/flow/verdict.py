@@ -134,7 +134,7 @@ def _rate(plan: Plan, tally: Tally, mean: MeanEvidence) -> str:
     n, k = tally.pairs, tally.mismatches
     what, rate = "rho" if plan.gates == "rho" else "the mean churn", (mean.total if plan.is_of_means else k) / n
     if plan.integrates:
-        none = f"no two cores of {n:,} pairs can finish differently: rho is"
+        none = f"no two cores of {n:,} pairs finish differently: rho is"
         return none if rate == 0 else f"rho is about {rate:.3g} by the cores of {n:,} pairs, and"
     if k == 0:
         return f"no mismatch in {n:,} pairs: {what} is"

@@ -27,7 +27,7 @@ from auditor.statistics.interval import MeanEvidence
 from auditor.statistics.outward import at_most
 from auditor.subjects.outcome import describe, same, settle
 from auditor.trials.cell import Cell, replay_command
-from auditor.trials.integrated import FINISHES, Shown, declared_mismatch, finishes, run_integrated, why_not
+from auditor.trials.integrated import FINISHES, Shown, declared_mismatch, finishes, fresh_keys, run_integrated, why_not
 from auditor.trials.trial import Bench, Bottom, Trial
 
 METHOD = "betting confidence sequence, given m"
@@ -141,7 +141,7 @@ class IntegratedPairs(Pairs):
     def answer(self) -> Answer:
         said = Pairs.answer(self)
         findings = [*said.findings]
-        if self.coins.n:
+        if self.coins.n and self._method() == METHOD:
             by = measure("rho by finishes", *self.of_mean(self.coins), self.plan.confidence, BY_FINISHES)
             said.measures.insert(1, by)
         if self.contradicted is not None:
@@ -170,7 +170,8 @@ def show_cores(bench: Bench, index: int) -> Iterator[Part]:
     for name, core in (("first", first), ("second", second)):
         yield Listing(f"{name} core:", [describe(core, _SHORT)])
     m = declared_mismatch(bench, first, second, index)
-    outputs = [[settle(one) for one in finishes(bench, core, index, which)] for which, core in enumerate((first, second))]
+    keys = fresh_keys(bench, index)
+    outputs = [[settle(one) for one in finishes(bench, core, keys, index, i)] for i, core in enumerate((first, second))]
     apart = sum(not same(*pair) for pair in zip(*outputs, strict=True))
     says = "there is no formula for how likely they finish differently" if m is None else _says(bench, m)
     yield Words(f"{says}; {apart} of {FINISHES} fresh r finish them differently")

@@ -371,8 +371,8 @@ class Rho(AboutPairs):
     def again(self, bench: Bench, index: int) -> Iterator[Part]:
         from auditor.questions.integrated import show_cores
 
-        yield from show_cores(bench, index)
         yield from AboutPairs.again(self, bench, index)
+        yield from show_cores(bench, index)
 
 
 class ChurnQuestion(AboutPairs):

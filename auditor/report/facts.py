@@ -72,7 +72,9 @@ def _measured(record: Record, verbose: bool) -> Iterator[Row]:
 def _rho(record: Record, rho: Rho, verbose: bool) -> str:
     if told(record).get("integrated") and rho.estimate is not None:
         mean = f"{rho.estimate:.3g} on average over {record.pairs:,} pairs of cores; "
-        limits = f"{between(rho.low, rho.high)} ({percent(rho.confidence)} two-sided{method(rho.method, verbose)})"
+        given = ", given m" if rho.method.endswith("given m") else ""
+        how = method(rho.method.removesuffix(given), verbose)
+        limits = f"{between(rho.low, rho.high)} ({percent(rho.confidence)} two-sided{how}{given})"
         return f"{mean}{limits}{beside(record)}"
     differ = "1 mismatch" if record.mismatches == 1 else f"{record.mismatches or 0:,} mismatches"
     return (

@@ -119,7 +119,7 @@ class Gate:
         # wrong, while all of them pass wrongly only if the worst one does.
         self.target, self.budget, self.delta = target, budget, delta
         self.alpha_pass = alpha
-        self.alpha_kept = kept * alpha / family
+        self.alpha_kept = round(kept * alpha / family, 15)
         self.alpha_fail = (1 - kept) * (alpha if delta is None else alpha / 2) / family
 
     @cached_property

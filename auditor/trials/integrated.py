@@ -8,7 +8,7 @@ run too: it has to give what its core and its finish do.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +16,7 @@ import msgspec
 
 from auditor.errors import AuditorError, SubjectError, is_interrupt
 from auditor.process.foreign import call
-from auditor.randomness import KINDS
+from auditor.randomness import KINDS, Key
 from auditor.subjects.elements import compare
 from auditor.subjects.outcome import describe, same, settle
 from auditor.subjects.views import OUTPUT
@@ -58,7 +58,8 @@ def run_integrated(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL
     first, seconds = timed_run(halves, index, 0, fell)
     if not isinstance(first, Bottom):
         output = settle(first[1])
-        many = [settle(one) for one in finishes(bench, first[0], index, 0)]
+        keys = fresh_keys(bench, index)
+        many = [settle(one) for one in finishes(bench, first[0], keys, index, 0)]
         _check_steps(bench, index, output)
     accurate = judge(bench, _output(first), index)
     second, more = timed_run(halves, index, 1, fell)
@@ -71,7 +72,7 @@ def run_integrated(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL
     elements = None
     if index < bench.watched:
         elements = compare(output, settle(second[1]), differs=difference is not None, by_rows=False)
-    others = finishes(bench, second[0], index, 1)
+    others = finishes(bench, second[0], keys, index, 1)
     apart = sum(not same(one, other) for one, other in zip(many, others, strict=True))
     shown = Shown(declared_mismatch(bench, first[0], second[0], index), apart, elements)
     return Trial(index, difference, accurate, seconds + more, payload=msgspec.to_builtins(shown))
@@ -81,14 +82,20 @@ def _output(half: Any) -> Any:
     return half if isinstance(half, Bottom) else half[1]
 
 
-def finishes(bench: Bench, core: Any, index: int, which: int) -> Iterator[Any]:
-    """What fresh r make of a core; the same for both runs of a pair."""
-    subject, key = bench.subject, bench.keys.r.child(index, "again")
+def fresh_keys(bench: Bench, index: int) -> list[Key]:
+    """Of what both cores of a pair are finished with, besides the pair's own r."""
+    again = bench.keys.r.child(index, "again")
+    return [again.child(i) for i in range(FINISHES)]
+
+
+def finishes(bench: Bench, core: Any, keys: Sequence[Key], index: int, which: int) -> Iterator[Any]:
+    """What fresh r make of a core."""
+    subject = bench.subject
     assert subject.finishing is not None
-    steps = subject.finishing.of(subject.settings)
+    finished, make = subject.finishing.of(subject.settings).finished, KINDS[subject.randomness]
     try:
-        for i in range(FINISHES):
-            yield call(steps.finished, core, KINDS[subject.randomness](key.child(i)))
+        for key in keys:
+            yield call(finished, core, make(key))
     except BaseException as error:
         if is_interrupt(error) and not bench.publish:
             raise
