@@ -214,7 +214,8 @@ def confidences(record: Record) -> str:
     """
     if not record.error_spent or not counted(record):
         return ""
-    verdict = f"the verdict is wrong with probability at most {at_most(record.error_spent)}"
+    given = ", given m" if record.rho and record.rho.method.endswith("given m") else ""
+    verdict = f"the verdict is wrong with probability at most {at_most(record.error_spent)}{given}"
     together = percent(1 - record.error_spent)
     if record.rho is None:
         return verdict

@@ -54,7 +54,9 @@ class Contradiction:
         """Log evidence that the declared probabilities are not true."""
         if self.impossible:
             return math.inf
-        sides = [np.logaddexp(_log_average(a), b) - math.log(2) for a, b in zip(self._always, self._rarely, strict=True)]
+        sides = [
+            np.logaddexp(_log_average(a), b) - math.log(2) for a, b in zip(self._always, self._rarely, strict=True)
+        ]
         return _log_average(np.array(sides))
 
 

@@ -72,6 +72,16 @@ def test_audited_rho_agrees_with_the_exact_one(p: float, tau: float, size: int, 
     assert low <= truth <= high
 
 
+def test_the_mean_of_the_declared_mismatch_is_the_exact_rho() -> None:
+    """The interval misses with probability 1e-6 at most."""
+    truth = exact_rho(878, 0.5, region_width(0.1, 0.1, 0.025))
+    record = auditor.audit(rstat, "bernoulli(0.5)", size=878, rho=0.2, fixed=150, confidence=1 - 1e-6)
+    assert record.rho is not None
+    print(f"{truth:.4f} in [{record.rho.low:.4f}, {record.rho.high:.4f}]")
+    assert record.measures[0].count is None
+    assert record.rho.low <= truth <= record.rho.high
+
+
 @given(unit, parameters, unit)
 def test_an_answer_is_within_half_a_region_of_the_mean(v: float, triple: tuple[float, float, float], u: float) -> None:
     alpha = region_width(*triple)
