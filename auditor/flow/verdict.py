@@ -47,8 +47,8 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`decided_by` is "mismatches", "churn", "accuracy", "formula" (a declared mismatch is not true), "budget", "clock",
-    "interrupt" or "error"."""
+    """`decided_by` is "mismatches", "churn", "accuracy", "budget", "clock", "interrupt" or "error", or "formula" where
+    a declared mismatch is not true."""
 
     outcome: str
     reason: str

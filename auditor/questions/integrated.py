@@ -104,9 +104,6 @@ class IntegratedPairs(Pairs):
         """A formula that was contradicted says nothing of rho."""
         return self.mean if self.contradicted is None else self.coins
 
-    def extended(self, first_budget: int) -> Pairs:
-        return replace(self, plan=replace(self.plan, first_budget=first_budget))
-
     def outcome(self) -> str:
         return Pairs.outcome(self) if self.contradicted is None else "fail"
 

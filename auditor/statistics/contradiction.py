@@ -1,6 +1,6 @@
 """Is a declared probability true? Coins that it speaks of, against it: an e-process.
 
-Pair i has a declared probability m_i and R independent coins, of which k_i came up. Given m_i, and whatever came before,
+Pair i has a declared probability m_i and R independent coins, of which k_i came up. Given m_i and all that came before,
 E exp(l k_i) = (1 + m_i (e^l - 1))^R, so each of
 
     e_i(l) = exp(l k_i) / (1 + m_i (e^l - 1))^R,    prod_i e_i(l),    prod_i (1 - 1/(i+1) + mean_l e_i(l) / (i+1))
@@ -22,6 +22,7 @@ from auditor.statistics.interval import Reals
 
 # From single coins that should not be at all, to a small bias in all of thousands of pairs.
 TILTS: Reals = 24.0 * np.exp2(-np.arange(16.0))
+_LOG_2 = math.log(2)
 
 
 class Contradiction:
@@ -54,10 +55,8 @@ class Contradiction:
         """Log evidence that the declared probabilities are not true."""
         if self.impossible:
             return math.inf
-        sides = [
-            np.logaddexp(_log_average(a), b) - math.log(2) for a, b in zip(self._always, self._rarely, strict=True)
-        ]
-        return _log_average(np.array(sides))
+        sides = zip(self._always, self._rarely, strict=True)
+        return _log_average(np.array([np.logaddexp(_log_average(tilts), rarely) for tilts, rarely in sides]) - _LOG_2)
 
 
 def _log_mean(m: float, sign: float) -> Reals:

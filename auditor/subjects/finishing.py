@@ -1,4 +1,4 @@
-"""Where does the shared randomness act? Where it acts last, A(sample, r) comes apart, and its last step can be integrated.
+"""Where does the shared randomness act? Where it acts last, A(sample, r) comes apart, and that step can be integrated.
 
     A(sample, r) = finish(core(sample, r.child("core")), r.child("finish"))
 
@@ -11,7 +11,6 @@ bound of it, or None where nobody has a formula. Parameters of A that one of the
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import Parameter
@@ -85,7 +84,7 @@ class Finishing:
         m = call(self.mismatch.fn, first, second, **self.mismatch.at({}, self.settings or {}))
         if m is None:
             return None
-        if not isinstance(m, Real) or math.isnan(m) or not -_ROUNDED <= m <= 1 + _ROUNDED:
+        if not isinstance(m, Real) or not -_ROUNDED <= float(m) <= 1 + _ROUNDED:
             raise SubjectError(
                 f"mismatch returned {m!r}, and must return a number in [0, 1]: the probability that two cores finish "
                 "differently, or None where it is not known"
@@ -116,7 +115,7 @@ def find_finishing(
 
     `more` are parameters of the core that have no value yet. UsageError with the signature that is asked for.
     """
-    said = fn if all(inspect.getattr_static(fn, name, None) is not None for name in _TAKES) else declared
+    said: Any = fn if all(inspect.getattr_static(fn, name, None) is not None for name in _TAKES) else declared
     core, finish, mismatch = said.core, said.finish, said.mismatch
     if core is None and finish is None:
         return None

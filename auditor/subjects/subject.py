@@ -228,11 +228,9 @@ def load_subject(
     takes_sample = hints.get(sample_name) is Sample
     declared = _declaration(fn, shown)
     private = kind_of(hints.get(PRIVATE)) if PRIVATE not in settings and _has_private(fn) else None
-    more = {
-        "private": private,
-        "finishing": find_finishing(fn, declared, shown, settings, [PRIVATE] if private else []),
-    }
-    return Subject(fn, shown, name, given, settings, kind, takes_sample, declared=declared, **more)  # type: ignore[arg-type]
+    finishing = find_finishing(fn, declared, shown, settings, [PRIVATE] if private else [])
+    subject = Subject(fn, shown, name, given, settings, kind, takes_sample, private=private, declared=declared)
+    return replace(subject, finishing=finishing)
 
 
 def _declaration(fn: object, shown: str) -> Declaration:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -206,6 +207,15 @@ def test_the_record_is_written_and_replayed_as_it_was(command: Any, tmp_path: Pa
     code, said, _ = command("replay", "record.json", "--pair", "0", "--trust", cwd=tmp_path)
     assert code == 0
     assert "first core:" in said
+
+
+def test_the_example_of_the_docs_is_audited_so(tmp_path: Path, command: Any) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "definitions.md").read_text()
+    (example,) = re.findall(r"```python\n(.*?def rounded_mean.*?)```", text, flags=re.DOTALL)
+    (tmp_path / "example.py").write_text(example)
+    code, said, _ = command("check", "example.py:rounded_mean", "--rho", "0.15", cwd=tmp_path)
+    assert code == 0, said
+    assert "integrates the randomness of the finish" in said
 
 
 # All ways to be wrong, together

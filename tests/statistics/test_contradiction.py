@@ -81,12 +81,10 @@ def alarms(true: Callable[[float], float], paths: int, most: int, *, both: bool 
     found = []
     for _ in range(paths):
         evidence = Contradiction(R, both=both)
-        for n in range(1, most + 1):
+        while evidence.pairs < most and evidence.log_e < -math.log(ALPHA):
             m = float(min(1.0, abs(0.125 * rng.standard_normal())))
             evidence.add(m, int(rng.binomial(R, true(m))))
-            if evidence.log_e >= -math.log(ALPHA):
-                break
-        found.append(n if evidence.log_e >= -math.log(ALPHA) else most + 1)
+        found.append(evidence.pairs if evidence.log_e >= -math.log(ALPHA) else most + 1)
     return found
 
 
