@@ -172,6 +172,8 @@ class Every(Steady):
             worst.rho.method,
         )
         fields = worst.fields
+        if together := getattr(fields, "together", None):
+            fields = together([one.fields for one in said])
         if getattr(fields, "churn", None) is not None:
             fields = msgspec.structs.replace(fields, churn=None)  # it is one cell's: each has its own in its row
         return Answer(

@@ -9,7 +9,7 @@ with a tenth of the error that a fail has. Everything is given m; beside it stan
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import msgspec
@@ -50,6 +50,18 @@ class IntegratedAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="r
 
     integrated: Integrated
     churn: None = None
+
+    def together(self, others: Sequence[IntegratedAnswer]) -> IntegratedAnswer:
+        """Of several cells, the finishes of all."""
+        found = [one.integrated for one in others]
+        known = [one.expected for one in found if one.expected is not None]
+        total = msgspec.structs.replace(
+            self.integrated,
+            differing=sum(one.differing for one in found),
+            expected=sum(known) if known else None,
+            contradicted=any(one.contradicted for one in found),
+        )
+        return IntegratedAnswer(total)
 
 
 def settle_integrated(cell: Cell, options: PairsOptions) -> Pairs | None:

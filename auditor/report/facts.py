@@ -88,8 +88,6 @@ def _integrated(record: Record, found: dict[str, Any]) -> str:
     known = {"exact": "by the declared mismatch of two cores", "upper": "by real finishes, within a declared bound"}
     how = known.get(str(found["declared"]), "by real finishes, without a formula")
     words = f"integrates the randomness of the finish, {how}; {found['finishes']} fresh r finish each pair"
-    if is_worst_of_several(record):
-        return words
     total = found["finishes"] * (record.pairs or 0)
     expected = f", where it says {found['expected']:,.1f}" if found["declared"] == "exact" else ""
     return f"{words}, and {found['differing']:,} of {total:,} differ{expected}"

@@ -24,7 +24,7 @@ from auditor.trials.cell import Cell
 from auditor.trials.trial import NONE_FELL, Bench, Bottom, SubjectRaised, Trial, judge, timed_run, with_bottom
 
 FINISHES = 64  # fresh r that each pair of cores is finished with
-COMPARED = 8  # pairs, the first, in which A itself is run and compared with its two steps
+COMPARED = 4  # pairs, the first, in which A itself is run and compared with its two steps
 _SHOWN = 60  # characters of an output
 
 

@@ -159,6 +159,8 @@ def test_the_worst_of_several_is_found_by_means() -> None:
     assert (record.verdict, len(record.cells)) == ("fail", 3)
     assert "width=0.1" in record.reason
     assert "integrates the randomness" in as_text(record)
+    answer = msgspec.to_builtins(record.answer)["integrated"]
+    assert abs(answer["differing"] - answer["expected"]) < 6 * math.sqrt(answer["expected"])
     assert audited(finished.rounded, inputs={"width": [0.5, 0.4]}, rho=0.3).verdict == "pass"
 
 
