@@ -25,9 +25,19 @@ from auditor.questions.pairs import Pairs, PairsOptions, make_pairs_plan, measur
 from auditor.statistics.contradiction import Contradiction
 from auditor.statistics.interval import MeanEvidence
 from auditor.statistics.outward import at_most
-from auditor.subjects.outcome import describe, same, settle
+from auditor.subjects.outcome import describe
 from auditor.trials.cell import Cell, replay_command
-from auditor.trials.integrated import FINISHES, Shown, declared_mismatch, finishes, fresh_keys, run_integrated, why_not
+from auditor.trials.integrated import (
+    FINISHES,
+    Shown,
+    declared_mismatch,
+    differ,
+    finishes,
+    finishing_keys,
+    run_integrated,
+    settled,
+    why_not,
+)
 from auditor.trials.trial import Bench, Bottom, Trial
 
 METHOD = "betting confidence sequence, given m"
@@ -171,17 +181,15 @@ def show_cores(bench: Bench, index: int) -> Iterator[Part]:
     """Both cores of a pair, how likely they finish differently, and how often they do."""
     if bench.unit is not run_integrated:
         return
-    halves = replace(bench, subject=bench.subject.in_two)
-    found = [halves.run(index, which) for which in (0, 1)]
-    if any(isinstance(half, Bottom) for half in found):
+    cores = [replace(bench, subject=bench.subject.unfinished).run(index, which) for which in (0, 1)]
+    if any(isinstance(core, Bottom) for core in cores):
         return
-    (first, _), (second, _) = found
-    for name, core in (("first", first), ("second", second)):
+    for name, core in zip(("first", "second"), cores, strict=True):
         yield Listing(f"{name} core:", [describe(core, _SHORT)])
-    m = declared_mismatch(bench, first, second, index)
-    keys = fresh_keys(bench, index)
-    outputs = [[settle(one) for one in finishes(bench, core, keys, index, i)] for i, core in enumerate((first, second))]
-    apart = sum(not same(*pair) for pair in zip(*outputs, strict=True))
+    m = declared_mismatch(bench, cores[0], cores[1], index)
+    keys = finishing_keys(bench, index)[1:]
+    first, second = ([settled(one) for one in finishes(bench, core, keys, index, i)] for i, core in enumerate(cores))
+    apart = sum(map(differ, first, second))
     says = "there is no formula for how likely they finish differently" if m is None else _says(bench, m)
     yield Words(f"{says}; {apart} of {FINISHES} fresh r finish them differently")
 

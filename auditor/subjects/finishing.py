@@ -19,6 +19,7 @@ from typing import Any
 
 from auditor.errors import SubjectError, UsageError, suggestion
 from auditor.process.foreign import call
+from auditor.randomness import Key
 
 KINDS_OF_MISMATCH = ("exact", "upper")
 _TAKES = {
@@ -65,14 +66,14 @@ class Finishing:
     def functions(self) -> list[Callable[..., Any]]:
         return [step.fn for step in (self.core, self.finish, self.mismatch) if step]
 
-    def run(self, sample: Any, r: Any, **given: Any) -> tuple[Any, Any]:
-        """The core of one run, and what A makes of it: called in place of A."""
+    def run(self, sample: Any, r: Any, **given: Any) -> Any:
+        """The core of one run: called in place of A."""
         named = self.core.at(given, self.settings or {})
-        if not self.splits:
-            core = self.core.fn(sample, **named)
-            return core, self.finished(core, r)
-        core = self.core.fn(sample, r.child("core"), **named)
-        return core, self.finished(core, r.child("finish"))
+        return self.core.fn(sample, r.child("core"), **named) if self.splits else self.core.fn(sample, **named)
+
+    def own(self, key: Key) -> Key:
+        """Of a run's r, what its finish has."""
+        return key.child("finish") if self.splits else key
 
     def finished(self, core: Any, r: Any) -> Any:
         return self.finish.fn(core, r, **self.finish.at({}, self.settings or {}))

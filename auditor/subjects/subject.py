@@ -145,8 +145,8 @@ class Subject:
         return call(self.fn, sample, KINDS[self.randomness](key), **{**self.params, **asked})
 
     @property
-    def in_two(self) -> Subject:
-        """The subject whose runs give the core and the output that is made of it."""
+    def unfinished(self) -> Subject:
+        """The subject whose runs give the core of the output."""
         assert self.finishing is not None
         return replace(self, fn=self.finishing.of(self.settings).run)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from time import perf_counter
 from typing import Any
 
 import msgspec
@@ -21,7 +22,7 @@ from auditor.subjects.elements import compare
 from auditor.subjects.outcome import describe, same, settle
 from auditor.subjects.views import OUTPUT
 from auditor.trials.cell import Cell
-from auditor.trials.trial import NONE_FELL, Bench, Bottom, SubjectRaised, Trial, judge, timed_run, with_bottom
+from auditor.trials.trial import NONE_FELL, RUNS, Bench, Bottom, SubjectRaised, Trial, judge, timed_run, with_bottom
 
 FINISHES = 64  # fresh r that each pair of cores is finished with
 COMPARED = 4  # pairs, the first, in which A itself is run and compared with its two steps
@@ -53,53 +54,81 @@ def why_not(cell: Cell) -> str | None:
 
 def run_integrated(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
     """Both cores of a pair and what becomes of them; what is made of the first is read before the second is run, which
-    may write into it."""
-    halves = replace(bench, subject=bench.subject.in_two)
-    first, seconds = timed_run(halves, index, 0, fell)
-    if not isinstance(first, Bottom):
-        output = settle(first[1])
-        keys = fresh_keys(bench, index)
-        many = [settle(one) for one in finishes(bench, first[0], keys, index, 0)]
-        _check_steps(bench, index, output)
-    accurate = judge(bench, _output(first), index)
-    second, more = timed_run(halves, index, 1, fell)
-    if isinstance(first, Bottom) or isinstance(second, Bottom):
-        trial = with_bottom(bench, index, (_output(first), _output(second)), accurate, seconds + more)
-        differs = trial.difference is not None
-        shown = Shown(float(differs), FINISHES * differs)
-        return msgspec.structs.replace(trial, payload=msgspec.to_builtins(shown))
-    difference = bench.difference(output, second[1])
+    may write into it. Which pairs are integrated must not depend on the pair's own coin: an r that gives no output is
+    one more of those that may."""
+    keys = finishing_keys(bench, index)
+    first = _Half(bench, index, 0, fell, keys)
+    _check_steps(bench, index, first)
+    second = _Half(bench, index, 1, fell, keys)
+    apart = sum(differ(one, other) for one, other in zip(first.many, second.many, strict=True))
+    has_cores = not (isinstance(first.core, Bottom) or isinstance(second.core, Bottom))
+    m = declared_mismatch(bench, first.core, second.core, index) if has_cores else None
+    seconds = first.seconds + second.seconds
+    if isinstance(first.settled, Bottom) or isinstance(second.settled, Bottom):
+        trial = with_bottom(bench, index, (first.settled, second.settled), first.accurate, seconds)
+        return msgspec.structs.replace(trial, payload=msgspec.to_builtins(Shown(m, apart)))
+    difference = bench.difference(first.settled, second.settled)
     elements = None
     if index < bench.watched:
-        elements = compare(output, settle(second[1]), differs=difference is not None, by_rows=False)
-    others = finishes(bench, second[0], keys, index, 1)
-    apart = sum(not same(one, other) for one, other in zip(many, others, strict=True))
-    shown = Shown(declared_mismatch(bench, first[0], second[0], index), apart, elements)
-    return Trial(index, difference, accurate, seconds + more, payload=msgspec.to_builtins(shown))
+        elements = compare(first.settled, second.settled, differs=difference is not None, by_rows=False)
+    payload = msgspec.to_builtins(Shown(m, apart, elements))
+    return Trial(index, difference, first.accurate, seconds, payload=payload)
 
 
-def _output(half: Any) -> Any:
-    return half if isinstance(half, Bottom) else half[1]
+class _Half:
+    """One run: its core, the output, and what fresh r make of it; all outputs as they are now."""
+
+    def __init__(self, bench: Bench, index: int, which: int, fell: Mapping[int, str], keys: Sequence[Key]) -> None:
+        cores = replace(bench, subject=bench.subject.unfinished)
+        self.core, self.seconds = timed_run(cores, index, which, fell)
+        made = finishes(bench, self.core, keys, index, which)
+        started = perf_counter()
+        output = next(made)  # of the pair's own r
+        self.seconds += perf_counter() - started
+        self.settled = settled(output)
+        self.accurate = judge(bench, output, index) if which == 0 else None  # before a finish writes into it
+        self.many = [settled(one) for one in made]
 
 
-def fresh_keys(bench: Bench, index: int) -> list[Key]:
-    """Of what both cores of a pair are finished with, besides the pair's own r."""
-    again = bench.keys.r.child(index, "again")
-    return [again.child(i) for i in range(FINISHES)]
+def settled(output: Any) -> Any:
+    return output if isinstance(output, Bottom) else settle(output)
+
+
+def differ(one: Any, other: Any) -> bool:
+    """Two that gave no output agree."""
+    if isinstance(one, Bottom) or isinstance(other, Bottom):
+        return isinstance(one, Bottom) != isinstance(other, Bottom)
+    return not same(one, other)
+
+
+def finishing_keys(bench: Bench, index: int) -> list[Key]:
+    """What both cores of a pair are finished with: the pair's own r, then fresh ones."""
+    assert bench.subject.finishing is not None
+    r = bench.keys.r.child(index)
+    again = r.child("again")
+    return [bench.subject.finishing.own(r), *(again.child(i) for i in range(FINISHES))]
 
 
 def finishes(bench: Bench, core: Any, keys: Sequence[Key], index: int, which: int) -> Iterator[Any]:
-    """What fresh r make of a core."""
+    """What each of several r makes of a core; bottom of what is none."""
     subject = bench.subject
     assert subject.finishing is not None
     finished, make = subject.finishing.of(subject.settings).finished, KINDS[subject.randomness]
-    try:
-        for key in keys:
+    for key in keys:
+        if isinstance(core, Bottom):
+            yield core
+            continue
+        if bench.publish:
+            bench.publish(index, which, RUNS)  # each has the time of a run
+        try:
             yield call(finished, core, make(key))
-    except BaseException as error:
-        if is_interrupt(error) and not bench.publish:
-            raise
-        raise SubjectRaised(subject.name, index, which, error) from error
+        except BaseException as error:
+            if is_interrupt(error) and not bench.publish:
+                raise
+            failed = SubjectRaised(subject.name, index, which, error)
+            if not bench.bottoms or (bench.doubts and bench.doubts(error)):
+                raise failed from error
+            yield Bottom(str(failed))
 
 
 def declared_mismatch(bench: Bench, first: Any, second: Any, index: int) -> float | None:
@@ -116,15 +145,15 @@ def declared_mismatch(bench: Bench, first: Any, second: Any, index: int) -> floa
         raise SubjectError(what).caused_by(error) from error
 
 
-def _check_steps(bench: Bench, index: int, output: Any) -> None:
+def _check_steps(bench: Bench, index: int, half: _Half) -> None:
     """In the first pairs: what is audited in two steps has to be A."""
     if index >= COMPARED:
         return
-    whole = bench.run(index, 0)
-    if not isinstance(whole, Bottom) and same(output, whole):
+    whole = settled(bench.run(index, 0))
+    if not differ(half.settled, whole):
         return
-    shown = "no output" if isinstance(whole, Bottom) else describe(whole, _SHOWN)
+    gave, steps = ("no output" if isinstance(one, Bottom) else describe(one, _SHOWN) for one in (whole, half.settled))
     raise SubjectError(
-        f"{bench.subject.name} is not what it declares: in pair {index} it gave {shown}, and its core and finish "
-        f"{describe(output, _SHOWN)}; mend one of them, or leave the declaration aside with --no-integrate"
+        f"{bench.subject.name} is not what it declares: in pair {index} it gave {gave}, and its core and finish "
+        f"{steps}; mend one of them, or leave the declaration aside with --no-integrate"
     )

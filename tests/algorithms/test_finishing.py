@@ -29,7 +29,7 @@ DECLARED = [
 @pytest.mark.parametrize("algorithm", DECLARED)
 def test_each_is_its_two_steps_and_finishes_as_often_apart_as_it_says(algorithm: Any) -> None:
     """At a size where outputs do differ. A declared mismatch is contradicted wrongly with probability 1e-7 at most."""
-    size = 4000 if algorithm in (halfspace.r_halfspace_boxes, halfspace.r_halfspace_foams) else 400
+    size = 100_000 if algorithm in (halfspace.r_halfspace_boxes, halfspace.r_halfspace_foams) else 400
     record = auditor.audit(algorithm, size=size, rho=0.5, fixed=40, confidence=1 - 1e-6, seed=2)
     answer = record.answer.integrated
     print(f"{algorithm.__name__}: {answer.differing} of {40 * FINISHES} differ, {answer.expected:.1f} are declared")

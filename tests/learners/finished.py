@@ -89,6 +89,19 @@ class Noisy:
 noisy = Noisy()
 
 
+def _sometimes(core: float, r: Any) -> float:
+    """For a tenth of r there is no output, whatever the core."""
+    output = on_grid(core, r)
+    if r.random() < 0.1:
+        raise ValueError("unlucky")
+    return output
+
+
+@auditor.subject(source="norm", size=400, core=mean, finish=_sometimes, mismatch=lambda a, b: 0.9 * parted(a, b))
+def unlucky(sample: Any, r: Any) -> float:
+    return _sometimes(mean(sample), r)
+
+
 def _raises(sample: Any) -> float:
     if np.mean(sample) > 0.05:
         raise ValueError("too large")

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from asking import cell_of, inquiry_of, timeless
+from asking import bench_of, cell_of, inquiry_of, timeless
 from learners import finished
 from scipy.stats import binom, norm
 
@@ -134,12 +134,35 @@ def test_what_is_no_probability_ends_the_audit_with_a_sentence() -> None:
 
 def test_runs_without_an_output_count_as_one_output() -> None:
     """Pr[one of two falls] = 2 q (1 - q), and the others are rounded as ever."""
-    record = audited(finished.falls, on_error="bottom", fixed=50, confidence=1 - 1e-7, rho=0.4)
+    record = audited(finished.falls, on_error="bottom", fixed=40, confidence=1 - 1e-6, rho=0.4)
     q = norm.sf(0.05 * 20)
     assert record.rho is not None
     assert 0 < record.rho.low < 2 * q * (1 - q)
     assert record.rho.high >= 2 * q * (1 - q)
     assert msgspec.to_builtins(record.answer)["integrated"]["contradicted"] is False
+
+
+def test_a_finish_without_an_output_agrees_with_another() -> None:
+    record = audited(finished.unlucky, on_error="bottom", fixed=90, confidence=1 - 1e-7)
+    assert record.rho is not None
+    assert record.rho.low <= 0.9 * truth(0.5) <= record.rho.high
+    assert msgspec.to_builtins(record.answer)["integrated"]["contradicted"] is False
+    alone = audited(finished.unlucky, on_error="bottom", fixed=90, no_integrate=True)
+    assert record.mismatches == alone.mismatches
+    assert "ValueError" in audited(finished.unlucky).reason
+
+
+def test_the_mismatch_of_two_cores_does_not_depend_on_the_pairs_own_coin() -> None:
+    """Where its own r gives no output the cores are there, and what other r make of them."""
+    bench = replace(bench_of(finished.unlucky, rho=0.2), bottoms=True)
+    trials = [bench.trial(index) for index in range(40)]
+    fell = [trial for trial in trials if trial.bottoms]
+    assert 0 < len(fell) < 20
+    for trial in fell:
+        cores = [finished.mean(bench.draw(trial.index, which)) for which in (0, 1)]
+        assert trial.difference is None
+        assert trial.payload["mismatch"] == pytest.approx(0.9 * finished.parted(*cores))
+    assert sum(trial.payload["apart"] for trial in fell) > 0
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
@@ -238,7 +261,7 @@ def test_a_tenth_of_a_fails_error_is_for_the_finding() -> None:
 
 
 def test_at_the_target_each_verdict_is_wrong_no_more_often_than_is_said() -> None:
-    """m is 0, 0.05 or 0.75 with a mean of the target; 150 paths of 60 pairs at alpha = 0.2.
+    """m is 0, 0.05 or 0.75 with a mean of the target; 100 paths of 60 pairs at alpha = 0.2.
 
     Wrong passes, and wrong fails with wrong findings, have at most 0.2 of the paths each, and findings 0.02: to see
     more than the limits below has a probability of at most 2e-6 in all.
@@ -248,7 +271,7 @@ def test_at_the_target_each_verdict_is_wrong_no_more_often_than_is_said() -> Non
     cell = cell_of(finished.rounded, rho=target)
     plan = make_plan(target=target, confidence=0.8, integrates=True, pairs=60)
     rng, count = from_key(root_key(5)), {"pass": 0, "fail": 0, "formula": 0}
-    for _ in range(150):
+    for _ in range(100):
         leaf = IntegratedPairs(cell, plan)
         for index in range(60):
             m = float(rng.choice(atoms, p=masses))
@@ -256,8 +279,8 @@ def test_at_the_target_each_verdict_is_wrong_no_more_often_than_is_said() -> Non
                 found = leaf.verdict()
                 count["formula" if found.decided_by == "formula" else found.outcome] += 1
                 break
-    most = {alpha: int(binom.isf(5e-7, 150, alpha)) for alpha in (0.2, 0.02)}
-    print(f"{count} of 150 paths, at most {most}")
+    most = {alpha: int(binom.isf(5e-7, 100, alpha)) for alpha in (0.2, 0.02)}
+    print(f"{count} of 100 paths, at most {most}")
     assert 0 < count["pass"] <= most[0.2]
     assert 0 < count["fail"] + count["formula"] <= most[0.2]
     assert count["formula"] <= most[0.02]
