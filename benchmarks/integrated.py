@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from gate import expected_pairs
@@ -119,7 +120,7 @@ def _side(tilts: np.ndarray, alpha: float, log_atom: float) -> tuple[np.ndarray,
 
 def _check(values: np.ndarray, decided: int | None) -> None:
     """That the gate itself decides there."""
-    plan, evidence = make_plan(target=TARGET, integrates=True), MeanEvidence()
+    plan, evidence = replace(make_plan(target=TARGET), integrates=True), MeanEvidence()
     gate = plan.gate
     for n, x in enumerate(values.tolist(), start=1):
         evidence.add(x)

@@ -75,7 +75,7 @@ class Plan:
 
     @property
     def least_integrated(self) -> int:
-        """Pairs below which no mean passes, however small."""
+        """Pairs below which no mean passes, however small it is: a calibrated count may."""
         return least_pairs(self.target, self.alpha, "anytime") if self.target else 0
 
     @property
@@ -120,7 +120,6 @@ def make_plan(
     fixed: int | None = None,
     delta: float | None = None,
     gates: str = "rho",
-    integrates: bool = False,
 ) -> Plan:
     """The plan for these options; BadValue or UsageError with the cure where they make none."""
     if pairs is not None and fixed is not None:
@@ -144,9 +143,8 @@ def make_plan(
     alpha = error_probability(confidence)
     if budget > MAX_PAIRS:
         raise BadValue(option, budget, f"is more than {MAX_PAIRS:.0e} pairs, which no audit finishes: ask for fewer")
-    plan = Plan(float(target), float(confidence), design, budget, delta, gates, integrates=integrates)
-    enough = least_pairs(target, alpha, "anytime" if plan.is_of_means else design)  # means have the sequence only
-    if budget < enough and not plan.is_of_means and design == "anytime":
+    enough = least_pairs(target, alpha, "anytime" if gates == "churn" else design)  # churn has the sequence only
+    if budget < enough and gates == "rho" and design == "anytime":
         enough = least_budget(target, alpha)
     if budget < enough:
         raise BadValue(
@@ -155,7 +153,7 @@ def make_plan(
             f"cannot decide {gates} {target:g} at {sure(confidence)}: even without a mismatch it takes "
             f"{enough} pairs; use --{option} {enough} or more",
         )
-    return plan
+    return Plan(float(target), float(confidence), design, budget, delta, gates)
 
 
 def check_target(target: float) -> None:

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from auditor.flow.parts import Listing, Part, Words
-from auditor.flow.plan import DEFAULT_TARGET, error_probability, least_pairs
 from auditor.flow.question import Answer
 from auditor.flow.record import Finding, Measure
 from auditor.flow.record import Rho as Interval
@@ -77,20 +76,14 @@ class IntegratedAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="r
 def settle_integrated(cell: Cell, options: PairsOptions) -> Pairs | None:
     """The inquiry of a cell whose subject declares its last step; None where its outputs are to be counted."""
     finishing = cell.subject.finishing
-    if finishing is None or options.no_integrate or why_not(cell) or _is_short(cell, options):
+    if finishing is None or options.no_integrate or why_not(cell):
         return None
-    plan = make_pairs_plan(cell, options, integrates=True)
+    plan = make_pairs_plan(cell, options)
+    if plan.budget < plan.least_integrated:
+        return None
     cell = replace(cell, watched=WATCHED, unit=run_integrated)
-    return IntegratedPairs(cell, plan, doubt=Contradiction(FINISHES, both=finishing.is_exact))
-
-
-def _is_short(cell: Cell, options: PairsOptions) -> bool:
-    """Whether so few pairs were asked for that a calibrated count decides, and no mean can."""
-    pairs = options.fixed or options.pairs
-    target = options.rho or cell.subject.declares("claimed") or DEFAULT_TARGET
-    if pairs is None or not 0 < target < 1 or not 0.5 < options.confidence < 1:
-        return False  # which has a sentence of its own
-    return pairs < least_pairs(target, error_probability(options.confidence), "anytime")
+    doubt = Contradiction(FINISHES, both=finishing.is_exact)
+    return IntegratedPairs(cell, replace(plan, integrates=True), doubt=doubt)
 
 
 @dataclass(slots=True)

@@ -73,9 +73,7 @@ class ChurnAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="churn"
     churn: Churn | None = None
 
 
-def make_pairs_plan(
-    cell: Cell, options: PairsOptions, *, gates: str = "rho", delta: float | None = None, integrates: bool = False
-) -> Plan:
+def make_pairs_plan(cell: Cell, options: PairsOptions, *, gates: str = "rho", delta: float | None = None) -> Plan:
     """The plan of one cell: the target is what was asked for, else what the subject claims."""
     claimed = cell.subject.declares("claimed")
     target = next(one for one in (options.rho, claimed or None, DEFAULT_TARGET) if one is not None)
@@ -87,7 +85,6 @@ def make_pairs_plan(
         fixed=options.fixed,
         delta=own if delta is None else delta,
         gates=gates,
-        integrates=integrates,
     )
     return replace(plan, family=options.family)
 

@@ -253,7 +253,7 @@ def fed(leaf: IntegratedPairs, index: int, m: float, apart: int) -> bool:
 def test_a_tenth_of_a_fails_error_is_for_the_finding() -> None:
     for delta, ways in ((None, 1), (0.1, 2)):
         for family in (1, 4):
-            plan = replace(make_plan(target=0.1, integrates=True, delta=delta), family=family)
+            plan = replace(make_plan(target=0.1, delta=delta), integrates=True, family=family)
             assert family * (ways * plan.gate.alpha_fail + plan.gate.alpha_kept) == pytest.approx(0.05)
             assert family * plan.gate.alpha_kept == pytest.approx(0.005)
             assert plan.gate.alpha_pass == 0.05
@@ -269,7 +269,7 @@ def test_at_the_target_each_verdict_is_wrong_no_more_often_than_is_said() -> Non
     atoms, masses = (0.0, 0.05, 0.75), (0.3, 0.5, 0.2)
     target = float(np.dot(atoms, masses))
     cell = cell_of(finished.rounded, rho=target)
-    plan = make_plan(target=target, confidence=0.8, integrates=True, pairs=60)
+    plan = replace(make_plan(target=target, confidence=0.8, pairs=60), integrates=True)
     rng, count = from_key(root_key(5)), {"pass": 0, "fail": 0, "formula": 0}
     for _ in range(100):
         leaf = IntegratedPairs(cell, plan)
