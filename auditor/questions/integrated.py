@@ -134,8 +134,9 @@ class IntegratedPairs(Pairs):
             return f"{what}: it is no {'probability' if self._is_exact else 'upper bound'} of what finish does"
         verb = "says about" if self._is_exact else "allows at most"
         return (
-            f"the declared mismatch is not true: {seen.seen:,} of {seen.pairs * FINISHES:,} real finishes differ in "
-            f"{seen.pairs:,} pairs, and it {verb} {seen.expected:,.1f} (a wrong alarm with probability at most {wrong})"
+            f"the declared mismatch is not true: {seen.seen:,} of {seen.pairs * FINISHES:,} real finishes of "
+            f"{seen.pairs:,} pairs differ, and it {verb} {seen.expected:,.1f} (a wrong alarm with probability at most "
+            f"{wrong})"
         )
 
     def rho(self) -> Interval:

@@ -89,6 +89,16 @@ class Noisy:
 noisy = Noisy()
 
 
+def _noised(sample: Any, private: Any) -> float:
+    return mean(sample) + 0.05 * float(private.standard_normal())
+
+
+@auditor.subject(source="norm", size=400, core=_noised, finish=on_grid, mismatch=parted)
+def private_noise(sample: Any, r: Any, private: Any) -> float:
+    """Noise of its own in the core."""
+    return on_grid(_noised(sample, private), r)
+
+
 def _sometimes(core: float, r: Any) -> float:
     """For a tenth of r there is no output, whatever the core."""
     output = on_grid(core, r)

@@ -187,6 +187,15 @@ def test_the_worst_of_several_is_found_by_means() -> None:
     assert audited(finished.rounded, inputs={"width": [0.5, 0.4]}, rho=0.3).verdict == "pass"
 
 
+def test_private_randomness_goes_into_the_core() -> None:
+    """Unshared it adds to the spread of two cores, shared it cancels; both intervals miss with 2e-7 at most."""
+    record = audited(finished.private_noise, fixed=150, confidence=1 - 2e-7, rho=0.3)
+    unshared, shared = record.cells
+    assert unshared.low <= truth(0.5, math.hypot(SPREAD, 0.05 * math.sqrt(2))) <= unshared.high
+    assert shared.low <= truth(0.5) <= shared.high
+    assert (unshared.estimate or 0) > 1.2 * (shared.estimate or 0) > 0
+
+
 @pytest.mark.parametrize(
     ("options", "why"),
     [
