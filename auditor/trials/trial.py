@@ -240,7 +240,7 @@ def run_pair(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> T
     output, more = timed_run(bench, index, 1, fell)
     second = bench.see(output)
     if isinstance(first, Bottom) or isinstance(second, Bottom):
-        return _with_bottom(bench, index, (first, second), accurate, seconds + more)
+        return with_bottom(bench, index, (first, second), accurate, seconds + more)
     difference = bench.difference(first, second)
     churn = _churn(bench, points, second, difference) if bench.view.rows else None
     payload = _elements(bench, first, settle(second), difference) if index < bench.watched else None
@@ -276,7 +276,7 @@ def timed_run(bench: Bench, index: int, which: int, fell: Mapping[int, str]) -> 
     return output, perf_counter() - started
 
 
-def _with_bottom(bench: Bench, index: int, seen: Sequence[Any], accurate: bool | None, seconds: float) -> Trial:
+def with_bottom(bench: Bench, index: int, seen: Sequence[Any], accurate: bool | None, seconds: float) -> Trial:
     """A pair of which at least one run gave no output."""
     bottoms = tuple(output.why for output in seen if isinstance(output, Bottom))
     agree = len(bottoms) == 2
