@@ -37,6 +37,9 @@ above 1/2 iff its lower end is the nearer one, so rSTAT accepts iff the mean is 
 alpha/2 of 1/2: it is `uniform_threshold` with alpha/2 for tau. Cutting the first and last region to [0, 1] changes no
 decision while alpha <= 1, and alpha < 2 tau.
 
+Given the heads of two runs, how likely their decisions differ is how likely the threshold falls between: all but
+`fixed_threshold` declare that, and an audit integrates the threshold.
+
 Cost: a decision counts heads; the first of `optimal_coin` at a size solves its linear program.
 """
 
@@ -66,8 +69,9 @@ from algorithms.coin_frontier import (
 )
 from algorithms.statistical_query import region_width, rstat
 from auditor import Sample, subject
-from auditor.repair import random_threshold
+from auditor.repair import random_threshold, threshold_mismatch
 
+Heads = tuple[int, int]  # how many flips are heads, of how many
 Decide = Callable[[Any, Any], bool]  # B(sample, r); functools.partial binds the parameters
 Mixed = tuple[npt.NDArray[Any], Floats]  # thresholds (one axis) or rules (a row each), and how probable each is
 
@@ -268,7 +272,7 @@ def rstat_mixture(m: int, tau: float, rho: float, delta: float) -> Mixture:
 # Deciders to audit
 
 
-def heads_among(sample: Any) -> tuple[int, int]:
+def heads_among(sample: Any) -> Heads:
     """How many flips are heads, and how many there are."""
     rows = Sample.of(sample)
     if not rows.size:
@@ -334,6 +338,16 @@ def rstat_promise(size: int, tau: float, rho: float, delta: float) -> float:
     return statistical_query.promise(size, BELOW * tau, rho, delta)
 
 
+def accepted_by_rstat(heads: Heads, r: np.random.Generator, *, tau: float, rho: float, delta: float) -> bool:
+    """Whether rSTAT's answer is at least 1/2."""
+    return statistical_query.to_region(heads[0] / heads[1], r, tau=BELOW * tau, rho=rho, delta=delta) >= 0.5
+
+
+def rstat_parts(first: Heads, second: Heads, *, tau: float, rho: float, delta: float) -> float:
+    """As above: it is a threshold, uniform within alpha/2 of 1/2."""
+    return uniform_parts(first, second, tau=region_width(BELOW * tau, rho, delta) / 2)
+
+
 @subject(
     source="bernoulli(0.5)",
     sample="counts",
@@ -345,6 +359,9 @@ def rstat_promise(size: int, tau: float, rho: float, delta: float) -> float:
     promise=rstat_promise,
     bounds=BOUNDS,
     plain=plain_size,
+    core=heads_among,
+    finish=accepted_by_rstat,
+    mismatch=rstat_parts,
 )
 def coin_from_rstat(
     sample: Sample, r: np.random.Generator, *, tau: float = 0.1, rho: float = 0.1, delta: float = 0.025
@@ -352,6 +369,18 @@ def coin_from_rstat(
     """rSTAT, made a decider."""
     check_task(tau, delta)
     return decider(rstat)(sample, r, tau=BELOW * tau, rho=rho, delta=delta)
+
+
+def uniform_threshold_of(heads: Heads, r: np.random.Generator, *, tau: float) -> bool:
+    """Whether the share of heads reaches a threshold c, uniform between the two biases."""
+    c = random_threshold(r, 0.5 - tau, 0.5 + tau)
+    return bool(heads[0] >= c * heads[1])
+
+
+def uniform_parts(first: Heads, second: Heads, *, tau: float) -> float:
+    """How likely a threshold within tau of 1/2 falls between two shares of heads."""
+    x, y = (heads / m for heads, m in (first, second))
+    return float(threshold_mismatch(x, y, 0.5 - tau, 0.5 + tau))
 
 
 def uniform_promise(size: int, tau: float) -> float:
@@ -387,15 +416,16 @@ def _check_rho(rho: float) -> None:
     promise=uniform_promise,
     bounds=BOUNDS,
     plain=plain_size,
+    core=heads_among,
+    finish=uniform_threshold_of,
+    mismatch=uniform_parts,
 )
 def uniform_threshold(
     sample: Sample, r: np.random.Generator, *, tau: float = 0.1, rho: float = 0.1, delta: float = 1 / 16
 ) -> bool:
     """Accepts iff the share of heads is at least c, uniform between the two biases."""
     check_task(tau, delta)
-    c = random_threshold(r, 0.5 - tau, 0.5 + tau)
-    heads, m = heads_among(sample)
-    return bool(heads >= c * m)
+    return uniform_threshold_of(heads_among(sample), r, tau=tau)
 
 
 def optimal_size(tau: float, rho: float, delta: float) -> int:
@@ -406,6 +436,18 @@ def optimal_size(tau: float, rho: float, delta: float) -> int:
     while (reached := frontier(m, tau, delta).upper) > goal:
         m = math.ceil(m * (reached / goal) ** 2 * 1.001)
     return m
+
+
+def optimal_threshold_of(heads: Heads, r: np.random.Generator, *, tau: float, delta: float) -> bool:
+    """Whether there are as many heads as a threshold from the frontier's mixture."""
+    return heads[0] >= threshold_at(frontier(heads[1], tau, delta).mixture, r.random())
+
+
+def optimal_parts(first: Heads, second: Heads, *, tau: float, delta: float) -> float:
+    """How likely the mixture's threshold is above the fewer heads and not above the more."""
+    thresholds, weights = frontier(first[1], tau, delta).mixture
+    low, high = sorted((first[0], second[0]))
+    return float(weights[(thresholds > low) & (thresholds <= high)].sum())
 
 
 def optimal_promise(size: int, tau: float, delta: float) -> float | None:
@@ -426,14 +468,15 @@ def optimal_promise(size: int, tau: float, delta: float) -> float | None:
     promise=optimal_promise,
     bounds=BOUNDS,
     plain=plain_size,
+    core=heads_among,
+    finish=optimal_threshold_of,
+    mismatch=optimal_parts,
 )
 def optimal_coin(
     sample: Sample, r: np.random.Generator, *, tau: float = 0.1, rho: float = 0.1, delta: float = 1 / 16
 ) -> bool:
     """The most reproducible decider there is: its threshold comes from the frontier's mixture for so many flips."""
-    chance = r.random()
-    heads, m = heads_among(sample)
-    return heads >= threshold_at(frontier(m, tau, delta).mixture, chance)
+    return optimal_threshold_of(heads_among(sample), r, tau=tau, delta=delta)
 
 
 def threshold_at(mixture: Mixture, chance: float) -> int:

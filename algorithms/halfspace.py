@@ -29,7 +29,7 @@ Cost: a sum over the rows or over the support, and one rounding: 2^d stages for 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,7 +41,6 @@ from algorithms.statistical_query import scaled
 from auditor import AuditorError, Randomness, Sample, subject
 
 Reals = npt.NDArray[np.float64]
-Rounding = Callable[[npt.ArrayLike, Randomness], npt.NDArray[Any]]
 
 # Vertices of the cube that a plane through the origin leaves at least 0.47 of their length away, on both sides.
 CUBE = (
@@ -143,15 +142,39 @@ def has_advantage(output: Halfspace, *, source: Any, r: Randomness, params: Mapp
     return bool(source.expect(lambda rows: output.margin(rows[0]) * rows[1]) / 2 >= params["tau"] / 4)
 
 
-def _learn(
-    sample: Sample, r: Randomness, rho: float, tau: float, d: int, rounding: Rounding, scale: float
-) -> Halfspace:
+def _scaled_sum(sample: Sample, rho: float, tau: float, d: int, scale: float) -> Reals:
+    """k z."""
     check_parameters(rho, tau, d)
     mean = Sample.of(sample).mean(signed_directions)  # z/m
     if len(mean) != d:
         raise ValueError(f"d={d} must be the rows' dimension, which is {len(mean)}")
-    w = rounding(scale * math.sqrt(d) / tau**2 * mean, r)  # R(k z)
-    return Halfspace(tuple(w.tolist()))
+    return np.asarray(scale * math.sqrt(d) / tau**2 * mean)
+
+
+def sum_for_foams(sample: Sample, *, rho: float, tau: float, d: int) -> Reals:
+    return _scaled_sum(sample, rho, tau, d, 8)
+
+
+def sum_for_boxes(sample: Sample, *, rho: float, tau: float, d: int) -> Reals:
+    return _scaled_sum(sample, rho, tau, d, 4)
+
+
+def by_foams(z: Reals, r: Randomness) -> Halfspace:
+    return Halfspace(tuple(foams(z, r).tolist()))  # R(k z)
+
+
+def by_boxes(z: Reals, r: Randomness) -> Halfspace:
+    return Halfspace(tuple(boxes(z, r).tolist()))  # R(k z)
+
+
+def foams_part(z1: Reals, z2: Reals) -> float:
+    """Lemma 5.3: what the probability that a foam parts two points is at most."""
+    return min(1.0, 2 * math.pi * float(np.linalg.norm(z1 - z2)))
+
+
+def boxes_part(z1: Reals, z2: Reals) -> float:
+    """The probability that boxes part two points, exactly."""
+    return 1 - float(np.prod(1 - np.minimum(1, np.abs(z1 - z2))))
 
 
 @subject(
@@ -162,12 +185,16 @@ def _learn(
     delta=lambda rho: rho / 4,
     accuracy=has_advantage,
     theorem="Theorem 5.2",
+    core=sum_for_foams,
+    finish=by_foams,
+    mismatch=foams_part,
+    mismatch_is="upper",
 )
 def r_halfspace_foams(
     sample: Sample, r: Randomness, *, rho: float = 0.2, tau: float = 0.4, d: int = 3, sample_scale: float = 1.0
 ) -> Halfspace:
     """A halfspace whose normal is the sample's mean direction, rounded by a foam."""
-    return _learn(sample, r, rho, tau, d, foams, 8)
+    return by_foams(sum_for_foams(sample, rho=rho, tau=tau, d=d), r)
 
 
 @subject(
@@ -178,9 +205,12 @@ def r_halfspace_foams(
     delta=lambda rho: rho / 4,
     accuracy=has_advantage,
     theorem="Theorem 5.14",
+    core=sum_for_boxes,
+    finish=by_boxes,
+    mismatch=boxes_part,
 )
 def r_halfspace_boxes(
     sample: Sample, r: Randomness, *, rho: float = 0.2, tau: float = 0.4, d: int = 3, sample_scale: float = 1.0
 ) -> Halfspace:
     """A halfspace whose normal is the sample's mean direction, rounded to a box."""
-    return _learn(sample, r, rho, tau, d, boxes, 4)
+    return by_boxes(sum_for_boxes(sample, rho=rho, tau=tau, d=d), r)

@@ -16,7 +16,8 @@ falls between them; rounding to a midpoint moves the answer by alpha/2, and tau'
 Where the paper slips: delta is used in alpha but missing from the parameters; its regions are half-open, so the
 last must be closed to hold the mean 1; the introduction's width tau/rho is a misprint.
 
-Exactly, rho = E[min(1, |V1 - V2| / alpha)] for the two empirical means.
+Exactly, rho = E[min(1, |V1 - V2| / alpha)] for the two empirical means, whose randomness is all in the sample: that is
+declared, and an audit integrates the offset.
 
 Cost: one pass over the rows, or one binomial draw on counts.
 """
@@ -96,6 +97,27 @@ def within_tau(output: float, *, source: Any, r: np.random.Generator, params: Ma
     return bool(abs(output - source.expect(params["query"])) <= params["tau"])
 
 
+def query_mean(sample: Sample, *, query: Callable[[Any], Any] | None = None) -> float:
+    """V, the mean of query(rows); of the rows without a query."""
+    rows = Sample.of(sample)
+    v = float((rows if query is None else rows.map(query)).mean())  # 4
+    if not 0 <= v <= 1:
+        raise ValueError(f"the query's mean is {v!r}, outside [0, 1]: give a query that maps rows into [0, 1]")
+    return v
+
+
+def to_region(v: float, r: np.random.Generator, *, tau: float, rho: float, delta: float) -> float:
+    """The midpoint of the region that holds v, all regions shifted by r."""
+    alpha = region_width(tau, rho, delta)  # 1
+    offset = r.uniform(0, alpha)  # 2
+    return round_to_region(v, alpha, offset)  # 3, 5, 6
+
+
+def in_two_regions(v1: float, v2: float, *, tau: float, rho: float, delta: float) -> float:
+    """Pr over the offset that a region ends between two means."""
+    return min(1.0, abs(v1 - v2) / region_width(tau, rho, delta))
+
+
 @subject(
     source="bernoulli(0.5)",
     size=sample_size,
@@ -106,6 +128,9 @@ def within_tau(output: float, *, source: Any, r: np.random.Generator, params: Ma
     promise=promise,
     bounds={"Lemma 7.2": least_by_lemma, "frontier": least_by_frontier},
     plain=plain_size,
+    core=query_mean,
+    finish=to_region,
+    mismatch=in_two_regions,
 )
 def rstat(
     sample: Sample,
@@ -119,13 +144,7 @@ def rstat(
 ) -> float:
     """The mean of query(rows) over the sample, to the midpoint of its region; of the rows without a query."""
     check_parameters(tau, rho, delta)
-    alpha = region_width(tau, rho, delta)  # 1
-    offset = r.uniform(0, alpha)  # 2
-    rows = Sample.of(sample)
-    v = (rows if query is None else rows.map(query)).mean()  # 4
-    if not 0 <= v <= 1:
-        raise ValueError(f"the query's mean is {v!r}, outside [0, 1]: give a query that maps rows into [0, 1]")
-    return round_to_region(v, alpha, offset)  # 3, 5, 6
+    return to_region(query_mean(sample, query=query), r, tau=tau, rho=rho, delta=delta)
 
 
 def round_to_region(v: float, alpha: float, offset: float) -> float:

@@ -44,6 +44,12 @@ def file_modules() -> dict[str, str]:
     return {name: str(path) for name, path in _files.items()}
 
 
+def found_by_files(files: Mapping[str, str]) -> None:
+    """From now on, in a process that was given them; whoever is started from here may be given them too."""
+    _files.update({name: Path(path) for name, path in files.items()})
+    sys.meta_path.append(FileFinder(files))
+
+
 class FileFinder:
     """Finds those modules in another process, when something there asks for one."""
 

@@ -66,7 +66,13 @@ def row(name: str, words: str) -> str:
     record = audited(words)
     count = f"{record.mismatches:,} of {record.pairs:,} pairs"
     lines = [line for part in wobble_parts(record) for line in part.texts]
-    cells = (name, f"`{words}`", record.verdict, count, "; ".join(lines[:2]))
+    cells = (
+        name,
+        f"`{words}`",
+        record.verdict,
+        count,
+        "; ".join(line.removesuffix("; most often:") for line in lines[:2]),
+    )
     return "".join(f"| {cell.replace('|', chr(92) + '|')} " for cell in cells) + "|\n"
 
 

@@ -57,6 +57,15 @@ def no_second_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def no_other_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For explanations that are not about what other processes say: they agree, and none is started here."""
+    from auditor.questions.explain import interpreter
+
+    for name in ("hash_seed_shows", "threads_show", "earlier_runs_show"):
+        monkeypatch.setattr(interpreter, name, lambda *_, **__: None)
+
+
+@pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
     """`auditor WORDS` in this process and in a folder, which spares a start: exit code, standard output and error."""
     from auditor.cli.command_line import run

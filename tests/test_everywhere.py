@@ -12,7 +12,7 @@ import pytest
 import auditor
 from auditor.trials.trial import Bench, Trial
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
+pytestmark = pytest.mark.usefixtures("no_second_process", "no_other_process")
 SUBJECTS = Path(__file__).parent / "learners"
 FIRST_BIT, GOOD_AND_BAD = "algorithms.controls:first_bit", "algorithms.known_answers:good_and_bad"
 TREE, MOONS = "sklearn.tree:DecisionTreeClassifier", "sklearn:make_moons(noise=0.3)"
@@ -34,6 +34,7 @@ QUESTIONS: dict[str, tuple[str, str, Any, dict[str, Any]]] = {
     ),
     "curve": ("curve", FIRST_BIT, "bernoulli({p})", {"vary": "p=0.1,0.5", "size": 1, "pairs": 200, "worst": True}),
     "price": ("price", f"{SUBJECTS}/priced.py:is_above", None, {"rho": 0.2, "pairs": 600}),
+    "explain": ("explain", FIRST_BIT, "bernoulli(0.3)", {"size": 20, "rho": 0.3, "pairs": 20}),
     "repair": ("repair", "algorithms.controls:mean", None, {"rho": 0.3}),
     "reuse": (
         "reuse",

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 from auditor.engine import keeper
 from auditor.engine.engine import Done
 from auditor.errors import AuditorError, Stopping, SubjectError
-from auditor.lookup import FileFinder
+from auditor.lookup import found_by_files
 from auditor.process.limits import is_of_values, limit_memory, stay_with_one_thread
 from auditor.trials.preflight import Look, look
 from auditor.trials.trial import DRAWN, DRAWS, RUNS, Bench, SubjectRaised, Trial
@@ -115,7 +115,7 @@ class Seat:
         self.slot.sit()
         is_first = not self._benches
         if is_first:
-            sys.meta_path.append(FileFinder(self._luggage.files))
+            found_by_files(self._luggage.files)
         assert packed is not None, "a bench comes with its first task"
         # From our own parent through a pipe: it is as trustworthy as this process.
         bench: Bench = replace(cloudpickle.loads(packed), publish=self._begin, doubts=self._doubts)

@@ -8,7 +8,6 @@ not None takes such a count: three coins may agree.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from auditor.flow.question import Answer, Inquiry
 from auditor.flow.record import Finding
@@ -21,13 +20,12 @@ def constancy(inquiry: Inquiry, said: Answer, checked: Checked | None) -> Iterat
     always = checked.always if checked else None
     if always is None or len(inquiry.cells) != 1 or inquiry.plan.unit != "pairs":
         return
-    counted: Any = getattr(said, "wobbles", None)
-    cell = inquiry.cells[0]
-    distinct = counted.distinct if counted is not None else None
+    counted, cell = said.wobbles, inquiry.cells[0]
+    distinct = counted.distinct if counted else None
     if not said.pairs or said.mismatches or _is_meant(cell, always) or distinct not in (None, 1):
         return
     if distinct == 1 or always.shown == "None":
-        looked = min(counted.pairs if distinct == 1 else PAIRS, said.pairs)
+        looked = min(counted.pairs if counted and distinct == 1 else PAIRS, said.pairs)
         yield Finding("constant", "warning", _words(cell, always, looked, said.pairs))
 
 

@@ -14,6 +14,7 @@ from auditor.sources.datasets import Dataset
 from auditor.sources.distribution import tails_cut
 from auditor.subjects.estimators import Fit, names_its_labels
 from auditor.trials.cell import Cell, told_params
+from auditor.trials.integrated import why_not
 from auditor.trials.preflight import Checked, conclude
 from auditor.trials.second_process import SecondProcess
 from auditor.trials.second_server import entrust_folder
@@ -41,7 +42,10 @@ class Fitness:
     ) -> tuple[Bench, list[Finding]]:
         """The bench after its preflight, with what that taught; `timed` is told what a run takes."""
         if not cell.looks:
-            self._twice(bench, engine)
+            if cell.doubted:
+                bench = replace(bench, copies=True)
+            else:
+                self._twice(bench, engine)
             return bench, [*_nothing_fresh(cell), *_of_source(cell, bench, plan)]
         kind = _kind(cell, bench)
         checked = self.known.get(kind)
@@ -53,7 +57,7 @@ class Fitness:
             entrust_folder()
             warnings = [Finding(name, "warning", message) for name, message in checked.warnings]
             warnings += [Finding(name, "info", message) for name, message in checked.notes]
-            warnings += [*_nothing_fresh(cell), *_own_labels(cell), *_tolerated(cell)]
+            warnings += [*_nothing_fresh(cell), *_own_labels(cell), *_tolerated(cell), *_not_integrated(cell, plan)]
         judges = bench.judges and checked.knows_truth
         bench = replace(bench, copies=checked.copies, judges=judges)
         return bench, [*warnings, *_of_source(cell, bench, plan), *_unknown(cell, bench, checked)]
@@ -129,6 +133,15 @@ def _tolerated(cell: Cell) -> Iterator[Finding]:
             "close. To be close is no equivalence: a may be close to b and b to c while a is not to c. The preflight "
             "was exact",
         )
+
+
+def _not_integrated(cell: Cell, plan: Plan) -> Iterator[Finding]:
+    """Why outputs are counted, where the subject declares how likely they differ."""
+    if cell.subject.finishing is None or plan.integrates:
+        return
+    short = "so few pairs decide nothing by a mean" if plan.budget < plan.least_integrated else "that was asked for"
+    words = f"counts outputs that differ, and does not integrate the randomness of the finish: {why_not(cell) or short}"
+    yield Finding("not-integrated", "info", words)
 
 
 def _of_source(cell: Cell, bench: Bench, plan: Plan) -> Iterator[Finding]:

@@ -19,6 +19,7 @@ DEFAULT_TARGET = 0.1
 PAIRS_TIMES_TARGET = 100  # at 95 % then 0.052 stay open at 0.6 times the target and 0.033 at 1.5 times, or fewer
 MAX_PAIRS = 10**12
 GATES = ("rho", "churn")
+DOUBT = 0.1  # of a fail's error: for the finding that a declared mismatch is not true
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,7 @@ class Plan:
     eta: float | None = None  # how often a good string's output may be another, where the gate is on nu
     first_budget: int | None = None  # that the gate was calibrated to, where an undecided audit goes on after it
     family: int = 1  # audits that are to pass together: a fail has its share of the error, a pass all of it
+    integrates: bool = False  # whether rho is the mean of what is known of each pair, and no count of coins
 
     @property
     def alpha(self) -> float:
@@ -47,8 +49,15 @@ class Plan:
     def gate(self) -> Gate:
         """As boundaries to hold counts against; whoever runs an audit asks for it once."""
         assert self.target is not None
-        budget = None if self.gates == "churn" else self.first_budget or self.budget  # whose same command may go on
-        return Gate(self.target, self.alpha, budget=budget, delta=self.delta, family=self.family * self.cells)
+        budget = None if self.is_of_means else self.first_budget or self.budget  # whose same command may go on
+        kept = DOUBT if self.integrates else 0.0
+        family = self.family * self.cells
+        return Gate(self.target, self.alpha, budget=budget, delta=self.delta, family=family, kept=kept)
+
+    @property
+    def is_of_means(self) -> bool:
+        """Whether numbers in [0, 1] are held against the target by their mean: they have no calibrated threshold."""
+        return self.gates == "churn" or self.integrates
 
     @property
     def nu_gate(self) -> NuGate | None:
@@ -65,14 +74,19 @@ class Plan:
         return 1 - self.alpha / self.cells if self.cells > 1 else self.confidence
 
     @property
+    def least_integrated(self) -> int:
+        """Pairs below which no mean passes, however small it is: a calibrated count may."""
+        return least_pairs(self.target, self.alpha, "anytime") if self.target else 0
+
+    @property
     def least_trials(self) -> int:
         """What a spotless subject costs."""
         if self.nu_gate:
             return self.nu_gate.least_strings(self.runs) or self.budget
         if self.design != "anytime" or self.target is None:
             return self.budget
-        # Of several cells each has its share of the budget. Means have no calibrated threshold.
-        planned = None if self.gates == "churn" else (self.first_budget or self.budget) // self.cells
+        # Of several cells each has its share of the budget.
+        planned = None if self.is_of_means else (self.first_budget or self.budget) // self.cells
         return self.cells * least_pairs(self.target, self.alpha, self.design, planned)
 
 

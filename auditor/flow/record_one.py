@@ -141,6 +141,7 @@ def _asked(first: First) -> dict[str, Any]:
         "private": "both" if first.compares else first.private,
         "inputs": _inputs(first),
         "loss": first.loss,
+        "no_integrate": True if first.question == "rho" else None,  # it counted outputs, whatever was declared
         "confidence": first.arms[0].confidence if first.arms else first.confidence,
         limit: first.budget // (several or 1),
         **_target(first),

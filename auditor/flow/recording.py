@@ -47,6 +47,7 @@ def make_record(run: Run, request: Request, said: Answer, verdict: Verdict, seco
     promised = subject.declares("size") if subject.declared.theorem else None
     varies = {one.varies for one in inquiry.cells}
     names = dict.fromkeys(row.source for row in said.rows)
+    constant = constancy(inquiry, said, checked) if verdict.outcome != "error" else ()
     return Record(
         auditor_version=__version__,
         question=request.question,
@@ -90,7 +91,7 @@ def make_record(run: Run, request: Request, said: Answer, verdict: Verdict, seco
         cells=said.rows,
         answer=said.fields,
         preflight=Preflight(checked.runs, checked.second_process, checked.changes_sample) if checked else None,
-        findings=[*run.findings, *said.findings, *_bottoms(run), *constancy(inquiry, said, checked)],
+        findings=[*run.findings, *said.findings, *_bottoms(run), *constant],
         examples=[_example(run, one) for one in said.examples if one.cell in run.benches],
         wobbles=said.wobbles,
         cost=_cost(run, seconds),

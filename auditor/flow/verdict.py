@@ -47,7 +47,8 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`decided_by` is "mismatches", "churn", "accuracy", "budget", "clock", "interrupt" or "error"."""
+    """`decided_by` is "mismatches", "churn", "accuracy", "budget", "clock", "interrupt" or "error", or "formula" where
+    a declared mismatch is not true."""
 
     outcome: str
     reason: str
@@ -67,34 +68,34 @@ class Judged:
     follows: str = ""
 
 
-def is_decided(plan: Plan, gate: Gate, tally: Tally, churn: MeanEvidence) -> bool:
+def is_decided(plan: Plan, gate: Gate, tally: Tally, mean: MeanEvidence) -> bool:
     """Whether a running audit may stop."""
     if tally.failures and gate.is_inaccurate(tally.runs, tally.failures):
         return True
-    return any(_sides(plan, gate, tally, churn))
+    return any(_sides(plan, gate, tally, mean))
 
 
-def _sides(plan: Plan, gate: Gate, tally: Tally, churn: MeanEvidence) -> tuple[bool, bool]:
+def _sides(plan: Plan, gate: Gate, tally: Tally, mean: MeanEvidence) -> tuple[bool, bool]:
     """Whether the evidence passes, and whether it fails: what stops an audit is what its verdict says."""
     n, k = tally.pairs, tally.mismatches
     if n == 0:
         return False, False
-    if plan.gates == "churn":
-        passes = churn.log_e_pass(gate.target) >= -math.log(gate.alpha_pass)
-        return passes, churn.log_e_fail(gate.target) >= -math.log(gate.alpha_fail)
+    if plan.is_of_means:
+        passes = mean.log_e_pass(gate.target) >= -math.log(gate.alpha_pass)
+        return passes, mean.log_e_fail(gate.target) >= -math.log(gate.alpha_fail)
     if plan.design == "anytime":
         return gate.is_pass(n, k), gate.is_fail(n, k)
     lower, upper = BOUNDS["fixed"]
     return upper(n, k, gate.alpha_pass) <= gate.target, lower(n, k, gate.alpha_fail) > gate.target
 
 
-def outcome(plan: Plan, gate: Gate, tally: Tally, churn: MeanEvidence) -> str:
+def outcome(plan: Plan, gate: Gate, tally: Tally, mean: MeanEvidence) -> str:
     """The verdict without its words, which cost more."""
     if plan.delta is not None and tally.failures:
         least = BOUNDS[plan.design][0](tally.runs, tally.failures, gate.alpha_fail)
         if _is_inaccurate(plan, gate, tally, least):
             return "fail"
-    passes, fails = _sides(plan, gate, tally, churn)
+    passes, fails = _sides(plan, gate, tally, mean)
     return "pass" if passes else "fail" if fails else "inconclusive"
 
 
@@ -102,7 +103,7 @@ def decide(
     plan: Plan,
     gate: Gate,
     tally: Tally,
-    churn: MeanEvidence,
+    mean: MeanEvidence,
     *,
     judged: Judged,
 ) -> Verdict:
@@ -111,27 +112,30 @@ def decide(
         least = BOUNDS[plan.design][0](tally.runs, tally.failures, gate.alpha_fail)
         if _is_inaccurate(plan, gate, tally, least):
             return Verdict("fail", _inaccurate(plan, tally, least, gate.alpha_fail, judged), "accuracy", plan.alpha)
-    passes, fails = _sides(plan, gate, tally, churn)
-    low, high = _bounds(plan, gate, tally, churn)
+    passes, fails = _sides(plan, gate, tally, mean)
+    low, high = _bounds(plan, gate, tally, mean)
     decider = "mismatches" if plan.gates == "rho" else "churn"
     if passes:
         bound = _decided_bound(plan, gate, high)
-        rate = _rate(plan, tally, churn)
+        rate = _rate(plan, tally, mean)
         reason = f"{rate} at most {_held(bound, gate.target)}{_accuracy_words(plan, tally, judged)}"
         return Verdict("pass", reason, decider, plan.alpha, bound)
     if fails:
         bound = _decided_bound(plan, gate, low)
         verb = "above" if bound.value == gate.target else "at least"
-        reason = f"{_rate(plan, tally, churn)} {verb} {_held(bound, gate.target)}"
+        reason = f"{_rate(plan, tally, mean)} {verb} {_held(bound, gate.target)}"
         return Verdict("fail", reason, decider, plan.alpha, bound)
-    reason = _undecided(plan, gate, tally, churn, low, high)
+    reason = _undecided(plan, gate, tally, mean, low, high)
     return Verdict("inconclusive", reason, "budget", plan.alpha)
 
 
-def _rate(plan: Plan, tally: Tally, churn: MeanEvidence) -> str:
+def _rate(plan: Plan, tally: Tally, mean: MeanEvidence) -> str:
     """What was seen, up to where a bound follows: an estimate, or that there is nothing to make one of."""
     n, k = tally.pairs, tally.mismatches
-    what, rate = ("rho", k / n) if plan.gates == "rho" else ("the mean churn", churn.total / n)
+    what, rate = "rho" if plan.gates == "rho" else "the mean churn", (mean.total if plan.is_of_means else k) / n
+    if plan.integrates:
+        none = f"no two cores of {n:,} pairs finish differently: rho is"
+        return none if rate == 0 else f"rho is about {rate:.3g} by the cores of {n:,} pairs, and"
     if k == 0:
         return f"no mismatch in {n:,} pairs: {what} is"
     if rate == 1:
@@ -142,7 +146,7 @@ def _rate(plan: Plan, tally: Tally, churn: MeanEvidence) -> str:
 def _decided_bound(plan: Plan, gate: Gate, bound: Bound) -> Bound:
     """A calibrated gate decides with less evidence than a bound at every n has: what it shows is the target's side."""
     side = "pass" if bound.side == "upper" else "fail"
-    if plan.gates == "churn" or plan.design == "fixed" or not gate.is_calibrated(side):
+    if plan.is_of_means or plan.design == "fixed" or not gate.is_calibrated(side):
         return bound
     return Bound(bound.side, gate.target, bound.confidence)
 
@@ -180,11 +184,11 @@ def _is_inaccurate(plan: Plan, gate: Gate, tally: Tally, least: float) -> bool:
     return plan.delta is not None and least > plan.delta
 
 
-def _bounds(plan: Plan, gate: Gate, tally: Tally, churn: MeanEvidence) -> tuple[Bound, Bound]:
+def _bounds(plan: Plan, gate: Gate, tally: Tally, mean: MeanEvidence) -> tuple[Bound, Bound]:
     """One-sided limits from below and above, each at the level that its verdict has."""
     n, k = tally.pairs, tally.mismatches
-    if plan.gates == "churn":
-        least, most = churn.lower(gate.alpha_fail), churn.upper(gate.alpha_pass)
+    if plan.is_of_means:
+        least, most = mean.lower(gate.alpha_fail), mean.upper(gate.alpha_pass)
     else:
         lower, upper = BOUNDS[plan.design]
         least, most = (lower(n, k, gate.alpha_fail), upper(n, k, gate.alpha_pass)) if n else (0.0, 1.0)
@@ -206,10 +210,11 @@ def _inaccurate(plan: Plan, tally: Tally, least: float, alpha: float, judged: Ju
     )
 
 
-def _undecided(plan: Plan, gate: Gate, tally: Tally, churn: MeanEvidence, low: Bound, high: Bound) -> str:
+def _undecided(plan: Plan, gate: Gate, tally: Tally, mean: MeanEvidence, low: Bound, high: Bound) -> str:
     """What was seen, what is known by now, and what it would take to decide."""
-    rate = (churn.total if plan.gates == "churn" else tally.mismatches) / tally.pairs if tally.pairs else 0.0
-    seen = f"a mean churn of {rate:.3g}" if plan.gates == "churn" else f"{tally.mismatches} mismatches"
+    rate = (mean.total if plan.is_of_means else tally.mismatches) / tally.pairs if tally.pairs else 0.0
+    what = "a mean churn" if plan.gates == "churn" else "a mean mismatch"
+    seen = f"{what} of {rate:.3g}" if plan.is_of_means else f"{tally.mismatches} mismatches"
     counts = f"{seen} in {tally.pairs} pairs do not decide {plan.gates} {gate.target:g}"
     each = f" ({sure(low.confidence)})" if low.confidence != high.confidence else ""
     known = (
@@ -221,7 +226,7 @@ def _undecided(plan: Plan, gate: Gate, tally: Tally, churn: MeanEvidence, low: B
         return f"{counts}; {known}; a fixed design is judged once: for another try take --pairs, and a new --seed"
     if tally.pairs < plan.budget:
         return f"{counts}; {known}"  # it was stopped, and whoever did so says what goes on
-    if plan.gates == "churn":
+    if plan.is_of_means:
         return f"{counts}; {known}; more --pairs may: the same command goes on from here"
     return f"{counts}; {known}; {_what_would_decide(plan, gate.target, tally, rate)}"
 

@@ -27,6 +27,7 @@ from auditor.trials.trial import Bench, Trial
 
 _FIRST = 8  # trials that each cell gets before any is preferred
 _SHARE = 8  # later a block is a part 1/8 of the cell's trials
+_OF_ONE_CELL = ("inaccurate", "rho by finishes")
 
 
 class Leaf(Inquiry, Protocol):
@@ -161,7 +162,7 @@ class Every(Steady):
         low, high = max(row.low for row in rows), max(row.high for row in rows)
         # Where the largest one is: above every lower limit, and below the largest upper one.
         own = msgspec.structs.replace(worst.measures[0], estimate=None, low=low, high=high, count=None, of=None)
-        others = [one for one in worst.measures[1:] if one.name != "inaccurate"]
+        others = [one for one in worst.measures[1:] if one.name not in _OF_ONE_CELL]
         intervals = [one.rho for one in said if one.rho]
         rho = worst.rho and Interval(
             None,
@@ -171,6 +172,8 @@ class Every(Steady):
             worst.rho.method,
         )
         fields = worst.fields
+        if together := getattr(fields, "together", None):
+            fields = together([one.fields for one in said])
         if getattr(fields, "churn", None) is not None:
             fields = msgspec.structs.replace(fields, churn=None)  # it is one cell's: each has its own in its row
         return Answer(

@@ -44,6 +44,9 @@ class PairsOptions(OverCells, frozen=True, kw_only=True):
         None
     )
     gate: Annotated[str, option("What the target is for: rho, or churn.", "WHAT", OTHER)] = "rho"
+    no_integrate: Annotated[
+        bool, option("Count outputs that differ, also where a subject declares how likely they do.", None, OTHER)
+    ] = False
 
 
 class Churn(msgspec.Struct, frozen=True):
@@ -95,7 +98,7 @@ class Pairs(Steady):
     name: str = "rho"
     judged: Judged = field(default_factory=Judged)
     tally: Tally = field(default_factory=Tally)
-    churn: MeanEvidence = field(default_factory=MeanEvidence)
+    mean: MeanEvidence = field(default_factory=MeanEvidence)  # of churn, or of what else is no count
     churns: list[float] = field(default_factory=list)
     examples: list[Mismatch] = field(default_factory=list)
     elements: list[Any] = field(default_factory=list)  # what the first pairs showed of them
@@ -126,13 +129,13 @@ class Pairs(Steady):
                 f"--gate churn counts probe points, and the view {self.cell.view.name} has no row for each"
             )
         if trial.churn is not None:
-            self.churn.add(trial.churn)
+            self.mean.add(trial.churn)
             self.churns.append(trial.churn)
         if trial.payload is not None:
             self.elements.append(trial.payload)
         self.tally = self.tally.plus(differs=differs, accurate=trial.accurate)
         if self.plan.design == "anytime":
-            self.decided = is_decided(self.plan, self.gate, self.tally, self.churn)
+            self.decided = is_decided(self.plan, self.gate, self.tally, self.mean)
         return self.decided
 
     def extended(self, first_budget: int) -> Pairs:
@@ -148,17 +151,22 @@ class Pairs(Steady):
 
     def suspicion(self) -> float:
         """How much speaks against this cell, in logs of evidence."""
-        if self.plan.gates == "churn":
-            return self.churn.log_e_fail(self.gate.target) if self.tally.pairs else 0.0
+        if self.plan.is_of_means:
+            return self.mean.log_e_fail(self.gate.target) if self.tally.pairs else 0.0
         return float(log_e_fail(self.tally.pairs, self.tally.mismatches, self.gate.target))
 
     def outcome(self) -> str:
         if self.plan.design == "fixed" and self.tally.pairs < self.plan.budget:
             return "inconclusive"  # it is judged once, at its end
-        return outcome(self.plan, self.gate, self.tally, self.churn)
+        return outcome(self.plan, self.gate, self.tally, self.mean)
 
     def verdict(self) -> Verdict:
-        return decide(self.plan, self.gate, self.tally, self.churn, judged=self.judged)
+        return decide(self.plan, self.gate, self.tally, self.mean, judged=self.judged)
+
+    @property
+    def evidence(self) -> MeanEvidence:
+        """What an interval of the mean is made of."""
+        return self.mean
 
     def answer(self) -> Answer:
         made = ChurnAnswer if self.name == "churn" else RhoAnswer
@@ -167,7 +175,7 @@ class Pairs(Steady):
         if churn:
             method = "betting confidence sequence"
             found = (churn.mean, churn.low, churn.high, churn.confidence)
-            measures.insert(self.name != "churn", _measure("churn", *found, method))
+            measures.insert(self.name != "churn", measure("churn", *found, method))
         if accuracy := self.accuracy():
             measures.append(_accuracy_measure(accuracy))
         return Answer(
@@ -192,7 +200,7 @@ class Pairs(Steady):
         return Interval(k / n if n else None, *limits, self.plan.confidence, METHODS[design])
 
     def _rho_measure(self, rho: Interval) -> Measure:
-        return _measure(
+        return measure(
             "rho", rho.estimate, rho.low, rho.high, rho.confidence, rho.method, self.tally.mismatches, self.tally.pairs
         )
 
@@ -212,17 +220,19 @@ class Pairs(Steady):
     def _churn(self) -> Churn | None:
         if not self.churns:
             return None
-        share = error_probability(self.plan.each) / 2
         quantiles = np.quantile(self.churns, [0.5, 0.9, 1.0], method="inverted_cdf").tolist()
-        limits = self.churn.lower(share), self.churn.upper(share)
-        return Churn(self.churn.total / self.churn.n, *limits, self.plan.confidence, *quantiles)
+        return Churn(*self.of_mean(self.mean), self.plan.confidence, *quantiles)
+
+    def of_mean(self, mean: MeanEvidence) -> tuple[float, float, float]:
+        """The mean of what was seen, and where that of all is."""
+        share = error_probability(self.plan.each) / 2
+        return mean.total / mean.n, mean.lower(share), mean.upper(share)
 
     def row(self) -> CellRow:
         n, k = self.tally.pairs, self.tally.mismatches
         estimate, (low, high) = k / n if n else None, two_sided(self._design(), n, k, self.plan.each)
-        if self.name == "churn" and self.churns:
-            share = error_probability(self.plan.each) / 2
-            estimate, low, high = self.churn.total / n, self.churn.lower(share), self.churn.upper(share)
+        if self.plan.is_of_means and self.evidence.n:
+            estimate, low, high = self.of_mean(self.evidence)
         return cell_row(
             self.cell,
             self.bench,
@@ -247,8 +257,9 @@ class Pairs(Steady):
         n, k = self.tally.pairs, self.tally.mismatches
         low, high = two_sided("anytime", n, k, self.plan.confidence)
         words = f"{k:,} mismatches in {n:,} pairs, rho in [{at_least(low, 2)}, {at_most(high, 2)}]"
-        if self.name == "churn" and self.churns:
-            words = f"a mean churn of {self.churn.total / self.churn.n:.3g} in {n:,} pairs"
+        if self.plan.is_of_means and n:
+            what = "churn" if self.name == "churn" else "mismatch"
+            words = f"a mean {what} of {self.evidence.total / n:.3g} in {n:,} pairs"
         return Outlook(n, self.plan.budget, words, self._forecast())
 
     def _forecast(self) -> float | None:
@@ -256,8 +267,8 @@ class Pairs(Steady):
         plan, n, k = self.plan, self.tally.pairs, self.tally.mismatches
         if plan.design == "fixed" or not n:
             return None
-        if self.name == "churn":
-            return self._churn_forecast()
+        if self.plan.is_of_means:
+            return self._mean_forecast()
         law = prospect(
             k / n,
             target=self.gate.target,
@@ -269,9 +280,9 @@ class Pairs(Steady):
         )
         return law.expected_pairs
 
-    def _churn_forecast(self) -> float | None:
+    def _mean_forecast(self) -> float | None:
         """The pairs to a verdict if the evidence grows as it did; None where it does not get there in time."""
-        evidence, plan = self.churn, self.plan
+        evidence, plan = self.mean, self.plan
         if not evidence.n:
             return None
 
@@ -297,7 +308,7 @@ def cell_row(cell: Cell, bench: Bench | None, **seen: Any) -> CellRow:
     )
 
 
-def _measure(
+def measure(
     name: str,
     estimate: float | None,
     low: float,
@@ -315,7 +326,7 @@ def _measure(
 def _accuracy_measure(found: Accuracy) -> Measure:
     rate = found.failures / found.runs
     limits = (found.low, found.high, found.confidence)
-    return _measure("inaccurate", rate, *limits, "as rho", found.failures, found.runs)
+    return measure("inaccurate", rate, *limits, "as rho", found.failures, found.runs)
 
 
 class AboutPairs:
@@ -348,6 +359,17 @@ class Rho(AboutPairs):
     """Is rho, the probability that two runs on fresh samples differ, at most the target?"""
 
     name = "rho"
+
+    def settle(self, cell: Cell, options: PairsOptions) -> Pairs:
+        from auditor.questions.integrated import settle_integrated
+
+        return settle_integrated(cell, options) or AboutPairs.settle(self, cell, options)
+
+    def again(self, bench: Bench, index: int) -> Iterator[Part]:
+        from auditor.questions.integrated import show_cores
+
+        yield from AboutPairs.again(self, bench, index)
+        yield from show_cores(bench, index)
 
 
 class ChurnQuestion(AboutPairs):

@@ -84,7 +84,7 @@ class Both(Steady):
         """Whether the verdicts put one rho above the target, and the other not."""
         if self.leaves[one].outcome() != "fail" or self.leaves[other].outcome() != "pass":
             return False
-        return self.leaves[one].verdict().decided_by != "accuracy"
+        return self.leaves[one].verdict().decided_by not in ("accuracy", "formula")
 
     def outlook(self) -> Outlook:
         at = next((leaf for leaf in self.leaves if leaf.next()), self.leaves[-1])

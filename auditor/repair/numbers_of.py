@@ -19,6 +19,7 @@ import numpy.typing as npt
 from auditor.errors import BadValue, SubjectError, suggestion
 from auditor.repair.mechanisms.grid import has_cells
 from auditor.repair.seam import positive
+from auditor.statistics.outward import at_most
 from auditor.subjects.estimators import is_estimator
 from auditor.subjects.outcome import describe
 
@@ -203,7 +204,7 @@ def _why(x: float, width: float) -> str:
     if not np.isfinite(x):
         return "no cell of a grid holds that: return a finite number, or another output where there is none"
     least = abs(x) * 2.0**-50
-    return f"cells of width {width:g} are too fine for floats of that size: use a width of at least {least:.2g}"
+    return f"cells of width {width:g} are too fine for floats of that size: use a width of at least {at_most(least, 2)}"
 
 
 def _check_found(output: Any, widths: Widths, numbers: Mapping[str, Any]) -> None:

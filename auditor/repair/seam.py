@@ -18,7 +18,8 @@ from auditor.errors import BadValue, UsageError
 from auditor.randomness import Randomness, from_key, key_of, root_key
 from auditor.sources.sample import Sample
 from auditor.subjects.estimators import Fit
-from auditor.subjects.subject import PRIVATE, Declaration, Subject, load_subject
+from auditor.subjects.signature import PRIVATE
+from auditor.subjects.subject import Declaration, Subject, load_subject
 
 
 class Seam(Protocol):

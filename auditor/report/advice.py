@@ -18,9 +18,9 @@ _FEW = 0.2  # of the predictions change
 
 
 def advice(record: Record) -> Iterator[Part]:
-    """For fails of what pairs differ in; an inaccurate subject has other troubles."""
-    seen = record.wobbles
-    if record.verdict == "fail" and seen is not None and seen.mismatches and record.decided_by != "accuracy":
+    """For fails of what pairs differ in; a subject that is inaccurate, or not as declared, has other troubles."""
+    seen, is_other = record.wobbles, record.decided_by in ("accuracy", "formula")
+    if record.verdict == "fail" and seen is not None and seen.mismatches and not is_other:
         yield Listing("What to try next:", [*_next(record, seen)])
 
 
@@ -64,7 +64,7 @@ def _rounded(record: Record, seen: Wobbles) -> str:
 def _upward(gap: float) -> str:
     """One digit, not below."""
     place = 10.0 ** math.floor(math.log10(gap))
-    return f"{math.ceil(gap / place - 1e-9) * place:.1g}"
+    return f"{float(f'{math.ceil(gap / place - 1e-9) * place:.1g}'):g}"
 
 
 def _takes(record: Record, name: str) -> bool:

@@ -54,6 +54,8 @@ def _measured(record: Record, verbose: bool) -> Iterator[Row]:
         yield "target", f"{record.target:g}"
     if record.rho and record.pairs:
         yield "rho", _rho(record, record.rho, verbose)
+        if found := told(record).get("integrated"):
+            yield "integrated", _integrated(record, found)
     if churn := told(record).get("churn"):
         closer = _CLOSER if record.question == "churn" and record.bound else ""
         yield (
@@ -68,11 +70,27 @@ def _measured(record: Record, verbose: bool) -> Iterator[Row]:
 
 
 def _rho(record: Record, rho: Rho, verbose: bool) -> str:
+    if told(record).get("integrated") and rho.estimate is not None:
+        mean = f"{rho.estimate:.3g} on average over {record.pairs:,} pairs of cores; "
+        given = ", given m" if rho.method.endswith("given m") else ""
+        how = method(rho.method.removesuffix(given), verbose)
+        limits = f"{between(rho.low, rho.high)} ({percent(rho.confidence)} two-sided{how}{given})"
+        return f"{mean}{limits}{beside(record)}"
     differ = "1 mismatch" if record.mismatches == 1 else f"{record.mismatches or 0:,} mismatches"
     return (
         f"{differ} in {record.pairs:,} {_rho_noun(record)} {between(rho.low, rho.high)} "
         f"({percent(rho.confidence)} two-sided{method(rho.method, verbose)}){beside(record)}"
     )
+
+
+def _integrated(record: Record, found: dict[str, Any]) -> str:
+    """What rho was measured with, and whether coins agree."""
+    known = {"exact": "by the declared mismatch of two cores", "upper": "by real finishes, within a declared bound"}
+    how = known.get(str(found["declared"]), "by real finishes, without a formula")
+    words = f"integrates the randomness of the finish, {how}; {found['finishes']} fresh r finish each pair"
+    total = found["finishes"] * (record.pairs or 0)
+    expected = f", where it says {found['expected']:,.1f}" if found["declared"] == "exact" else ""
+    return f"{words}, and {found['differing']:,} of {total:,} differ{expected}"
 
 
 def method(name: str, verbose: bool) -> str:
@@ -194,7 +212,8 @@ def confidences(record: Record) -> str:
     """
     if not record.error_spent or not counted(record):
         return ""
-    verdict = f"the verdict is wrong with probability at most {at_most(record.error_spent)}"
+    given = ", given m" if record.rho and record.rho.method.endswith("given m") else ""
+    verdict = f"the verdict is wrong with probability at most {at_most(record.error_spent)}{given}"
     together = percent(1 - record.error_spent)
     if record.rho is None:
         return verdict

@@ -118,6 +118,7 @@ class Watching:
     def _show(self, outlook: Outlook, words: Sequence[str]) -> None:
         if self._console.is_terminal:
             shown = fitting(words, self._console.width)
+            self._bar.start()  # where no run was timed beforehand
             self._bar.update(self._task, completed=outlook.done, total=outlook.of, description=visible(shown))
         elif outlook.done > 1:
             self._say(words[0])

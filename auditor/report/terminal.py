@@ -14,7 +14,7 @@ from auditor.flow.parts import Bar, Chart, Command, Facts, Listing, Part, Table,
 from auditor.flow.record import Record
 from auditor.process.escape import shortened, visible, without_commands
 from auditor.report.describe import describe
-from auditor.report.plot import plot
+from auditor.report.pictures.plot import plot
 
 _LONGEST = 4000  # characters of any one text from a subject, in a line
 _BLOCK = 20_000  # and on lines of its own

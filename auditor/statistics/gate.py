@@ -101,18 +101,26 @@ class Gate:
     """The boundaries of one audit: mismatches against the target, inaccurate runs against delta.
 
     `budget` is the number of pairs that was planned for; after it the gate goes on, for more evidence. Without one
-    the thresholds are Ville's.
+    the thresholds are Ville's. `kept` is the share of a fail's error that is left to a way to fail besides these.
     """
 
     def __init__(
-        self, target: float, alpha: float, *, budget: int | None = None, delta: float | None = None, family: int = 1
+        self,
+        target: float,
+        alpha: float,
+        *,
+        budget: int | None = None,
+        delta: float | None = None,
+        family: int = 1,
+        kept: float = 0.0,
     ) -> None:
         # Only one of pass and fail can be wrong at the true rho, so each has all of alpha. But two ways to
         # fail, irreproducible and inaccurate, share it. So do the fails of a family of audits: any of them may be
         # wrong, while all of them pass wrongly only if the worst one does.
         self.target, self.budget, self.delta = target, budget, delta
         self.alpha_pass = alpha
-        self.alpha_fail = (alpha if delta is None else alpha / 2) / family
+        self.alpha_kept = round(kept * alpha / family, 15)
+        self.alpha_fail = (1 - kept) * (alpha if delta is None else alpha / 2) / family
 
     @cached_property
     def passes(self) -> Boundary:

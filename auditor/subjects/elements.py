@@ -67,10 +67,16 @@ class Near(Protocol):
 
 
 def compare(
-    left: object, right: object, *, differs: bool, by_rows: bool = False, within: Near | None = None
+    left: object,
+    right: object,
+    *,
+    differs: bool,
+    by_rows: bool = False,
+    within: Near | None = None,
+    matched: object = None,
 ) -> Elements:
     """The account of two settled outputs; `by_rows` where their elements are those of a probe, and no choice. Numbers
-    that are `within` a tolerance of each other are no difference."""
+    that are `within` a tolerance of each other are no difference. `matched` is the right one with names of the left."""
     sides = (left, right) if differs or within else (left,)  # what is close is not one output
     found = Elements(_kind(left), [_digest(side) for side in sides], [_text(side) for side in sides])
     if not by_rows:
@@ -79,7 +85,7 @@ def compare(
     if all(isinstance(side, np.ndarray) for side in sides):
         found.shape = [int(n) for n in left.shape]  # type: ignore[attr-defined]
     if differs:
-        _list(found, left, right, within)
+        _list(found, left, right if matched is None else matched, within)
         found.renamed = _is_renamed(left, right)
     return found
 

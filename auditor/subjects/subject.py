@@ -14,7 +14,7 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
@@ -27,6 +27,7 @@ from auditor.randomness import KINDS, Key, check_kind, kind_of
 from auditor.sources.sample import Own, Sample
 from auditor.subjects.candidates import settled_target
 from auditor.subjects.estimators import Fit, check_params, default_view, is_estimator
+from auditor.subjects.finishing import Finishing, check_steps, find_finishing
 from auditor.subjects.outcome import describe, same
 from auditor.subjects.signature import PRIVATE, check_signature
 
@@ -52,6 +53,10 @@ class Declaration:
     promise: Callable[..., float | None] | None = None  # what the theorem makes of rho at a size
     bounds: Mapping[str, Callable[..., float | None]] = field(default_factory=dict)  # below which none can be, by size
     plain: Declared = None  # rows that the same accuracy takes without reproducibility
+    core: Callable[..., Any] | None = None  # core(sample[, r]): what A makes of a sample, before its last step
+    finish: Callable[..., Any] | None = None  # finish(core, r): the last step, where the shared randomness acts
+    mismatch: Callable[..., Any] | None = None  # mismatch(first, second): how likely two cores finish differently
+    mismatch_is: str = "exact"  # or "upper"
 
 
 def subject(
@@ -70,6 +75,10 @@ def subject(
     promise: Callable[..., float | None] | None = None,
     bounds: Mapping[str, Callable[..., float | None]] | None = None,
     plain: Declared = None,
+    core: Callable[..., Any] | None = None,
+    finish: Callable[..., Any] | None = None,
+    mismatch: Callable[..., Any] | None = None,
+    mismatch_is: str = "exact",
 ) -> Callable[[F], F]:
     """Declare what is known of a learner; the function itself stays as it is.
 
@@ -77,14 +86,21 @@ def subject(
     kind that an audit without options uses, "rows" or "counts". `promise` is a function of `size` and parameters: what
     the theorem says that rho is at most. `bounds` maps a name such as "Lemma 7.2" to such a function for what no
     algorithm for the same task can be below. Both may be None where they say nothing.
+
+    Where the shared randomness acts last, `core`, `finish` and `mismatch` say so: A(sample, r) is finish(core(sample,
+    r.child("core")), r.child("finish")), or finish(core(sample), r) for a core that takes no r, and mismatch(first,
+    second) how likely two cores finish differently, or with `mismatch_is="upper"` what that is at most. Each is given
+    the parameters of A that it names. An audit of rho then takes several times fewer pairs.
     """
     check_sample_kind(sample)
+    check_steps(core, finish, mismatch, mismatch_is)
     if expect not in ("pass", "fail", "error"):
         raise UsageError(f"expect={expect!r} must be one of pass, fail, error")
     if expect != "pass" and not reason:
         raise UsageError(f"expect={expect!r} needs a reason: why is this subject no pass?")
     known = (source, size, claimed, delta, accuracy, theorem, expect, reason, sample, note, view)
-    declaration = Declaration(*known, promise=promise, bounds=bounds or {}, plain=plain)
+    steps = {"core": core, "finish": finish, "mismatch": mismatch, "mismatch_is": mismatch_is}
+    declaration = Declaration(*known, promise=promise, bounds=bounds or {}, plain=plain, **steps)  # type: ignore[arg-type]
 
     def declare(fn: F) -> F:
         fn.__auditor__ = declaration  # type: ignore[attr-defined]
@@ -113,6 +129,7 @@ class Subject:
     default_view: object = "output"
     private: str | None = None  # what its private randomness is, where it has any: a kind, as for r
     declared: Declaration = field(default_factory=Declaration)
+    finishing: Finishing | None = None  # its last step, where the shared randomness acts in that alone
 
     @property
     def is_reachable(self) -> bool:
@@ -126,6 +143,12 @@ class Subject:
         if self.private:
             asked["private"] = KINDS[self.private](private or key.child(PRIVATE))
         return call(self.fn, sample, KINDS[self.randomness](key), **{**self.params, **asked})
+
+    @property
+    def unfinished(self) -> Subject:
+        """The subject whose runs give the core of the output."""
+        assert self.finishing is not None
+        return replace(self, fn=self.finishing.of(self.settings).run)
 
     def declares(self, name: str) -> Any:
         """A declared number: itself, or the function's value at this subject's parameters."""
@@ -205,7 +228,9 @@ def load_subject(
     takes_sample = hints.get(sample_name) is Sample
     declared = _declaration(fn, shown)
     private = kind_of(hints.get(PRIVATE)) if PRIVATE not in settings and _has_private(fn) else None
-    return Subject(fn, shown, name, given, settings, kind, takes_sample, private=private, declared=declared)
+    finishing = find_finishing(fn, declared, shown, settings, [PRIVATE] if private else [])
+    subject = Subject(fn, shown, name, given, settings, kind, takes_sample, private=private, declared=declared)
+    return replace(subject, finishing=finishing)
 
 
 def _declaration(fn: object, shown: str) -> Declaration:

@@ -57,6 +57,8 @@ class Cell:
     judged: bool = True  # whether accuracy is of interest at all
     watched: int = 0  # pairs, the first, whose payload says which elements differ
     looks: bool = True  # whether its runs can be looked at beforehand one by one; else its first trial is run twice
+    path: tuple[str, ...] = ()  # below which child of the seed's key its keys are
+    doubted: bool = False  # whether hidden state is part of the question: then nothing is held against it beforehand
     overridden: tuple[tuple[str, Any, Any], ...] = ()  # name, declared, used
     within: Tolerance | None = None  # how far apart numbers of two outputs may be
 
@@ -245,7 +247,7 @@ def make_bench(cell: Cell, *, apart: bool = False) -> Bench:
         cell.subject,
         source,
         cell.size,
-        PairKeys(cell.seed),
+        PairKeys(cell.seed, *cell.path),
         counted=counted,
         judges=cell.judged,
         view=cell.view,

@@ -15,19 +15,19 @@ from time import monotonic
 from typing import Any
 
 from auditor.errors import AuditorError, in_words, is_interrupt
-from auditor.lookup import FileFinder, file_modules, importable_name
+from auditor.lookup import file_modules, found_by_files, importable_name
 from auditor.process.limits import limit_memory, one_thread
 from auditor.request import OverCells
 from auditor.subjects.outcome import fingerprint
 from auditor.subjects.subject import load_subject, param_text
+from auditor.trials.causes.own_frames import INSTALLED
 from auditor.trials.cell import Cell, make_bench, make_cell
 from auditor.trials.second_server import Request, server
 
 _START = 60.0  # seconds that a second process may take to start and to load
 _SLOWER = 20  # times what a run takes here
-_INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}", os.path.dirname(os.__file__))
 _SHOWN = 200  # characters of what it raised
-_learnt: set[str] = set()  # libraries that a second process had to load: the next ones find them loaded
+learnt: set[str] = set()  # libraries that a second process had to load: the next ones find them loaded
 
 
 class SecondProcess:
@@ -39,11 +39,11 @@ class SecondProcess:
         self._trouble = ""
         try:
             head, packed = _messages(cell, memory)
-            self._request = server().ask(dumps(sorted(_learnt)).encode(), head, packed)
+            self._request = server().ask(dumps(sorted(learnt)).encode(), head, packed)
         except BaseException as error:  # what cannot be pickled says so in many ways
             if is_interrupt(error):
                 raise
-            self._trouble = f"it cannot be sent to another process ({_shown(error)})"
+            self._trouble = f"it cannot be sent to another process ({shown(error)})"
 
     def __enter__(self) -> SecondProcess:
         return self
@@ -68,7 +68,7 @@ class SecondProcess:
             return "skipped: the second process ended with no answer in time"
         except (OSError, ValueError):
             return "skipped: the second process ended with no answer"
-        _learnt.update(found.get("loaded", ()))
+        learnt.update(found.get("loaded", ()))
         if "fingerprint" in found:
             return "same" if found["fingerprint"] == expected else "different"
         return f"skipped: the second process ended with no output ({found.get('raised') or found.get('ended')})"
@@ -77,15 +77,18 @@ class SecondProcess:
 def _messages(cell: Cell, memory: int | None) -> tuple[bytes, bytes]:
     """Where the other process finds itself with what by name, and what has to be sent for want of one."""
     request = _named(cell)
-    head = {
+    head = {**whereabouts(), "memory": memory, "named": request}
+    return dumps(head).encode(), b"" if request else _packed(cell)
+
+
+def whereabouts() -> dict[str, Any]:
+    """Where this process is, for another that has to find the same things."""
+    return {
         "folder": os.getcwd(),
         "path": [path or os.getcwd() for path in sys.path],
         "environment": {**os.environ},
         "files": file_modules(),
-        "memory": memory,
-        "named": request,
     }
-    return dumps(head).encode(), b"" if request else _packed(cell)
 
 
 def _packed(cell: Cell) -> bytes:
@@ -118,25 +121,25 @@ def _named(cell: Cell) -> dict[str, Any] | None:
     }
 
 
-def _libraries() -> set[str]:
+def libraries() -> set[str]:
     """The modules that were installed, and not written with the subject."""
     origins = {name: getattr(getattr(module, "__spec__", None), "origin", None) for name, module in sys.modules.items()}
-    return {name for name, origin in origins.items() if origin and any(place in origin for place in _INSTALLED)}
+    return {name for name, origin in origins.items() if origin and any(place in origin for place in INSTALLED)}
 
 
 def answer(head: bytes, packed: bytes) -> bytes:
     """What the second process says: the fingerprint of pair 0's first output, or what was raised instead."""
     found: dict[str, Any]
-    before = _libraries()
+    before = libraries()
     try:
         found = {"fingerprint": _second_opinion(loads(head), packed)}
     except BaseException as error:
-        found = {"raised": _shown(error)}
-    return dumps(found | {"loaded": sorted(_libraries() - before)}).encode()
+        found = {"raised": shown(error)}
+    return dumps(found | {"loaded": sorted(libraries() - before)}).encode()
 
 
 def _second_opinion(head: dict[str, Any], packed: bytes) -> str:
-    _settle(head)
+    settle_in(head)
     if packed:
         import cloudpickle
 
@@ -152,13 +155,13 @@ def _second_opinion(head: dict[str, Any], packed: bytes) -> str:
         return fingerprint(bench.see(bench.run(0, 0)))
 
 
-def _settle(head: dict[str, Any]) -> None:
+def settle_in(head: dict[str, Any]) -> None:
     """Where the asking process is: its folder, path and environment, but for the hash seed."""
     seed = os.environ["PYTHONHASHSEED"]
     os.environ.clear()
     os.environ.update({**head["environment"], "PYTHONHASHSEED": seed})
     sys.path[:] = head["path"]
-    sys.meta_path.append(FileFinder(head["files"]))
+    found_by_files(head["files"])
     os.chdir(head["folder"])
 
 
@@ -170,7 +173,7 @@ def _found_by_name(named: dict[str, Any]) -> Cell:
     return make_cell("", subject, named["source"], options)
 
 
-def _shown(error: BaseException) -> str:
+def shown(error: BaseException) -> str:
     """The last line of what was raised; of one of our own errors its cause, which says more."""
     if isinstance(error, AuditorError) and error.details:
         return error.details.rpartition("\n")[2][:_SHOWN]

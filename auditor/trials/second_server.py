@@ -15,14 +15,15 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping
 from time import monotonic
 
 from auditor.errors import UsageError
 from auditor.process.descriptors import copied
 
-QUESTION, FOLDER = b"?", b"/"  # what a socket that is handed over is for
+QUESTION, FOLDER, STAY = b"?", b"/", b"+"  # what a socket that is handed over is for
 LENGTH = 8  # bytes that say how long a message is
-_LONGEST = 2**20  # bytes of an answer
+_LONGEST = 2**26  # bytes of an answer
 _SENDING = 60.0  # seconds for the server to take a request
 _FAREWELL = 2.0  # seconds for the server to end all that it started
 _ROOM = 64  # bytes of TMPDIR: the path of a socket there has 32 more, and 103 at most
@@ -66,8 +67,14 @@ class Request:
     def __init__(self, link: socket.socket) -> None:
         self._link = link
 
-    def answer(self, deadline: float) -> bytes:
+    def answer(self, deadline: float | None) -> bytes:
         return receive(self._link, deadline, _LONGEST)
+
+    def ask(self, message: bytes) -> None:
+        """One more question, of a process that stays."""
+        self._link.settimeout(_SENDING)
+        send(self._link, message)
+        self._link.settimeout(None)
 
     def close(self) -> None:
         with contextlib.suppress(OSError):  # a subject may have closed it
@@ -77,11 +84,11 @@ class Request:
 class Server:
     """This process' side of the server."""
 
-    def __init__(self) -> None:
+    def __init__(self, given: Mapping[str, str] | None = None) -> None:
         self._control, theirs = _pair()
         hash_seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
         paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
-        own = {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1"}
+        own = {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1", **(given or {})}
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "auditor.trials.serving", str(theirs.fileno())],
@@ -97,12 +104,12 @@ class Server:
     def is_alive(self) -> bool:
         return self._process.poll() is None
 
-    def ask(self, *messages: bytes) -> Request:
+    def ask(self, *messages: bytes, kind: bytes = QUESTION) -> Request:
         """The messages' answer is to be had from what is returned; OSError where there is no server to take them."""
         ours, theirs = _pair()
         try:
             with theirs:
-                socket.send_fds(self._control, [QUESTION], [theirs.fileno()])
+                socket.send_fds(self._control, [kind], [theirs.fileno()])
             ours.settimeout(_SENDING)
             for message in messages:
                 send(ours, message)
@@ -135,6 +142,7 @@ class Server:
 
 
 _servers: list[Server] = []  # the last is the one in use
+_others: dict[tuple[tuple[str, str], ...], Server] = {}  # by what their environment has of its own
 _starting = threading.Lock()
 
 
@@ -144,6 +152,15 @@ def server() -> Server:
         if not _servers or not _servers[-1].is_alive:
             _servers.append(Server())
         return _servers[-1]
+
+
+def server_in(environment: Mapping[str, str]) -> Server:
+    """One whose processes are in an environment of their own: another hash seed, other numbers of threads."""
+    key = tuple(sorted(environment.items()))
+    with _starting:
+        if key not in _others or not _others[key].is_alive:
+            _others[key] = Server(environment)
+        return _others[key]
 
 
 def start_server() -> None:
@@ -197,8 +214,10 @@ def _folder_in_use() -> str | None:
 
 @atexit.register
 def _close() -> None:
-    while _servers:
-        _servers.pop().close()
+    for one in (*_servers, *_others.values()):
+        one.close()
+    _servers.clear()
+    _others.clear()
 
 
 _forgotten: list[Server] = []  # kept, lest their end be reported as a process left running
@@ -207,9 +226,11 @@ _forgotten: list[Server] = []  # kept, lest their end be reported as a process l
 def _forget() -> None:
     global _starting
     _starting = threading.Lock()
-    while _servers:
-        _servers[-1].forget()
-        _forgotten.append(_servers.pop())
+    for one in (*_servers, *_others.values()):
+        one.forget()
+        _forgotten.append(one)
+    _servers.clear()
+    _others.clear()
 
 
 if hasattr(os, "register_at_fork"):

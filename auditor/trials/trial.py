@@ -24,13 +24,14 @@ from auditor.subjects.elements import compare
 from auditor.subjects.outcome import Difference, describe, first_difference, settle
 from auditor.subjects.subject import Subject
 from auditor.subjects.views import OUTPUT, View
+from auditor.subjects.views.partition import matched
 
 
 class PairKeys:
     """The keys of every pair: one tree for each role, so that no draw depends on another or on the order of pairs."""
 
-    def __init__(self, seed: int) -> None:
-        root = root_key(seed)
+    def __init__(self, seed: int, *path: str) -> None:
+        root = root_key(seed).child(*path)
         self._sample = root.child("sample")
         self.samples = [self._sample.child(0), self._sample.child(1)]  # nearly all that is ever asked for
         self.r = root.child("r")
@@ -239,15 +240,19 @@ def run_pair(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> T
     output, more = timed_run(bench, index, 1, fell)
     second = bench.see(output)
     if isinstance(first, Bottom) or isinstance(second, Bottom):
-        return _with_bottom(bench, index, (first, second), accurate, seconds + more)
+        return with_bottom(bench, index, (first, second), accurate, seconds + more)
     difference = bench.difference(first, second)
     churn = _churn(bench, points, second, difference) if bench.view.rows else None
-    payload = None
-    if index < bench.watched:
-        rows, differs = bool(bench.view.rows), difference is not None
-        found = compare(first, settle(second), differs=differs, by_rows=rows, within=bench.within)
-        payload = msgspec.to_builtins(found)
+    payload = _elements(bench, first, settle(second), difference) if index < bench.watched else None
     return Trial(index, difference, accurate, seconds + more, churn, payload=payload)
+
+
+def _elements(bench: Bench, first: Any, second: Any, difference: Difference | None) -> Any:
+    """Which elements differ; of labels those that do after the names that fit best have been matched."""
+    differs, view = difference is not None, bench.view
+    names = matched(first, second) if differs and view.is_partition and len(first) == len(second) else None
+    found = compare(first, second, differs=differs, by_rows=bool(view.rows), within=bench.within, matched=names)
+    return msgspec.to_builtins(found)
 
 
 def _churn(bench: Bench, points: Any, second: Any, difference: Difference | None) -> float | None:
@@ -271,7 +276,7 @@ def timed_run(bench: Bench, index: int, which: int, fell: Mapping[int, str]) -> 
     return output, perf_counter() - started
 
 
-def _with_bottom(bench: Bench, index: int, seen: Sequence[Any], accurate: bool | None, seconds: float) -> Trial:
+def with_bottom(bench: Bench, index: int, seen: Sequence[Any], accurate: bool | None, seconds: float) -> Trial:
     """A pair of which at least one run gave no output."""
     bottoms = tuple(output.why for output in seen if isinstance(output, Bottom))
     agree = len(bottoms) == 2

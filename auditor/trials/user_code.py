@@ -34,6 +34,7 @@ def user_code(cell: Cell, source: Source) -> Iterator[object]:
         fn,
         module_of(subject.target),
         subject.declared.accuracy,
+        *(subject.finishing.functions if subject.finishing else ()),
         *cell.view.functions,
         *subject.params.values(),
     )

@@ -84,8 +84,8 @@ def test_a_clock_cuts_at_its_trial_and_decides_nothing_by_itself() -> None:
 def test_what_is_known_by_then_is_said_and_no_more_is_promised() -> None:
     """The limit is that of the confidence sequence, which holds whenever one looks, clocks included."""
     record = cut(20, CONSTANT)
-    known = at_most(sequence_upper(18, 0, 0.05))
-    assert f"0 mismatches in 18 pairs do not decide rho 0.1; by now rho is at most {known} (95 %" in record.reason
+    known = f"by now rho is about 0, at least 0 and at most {at_most(sequence_upper(18, 0, 0.05))} (95 %"
+    assert f"0 mismatches in 18 pairs do not decide rho 0.1; {known}" in record.reason
     assert record.reason.endswith("; give it more time")
 
 

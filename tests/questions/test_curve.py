@@ -33,7 +33,7 @@ from auditor.questions.curve.parts import CurveAnswer, answer_of
 from auditor.randomness import arm_seed
 from auditor.report.formats.cells_csv import to_csv
 from auditor.report.formats.svg import picture
-from auditor.report.plot import plot
+from auditor.report.pictures.plot import plot
 from auditor.report.terminal import as_text
 from auditor.subjects.outcome import Difference
 from auditor.trials.trial import Trial, run_pair

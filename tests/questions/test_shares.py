@@ -197,7 +197,7 @@ def test_a_mean_decides_where_its_evidence_reaches_its_share(arms: int, family: 
     """Every count to 40: evidence 1 / alpha passes, and the number of ways to fail over alpha fails."""
     leaf, ways = churn_leaf(arms, family, delta), arms * family * (1 if delta is None else 2)
     decided: dict[float, set[tuple[int, int]]] = {}
-    for n, k, leaf.churn in lattice(40):
+    for n, k, leaf.mean in lattice(40):
         leaf.tally = Tally(n, k)
         expected = "pass" if log_e_pass(n, k, TARGET) >= -np.log(ALPHA) else "inconclusive"
         for share in (ALPHA / ways / 2, ALPHA / ways, 2 * ALPHA / ways):
@@ -211,7 +211,7 @@ def test_a_mean_decides_where_its_evidence_reaches_its_share(arms: int, family: 
 @pytest.mark.parametrize("arms", [1, 3])
 def test_an_interval_of_means_has_the_share_of_its_arm_on_two_sides(arms: int) -> None:
     leaf = churn_leaf(arms, 1)
-    for n, k, leaf.churn in (one for one in lattice(12) if one[:2] in ((5, 0), (5, 5), (12, 1), (12, 7))):
+    for n, k, leaf.mean in (one for one in lattice(12) if one[:2] in ((5, 0), (5, 5), (12, 1), (12, 7))):
         leaf.tally, leaf.churns = Tally(n, k), [1.0] * k + [0.0] * (n - k)
         expected = two_sided("anytime", n, k, 1 - ALPHA / arms)
         answered: Any = leaf.answer().fields

@@ -12,11 +12,11 @@ import pytest
 
 import auditor
 from auditor import AuditorError, Randomness, Sample, repair, subject
-from auditor.flow.own_code import code_of
 from auditor.randomness import from_key, key_of, root_key
 from auditor.repair.seam import as_randomness, pieces
 from auditor.subjects.outcome import same
 from auditor.subjects.subject import load_subject
+from auditor.trials.own_code import code_of
 
 WRAPPED = {
     "rounded": lambda learner: repair.rounded(learner, 0.3),

@@ -23,7 +23,7 @@ from auditor.report.describe import describe
 from auditor.report.formats.cells_csv import to_csv
 from auditor.report.formats.markdown import markdown_of
 from auditor.report.formats.svg import draw_chart, picture
-from auditor.report.plot import plot
+from auditor.report.pictures.plot import plot
 from auditor.report.terminal import as_text, show_parts
 
 NASTY = "[red]<b>\x1b[31m\u202e|`x`"

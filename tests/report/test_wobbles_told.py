@@ -188,7 +188,9 @@ def test_raw_numbers_are_to_be_rounded_to_more_than_their_gap() -> None:
     (digits,) = re.findall(r'--view "round\((\d)\)"', first)
     assert 10 * mean.wobbles.gap <= 10.0 ** -int(digits) < 100 * mean.wobbles.gap
     far = msgspec.structs.replace(mean, wobbles=msgspec.structs.replace(mean.wobbles, gap=5.0))
-    assert "compare a decision" in advised(far)[0]
+    assert "try --atol 50, or" in advised(far)[0]
+    coarse = msgspec.structs.replace(far, question="of others")
+    assert "compare a decision" in advised(coarse)[0]
 
 
 def test_labels_that_trade_names_are_recognised(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -141,3 +141,13 @@ def test_a_view_of_ones_own_assigns_the_probe_and_counts_churn() -> None:
 def test_what_are_no_labels_is_refused_with_a_cure(output: Any, words: str) -> None:
     with pytest.raises(NotComparable, match=words):
         partition(output)
+
+
+def test_what_wobbles_is_counted_after_the_names_are_matched() -> None:
+    """One point leaves its cluster, by which every other gets another canonical name: one point wobbles, not four."""
+    record = auditor.audit(
+        lambda sample, r: [0, 1, 1, 1, 1] if sample[0] > 0 else [0] * 5, "norm", size=1, view="partition"
+    )
+    assert record.verdict == "fail"
+    assert record.wobbles is not None
+    assert [(one.name, one.pairs) for one in record.wobbles.elements] == [("[0]", record.mismatches)]

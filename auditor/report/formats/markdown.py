@@ -115,7 +115,7 @@ def _listing(part: Listing) -> Iterator[str]:
 
 
 def _chart(part: Chart) -> Iterator[str]:
-    from auditor.report.plot import plot
+    from auditor.report.pictures.plot import plot
 
     drawn = plot(part, _WIDTH, ascii_only=False)
     if drawn.lines:

@@ -11,9 +11,22 @@ from typing import TYPE_CHECKING
 from auditor.errors import UsageError
 from auditor.flow.parts import Bar, Chart, Series
 from auditor.process.escape import shortened
-from auditor.report.axes import Scale, labels_of, line_ends, x_scale, y_scale
 from auditor.report.formats import Format
-from auditor.report.ink import DARK, GREY, LIGHT, LINE, Words, apart, box, document, dot, line, upper_limit, width_of
+from auditor.report.pictures.axes import Scale, labels_of, line_ends, x_scale, y_scale
+from auditor.report.pictures.ink import (
+    DARK,
+    GREY,
+    LIGHT,
+    LINE,
+    Words,
+    apart,
+    box,
+    document,
+    dot,
+    line,
+    upper_limit,
+    width_of,
+)
 
 if TYPE_CHECKING:
     from auditor.flow.record import Record
@@ -34,6 +47,9 @@ def picture(record: Record) -> bytes:
     """The first chart of a record; else where its share may be against the target, or each cell's interval."""
     from auditor.report.describe import describe
 
+    own = _own_bars(record)
+    if own:
+        return draw_bars(f"{record.subject}: {record.question}", own)
     parts = [*describe(record)]
     chart = next((part for part in parts if isinstance(part, Chart)), None)
     if chart is not None:
@@ -45,6 +61,15 @@ def picture(record: Record) -> bytes:
     if not bars:
         raise UsageError(f"--svg: this record of {record.question} counted nothing, and so there is nothing to draw")
     return draw_bars(f"{record.subject}: {record.verdict}", bars)
+
+
+def _own_bars(record: Record) -> Sequence[tuple[str, Bar]]:
+    """Where the question says itself which bars there are, by a method `bars`."""
+    from auditor.flow.question import find_question, registered_questions
+
+    known = record.question in registered_questions()
+    bars = getattr(find_question(record.question), "bars", None) if known else None
+    return bars(record) if bars else ()
 
 
 def _draw(records: Sequence[Record], confidence: float, single: bool) -> bytes:

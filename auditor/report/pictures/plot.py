@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from auditor.flow.parts import Chart, Series
 from auditor.process.escape import visible
-from auditor.report.axes import Scale, labels_of, line_ends, x_scale, y_scale
+from auditor.report.pictures.axes import Scale, labels_of, line_ends, x_scale, y_scale
 
 _ROWS = 15
 _MARKS = "abcdefghijklmnopqrstuvwxyz"

@@ -1,0 +1,333 @@
+"""How pairs are handed out: some that are looked at, then pairs as they are, and the same pairs but for each cause.
+
+All cells of the experiments have the keys of the plain one, below the seed's child "explain", which no audit has; the
+pairs that are looked at have keys of their own. So what is decided from them, which experiments fit and how wide a grid
+is, was decided before the first pair that counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from auditor.errors import AuditorError
+from auditor.flow.plan import Plan
+from auditor.flow.question import Answer, Mismatch, Outlook, Steady, Work, with_example
+from auditor.flow.record import EXAMPLES
+from auditor.flow.verdict import Verdict
+from auditor.questions.counted import Counted
+from auditor.questions.explain.cells import LOCALS, LOOK, MOVED, PLAIN, ROWS
+from auditor.questions.explain.evidence import CERTAINLY, GIVEN_UP, SHOWS, Tried
+from auditor.questions.explain.experiments import Traits, why_not, widths_of
+from auditor.questions.explain.units import LOOKS, AsItIs
+from auditor.sources.datasets import Dataset
+from auditor.statistics.but_for import log_evidence, log_evidence_against, needed
+from auditor.statistics.gate import Gate
+from auditor.trials.cell import Cell
+from auditor.trials.trial import Bench, Trial
+
+TIMES = 6  # the plain audit's pairs, at most
+_FIRST = 8  # pairs as they are, before any experiment
+_FRESH = 200  # samples that are run with two r, at most
+_BLURRED = 100  # pairs of any experiment where outputs differ from run to run
+_AGREED = 32  # pairs but for a cause that is certain, for the figure alone
+_REPLACED = 5  # pairs in which rows are replaced one after the other
+_KEPT = _REPLACED + 1  # trials that are kept for the end
+
+
+@dataclass(slots=True)
+class Explaining(Steady):
+    """All experiments on one cell."""
+
+    cells: list[Cell]
+    plan: Plan  # whose budget is that of all pairs together
+    each: int  # pairs that any one experiment may take
+    tried: list[Tried]
+    asides: dict[str, int]  # cells of trials that say more of what was found, by name
+    traces: bool = False  # whether local values are compared
+    counted: list[Counted] = field(init=False)
+    gate: Gate = field(init=False)
+    strict: Gate | None = None  # that rho is above the target, at the share of one experiment
+    traits: Traits | None = None
+    looked: list[dict[str, Any]] = field(default_factory=list)
+    differs: list[bool] = field(default_factory=list)  # as it is, by pair
+    told_aside: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    examples: list[Mismatch] = field(default_factory=list)
+    widths: tuple[float, ...] = ()
+    runs: int = 0
+    total: int = 0  # trials of all cells
+
+    def __post_init__(self) -> None:
+        self.counted = [Counted(cell, self.plan.confidence) for cell in self.cells]
+        self.gate = Gate(self.target, self.plan.alpha, budget=self.each)
+
+    @property
+    def target(self) -> float:
+        assert self.plan.target is not None
+        return self.plan.target
+
+    @property
+    def asks(self) -> str:
+        return f"why do two runs differ? {len(self.tried)} experiments, {self.plan.budget:,} pairs at most"
+
+    @property
+    def pairs(self) -> int:
+        return len(self.differs)
+
+    @property
+    def mismatches(self) -> int:
+        return sum(self.differs)
+
+    @property
+    def rate(self) -> float | None:
+        return self.mismatches / self.pairs if self.pairs else None
+
+    def tested(self, kind: str) -> Tried:
+        return next(one for one in self.tried if one.kind == kind)
+
+    def replay(self, cell: int | None, index: int | None) -> str | None:
+        """What runs one trial again."""
+        return None if cell is None else self.counted[cell].replay(index)
+
+    @property
+    def tests(self) -> list[Tried]:
+        """The experiments that fit and are judged by evidence, which share the error."""
+        return [one for one in self.tried if not one.why_not and not one.experiment.certain]
+
+    @property
+    def needed(self) -> float:
+        return needed(self.plan.alpha, max(1, len(self.tests)))
+
+    def opened(self, cell: int, bench: Bench) -> None:
+        self.counted[cell].bench = bench
+
+    # What is to be run.
+
+    def next(self) -> Sequence[Work]:
+        if len(self.looked) < LOOKS:
+            return [Work(LOOK, range(len(self.looked), LOOKS))]
+        if self.traits is None:
+            self._begin()
+        if not self.pairs:
+            return [Work(PLAIN, range(_FIRST)), *self._twice()]
+        return self._certain() or (not self.is_passed() and (self._behind() or self._further())) or self._closing()
+
+    def _begin(self) -> None:
+        """Which experiments fit, and the width of the grid: from pairs that count for nothing else."""
+        self.traits = Traits(self.looked, self.counted[LOOK].tally.mismatches)
+        bench = self.counted[LOOK].bench
+        assert bench is not None
+        for one in self.tried:
+            one.why_not = why_not(one.experiment, self.traits, bench)
+        if any(one.kind == "continuous" and not one.why_not for one in self.tried):
+            self.widths = widths_of(self.traits, self.target)
+        self.cells[PLAIN] = replace(self.cells[PLAIN], unit=AsItIs(self.widths))
+        self.strict = Gate(self.target, self.plan.alpha / (2 * max(1, len(self.tests))), budget=self.each)
+
+    def _twice(self) -> Iterator[Work]:
+        """One sample run twice, where that must never show."""
+        for one in self.tried:
+            if one.experiment.certain and one.shows is not None and one.is_open:
+                yield Work(one.shows, range(one.twice, one.experiment.twice))
+
+    def _behind(self) -> list[Work]:
+        """What experiments that are not settled have yet to run of the pairs that were run as they are."""
+        if not self.mismatches:
+            return []
+        work = []
+        for one in self.tests:
+            if not one.is_open or self.is_settled(one):
+                continue
+            tests_r = one.kind == "r-unused"
+            if one.after is not None:
+                work.append(Work(one.after, range(one.pairs, min(self.pairs, _AGREED) if tests_r else self.pairs)))
+            if one.shows is not None:
+                work.append(Work(one.shows, range(one.twice, min(self.pairs, _FRESH) if tests_r else SHOWS)))
+        return self._affordable(work)
+
+    def _affordable(self, work: Sequence[Work]) -> list[Work]:
+        left, cut = self._left, []
+        for one in work:
+            some = one.wanted[: max(0, left)]
+            if some:
+                cut.append(replace(one, wanted=some))
+            left -= len(some)
+        return cut
+
+    @property
+    def _left(self) -> int:
+        """Trials that may yet be run."""
+        return self.plan.budget - self.total
+
+    @property
+    def _most(self) -> int:
+        """Pairs of any one experiment; few where the cause is hidden state, which blurs all others."""
+        return min(self.each, _BLURRED) if self.is_hidden() else self.each
+
+    def _further(self) -> list[Work]:
+        """More pairs as they are, while there is something that they could settle, and as many as all experiments that
+        are not settled can be given, too."""
+        live = [one for one in self.tests if self._is_live(one)]
+        if self.is_passed() or (self.mismatches and not live):
+            return []
+        cells = 1 + sum((one.after is not None) + (one.shows is not None) for one in live)
+        block = min(max(_FIRST, self.pairs // 2), self._most - self.pairs, (self._left - _KEPT) // cells)
+        return [Work(PLAIN, range(self.pairs, self.pairs + block))] if block > 0 else []
+
+    def _is_live(self, one: Tried) -> bool:
+        return one.is_open and not self.is_settled(one)
+
+    def _certain(self) -> list[Work]:
+        """What moves, and what is left but for a cause that is certain."""
+        work = [
+            Work(one.after, range(one.pairs, min(self.pairs, _AGREED)))
+            for one in self.tried
+            if one.is_certain() and one.is_open and one.after is not None
+        ]
+        hidden = self.tested("hidden-state")
+        if hidden.is_certain() and hidden.first_shown is not None and not self.aside(MOVED):
+            work.append(Work(self.asides[MOVED], range(hidden.first_shown, hidden.first_shown + 1)))
+        return self._affordable(work)
+
+    def _closing(self) -> list[Work]:
+        """One trial after the other, of which each says more of what was found."""
+        if not self.mismatches or self.is_passed():
+            return []
+        work, first = [], self.differs.index(True)
+        if self.traces and not self.aside(LOCALS):
+            work.append(Work(self.asides[LOCALS], range(first, first + 1)))
+        if self._has_rows() and not self.is_hidden():
+            work.append(Work(self.asides[ROWS], range(len(self.aside(ROWS)), _REPLACED)))
+        return self._affordable(work)
+
+    def aside(self, name: str) -> list[dict[str, Any]]:
+        return self.told_aside.get(name, [])
+
+    def _has_rows(self) -> bool:
+        return self.traits is not None and self.traits.all("rows")
+
+    # What is known.
+
+    def is_passed(self) -> bool:
+        """Whether rho is shown to be within the target: then there is nothing to explain."""
+        return self.pairs > 0 and self.gate.is_pass(self.pairs, self.mismatches)
+
+    def is_settled(self, one: Tried) -> bool:
+        if one.kind == "r-unused":
+            return self._is_r_settled(one)
+        return one.is_named(self.needed) or one.is_given_up()
+
+    def _is_r_settled(self, one: Tried) -> bool:
+        if one.is_without_r():
+            return one.twice >= SHOWS
+        return one.twice >= _FRESH or self.is_r_unused(one) or log_evidence_against(one.fresh, CERTAINLY) >= GIVEN_UP
+
+    def is_r_unused(self, one: Tried) -> bool:
+        """Whether rho is above the target, and a fresh r changes less than a tenth of that on one sample: each at half
+        of this experiment's share. Certain where no bit of r was drawn."""
+        if not one.is_open or not self.mismatches:
+            return False
+        if one.is_without_r():
+            return True
+        share = needed(self.plan.alpha, 2 * max(1, len(self.tests)))
+        above = self.strict is not None and self.strict.is_fail(self.pairs, self.mismatches)
+        return above and log_evidence(one.fresh, CERTAINLY) >= share
+
+    def is_cause(self, one: Tried) -> bool:
+        if one.experiment.certain:
+            return self._is_certain(one)
+        if self.is_passed() or (one.kind == "rounding-noise" and self.is_hidden()):
+            return False  # noise has to be told from what differs from run to run anyway
+        return self.is_r_unused(one) if one.kind == "r-unused" else one.is_named(self.needed)
+
+    def is_hidden(self) -> bool:
+        """Whether outputs differ from run to run, so that what any experiment shows may be no more than that."""
+        return self.tested("hidden-state").is_certain()
+
+    def _is_certain(self, one: Tried) -> bool:
+        """What differs from run to run differs between processes as well, which says nothing then; unless it is steady
+        where there is one thread: then threads are behind it."""
+        hidden, threads = self.tested("hidden-state"), self.tested("threads")
+        races = threads.shown > 0 and threads.steady == threads.shown
+        if one is hidden:
+            return hidden.is_certain() and not races
+        return one.is_certain() and (races or not hidden.is_certain())
+
+    # What came out.
+
+    def add(self, cell: int, trial: Trial) -> bool:
+        payload = trial.payload or {}
+        self.total, self.runs = self.total + 1, self.runs + payload.get("runs", 2)
+        self.counted[cell].add(trial)
+        if cell == LOOK:
+            self.looked.append(payload)
+        elif cell == PLAIN:
+            self._add_plain(trial, payload)
+        elif name := self._name_aside(cell):
+            self.told_aside.setdefault(name, []).append(payload)
+        else:
+            self._add_tried(cell, trial)
+        return False
+
+    def _add_plain(self, trial: Trial, payload: dict[str, Any]) -> None:
+        before = trial.difference is not None
+        self.differs.append(before)
+        with_example(self.examples, PLAIN, trial, EXAMPLES)
+        for one in self.tried:
+            if one.after is None and one.is_open and not one.experiment.certain:
+                one.add_pair(trial.index, before=before, after=before and payload.get(one.kind, True))
+
+    def _add_tried(self, cell: int, trial: Trial) -> None:
+        one = next(one for one in self.tried if cell in (one.after, one.shows))
+        differs = trial.difference is not None
+        if cell == one.shows:
+            one.add_twice(trial)
+            one.nothing_drawn += bool((trial.payload or {}).get("nothing"))
+            one.fresh = (
+                one.fresh.plus(before=self.differs[trial.index], after=differs) if one.kind == "r-unused" else one.fresh
+            )
+            return
+        before, after = self.differs[trial.index], differs
+        if one.kind == "too-little-data" and self.is_dataset:
+            before, after = after, before  # a quarter of the rows against all
+        one.add_pair(trial.index, before=before, after=after)
+        one.add_payload(trial.payload or {})
+        if one.kind == "rounding-noise":
+            one.add_noise(trial)
+
+    @property
+    def is_dataset(self) -> bool:
+        bench = self.counted[PLAIN].bench
+        return bench is not None and isinstance(bench.source, Dataset)
+
+    def failed(self, cell: int, error: AuditorError) -> None:
+        """What an experiment cannot do with this subject ends that experiment alone."""
+        if cell in (LOOK, PLAIN):
+            raise error
+        if name := self._name_aside(cell):
+            self.told_aside.setdefault(name, []).extend([{}] * _REPLACED)  # it is not tried again
+            return
+        one = next(one for one in self.tried if cell in (one.after, one.shows))
+        one.error = error
+
+    def _name_aside(self, cell: int) -> str | None:
+        return next((name for name, place in self.asides.items() if place == cell), None)
+
+    def told(self) -> dict[str, Any]:
+        return {"experiments": [one.kind for one in self.tried], "traces": self.traces}
+
+    def verdict(self) -> Verdict:
+        from auditor.questions.explain.causes import verdict_of
+
+        return verdict_of(self)
+
+    def answer(self) -> Answer:
+        from auditor.questions.explain.causes import answer_of_inquiry
+
+        return answer_of_inquiry(self)
+
+    def outlook(self) -> Outlook:
+        words = f"{self.mismatches:,} mismatches in {self.pairs:,} pairs as it is"
+        named = [one.kind for one in self.tried if self.is_cause(one)]
+        return Outlook(self.total, self.plan.budget, words + (f"; shown: {', '.join(named)}" if named else ""))

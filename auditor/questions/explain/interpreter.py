@@ -1,0 +1,107 @@
+"""Trials that change what surrounds a run: where r is drawn from, what is kept, the hash seed, the threads; and those
+that look into it."""
+
+from __future__ import annotations
+
+import math
+import os
+from typing import Any
+
+import msgspec
+
+from auditor.questions.explain.units import Fell
+from auditor.subjects.outcome import Difference
+from auditor.trials.causes.elsewhere import (
+    Contrast,
+    Surroundings,
+    close_processes,
+    earlier_runs_show,
+    fingerprint_elsewhere,
+    hash_seed_shows,
+    threads_show,
+)
+from auditor.trials.causes.hidden import shows_hidden_state, what_moved
+from auditor.trials.causes.keyed_sites import first_draw_apart, run_pair_keyed
+from auditor.trials.causes.last_digits import LAST_DIGITS
+from auditor.trials.causes.locals_trace import first_local_apart
+from auditor.trials.trial import Bench, Trial
+
+TRACED = 8  # pairs whose draws are compared one by one
+_SHOWN = Difference("output", "one", "another")  # by an earlier trial
+ELSEWHERE = 16  # samples that are run in other processes: many have no tie that an order could break
+_STEADY = 8  # runs that must agree in one process
+
+
+def in_step(bench: Bench, index: int, fell: Fell) -> Trial:
+    """A pair in which each place that draws has bits of its own; with the first draw that differs as it is."""
+    trial = run_pair_keyed(bench, index, fell)
+    payload, runs = trial.payload or {}, 2
+    found = first_draw_apart(bench, index) if index < TRACED and not fell else None
+    if found is not None:
+        payload = {
+            **payload,
+            "where": _place(found.where),
+            "drawn": [found.first, found.second],
+            "shifts": found.shifts,
+        }
+        runs = 4
+    return msgspec.structs.replace(trial, payload={"runs": runs, **payload})
+
+
+def _place(where: str) -> str:
+    """File and line, from here where that is shorter."""
+    return min(os.path.relpath(where), where, key=len) if where else where
+
+
+def again(bench: Bench, index: int, fell: Fell) -> Trial:
+    """One sample and r before and after a run of another; once also in new processes, where a run may be the first."""
+    found, runs = shows_hidden_state(bench, index), 3
+    if found is None and index == 0:
+        contrast, runs = earlier_runs_show(bench, index), 6
+        found = contrast.difference if contrast else None
+    return Trial(index, found, None, 0.0, payload={"runs": runs})
+
+
+def moved(bench: Bench, index: int, fell: Fell) -> Trial:
+    """What it is that goes on from run to run, found by holding it still."""
+    found = what_moved(bench, index, shows_hidden_state(bench, index) or _SHOWN)
+    if found is None:
+        return Trial(index, None, None, 0.0, payload={"runs": 3})
+    where = next((_place(one.where) for one in found.moved if one.where), None)
+    cures = "; ".join(dict.fromkeys(one.cure for one in found.moved))
+    told = {"message": found.message, "cure": cures, "where": where}
+    return Trial(index, found.difference, None, 0.0, payload={"runs": 3, **told})
+
+
+def local_apart(bench: Bench, index: int, fell: Fell) -> Trial:
+    """The first local value that differs although what its line reads does not."""
+    found = first_local_apart(bench, index)
+    told = (
+        {}
+        if found is None
+        else {"where": _place(found.where), "name": found.name, "values": [found.first, found.second]}
+    )
+    return Trial(index, None, None, 0.0, payload={"runs": 2, **told})
+
+
+def other_hash_seed(bench: Bench, index: int, fell: Fell) -> Trial:
+    """One sample and r in two processes with another hash seed each."""
+    return _contrasted(bench, index, hash_seed_shows(bench, index))
+
+
+def all_threads(bench: Bench, index: int, fell: Fell) -> Trial:
+    """One sample and r in a process with one thread, and in one with all."""
+    return _contrasted(bench, index, threads_show(bench, index))
+
+
+def _contrasted(bench: Bench, index: int, found: Contrast | None) -> Trial:
+    """`steady` says whether the output is the same in run after run where there is one thread and one hash seed: what
+    differs from run to run there as well is due to neither."""
+    told: dict[str, Any] = {"runs": 2}
+    if found is not None:
+        outputs = {fingerprint_elsewhere(bench, index, 0, Surroundings()) for _ in range(_STEADY)}
+        apart = math.inf if found.apart is None else found.apart
+        told = {"runs": 3 + _STEADY, "steady": len(outputs) == 1, "close": apart <= LAST_DIGITS}
+    if index >= ELSEWHERE - 1:
+        close_processes()
+    return Trial(index, found.difference if found else None, None, 0.0, payload=told)

@@ -1,0 +1,187 @@
+"""What two outputs have in common, where they are not the same: all but the numbers, all but the names, all but the
+order. Of outputs as `settle` leaves them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from auditor.subjects.canonical import Item, Node, expand
+from auditor.subjects.outcome import Settled, fingerprint
+from auditor.trials.trial import Bottom
+
+Reals = npt.NDArray[np.float64]
+
+
+def level(value: object) -> bytes | Node:
+    """One level of a value: its code, or what its parts are."""
+    return value.level if isinstance(value, Settled) else expand(value)
+
+
+def _parts(node: Node) -> list[tuple[bytes, object]]:
+    """Each part with what matches it with the other side's; a dict by its keys."""
+    if node.kind == "dict":
+        items = [item for _, item in node.parts if isinstance(item, Item)]
+        return sorted(((fingerprint(item.key).encode(), item.value) for item in items), key=lambda one: one[0])
+    return [(step.encode() if isinstance(step, str) else b"", part) for step, part in node.parts]
+
+
+def _digest(*pieces: bytes) -> bytes:
+    made = blake2b(digest_size=16)
+    for piece in pieces:
+        made.update(len(piece).to_bytes(8, "little") + piece)
+    return made.digest()
+
+
+# All but the numbers.
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """An output as its floating-point numbers, in order, and a digest of all else."""
+
+    rest: bytes
+    numbers: Reals
+
+
+def read(value: object) -> Read:
+    """Integers, texts and the shape of things are the rest."""
+    if isinstance(value, Bottom):
+        return Read(b"bottom", np.empty(0))
+    numbers: list[Reals] = []
+    rest = _read(value, numbers)
+    flat = np.concatenate(numbers) if numbers else np.empty(0)
+    holes = np.isnan(flat)
+    return Read(_digest(rest, holes.tobytes()), np.where(holes, 0.0, flat))
+
+
+def _read(value: object, numbers: list[Reals]) -> bytes:
+    if isinstance(value, (float, np.floating)):
+        numbers.append(np.array([value], dtype=float))
+        return b"number"
+    node = level(value)
+    if isinstance(node, bytes):
+        return node
+    if node.array is not None and node.array.dtype.kind == "f":
+        numbers.append(np.asarray(node.array, dtype=float).ravel())
+        return node.kind.encode()
+    if node.array is not None or node.kind == "set":
+        return fingerprint(value).encode()
+    return _digest(
+        node.kind.encode(), *(piece for name, part in _parts(node) for piece in (name, _read(part, numbers)))
+    )
+
+
+def gaps(first: Read, second: Read) -> Reals | None:
+    """How far apart the numbers are; None where something else differs."""
+    if first.rest != second.rest or len(first.numbers) != len(second.numbers):
+        return None
+    with np.errstate(invalid="ignore"):
+        apart = np.abs(first.numbers - second.numbers)
+    return np.where(first.numbers == second.numbers, 0.0, apart)  # two infinities
+
+
+# All but the names, all but the order.
+
+
+def _sequence(value: object) -> list[Any] | None:
+    """The elements of a list, a tuple, an array along its first axis, or the values of a dict in order of its keys."""
+    node = level(value)
+    if isinstance(node, bytes):
+        return None
+    if node.array is not None:
+        return list(node.array) if node.array.ndim else None
+    if node.kind in ("list", "tuple", "dict"):
+        return [part for _, part in _parts(node)]
+    return None
+
+
+def _is_label(value: object) -> bool:
+    return isinstance(value, (int, np.integer, str)) and not isinstance(value, (bool, np.bool_))
+
+
+def renamed(value: object) -> bytes:
+    """A code in which labels have the names 0, 1, ... in order of appearance."""
+
+    def rename(value: object) -> bytes | None:
+        found = _sequence(value)
+        if not found or not all(map(_is_label, found)):
+            return None
+        places = {label: place for place, label in enumerate(dict.fromkeys(found))}
+        return _digest(_keys(value), *(b"%d" % places[label] for label in found))
+
+    return _coded(value, rename)
+
+
+def unordered(value: object) -> bytes:
+    """A code in which the order of lists, tuples and rows does not count."""
+
+    def sort(value: object) -> bytes | None:
+        found = None if isinstance(node := level(value), Node) and node.kind == "dict" else _sequence(value)
+        return None if found is None else _digest(*sorted(_coded(part, sort) for part in found))
+
+    return _coded(value, sort)
+
+
+def _keys(value: object) -> bytes:
+    node = level(value)
+    if isinstance(node, bytes) or node.array is not None:
+        return b""
+    return _digest(*(name for name, _ in _parts(node)))
+
+
+def _coded(value: object, special: Callable[[object], bytes | None]) -> bytes:
+    if isinstance(value, Bottom):
+        return b"bottom"
+    made = special(value)
+    if made is not None:
+        return made
+    node = level(value)
+    if isinstance(node, bytes):
+        return node
+    if node.array is not None or node.kind == "set":
+        return fingerprint(value).encode()
+    coded = (piece for name, part in _parts(node) for piece in (name, _coded(part, special)))
+    return _digest(node.kind.encode(), *coded)
+
+
+def _inside(value: object) -> Iterator[object]:
+    """A value, and all containers within it."""
+    yield value
+    node = b"" if isinstance(value, Bottom) else level(value)
+    if isinstance(node, Node) and node.array is None and node.kind != "set":
+        for _, part in _parts(node):
+            yield from _inside(part)
+
+
+def has_labels(value: object) -> bool:
+    """Whether there is a row of names of which some come twice: what says who belongs together."""
+    return any(_repeats(found) for one in _inside(value) if (found := _labels(one)))
+
+
+def _labels(value: object) -> Sequence[Any] | None:
+    found = None if isinstance(value, Bottom) else _sequence(value)
+    return found if found and all(map(_is_label, found)) else None
+
+
+def _repeats(found: Sequence[Any]) -> bool:
+    return 1 < len(set(found)) < len(found)
+
+
+def has_order(value: object) -> bool:
+    """Whether there is a list of different things: a set, perhaps, that was written down in some order."""
+    return any(_is_listing(one) for one in _inside(value))
+
+
+def _is_listing(value: object) -> bool:
+    found = None if isinstance(value, Bottom) else _sequence(value)
+    node = b"" if found is None else level(value)
+    if found is None or len(found) < 2 or (isinstance(node, Node) and node.kind == "dict"):
+        return False
+    codes = [_coded(part, lambda _: None) for part in found]
+    return len(set(codes)) == len(codes)

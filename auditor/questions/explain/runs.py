@@ -1,0 +1,202 @@
+"""A pair of runs with something changed: what every experiment is made of. Pure functions of (bench, index)."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from auditor.process.foreign import call
+from auditor.randomness import Key, Name
+from auditor.subjects.outcome import Difference, describe, first_difference, same
+from auditor.trials.trial import NONE_FELL, Bench, Bottom, Trial
+
+Change = Callable[[Any], Any]  # of a sample
+
+
+@dataclass(slots=True)
+class Ran:
+    """Runs of one trial, with what they took."""
+
+    bench: Bench
+    index: int
+    fell: Mapping[int, str] = field(default_factory=lambda: NONE_FELL)
+    seconds: float = 0.0
+    runs: int = 0
+    bottoms: list[str] = field(default_factory=list)  # runs that gave no output
+
+    def output(self, sample: Any, which: int, bench: Bench | None = None) -> Any:
+        """What counts of one run's output, or bottom; `bench` where it is another than that of the trial."""
+        bench = bench or self.bench
+        started = perf_counter()
+        fell = which in self.fell
+        output = Bottom(self.fell[which]) if fell else bench.run_on(sample, self.index, which)
+        self.seconds += perf_counter() - started
+        self.runs += 1
+        if isinstance(output, Bottom):
+            self.bottoms.append(output.why)
+        return bench.settled(output)
+
+    def pair(self, change: Change | None = None, bench: Bench | None = None) -> tuple[Any, Any]:
+        """Both runs, on samples that were changed."""
+        used = bench or self.bench
+        first, second = (
+            self.output(change(sample) if change else sample, which, used)
+            for which, sample in ((which, used.draw(self.index, which)) for which in (0, 1))
+        )
+        return first, second
+
+    def trial(self, difference: Difference | None, **payload: Any) -> Trial:
+        payload = {"runs": self.runs, **payload}
+        return Trial(self.index, difference, None, self.seconds, bottoms=tuple(self.bottoms), payload=payload)
+
+
+def apart(first: Any, second: Any) -> Difference | None:
+    """Where two outputs first differ; runs without an output agree with each other."""
+    if isinstance(first, Bottom) or isinstance(second, Bottom):
+        if isinstance(first, Bottom) and isinstance(second, Bottom):
+            return None
+        shown = ["no output" if isinstance(one, Bottom) else describe(one) for one in (first, second)]
+        return Difference("output", *shown)
+    return first_difference(first, second)
+
+
+# Samples.
+
+
+def length(sample: Any) -> int:
+    return len(sample[0]) if isinstance(sample, tuple) else len(sample)
+
+
+def taken(sample: Any, places: Any) -> Any:
+    """The rows at these places; of (X, y) in both."""
+    if isinstance(sample, tuple):
+        return tuple(taken(part, places) for part in sample)
+    if hasattr(sample, "iloc"):
+        return sample.iloc[places]
+    if isinstance(sample, list):
+        return [sample[place] for place in places]
+    return sample[places]
+
+
+def mixed(sample: Any, other: Any, places: Any) -> Any:
+    """A copy with the other's rows at some places."""
+    if isinstance(sample, tuple):
+        return tuple(mixed(*parts, places) for parts in zip(sample, other, strict=True))
+    if isinstance(sample, list):
+        chosen = set(places.tolist())
+        return [other[place] if place in chosen else row for place, row in enumerate(sample)]
+    made = copy.deepcopy(sample)
+    if hasattr(made, "iloc"):
+        made.iloc[places] = other.iloc[places].to_numpy()
+    else:
+        made[places] = other[places]
+    return made
+
+
+def in_order(sample: Any) -> Any:
+    """The same rows sorted, by their first column first, the labels last."""
+    return taken(sample, np.lexsort(_columns(sample)[::-1]))
+
+
+def _columns(sample: Any) -> list[Any]:
+    """As arrays that numpy can sort; what it cannot sort by value, it sorts by its text."""
+    if isinstance(sample, tuple):
+        return [column for part in sample for column in _columns(part)]
+    table = np.asarray(sample)
+    if table.dtype.kind in "OV":
+        table = np.asarray([repr(row) for row in table])
+    flat = table.reshape(len(table), -1)
+    return [flat[:, column] for column in range(min(flat.shape[1], 64))]
+
+
+def shuffled(sample: Any, key: Key) -> Any:
+    """The same rows in another order."""
+    return taken(sample, np.random.Generator(np.random.PCG64(key)).permutation(length(sample)))  # type: ignore[arg-type]
+
+
+def with_noise(sample: Any, key: Key) -> Any:
+    """Every float moved up or down by one part in 2^50, but for whole numbers: those are classes, codes and counts."""
+    if isinstance(sample, tuple):
+        return tuple(with_noise(part, key.child(place)) for place, part in enumerate(sample))
+    if hasattr(sample, "iloc"):
+        floats = [place for place, kind in enumerate(sample.dtypes) if kind.kind == "f"] if sample.ndim == 2 else []
+        made = sample.copy()
+        for place in floats:
+            made.isetitem(place, with_noise(sample.iloc[:, place].to_numpy(), key.child(place)))
+        return made
+    if not has_floats(sample):
+        return sample
+    array = np.asarray(sample)
+    signs = np.random.Generator(np.random.PCG64(key)).integers(0, 2, size=array.shape) * 2 - 1  # type: ignore[arg-type]
+    return np.where(array == np.round(array), array, array * (1 + signs * 2.0**-50)).astype(array.dtype)
+
+
+def has_floats(sample: Any) -> bool:
+    """Whether there are floating-point numbers that are not whole."""
+    if isinstance(sample, tuple):
+        return any(map(has_floats, sample))
+    if hasattr(sample, "iloc"):
+        columns = range(sample.shape[1]) if sample.ndim == 2 else ()
+        return any(has_floats(sample.iloc[:, column].to_numpy()) for column in columns)
+    if getattr(getattr(sample, "dtype", None), "kind", "") != "f":
+        return False
+    return bool(np.any(np.asarray(sample) != np.round(sample)))
+
+
+# r.
+
+
+def with_fresh_r(bench: Bench) -> Bench:
+    """The same samples, with another r."""
+    keys = copy.copy(bench.keys)
+    keys.r = bench.keys.r.child("another")
+    return replace(bench, keys=keys)
+
+
+class _WatchedKey(Key):
+    """Tells whether a child was asked for."""
+
+    __slots__ = ("asked",)
+
+    def __init__(self, digest: bytes, asked: list[bool]) -> None:
+        super().__init__(digest)
+        self.asked = asked
+
+    def child(self, *names: Name) -> Key:
+        self.asked.append(True)
+        return _WatchedKey(super().child(*names).digest, self.asked)
+
+    def spawn(self, n_children: int) -> list[Key]:  # type: ignore[override]
+        self.asked.append(True)
+        return super().spawn(n_children)
+
+
+def draws_nothing(bench: Bench, sample: Any, index: int) -> tuple[Any, bool | None]:
+    """An output, and whether not one bit of r was drawn for it; None where nobody can tell, as with an int."""
+    asked: list[bool] = []
+    keys, given = copy.copy(bench.keys), []
+    keys.r = _WatchedKey(bench.keys.r.digest, asked)
+    fn = bench.subject.fn
+
+    def watched(sample: Any, r: Any, **params: Any) -> Any:
+        asked.clear()  # the audit's own
+        given.extend([r, _state(r)])
+        return call(fn, sample, r, **params)
+
+    output = replace(bench, keys=keys, subject=replace(bench.subject, fn=watched)).run_on(sample, index, 0)
+    if not given or given[1] is None:
+        return output, None
+    return output, not asked and same(_state(given[0]), given[1])
+
+
+def _state(r: Any) -> Any:
+    if hasattr(r, "bit_generator"):
+        return copy.deepcopy(r.bit_generator.state)
+    if hasattr(r, "get_state"):
+        return r.get_state(legacy=False)
+    return r.getstate() if hasattr(r, "getstate") else None

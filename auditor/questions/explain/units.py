@@ -1,0 +1,239 @@
+"""What one trial of each experiment is: a pair with a cause taken away, or one sample run twice with one thing changed.
+
+Each is a pure function of (bench, index). A trial's difference is that of what is compared; its payload says how many
+runs it took and what else was seen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from auditor.questions.explain.outputs import (
+    Read,
+    Reals,
+    gaps,
+    has_labels,
+    has_order,
+    read,
+    renamed,
+    unordered,
+)
+from auditor.questions.explain.runs import (
+    Ran,
+    apart,
+    draws_nothing,
+    has_floats,
+    in_order,
+    length,
+    mixed,
+    shuffled,
+    with_fresh_r,
+    with_noise,
+)
+from auditor.randomness import Key, from_key
+from auditor.sources.datasets import Dataset
+from auditor.sources.sample import Sample
+from auditor.trials.causes.last_digits import LAST_DIGITS, apart_by
+from auditor.trials.trial import Bench, Bottom, Trial
+
+LOOKS = 8  # pairs that are looked at before any is counted
+_NUMBERS = 64  # of an output that have a width each; where there are more, they share one
+_MORE = 1024  # times what a noise in the last digits does is still no more than last digits
+_NOISES = 2  # times that noise is put on a sample
+SHOWN = 8  # samples whose noise is looked at though their pair agrees
+Fell = Mapping[int, str]
+
+
+def is_drawn_as_rows(sample: Any) -> bool:
+    """Whether a sample has rows that can be sorted and exchanged."""
+    return not isinstance(sample, Sample) and hasattr(sample, "__len__") and length(sample) > 0
+
+
+# As it is, compared in several ways.
+
+
+@dataclass(frozen=True, slots=True)
+class AsItIs:
+    """A pair as it is; its payload says whether it would differ up to names, up to order, and on a grid."""
+
+    widths: tuple[float, ...] = ()  # of the grid that r places; none where it is not asked for
+
+    def __call__(self, bench: Bench, index: int, fell: Fell) -> Trial:
+        ran = Ran(bench, index, fell)
+        first, second = ran.pair()
+        found = apart(first, second)
+        if found is None:
+            return ran.trial(None)
+        seen: dict[str, Any] = {
+            "labels": renamed(first) != renamed(second),
+            "output-order": unordered(first) != unordered(second),
+        }
+        if self.widths:
+            seen["continuous"] = not _on_one_grid(read(first), read(second), self.widths, bench, index)
+        return ran.trial(found, **seen)
+
+
+def _on_one_grid(first: Read, second: Read, widths: Sequence[float], bench: Bench, index: int) -> bool:
+    """Whether the numbers fall into the same cells of a grid whose place both runs have from r."""
+    if gaps(first, second) is None:
+        return False
+    width = grid_of(widths, len(first.numbers))
+    offset = from_key(bench.keys.r.child(index, "grid of explain")).random(len(width)) * width
+    return bool(np.all(np.floor((first.numbers + offset) / width) == np.floor((second.numbers + offset) / width)))
+
+
+def grid_of(widths: Sequence[float], count: int) -> Reals:
+    return np.asarray(widths if len(widths) == count else [max(widths)] * count, dtype=float)
+
+
+def look(bench: Bench, index: int, fell: Fell) -> Trial:
+    """A pair that is looked at, and never counted: what kind of output there is, and how far apart the numbers are."""
+    ran = Ran(bench, index, fell)
+    first, second = ran.pair()
+    found, one, other = apart(first, second), read(first), read(second)
+    between = gaps(one, other)
+    sample = bench.draw(index, 0)
+    numbers = one.numbers if len(one.numbers) <= _NUMBERS else one.numbers[:1]
+    return ran.trial(
+        found,
+        labels=has_labels(first) or has_labels(second),
+        order=has_order(first) or has_order(second),
+        numbers=len(one.numbers),
+        gaps=None if between is None else _shortened(between),
+        values=[float(value) for value in numbers if math.isfinite(value)],
+        rows=is_drawn_as_rows(sample),
+        floats=is_drawn_as_rows(sample) and has_floats(sample),
+    )
+
+
+def _shortened(between: Reals) -> list[float]:
+    finite = np.where(np.isfinite(between), between, np.finfo(float).max)
+    return [float(gap) for gap in (finite if len(finite) <= _NUMBERS else [np.max(finite)])]
+
+
+# But for one cause.
+
+
+def sorted_rows(bench: Bench, index: int, fell: Fell) -> Trial:
+    ran = Ran(bench, index, fell)
+    return ran.trial(apart(*ran.pair(in_order)))
+
+
+def other_order(bench: Bench, index: int, fell: Fell) -> Trial:
+    """One sample, and the same rows in another order."""
+    ran = Ran(bench, index, fell)
+    first = ran.output(bench.draw(index, 0), 0)
+    second = ran.output(shuffled(bench.draw(index, 0), bench.keys.probe.child("order", index)), 0)
+    return _same_sample(ran, first, second)
+
+
+def _same_sample(ran: Ran, first: Any, second: Any, **more: Any) -> Trial:
+    """Two runs that should agree; with whether they do but for last digits."""
+    found = apart(first, second)
+    return ran.trial(found, close=found is not None and is_close(first, second), **more)
+
+
+def is_close(first: Any, second: Any) -> bool:
+    """Whether two outputs are the same but for last digits."""
+    return not isinstance(first, Bottom) and not isinstance(second, Bottom) and apart_by(first, second) <= LAST_DIGITS
+
+
+def beyond_noise(bench: Bench, index: int, fell: Fell) -> Trial:
+    """A pair whose outputs count as the same where a noise in the last digits of the samples turns one into the other:
+    where runs with noise agree across the pair, or numbers are no further apart than a thousand times what it does.
+
+    The payload says whether noise changes an output at all: of pairs that agree it is not asked but of the first.
+    """
+    ran = Ran(bench, index, fell)
+    plain = ran.pair()
+    found = apart(*plain)
+    if found is None and index >= SHOWN:
+        return ran.trial(None)
+    noisy = [
+        [ran.output(with_noise(bench.draw(index, w), _noise(bench, index, w, turn)), w) for turn in range(_NOISES)]
+        for w in (0, 1)
+    ]
+    moved = [(one, other) for one, others in zip(plain, noisy, strict=True) for other in others]
+    shown = next((where for one, other in moved if (where := apart(one, other))), None)
+    close = all(is_close(one, other) for one, other in moved)
+    if found is not None and shown is not None and (_meet(plain, noisy) or _within(plain, moved)):
+        found = None
+    return ran.trial(found, shows=shown is not None, close=close, path=shown.path if shown else None)
+
+
+def _noise(bench: Bench, index: int, which: int, turn: int) -> Key:
+    return bench.keys.probe.child("noise", index, which, turn)
+
+
+def _meet(plain: Sequence[Any], noisy: Sequence[Sequence[Any]]) -> bool:
+    """Whether an output of the first run, with noise or without, is one of the second."""
+    firsts, seconds = ([one, *others] for one, others in zip(plain, noisy, strict=True))
+    return any(apart(one, other) is None for one in firsts for other in seconds)
+
+
+def _within(plain: Sequence[Any], moved: Sequence[tuple[Any, Any]]) -> bool:
+    """Whether two outputs are no further apart than a thousand times what noise does to one of them."""
+    between = gaps(*(read(one) for one in plain))
+    steps = [step for one, other in moved if (step := gaps(read(one), read(other))) is not None and len(step)]
+    return between is not None and bool(steps) and bool(np.max(between) <= _MORE * max(map(np.max, steps)))
+
+
+def other_r(bench: Bench, index: int, fell: Fell) -> Trial:
+    """One sample with two r; whether the first run drew a bit of its own at all."""
+    ran = Ran(bench, index, fell)
+    sample = bench.draw(index, 0)
+    output, nothing = draws_nothing(bench, sample, index)
+    first = bench.settled(output)
+    ran.runs += 1
+    second = ran.output(bench.draw(index, 0), 0, with_fresh_r(bench))
+    return ran.trial(apart(first, second), nothing=nothing)
+
+
+def r_of_its_own(bench: Bench, index: int, fell: Fell) -> Trial:
+    """A pair whose second run has another r."""
+    ran = Ran(bench, index, fell)
+    first = ran.output(bench.draw(index, 0), 0)
+    second = ran.output(bench.draw(index, 1), 1, with_fresh_r(bench))
+    return ran.trial(apart(first, second))
+
+
+def other_size(bench: Bench, index: int, fell: Fell) -> Trial:
+    """Four times the rows; of a data set, which has no more, a quarter of them."""
+    size = quarter(bench.size) if isinstance(bench.source, Dataset) else 4 * bench.size
+    ran = Ran(replace(bench, size=size), index, fell)
+    return ran.trial(apart(*ran.pair()))
+
+
+def quarter(size: int) -> int:
+    return max(1, size // 4)
+
+
+# How many fresh rows change the answer.
+
+
+def fresh_rows(bench: Bench, index: int, fell: Fell) -> Trial:
+    """The least number of rows, in a random order of their places, that change the output when they are replaced by
+    the other sample's: doubled until it changes, then halved down to the row at which it turns."""
+    ran = Ran(bench, index, fell)
+    sample, other = bench.draw(index, 0), bench.draw(index, 1)
+    places = from_key(bench.keys.probe.child("places", index)).permutation(length(sample))
+    first = ran.output(bench.draw(index, 0), 0)
+
+    def changed(count: int) -> bool:
+        return apart(first, ran.output(mixed(sample, other, places[:count]), 0)) is not None
+
+    low, high = 0, 1
+    while not changed(high):
+        if high == length(sample):
+            return ran.trial(None)
+        low, high = high, min(2 * high, length(sample))
+    step = high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if changed(middle) else (middle, high)
+    return ran.trial(None, step=step, rows=high, row=int(places[high - 1]))

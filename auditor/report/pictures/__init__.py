@@ -1,0 +1,1 @@
+"""What pictures are made of, on a terminal and in SVG."""

@@ -1,0 +1,321 @@
+"""Is the answer a function of (sample, r)? The same sample and r again; and if it is not, what moved, by taking away.
+
+`shows_hidden_state` runs twice what should come out the same. `what_moved` then holds still all that can be held: the
+places where the subject's own code keeps things (`places`), clocks, entropy and files (`outside`). Where two runs agree
+so, each thing that moved is let go alone, as the run of another sample left it too: one that changes the answer is a
+cause, and a cache or a counter that changes nothing is none. `run_pair_put_back` is the pair as it would be without:
+both runs find the same state, and generators that r should have been start where r says.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from types import FrameType
+from typing import Any
+
+from auditor.randomness import Key
+from auditor.subjects.outcome import Difference, describe, first_difference
+from auditor.trials.causes.outside import CLOCK, ENTROPY, FILE, OTHER, Use, World
+from auditor.trials.causes.own_frames import OwnCode
+from auditor.trials.causes.places import Kept, Place, Snapshot, places_of, reseed, take, token
+from auditor.trials.trial import NONE_FELL, Bench, Bottom, Trial, run_pair
+
+_TRIES = 6  # runs for each thing that is let go: one that counts may count now and then
+_MOST = 30  # things that are let go
+_LINES = 3_000  # of the subject's code that are watched for where a thing moves
+_UNUSED = 2**40  # from here on nobody counts pairs
+_KEPT = 4  # benches whose first state is kept
+LetGo = Callable[[], Any]
+_WORDS = {
+    "generator": "the generator {name} goes on from run to run",
+    "module attribute": "{name} keeps something from run to run",
+    "function attribute": "the function attribute {name} keeps something from run to run",
+    "class attribute": "the class attribute {name} keeps something from run to run",
+    "attribute": "{name} keeps something from run to run",
+    "default argument": "the default argument {name} is one object for all runs, and it is changed",
+    "closure": "the closure's {name} keeps something from run to run",
+    "cache": "{name} answers for another run",
+    "parameter": "the parameter {name} is changed",
+    "environment": "{name} is changed",
+    "names": "{name} become more",
+    CLOCK: "it looks at the clock ({name})",
+    ENTROPY: "it draws from the system ({name})",
+    FILE: "the file {name} keeps something from run to run",
+}
+_CURES = {
+    "generator": "draw from r instead",
+    ENTROPY: "draw from r instead: numpy.random.default_rng(int(r.integers(2**32))), or r itself",
+    CLOCK: "stop after a number of steps instead of a time, and seed nothing with it",
+    FILE: "write where no later run reads, or nothing",
+    "default argument": "default to None, and make the object inside",
+    "cache": "let the cache's key hold all that the answer depends on, the sample and r too; or cache nothing",
+}
+_CURE = "make it anew in each run"
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A thing besides (sample, r) that the answer depends on."""
+
+    kind: str  # a word of `_WORDS`
+    name: str
+    where: str = ""  # file:line of the subject's own code, where known
+
+    @property
+    def message(self) -> str:
+        return _WORDS[self.kind].format(name=self.name)
+
+    @property
+    def cure(self) -> str:
+        return _CURES.get(self.kind, _CURE)
+
+
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """What two runs on the same sample with the same r showed."""
+
+    difference: Difference
+    moved: tuple[Moved, ...]  # each changes the answer, alone or (where `together`) with the others
+    is_all: bool  # whether the answer is the same with all of it held still
+    together: bool = False
+    notes: tuple[str, ...] = ()  # what else may be behind it: threads, the network
+
+    @property
+    def message(self) -> str:
+        found = "; ".join(one.message for one in self.moved)
+        if self.is_all and found:
+            return found
+        what = f" ({'; '.join(self.notes)})" if self.notes else ""
+        rest = f"something that could not be found{what}"
+        return f"{found}; and {rest}" if found else rest
+
+
+def shows_hidden_state(bench: Bench, index: int) -> Difference | None:
+    """The first run of a pair before and after the second: where its outputs differ."""
+    bench = replace(bench, copies=True)
+    first = bench.settled(bench.run(index, 0))
+    bench.run(index, 1)
+    return _difference(first, bench.see(bench.run(index, 0)))
+
+
+def _difference(first: Any, second: Any) -> Difference | None:
+    """Two runs that give no output agree."""
+    if isinstance(first, Bottom) or isinstance(second, Bottom):
+        if isinstance(first, Bottom) and isinstance(second, Bottom):
+            return None
+        return Difference(
+            "output", *("no output" if isinstance(one, Bottom) else describe(one) for one in (first, second))
+        )
+    return first_difference(first, second)
+
+
+class _Held:
+    """A subject, with all that can be held still."""
+
+    def __init__(self, bench: Bench, index: int) -> None:
+        self.bench, self.index = replace(bench, copies=True), index
+        self.own = OwnCode(bench.subject.fn)
+        self._key = bench.keys.r.child("hidden state", index)
+        self.files = World(self.own)  # what files were before the first run
+        self.uses: dict[Use, None] = {}
+        self.run_free(index + 1)  # names that only a run brings into being are there from here on
+        self.snapshot: Snapshot = take(places_of(bench.subject.fn, bench.subject.params, self.own))
+
+    def run_free(self, index: int | None = None, which: int = 0) -> Any:
+        """As it is, but for an eye on what it asks the outside for."""
+        return self.run(World(self.own, frozenset((CLOCK, ENTROPY)), files=self.files.files), index, which)
+
+    def run(self, world: World, index: int | None = None, which: int = 0) -> Any:
+        with world.for_one_run(self._key):
+            output = self.bench.run(self.index if index is None else index, which)
+        self.uses |= world.uses
+        return self.bench.settled(output)
+
+    def run_held(
+        self, but: Sequence[Kept] = (), real: str | None = None, file: str | None = None, which: int = 0
+    ) -> Any:
+        """With all as it was, but for one thing."""
+        world = World(self.own, frozenset((real,) if real else ()), files=self.files.files)
+        self.snapshot.put_back(but)
+        world.put_back_files(file)
+        return self.run(world, which=which)
+
+    def put_back(self) -> None:
+        self.snapshot.put_back()
+        self.files.put_back_files()
+
+
+def what_moved(bench: Bench, index: int, difference: Difference | None = None) -> Hidden | None:
+    """Why `shows_hidden_state` shows it, or whatever else has shown a difference; None where nothing does.
+
+    Looks first at a pair that nobody has run: a cache may know all others. Leaves state and files as they were found.
+    """
+    difference = difference or shows_hidden_state(bench, index)
+    if difference is None:
+        return None
+    found = _held_still(bench, index + _UNUSED, difference)
+    return found if found.moved else _held_still(bench, index, difference)
+
+
+def _held_still(bench: Bench, index: int, difference: Difference) -> Hidden:
+    held = _Held(bench, index)
+    try:
+        return _diagnosed(held, difference)
+    finally:
+        held.put_back()
+
+
+def _diagnosed(held: _Held, difference: Difference) -> Hidden:
+    first = held.run_held()
+    moved = held.snapshot.moved()
+    is_all = all(_difference(first, held.run_held()) is None for _ in range(2))
+    candidates = _candidates(held, moved) if is_all else []
+    alone = [thing for thing, let_go in candidates if _changes(held, first, let_go)]
+    stuck = [f"{one.place.name}, which cannot be put back" for one in moved if not one.can_return]
+    notes = tuple(dict.fromkeys([*(use.name for use in held.uses if use.kind == OTHER), *stuck]))
+    if alone:
+        return Hidden(difference, tuple(_located(held, moved, alone)), True, notes=notes)
+    if candidates and any(_difference(first, held.run_free()) is not None for _ in range(_TRIES)):
+        return Hidden(difference, tuple(thing for thing, _ in candidates), True, together=True, notes=notes)
+    return Hidden(difference, (), False, notes=notes)
+
+
+def _candidates(held: _Held, moved: list[Kept]) -> list[tuple[Moved, LetGo]]:
+    """What moved, or was looked at, each with the run in which it alone is let go."""
+    by_object: dict[object, list[Kept]] = {}
+    for one in moved:  # one object may have several names
+        by_object.setdefault(id(one.original) if one.is_in_place else one.place, []).append(one)
+    found: list[tuple[Moved, LetGo]] = [
+        (Moved(same[0].place.kind, same[0].place.name), partial(held.run_held, same)) for same in by_object.values()
+    ]
+    for kind in (CLOCK, ENTROPY):
+        use = next((use for use in held.uses if use.kind == kind), None)
+        if use:
+            found.append((Moved(kind, use.name, use.where), partial(held.run_held, real=kind)))
+    files = {use.name: use for use in held.uses if use.kind == FILE}
+    found += [(Moved(FILE, name, use.where), partial(held.run_held, file=name)) for name, use in files.items()]
+    return found[:_MOST]
+
+
+def _changes(held: _Held, first: Any, let_go: LetGo) -> bool:
+    """Whether the answer is another with one thing as earlier runs left it: of the same sample, or of the other."""
+    for attempt in range(_TRIES):
+        if attempt == _TRIES - 1:
+            held.run_held(which=1)
+        if _difference(first, let_go()) is not None:
+            return True
+    return False
+
+
+def _located(held: _Held, moved: list[Kept], alone: list[Moved]) -> list[Moved]:
+    places = {(one.place.kind, one.place.name): one.place for one in moved}
+    return [
+        replace(one, where=_line_that_moves(held, places[one.kind, one.name]))
+        if not one.where and (one.kind, one.name) in places
+        else one
+        for one in alone
+    ]
+
+
+def _line_that_moves(held: _Held, place: Place) -> str:
+    """The line of the subject's own code after which a place is another; "" where none of the first ones is."""
+    watch = _Watch(held.own, place)
+    before = sys.gettrace()
+    fn = held.bench.subject.fn
+
+    def traced(*given: Any, **named: Any) -> Any:
+        sys.settrace(watch.enter)
+        try:
+            return fn(*given, **named)
+        finally:
+            sys.settrace(before)
+            watch.look()
+
+    held.put_back()
+    watch.start()
+    bench = replace(held.bench, subject=replace(held.bench.subject, fn=traced))
+    bench.run(held.index, 0)
+    return watch.where
+
+
+class _Watch:
+    """Looks at a place before each line of the subject's own code."""
+
+    def __init__(self, own: OwnCode, place: Place) -> None:
+        self._own, self._place = own, place
+        self._left = _LINES
+        self._line = self.where = self._token = ""
+
+    def start(self) -> None:
+        self._token = token(self._place.read())
+
+    def enter(self, frame: FrameType, event: str, given: object) -> Any:
+        return self.step if self._own(frame.f_code) and self._left > 0 and not self.where else None
+
+    def step(self, frame: FrameType, event: str, given: object) -> Any:
+        if event in ("line", "return") and self._left > 0 and not self.where:
+            self.look()
+            self._left -= 1
+            self._line = f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        return self.step
+
+    def look(self) -> None:
+        if self._left > 0 and not self.where and token(self._place.read()) != self._token:
+            self.where = self._line
+
+
+# The pair without.
+
+
+class _PutBack:
+    """A learner before each run of which its state is put back, and which looks at no clock and no entropy."""
+
+    def __init__(self, bench: Bench, kept: _Kept, key: Key) -> None:
+        self._fn, self._kept, self._key = bench.subject.fn, kept, key
+
+    def __call__(self, *given: Any, **named: Any) -> Any:
+        kept = self._kept
+        kept.snapshot.put_back()
+        kept.world.put_back_files()
+        for one in kept.snapshot.generators():
+            reseed(one.original, self._key.child(one.place.name))
+        with kept.world.for_one_run(self._key):
+            return self._fn(*given, **named)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """What there was before the first run of a bench here."""
+
+    bench: Bench  # held, so that no other has its identity
+    snapshot: Snapshot
+    world: World
+
+
+_first_states: dict[tuple[int, ...], _Kept] = {}
+
+
+def _first_state(bench: Bench) -> _Kept:
+    if bench.identity not in _first_states:
+        while len(_first_states) >= _KEPT:
+            _first_states.pop(next(iter(_first_states)))
+        own = OwnCode(bench.subject.fn)
+        found = take(places_of(bench.subject.fn, bench.subject.params, own))
+        _first_states[bench.identity] = _Kept(bench, found, World(own))
+    return _first_states[bench.identity]
+
+
+def run_pair_put_back(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
+    """The pair, both runs of which find the same state: as it was here before the first of them."""
+    kept = _first_state(bench)
+    generators = take([one.place for one in kept.snapshot.generators()])
+    fn = _PutBack(bench, kept, bench.keys.r.child("hidden state", index))
+    try:
+        return run_pair(replace(bench, subject=replace(bench.subject, fn=fn), unit=None), index, fell)
+    finally:
+        kept.snapshot.put_back()
+        kept.world.put_back_files()
+        generators.put_back()

@@ -1,0 +1,330 @@
+"""What of the world outside does a run look at? Clocks, the system's entropy, files; and how it would be without them.
+
+While a `World` lasts, clocks go by a tick at each look, generators that are made without a seed get one that a key
+decides, and files that are written are kept as they were before. All of them tell from which line they were asked.
+What a library has taken for itself (`from time import time` in a module that is not the subject's own), or asks the
+system for in C, is not seen.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import importlib
+import os
+import random
+import sys
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy
+import numpy.random.bit_generator as numpy_bits
+
+from auditor.randomness import Key
+from auditor.trials.causes.own_frames import OwnCode, function_of
+
+_bootstrap: Any = importlib._bootstrap
+_Random = random.Random  # that of the standard library, while another stands in for it
+_TICK = 1e-3  # seconds that pass between two looks: who waits for a deadline comes to an end
+_START = 1_700_000_000.0  # an evening in November 2023
+_LARGEST = 2**26  # bytes of a file that is kept
+_CLOCKS = ("time", "monotonic", "perf_counter", "process_time", "thread_time")
+_NO_FILES = ("/dev/", "/proc/", "/sys/")
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+CLOCK, ENTROPY, FILE, OTHER = "clock", "entropy", "file", "other"
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One thing that a run asked the outside for, and the line of its own code that led there."""
+
+    kind: str
+    name: str
+    where: str
+
+
+@dataclass(slots=True)
+class World:
+    """What runs see of the outside; `real` has the kinds that stay as they are."""
+
+    own: OwnCode
+    real: frozenset[str] = frozenset()
+    uses: dict[Use, None] = field(default_factory=dict)  # in order of appearance
+    files: dict[str, bytes | None] = field(default_factory=dict)  # what was there before; None: nothing
+    _looks: int = 0
+    _key: Key | None = None
+    _asked: int = 0
+    _loaded: int = 0  # modules, when namespaces were last looked for
+    _spaces: list[dict[str, Any]] = field(default_factory=list)
+    imports: int = 0  # under way: what a module does when it is loaded is no part of the run
+
+    def note(self, kind: str, name: str, frame: FrameType | None) -> None:
+        found = next(self.own.frames(frame), None)
+        where = f"{found.f_code.co_filename}:{found.f_lineno}" if found else ""
+        self.uses.setdefault(Use(kind, name, where))
+
+    @contextlib.contextmanager
+    def for_one_run(self, key: Key) -> Iterator[None]:
+        """All that is asked for is a function of the key and of how often it was asked."""
+        self._looks, self._asked, self._key = 0, 0, key
+        clocks = () if CLOCK in self.real else self._clocks()
+        entropy = () if ENTROPY in self.real else self._entropy()
+        with _replaced([*clocks, *entropy, *self._threads()], self.namespaces(), self), _listening(self):
+            yield
+
+    def namespaces(self) -> list[dict[str, Any]]:
+        """Of the subject's own modules."""
+        if len(sys.modules) != self._loaded:
+            self._loaded = len(sys.modules)
+            files = [(getattr(module, "__file__", None), module) for module in [*sys.modules.values()]]
+            found = [vars(module) for file, module in files if isinstance(file, str) and self.own.is_own_file(file)]
+            own = getattr(function_of(self.own.fn), "__globals__", None)
+            self._spaces = found if own is None or any(own is one for one in found) else [*found, own]
+        return self._spaces
+
+    def put_back_files(self, but: str | None = None) -> None:
+        for path, content in self.files.items():
+            if path != but:
+                with contextlib.suppress(OSError):
+                    _restore(Path(path), content)
+
+    def keep_file(self, path: str, frame: FrameType | None) -> None:
+        """It is about to be written."""
+        path = os.path.abspath(path)
+        if path.startswith(_NO_FILES) or path.endswith((".pyc", ".pyo")):
+            return
+        self.note(FILE, path, frame)
+        if path not in self.files:
+            with contextlib.suppress(OSError):
+                self.files[path] = _content(Path(path))
+
+    # Clocks.
+
+    def _now(self, name: str) -> float:
+        self.note(CLOCK, name, sys._getframe(2))
+        self._looks += 1
+        return _START + _TICK * self._looks
+
+    def _clocks(self) -> Iterator[tuple[Any, str, object]]:
+        for name in _CLOCKS:
+            yield time, name, self._clock(f"time.{name}")
+            yield time, f"{name}_ns", self._clock(f"time.{name}_ns", lambda now: int(1e9 * now))
+        for name in ("localtime", "gmtime", "ctime"):
+            yield time, name, self._of_now(name)
+        for kind in (datetime.datetime, datetime.date):
+            yield datetime, kind.__name__, _ticking(kind, self._now)
+
+    def _clock(self, name: str, unit: Callable[[float], Any] = float) -> Callable[[], Any]:
+        return lambda: unit(self._now(name))
+
+    def _of_now(self, name: str) -> Callable[..., Any]:
+        plain = getattr(time, name)
+        return lambda when=None: plain(self._now(f"time.{name}") if when is None else when)
+
+    # Entropy.
+
+    def _bytes(self, size: int, name: str, above: int = 2) -> bytes:
+        self.note(ENTROPY, name, sys._getframe(above))
+        assert self._key is not None
+        self._asked += 1
+        start = blake2b(self._key.digest + b"%d" % self._asked, digest_size=32).digest()
+        return _Random(start).randbytes(size)
+
+    def _entropy(self) -> Iterator[tuple[Any, str, object]]:
+        def bits(count: int) -> int:
+            name = "a numpy generator without a seed"
+            return int.from_bytes(self._bytes(-(-count // 8), name), "big") >> (-count % 8)
+
+        def urandom(size: int) -> bytes:
+            return self._bytes(size, "os.urandom")
+
+        yield numpy_bits, "randbits", bits
+        yield random, "_urandom", urandom
+        yield os, "urandom", urandom
+        yield uuid, "_generate_time_safe", None
+        yield random, "Random", self._seeded_random()
+        yield random, "seed", self._seeding(random.seed, "random.seed", bytes)
+        yield numpy.random, "seed", self._seeding(numpy.random.seed, "numpy.random.seed", _words)
+
+    def _seeded_random(self) -> type:
+        world = self
+
+        class Random(random.Random):  # its own name is what a subject may look at
+            def __init__(self, x: Any = None) -> None:
+                super().__init__(world._bytes(32, "random.Random without a seed") if x is None else x)
+
+        return Random
+
+    def _seeding(self, plain: Callable[..., None], name: str, kind: Callable[[bytes], Any]) -> Callable[..., None]:
+        def seed(*given: Any, **named: Any) -> None:
+            if any(value is not None for value in (*given[:1], *named.values())):
+                plain(*given, **named)
+            else:
+                plain(kind(self._bytes(32, f"{name} without a seed")))
+
+        return seed
+
+    def _threads(self) -> Iterator[tuple[Any, str, object]]:
+        """Python tells nobody of threads before 3.12."""
+        for name in ("_start_new_thread", "_start_joinable_thread"):
+            if plain := getattr(threading, name, None):
+                yield threading, name, self._noting_threads(plain)
+
+    def _noting_threads(self, plain: Callable[..., Any]) -> Callable[..., Any]:
+        def start(*given: Any, **named: Any) -> Any:
+            self.note(OTHER, "threads", sys._getframe(1))
+            return plain(*given, **named)
+
+        return start
+
+
+def _words(seed: bytes) -> Any:
+    return numpy.frombuffer(seed, numpy.uint32)
+
+
+def _ticking(kind: type, now: Callable[[str], float]) -> type:
+    """datetime or date, whose now and today look at our clock."""
+
+    class _Like(type(kind)):  # type: ignore[misc]
+        def __instancecheck__(cls, value: object) -> bool:
+            return isinstance(value, kind)
+
+    plain: Any = kind
+
+    def stamp(name: str, *zone: Any) -> Any:
+        moment = now(f"{kind.__name__}.{name}")
+        return plain.fromtimestamp(moment, *zone)
+
+    def utcnow(cls: type) -> Any:
+        return stamp("utcnow", datetime.UTC).replace(tzinfo=None)
+
+    own: dict[str, Any] = {"today": classmethod(lambda cls: stamp("today"))}
+    if kind is datetime.datetime:
+        own |= {"now": classmethod(lambda cls, tz=None: stamp("now", tz)), "utcnow": classmethod(utcnow)}
+    return _Like(kind.__name__, (kind,), own)
+
+
+@contextlib.contextmanager
+def _replaced(changes: list[tuple[Any, str, object]], namespaces: list[dict[str, Any]], world: World) -> Iterator[None]:
+    """Attributes of modules, and wherever the subject's own modules have them by a name of theirs.
+
+    Not while a module is loaded: it would keep what stands in for a clock, and what is written in C would crash on it.
+    """
+    known = [(vars(owner), name, value) for owner, name, value in changes if hasattr(owner, name)]
+    by_plain = {id(names[name]): value for names, name, value in known if names[name] is not None}
+    for names in namespaces:
+        known += [(names, name, by_plain[id(held)]) for name, held in names.items() if id(held) in by_plain]
+    before = [(names, name, names[name]) for names, name, _ in known]
+    load = _bootstrap._find_and_load  # where every import ends that finds nothing loaded
+
+    def loading(*given: Any) -> Any:
+        if not world.imports:
+            _assign(before)
+        world.imports += 1
+        try:
+            return load(*given)
+        finally:
+            world.imports -= 1
+            if not world.imports:
+                _assign(known)
+
+    _assign([*known, (vars(_bootstrap), "_find_and_load", loading)])
+    try:
+        yield
+    finally:
+        _assign([*before, (vars(_bootstrap), "_find_and_load", load)])
+
+
+def _assign(values: list[tuple[dict[str, Any], str, Any]]) -> None:
+    for names, name, value in values:
+        names[name] = value
+
+
+# Files, by what Python tells before it opens, renames or removes one.
+
+_worlds: list[World] = []
+_is_installed: list[bool] = []
+
+
+@contextlib.contextmanager
+def _listening(world: World) -> Iterator[None]:
+    if not _is_installed:
+        sys.addaudithook(_hear)  # for good: there is no way to take it away
+        _is_installed.append(True)
+    _worlds.append(world)
+    try:
+        yield
+    finally:
+        _worlds.remove(world)
+
+
+def _hear(event: str, given: tuple[Any, ...]) -> None:
+    if event in _HEARD and _worlds and not _worlds[-1].imports:
+        world = _worlds.pop()  # what it opens itself is not the subject's
+        try:
+            _HEARD[event](world, given, sys._getframe(1))
+        except Exception:  # whatever it is, the subject's own call goes on
+            pass
+        finally:
+            _worlds.append(world)
+
+
+def _on_open(world: World, given: tuple[Any, ...], frame: FrameType) -> None:
+    path, mode, flags = given
+    writes = any(letter in mode for letter in "wax+") if isinstance(mode, str) else bool(flags & _WRITES)
+    if writes and isinstance(path, (str, bytes, os.PathLike)):
+        world.keep_file(os.fsdecode(path), frame)
+
+
+def _on_paths(world: World, given: tuple[Any, ...], frame: FrameType) -> None:
+    for path in given[:2]:
+        if isinstance(path, (str, bytes, os.PathLike)) and os.path.isfile(path):
+            world.keep_file(os.fsdecode(path), frame)
+    if len(given) > 1 and isinstance(given[1], (str, bytes, os.PathLike)):
+        world.keep_file(os.fsdecode(given[1]), frame)
+
+
+def _on_database(world: World, given: tuple[Any, ...], frame: FrameType) -> None:
+    if given and str(given[0]) != ":memory:":
+        world.keep_file(os.fsdecode(given[0]), frame)
+
+
+def _on_network(world: World, given: tuple[Any, ...], frame: FrameType) -> None:
+    world.note(OTHER, "the network", frame)
+
+
+def _on_process(world: World, given: tuple[Any, ...], frame: FrameType) -> None:
+    world.note(OTHER, "another program", frame)
+
+
+_HEARD: dict[str, Callable[[World, tuple[Any, ...], FrameType], None]] = {
+    "open": _on_open,
+    "os.rename": _on_paths,
+    "os.remove": _on_paths,
+    "sqlite3.connect": _on_database,
+    "socket.connect": _on_network,
+    "subprocess.Popen": _on_process,
+    "os.fork": _on_process,
+}
+
+
+def _content(path: Path) -> bytes | None:
+    if not path.exists():
+        return None
+    if not path.is_file() or path.stat().st_size > _LARGEST:
+        raise OSError(f"{path} is not kept")
+    return path.read_bytes()
+
+
+def _restore(path: Path, content: bytes | None) -> None:
+    if content is None:
+        path.unlink(missing_ok=True)
+    elif not path.exists() or path.read_bytes() != content:
+        path.write_bytes(content)

@@ -1,0 +1,84 @@
+"""Which of the code that runs is the subject's own? What is neither installed, nor Python's, nor ours.
+
+A subject that is itself installed has its own package for its own code.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+import sys
+from collections.abc import Iterator
+from types import CodeType, FrameType
+from typing import Any
+
+from auditor.subjects.estimators import Fit
+
+INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}", os.path.dirname(os.__file__) + os.sep)
+_OURS = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
+_TYPED = ("<stdin>", "<string>", "<ipython", "<doctest")  # code that came from no file, by whoever runs the audit
+
+
+class OwnCode:
+    """Says of code whether it is the subject's own; remembers by file."""
+
+    def __init__(self, fn: object) -> None:
+        self.fn = fn
+        self.module = _module_of(fn)
+        self._home = _home(self.module)
+        self._known: dict[str, bool] = {}
+
+    def __call__(self, code: CodeType) -> bool:
+        return self.is_own_file(code.co_filename)
+
+    def is_own_file(self, path: str) -> bool:
+        known = self._known.get(path)
+        if known is None:
+            known = self._known[path] = self._look(path)
+        return known
+
+    def _look(self, path: str) -> bool:
+        if path.startswith("<"):
+            return path.startswith(_TYPED)
+        if self._home and path.startswith(self._home):
+            return True
+        return not path.startswith(_OURS) and not any(place in path for place in INSTALLED)
+
+    def frames(self, frame: FrameType | None, base: FrameType | None = None) -> Iterator[FrameType]:
+        """The own ones on the way up from a frame, until `base`."""
+        while frame is not None and frame is not base:
+            if self(frame.f_code):
+                yield frame
+            frame = frame.f_back
+
+
+def function_of(fn: Any) -> Any:
+    """What is below partials, wrappers, methods, callable objects and estimators, as far as it can be seen."""
+    for _ in range(20):
+        if isinstance(fn, Fit):
+            fn = fn.estimator if inspect.isclass(fn.estimator) else type(fn.estimator)
+        elif isinstance(fn, functools.partial):
+            fn = fn.func
+        elif hasattr(fn, "__wrapped__"):
+            fn = fn.__wrapped__
+        elif inspect.ismethod(fn):
+            fn = fn.__func__
+        elif not inspect.isroutine(fn) and not inspect.isclass(fn) and callable(fn):
+            fn = type(fn)
+        else:
+            break
+    return fn
+
+
+def _module_of(fn: object) -> str:
+    return str(getattr(function_of(fn), "__module__", None) or "")
+
+
+def _home(module: str) -> str:
+    """The folder of the package that a module is in, or its file."""
+    top = sys.modules.get(module.partition(".")[0])
+    file: str | None = getattr(top, "__file__", None)
+    if top is None or file is None or file.startswith(_OURS):
+        return ""
+    return os.path.dirname(file) + os.sep if hasattr(top, "__path__") else file

@@ -1,0 +1,378 @@
+"""Where may a subject keep something from one run to the next? Every place that its own code reaches by a name.
+
+Attributes of its modules, classes and functions, default arguments, what closures hold, caches, the object that it is a
+method of, the process' generators and environment. A place is looked at by the fingerprint of what is there, and put
+back in place where it can be: others may hold the same list.
+"""
+
+from __future__ import annotations
+
+import collections
+import copy
+import functools
+import inspect
+import operator
+import os
+import random
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
+from dataclasses import dataclass, field
+from itertools import count
+from types import FunctionType, GeneratorType, ModuleType
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator, RandomState
+
+from auditor.errors import is_interrupt
+from auditor.randomness import Key
+from auditor.subjects.estimators import Fit
+from auditor.subjects.outcome import fingerprint
+from auditor.trials.causes.own_frames import OwnCode, function_of
+
+GENERATORS = (Generator, RandomState, random.Random)
+_MOST = 5_000  # places
+_LARGEST = 2**26  # bytes of an array that is looked at
+_PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None)))
+_CACHE = type(functools.lru_cache(lambda: None))
+_UNSEEN = "?"  # the token of what cannot be looked at
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Place:
+    """`name` is what a person would write."""
+
+    kind: str
+    name: str
+    read: Callable[[], Any]
+    write: Callable[[Any], object] | None = None
+
+
+def token(value: object) -> str:
+    """Another one where the value is another; the same for what cannot be looked at."""
+    if _is_plain(value):
+        return repr(value)
+    if isinstance(value, np.ndarray) and value.nbytes > _LARGEST:
+        return _UNSEEN
+    if isinstance(value, _CACHE):
+        found = value.cache_info()
+        return f"{found.misses} {found.currsize}"
+    if isinstance(value, GENERATORS):
+        return _token_of(_state(value))
+    try:
+        return repr(value) if isinstance(value, count) else fingerprint(value)
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
+    return _rough(value)
+
+
+def _token_of(state: Any) -> str:
+    """Of a generator's state: numbers, texts and arrays of a few words."""
+    if isinstance(state, Mapping):
+        return f"{[(name, _token_of(part)) for name, part in state.items()]}"
+    return state.tobytes().hex() if isinstance(state, np.ndarray) else repr(state)
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether its repr tells it from all others, which is faster."""
+    kind = type(value)
+    if kind is dict:
+        return _PLAIN.issuperset(map(type, value)) and _PLAIN.issuperset(map(type, value.values()))
+    return kind in _PLAIN or (kind in (list, tuple, set, frozenset) and _PLAIN.issuperset(map(type, value)))
+
+
+def _rough(value: object) -> str:
+    """Of what has no canonical form: what it holds, one level down; of an iterator, how much is left."""
+    try:
+        if isinstance(value, Mapping):
+            return f"{[(token(key), id(item)) for key, item in value.items()]}"
+        if isinstance(value, (list, tuple, set, frozenset, collections.deque)):
+            return f"{[id(item) for item in value]}"
+        if isinstance(value, GeneratorType) and value.gi_frame:
+            return f"{value.gi_frame.f_lasti} {[token(held) for held in value.gi_frame.f_locals.values()]}"
+        return f"{operator.length_hint(value, -1)}"
+    except Exception:
+        return _UNSEEN
+
+
+# Finding them.
+
+
+class _Finder:
+    """Follows names from a function through the subject's own code."""
+
+    def __init__(self, own: OwnCode) -> None:
+        self._own = own
+        self._seen: set[int] = set()
+        self.found: list[Place] = []
+
+    def add(self, kind: str, name: str, read: Callable[[], Any], write: Callable[[Any], object] | None = None) -> None:
+        if len(self.found) < _MOST:
+            self.found.append(Place(kind, name, read, write))
+
+    def namespace(self, names: dict[str, Any], title: str) -> None:
+        if id(names) in self._seen:
+            return
+        self._seen.add(id(names))
+        self.names(names, title, names.pop)
+        for name, value in [*names.items()]:
+            if not (name.startswith("__") and name.endswith("__")):
+                self._entry(names, name, value, title)
+
+    def names(self, names: Mapping[str, Any], title: str, remove: Callable[[str], object]) -> None:
+        """Those that a run adds go again."""
+
+        def put_back(kept: frozenset[str]) -> None:
+            for name in [*names]:
+                if name not in kept:
+                    remove(name)
+
+        self.add("names", f"the names of {title}", lambda: frozenset(names), put_back)
+
+    def _entry(self, names: MutableMapping[str, Any], name: str, value: Any, title: str) -> None:
+        if isinstance(value, ModuleType):
+            if self._own.is_own_file(getattr(value, "__file__", None) or "<"):
+                self.namespace(vars(value), value.__name__)
+        elif self.code(value):
+            return
+        else:
+            kind = "generator" if isinstance(value, GENERATORS) else "module attribute"
+            self.add(kind, f"{title}.{name}", *_item(names, name))
+
+    def code(self, value: Any) -> bool:
+        """What functions and classes hold; False for what is neither."""
+        if isinstance(value, (staticmethod, classmethod, _CACHE)) or inspect.ismethod(value):
+            if isinstance(value, _CACHE):
+                self.add("cache", f"the cache of {_title(value)}", lambda: value, lambda _: value.cache_clear())
+            return self.code(getattr(value, "__func__", None) or getattr(value, "__wrapped__", None))
+        if isinstance(value, property):
+            return all([self.code(value.fget), True])
+        if not isinstance(value, (FunctionType, type)):
+            return inspect.isroutine(value)
+        if id(value) not in self._seen:
+            self._seen.add(id(value))
+            self.function(value) if isinstance(value, FunctionType) else self.own_class(value)
+        return True
+
+    def function(self, fn: FunctionType) -> None:
+        if not self._own(fn.__code__):
+            return self.wrapped(fn)
+        self.namespace(fn.__globals__, fn.__globals__.get("__name__") or "module")
+        self.attributes(fn.__dict__, fn.__qualname__, "function attribute")
+        for name, value in _defaults(fn).items():
+            self.add("default argument", f"{name} of {fn.__qualname__}", functools.partial(_defaults_at, fn, name))
+            self.code(value)
+        for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=False):
+            self.cell(f"{name} of {fn.__qualname__}", cell)
+        return None
+
+    def wrapped(self, fn: FunctionType) -> None:
+        """A library's decorator around the subject's own function."""
+        if inner := getattr(fn, "__wrapped__", None):
+            self.code(inner)
+
+    def cell(self, name: str, cell: Any) -> None:
+        try:
+            value = cell.cell_contents
+        except ValueError:  # not filled yet
+            return
+        if isinstance(value, ModuleType) or self.code(value):
+            return
+        kind = "generator" if isinstance(value, GENERATORS) else "closure"
+        self.add(kind, name, lambda: cell.cell_contents, lambda new: setattr(cell, "cell_contents", new))
+
+    def own_class(self, kind: type) -> None:
+        module = sys.modules.get(kind.__module__)
+        file = getattr(module, "__file__", None)
+        if file and not self._own.is_own_file(file):
+            return
+        self.names(vars(kind), kind.__qualname__, functools.partial(delattr, kind))
+        for name, value in [*vars(kind).items()]:
+            if not name.startswith("__") and not inspect.isdatadescriptor(value) and not self.code(value):
+                write = functools.partial(setattr, kind, name)
+                self.add("class attribute", f"{kind.__qualname__}.{name}", _attribute(kind, name), write)
+            elif isinstance(value, FunctionType):
+                self.code(value)
+
+    def attributes(self, names: dict[str, Any], title: str, kind: str) -> None:
+        self.names(names, title, names.pop)
+        for name, value in [*names.items()]:
+            if name not in ("__wrapped__", "__auditor__") and not self.code(value):
+                self.add(kind, f"{title}.{name}", *_item(names, name))
+
+
+def _item(names: MutableMapping[str, Any], name: str) -> tuple[Callable[[], Any], Callable[[Any], object]]:
+    return lambda: names.get(name), lambda value: names.__setitem__(name, value)
+
+
+def _attribute(owner: Any, name: str) -> Callable[[], Any]:
+    return lambda: vars(owner).get(name)
+
+
+def _defaults(fn: FunctionType) -> dict[str, Any]:
+    named = inspect.getfullargspec(fn).args
+    values = fn.__defaults__ or ()
+    return {**dict(zip(named[len(named) - len(values) :], values, strict=True)), **(fn.__kwdefaults__ or {})}
+
+
+def _defaults_at(fn: FunctionType, name: str) -> Any:
+    return _defaults(fn).get(name)
+
+
+def _title(value: Any) -> str:
+    return str(getattr(value, "__qualname__", None) or getattr(value, "__name__", None) or type(value).__qualname__)
+
+
+def places_of(fn: Any, params: Mapping[str, Any], own: OwnCode) -> list[Place]:
+    """All that a learner and its own code may keep something in; the process' own come first."""
+    finder = _Finder(own)
+    instance: Any = getattr(random, "_inst")  # noqa: B009 - the generator behind random.random and the others
+    finder.add("generator", "random", lambda: instance)
+    finder.add("generator", "numpy.random", lambda: np.random.mtrand._rand)
+    finder.add("environment", "os.environ", lambda: {**os.environ}, _set_environment)
+    for name, value in params.items():
+        finder.add("parameter", name, functools.partial(_itself, value))
+    _follow(finder, fn)
+    return finder.found
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _set_environment(value: Mapping[str, str]) -> None:
+    os.environ.clear()
+    os.environ.update(value)
+
+
+def _follow(finder: _Finder, fn: Any) -> None:
+    """Through what is around the function."""
+    while isinstance(fn, functools.partial):
+        for name, value in (*enumerate(fn.args), *fn.keywords.items()):
+            finder.add("parameter", str(name), functools.partial(_itself, value))
+        fn = fn.func
+    owner = fn.estimator if isinstance(fn, Fit) else getattr(fn, "__self__", None)
+    if owner is None and not inspect.isroutine(fn) and not inspect.isclass(fn):
+        owner = fn
+    if owner is not None and not inspect.isclass(owner) and not isinstance(owner, (ModuleType, _CACHE)):
+        finder.add("attribute", f"the {type(owner).__qualname__} that is the learner", lambda: owner)
+    for one in (fn, function_of(fn), type(owner) if owner is not None else None):
+        if one is not None:
+            finder.code(one)
+
+
+# Keeping and putting back.
+
+
+@dataclass(slots=True)
+class Kept:
+    """What was in one place."""
+
+    place: Place
+    token: str
+    original: Any
+    saved: Any
+    can_return: bool
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether it is still the same object, that others may know by other names."""
+        return type(self.original) not in _PLAIN and self.place.read() is self.original
+
+    @property
+    def has_moved(self) -> bool:
+        return token(self.place.read()) != self.token
+
+    def put_back(self) -> None:
+        if not self.can_return or not self.has_moved:
+            return
+        if isinstance(self.original, _CACHE):
+            self.original.cache_clear()
+            return
+        in_place = _refill(self.original, self.saved)
+        if self.place.write and not (in_place and self.place.read() is self.original):
+            self.place.write(self.original if in_place else copy.deepcopy(self.saved))
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """What was in all places at one moment."""
+
+    kept: list[Kept] = field(default_factory=list)
+
+    def moved(self) -> list[Kept]:
+        return [one for one in self.kept if one.has_moved]
+
+    def put_back(self, but: Collection[Kept] = ()) -> None:
+        for one in self.kept:
+            if not any(one is other for other in but):
+                one.put_back()
+
+    def generators(self) -> Iterator[Kept]:
+        return (one for one in self.kept if one.place.kind == "generator")
+
+
+def take(places: list[Place]) -> Snapshot:
+    return Snapshot([_keep(place) for place in places])
+
+
+def _keep(place: Place) -> Kept:
+    value = place.read()
+    if type(value) in (*_PLAIN, _CACHE):
+        return Kept(place, token(value), value, value, True)
+    try:
+        saved = _state(value) if isinstance(value, GENERATORS) else copy.deepcopy(value)
+        return Kept(place, token(value), value, saved, True)
+    except BaseException as error:  # what cannot be copied says so in many ways
+        if is_interrupt(error):
+            raise
+        return Kept(place, token(value), value, None, False)
+
+
+def _refill(original: Any, saved: Any) -> bool:
+    """The same object with what it held; False for what has to be replaced."""
+    if isinstance(original, GENERATORS):
+        _set_state(original, saved)
+        return True
+    fresh = copy.deepcopy(saved)
+    if isinstance(original, (dict, set)):
+        original.clear()
+        original.update(fresh)
+    elif isinstance(original, (list, collections.deque)):
+        original.clear()
+        original.extend(fresh)
+    elif isinstance(original, np.ndarray) and original.shape == fresh.shape and original.flags.writeable:
+        original[...] = fresh
+    elif isinstance(getattr(original, "__dict__", None), dict) and not isinstance(original, type):
+        vars(original).clear()
+        vars(original).update(vars(fresh))
+    else:
+        return False
+    return True
+
+
+def _state(generator: Any) -> Any:
+    if isinstance(generator, Generator):
+        return generator.bit_generator.state
+    return generator.get_state(legacy=False) if isinstance(generator, RandomState) else generator.getstate()
+
+
+def _set_state(generator: Any, state: Any) -> None:
+    if isinstance(generator, Generator):
+        generator.bit_generator.state = state
+    else:
+        generator.set_state(state) if isinstance(generator, RandomState) else generator.setstate(state)
+
+
+def reseed(generator: Any, key: Key) -> None:
+    """At the start of a stream that the key decides."""
+    if isinstance(generator, Generator):
+        kind: Any = type(generator.bit_generator)
+        generator.bit_generator.state = kind(int.from_bytes(key.digest, "big")).state
+    elif isinstance(generator, RandomState):
+        fresh = RandomState(np.frombuffer(key.digest, np.uint32))
+        if generator.get_state(legacy=False)["bit_generator"] == "MT19937":
+            generator.set_state(fresh.get_state())
+    else:
+        generator.setstate(random.Random(key.digest).getstate())

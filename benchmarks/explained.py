@@ -1,0 +1,121 @@
+"""Makes docs/explain.md: three learners of scikit-learn explained, and what a reader should do about each.
+
+Run: python benchmarks/explained.py (about two minutes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import wrap
+from typing import Any
+
+from sklearn.cluster import KMeans
+from sklearn.feature_selection import SelectKBest
+from sklearn.linear_model import LinearRegression
+
+import auditor
+from auditor.questions.explain.parts import explain_parts
+from auditor.report.formats.markdown import markdown_of
+
+DOCS = Path(__file__).parent.parent / "docs"
+HEAD = """\
+# Why two runs differ
+
+`check` says whether two runs on fresh samples with the same `r` agree. Where they do not, `explain` says why, by
+intervention: it takes one cause away, leaves all else as it was, and measures what rho would be *but for* it. This
+page is made by `python benchmarks/explained.py`.
+
+    python -m auditor explain learner.py:fit --source norm --size 1000 [all options of check]
+
+| kind | what is changed, all else the same | where it is the cause, do this |
+|---|---|---|
+"""
+RULES = """
+## What is claimed
+
+- **On which pairs.** Every experiment is run on the same pairs as a plain arm beside it. They have keys of their own
+  below the seed, so that they are never those of the `check` that made you ask: on pairs that were picked because
+  they failed, anything looks like a cure. Which experiments fit, and how wide the grid of `continuous` is, is decided
+  from eight pairs that count for nothing else.
+- **When a cause is named.** When the pairs show that at least a quarter of rho is gone but for it: a bet on each
+  pair, whose evidence has to reach m / alpha for m experiments. So *any* wrong cause is named with probability at
+  most alpha (5 %, or 1 - `--confidence`), however often one looks. An experiment stops as soon as it is settled
+  either way.
+- **What needs no evidence.** `hidden-state`, `hash-seed` and `threads` must never show: one sample and r with two
+  outputs is enough, and they come first. (A sum in another order has other last digits, so that `threads` must show
+  beyond those.) What differs from run to run differs between processes, too, so that the other two are not named
+  beside `hidden-state`; unless it is steady in one thread, where threads are the cause.
+- **In which order.** By before - after. Two that explain as much as each other, but for a tenth of rho, stand in the
+  order of how particular they are, since a wide enough grid makes up for any difference between numbers. `r-unused`
+  is last: it is certain where no bit of r was drawn, and else is named where rho is above the target and a fresh r on
+  the same sample changes less than a tenth of what fresh rows do.
+- **No cause** is an answer: "no single cause explains it". Where rho is shown to be within the target there is
+  nothing to explain; a smaller `--rho` asks for more.
+- **Notes** are what an experiment showed without being a cause: last digits that change with the order of rows; draws
+  that differ between two runs though rho does not fall when they are kept in step (a loop within one function and
+  compiled code cannot be).
+- **Cost.** At most 6 times the pairs that a plain audit may take (`--pairs`, 100 / rho unless given), and usually a
+  few hundred. `--trace` adds a hint: the first local value that differs though what its line reads does not.
+- Hidden state, or a second process that differs, ends a `check`; here it is evidence. Exit code 0 whenever the
+  experiments ran, 2 usage, 4 nothing could be run. `--json` has `answer.causes`, the main one first, with `kind`,
+  `before`, `after`, `message`, `where`, `replay` and `cure`, and `answer.experiments`; `--svg` draws the table.
+"""
+
+
+def chosen(fitted: Any) -> Any:
+    return fitted.get_support()
+
+
+BLOBS = "sklearn:make_blobs(centers=3, cluster_std=0.3)"
+LEARNERS = (
+    (
+        "Clusters that are found every time, under other names",
+        f'auditor.ask("explain", KMeans(3, n_init=2), "{BLOBS}", size=100, probe=50)',
+        lambda: auditor.ask("explain", KMeans(3, n_init=2), BLOBS, size=100, probe=50),
+        "The partition is stable and its numbering is not. Do not compare, store or join on cluster numbers: renumber "
+        "the clusters by their centres, or compare which points are together. (r picks rows by their places, so that "
+        "sorted rows have numbers in common more often; that is a smaller part of the same thing.)",
+    ),
+    (
+        "Coefficients that nothing rounds",
+        'auditor.ask("explain", LinearRegression(), "sklearn:load_diabetes", view="attr(intercept_)")',
+        lambda: auditor.ask("explain", LinearRegression(), "sklearn:load_diabetes", view="attr(intercept_)"),
+        "Two raw floats of continuous data never agree, and that is no fault of the estimator. Publish the number "
+        "rounded on a grid that r places, no finer than the width that the report names; the last digits that also "
+        "show are a note, since rho does not fall without them.",
+    ),
+    (
+        "Features that the sample is too small to choose",
+        'auditor.ask("explain", SelectKBest(k=5), "sklearn:load_breast_cancer", view=chosen)  # get_support()',
+        lambda: auditor.ask("explain", SelectKBest(k=5), "sklearn:load_breast_cancer", view=chosen),
+        "Scores of the fifth and the sixth feature are too close for so few rows: rho falls with more of them, and the "
+        "report says how fast. Where there are no more, choose a number of features at which there is a gap; and let r "
+        "decide what the rows leave open, as `examples/feature_selection.py` does.",
+    ),
+)
+
+
+def table() -> Iterator[str]:
+    from auditor.questions.explain.experiments import EXPERIMENTS
+
+    for one in EXPERIMENTS:
+        cure = one.cure.replace("{width}", "W").replace("{size}", "N").replace("|", "\\|")
+        yield f"| `{one.kind}` | {one.changes} | {cure} |"
+
+
+def sections() -> Iterator[str]:
+    for title, command, ask, advice in LEARNERS:
+        record = ask()
+        yield f"\n## {title}\n\n```python\n{command}\n```\n\n{record.reason[:1].upper()}{record.reason[1:]}.\n"
+        yield "\n\n".join(markdown_of(explain_parts(record))) + "\n"
+        yield "\n".join(wrap(f"**What to do.** {advice}", 118)) + "\n"
+
+
+def main() -> None:
+    text = HEAD + "\n".join(table()) + "\n" + RULES + "\n".join(sections())
+    (DOCS / "explain.md").write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""What the algorithms declare of their last step: against their own laws, and against what they do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from asking import bench_of
+from scipy.stats import binom
+
+import auditor
+from algorithms import coin_problem, halfspace, statistical_query
+from algorithms.coin_frontier import frontier
+from algorithms.coin_problem import exact_rho, rstat_mixture, uniform_mixture
+from auditor.trials.integrated import COMPARED, FINISHES, Shown, run_integrated
+
+pytestmark = pytest.mark.usefixtures("no_second_process")
+DECLARED = [
+    statistical_query.rstat,
+    coin_problem.coin_from_rstat,
+    coin_problem.uniform_threshold,
+    coin_problem.optimal_coin,
+    halfspace.r_halfspace_boxes,
+    halfspace.r_halfspace_foams,
+]
+
+
+@pytest.mark.parametrize("algorithm", DECLARED)
+def test_each_is_its_two_steps_and_finishes_as_often_apart_as_it_says(algorithm: Any) -> None:
+    """At a size where outputs do differ. A declared mismatch is contradicted wrongly with probability 1e-7 at most."""
+    size = 100_000 if algorithm in (halfspace.r_halfspace_boxes, halfspace.r_halfspace_foams) else 400
+    record = auditor.audit(algorithm, size=size, rho=0.5, fixed=40, confidence=1 - 1e-6, seed=2)
+    answer = record.answer.integrated
+    print(f"{algorithm.__name__}: {answer.differing} of {40 * FINISHES} differ, {answer.expected:.1f} are declared")
+    assert record.decided_by != "formula"
+    assert answer.differing > 40
+    assert answer.declared == ("upper" if algorithm is halfspace.r_halfspace_foams else "exact")
+    assert answer.expected >= answer.differing - 6 * np.sqrt(answer.expected)
+
+
+TAU, RHO, DELTA = 0.1, 0.1, 0.025
+
+
+@pytest.mark.parametrize("p", [0.5, 0.44])
+@pytest.mark.parametrize(
+    ("algorithm", "mixture", "m", "params"),
+    [
+        (coin_problem.coin_from_rstat, rstat_mixture(100, TAU, RHO, DELTA), 100, {"rho": RHO, "delta": DELTA}),
+        (coin_problem.uniform_threshold, uniform_mixture(100, TAU), 100, {}),
+        (coin_problem.optimal_coin, frontier(400, TAU, 1 / 16).mixture, 400, {"delta": 1 / 16}),
+    ],
+)
+def test_the_mean_of_a_coins_mismatch_is_its_exact_rho(
+    algorithm: Any, mixture: Any, m: int, params: dict[str, float], p: float
+) -> None:
+    """Over every number of heads of both runs, weighted as they come: no chance is left."""
+    heads = np.flatnonzero(binom.pmf(np.arange(m + 1), m, p) > 1e-9).tolist()
+    law, apart = dict(zip(heads, binom.pmf(heads, m, p), strict=True)), algorithm.__auditor__.mismatch
+    mean = sum(law[i] * law[j] * apart((i, m), (j, m), tau=TAU, **params) for i in heads for j in heads)
+    assert mean == pytest.approx(float(exact_rho(mixture, m, p)), abs=1e-6)
+
+
+def test_trials_of_one_index_are_one_trial() -> None:
+    bench = bench_of(statistical_query.rstat, "bernoulli(0.5)", size=50, rho=0.2)
+    assert bench.unit is run_integrated
+    for index in (0, COMPARED, 5):
+        first, again = bench.trial(index), bench.trial(index)
+        assert first.payload == again.payload
+        assert set(first.payload) == set(Shown.__struct_fields__)
+        assert bench.difference(bench.run(index, 0), bench.run(index, 1)) == first.difference

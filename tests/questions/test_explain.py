@@ -1,0 +1,252 @@
+"""Every cause is named where it is, with its figures, and none where there is none.
+
+Chance: a wrong cause is named with probability at most 1 - confidence in each; all confidences here are 1 - 1e-6 or
+what is said is certain. That a cause is found where it is, is certain to more digits at the rates that they have.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from learners import caused
+
+import auditor
+from auditor.errors import UsageError
+from auditor.flow.record import Record, to_json
+from auditor.questions.explain.answer import ExplainAnswer, answer_of
+
+pytestmark = pytest.mark.usefixtures("no_other_process")
+KINDS = [
+    "hidden-state",
+    "hash-seed",
+    "threads",
+    "row-order",
+    "rounding-noise",
+    "desync",
+    "continuous",
+    "labels",
+    "output-order",
+    "r-unused",
+    "too-little-data",
+]
+SURE = 1 - 1e-6
+
+
+def explained(fn: Any, source: object = "norm", **options: Any) -> tuple[Record, ExplainAnswer]:
+    record = auditor.ask("explain", fn, source, **{"size": 200, "confidence": SURE, **options})
+    answer = answer_of(record)
+    print(record.reason)
+    print([(one.kind, one.before, one.after, one.pairs, one.note) for one in answer.experiments])
+    assert record.verdict == "pass"
+    return record, answer
+
+
+@pytest.mark.parametrize(
+    ("fn", "source", "kind"),
+    [
+        (caused.raw_mean, "norm", "continuous"),
+        (caused.summary, "norm", "continuous"),
+        (caused.most_common_first, "randint(0, 5)", "output-order"),
+        (caused.groups_in_order_of_appearance, "uniform", "labels"),
+        (caused.first_row, "norm", "row-order"),
+        (caused.residuals, "norm", "rounding-noise"),
+        (caused.redraws, "norm", "desync"),
+        (caused.is_above, "norm", "r-unused"),
+        (caused.one_digit, "norm", "too-little-data"),
+    ],
+)
+def test_the_main_cause_is_the_one_that_was_built_in(fn: Callable[..., Any], source: str, kind: str) -> None:
+    record, answer = explained(fn, source)
+    main = answer.causes[0]
+    assert main.kind == kind
+    assert record.exit_code == 0
+    assert main.cure
+    assert main.message
+    assert main.replay
+    assert main.before is not None
+    assert main.before > 0.3
+    assert main.after is not None
+    assert main.after < 0.6 * main.before or kind == "r-unused"
+
+
+@pytest.mark.parametrize(
+    ("fn", "source"),
+    [(caused.threshold_from_r, "norm"), (caused.grid_from_r, "norm"), (caused.majority, "bernoulli(0.9)")],
+)
+def test_a_sound_subject_has_no_cause(fn: Callable[..., Any], source: str) -> None:
+    record, answer = explained(fn, source, confidence=0.95)
+    assert answer.causes == []
+    assert "nothing to explain" in record.reason
+
+
+def test_the_order_of_experiments_is_that_of_the_table_and_all_are_told() -> None:
+    _, answer = explained(caused.raw_mean)
+    kinds = [one.kind for one in answer.experiments]
+    assert kinds == [kind for kind in KINDS if kind in kinds]
+    assert all(one.note for one in answer.experiments if one.state == "not run")
+
+
+def test_the_record_has_the_fields_that_were_promised() -> None:
+    record, _ = explained(caused.raw_mean)
+    document = json.loads(to_json(record))
+    assert document["answer"]["question"] == "explain"
+    assert set(document["answer"]["causes"][0]) == {"kind", "before", "after", "message", "where", "replay", "cure"}
+    assert {one["kind"] for one in document["answer"]["causes"]} <= set(KINDS)
+
+
+def test_draws_out_of_step_are_named_with_their_line() -> None:
+    _, answer = explained(caused.redraws)
+    line = next(
+        i for i, text in enumerate(Path(caused.__file__).read_text().splitlines(), 1) if "while r.random()" in text
+    )
+    assert (answer.causes[0].where or "").endswith(f"caused.py:{line}")
+
+
+def test_a_grid_as_wide_as_it_says_meets_the_target() -> None:
+    """The mean of 200 normal rows: two differ by N(0, 1/100), 0.0798 on average, so that a grid of width w parts them
+    with probability at most 0.0798 / w; the width is for half of the target, by eight pairs."""
+    _, answer = explained(caused.raw_mean)
+    (width,) = answer.widths
+    assert 0.0798 / 0.05 / 4 < width < 4 * 0.0798 / 0.05
+    assert f"width = {width:.2g}" in (answer.causes[0].cure or "")
+
+
+def test_last_digits_are_a_note_and_no_cause() -> None:
+    """A mean has other last digits when rows come in another order; that is not why two means differ."""
+    _, answer = explained(caused.raw_mean)
+    order = next(one for one in answer.experiments if one.kind == "row-order")
+    assert order.shown > 0
+    assert order.beyond_digits == 0
+    assert order.state == "not shown"
+    assert "last digits" in order.note
+
+
+def test_what_was_never_drawn_is_certain() -> None:
+    _, answer = explained(caused.is_above)
+    assert "no bit of r was drawn" in answer.causes[0].message
+
+
+def test_an_r_that_is_drawn_and_does_no_work() -> None:
+    def drawn_in_vain(sample: Any, r: np.random.Generator) -> bool:
+        r.random()
+        return bool(sample.mean() > 0)
+
+    _, answer = explained(drawn_in_vain, confidence=0.95)
+    assert [cause.kind for cause in answer.causes] == ["r-unused"]
+    assert "no bit" not in answer.causes[0].message
+
+
+def test_more_rows_are_told_with_the_exponent() -> None:
+    """One digit of a mean: rho falls at least as the square root of the rows."""
+    _, answer = explained(caused.one_digit)
+    assert answer.growth is not None
+    assert answer.growth.exponent < -0.2
+    assert answer.growth.size is not None
+    assert answer.growth.size > 800
+
+
+def test_a_data_set_compares_a_quarter_of_its_rows_with_all(tmp_path: Path) -> None:
+    rows = np.random.Generator(np.random.PCG64(5)).normal(0.03, 1, size=2000)
+
+    def digit(sample: Any, r: np.random.Generator) -> float:
+        return round(float(sample.mean()), 1)
+
+    record, answer = explained(digit, rows, size=None, confidence=0.95, rho=0.01)
+    found = next(one for one in answer.experiments if one.kind == "too-little-data")
+    assert found.before > found.after
+    assert found.after == sum(row.mismatches for row in record.cells if row.name == "as it is") or found.pairs < (
+        record.pairs or 0
+    )
+
+
+def test_how_many_fresh_rows_change_the_answer() -> None:
+    """One that looks at its first row alone turns there; a raw mean at any row."""
+    _, answer = explained(caused.first_row)
+    assert answer.fresh_rows is not None
+    assert answer.fresh_rows.row == 0
+    _, answer = explained(caused.raw_mean)
+    assert answer.fresh_rows is not None
+    assert answer.fresh_rows.median == 1
+
+
+def test_it_costs_at_most_six_times_the_pairs_of_a_plain_audit() -> None:
+    for fn in (caused.is_above, caused.redraws):
+        record, answer = explained(fn, pairs=20, confidence=0.95)
+        assert record.budget == 120
+        assert answer.pairs_in_all <= 120
+
+
+def test_the_pairs_are_never_those_of_a_check() -> None:
+    seen: list[float] = []
+
+    def remembers(sample: Any, r: np.random.Generator) -> int:
+        seen.append(float(sample[0]))
+        return 0
+
+    explained(remembers, confidence=0.95)
+    mine, firsts = set(seen), len(seen)
+    seen.clear()
+    auditor.audit(remembers, "norm", size=200)
+    assert firsts
+    assert mine.isdisjoint(seen)
+
+
+def test_hidden_state_does_not_end_it() -> None:
+    calls: list[int] = []
+
+    def counts(sample: Any, r: np.random.Generator) -> int:
+        calls.append(1)
+        return len(calls)
+
+    record, _ = explained(counts, confidence=0.95)
+    assert record.exit_code == 0
+
+
+def test_an_experiment_that_the_subject_cannot_stand_is_told_and_ends_no_other() -> None:
+    def only_200(sample: Any, r: np.random.Generator) -> float:
+        if len(sample) != 200:
+            raise ValueError("200 rows, please")
+        return float(sample.mean())
+
+    _, answer = explained(only_200, confidence=0.95)
+    data = next(one for one in answer.experiments if one.kind == "too-little-data")
+    assert data.state == "not run"
+    assert "could not be run" in data.note
+    assert answer.causes[0].kind == "continuous"
+
+
+def test_a_subject_that_never_runs_is_exit_code_4() -> None:
+    def broken(sample: Any, r: np.random.Generator) -> float:
+        raise ValueError("no")
+
+    record = auditor.ask("explain", broken, "norm", size=10)
+    assert record.exit_code == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"gate": "churn"}, "--gate churn"),
+        ({"fixed": 9}, "--fixed 9"),
+        ({"inputs": "[1]"}, "--inputs"),
+        ({"pairs": 3}, "pairs"),
+    ],
+)
+def test_options_of_other_designs_are_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        auditor.ask("explain", caused.raw_mean, "norm", size=10, **options)
+
+
+def test_counts_have_no_rows_to_sort() -> None:
+    def share(sample: auditor.Sample, r: np.random.Generator) -> float:
+        return float(sample.mean())
+
+    _, answer = explained(share, "bernoulli(0.5)", sample="counts", confidence=0.95)
+    row_order = next(one for one in answer.experiments if one.kind == "row-order")
+    assert row_order.state == "not run"
+    assert answer.causes[0].kind == "continuous"

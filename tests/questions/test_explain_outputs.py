@@ -1,0 +1,151 @@
+"""Two outputs, compared but for numbers, names and order; and how rows and grids are changed. By hand."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from auditor.questions.explain.experiments import Traits, widths_of
+from auditor.questions.explain.outputs import gaps, has_labels, has_order, read, renamed, unordered
+from auditor.questions.explain.runs import in_order, mixed, shuffled, taken, with_noise
+from auditor.randomness import root_key
+from auditor.subjects.outcome import settle
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "apart"),
+    [
+        (1.0, 1.25, [0.25]),
+        ([1.0, 2], [1.5, 2], [0.5]),
+        ([1.0, 2], [1.5, 3], None),
+        ({"a": 1.0, "b": "x"}, {"b": "x", "a": 3.0}, [2.0]),
+        ({"a": 1.0}, {"b": 1.0}, None),
+        (np.array([1.0, math.nan]), np.array([4.0, math.nan]), [3.0, 0.0]),
+        (np.array([1.0, math.nan]), np.array([1.0, 2.0]), None),
+        (np.array([math.inf]), np.array([math.inf]), [0.0]),
+        (np.zeros(2), np.zeros(3), None),
+        (np.array([1, 2]), np.array([1, 3]), None),
+    ],
+)
+def test_numbers_are_told_from_all_else(left: Any, right: Any, apart: list[float] | None) -> None:
+    found = gaps(read(settle(left)), read(settle(right)))
+    assert (None if found is None else found.tolist()) == apart
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "same"),
+    [
+        ([0, 0, 1], [1, 1, 0], True),
+        ([0, 0, 1], [1, 0, 0], False),
+        (np.array([5, 5, 7]), np.array([7, 7, 5]), True),
+        (["a", "b", "a"], ["b", "a", "b"], True),
+        ({"x": 0, "y": 0, "z": 1}, {"x": 1, "y": 1, "z": 0}, True),
+        ({"x": 0, "y": 0}, {"x": 0, "w": 0}, False),
+        ({"labels": [0, 1, 1], "k": 2}, {"labels": [1, 0, 0], "k": 2}, True),
+        ({"labels": [0, 1, 1], "score": 2.0}, {"labels": [1, 0, 0], "score": 3.0}, False),
+        (np.array([True, False]), np.array([False, True]), False),
+        ([0.5, 0.5], [0.7, 0.7], False),
+    ],
+)
+def test_names_may_be_others(left: Any, right: Any, same: bool) -> None:
+    assert (renamed(settle(left)) == renamed(settle(right))) is same
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "same"),
+    [
+        ([1, 2], [2, 1], True),
+        ([1, 1, 2], [1, 2, 2], False),
+        ([(1, "a"), (2, "b")], [(2, "b"), (1, "a")], True),
+        (np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[3.0, 4.0], [1.0, 2.0]]), True),
+        ({"chosen": ["x", "y"]}, {"chosen": ["y", "x"]}, True),
+        ({"a": 1, "b": 2}, {"a": 2, "b": 1}, False),
+        ("ab", "ba", False),
+    ],
+)
+def test_order_may_be_another(left: Any, right: Any, same: bool) -> None:
+    assert (unordered(settle(left)) == unordered(settle(right))) is same
+
+
+def test_what_looks_like_labels_and_what_like_a_list() -> None:
+    assert has_labels(settle([0, 1, 1]))
+    assert has_labels(settle({"labels": np.array([3, 3, 4])}))
+    assert not has_labels(settle([0, 1, 2]))
+    assert not has_labels(settle([1, 1]))
+    assert not has_labels(settle([True, False, False]))
+    assert not has_labels(settle([0.5, 0.5, 1.0]))
+    assert has_order(settle([3, 1]))
+    assert has_order(settle({"chosen": ("a", "b")}))
+    assert not has_order(settle([1, 1]))
+    assert not has_order(settle({"a": 1, "b": 2}))
+    assert not has_order(settle(np.array([True, False, True])))
+
+
+def traits(found: list[list[float] | None], numbers: int = 1) -> Traits:
+    payloads = [{"gaps": one, "numbers": numbers, "values": []} for one in found]
+    return Traits(payloads, len(found))
+
+
+def test_a_width_leaves_half_of_the_target() -> None:
+    """Two numbers that are 0.1 apart are parted with probability 0.1 / width."""
+    (width,) = widths_of(traits([[0.1]] * 8), 0.1)
+    assert width == pytest.approx(2.0, rel=0.05)
+    assert width >= 2.0 * (1 - 1e-9)
+
+
+def test_several_numbers_share_the_target() -> None:
+    """1 - (1 - d / w)^2 = 0.05 for two numbers that are each d apart."""
+    first, second = widths_of(traits([[0.1, 10.0]] * 8, numbers=2), 0.1)
+    assert first == pytest.approx(0.1 / (1 - math.sqrt(0.95)), rel=0.05)
+    assert second == pytest.approx(100 * first, rel=0.05)
+
+
+def test_one_gap_may_stand_for_many_numbers() -> None:
+    (width,) = widths_of(traits([[0.1]] * 8, numbers=100), 0.1)
+    assert width == pytest.approx(0.1 / (1 - 0.95 ** (1 / 100)), rel=0.05)
+
+
+def test_there_is_no_width_where_more_than_numbers_differs() -> None:
+    assert widths_of(traits([None] * 8), 0.1) == ()
+    assert widths_of(traits([[0.0]] * 8), 0.1) == ()
+
+
+def test_rows_are_sorted_with_their_labels() -> None:
+    x, y = np.array([[2.0, 1.0], [1.0, 5.0], [1.0, 4.0]]), np.array([0, 1, 2])
+    rows, labels = in_order((x, y))
+    assert rows.tolist() == [[1.0, 4.0], [1.0, 5.0], [2.0, 1.0]]
+    assert labels.tolist() == [2, 1, 0]
+    assert in_order(["b", "a"]) == ["a", "b"]
+
+
+def test_rows_are_exchanged_and_shuffled_without_a_loss() -> None:
+    key, rows = root_key(0), np.arange(20)
+    assert sorted(shuffled(rows, key).tolist()) == rows.tolist()
+    other = mixed((rows, rows), (rows + 100, rows + 200), np.array([3, 5]))
+    assert [part[3] for part in other] == [103, 203]
+    assert other[0][4] == 4
+    assert rows[3] == 3
+    assert taken([1, 2, 3], np.array([2, 0])) == [3, 1]
+
+
+def test_frames_keep_their_columns() -> None:
+    import pandas as pd
+
+    frame = pd.DataFrame({"x": [2.5, 1.5, 1.5], "name": ["b", "d", "c"]})
+    assert in_order(frame)["name"].tolist() == ["c", "d", "b"]
+    noisy = with_noise(frame, root_key(0))
+    assert noisy["name"].tolist() == ["b", "d", "c"]
+    assert (noisy["x"] != frame["x"]).all()
+    assert mixed(frame, frame.iloc[::-1].reset_index(drop=True), np.array([0]))["name"].tolist() == ["c", "d", "c"]
+
+
+def test_noise_is_one_part_in_2_to_the_50() -> None:
+    x = np.linspace(1.001, 1.999, 1000)
+    moved = np.abs(with_noise(x, root_key(1)) - x) / x
+    assert np.all(moved > 0)
+    assert np.all(moved <= 1.25 * 2.0**-50)
+    assert with_noise(np.arange(3), root_key(1)).tolist() == [0, 1, 2]
+    assert with_noise(np.array([1.0, -1.0]), root_key(1)).tolist() == [1.0, -1.0]

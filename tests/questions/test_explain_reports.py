@@ -1,0 +1,82 @@
+"""What a person sees of an explanation: the command, its reports, its pictures, and any trial again."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from auditor.flow.record import read_record
+from auditor.questions.explain.answer import answer_of
+from auditor.questions.explain.parts import bars_of, lines
+
+pytestmark = pytest.mark.usefixtures("no_other_process")
+Command = Callable[..., tuple[int, str, str]]
+CODE = """
+def fit(sample, r):
+    return {"first <b>row</b>": float(sample[0] > 0), "rows": len(sample)}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "learner.py").write_text(CODE)
+    return tmp_path
+
+
+def test_the_command_its_reports_and_its_trials_again(command: Command, folder: Path) -> None:
+    words = ["explain", "learner.py:fit", "--source", "norm", "--size", "50", "--seed", "3", "--pairs", "100"]
+    files = ["--json", "out.json", "--markdown", "out.md", "--svg", "out.svg"]
+    code, out, _ = command(*words, *files, cwd=folder)
+    assert code == 0
+    assert "EXPLAINED" in out
+    assert "row-order" in out
+    assert "what to do: sort the rows" in out
+    assert "━━━" in out
+    document = json.loads((folder / "out.json").read_text())
+    main = document["answer"]["causes"][0]
+    assert main["kind"] == "row-order"
+    assert "row-order" in (folder / "out.md").read_text()
+    drawn = ElementTree.fromstring((folder / "out.svg").read_text())
+    texts = ["".join(one.itertext()) for one in drawn.iter() if one.tag.endswith("text")]
+    assert {"as it is", "but for row-order"} <= set(texts)
+    _, _, _, *again = shlex.split(main["replay"])
+    code, out, _ = command(*again, cwd=folder)
+    assert code == 0
+    assert "DIFFERENT  pair" in out
+    assert "SAME  the same pair in the experiment" in out
+    place = next(place for place, row in enumerate(document["cells"]) if row["name"] == "as it is")
+    pair = document["examples"][0]["pair"]
+    words = ["replay", "out.json", "--pair", str(pair), "--cell", str(place), "--trust"]
+    code, out, _ = command(*words, cwd=folder)
+    assert code == 0
+    assert f"DIFFERENT  pair {pair}" in out
+
+
+def test_the_picture_shows_the_table(command: Command, folder: Path) -> None:
+    command("explain", "learner.py:fit", "--source", "norm", "--size", "50", "--json", "out.json", cwd=folder)
+    record = read_record(folder / "out.json")
+    shown = lines(record, answer_of(record))
+    assert [what for what, *_ in shown] == [what for what, _ in bars_of(record)]
+    assert shown[0][0] == "as it is"
+    assert shown[0][1:3] == (record.mismatches, record.pairs)
+    verdicts = {what: bar.verdict for what, bar in bars_of(record)}
+    assert verdicts["as it is"] == "fail"
+    assert verdicts["but for row-order"] == "pass"
+    assert all(low <= mismatches / pairs <= high for _, mismatches, pairs, low, high in shown)
+
+
+def test_every_way_to_say_it_wrongly_is_a_sentence(command: Command, folder: Path) -> None:
+    code, _, error = command("explain", "learner.py:fit", cwd=folder)
+    assert code == 2
+    assert "declares no source" in error
+    code, _, error = command(
+        "explain", "learner.py:fit", "--source", "norm", "--size", "9", "--gate", "churn", cwd=folder
+    )
+    assert code == 2
+    assert "--gate churn" in error
+    assert "Traceback" not in error

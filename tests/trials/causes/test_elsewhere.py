@@ -1,0 +1,217 @@
+"""Runs in processes with a hash seed and a number of threads of our choice: what is due to them, and what is not."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from asking import bench_of
+
+from auditor.subjects.outcome import fingerprint
+from auditor.trials.causes import elsewhere
+from auditor.trials.causes.elsewhere import (
+    NotElsewhere,
+    Surroundings,
+    earlier_runs_show,
+    fingerprint_elsewhere,
+    hash_seed_shows,
+    run_pair_elsewhere,
+    run_pair_in_one_thread,
+    run_pair_with_one_hash_seed,
+    threads_show,
+    workers_limited,
+)
+from auditor.trials.trial import Bench, run_pair
+
+WORDS = ("apple", "pear", "plum", "fig", "quince", "medlar")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_process_stays() -> Iterator[None]:
+    yield
+    elsewhere.close_processes()
+
+
+def bench(learner: Callable[..., Any] | str, size: int = 3) -> Bench:
+    return bench_of(learner, "uniform", size=size)
+
+
+def order_of_a_set(words: tuple[str, ...] = WORDS) -> Callable[..., list[str]]:
+    return lambda sample, r: [*set(words)]
+
+
+def shown_by(found: Callable[..., Any], learner: Callable[..., Any], pairs: int = 4) -> list[Any]:
+    made = bench(learner)
+    return [contrast for index in range(pairs) if (contrast := found(made, index))]
+
+
+def test_the_order_of_a_set_depends_on_the_hash_seed_and_is_fixed_with_it() -> None:
+    (contrast, *_) = shown_by(hash_seed_shows, order_of_a_set())
+    assert contrast.apart == math.inf
+    assert contrast.difference.path.startswith("output[")
+    assert {contrast.difference.left.strip("'"), contrast.difference.right.strip("'")} <= set(WORDS)
+    assert (contrast.left, contrast.right) == (Surroundings(0, 1), Surroundings(contrast.right.hash_seed, 1))
+    assert shown_by(threads_show, order_of_a_set(), pairs=1) == []
+
+
+def test_what_a_module_makes_of_a_set_when_it_is_imported_is_seen(tmp_path: Path) -> None:
+    path = tmp_path / "labels_at_import.py"
+    path.write_text(f"NAMES = list(set({WORDS!r}))\ndef fit(sample, r):\n    return NAMES\n")
+    made = bench(f"{path}:fit")
+    assert any(hash_seed_shows(made, index) for index in range(4))
+
+
+def test_a_sorted_set_and_a_float_mean_are_not_due_to_the_hash_seed() -> None:
+    assert shown_by(hash_seed_shows, lambda sample, r: (sorted(set(WORDS)), float(sample.mean()))) == []
+
+
+def test_hidden_state_is_not_taken_for_a_hash_seed_or_threads() -> None:
+    def unseeded(sample: Any, r: Any) -> float:
+        return float(np.random.default_rng().random())
+
+    assert shown_by(hash_seed_shows, unseeded, pairs=2) == shown_by(threads_show, unseeded, pairs=2) == []
+
+
+def test_an_answer_that_is_kept_for_each_r_is_shown_by_the_order_of_runs() -> None:
+    cache: dict[int, float] = {}
+
+    def by_r(sample: Any, r: int) -> float:
+        return cache.setdefault(r, float(sample[0]))
+
+    made = bench(by_r)
+    contrast = earlier_runs_show(made, 5)
+    assert contrast is not None
+    assert contrast.difference.left == repr(made.draw(5, 0)[0].item())
+    assert contrast.difference.right == repr(made.draw(5, 1)[0].item())
+
+
+def test_a_cache_of_what_is_the_same_for_all_is_no_matter() -> None:
+    tables: dict[int, list[int]] = {}
+
+    def by_size(sample: Any, r: Any) -> float:
+        return float(sample[tables.setdefault(len(sample), [*range(len(sample))])[-1]])
+
+    assert earlier_runs_show(bench(by_size), 0) is None
+
+
+def test_what_is_drawn_without_a_seed_at_import_differs_between_processes(tmp_path: Path) -> None:
+    path = tmp_path / "unseeded_at_import.py"
+    path.write_text("import numpy as np\nW = np.random.default_rng().random()\ndef fit(sample, r):\n    return W\n")
+    made = bench(f"{path}:fit")
+    assert hash_seed_shows(made, 0) is None
+    assert earlier_runs_show(made, 0) is not None
+
+
+def test_as_many_parts_as_processors() -> None:
+    def by_parts(sample: Any, r: Any) -> int:
+        parts = os.cpu_count() or 1
+        return len(np.array_split(np.arange(10), parts)[0])
+
+    (contrast,) = shown_by(threads_show, by_parts, pairs=1)
+    assert (contrast.difference.left, contrast.apart) == ("10", math.inf)
+    made = bench(by_parts)
+    assert run_pair_in_one_thread(made, 0).difference is None
+
+
+def test_libraries_have_as_many_threads_as_they_are_given() -> None:
+    def threads(sample: Any, r: Any) -> list[int]:
+        from threadpoolctl import threadpool_info
+
+        return [library["num_threads"] for library in threadpool_info()]
+
+    (contrast,) = shown_by(threads_show, threads, pairs=1)
+    assert (contrast.difference.left, contrast.difference.right) == ("1", str(elsewhere.all_threads()))
+
+
+def test_a_pool_that_is_asked_for_four_has_one_worker() -> None:
+    def workers(sample: Any, r: Any) -> int:
+        barrier = threading.Barrier(2)
+
+        def meet(_: int) -> bool:
+            try:
+                return barrier.wait(0.2) >= 0
+            except threading.BrokenBarrierError:
+                return False
+
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            return sum(pool.map(meet, range(2)))
+
+    (contrast,) = shown_by(threads_show, workers, pairs=1)
+    assert (contrast.difference.left, contrast.difference.right) == ("0", "2")
+
+
+def test_pools_and_processors_are_put_back() -> None:
+    before = ThreadPoolExecutor.__init__, os.cpu_count
+    with workers_limited(1):
+        assert os.cpu_count() == 1
+        with ThreadPoolExecutor(7) as pool:
+            assert pool._max_workers == 1
+    with workers_limited(3), ThreadPoolExecutor(max_workers=2) as pool:
+        assert (os.cpu_count(), pool._max_workers) == (3, 2)
+    assert (ThreadPoolExecutor.__init__, os.cpu_count) == before
+
+
+def test_a_run_and_a_pair_are_what_they_are_here() -> None:
+    def rounded(sample: Any, r: Any) -> tuple[float, float]:
+        return float(np.floor(4 * sample.mean())), float(r.random())
+
+    made = bench(rounded)
+    for index in range(4):
+        there = run_pair_elsewhere(made, index, surroundings=Surroundings())
+        assert there.difference == run_pair(made, index).difference
+        assert there == run_pair_with_one_hash_seed(made, index) or there.seconds
+        assert fingerprint_elsewhere(made, index, 1, Surroundings()) == fingerprint(made.run(index, 1))
+
+
+def test_one_process_answers_for_many_and_for_benches_that_are_alike() -> None:
+    def process(sample: Any, r: Any) -> int:
+        return os.getpid()
+
+    found = {fingerprint_elsewhere(bench(process), index, 0, Surroundings()) for index in range(5)}
+    assert len(found) == 1
+    assert found != {fingerprint(os.getpid())}
+
+
+def test_what_a_run_has_to_load_is_loaded_for_the_next_process() -> None:
+    def late(sample: Any, r: Any) -> bool:
+        import sys
+
+        found = "colorsys" in sys.modules
+        import colorsys
+
+        return found and bool(colorsys)
+
+    made = bench(late)
+    found = []
+    for _ in range(2):
+        found.append(fingerprint_elsewhere(made, 0, 0, Surroundings()))
+        elsewhere.close_processes()
+    assert found == [fingerprint(False), fingerprint(True)]
+
+
+@pytest.mark.parametrize(
+    ("what", "words"),
+    [
+        (lambda: os._exit(3), "ended with no answer|exit status 3"),
+        (lambda: 1 / 0, "ZeroDivisionError"),
+        (lambda: time.sleep(60), "within 1 s"),
+    ],
+)
+def test_what_goes_wrong_there_is_said(what: Callable[[], Any], words: str) -> None:
+    made = bench(lambda sample, r: what())
+    with pytest.raises(NotElsewhere, match=words):
+        fingerprint_elsewhere(made, 0, 0, Surroundings(), timeout=1.0)
+
+
+def test_what_cannot_be_sent_is_said() -> None:
+    lock = threading.Lock()
+    with pytest.raises(NotElsewhere, match="cannot be sent to another process"):
+        hash_seed_shows(bench(lambda sample, r: lock.locked()), 0)
