@@ -49,7 +49,7 @@ def predicted(sample, r):
 
 best = SelectKBest(f_regression, k=2)
 search = GridSearchCV(Ridge(), {"alpha": [1.0, 10.0, 100.0]}, cv=2, refit=False)
-forest = RandomForestClassifier(n_estimators=5, max_depth=5)
+forest = RandomForestClassifier(n_estimators=5)
 means = KMeans(3, n_init=1)
 
 
@@ -62,7 +62,12 @@ def ship(sample, r):
 
 
 def significant(sample, r):
+    """Of the regressors a to e those with a t-value above 3."""
+    return frozenset(name for name, t in t_values(sample, r).items() if t > 3)
+
+
+def t_values(sample, r):
     import statsmodels.api as sm
 
     x, y = sample
-    return frozenset(np.flatnonzero(sm.OLS(y, x).fit().pvalues < 0.01).tolist())
+    return dict(zip("abcde", np.abs(sm.OLS(y, x).fit().tvalues).tolist(), strict=True))

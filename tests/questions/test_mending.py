@@ -272,12 +272,12 @@ def test_the_cheapest_that_should_pass_is_tried_first() -> None:
         return one
 
     plain = [measured(0.2), measured(0.07), measured(0.05), measured(0.02)]
-    assert candidates(plain, 0.1, "rho") == plain[2:]
-    assert candidates(plain, 0.1, "churn") == plain[1:]
-    assert candidates(plain[:2], 0.1, "rho") == plain[1:2]  # it comes nearest
-    assert candidates(plain[:1], 0.1, "rho") == []
+    assert candidates(plain, 0.1, 0.6) == plain[2:]
+    assert candidates(plain, 0.1, 0.8) == plain[1:]
+    assert candidates(plain[:2], 0.1, 0.6) == plain[1:2]  # it comes nearest
+    assert candidates(plain[:1], 0.1, 0.6) == []
     losing = [measured(0.05, 0.3), measured(0.04, 0.1), measured(0.0, 0.0, nothing=True)]
-    assert candidates(losing, 0.1, "rho") == [losing[1], losing[0]]
+    assert candidates(losing, 0.1, 0.6) == [losing[1], losing[0]]
 
 
 @pytest.mark.parametrize(

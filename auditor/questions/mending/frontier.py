@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from auditor.questions.mending.answer import Cost, Point
-from auditor.questions.mending.settings import MARGINS, Setting
+from auditor.questions.mending.settings import Setting
 from auditor.questions.mending.units import FINISHED, Pair, Tried
 from auditor.statistics.interval import MeanEvidence
 
@@ -89,11 +89,11 @@ def add_pair(measured: Sequence[Measured], pair: Pair) -> None:
         one.add(tried, pair.loss)
 
 
-def candidates(measured: Sequence[Measured], target: float, gate: str) -> list[Measured]:
+def candidates(measured: Sequence[Measured], target: float, margin: float) -> list[Measured]:
     """What should pass, cheapest first: by what it loses where that is known, else in the order of settings; where none
     has room to spare, the one that comes nearest, if it is below the target at all."""
     runs = [one for one in measured if not one.is_silent and one.estimate <= target]
-    should = [one for one in runs if one.estimate <= MARGINS[gate] * target]
+    should = [one for one in runs if one.estimate <= margin * target]
     if not should:
         return sorted(runs, key=lambda one: one.estimate)[:1]
     return sorted(should, key=_spent)  # which keeps the order of settings that cost the same

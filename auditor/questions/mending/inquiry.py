@@ -22,7 +22,7 @@ from auditor.questions.counted import Counted, of_its_own
 from auditor.questions.loss import Loss
 from auditor.questions.mending.conclusion import answer_of_inquiry, verdict_of
 from auditor.questions.mending.frontier import Measured, add_pair, candidates
-from auditor.questions.mending.settings import FAMILIES, Setting
+from auditor.questions.mending.settings import AIM, FAMILIES, Setting, margin_of
 from auditor.questions.mending.units import Frontier, OwnOracle, Pair, look
 from auditor.questions.pairs import ChurnQuestion, Pairs, PairsOptions, Rho
 from auditor.request import Request
@@ -52,6 +52,10 @@ class Asked:
     def learner(self) -> object:
         """What a wrapper is made around."""
         return self.cell.subject.target or self.request.subject
+
+    def margin(self, verb: str) -> float:
+        """The share of the target below which a setting should pass."""
+        return margin_of(verb, self.gate, self.cell.view.spec)
 
     def leaf(self, cell: Cell, alpha: float) -> Pairs:
         """An audit of one cell, with its part of the error; whether it is accurate is seen, and decides nothing."""
@@ -126,7 +130,7 @@ class Mending(Steady):
             return
         self.measured = [Measured(setting) for setting in settings]
         yield Work(self._open("frontier", self._frontier(settings)), range(pairs_of(settings)))
-        for one in candidates(self.measured, self.asked.target, self.asked.gate)[:TRIES]:
+        for one in candidates(self.measured, self.asked.target, self.asked.margin(settings[0].verb))[:TRIES]:
             yield from self._confirm(one)
             if self.tried[-1][2].outcome() == "pass":
                 return
@@ -145,9 +149,8 @@ class Mending(Steady):
         verbs = [one.verb for one in FAMILIES if shown and all(fits and one.verb in fits for fits in shown)]
         for family in (one for one in FAMILIES if one.verb in verbs):
             seen = [fits[family.verb] for fits in shown if fits]
-            if found := [
-                one for one in family.settings(seen, self.asked.target, self.asked.cell.size) if self._runs(one)
-            ]:
+            level = AIM * self.asked.margin(family.verb) * self.asked.target
+            if found := [one for one in family.settings(seen, level, self.asked.cell.size) if self._runs(one)]:
                 return found
         self.why_not = self.why_not or _why_not(self.looked, verbs, self.asked.cell.size)
         return []

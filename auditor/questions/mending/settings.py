@@ -27,8 +27,8 @@ from auditor.repair.voting import voted
 from auditor.subjects.estimators import is_estimator
 from auditor.subjects.outcome import same
 
-MARGINS = {"rho": 0.6, "churn": 0.8}  # of the target: what can be shown in as many pairs as an audit has
-AIM = 0.54  # of the target: what the middle of the settings is made for, from few pairs
+COIN, MEAN = 0.6, 0.8  # of the target: what as many pairs as an audit has can show, by a count and by a mean
+AIM = 0.9  # of that: what the middle of the settings is made for, from few pairs
 _STEPS = range(-5, 4)  # from there, by factors of sqrt(2)
 _MAKERS: Mapping[str, Callable[..., Repaired]] = {
     fn.__name__: fn for fn in (rounded, chosen, thresholded, voted, agreed, aligned)
@@ -84,14 +84,20 @@ def read_setting(text: str) -> Setting:
     return Setting(verb, arguments)
 
 
+def margin_of(verb: str, gate: str, view: str | None) -> float:
+    """Where whole outputs are compared the randomness of the wrapper is integrated, and a mean takes fewer pairs."""
+    return MEAN if gate == "churn" or verb not in _KEEP or view == "output" else COIN
+
+
 class Family(Protocol):
-    """See the module. `look` gives None where the wrapper does not fit two outputs."""
+    """See the module. `look` gives None where the wrapper does not fit two outputs; settings are made for a `level` of
+    rho."""
 
     verb: ClassVar[str]
     pairs: ClassVar[int]  # of its frontier: fewer where each setting has runs of its own
 
     def look(self, first: Any, second: Any) -> dict[str, Any] | None: ...
-    def settings(self, seen: Seen, target: float, size: int) -> list[Setting]: ...
+    def settings(self, seen: Seen, level: float, size: int) -> list[Setting]: ...
 
 
 class Rounding:
@@ -116,7 +122,7 @@ class Rounding:
         alike = is_estimator(first) or same(mine.rest, theirs.rest)
         return {"gaps": gaps, "sizes": mine.sizes, "alike": alike, "named": not widths.is_one}
 
-    def settings(self, seen: Seen, target: float, size: int) -> list[Setting]:
+    def settings(self, seen: Seen, level: float, size: int) -> list[Setting]:
         alike = [one for one in seen if one["alike"]]
         if not alike or any(one["sizes"] != alike[0]["sizes"] for one in alike):
             return []
@@ -124,7 +130,7 @@ class Rounding:
         if not scales:
             return []
         sums = [sum(one["gaps"][path] / scale for path, scale in scales.items()) for one in alike]
-        centre = _solved(lambda unit: float(np.mean(-np.expm1(-np.array(sums) / unit))), AIM * target)
+        centre = _solved(lambda unit: float(np.mean(-np.expm1(-np.array(sums) / unit))), level)
         named = alike[0]["named"]
         return [_rounding(scales, centre * 2 ** (step / 2), named=named) for step in _STEPS]
 
@@ -176,12 +182,12 @@ class Choosing:
         top = 1 if hasattr(decides, "cv_results_") else own_top(decides) or int(np.sum(decides.get_support()))
         return {"spread": max(moved, default=0.0) - min(moved, default=0.0), "count": len(mine), "top": max(1, top)}
 
-    def settings(self, seen: Seen, target: float, size: int) -> list[Setting]:
+    def settings(self, seen: Seen, level: float, size: int) -> list[Setting]:
         top, count = int(np.median([one["top"] for one in seen])), max(one["count"] for one in seen)
         spread = float(np.mean([one["spread"] for one in seen]))
         if spread == 0 or count <= top:
             return []
-        least = target / (top * spread)  # the theorem's own: 1 - exp(-k strength range) is about the target
+        least = level / (top * spread)  # the theorem's own: 1 - exp(-k strength range) is about the level
         made = (two_digits(least * 2.0**step) for step in range(9, -2, -1))
         return [_choice(strength, top, count) for strength in made]
 
@@ -209,11 +215,11 @@ class Aligning:
         apart = np.abs(np.asarray(mine)[:, None] - np.asarray(theirs)[None])
         return {"gap": float(apart[linear_sum_assignment(apart.sum(axis=-1))].sum())}
 
-    def settings(self, seen: Seen, target: float, size: int) -> list[Setting]:
+    def settings(self, seen: Seen, level: float, size: int) -> list[Setting]:
         gaps = np.array([one["gap"] for one in seen])
         if not gaps.any():
             return []
-        centre = _solved(lambda width: float(np.mean(-np.expm1(-gaps / width))), AIM * target)
+        centre = _solved(lambda width: float(np.mean(-np.expm1(-gaps / width))), level)
         widths = (two_digits(centre * 2 ** (step / 2)) for step in _STEPS)
         words = "a centre moves by at most {:.3g} a coordinate"
         return [Setting("aligned", {"width": width}, words.format(width / 2), width / 2) for width in widths]
@@ -228,7 +234,7 @@ class Voting:
     def look(self, first: Any, second: Any) -> dict[str, Any] | None:
         return {} if all(hasattr(one, "predict") and hasattr(one, "classes_") for one in (first, second)) else None
 
-    def settings(self, seen: Seen, target: float, size: int) -> list[Setting]:
+    def settings(self, seen: Seen, level: float, size: int) -> list[Setting]:
         fitting = _fitting(size)[1:]
         return [_chunked("voted", {"chunks": chunks, "between": (0.25, 0.75)}, size) for chunks in fitting]
 
@@ -243,7 +249,7 @@ class Agreeing:
         """Of models and raw numbers no two are ever the same; what comes up twice may."""
         return None if is_estimator(first) or Rounding().look(first, second) else {}
 
-    def settings(self, seen: Seen, target: float, size: int) -> list[Setting]:
+    def settings(self, seen: Seen, level: float, size: int) -> list[Setting]:
         return [_chunked("agreed", {"chunks": chunks}, size) for chunks in _fitting(size)]
 
 

@@ -1,0 +1,93 @@
+"""Makes the table in docs/repair.md: `python docs/make_repair.py`, from the root of a checkout with the extra `learners`.
+
+Each learner is audited as it is and repaired by one command line; what a wrapper is given by hand stands behind --with.
+"""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from auditor.flow.record import Record, read_record
+
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "repair.md"
+HERE = "examples/learners/to_repair.py"
+LINES = f"--source {HERE}:lines"
+# What is audited as it is where the repair is given, and the command line of the repair.
+LEARNERS: dict[str, tuple[str | None, str]] = {
+    "Ridge, its coefficients": (None, f"{HERE}:coefficients {LINES} --size 16000 --loss {HERE}:missed"),
+    "a regression tree's prediction": (None, f"{HERE}:predicted {LINES} --size 1000"),
+    "SelectKBest": (None, f"{HERE}:best {LINES} --size 500"),
+    "GridSearchCV": (None, f"{HERE}:search {LINES} --size 60"),
+    "a forest classifier": (None, f"{HERE}:forest --source {HERE}:moons --size 1600"),
+    "KMeans": (None, f"{HERE}:means --source {HERE}:blobs --size 300"),
+    "an A/B test": (
+        f"{HERE}:ship --source {HERE}:visits --size 10000",
+        f'{HERE}:effect --source {HERE}:visits --size 10000 --with "thresholded(low=0.0, high=0.2)"',
+    ),
+    "OLS significance": (
+        f"{HERE}:significant {LINES} --size 900",
+        f'{HERE}:t_values {LINES} --size 900 --with "chosen(strength=1.0, top=3)"',
+    ),
+}
+PRICES = {
+    "an A/B test": "an effect between 0 and 0.2 is decided by r",
+    "OLS significance": "how many regressors there are is said beforehand",
+}
+BEGIN, END = "<!-- made by docs/make_repair.py -->\n", "<!-- end -->\n"
+HEAD = "| learner | rows | before | after | repair | what was lost |\n|---|---|---|---|---|---|\n"
+
+
+def asked(command: str, words: str) -> Record:
+    """The record of one command line."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "record.json"
+        line = [sys.executable, "-m", "auditor", command, *shlex.split(words), "--json", str(file), "--jobs", "1"]
+        ended = subprocess.run(line, cwd=ROOT, capture_output=True, text=True)
+        if ended.returncode not in (0, 1):
+            sys.exit(f"{words}\n{ended.stdout}{ended.stderr}")
+        return read_record(file)
+
+
+def row(name: str, before: str | None, words: str) -> str:
+    record = asked("repair", words)
+    answer = msgspec.to_builtins(record.answer)
+    first = held(answer["before"]) if before is None else shown(asked("check", before))
+    cells = (name, f"{record.size:,}", first, held(answer["after"]), f"`{answer['wrapper']}`", lost(name, answer))
+    return "".join(f"| {cell} " for cell in cells) + "|\n"
+
+
+def held(found: Any) -> str:
+    return f"{found['measure']} {found['estimate']:.2g}, at most {found['high']:.2g} ({found['verdict']})"
+
+
+def shown(record: Record) -> str:
+    assert record.rho is not None
+    return f"rho {record.rho.estimate:.2g}, at most {record.rho.high:.2g} ({record.verdict})"
+
+
+def lost(name: str, answer: Any) -> str:
+    price = answer["price"]
+    if price["loss"] is None:
+        return str(PRICES.get(name) or price["words"])
+    return (
+        f"{price['words']}; a mean loss of {price['loss_before']:.3f} became {price['loss_before'] + price['loss']:.3f}"
+    )
+
+
+def main() -> None:
+    page = PAGE.read_text()
+    kept, _, rest = page.partition(BEGIN)
+    table = HEAD + "".join(row(name, *words) for name, words in LEARNERS.items())
+    PAGE.write_text(f"{kept}{BEGIN}{table}{END}{rest.partition(END)[2]}")
+
+
+if __name__ == "__main__":
+    main()
