@@ -1,10 +1,11 @@
-"""Makes the table in docs/repair.md: `python docs/make_repair.py`, from the root of a checkout with the extra `learners`.
+"""Makes the table of docs/repair.md: `python docs/make_repair.py`, from the root, with the extra `learners`.
 
 Each learner is audited as it is and repaired by one command line; what a wrapper is given by hand stands behind --with.
 """
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 import sys
@@ -22,11 +23,11 @@ HERE = "examples/learners/to_repair.py"
 LINES = f"--source {HERE}:lines"
 # What is audited as it is where the repair is given, and the command line of the repair.
 LEARNERS: dict[str, tuple[str | None, str]] = {
-    "Ridge, its coefficients": (None, f"{HERE}:coefficients {LINES} --size 16000 --loss {HERE}:missed"),
+    "Ridge, its coefficients": (None, f"{HERE}:coefficients {LINES} --size 8000 --loss {HERE}:missed"),
     "a regression tree's prediction": (None, f"{HERE}:predicted {LINES} --size 1000"),
     "SelectKBest": (None, f"{HERE}:best {LINES} --size 500"),
     "GridSearchCV": (None, f"{HERE}:search {LINES} --size 60"),
-    "a forest classifier": (None, f"{HERE}:forest --source {HERE}:moons --size 1600"),
+    "a forest classifier": (None, f"{HERE}:forest --source {HERE}:moons --size 640"),
     "KMeans": (None, f"{HERE}:means --source {HERE}:blobs --size 300"),
     "an A/B test": (
         f"{HERE}:ship --source {HERE}:visits --size 10000",
@@ -56,8 +57,15 @@ def asked(command: str, words: str) -> Record:
         return read_record(file)
 
 
+def process_time_of_children() -> float:
+    used = os.times()
+    return used.children_user + used.children_system
+
+
 def row(name: str, before: str | None, words: str) -> str:
+    started = process_time_of_children()
     record = asked("repair", words)
+    print(f"{name}: {process_time_of_children() - started:.0f} s")
     answer = msgspec.to_builtins(record.answer)
     first = held(answer["before"]) if before is None else shown(asked("check", before))
     cells = (name, f"{record.size:,}", first, held(answer["after"]), f"`{answer['wrapper']}`", lost(name, answer))

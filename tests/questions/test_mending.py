@@ -280,6 +280,13 @@ def test_the_cheapest_that_should_pass_is_tried_first() -> None:
     assert candidates(losing, 0.1, 0.6) == [losing[1], losing[0]]
 
 
+@pytest.mark.nightly
+def test_another_process_runs_the_repaired_learner_and_not_the_learner(folder: Path, command: Any) -> None:
+    words = ("repair", "learners.py:mean", "--source", "norm", "--size", "50", "--with", "rounded(width=5.0)")
+    code, said, _ = command(*words, cwd=folder)
+    assert code == 0, said
+
+
 @pytest.mark.parametrize(
     ("value", "two"), [(0.1234, 0.13), (0.13, 0.13), (99.2, 100.0), (5e-7, 5e-7), (1.01, 1.1), (2345.0, 2400.0)]
 )

@@ -235,7 +235,7 @@ class Voting:
         return {} if all(hasattr(one, "predict") and hasattr(one, "classes_") for one in (first, second)) else None
 
     def settings(self, seen: Seen, level: float, size: int) -> list[Setting]:
-        fitting = _fitting(size)[1:]
+        fitting = _fitting(size)[1:4]
         return [_chunked("voted", {"chunks": chunks, "between": (0.25, 0.75)}, size) for chunks in fitting]
 
 
