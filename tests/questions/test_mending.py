@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import inquiry_of
+from asking import cell_of, inquiry_of
 from click.testing import CliRunner
 
 import auditor
@@ -23,6 +23,7 @@ from auditor.questions.mending.settings import Setting, read_setting, two_digits
 from auditor.questions.mending.units import Tried
 from auditor.report.formats.svg import picture
 from auditor.report.terminal import as_text
+from auditor.trials.second_process import _named
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 LEARNERS = """
@@ -280,11 +281,12 @@ def test_the_cheapest_that_should_pass_is_tried_first() -> None:
     assert candidates(losing, 0.1, 0.6) == [losing[1], losing[0]]
 
 
-@pytest.mark.nightly
-def test_another_process_runs_the_repaired_learner_and_not_the_learner(folder: Path, command: Any) -> None:
-    words = ("repair", "learners.py:mean", "--source", "norm", "--size", "50", "--with", "rounded(width=5.0)")
-    code, said, _ = command(*words, cwd=folder)
-    assert code == 0, said
+def test_another_process_is_sent_the_repaired_learner_and_not_its_name(folder: Path) -> None:
+    asked = {"subject": "learners.py:mean", "source": "norm", "question": "repair", "size": 50}
+    as_it_is = _named(cell_of(**asked))
+    assert as_it_is is not None
+    assert as_it_is["target"] == "learners.py:mean"
+    assert _named(cell_of(**asked, with_="rounded(width=5.0)")) is None
 
 
 @pytest.mark.parametrize(
