@@ -25,7 +25,9 @@ def maker(name: str) -> Any:
     return find_object(f"{__file__.rpartition('/tests/')[0]}/{MAKER}:{name}")
 
 
-PAGE = re.findall(r"^\| (.+?) \| `(.+?)` \| (pass|fail) \| .* \|$", maker("PAGE").read_text(), flags=re.MULTILINE)
+TABLE = maker("PAGE").read_text().replace(chr(92) + "|", "&")  # a bar within a cell
+ROWS = re.findall(r"^\| (.+?) \| `(.+?)` \| (pass|fail) \| .* \|$", TABLE, flags=re.MULTILINE)
+PAGE = [(name, words.replace("&", "|"), verdict) for name, words, verdict in ROWS]
 
 
 def test_the_page_has_all_eighteen() -> None:

@@ -113,7 +113,7 @@ def test_a_grid_as_wide_as_it_says_meets_the_target() -> None:
     _, answer = explained(caused.raw_mean)
     (width,) = answer.widths
     assert 0.0798 / 0.05 / 4 < width < 4 * 0.0798 / 0.05
-    assert f"width = {width:.2g}" in (answer.causes[0].cure or "")
+    assert f"with width = {width:.2g}. " in f"{answer.causes[0].cure}. "
 
 
 def test_last_digits_are_a_note_and_no_cause() -> None:

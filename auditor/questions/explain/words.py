@@ -12,7 +12,6 @@ from auditor.questions.explain.cells import LOCALS, MOVED, PLAIN, ROWS
 from auditor.questions.explain.evidence import Tried
 from auditor.questions.explain.inquiry import Explaining
 from auditor.questions.explain.units import quarter
-from auditor.statistics.outward import at_most
 
 
 def make_cause(inquiry: Explaining, one: Tried) -> Cause:
@@ -89,7 +88,12 @@ def _width(inquiry: Explaining, one: Tried) -> str:
 
 def width_text(inquiry: Explaining) -> str:
     low, high = min(inquiry.widths), max(inquiry.widths)
-    return at_most(high, 2) if low == high else f"{at_most(low, 2)} to {at_most(high, 2)}"
+    return _two_digits(high) if low == high else f"{_two_digits(low)} to {_two_digits(high)}"
+
+
+def _two_digits(width: float) -> str:
+    """Widths have no more: they were rounded up."""
+    return f"{float(f'{width:.2g}'):g}"
 
 
 def _shown(one: Tried) -> Iterator[str]:
@@ -134,7 +138,7 @@ def cure(inquiry: Explaining, one: Tried) -> str:
     if found := _moved(inquiry, one).get("cure"):
         return str(found)
     if one.kind == "continuous":
-        return _rounding(inquiry, one.experiment.cure.format(width=at_most(max(inquiry.widths), 2)))
+        return _rounding(inquiry, one.experiment.cure.format(width=_two_digits(max(inquiry.widths))))
     if one.kind == "too-little-data":
         found = growth_of(inquiry)
         size = found.size if found and found.size else 4 * inquiry.cells[PLAIN].size

@@ -181,13 +181,15 @@ def test_one_process_answers_for_many_and_for_benches_that_are_alike() -> None:
 
 
 def test_what_a_run_has_to_load_is_loaded_for_the_next_process() -> None:
+    """Of a library that nothing else asks for: the server that all tests share keeps what it has learnt."""
+    rare = "sklearn.datasets.descr"
+
     def late(sample: Any, r: Any) -> bool:
+        import importlib
         import sys
 
-        found = "colorsys" in sys.modules
-        import colorsys
-
-        return found and bool(colorsys)
+        found = rare in sys.modules
+        return bool(importlib.import_module(rare)) and found
 
     made = bench(late)
     found = []
