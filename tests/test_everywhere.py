@@ -66,7 +66,11 @@ def test_no_question_is_left_out() -> None:
     assert {question for question, *_ in QUESTIONS.values()} == set(registered_questions())
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
+LONG = {"repair": [pytest.mark.nightly]}  # which runs pairs of all of its phases
+EACH = [pytest.param(name, marks=LONG.get(name, [])) for name in QUESTIONS]
+
+
+@pytest.mark.parametrize("name", EACH)
 def test_a_record_does_not_depend_on_who_ran_it(name: str, tmp_path: Path) -> None:
     here = ask(name, jobs=1)
     assert here["schema"] == "auditor.record/2"
@@ -81,7 +85,7 @@ def test_a_record_does_not_depend_on_who_ran_it(name: str, tmp_path: Path) -> No
     assert there == here
 
 
-@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize("name", EACH)
 def test_what_was_interrupted_goes_on_where_it_was(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An interrupt after the seventh trial: those before it are in the ledger, and are not run again."""
     ledger, run, real = tmp_path / "audits.sqlite", [0], Bench.trial

@@ -138,12 +138,16 @@ def _kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)  # it had not begun one
 
 
+_tried: set[str] = set()  # modules that are made while another is loaded cannot be imported by their names
+
+
 def _preload(names: list[str]) -> None:
     """What the client has loaded of libraries that take long, once for all children."""
     for name in names:
-        if name not in sys.modules:
+        if name not in sys.modules and name not in _tried:
             with contextlib.suppress(Exception):
                 importlib.import_module(name)
+    _tried.update(names)
 
 
 def main() -> None:

@@ -57,6 +57,7 @@ def test_the_order_of_a_set_is_the_hash_seed() -> None:
     assert "sorted" in (main.cure or "")
 
 
+@pytest.mark.nightly
 def test_whoever_comes_first_is_threads_and_no_hidden_state() -> None:
     def slow(turn: int) -> int:
         sleep(0.002 * (3 - turn))

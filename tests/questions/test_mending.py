@@ -124,10 +124,10 @@ def _holds(wrapper: str, low: float, high: float) -> None:
     ("target", "source", "size", "verb"),
     [
         ("learners.py:two", "norm", 100, "rounded"),
-        ("learners.py:is_above", "norm(0.1)", 400, "agreed"),
-        ("models.py:ridge", "learners.py:linear", 60, "rounded"),
+        pytest.param("learners.py:is_above", "norm(0.1)", 400, "agreed", marks=pytest.mark.nightly),
+        pytest.param("models.py:ridge", "learners.py:linear", 60, "rounded", marks=pytest.mark.nightly),
         ("models.py:best", "learners.py:linear", 12, "chosen"),
-        ("algorithms.controls:mean", "norm", 100, "rounded"),
+        pytest.param("algorithms.controls:mean", "norm", 100, "rounded", marks=pytest.mark.nightly),
     ],
 )
 def test_what_is_printed_can_be_pasted_and_passes(folder: Path, target: str, source: str, size: int, verb: str) -> None:
