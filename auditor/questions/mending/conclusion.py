@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from auditor.flow.question import Answer, Mismatch, registered_questions
 from auditor.flow.record import CellRow, Finding, Measure
 from auditor.flow.verdict import Verdict
@@ -141,16 +143,7 @@ def _measures_before(inquiry: Mending, last: Pairs | None) -> Iterator[Measure]:
     if last is None or inquiry.before is None or not inquiry.before.tally.pairs:
         return
     first = inquiry.before.answer().measures[0]
-    yield Measure(
-        name=f"{first.name} before",
-        estimate=first.estimate,
-        low=first.low,
-        high=first.high,
-        confidence=first.confidence,
-        method=first.method,
-        count=first.count,
-        of=first.of,
-    )
+    yield msgspec.structs.replace(first, name=f"{first.name} before")
 
 
 def _rows(inquiry: Mending) -> Iterator[CellRow]:
