@@ -155,21 +155,31 @@ def _add(files: dict[str, str], name: str, path: Path) -> None:
     files[name] = f"{files[name]}+{found}" if name in files else found  # two files of one name
 
 
-def _written(path: Path, spec: ModuleSpec) -> Iterator[str]:
+def _written(path: Path, spec: ModuleSpec) -> tuple[str, ...]:
     """The names that the imports of a source file may mean."""
-    if path.suffix not in SOURCE_SUFFIXES:
-        return
+    try:
+        status = path.stat()
+    except OSError:
+        return ()
+    return _imports(path, status.st_mtime_ns, status.st_size, spec.parent) if path.suffix in SOURCE_SUFFIXES else ()
+
+
+@functools.lru_cache(maxsize=1024)  # every replay command of a record asks for the same files
+def _imports(path: Path, _changed: int, _size: int, package: str | None) -> tuple[str, ...]:
     try:
         with _parsing:
             tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError):
-        return
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and (base := _base(node, spec.parent)):
-            yield base
-            yield from (f"{base}.{alias.name}" for alias in node.names if alias.name != "*")
+        return ()
+    return tuple(name for node in ast.walk(tree) for name in _meant(node, package))
+
+
+def _meant(node: ast.AST, package: str | None) -> Iterator[str]:
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+    elif isinstance(node, ast.ImportFrom) and (base := _base(node, package)):
+        yield base
+        yield from (f"{base}.{alias.name}" for alias in node.names if alias.name != "*")
 
 
 def _base(node: ast.ImportFrom, package: str | None) -> str | None:

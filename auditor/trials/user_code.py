@@ -6,6 +6,7 @@ other reasons here: PYTHONPATH, pytest's `pythonpath` and its folders of tests, 
 
 from __future__ import annotations
 
+import functools
 import os
 import shlex
 import site
@@ -47,7 +48,7 @@ def user_code(cell: Cell, source: Source) -> Iterator[object]:
 def path_words(cell: Cell, source: Source) -> str:
     """`PYTHONPATH=src `, where a command line needs it to find what this process has found; '' where it does not."""
     here = Path.cwd()
-    places = {_resolved(place): place for place in sys.path if not _is_fresh(_resolved(place), here)}
+    places = {_resolved(place) for place in sys.path} - _fresh(here)
     if not places:
         return ""
     listed = {_resolved(line) for line in _path_files()}
@@ -66,15 +67,15 @@ def _resolved(place: str) -> Path:
     return Path(os.path.realpath(place))
 
 
-def _is_fresh(place: Path, here: Path) -> bool:
-    """Whether any Python that is started here looks there, or looks there for a file that the command names."""
-    named = (Path(file).parent for file in file_modules().values())
-    return place in (here.resolve(), _OURS, *_installed(), *map(Path.resolve, named))
+def _fresh(here: Path) -> set[Path]:
+    """Where any Python that is started here looks, or looks for a file that the command names."""
+    named = (Path(file).parent.resolve() for file in file_modules().values())
+    return {here.resolve(), _OURS, *_installed(), *named}
 
 
-def _installed() -> Iterator[Path]:
-    for name in ("stdlib", "platstdlib", "purelib", "platlib"):
-        yield Path(sysconfig.get_path(name)).resolve()
+@functools.cache  # sysconfig expands every variable it knows for each of them
+def _installed() -> tuple[Path, ...]:
+    return tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
 def _path_files() -> Iterator[str]:
