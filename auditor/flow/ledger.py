@@ -24,7 +24,7 @@ from auditor.flow.ledger_file import check_kind_of_file, check_trials, complaini
 from auditor.flow.question import Inquiry
 from auditor.flow.record import Record, as_record, environment
 from auditor.sources.datasets import Dataset
-from auditor.sources.source import Sampler, Source, is_dataset, load_source
+from auditor.sources.source import Sampler, Source, is_dataset, load_dataset, load_source
 from auditor.subjects.outcome import Difference, fingerprint
 from auditor.subjects.subject import code_hash
 from auditor.trials.cell import Cell, told_params
@@ -152,6 +152,7 @@ def plan_of(inquiry: Inquiry, source: Source, how: How) -> dict[str, Any]:
         "sample": cell.sample_kind,
         "view": cell.view.name,
         "probe": cell.probe,
+        **_probe_hash(cell),
         "within": cell.within.words if cell.within else None,
         "resample": getattr(source, "resample", None),
         "as": cell.as_,
@@ -179,6 +180,13 @@ def _source_hash(source: Source) -> str | None:
     if isinstance(source, Dataset):
         return fingerprint(source.rows)
     return code_hash(source.fn) if isinstance(source, Sampler) else None
+
+
+def _probe_hash(cell: Cell) -> dict[str, str]:
+    """Of a file of points that predictions are compared on, which may be another file by the time it is resumed."""
+    if not isinstance(cell.probe, str) or not cell.view.needs_probe:
+        return {}
+    return {"probe_hash": fingerprint(load_dataset(cell.probe, "bootstrap").rows)}
 
 
 def _begun(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> int:

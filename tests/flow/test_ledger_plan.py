@@ -172,3 +172,14 @@ def test_rows_of_a_data_set_are_told_apart(tmp_path: Path, make: Callable[[Any],
     auditor.audit(learner, make(array.copy()), resume=True, **asked)
     with pytest.raises(UsageError, match=r"(source_hash|cells) was "):
         auditor.audit(learner, make(np.append(array[:-1], 0.0)), resume=True, **asked)
+
+
+def test_points_of_a_file_are_told_apart(tmp_path: Path) -> None:
+    points, seen = tmp_path / "points.csv", "sklearn.tree:DecisionTreeClassifier"
+    asked: dict[str, Any] = {"size": 30, "probe": f"{points}#kind", "fixed": 40, "ledger": tmp_path / "audits.sqlite"}
+    points.write_text("x,y,kind\n0.5,0.5,1\n1.5,-0.5,0\n")
+    auditor.audit(seen, "sklearn:make_moons", **asked)
+    auditor.audit(seen, "sklearn:make_moons", resume=True, **asked)
+    points.write_text("x,y,kind\n0.5,0.5,1\n1.5,-0.25,0\n")
+    with pytest.raises(UsageError, match="probe_hash was "):
+        auditor.audit(seen, "sklearn:make_moons", resume=True, **asked)
