@@ -38,7 +38,7 @@ def code_of(things: Iterable[object]) -> Code:
     """The code behind functions, classes, estimators and modules; what is none of these has none."""
     files: dict[str, str] = {}
     installed: set[str] = set()
-    for name, spec, path in _walked(things):
+    for name, spec, path in _walked(_defined(things)):
         if _is_installed(path):
             installed.add(name.partition(".")[0])
         else:
@@ -49,18 +49,27 @@ def code_of(things: Iterable[object]) -> Code:
 def roots_of(things: Iterable[object], by_file: Collection[str]) -> list[Path]:
     """The folders that must be on the path for that code to be imported by name, but for what is installed; what is
     found `by_file` needs none for itself."""
+    return [*_roots(_defined(things), frozenset(by_file), tuple(sys.path), len(sys.modules))]
+
+
+@functools.lru_cache(maxsize=64)  # every replay command of a record asks; the last two are where the answer comes from
+def _roots(names: tuple[str, ...], by_file: frozenset[str], _path: tuple[str, ...], _loaded: int) -> tuple[Path, ...]:
     found = dict.fromkeys(
         path.parents[name.count(".") + bool(spec.submodule_search_locations)]
-        for name, spec, path in _walked(things, by_file)
+        for name, spec, path in _walked(names, by_file)
         if name not in by_file and not _is_installed(path)
     )
-    return [*found]
+    return tuple(found)
 
 
-def _walked(things: Iterable[object], by_file: Collection[str] = ()) -> Iterator[tuple[str, ModuleSpec, Path]]:
+def _defined(things: Iterable[object]) -> tuple[str, ...]:
+    return tuple(name for thing in things for name in _modules_of(thing))
+
+
+def _walked(names: Iterable[str], by_file: Collection[str] = ()) -> Iterator[tuple[str, ModuleSpec, Path]]:
     """Every module with a file, down to the first that is installed."""
     seen: set[str] = set()
-    waiting = [name for thing in things for name in _modules_of(thing)]
+    waiting = [*names]
     while waiting:
         name = waiting.pop()
         top = name.partition(".")[0]
