@@ -128,6 +128,17 @@ class CellRow(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
 
 
+class Earlier(msgspec.Struct, frozen=True, kw_only=True):
+    """The same audit as a ledger has it from before: of which code, and where its measure was."""
+
+    started: str
+    code_hash: str | None
+    verdict: str
+    estimate: float | None
+    low: float
+    high: float
+
+
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
     """`runs` counts the trials' runs; the preflight's are in its own field. `engine` says who ran them."""
 
@@ -137,6 +148,9 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     seconds_total: float
     engine: str = IN_PROCESS
     limits: dict[str, Any] = {}  # how it was to run: jobs, timeout, memory, ...
+    ledger: str | None = None  # where its trials were kept
+    audit: int | None = None  # and which of the audits there it is
+    earlier: list[Earlier] = []  # the last of those before it, the oldest first
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):

@@ -52,7 +52,9 @@ def sparkline(points: Sequence[Point], target: float | None, label: str) -> str:
             last = " now" if place == len(points) - 1 else ""
             drawn.append(f'<circle class="seen{last}" cx="{x}" cy="{_y(estimate, top):.1f}" r="2"/>')
     width = max(24, min(120, 8 * len(points)))
-    return f'<svg class="spark" width="{width}" height="24" role="img" aria-label="{safe(label)}">{"".join(drawn)}</svg>'
+    return (
+        f'<svg class="spark" width="{width}" height="24" role="img" aria-label="{safe(label)}">{"".join(drawn)}</svg>'
+    )
 
 
 def _ticks(kind: str, values: Sequence[float], top: float) -> Iterator[str]:
