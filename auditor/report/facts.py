@@ -13,8 +13,8 @@ from auditor.statistics.outward import at_most, between, percent
 
 _CLOSER = "; the verdict's limit is one-sided, and so closer"
 # What a sample was, what was claimed, and what it cost: not what came out.
-HOW_IT_RAN = ("sample", "resampled", "compared", "close", "parameters", "claimed", "note", "overridden", "budget")
-HOW_IT_RAN += ("confidence", "cost")
+_SAMPLED, _SPENT = ("sample", "resampled", "compared", "close", "parameters"), ("budget", "confidence", "cost")
+HOW_IT_RAN = (*_SAMPLED, "claimed", "note", "overridden", *_SPENT)
 Row = Sequence[str]  # a name, then our words and somebody else's in turn
 
 

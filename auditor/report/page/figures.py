@@ -1,4 +1,4 @@
-"""The pictures of a page: drawn by the one builder, with what can be text set as text. All of it comes out as markup."""
+"""The pictures of a page: drawn by the one builder, with what can be text set as text. All come out as markup."""
 
 from __future__ import annotations
 
