@@ -53,24 +53,23 @@ def _earlier(started: str, one: dict[str, Any]) -> Earlier:
 
 def trials_of(record: Record, ledger: str | None = None) -> dict[str, list[Any]]:
     """Every trial of a record, a list for each column; UsageError where no ledger has them."""
-    file = ledger or record.cost.ledger
-    if file is None or record.cost.audit is None:
+    kept = record.cost.kept
+    if kept is None:
         raise UsageError(
             "this record has counts, and no ledger has its trials: ask again with ledger=FILE, on the command line "
             "--ledger FILE"
         )
+    file = ledger or kept.ledger
     check_file(file, f"cannot read the ledger {file}")
     with connect(file, write=False) as connection, complaining(file):
-        found = connection.execute("SELECT subject FROM audits WHERE id = ?", (record.cost.audit,)).fetchone()
+        found = connection.execute("SELECT subject FROM audits WHERE id = ?", (kept.audit,)).fetchone()
         if found != (record.subject,):
-            raise UsageError(
-                f"audit {record.cost.audit} of {file} is not of {record.subject}: give the record's own ledger"
-            )
+            raise UsageError(f"audit {kept.audit} of {file} is not of {record.subject}: give the record's own ledger")
         check_trials(connection)
         rows = connection.execute(
             "SELECT cell, pair, difference, accurate, seconds, churn, bottoms, payload FROM trials WHERE audit = ? "
             "ORDER BY cell, pair",
-            (record.cost.audit,),
+            (kept.audit,),
         ).fetchall()
     lines = [[*_line(record, *row)] for row in rows]
     return {name: [line[place] for line in lines] for place, name in enumerate(COLUMNS)}

@@ -25,7 +25,7 @@ from auditor.errors import UsageError
 from auditor.flow.kept import earlier
 from auditor.flow.ledger_file import check_kind_of_file, check_trials, complaining, connect, signed, transaction
 from auditor.flow.question import Inquiry
-from auditor.flow.record import Record, as_record, environment
+from auditor.flow.record import Kept, Record, as_record, environment
 from auditor.sources.datasets import Dataset
 from auditor.sources.source import Sampler, Source, is_dataset, load_source
 from auditor.subjects.outcome import Difference, fingerprint
@@ -82,9 +82,8 @@ class Ledger:
 
     def placed(self, record: Record) -> Record:
         """The record with where its trials are, and what came out before."""
-        past = earlier(self._connection, self._audit, record)
-        cost = replace(record.cost, ledger=self._file, audit=self._audit, earlier=past)
-        return replace(record, cost=cost)
+        kept = Kept(ledger=self._file, audit=self._audit, earlier=earlier(self._connection, self._audit, record))
+        return replace(record, cost=replace(record.cost, kept=kept))
 
     def keep(self, trials: Sequence[Trial], cell: int) -> None:
         """Written when a tenth of a second has passed: a transaction a trial would cost more than a fast one."""

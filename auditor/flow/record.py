@@ -141,6 +141,14 @@ class Earlier(msgspec.Struct, frozen=True, kw_only=True):
     high: float
 
 
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an audit's trials are: a ledger, which of the audits there, and those that asked the same before it."""
+
+    ledger: str
+    audit: int
+    earlier: list[Earlier] = []  # the last of them, the oldest first
+
+
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
     """`runs` counts the trials' runs; the preflight's are in its own field. `engine` says who ran them."""
 
@@ -150,9 +158,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     seconds_total: float
     engine: str = IN_PROCESS
     limits: dict[str, Any] = {}  # how it was to run: jobs, timeout, memory, ...
-    ledger: str | None = None  # where its trials were kept
-    audit: int | None = None  # and which of the audits there it is
-    earlier: list[Earlier] = []  # the last of those before it, the oldest first
+    kept: Kept | None = None
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):

@@ -40,14 +40,15 @@ def _overview(records: Sequence[Record]) -> Overview:
 def _line(place: int, record: Record, *, proved: bool) -> Line:
     theorem = [record.theorem or ""] if proved else []
     first = record.measures[0] if record.measures else None
-    now = [(first.low, first.estimate, first.high)] if first and record.cost.earlier else []
+    past = record.cost.kept.earlier if record.cost.kept else []
+    now = [(first.low, first.estimate, first.high)] if first and past else []
     return Line(
         anchor=_anchor(place),
         name=record.subject,
         verdict=record.verdict,
         met=record.is_as_expected,
         cells=[record.expect, *theorem, *figures(record)],
-        history=[*((one.low, one.estimate, one.high) for one in record.cost.earlier), *now],
+        history=[*((one.low, one.estimate, one.high) for one in past), *now],
         target=record.target,
     )
 
