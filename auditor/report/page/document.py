@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_CELL, _BLOCK, _ROWS = 300, 4_000, 500  # characters of a cell and of a block, rows of a table
+_CELL, _BLOCK, _ROWS = 300, 4_000, 100  # characters of a cell and of a block, rows of a table
 _MANY = 24  # lines from which on a block is folded
 _WORDS = re.compile(r"(?<=[.:/_])(?=\w)")
 _NUMBER = re.compile(r"(?:[<>]=?|about|~)?\s*[-+]?[\d,.]+(?:e[-+]?\d+)?\s*%?(?: (?:to|of) [\d,.e+-]+)?")
@@ -46,7 +46,14 @@ class Section:
     within: Sequence[Section] = ()
 
 
-def page(title: str, *sections: Section, tone: str = "", word: str = "", lead: str = "") -> str:
+def draw(section: Section) -> Markup:
+    """One section by itself, for whoever wants to know what it weighs."""
+    template: Any = _environment().get_template("parts.html").module
+    drawn: Markup = template.section(section, 2)
+    return drawn
+
+
+def page(title: str, *sections: Section | Markup, tone: str = "", word: str = "", lead: str = "") -> str:
     """A whole document. `word` is what came out, coloured by its `tone`, and `lead` says it in a sentence."""
     script = (_TEMPLATES / "script.js").read_text()
     allowed = b64encode(sha256(script.encode()).digest()).decode()
@@ -59,7 +66,7 @@ def fragment(title: str, *sections: Section, tone: str = "", word: str = "", lea
 
 
 def _render(
-    template: str, title: str, sections: Sequence[Section], tone: str, word: str, lead: str, **more: str
+    template: str, title: str, sections: Sequence[Section | Markup], tone: str, word: str, lead: str, **more: str
 ) -> str:
     style = (_TEMPLATES / "style.css").read_text()
     top = {"title": title, "sections": sections, "tone": tone, "word": word, "lead": lead}

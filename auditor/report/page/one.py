@@ -18,6 +18,7 @@ from auditor.report.page.pieces import Bars, Download, Piece, Points, Sides
 from auditor.report.wobbles import wobble_parts, wobble_table
 
 _PLAIN = 20_000  # bytes of a record that is put into the page as it is; a longer one is compressed
+_MOST, _MOST_OF_SEVERAL = 30_000, 400_000  # bytes of what is put into a page, before it is written as text
 _TONES = ("pass", "fail", "inconclusive", "error")
 
 
@@ -119,12 +120,14 @@ def _about(parts: Sequence[Part], severity: str, *, within: bool) -> Iterator[Pa
 
 
 def record_itself(records: Sequence[Record]) -> Section:
-    """To take along: as JSON, compressed where it is long."""
+    """To take along: as JSON, compressed where it is long, unless a page cannot carry it even so."""
     single = len(records) == 1
     document = to_json(records[0]) if single else to_json_list(records)
     name, kind = "record.json" if single else "records.json", "application/json"
     words = f"Download {'the record' if single else 'all records'} ({len(document) / 1000:,.0f} KB of JSON"
     if len(document) > _PLAIN:
         document, name, kind, words = compress(document, mtime=0), f"{name}.gz", "application/gzip", f"{words}, gzip"
+    if len(document) > (_MOST if single else _MOST_OF_SEVERAL):
+        return Section("The record", [Words("It is too large to be in here: --json FILE writes it.", "dim")])
     href = f"data:{kind};base64,{b64encode(document).decode()}"
     return Section("The record", [Download(name, f"{words})", href)])

@@ -44,7 +44,7 @@ class Download:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One of several audits: where it stands on the page, and what a table says of it."""
+    """One of several audits: where it stands on the page, if it does, and what a table says of it."""
 
     anchor: str
     name: str

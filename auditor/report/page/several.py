@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from typing import TYPE_CHECKING
 
+from auditor.flow.parts import Words
 from auditor.flow.record import Record
 from auditor.report.describe import say
 from auditor.report.facts import of_several
-from auditor.report.page.document import Section, page
+from auditor.report.page.document import Section, draw, page
 from auditor.report.page.one import head_of, record_itself, sections
 from auditor.report.page.pieces import Line, Overview
 from auditor.report.table import figures
 
-_FULL = 250  # audits that are told in full; of more than that those that did not end as expected
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+_WEIGHT = 1_200_000  # characters of all that is told in full
 
 
 def page_of_several(records: Sequence[Record], confidence: float) -> str:
     met = sum(record.is_as_expected for record in records)
     word, tone = ("as expected", "pass") if met == len(records) else ("not as expected", "fail")
-    title = f"{met} of {len(records)} audits ended as expected"
-    told = records if len(records) <= _FULL else [record for record in records if not record.is_as_expected][:_FULL]
+    told = _told(records)
+    left = len(records) - len(told)
+    more = [Words(f"{left:,} more are in the table and in the records, and not here.", "dim")] if left else []
     return page(
-        title,
-        Section("Every audit", [_overview(records)]),
-        *(_section(records.index(record), record) for record in told),
+        f"{met} of {len(records)} audits ended as expected",
+        Section("Every audit", [_overview(records, told), *more]),
+        *(told[place] for place in sorted(told)),
         record_itself(records),
         word=word,
         tone=tone,
@@ -31,19 +37,38 @@ def page_of_several(records: Sequence[Record], confidence: float) -> str:
     )
 
 
-def _overview(records: Sequence[Record]) -> Overview:
+def _told(records: Sequence[Record]) -> dict[int, Markup]:
+    """What is told in full, by its place: those that surprise first, as many as a page can carry."""
+    found, weight = {}, 0
+    for place in sorted(range(len(records)), key=lambda place: records[place].is_as_expected):
+        drawn = draw(_section(place, records[place]))
+        weight += len(drawn)
+        if weight > _WEIGHT:
+            break
+        found[place] = drawn
+    return found
+
+
+def _overview(records: Sequence[Record], told: Container[int]) -> Overview:
     proved = any(record.theorem for record in records)
     head = ("expected", *(["theorem"] if proved else []), "target", "rho", "pairs", "seconds")
-    return Overview(head, 1 + proved, [_line(place, record, proved=proved) for place, record in enumerate(records)])
+    return Overview(
+        head,
+        1 + proved,
+        [
+            _line(record, proved=proved, anchor=_anchor(place) if place in told else "")
+            for place, record in enumerate(records)
+        ],
+    )
 
 
-def _line(place: int, record: Record, *, proved: bool) -> Line:
+def _line(record: Record, *, proved: bool, anchor: str) -> Line:
     theorem = [record.theorem or ""] if proved else []
     first = record.measures[0] if record.measures else None
     past = record.cost.kept.earlier if record.cost.kept else []
     now = [(first.low, first.estimate, first.high)] if first and past else []
     return Line(
-        anchor=_anchor(place),
+        anchor=anchor,
         name=record.subject,
         verdict=record.verdict,
         met=record.is_as_expected,
