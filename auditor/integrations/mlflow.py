@@ -6,18 +6,20 @@ are artifacts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from auditor.errors import UsageError
 from auditor.flow.record import Record, to_json
-from auditor.process.escape import shortened
+from auditor.process.escape import shortened, visible
 from auditor.report.page.one import page_of
 
 if TYPE_CHECKING:
     from types import ModuleType
 
-_LONGEST = 500  # characters of a param or tag that every store takes
+_LONGEST, _NAME = 500, 200  # characters of a text and of a name that every store takes
+_NO_NAME = re.compile(r"[^A-Za-z0-9_. -]")
 
 
 def log(record: Record, *, prefix: str = "auditor") -> str:
@@ -33,19 +35,18 @@ def log(record: Record, *, prefix: str = "auditor") -> str:
 
 
 def _log(mlflow: ModuleType, record: Record, prefix: str) -> None:
-    mlflow.log_metrics({f"{prefix}.{name}": value for name, value in _metrics(record)})
-    mlflow.log_params({f"{prefix}.{name}": _text(value) for name, value in _params(record)})
-    mlflow.set_tags({f"{prefix}.{name}": _text(value) for name, value in _tags(record)})
+    mlflow.log_metrics({_name(prefix, name): value for name, value in _metrics(record)})
+    mlflow.log_params({_name(prefix, name): _text(value) for name, value in _params(record)})
+    mlflow.set_tags({_name(prefix, name): _text(value) for name, value in _tags(record)})
     mlflow.log_text(to_json(record).decode(), f"{prefix}/record.json")
     mlflow.log_text(page_of(record), f"{prefix}/page.html")
 
 
 def _metrics(record: Record) -> Iterator[tuple[str, float]]:
     for one in record.measures:
-        name = "".join(c if c.isalnum() or c in "_-. /" else "_" for c in one.name)  # what MLflow takes for a name
-        yield from ((f"{name}.low", one.low), (f"{name}.high", one.high))
+        yield from ((f"{one.name}.low", one.low), (f"{one.name}.high", one.high))
         if one.estimate is not None:
-            yield name, one.estimate
+            yield one.name, one.estimate
     counts = {"pairs": record.pairs, "mismatches": record.mismatches, "target": record.target}
     yield from ((name, value) for name, value in counts.items() if value is not None)
     yield from (("runs", record.cost.runs), ("seconds", record.cost.seconds_total))
@@ -62,8 +63,13 @@ def _tags(record: Record) -> Iterator[tuple[str, object]]:
     yield from (("version", record.auditor_version), ("code_hash", record.code_hash or ""))
 
 
+def _name(prefix: str, name: str) -> str:
+    """What every store takes for a name, and none for a path."""
+    return f"{prefix}.{_NO_NAME.sub('_', name)[:_NAME]}"
+
+
 def _text(value: object) -> str:
-    return shortened(str(value), _LONGEST - len("... (1,000,000,000 characters)"))
+    return visible(shortened(str(value), _LONGEST))[:_LONGEST]
 
 
 def _mlflow() -> ModuleType:
