@@ -35,8 +35,14 @@ def earlier(connection: sqlite3.Connection, audit: int, record: Record) -> list[
         return []
     asked = {name: getattr(record, name) for name in _SAME}
     found = [(started, loads(text)) for started, text in rows]
-    same = [(at, one) for at, one in found if one.get("measures") and {name: one.get(name) for name in _SAME} == asked]
+    same = [(at, one) for at, one in found if _tells(one) and {name: one.get(name) for name in _SAME} == asked]
     return [_earlier(started, one) for started, one in reversed(same[:_MOST])]
+
+
+def _tells(one: dict[str, Any]) -> bool:
+    """Whether anything was measured: one that failed at once knows no more than that a share is from 0 to 1."""
+    first = next(iter(one.get("measures") or ()), None)
+    return first is not None and (first["low"], first["high"]) != (0, 1)
 
 
 def _earlier(started: str, one: dict[str, Any]) -> Earlier:

@@ -35,7 +35,7 @@ def strip(bar: Bar, top: float, label: str) -> str:
 
 def ruler(top: float, target: float | None) -> str:
     """The numbers below strips; that of the target stands apart, and takes the place of what is near it."""
-    ticks = [tick for tick in Scale(0.0, top, log=False).ticks(6) if target is None or abs(tick - target) > 0.12 * top]
+    ticks = [tick for tick in Scale(0.0, top, log=False).ticks(6) if target is None or abs(tick - target) > 0.06 * top]
     marks = [*_ticks("tick", ticks, top), *_ticks("goal", [] if target is None else [target], top)]
     return f'<svg class="strip ruler" height="18" aria-hidden="true">{"".join(marks)}</svg>'
 
