@@ -171,7 +171,7 @@ def test_inputs_that_nobody_can_type_are_those_that_were_typed(old: Callable[...
 @pytest.mark.parametrize("kind", OLD)
 def test_any_report_is_drawn_from_an_old_record(kind: str, old: Callable[..., Path]) -> None:
     record = read_record(old(kind))
-    for name in ("junit", "markdown", "json"):
+    for name in ("junit", "markdown", "json", "html"):
         document = FORMATS[name].draw([record], record.confidence, True).decode()
         assert all(part in document for part in record.subject.split(":")), name
         assert f"{record.mismatches}" in document

@@ -69,6 +69,8 @@ def test_the_words_and_numbers_are_those_of_the_other_reports() -> None:
 
 # What differs.
 
+_ALL = [("1 ", False), ("x", True), (" 2 ", False), ("y", True), (" 3", False)]
+
 
 @pytest.mark.parametrize(
     ("left", "right", "first", "second"),
@@ -82,6 +84,13 @@ def test_the_words_and_numbers_are_those_of_the_other_reports() -> None:
         ("0.25", "0.5", [("0.", False), ("25", True)], [("0.", False), ("5", True)]),
         ("a", "", [("a", True)], []),
         ("same", "same", [("same", False)], [("same", False)]),
+        ("a a", "a a a", [("a a", False)], [("a a", False), (" a", True)]),
+        (
+            "1 x 2 y 3",
+            "1 z 2 w 3",
+            _ALL,
+            [(text.replace("x", "z").replace("y", "w"), differs) for text, differs in _ALL],
+        ),
     ],
 )
 def test_what_differs_is_marked_word_by_word(left: str, right: str, first: object, second: object) -> None:
@@ -92,6 +101,10 @@ def test_no_text_is_lost_by_marking_and_long_ones_are_cut() -> None:
     runs, others = marked("ab " * 300 + "x", "ab " * 300 + "y")
     assert "".join(text for text, _ in runs) == "ab " * 300 + "x"
     assert [text for text, differs in others if differs] == ["y"]
+    unlike = [" ".join(str(i % 7 + shift) for i in range(900)) for shift in (0, 1)]
+    for text, runs in zip(unlike, marked(*unlike), strict=True):
+        assert "".join(piece for piece, _ in runs) == text
+        assert any(differs for _, differs in runs)
     runs, _ = marked("z" * 10**6, "z")
     assert "".join(text for text, _ in runs).endswith("... (1,000,000 characters)")
 
@@ -103,9 +116,9 @@ def _heavy() -> auditor.Record:
     """A fail with as much to say as subjects have: three long examples, warnings, a traceback."""
     from auditor.flow.record import Finding
 
-    long = " ".join(f"{i / 7}" for i in range(2_000))
+    long = " ".join(f"{i / 7}" for i in range(300))
     examples = [replace(one, first_difference=Difference("output", long, f"{long} 1")) for one in failed().examples]
-    findings = [Finding("raised", "error", "\n".join(f"line {i}" for i in range(2_000)), "python again")]
+    findings = [Finding("raised", "error", "\n".join(f"line {i}" for i in range(500)), "python again")]
     return replace(failed(), examples=examples, findings=findings)
 
 

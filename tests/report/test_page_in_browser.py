@@ -165,8 +165,11 @@ def test_without_a_script_all_of_it_is_there_and_no_button_that_does_nothing(ope
 def test_it_prints(opened: Open) -> None:
     page = opened("failed")
     assert page.pdf().startswith(b"%PDF")
-    page.emulate_media(media="print", color_scheme="light")
+    page.emulate_media(media="print", color_scheme="dark")
     assert not page.locator("button").first.is_visible()
+    assert _ground(page) == [255, 255, 255]
+    ink = page.evaluate("getComputedStyle(document.querySelector('.lead')).color")
+    assert ink == "rgb(29, 31, 34)"
 
 
 def test_a_chart_has_letters_that_can_be_read_on_a_phone(opened: Open) -> None:
