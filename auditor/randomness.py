@@ -22,6 +22,7 @@ from numpy.random.bit_generator import ISpawnableSeedSequence
 from auditor.errors import BadValue, suggestion
 
 Name = str | SupportsIndex
+_WORDS = np.dtype(np.uint64)  # which numpy need not look up
 
 
 class Key(ISpawnableSeedSequence):
@@ -38,8 +39,8 @@ class Key(ISpawnableSeedSequence):
 
     def child(self, *names: Name) -> Key:
         digest = self.digest
-        for name in names:
-            digest = _extend(digest, _encode(name))
+        for name in names:  # nearly all are the number of a trial
+            digest = _extend(digest, b"int:%d" % name if type(name) is int else _encode(name))
         return Key(digest)
 
     def spawn(self, n_children: int) -> list[Key]:
@@ -48,6 +49,8 @@ class Key(ISpawnableSeedSequence):
         return [Key(_extend(self.digest, b"spawn:%d" % i)) for i in range(first, first + n_children)]
 
     def generate_state(self, n_words: int, dtype: Any = np.uint32) -> npt.NDArray[Any]:
+        if n_words == 4 and dtype is np.uint64:  # what a PCG64 asks for
+            return np.frombuffer(blake2b(self.digest).digest(), _WORDS, 4)
         blocks = -(-n_words * np.dtype(dtype).itemsize // 64)
         words = b"".join(blake2b(self.digest, salt=i.to_bytes(8, "little")).digest() for i in range(blocks))
         return np.frombuffer(words, dtype=dtype, count=n_words)

@@ -153,7 +153,7 @@ def test_a_second_spawn_gives_other_children_and_leaves_named_ones_alone() -> No
     assert len({*first, *grandchildren}) == 9
 
 
-@pytest.mark.parametrize("words", [0, 1, 8, 9, 15, 16, 17, 624])
+@pytest.mark.parametrize("words", [0, 1, 4, 8, 9, 15, 16, 17, 624])
 @pytest.mark.parametrize("dtype", [np.uint32, np.uint64])
 def test_words_of_a_key_are_those_of_its_numbered_hashes(words: int, dtype: type[np.unsignedinteger[Any]]) -> None:
     key = root_key(1)

@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
-from os import _exit, getpid
+from os import _exit, getpid, register_at_fork
 from sys import getrecursionlimit, modules
 from typing import Any, TypeVar
 
@@ -34,7 +34,17 @@ class _Theirs(threading.local):
         self.context.run(decimal.setcontext, decimal.getcontext().copy())  # which is changed in place
 
 
-_theirs = _Theirs()
+class _Process:
+    """Which one this is: a call to the system less than asking for it whenever foreign code is called."""
+
+    id = getpid()
+
+    def look(self) -> None:
+        self.id = getpid()
+
+
+_theirs, _process = _Theirs(), _Process()
+register_at_fork(after_in_child=_process.look)
 
 
 def call(fn: Callable[..., T], *args: Any, **keywords: Any) -> T:
@@ -43,7 +53,7 @@ def call(fn: Callable[..., T], *args: Any, **keywords: Any) -> T:
         return fn(*args, **keywords)
     if theirs:
         hand_over()
-    handler, depth, process, loaded = getsignal(SIGINT), getrecursionlimit(), getpid(), len(modules)
+    handler, depth, process, loaded = getsignal(SIGINT), getrecursionlimit(), _process.id, len(modules)
     try:
         return _theirs.context.run(fn, *args, **keywords)
     finally:

@@ -56,7 +56,7 @@ class Loss:
 
     def __call__(self, bench: Bench, output: Any, index: int) -> bool:
         """Whether the first run of a pair keeps the inequality; its sample is drawn again."""
-        empirical = float(np.mean(self.of(output, bench.draw(index, 0), bench.size)))
+        empirical = float(self.of(output, bench.draw(index, 0), bench.size).sum()) / bench.size
         law = _law(bench.source)
         if law is not None:
             risk = law.expect(lambda rows: self.of(output, rows, len(law)))
@@ -78,7 +78,8 @@ class Loss:
             raise SubjectError(
                 f"the loss {self.name} has shape {losses.shape}: return a number for each of {count} rows"
             )
-        if not (losses.min() >= 0 and losses.max() <= 1):
+        least, most = losses.item(losses.argmin()), losses.item(losses.argmax())  # NaN, where there is one
+        if not (least >= 0 and most <= 1):
             if np.isnan(losses).any():
                 raise SubjectError(f"the loss {self.name} is NaN for a row: return a number in [0, 1] for each")
             raise SubjectError(f"the loss {self.name} is not within [0, 1]: divide it by the most that it can be")

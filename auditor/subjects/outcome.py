@@ -299,13 +299,14 @@ def labelled(node: Node) -> dict[object, tuple[str, object]]:
 
 def contrast(left: Any, right: Any) -> tuple[str, str]:
     """Both sides in words; with their types or shapes where the values alone would not tell them apart."""
-    sides = left, right
-    if all(isinstance(side, np.ndarray) for side in sides) and left.shape != right.shape:
+    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray) and left.shape != right.shape:
         return f"array of shape {left.shape}", f"array of shape {right.shape}"
-    words = ["absent" if side is ABSENT else describe(side) for side in sides]
-    if all(side is not ABSENT for side in sides) and (_kind(left) != _kind(right) or words[0] == words[1]):
-        words = [f"{_kind(side)} {word}" for side, word in zip(sides, words, strict=True)]
-    return _cut(words[0], 200), _cut(words[1], 200)
+    if left is ABSENT or right is ABSENT:
+        return tuple("absent" if side is ABSENT else describe(side) for side in (left, right))  # type: ignore[return-value]
+    words, kinds = (describe(left), describe(right)), (_kind(left), _kind(right))
+    if kinds[0] != kinds[1] or words[0] == words[1]:
+        return _cut(f"{kinds[0]} {words[0]}", 200), _cut(f"{kinds[1]} {words[1]}", 200)
+    return words
 
 
 def _kind(side: object) -> str:

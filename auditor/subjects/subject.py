@@ -142,7 +142,8 @@ class Subject:
             sample = Sample.of(sample, own)
         if self.private:
             asked["private"] = KINDS[self.private](private or key.child(PRIVATE))
-        return call(self.fn, sample, KINDS[self.randomness](key), **{**self.params, **asked})
+        given = {**self.params, **asked} if asked else self.params
+        return call(self.fn, sample, KINDS[self.randomness](key), **given)
 
     @property
     def unfinished(self) -> Subject:
