@@ -97,7 +97,7 @@ def _whole(asked: Asked) -> Mending:
     alpha = 1 - options.confidence
     asked.leaf(first, alpha * 2.0 ** -(TRIES + 1))  # refused here where so few pairs would decide nothing at the end
     before = asked.leaf(first, alpha / 2)
-    budget = (1 + TRIES) * before.plan.budget + LOOKED + max(family.pairs for family in FAMILIES)
+    budget = (1 + TRIES) * before.plan.budget + 2 * LOOKED + max(family.pairs for family in FAMILIES)
     plan = Plan(asked.target, float(options.confidence), "anytime", budget, gates=asked.gate)
     return Mending(asked, plan, [before.cell], {0: before}, before)
 

@@ -22,7 +22,7 @@ from auditor.questions.counted import Counted, of_its_own
 from auditor.questions.loss import Loss
 from auditor.questions.mending.conclusion import answer_of_inquiry, verdict_of
 from auditor.questions.mending.frontier import Measured, add_pair, candidates
-from auditor.questions.mending.settings import AIM, FAMILIES, Setting, margin_of
+from auditor.questions.mending.settings import AIM, FAMILIES, STEPPING, Setting, margin_of
 from auditor.questions.mending.units import Frontier, OwnOracle, Pair, look
 from auditor.questions.pairs import ChurnQuestion, Pairs, PairsOptions, Rho
 from auditor.request import Request
@@ -99,6 +99,7 @@ class Mending(Steady):
     errors: dict[int, AuditorError] = field(default_factory=dict)
     why_not: str | None = None
     over: bool = False
+    _now: list[Measured] = field(default_factory=list)  # those on the frontier that is measured
     _steps: Iterator[Work] | None = None
 
     @property
@@ -125,15 +126,23 @@ class Mending(Steady):
 
     def _mended(self) -> Iterator[Work]:
         yield Work(self._open("looked at", look), range(LOOKED))
-        settings = self._fitting()
-        if not settings:
-            return
-        self.measured = [Measured(setting) for setting in settings]
+        if any("out of step" in one for one in self.looked) and self._runs(STEPPING):
+            yield from self._measure([STEPPING])
+        if not self._has_passed and (settings := self._fitting()):
+            yield from self._measure(settings)
+
+    def _measure(self, settings: Sequence[Setting]) -> Iterator[Work]:
+        """Their frontier, and the cheapest that should pass, as long as there are tries."""
+        self._now = [Measured(setting) for setting in settings]
+        self.measured += self._now
         yield Work(self._open("frontier", self._frontier(settings)), range(pairs_of(settings)))
-        for one in candidates(self.measured, self.asked.target, self.asked.margin(settings[0].verb))[:TRIES]:
-            yield from self._confirm(one)
-            if self.tried[-1][2].outcome() == "pass":
-                return
+        for one in candidates(self._now, self.asked.target, self.asked.margin(settings[0].verb)):
+            if len(self.tried) < TRIES and not self._has_passed:
+                yield from self._confirm(one)
+
+    @property
+    def _has_passed(self) -> bool:
+        return bool(self.tried) and self.tried[-1][2].outcome() == "pass"
 
     def _open(self, name: str, unit: Any) -> int:
         """A cell of the plain subject, whose pairs nobody else has."""
@@ -194,7 +203,7 @@ class Mending(Steady):
         if self.cells[cell].unit is look:
             self.looked.append(trial.payload)
         else:
-            add_pair(self.measured, msgspec.convert(trial.payload, Pair))
+            add_pair(self._now, msgspec.convert(trial.payload, Pair))
         return False
 
     def failed(self, cell: int, error: AuditorError) -> None:
@@ -230,7 +239,7 @@ class Mending(Steady):
 
 def pairs_of(settings: Sequence[Setting]) -> int:
     """Of the frontier of one family."""
-    return next(one.pairs for one in FAMILIES if one.verb == settings[0].verb)
+    return next((one.pairs for one in FAMILIES if one.verb == settings[0].verb), LOOKED)
 
 
 def _why_not(looked: Sequence[dict[str, Any]], verbs: Sequence[str], size: int) -> str:

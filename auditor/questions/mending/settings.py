@@ -23,6 +23,7 @@ from auditor.repair.deciding import thresholded
 from auditor.repair.numbers_of import Widths, take_apart
 from auditor.repair.rounding import rounded
 from auditor.repair.seam import Repaired
+from auditor.repair.steadying import sites
 from auditor.repair.voting import voted
 from auditor.subjects.estimators import is_estimator
 from auditor.subjects.outcome import same
@@ -31,9 +32,9 @@ COIN, MEAN = 0.6, 0.8  # of the target: what as many pairs as an audit has can s
 AIM = 0.9  # of that: what the middle of the settings is made for, from few pairs
 _STEPS = range(-5, 4)  # from there, by factors of sqrt(2)
 _MAKERS: Mapping[str, Callable[..., Repaired]] = {
-    fn.__name__: fn for fn in (rounded, chosen, thresholded, voted, agreed, aligned)
+    fn.__name__: fn for fn in (rounded, chosen, thresholded, voted, agreed, aligned, sites)
 }
-_KEEP = ("rounded", "voted", "agreed")  # the kind of output that the learner had, and so its view
+_KEEP = ("rounded", "voted", "agreed", "sites")  # the kind of output that the learner had, and so its view
 _ATTRIBUTES = ("coef_", "intercept_")  # that predictions are made of
 _APART = 3.0  # times: scales that one width serves
 _PATHS = 12  # that a width may name
@@ -71,6 +72,10 @@ class Setting:
         return _MAKERS[self.verb](learner, **self.arguments)
 
 
+# For draws that fall out of step, whatever the outputs are.
+STEPPING = Setting("sites", {}, "some microseconds a draw; a single run has the law that it had")
+
+
 def read_setting(text: str) -> Setting:
     """`rounded(width=0.2)` and its like; UsageError with the wrappers that there are."""
     example = '--with "rounded(width=0.2)"'
@@ -86,7 +91,8 @@ def read_setting(text: str) -> Setting:
 
 def margin_of(verb: str, gate: str, view: str | None) -> float:
     """Where whole outputs are compared the randomness of the wrapper is integrated, and a mean takes fewer pairs."""
-    return MEAN if gate == "churn" or verb not in _KEEP or view == "output" else COIN
+    integrates = verb not in _KEEP or (view == "output" and verb != STEPPING.verb)
+    return MEAN if gate == "churn" or integrates else COIN
 
 
 class Family(Protocol):

@@ -26,11 +26,13 @@ from auditor.subjects.churn import has_rows, points_of, share_of_points
 from auditor.subjects.outcome import describe, same, settle
 from auditor.subjects.subject import Subject
 from auditor.subjects.views import OUTPUT
+from auditor.trials.causes.keyed_sites import first_draw_apart
 from auditor.trials.cell import PROBE
 from auditor.trials.trial import NONE_FELL, Bench, Bottom, Trial, judge, timed_run
 
 FORMULA, BOUND, FINISHED = "formula", "bound", "finishes"  # how it is known how likely two cores finish differently
 FINISHES = 4  # real r, where there is no formula
+TRACED = 8  # pairs whose draws are compared
 JUDGED = 1000  # fresh rows that a loss is measured on
 
 
@@ -42,6 +44,8 @@ def look(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial
     if not isinstance(first, Bottom) and not isinstance(second, Bottom):
         payload["fits"] = {one.verb: found for one in FAMILIES if (found := one.look(first, second)) is not None}
         payload["decision"] = isinstance(first, (bool, np.bool_))
+        if index < TRACED and (apart := first_draw_apart(bench, index)) and apart.shifts:
+            payload["out of step"] = apart.where
     return Trial(index, None, None, seconds + more, payload=payload)
 
 
@@ -148,6 +152,8 @@ class Frontier:
     def _has_formula(self, bench: Bench, place: int) -> bool:
         """Whether something is known of what is compared, and is no loose bound: that of several choices is one."""
         setting, wrapper = self.settings[place], self.wrapped[place]
+        if wrapper.mismatch is None:
+            return False
         whole = (bench.view.spec == OUTPUT.spec and bench.within is None) or not setting.keeps_view
         of_model = isinstance(wrapper, Rounded) and wrapper.is_estimator and bench.view.spec == "predict"
         is_near = wrapper.mismatch_is == "exact" or isinstance(wrapper, (Rounded, Aligned))
