@@ -1,4 +1,4 @@
-"""Repairs by the kind of learner: draws that fall out of step."""
+"""Repairs by the kind of learner: draws that fall out of step, regressors without coefficients."""
 
 from __future__ import annotations
 
@@ -7,10 +7,23 @@ from pathlib import Path
 import pytest
 
 import auditor
+from auditor.questions.mending import _has_points
 from auditor.questions.mending.answer import answer_of
+from auditor.report.terminal import as_text
+from auditor.subjects.subject import load_subject
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 LEARNERS = """
+from sklearn.linear_model import Ridge
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.pipeline import make_pipeline
+
+tree, ridge, piped = DecisionTreeRegressor(max_depth=3), Ridge(), make_pipeline(Ridge())
+
+def linear(rng, size):
+    x = rng.normal(size=(size, 3))
+    return x, x @ [3.0, 2.0, 0.1] + rng.normal(size=size)
+
 def redraws(sample, r):
     while r.random() > 0.1 + 0.5 * sample[0]:
         pass
@@ -49,4 +62,29 @@ def test_where_that_is_not_all_the_others_are_tried_and_it_is_said(folder: Path)
     assert found.verdict == "pass"
     assert [one.wrapper.partition("(")[0] for one in answer.frontier] == ["sites"] + 9 * ["rounded"]
     assert answer.frontier[0].estimate == 1
-    assert "learners.py:8" in str(answer.hint)
+    line = LEARNERS[: LEARNERS.rindex("while")].count("\n") + 1
+    assert f"learners.py:{line}," in str(answer.hint)
+
+
+def test_a_regressor_has_its_predictions_rounded(folder: Path) -> None:
+    """The code is pasted and audited on another seed: missed with probability 0.05 at most."""
+    found = auditor.ask("repair", "learners.py:tree", "learners.py:linear", size=100, rho=0.2)
+    answer = answer_of(found)
+    assert found.verdict == "pass"
+    assert answer.wrapper
+    assert answer.after
+    assert answer.after.measure == "churn"
+    assert answer.price
+    assert answer.price.words == f"a prediction moves by at most {answer.price.change:.3g}"
+    assert {point.by for point in answer.frontier} == {"formula"}
+    assert "pairs of rounded" in as_text(found, 80)
+    assert "by the cores" not in as_text(found, 80)
+    assert answer.code
+    (folder / "repaired.py").write_text(answer.code)
+    done = auditor.audit("repaired.py:stable", "learners.py:linear", size=100, rho=0.2, gate="churn", seed=1)
+    assert done.verdict == "pass"
+
+
+def test_what_is_asked_of_whom(folder: Path) -> None:
+    names = ("tree", "ridge", "piped", "redraws")
+    assert [*map(_has_points, (load_subject(f"learners.py:{name}") for name in names))] == [True, False, True, False]

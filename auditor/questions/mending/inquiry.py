@@ -159,7 +159,8 @@ class Mending(Steady):
         for family in (one for one in FAMILIES if one.verb in verbs):
             seen = [fits[family.verb] for fits in shown if fits]
             level = AIM * self.asked.margin(family.verb) * self.asked.target
-            if found := [one for one in family.settings(seen, level, self.asked.cell.size) if self._runs(one)]:
+            made = family.settings(seen, level, self.asked.cell.size, self.asked.gate)
+            if found := [one for one in made if self._runs(one)]:
                 return found
         self.why_not = self.why_not or _why_not(self.looked, verbs, self.asked.cell.size)
         return []

@@ -45,7 +45,7 @@ def _rho(record: Record, answer: RepairAnswer) -> Iterator[Part]:
     if record.rho and record.pairs:
         what, rho = answer.wrapper or "it as it is", record.rho
         counts = f"{record.mismatches or 0:,} of {record.pairs:,} pairs of {what} differ"
-        if rho.estimate is not None and record.measures and record.measures[0].count is None:
+        if rho.estimate is not None and (record.measures[0].name, record.measures[0].count) == ("rho", None):
             counts = f"about {rho.estimate:.3g} by the cores of {record.pairs:,} pairs of {what}"
         yield Facts([("rho", f"{counts}; {between(rho.low, rho.high)} ({percent(rho.confidence)} two-sided)")])
 
