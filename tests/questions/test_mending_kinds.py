@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 import auditor
+from auditor.cli.command_line import cli
 from auditor.questions.mending import _has_points
 from auditor.questions.mending.answer import answer_of
 from auditor.report.terminal import as_text
@@ -88,3 +90,9 @@ def test_a_regressor_has_its_predictions_rounded(folder: Path) -> None:
 def test_what_is_asked_of_whom(folder: Path) -> None:
     names = ("tree", "ridge", "piped", "redraws")
     assert [*map(_has_points, (load_subject(f"learners.py:{name}") for name in names))] == [True, False, True, False]
+
+
+def test_whoever_watches_is_told_of_the_finishes() -> None:
+    words = "repair algorithms.controls:mean --source norm --size 20 --rho 0.4"
+    done = CliRunner().invoke(cli, [*words.split(), "--with", "rounded(width=99.0)"])
+    assert "and what wrappers do: up to 128 finishes a pair" in " ".join(done.stderr.split())

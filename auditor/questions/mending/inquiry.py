@@ -29,6 +29,7 @@ from auditor.request import Request
 from auditor.subjects.subject import Subject, load_subject
 from auditor.subjects.views import OUTPUT
 from auditor.trials.cell import Cell
+from auditor.trials.integrated import FINISHES as INTEGRATED
 from auditor.trials.trial import Bench, Trial
 
 LOOKED = 32  # pairs that fix the settings
@@ -106,6 +107,10 @@ class Mending(Steady):
     def asks(self) -> str:
         what = f"{self.asked.gate} at most {self.plan.target:g}"
         return f"which repair makes {what}, and at what price? At most {self.plan.budget:,} pairs in all"
+
+    @property
+    def besides(self) -> str:
+        return f", and what wrappers do: up to {2 * INTEGRATED:,} finishes a pair"
 
     def opened(self, cell: int, bench: Bench) -> None:
         if cell in self.leaves:
