@@ -81,7 +81,7 @@ class Answer:
 
 class Inquiry(Protocol):
     """See the module. `cells` may grow while it runs; the first is there from the start. One that is not about a target
-    alone has a text `asks`, which whoever watches is told first."""
+    alone has a text `asks`, which whoever watches is told first; one that does more than run has a text `besides`."""
 
     @property
     def plan(self) -> Plan: ...

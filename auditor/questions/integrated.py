@@ -95,6 +95,10 @@ class IntegratedPairs(Pairs):
     differing: int = 0
     contradicted: int | None = None  # the pair at which there was enough evidence against m
 
+    @property
+    def besides(self) -> str:
+        return f", and {2 * FINISHES:,} finishes a pair"
+
     def add(self, cell: int, trial: Trial) -> bool:
         shown = msgspec.convert(trial.payload, Shown)
         share, m = shown.apart / FINISHES, shown.mismatch

@@ -11,6 +11,7 @@ here. Wrappers take a learner A(sample, r) and are one:
     aligned(clusterer, width)            clusters by rounded centres, in the order of these
     sorted_rows(learner)                 whatever the order of rows
     single_thread(learner)               whatever the number of threads
+    sites(learner), or r = sites(r)      whatever is drawn from r elsewhere in its code
 
 and `auditor.repair.sklearn` has estimators of them. Each is a `Repaired` (`seam`): what is computed from the sample,
 `core`, comes apart from what shared randomness makes of it, `finish`. The other names are the mechanisms: `boxes`,
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from auditor.repair.seam import Repaired as Repaired
     from auditor.repair.seam import Seam as Seam
     from auditor.repair.steadying import single_thread as single_thread
+    from auditor.repair.steadying import sites as sites
     from auditor.repair.steadying import sorted_rows as sorted_rows
     from auditor.repair.voting import voted as voted
 
@@ -68,6 +70,7 @@ _HOMES = {
     "random_threshold": "mechanisms.threshold",
     "rounded": "rounding",
     "single_thread": "steadying",
+    "sites": "steadying",
     "sorted_rows": "steadying",
     "threshold_mismatch": "mechanisms.threshold",
     "thresholded": "deciding",

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from auditor.errors import BadValue, UsageError, check_count, suggestion
+from auditor.errors import BadValue, SubjectError, UsageError, check_count, suggestion
 from auditor.randomness import Randomness
 from auditor.repair.mechanisms.foam import foam_mismatch, foams
-from auditor.repair.mechanisms.grid import grid_mismatch, on_grid
+from auditor.repair.mechanisms.grid import grid_mismatch, has_cells, on_grid, parted
 from auditor.repair.mechanisms.gumbel import uniforms
 from auditor.repair.numbers_of import Apart, Reals, Widths, put_back, take_apart
 from auditor.repair.seam import Repaired, positive
-from auditor.subjects.outcome import same
+from auditor.subjects.estimators import Fit, predicts_numbers
+from auditor.subjects.outcome import describe, same
+from auditor.subjects.subject import load_subject
 
 TILINGS = ("boxes", "foams")
 
 
-def rounded(learner: Any, width: Any, *, tiling: str = "boxes") -> Rounded:
+def rounded(learner: Any, width: Any, *, tiling: str = "boxes") -> Rounded | RoundedPredictions:
     """The learner with the numbers of its output on a grid, each path with a random offset of its own.
 
     Guarantee: rho = E[1 - prod_i (1 - min(1, |c_i - c'_i| / w_i))] exactly, c and c' the numbers of two runs, if all
@@ -31,8 +35,12 @@ def rounded(learner: Any, width: Any, *, tiling: str = "boxes") -> Rounded:
     `width` is a number, or maps paths to numbers: {"coef": 0.1, "output[0]": 2.0}. What has none stays as it is, whole
     numbers too. Of an estimator the fitted attributes that predictions are made of are named: {"coef_": 0.1, ...}; what
     comes out is a copy of it with these rounded, and the formula is that of predictions, as an upper bound.
+    With one number for a width a regressor's predictions are rounded, all with one offset: those of a point then differ
+    with probability min(1, |c - c'| / w) exactly, which is of churn, and not of rho.
     `tiling="foams"` rounds all numbers as one vector of at most 24.
     """
+    if tiling == "boxes" and not isinstance(width, Mapping) and _is_regressor(learner):
+        return RoundedPredictions(learner, width)
     return Rounded(learner, width, tiling)
 
 
@@ -82,6 +90,48 @@ class Rounded(Repaired):
         """Boxes by a union bound over the numbers, foams by E|c - c'|_2 <= sqrt(2 d) spread."""
         check_count("numbers", numbers, least=1, example=10)
         return numbers if self.tiling == "boxes" else 2 * math.pi * math.sqrt(numbers)
+
+
+class RoundedPredictions(Repaired):
+    """See `rounded`: around a regressor, whatever it predicts with."""
+
+    verb = "rounded"
+
+    def __init__(self, learner: Any, width: Any) -> None:
+        self.width = positive("width", width, "that of a cell", 0.1)
+        super().__init__(learner, f"width={width!r}", predicts=True)
+
+    def finish(self, core: Any, r: Randomness) -> OnGrid:
+        return OnGrid(core, float(r.child("offset").random()), self.width)
+
+    def churn(self, first: Any, second: Any) -> Reals:
+        """Of each point, Pr over r that two runs predict it apart, from what their models predict."""
+        return np.minimum(parted(first, second) / self.width, 1.0)
+
+    def mismatch(self, first: Any, second: Any) -> None:
+        """Of many points only their mean, `churn`, has a formula, as r is shared by all of them."""
+
+
+@dataclass(frozen=True)
+class OnGrid:
+    """A fitted regressor whose predictions are in the middles of cells."""
+
+    model: Any
+    offset: float
+    width: float
+
+    def predict(self, points: Any) -> Reals:
+        found = np.asarray(self.model.predict(points), dtype=float)
+        if not has_cells(found, self.width).all():
+            what = f"{describe(self.model, 60)} predicts what has no cell of width {self.width:g}"
+            raise SubjectError(f"{what}: NaN, an infinity, or a number too large; use a larger width")
+        return on_grid(found, self.offset, self.width)
+
+
+def _is_regressor(learner: Any) -> bool:
+    """Whether it is an estimator that predicts numbers: what classifies, or names clusters, says so."""
+    fn = load_subject(learner).fn
+    return isinstance(fn, Fit) and predicts_numbers(fn.estimator)
 
 
 def _boxed(core: Apart, r: Randomness) -> Reals:

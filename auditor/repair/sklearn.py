@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import sklearn
 from sklearn.base import (
     BaseEstimator,
     ClassifierMixin,
@@ -25,10 +26,10 @@ from sklearn.base import (
 )
 from sklearn.dummy import DummyClassifier
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import check_random_state, get_tags
+from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_fit_parameter
 
 from auditor.errors import SubjectError
 from auditor.randomness import Randomness, from_key, root_key
@@ -40,6 +41,13 @@ from auditor.repair.mechanisms.grid import on_grid
 from auditor.repair.mechanisms.threshold import random_threshold
 from auditor.repair.seam import positive
 from auditor.subjects.estimators import WORD, with_randomness
+
+try:
+    from sklearn.utils import get_tags
+    from sklearn.utils.validation import validate_data
+except ImportError as error:
+    found = f"auditor.repair.sklearn takes scikit-learn 1.6 or newer, and this is {sklearn.__version__}"
+    raise ImportError(f"{found}: pip install 'scikit-learn>=1.6', or use the wrappers of auditor.repair") from error
 
 
 def randomness_of(random_state: Any) -> Randomness:

@@ -1,16 +1,26 @@
-"""`sorted_rows` and `single_thread`: what a learner must not depend on is taken away from it."""
+"""`sorted_rows`, `single_thread` and `sites`: what a learner must not depend on is taken away from it."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from auditor.errors import UsageError
 from auditor.randomness import Randomness
-from auditor.repair.seam import Repaired
+from auditor.repair.mechanisms.call_sites import Strict
+from auditor.repair.mechanisms.keyed_generators import (
+    is_generator,
+    keyed_from_here,
+    run_with_sites,
+    why_without_keys,
+)
+from auditor.repair.mechanisms.own_frames import OwnCode
+from auditor.repair.seam import Repaired, as_randomness
 from auditor.sources.sample import RowSample, Sample
 from auditor.subjects.outcome import fingerprint
 
@@ -98,3 +108,45 @@ def one_thread_each() -> Iterator[None]:
         finally:
             if before > 1:
                 torch.set_num_threads(before)
+
+
+def sites(learner: Any) -> Any:
+    """The learner with an r whose draws belong to the place in the code that draws; or, inside a learner, such an r:
+
+        def fit(sample, r):
+            r = sites(r)
+
+    Guarantee: where both runs of a pair draw at a place, they draw the same bits, whatever either drew elsewhere; and
+    a single run has the law that it had.
+    Proof: a draw has a stream of its own by (function, position of the call in its code, occurrence since that frame
+    was entered), frame by frame of the learner's own code; no key comes twice, and the streams of different keys are
+    independent, so that each draw is uniform given all before it, as the next bits of one stream are (`call_sites`).
+    Price: some microseconds a draw. Draws at one place are told apart by their number: a loop that skips some is out of
+    step until it ends. A child of r stays what it is; a run that copies r, or reads or sets its state, is refused.
+
+    An r that is a seed becomes a generator; a plain numpy or Python generator stays of its kind. Frames that drew are
+    let go when the wrapper's run ends, inside a learner by the garbage collector.
+    """
+    if isinstance(learner, int):
+        learner = as_randomness(learner)
+    if is_generator(learner):
+        return keyed_from_here(learner, sys._getframe(1))
+    return Sited(learner)
+
+
+class Sited(Repaired):
+    """See `sites`."""
+
+    verb = "sites"
+    mismatch = None  # type: ignore[assignment]  # nothing is left to finish, so that outputs are counted
+
+    def __init__(self, learner: Any) -> None:
+        super().__init__(learner, "", predicts=True)
+        if why := why_without_keys(self.learner):
+            cure = "there is nothing to key" if self.is_estimator else "call r = sites(r) inside, and draw from that"
+            raise UsageError(f"sites({self.learner.name}): {why}: {cure}")
+        self._fn, self._own = self.learner.fn, OwnCode(self.learner.fn)
+        self.learner = replace(self.learner, fn=self._keyed)
+
+    def _keyed(self, sample: Any, r: Any, **params: Any) -> Any:
+        return run_with_sites(self._fn, (sample, r, params), Strict(), self._own, keyed=True)

@@ -78,6 +78,7 @@ class Watching:
         self._task = self._bar.add_task("")
         self._pace = Pace(_REDRAW if console.is_terminal else _MILESTONE, seconds)
         self._is_timed = False
+        self._besides = ""
 
     def __enter__(self) -> Self:
         return self
@@ -88,6 +89,7 @@ class Watching:
     def planned(self, inquiry: Inquiry) -> None:
         self._plan = plan = inquiry.plan
         name = inquiry.cells[0].subject.name
+        self._besides = getattr(inquiry, "besides", "")
         asks = getattr(inquiry, "asks", "")  # in its own words, where it has some
         if asks or plan.target is None:
             self._say(f"{name}: {asks or f'{plan.budget:,} {plan.unit} in all'}")
@@ -105,7 +107,7 @@ class Watching:
         times = (plan.runs * count * seconds_a_run for count in (plan.least_trials, plan.budget))
         least, most = (duration(time if self._seconds is None else min(time, self._seconds)) for time in times)
         span = f"about {least}" if least == most else f"{least} or more for a pass, {most} at most"
-        self._say(f"one run takes {duration(seconds_a_run)}: {span}")
+        self._say(f"one run takes {duration(seconds_a_run)}: {span}{self._besides}")
         if self._console.is_terminal:
             self._bar.start()
 

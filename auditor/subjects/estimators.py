@@ -218,6 +218,24 @@ def default_view(estimator: Any) -> str:
     return "predict|partition" if names_its_labels(estimator) else "predict"
 
 
+def predicts_numbers(estimator: Any) -> bool:
+    """Whether it is a regressor, by its kind, or as a pipeline tells it."""
+    return hasattr(estimator, "predict") and _is_kind(estimator, "RegressorMixin", "regressor")
+
+
+def is_classifier(estimator: Any) -> bool:
+    return hasattr(estimator, "predict") and _is_kind(estimator, "ClassifierMixin", "classifier")
+
+
+def _is_kind(estimator: Any, mixin: str, kind: str) -> bool:
+    made = estimator if inspect.isclass(estimator) else type(estimator)
+    if any(base.__name__ == mixin for base in made.__mro__):
+        return True
+    with contextlib.suppress(Exception):  # a class has no tags, and those of an object are somebody else's code
+        return bool(estimator.__sklearn_tags__().estimator_type == kind)
+    return False
+
+
 def names_its_labels(estimator: Any) -> bool:
     """Whether the labels of a fit are names of its own making: of a clusterer, or of a mixture that predicts."""
     made = estimator if inspect.isclass(estimator) else type(estimator)

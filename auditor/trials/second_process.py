@@ -17,10 +17,10 @@ from typing import Any
 from auditor.errors import AuditorError, in_words, is_interrupt
 from auditor.lookup import file_modules, found_by_files, importable_name
 from auditor.process.limits import limit_memory, one_thread
+from auditor.repair.mechanisms.own_frames import INSTALLED
 from auditor.request import OverCells
 from auditor.subjects.outcome import fingerprint
 from auditor.subjects.subject import load_subject, param_text
-from auditor.trials.causes.own_frames import INSTALLED
 from auditor.trials.cell import Cell, make_bench, make_cell
 from auditor.trials.second_server import Request, server
 

@@ -1,4 +1,4 @@
-"""Eight learners that two samples part, and what `repair` makes of them: docs/repair.md has the table."""
+"""Nine learners that two samples part, and what `repair` makes of them: docs/repair.md has the table."""
 
 import numpy as np
 from sklearn.cluster import KMeans
@@ -6,7 +6,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import SelectKBest, f_regression
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GridSearchCV
-from sklearn.tree import DecisionTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 SLOPES = np.array([1.0, 0.9, 0.8, 0.2, 0.1])
 
@@ -50,6 +50,7 @@ def predicted(sample, r):
 best = SelectKBest(f_regression, k=2)
 search = GridSearchCV(Ridge(), {"alpha": [1.0, 10.0, 100.0]}, cv=2, refit=False)
 forest = RandomForestClassifier(n_estimators=5)
+woods, tree = RandomForestClassifier(), DecisionTreeClassifier(min_samples_leaf=5)
 means = KMeans(3, n_init=1)
 
 

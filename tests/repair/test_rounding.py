@@ -227,6 +227,7 @@ def test_what_is_claimed_holds_and_rows_buy_it() -> None:
 
 def test_an_estimators_named_attributes_are_rounded() -> None:
     """Ridge on probe points: predictions agree at least as often as the formula says; false alarm 1e-7."""
+    from sklearn.decomposition import PCA
     from sklearn.linear_model import Ridge
 
     learner = rounded(Ridge(), {"coef_": 0.5, "intercept_": 0.5})
@@ -243,7 +244,35 @@ def test_an_estimators_named_attributes_are_rounded() -> None:
     assert load_subject(learner).declared.view == "predict"
     assert load_subject(learner, {"alpha": 3.0}).params == {"alpha": 3.0}
     with pytest.raises(AuditorError, match="is an estimator, so name the fitted attributes that its predictions are"):
-        rounded(Ridge(), 0.5)
+        rounded(PCA(), 0.5)
+
+
+def test_a_regressors_predictions_are_rounded_with_one_offset() -> None:
+    """A point's differ as often as the formula says; false alarm 1e-7 each of 3."""
+    from sklearn.neighbors import KNeighborsRegressor
+
+    learner = rounded(KNeighborsRegressor(3), 2.0)
+    rng = from_key(root_key(0))
+    samples = [(x, x.sum(axis=1) + rng.normal(size=60)) for x in (rng.normal(size=(60, 2)) for _ in range(2))]
+    first, second = (learner.core(sample, from_key(root_key(1))) for sample in samples)
+    probe, n = rng.normal(size=(3, 2)), 300
+    runs = [[learner.finish(core, from_key(root_key(i))).predict(probe) for core in (first, second)] for i in range(n)]
+    churn = learner.churn(first.predict(probe), second.predict(probe))
+    for point, chance in enumerate(churn):
+        check_frequency(sum(one[point] != other[point] for one, other in runs), n, chance, alarm=1e-7)
+    assert max(np.abs(one - first.predict(probe)).max() for one, _ in runs) <= 1.0
+    assert learner.mismatch(first, second) is None
+    assert load_subject(learner).declared.view == "predict"
+    with pytest.raises(AuditorError, match="no cell of width 2: NaN"):
+        learner.finish(_Constant(math.nan), from_key(root_key(0))).predict(probe)
+
+
+class _Constant:
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def predict(self, points: Any) -> Any:
+        return np.full(len(points), self.value)
 
 
 def test_what_a_pipeline_holds_is_rounded_in_a_copy() -> None:

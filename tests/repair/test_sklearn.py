@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import random
+import sys
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -139,3 +143,20 @@ def test_clusters_keep_their_names() -> None:
         assert (found.labels_ == found.predict(rows)).all()
         labels.append(found.predict(means).tolist())
     assert labels[0] == labels[1]
+
+
+def test_an_older_scikit_learn_gets_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    import sklearn.utils
+
+    monkeypatch.delattr(sklearn.utils, "get_tags")
+    monkeypatch.delitem(sys.modules, "auditor.repair.sklearn")
+    with pytest.raises(ImportError, match=r"takes scikit-learn 1\.6 or newer, and this is .*: pip install"):
+        importlib.import_module("auditor.repair.sklearn")
+
+
+def test_the_extra_is_what_the_module_takes() -> None:
+    extras = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    assert extras["sklearn"] == ["scikit-learn>=1.6"]
+    assert "scikit-learn>=1.6" in extras["dev"]

@@ -68,7 +68,7 @@ DESYNC = Experiment(
     "desync",
     "draws of r kept in step",
     'give each step its own child of r before the sample is looked at: for_rows, for_offset = r.child("rows"), '
-    'r.child("offset")',
+    'r.child("offset"); or key its draws by place: r = sites(r), from auditor.repair',
     1,
     interpreter.in_step,
 )

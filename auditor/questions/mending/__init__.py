@@ -19,10 +19,12 @@ from auditor.questions.mending.settings import FAMILIES, read_setting
 from auditor.questions.one_pair import run_again, show_pair
 from auditor.repair.candidates import last_step
 from auditor.request import OTHER, SURE, Options, Request, option
-from auditor.subjects.estimators import Fit
+from auditor.subjects.estimators import Fit, is_classifier, predicts_numbers
 from auditor.subjects.subject import Subject
 from auditor.trials.cell import make_cell
 from auditor.trials.trial import Bench
+
+_LINEAR = ("LinearModel", "BaseSGD", "_GeneralizedLinearRegressor", "_PLS")  # scikit-learn's own bases
 
 
 class RepairOptions(Options, frozen=True, kw_only=True):
@@ -35,7 +37,7 @@ class RepairOptions(Options, frozen=True, kw_only=True):
         None
     )
     gate: Annotated[
-        str | None, option("What the target is for: rho, or churn.  [default: churn for a classifier]", "WHAT", OTHER)
+        str | None, option("What the target is for: rho, or churn.  [default: churn for predictions]", "WHAT", OTHER)
     ] = None
     loss: Annotated[
         Any, option("What a repair costs in accuracy; module:fn, fn(output, rows), in [0, 1] a row.", "FN", OTHER)
@@ -97,7 +99,7 @@ def _whole(asked: Asked) -> Mending:
     alpha = 1 - options.confidence
     asked.leaf(first, alpha * 2.0 ** -(TRIES + 1))  # refused here where so few pairs would decide nothing at the end
     before = asked.leaf(first, alpha / 2)
-    budget = (1 + TRIES) * before.plan.budget + LOOKED + max(family.pairs for family in FAMILIES)
+    budget = (1 + TRIES) * before.plan.budget + 2 * LOOKED + max(family.pairs for family in FAMILIES)
     plan = Plan(asked.target, float(options.confidence), "anytime", budget, gates=asked.gate)
     return Mending(asked, plan, [before.cell], {0: before}, before)
 
@@ -113,7 +115,7 @@ def _with(asked: Asked) -> Mending:
 
 def _gate(options: RepairOptions, subject: Subject) -> str:
     if options.gate is None:
-        return "churn" if _is_classifier(subject) and options.view is None else "rho"
+        return "churn" if _has_points(subject) and options.view is None else "rho"
     if options.gate not in GATES:
         raise BadValue("gate", options.gate, f"must be one of {', '.join(GATES)}{suggestion(options.gate, GATES)}")
     return options.gate
@@ -132,17 +134,15 @@ def _searches(estimator: Any) -> bool:
     return any(base.__name__ == "BaseSearchCV" for base in made.__mro__)
 
 
-def _is_classifier(subject: Subject) -> bool:
-    """By its kind, or as a pipeline tells it; predictions of a classifier are what a vote can make alike."""
+def _has_points(subject: Subject) -> bool:
+    """Whether it is its predictions, point by point, that a wrapper makes alike: of a classifier by a vote, of a
+    regressor by rounding, unless it is linear, which has coefficients to round."""
     estimator = subject.fn.estimator if isinstance(subject.fn, Fit) else None
-    if estimator is None or not hasattr(estimator, "predict"):
+    if estimator is None or _searches(estimator):  # a search decides on a setting
         return False
+    return is_classifier(estimator) or (predicts_numbers(estimator) and not _is_linear(estimator))
+
+
+def _is_linear(estimator: Any) -> bool:
     made = estimator if inspect.isclass(estimator) else type(estimator)
-    if _searches(estimator):
-        return False  # it decides on a setting
-    if any(base.__name__ == "ClassifierMixin" for base in made.__mro__):
-        return True
-    try:
-        return bool(estimator.__sklearn_tags__().estimator_type == "classifier")
-    except Exception:  # a class has no tags, and those of an object are somebody else's code
-        return False
+    return any(base.__name__ in _LINEAR for base in made.__mro__)

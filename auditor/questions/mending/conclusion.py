@@ -12,8 +12,9 @@ from auditor.flow.question import Answer, Mismatch, registered_questions
 from auditor.flow.record import CellRow, Finding, Measure
 from auditor.flow.verdict import Verdict
 from auditor.questions.mending.answer import Cost, Held, RepairAnswer
-from auditor.questions.mending.frontier import SAYS_NOTHING
+from auditor.questions.mending.frontier import SAYS_NOTHING, Measured
 from auditor.questions.mending.paste import check_command, code_of, price_command
+from auditor.questions.mending.settings import STEPPING
 from auditor.questions.pairs import Pairs
 from auditor.statistics.outward import between
 
@@ -23,6 +24,11 @@ if TYPE_CHECKING:
 _DECISION = (
     "Where the yes or no comes from a number, thresholded(score, low, high) of auditor.repair costs less: let the "
     "learner return the number, and say between which thresholds either answer will do."
+)
+
+_STEPS = (
+    "Two runs draw from r a different number of times at {}, and what is drawn afterwards is out of step: r = sites(r) "
+    "of auditor.repair at the top of the learner keeps it in step, and this repair may then be had for less."
 )
 
 
@@ -74,7 +80,7 @@ def _from(inquiry: Mending) -> str:
 
 def _none(inquiry: Mending) -> str:
     """Why nothing was tried."""
-    if inquiry.why_not or not inquiry.measured:
+    if not _families(inquiry):
         more = "; explain in place of repair finds what makes the runs differ"
         return f"no wrapper fits: {inquiry.why_not}{more if 'explain' in registered_questions() else ''}"
     silent = [one for one in inquiry.measured if one.is_silent]
@@ -89,6 +95,11 @@ def _none(inquiry: Mending) -> str:
         f"no repair that fits reaches {what} {inquiry.asked.target:g}: the nearest, {best.setting.spec}, "
         f"has about {best.estimate:.3g}"
     )
+
+
+def _families(inquiry: Mending) -> list[Measured]:
+    """What was measured of wrappers that fit the outputs."""
+    return [one for one in inquiry.measured if one.setting != STEPPING]
 
 
 def _held(inquiry: Mending, leaf: Pairs) -> Held:
@@ -119,8 +130,8 @@ def answer_of_inquiry(inquiry: Mending) -> Answer:
         code=code_of(asked.cell.subject, setting) if setting else None,
         check=check_command(asked.cell, setting, asked.request, asked.target, asked.gate) if setting else None,
         frontier=[one.point(alpha) for one in inquiry.measured],
-        why_not=inquiry.why_not if inquiry.over and not inquiry.measured else None,
-        hint=_DECISION if any(one.get("decision") for one in inquiry.looked) else None,
+        why_not=inquiry.why_not if inquiry.over and not _families(inquiry) else None,
+        hint=_hint(inquiry),
         more_rows=_more_rows(inquiry),
     )
     said = shown.answer() if shown else Answer(fields)
@@ -136,6 +147,13 @@ def answer_of_inquiry(inquiry: Mending) -> Answer:
         examples=[Mismatch(place, one.index, one.difference) for one in said.examples],
         findings=[*said.findings, *_refusals(inquiry)],
     )
+
+
+def _hint(inquiry: Mending) -> str | None:
+    places = [one["out of step"] for one in inquiry.looked if "out of step" in one]
+    if places and inquiry.tried and inquiry.tried[-1][1] != STEPPING:
+        return _STEPS.format(places[0])
+    return _DECISION if any(one.get("decision") for one in inquiry.looked) else None
 
 
 def _measures_before(inquiry: Mending, last: Pairs | None) -> Iterator[Measure]:

@@ -22,13 +22,14 @@ from auditor.questions.counted import Counted, of_its_own
 from auditor.questions.loss import Loss
 from auditor.questions.mending.conclusion import answer_of_inquiry, verdict_of
 from auditor.questions.mending.frontier import Measured, add_pair, candidates
-from auditor.questions.mending.settings import AIM, FAMILIES, Setting, margin_of
+from auditor.questions.mending.settings import AIM, FAMILIES, STEPPING, Setting, margin_of
 from auditor.questions.mending.units import Frontier, OwnOracle, Pair, look
 from auditor.questions.pairs import ChurnQuestion, Pairs, PairsOptions, Rho
 from auditor.request import Request
 from auditor.subjects.subject import Subject, load_subject
 from auditor.subjects.views import OUTPUT
 from auditor.trials.cell import Cell
+from auditor.trials.integrated import FINISHES as INTEGRATED
 from auditor.trials.trial import Bench, Trial
 
 LOOKED = 32  # pairs that fix the settings
@@ -99,12 +100,17 @@ class Mending(Steady):
     errors: dict[int, AuditorError] = field(default_factory=dict)
     why_not: str | None = None
     over: bool = False
+    _now: list[Measured] = field(default_factory=list)  # those on the frontier that is measured
     _steps: Iterator[Work] | None = None
 
     @property
     def asks(self) -> str:
         what = f"{self.asked.gate} at most {self.plan.target:g}"
         return f"which repair makes {what}, and at what price? At most {self.plan.budget:,} pairs in all"
+
+    @property
+    def besides(self) -> str:
+        return f", and what wrappers do: up to {2 * INTEGRATED:,} finishes a pair"
 
     def opened(self, cell: int, bench: Bench) -> None:
         if cell in self.leaves:
@@ -125,15 +131,23 @@ class Mending(Steady):
 
     def _mended(self) -> Iterator[Work]:
         yield Work(self._open("looked at", look), range(LOOKED))
-        settings = self._fitting()
-        if not settings:
-            return
-        self.measured = [Measured(setting) for setting in settings]
+        if any("out of step" in one for one in self.looked) and self._runs(STEPPING):
+            yield from self._measure([STEPPING])
+        if not self._has_passed and (settings := self._fitting()):
+            yield from self._measure(settings)
+
+    def _measure(self, settings: Sequence[Setting]) -> Iterator[Work]:
+        """Their frontier, and the cheapest that should pass, as long as there are tries."""
+        self._now = [Measured(setting) for setting in settings]
+        self.measured += self._now
         yield Work(self._open("frontier", self._frontier(settings)), range(pairs_of(settings)))
-        for one in candidates(self.measured, self.asked.target, self.asked.margin(settings[0].verb))[:TRIES]:
-            yield from self._confirm(one)
-            if self.tried[-1][2].outcome() == "pass":
-                return
+        for one in candidates(self._now, self.asked.target, self.asked.margin(settings[0].verb)):
+            if len(self.tried) < TRIES and not self._has_passed:
+                yield from self._confirm(one)
+
+    @property
+    def _has_passed(self) -> bool:
+        return bool(self.tried) and self.tried[-1][2].outcome() == "pass"
 
     def _open(self, name: str, unit: Any) -> int:
         """A cell of the plain subject, whose pairs nobody else has."""
@@ -150,7 +164,8 @@ class Mending(Steady):
         for family in (one for one in FAMILIES if one.verb in verbs):
             seen = [fits[family.verb] for fits in shown if fits]
             level = AIM * self.asked.margin(family.verb) * self.asked.target
-            if found := [one for one in family.settings(seen, level, self.asked.cell.size) if self._runs(one)]:
+            made = family.settings(seen, level, self.asked.cell.size, self.asked.gate)
+            if found := [one for one in made if self._runs(one)]:
                 return found
         self.why_not = self.why_not or _why_not(self.looked, verbs, self.asked.cell.size)
         return []
@@ -194,7 +209,7 @@ class Mending(Steady):
         if self.cells[cell].unit is look:
             self.looked.append(trial.payload)
         else:
-            add_pair(self.measured, msgspec.convert(trial.payload, Pair))
+            add_pair(self._now, msgspec.convert(trial.payload, Pair))
         return False
 
     def failed(self, cell: int, error: AuditorError) -> None:
@@ -230,7 +245,7 @@ class Mending(Steady):
 
 def pairs_of(settings: Sequence[Setting]) -> int:
     """Of the frontier of one family."""
-    return next(one.pairs for one in FAMILIES if one.verb == settings[0].verb)
+    return next((one.pairs for one in FAMILIES if one.verb == settings[0].verb), LOOKED)
 
 
 def _why_not(looked: Sequence[dict[str, Any]], verbs: Sequence[str], size: int) -> str:

@@ -31,7 +31,7 @@ def repair_parts(record: Record) -> Iterator[Part]:
     yield from _pasted(record, answer)
     if answer.frontier:
         yield _table(record, answer)
-        if any(point.estimate is not None for point in answer.frontier):
+        if any(point.estimate is not None and _x(point) for point in answer.frontier):
             yield _chart(record, answer)
     if answer.hint:
         yield Words(answer.hint)
@@ -45,7 +45,7 @@ def _rho(record: Record, answer: RepairAnswer) -> Iterator[Part]:
     if record.rho and record.pairs:
         what, rho = answer.wrapper or "it as it is", record.rho
         counts = f"{record.mismatches or 0:,} of {record.pairs:,} pairs of {what} differ"
-        if rho.estimate is not None and record.measures and record.measures[0].count is None:
+        if rho.estimate is not None and (record.measures[0].name, record.measures[0].count) == ("rho", None):
             counts = f"about {rho.estimate:.3g} by the cores of {record.pairs:,} pairs of {what}"
         yield Facts([("rho", f"{counts}; {between(rho.low, rho.high)} ({percent(rho.confidence)} two-sided)")])
 
@@ -84,7 +84,7 @@ def _table(record: Record, answer: RepairAnswer) -> Table:
     what = answer.before.measure if answer.before else "rho"
     head = ["", what, "at least", "at most", "price", *(["loss"] if loses else [])]
     rows = [_point(point, answer, loses) for point in answer.frontier]
-    how = _HOW[answer.frontier[0].by]
+    how = _HOW[answer.frontier[-1].by]
     pairs = max(point.pairs for point in answer.frontier)
     sure = percent(record.confidence)
     words = f"{what} by {how} over {pairs:,} pairs; the intervals hold together with {sure} confidence:"
@@ -103,7 +103,7 @@ def _point(point: Point, answer: RepairAnswer, loses: bool) -> list[str]:
 
 def _chart(record: Record, answer: RepairAnswer) -> Chart:
     """By what it changes at most, else by the rows that a fit sees."""
-    known = [point for point in answer.frontier if point.estimate is not None]
+    known = [point for point in answer.frontier if point.estimate is not None and _x(point)]
     places = sorted(((_x(point), point) for point in known), key=lambda one: one[0])
     seen = [(x, point.low, point.estimate, point.high) for x, point in places]
     what = answer.before.measure if answer.before else "rho"
@@ -121,7 +121,7 @@ def _chart(record: Record, answer: RepairAnswer) -> Chart:
 
 
 def _x(point: Point) -> float:
-    return float(point.price.change if point.price.change is not None else point.price.rows or 1)
+    return float(point.price.change if point.price.change is not None else point.price.rows or 0)
 
 
 def _target(record: Record, x: Sequence[float]) -> Iterator[Series]:

@@ -25,7 +25,7 @@ def code_of(subject: Subject, setting: Setting) -> str:
 
 def _call(setting: Setting, learner: str) -> list[str]:
     """In lines that a terminal does not break."""
-    line = f"{NAME} = {setting.verb}({learner}, {setting.keywords})"
+    line = f"{NAME} = {setting.verb}({', '.join(filter(None, [learner, setting.keywords]))})"
     if len(line) <= _WIDEST:
         return [line]
     lines = [f"    {learner},"]

@@ -23,23 +23,25 @@ from auditor.repair.deciding import thresholded
 from auditor.repair.numbers_of import Widths, take_apart
 from auditor.repair.rounding import rounded
 from auditor.repair.seam import Repaired
+from auditor.repair.steadying import sites
 from auditor.repair.voting import voted
-from auditor.subjects.estimators import is_estimator
+from auditor.subjects.estimators import is_estimator, predicts_numbers
 from auditor.subjects.outcome import same
 
 COIN, MEAN = 0.6, 0.8  # of the target: what as many pairs as an audit has can show, by a count and by a mean
 AIM = 0.9  # of that: what the middle of the settings is made for, from few pairs
 _STEPS = range(-5, 4)  # from there, by factors of sqrt(2)
 _MAKERS: Mapping[str, Callable[..., Repaired]] = {
-    fn.__name__: fn for fn in (rounded, chosen, thresholded, voted, agreed, aligned)
+    fn.__name__: fn for fn in (rounded, chosen, thresholded, voted, agreed, aligned, sites)
 }
-_KEEP = ("rounded", "voted", "agreed")  # the kind of output that the learner had, and so its view
+_KEEP = ("rounded", "voted", "agreed", "sites")  # the kind of output that the learner had, and so its view
 _ATTRIBUTES = ("coef_", "intercept_")  # that predictions are made of
 _APART = 3.0  # times: scales that one width serves
 _PATHS = 12  # that a width may name
 _CHUNKS = (4, 8, 16, 32, 64)
 _ROWS = 10  # that a chunk has at least
 
+See = Callable[[Any], Any]  # what of an output is compared
 Seen = Sequence[Mapping[str, Any]]  # what the pairs showed that were looked at
 
 
@@ -71,6 +73,10 @@ class Setting:
         return _MAKERS[self.verb](learner, **self.arguments)
 
 
+# For draws that fall out of step, whatever the outputs are.
+STEPPING = Setting("sites", {}, "some microseconds a draw; a single run has the law that it had")
+
+
 def read_setting(text: str) -> Setting:
     """`rounded(width=0.2)` and its like; UsageError with the wrappers that there are."""
     example = '--with "rounded(width=0.2)"'
@@ -86,30 +92,35 @@ def read_setting(text: str) -> Setting:
 
 def margin_of(verb: str, gate: str, view: str | None) -> float:
     """Where whole outputs are compared the randomness of the wrapper is integrated, and a mean takes fewer pairs."""
-    return MEAN if gate == "churn" or verb not in _KEEP or view == "output" else COIN
+    integrates = verb not in _KEEP or (view == "output" and verb != STEPPING.verb)
+    return MEAN if gate == "churn" or integrates else COIN
 
 
 class Family(Protocol):
     """See the module. `look` gives None where the wrapper does not fit two outputs; settings are made for a `level` of
-    rho."""
+    rho, or of churn."""
 
     verb: ClassVar[str]
     pairs: ClassVar[int]  # of its frontier: fewer where each setting has runs of its own
 
-    def look(self, first: Any, second: Any) -> dict[str, Any] | None: ...
-    def settings(self, seen: Seen, level: float, size: int) -> list[Setting]: ...
+    def look(self, first: Any, second: Any, see: See) -> dict[str, Any] | None: ...
+    def settings(self, seen: Seen, level: float, size: int, gate: str) -> list[Setting]: ...
 
 
 class Rounding:
-    """`rounded`: the numbers of an output; of a fitted model its coefficients."""
+    """`rounded`: the numbers of an output; of a linear model its coefficients, of any other regressor its predictions.
+
+    Boxes alone: in every dimension that foams can be run in (24 at most) boxes move a vector half as far, and part it
+    with probability |c - c'|_1 / w <= sqrt(24) |c - c'|_2 / w, which is below the 2 pi |c - c'|_2 / w of foams.
+    """
 
     verb: ClassVar[str] = "rounded"
     pairs: ClassVar[int] = 128
 
-    def look(self, first: Any, second: Any) -> dict[str, Any] | None:
+    def look(self, first: Any, second: Any, see: See) -> dict[str, Any] | None:
         widths = _widths_of(first)
         if widths is None:
-            return None
+            return _predicted_apart(see(first), see(second)) if _predicts(first) else None
         try:
             mine, theirs = take_apart(first, widths), take_apart(second, widths)
         except SubjectError:
@@ -122,7 +133,9 @@ class Rounding:
         alike = is_estimator(first) or same(mine.rest, theirs.rest)
         return {"gaps": gaps, "sizes": mine.sizes, "alike": alike, "named": not widths.is_one}
 
-    def settings(self, seen: Seen, level: float, size: int) -> list[Setting]:
+    def settings(self, seen: Seen, level: float, size: int, gate: str) -> list[Setting]:
+        if "points" in seen[0]:
+            return _predicting([one["points" if gate == "churn" else "all"] for one in seen], level)
         alike = [one for one in seen if one["alike"]]
         if not alike or any(one["sizes"] != alike[0]["sizes"] for one in alike):
             return []
@@ -142,6 +155,28 @@ def _widths_of(output: Any) -> Widths | None:
     has = [name for name in _ATTRIBUTES if isinstance(getattr(output, name, None), (float, np.ndarray))]
     is_linear = hasattr(output, "predict") and not hasattr(output, "classes_") and "coef_" in has
     return Widths(dict.fromkeys(has, 1.0)) if is_linear else None
+
+
+def _predicts(output: Any) -> bool:
+    return is_estimator(output) and hasattr(output, "predict") and predicts_numbers(output)
+
+
+def _predicted_apart(first: Any, second: Any) -> dict[str, Any] | None:
+    """By how much the predictions of points differ: one on average, and all together."""
+    mine, theirs = np.asarray(first), np.asarray(second)
+    if mine.dtype.kind != "f" or mine.shape != theirs.shape:
+        return None
+    apart = np.abs(mine - theirs)
+    return {"points": float(apart.mean()), "all": float(apart.sum())}
+
+
+def _predicting(apart: Sequence[float], level: float) -> list[Setting]:
+    """Churn is the mean of min(1, |c - c'| / w), about the mean of |c - c'| over w; rho is at most their sum."""
+    if not any(apart):
+        return []
+    widths = [two_digits(float(np.mean(apart)) / level * 2 ** (step / 2)) for step in _STEPS]
+    words = "a prediction moves by at most {:.3g}"
+    return [Setting("rounded", {"width": width}, words.format(width / 2), width / 2) for width in widths]
 
 
 def _scales(seen: Seen) -> dict[str, float]:
@@ -169,7 +204,7 @@ class Choosing:
     verb: ClassVar[str] = "chosen"
     pairs: ClassVar[int] = 128
 
-    def look(self, first: Any, second: Any) -> dict[str, Any] | None:
+    def look(self, first: Any, second: Any, see: See) -> dict[str, Any] | None:
         decides = last_step(first)
         if not (hasattr(decides, "cv_results_") or hasattr(decides, "get_support")):
             return None
@@ -182,7 +217,7 @@ class Choosing:
         top = 1 if hasattr(decides, "cv_results_") else own_top(decides) or int(np.sum(decides.get_support()))
         return {"spread": max(moved, default=0.0) - min(moved, default=0.0), "count": len(mine), "top": max(1, top)}
 
-    def settings(self, seen: Seen, level: float, size: int) -> list[Setting]:
+    def settings(self, seen: Seen, level: float, size: int, gate: str) -> list[Setting]:
         top, count = int(np.median([one["top"] for one in seen])), max(one["count"] for one in seen)
         spread = float(np.mean([one["spread"] for one in seen]))
         if spread == 0 or count <= top:
@@ -206,7 +241,7 @@ class Aligning:
     verb: ClassVar[str] = "aligned"
     pairs: ClassVar[int] = 128
 
-    def look(self, first: Any, second: Any) -> dict[str, Any] | None:
+    def look(self, first: Any, second: Any, see: See) -> dict[str, Any] | None:
         mine, theirs = (getattr(one, "cluster_centers_", None) for one in (first, second))
         if mine is None or theirs is None or np.shape(mine) != np.shape(theirs):
             return None
@@ -215,7 +250,7 @@ class Aligning:
         apart = np.abs(np.asarray(mine)[:, None] - np.asarray(theirs)[None])
         return {"gap": float(apart[linear_sum_assignment(apart.sum(axis=-1))].sum())}
 
-    def settings(self, seen: Seen, level: float, size: int) -> list[Setting]:
+    def settings(self, seen: Seen, level: float, size: int, gate: str) -> list[Setting]:
         gaps = np.array([one["gap"] for one in seen])
         if not gaps.any():
             return []
@@ -231,10 +266,10 @@ class Voting:
     verb: ClassVar[str] = "voted"
     pairs: ClassVar[int] = 16
 
-    def look(self, first: Any, second: Any) -> dict[str, Any] | None:
+    def look(self, first: Any, second: Any, see: See) -> dict[str, Any] | None:
         return {} if all(hasattr(one, "predict") and hasattr(one, "classes_") for one in (first, second)) else None
 
-    def settings(self, seen: Seen, level: float, size: int) -> list[Setting]:
+    def settings(self, seen: Seen, level: float, size: int, gate: str) -> list[Setting]:
         fitting = _fitting(size)[1:4]
         return [_chunked("voted", {"chunks": chunks, "between": (0.25, 0.75)}, size) for chunks in fitting]
 
@@ -245,11 +280,11 @@ class Agreeing:
     verb: ClassVar[str] = "agreed"
     pairs: ClassVar[int] = 64
 
-    def look(self, first: Any, second: Any) -> dict[str, Any] | None:
+    def look(self, first: Any, second: Any, see: See) -> dict[str, Any] | None:
         """Of models and raw numbers no two are ever the same; what comes up twice may."""
-        return None if is_estimator(first) or Rounding().look(first, second) else {}
+        return None if is_estimator(first) or Rounding().look(first, second, see) else {}
 
-    def settings(self, seen: Seen, level: float, size: int) -> list[Setting]:
+    def settings(self, seen: Seen, level: float, size: int, gate: str) -> list[Setting]:
         return [_chunked("agreed", {"chunks": chunks}, size) for chunks in _fitting(size)]
 
 

@@ -18,7 +18,7 @@ from auditor.repair.aligning import Aligned
 from auditor.repair.candidates import candidates_of
 from auditor.repair.choosing import Chosen
 from auditor.repair.numbers_of import take_apart
-from auditor.repair.rounding import Rounded
+from auditor.repair.rounding import Rounded, RoundedPredictions
 from auditor.repair.seam import Repaired
 from auditor.repair.voting import Voted
 from auditor.sources.frames import as_matrix
@@ -26,11 +26,13 @@ from auditor.subjects.churn import has_rows, points_of, share_of_points
 from auditor.subjects.outcome import describe, same, settle
 from auditor.subjects.subject import Subject
 from auditor.subjects.views import OUTPUT
+from auditor.trials.causes.keyed_sites import first_draw_apart
 from auditor.trials.cell import PROBE
 from auditor.trials.trial import NONE_FELL, Bench, Bottom, Trial, judge, timed_run
 
 FORMULA, BOUND, FINISHED = "formula", "bound", "finishes"  # how it is known how likely two cores finish differently
 FINISHES = 4  # real r, where there is no formula
+TRACED = 8  # pairs whose draws are compared
 JUDGED = 1000  # fresh rows that a loss is measured on
 
 
@@ -40,8 +42,11 @@ def look(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial
     second, more = timed_run(bench, index, 1, fell)
     payload: dict[str, Any] = {"shown": describe(first, 60)}
     if not isinstance(first, Bottom) and not isinstance(second, Bottom):
-        payload["fits"] = {one.verb: found for one in FAMILIES if (found := one.look(first, second)) is not None}
+        looked = {one.verb: one.look(first, second, bench.see) for one in FAMILIES}
+        payload["fits"] = {verb: found for verb, found in looked.items() if found is not None}
         payload["decision"] = isinstance(first, (bool, np.bool_))
+        if index < TRACED and (apart := first_draw_apart(bench, index)) and apart.shifts:
+            payload["out of step"] = apart.where
     return Trial(index, None, None, seconds + more, payload=payload)
 
 
@@ -106,10 +111,16 @@ class Frontier:
         if isinstance(output, Bottom):
             return [output.why for _ in self.settings], seconds, None
         plain = self._lost(bench, output, index) if which == 0 else None
-        return [self._half(bench, place, output, index, which) for place in range(len(self.settings))], seconds, plain
+        seen = bench.see(output) if self._rounds_points(bench) else None
+        places = range(len(self.settings))
+        return [self._half(bench, place, (output, seen), index, which) for place in places], seconds, plain
 
-    def _half(self, bench: Bench, place: int, output: Any, index: int, which: int) -> Half | str:
+    def _half(self, bench: Bench, place: int, found: tuple[Any, Any], index: int, which: int) -> Half | str:
+        """Of an output, with its predictions where these are all that is needed."""
+        output, seen = found
         try:
+            if seen is not None:
+                return Half(seen, (), (), False, loss=self._rounded_loss(bench, place, output, index, which))
             return call(self._finished, bench, place, output, index, which)
         except BaseException as error:  # a setting that does not run is no repair, and others may be
             if is_interrupt(error):
@@ -121,7 +132,7 @@ class Frontier:
         core = core_of(wrapper, output)
         if core is None:
             core = wrapper.core(bench.draw(index, which), self._r(bench, index, "core"), **self.subject.params)
-        if isinstance(wrapper, Voted) and self._votes_on_points(bench):
+        if self._votes_on_points(bench) and isinstance(wrapper, Voted):
             return self._votes(bench, wrapper, core, index)
         count = FINISHES if not self._has_formula(bench, place) else 1 - which
         found = [wrapper.finish(core, self._r(bench, index, "finish", i)) for i in range(count)]
@@ -136,7 +147,18 @@ class Frontier:
         return replace(half, changed=changed, loss=self._lost(bench, found[0], index) if seen else None)
 
     def _votes_on_points(self, bench: Bench) -> bool:
-        return self._is_churn and self.loss is None and bench.view.spec == "predict"
+        return self._has_points(bench, Voted) and self.loss is None
+
+    def _rounds_points(self, bench: Bench) -> bool:
+        return self._has_points(bench, RoundedPredictions) and bench.within is None
+
+    def _has_points(self, bench: Bench, kind: type[Repaired]) -> bool:
+        return self._is_churn and isinstance(self.wrapped[0], kind) and bench.view.spec == "predict"
+
+    def _rounded_loss(self, bench: Bench, place: int, output: Any, index: int, which: int) -> float | None:
+        if which == 1 or self.loss is None:
+            return None
+        return self._lost(bench, self.wrapped[place].finish(output, self._r(bench, index, "finish", 0)), index)
 
     def _votes(self, bench: Bench, wrapper: Voted, models: Sequence[Any], index: int) -> Half:
         """The models ask for most of the time: each labels the points once, and votes are counted from there."""
@@ -148,10 +170,13 @@ class Frontier:
     def _has_formula(self, bench: Bench, place: int) -> bool:
         """Whether something is known of what is compared, and is no loose bound: that of several choices is one."""
         setting, wrapper = self.settings[place], self.wrapped[place]
+        if wrapper.mismatch is None:
+            return False
         whole = (bench.view.spec == OUTPUT.spec and bench.within is None) or not setting.keeps_view
         of_model = isinstance(wrapper, Rounded) and wrapper.is_estimator and bench.view.spec == "predict"
         is_near = wrapper.mismatch_is == "exact" or isinstance(wrapper, (Rounded, Aligned))
-        return not self._is_churn and (whole or of_model) and is_near and not isinstance(wrapper, Voted)
+        of_points = self._is_churn or isinstance(wrapper, (Voted, RoundedPredictions))
+        return (whole or of_model) and is_near and not of_points
 
     @property
     def _is_churn(self) -> bool:
@@ -179,7 +204,7 @@ class Frontier:
         if len(second.outputs) == 0:
             by = FORMULA if wrapper.mismatch_is == "exact" else BOUND
             apart = wrapper.mismatch(first.core, second.core)
-            if isinstance(wrapper, Voted):
+            if isinstance(wrapper, (Voted, RoundedPredictions)):
                 apart = float(np.mean(wrapper.churn(first.core, second.core)))
             return Tried(apart=apart, by=by, nothing=first.nothing, changed=first.changed, loss=first.loss)
         alike = [bench.difference(*both) is None for both in zip(first.outputs, second.outputs, strict=True)]
@@ -202,6 +227,8 @@ def core_of(wrapper: Repaired, output: Any) -> Any:
         return take_apart(output, wrapper.widths)
     if isinstance(wrapper, Chosen):
         return wrapper.counted(candidates_of(output))
+    if isinstance(wrapper, RoundedPredictions):
+        return output
     return wrapper.centres_of(output) if isinstance(wrapper, Aligned) else None
 
 

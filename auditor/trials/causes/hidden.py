@@ -17,9 +17,9 @@ from types import FrameType
 from typing import Any
 
 from auditor.randomness import Key
+from auditor.repair.mechanisms.own_frames import OwnCode
 from auditor.subjects.outcome import Difference, describe, first_difference
 from auditor.trials.causes.outside import CLOCK, ENTROPY, FILE, OTHER, Use, World
-from auditor.trials.causes.own_frames import OwnCode
 from auditor.trials.causes.places import Kept, Place, Snapshot, places_of, reseed, take, token
 from auditor.trials.trial import NONE_FELL, Bench, Bottom, Trial, run_pair
 

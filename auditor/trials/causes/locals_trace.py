@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from auditor.errors import is_interrupt
+from auditor.repair.mechanisms.own_frames import OwnCode
 from auditor.subjects.outcome import fingerprint
-from auditor.trials.causes.own_frames import OwnCode
 from auditor.trials.trial import Bench
 
 LINES = 5_000  # of one run that are looked at

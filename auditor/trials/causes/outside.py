@@ -28,7 +28,7 @@ import numpy
 import numpy.random.bit_generator as numpy_bits
 
 from auditor.randomness import Key
-from auditor.trials.causes.own_frames import OwnCode, function_of
+from auditor.repair.mechanisms.own_frames import OwnCode, function_of
 
 _bootstrap: Any = importlib._bootstrap
 _Random = random.Random  # that of the standard library, while another stands in for it

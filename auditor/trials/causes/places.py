@@ -26,9 +26,9 @@ from numpy.random import Generator, RandomState
 
 from auditor.errors import is_interrupt
 from auditor.randomness import Key
+from auditor.repair.mechanisms.own_frames import OwnCode, function_of
 from auditor.subjects.estimators import Fit
 from auditor.subjects.outcome import fingerprint
-from auditor.trials.causes.own_frames import OwnCode, function_of
 
 GENERATORS = (Generator, RandomState, random.Random)
 _MOST = 5_000  # places

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from numpy.random import Generator, RandomState
 
 from auditor.randomness import Randomness
-from auditor.trials.causes.keyed_sites import Sites, first_draw_apart, run_pair_keyed, traces_of, why_unkeyed
+from auditor.repair.mechanisms.call_sites import Sites
+from auditor.trials.causes.keyed_sites import first_draw_apart, run_pair_keyed, traces_of, why_unkeyed
 from auditor.trials.trial import run_pair
 
 PAIRS = range(12)

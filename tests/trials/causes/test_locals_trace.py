@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from asking import bench_of
 
+from auditor.repair.mechanisms.own_frames import OwnCode
 from auditor.trials.causes.locals_trace import (
     Recorder,
     by_monitoring,
@@ -21,7 +22,6 @@ from auditor.trials.causes.locals_trace import (
     names_by_line,
     steps_of,
 )
-from auditor.trials.causes.own_frames import OwnCode
 
 TICKS = itertools.count()
 

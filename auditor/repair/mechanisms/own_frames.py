@@ -23,9 +23,9 @@ _TYPED = ("<stdin>", "<string>", "<ipython", "<doctest")  # code that came from 
 class OwnCode:
     """Says of code whether it is the subject's own; remembers by file."""
 
-    def __init__(self, fn: object) -> None:
+    def __init__(self, fn: object, module: str | None = None) -> None:
         self.fn = fn
-        self.module = _module_of(fn)
+        self.module = _module_of(fn) if module is None else module
         self._home = _home(self.module)
         self._known: dict[str, bool] = {}
 

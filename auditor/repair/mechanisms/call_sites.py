@@ -1,0 +1,136 @@
+"""r keyed by the place in the code that draws from it: runs that draw out of step elsewhere are in step here.
+
+A draw of a keyed r begins a stream of its own, whose key is (qualified name of the function, position of the call in
+its code, occurrence since that frame was entered), along every frame of the subject's own code that leads to it. A run
+that draws more often than the other in one place then still finds the same bits as the other in every other place.
+
+The law of a single run is unchanged. The keys of a run are made one after the other; the i-th is a function of the
+sample and of what was drawn before, and it differs from all before it: a frame counts what happens at each of its
+positions, a frame that is new gets a key from the count of its caller, and no count is ever taken back. Streams of
+different keys are independent and uniform (as those of different pairs are), so that, given all that the run has seen
+until then, what the i-th draw finds is uniform and independent of it: just what the next bits of one single stream
+would have been. By induction all draws together have the law that they have with a plain r. Threads change which bits
+a draw finds, and not that nobody has seen them before.
+
+What is not brought back into step: draws at one position of a frame are told apart by their number alone, so that a
+loop which skips some of them stays out of step until it ends; only calls that draw are counted, so that a loop around
+a function that draws now and then does too; of what libraries do with r (compiled or not) one sees the call that
+handed it to them, and the number of the draw. A child of r is the stream that it always is, since asking twice for the
+same child has to give the same bits. An `int` r and an estimator's `random_state` are seeds of generators that are not
+ours: nothing is keyed there. A run that copies r, or reads or sets its state, sees bits twice with a plain r, and not
+with this one: whoever witnesses the draws is told.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from hashlib import blake2b
+from threading import Lock
+from types import FrameType
+from typing import Protocol
+
+from auditor.errors import UsageError
+from auditor.randomness import Key
+from auditor.repair.mechanisms.own_frames import OwnCode
+
+_ROOT = "auditor: draws by site"
+
+
+class Witness(Protocol):
+    """Who hears of draws, and of what a run does after which it sees bits twice with a plain r, and not with keys."""
+
+    def add(self, stream: str, frame: FrameType | None, count: int) -> None: ...
+    def refuse(self, what: str) -> None: ...
+
+
+class Strict:
+    """Wants to hear of nothing, and ends a run whose law would be another."""
+
+    def add(self, stream: str, frame: FrameType | None, count: int) -> None:
+        pass
+
+    def refuse(self, what: str) -> None:
+        raise UsageError(
+            f"sites(r): the run {what}, and would not see the same bits again as it does with a plain r; use "
+            "r.child(...) there"
+        )
+
+
+class _Node:
+    """A frame of the subject's own, held while it runs so that no other can have its identity."""
+
+    __slots__ = ("counts", "digest", "frame")
+
+    def __init__(self, frame: FrameType | None, digest: bytes) -> None:
+        self.frame, self.digest = frame, digest
+        self.counts: dict[int, int] = {}
+
+    def next(self, position: int) -> bytes:
+        """The key of what happens now at a position of its code: never the same twice."""
+        count = self.counts.get(position, 0)
+        self.counts[position] = count + 1
+        return blake2b(b"%b%d:%d" % (self.digest, position, count), digest_size=32).digest()
+
+
+class Sites:
+    """Where a generator is drawn from: the keys of its draws, where it is keyed, and who hears of them."""
+
+    def __init__(
+        self, heard: Witness, own: OwnCode, base: FrameType | None, *, stream: str = "", key: Key | None = None
+    ):
+        self.heard, self.stream, self._own, self._base = heard, stream, own, base
+        self._root = _Node(None, key.child(_ROOT).digest) if key else None
+        self._nodes: dict[int, _Node] = {}
+        self._lock = Lock()
+
+    @property
+    def is_keyed(self) -> bool:
+        return self._root is not None
+
+    def beside(self, stream: str, key: Key | None = None) -> Sites:
+        """Those of another generator of the same run."""
+        return Sites(self.heard, self._own, self._base, stream=stream, key=key)
+
+    def frame(self, above: int) -> FrameType | None:
+        """The frame of the subject's own code that draws."""
+        frame: FrameType | None = sys._getframe(above + 1)
+        while frame is not None and frame is not self._base:
+            if self._own(frame.f_code):
+                return frame
+            frame = frame.f_back
+        return None
+
+    def next(self, frame: FrameType | None) -> bytes:
+        """The key of a draw in a frame."""
+        with self._lock:
+            node = self._node(frame)
+            return node.next(frame.f_lasti if frame else -1)
+
+    def _node(self, frame: FrameType | None) -> _Node:
+        assert self._root is not None
+        if frame is None:
+            return self._root
+        known = self._nodes.get(id(frame))
+        if known is not None:
+            return known
+        return self._enter([*self._own.frames(frame, self._base)][::-1])
+
+    def _enter(self, frames: Sequence[FrameType]) -> _Node:
+        """Frames that are on the stack now, from the outermost; all others are forgotten."""
+        nodes: dict[int, _Node] = {}
+        above = self._root
+        assert above is not None
+        for frame in frames:
+            node = self._nodes.get(id(frame))
+            if node is None:
+                position = above.frame.f_lasti if above.frame else -1
+                name = frame.f_code.co_qualname.encode("utf-8", "surrogatepass")
+                node = _Node(frame, blake2b(above.next(position) + name, digest_size=32).digest())
+            nodes[id(frame)] = above = node
+        self._nodes = nodes
+        return above
+
+    def close(self) -> None:
+        """The run is over: its frames may go."""
+        self._nodes, self._base = {}, None

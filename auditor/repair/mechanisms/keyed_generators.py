@@ -1,0 +1,266 @@
+"""Generators whose draws are keyed by site (`call_sites`), or heard of: of each kind that r may be."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from types import FrameType
+from typing import Any, cast
+
+import numpy as np
+from numpy.random import PCG64, Generator, RandomState
+
+from auditor.randomness import Key, Name, Randomness
+from auditor.repair.mechanisms.call_sites import Sites, Strict, Witness
+from auditor.repair.mechanisms.own_frames import OwnCode
+from auditor.subjects.estimators import Fit
+from auditor.subjects.subject import Subject
+
+
+def _pcg_state(digest: bytes) -> dict[str, Any]:
+    """The start of a stream: 128 bits of state, and an increment that is odd."""
+    state, increment = int.from_bytes(digest[:16], "big"), int.from_bytes(digest[16:], "big") | 1
+    words = {"state": state, "inc": increment}
+    return {"bit_generator": "PCG64", "state": words, "has_uint32": 0, "uinteger": 0}
+
+
+class _Bits(PCG64):
+    """What a subject gets that asks r for its bit generator; one that looks at its state may see bits twice."""
+
+    heard: Witness | None = None
+
+    @property
+    def state(self) -> Any:
+        self._refuse("reads the state of r")
+        return cast(Any, PCG64).state.__get__(self)
+
+    @state.setter
+    def state(self, value: Any) -> None:
+        self._refuse("sets the state of r")
+        cast(Any, PCG64).state.__set__(self, value)
+
+    def _refuse(self, what: str) -> None:
+        if self.heard:
+            self.heard.refuse(what)
+
+
+def _bits(sites: Sites, digest: bytes) -> _Bits:
+    bits = _Bits(cast(Any, Key(digest)))
+    bits.heard = sites.heard
+    return bits
+
+
+def _bits_of(r: Generator) -> Any:
+    """Its own bit generator, past what a subject is given."""
+    return cast(Any, Generator).bit_generator.__get__(r)
+
+
+class SiteGenerator(Randomness):
+    """r as a Generator that tells where it is drawn from."""
+
+    sites: Sites
+
+    def rekey(self, digest: bytes) -> None:
+        _bits_of(self).state = _pcg_state(digest)
+
+    @property
+    def bit_generator(self) -> Any:
+        """Of its own for each place that asks, where r is keyed."""
+        frame = self.sites.frame(1)
+        self.sites.heard.add(self.sites.stream, frame, 1)
+        if self.sites.is_keyed:
+            return _bits(self.sites, self.sites.next(frame))
+        return _bits_of(self)
+
+    def child(self, *names: Name) -> SiteGenerator:
+        key = _bits_of(self).seed_seq.child(*names)
+        stream = "/".join([*filter(None, [self.sites.stream]), *map(str, names)])
+        return site_generator(key, self.sites.beside(stream))
+
+    def spawn(self, n_children: int) -> list[Generator]:
+        frame = self.sites.frame(1)
+        if not self.sites.is_keyed:
+            keys = _bits_of(self).seed_seq.spawn(n_children)
+            return [site_generator(key, self.sites.beside(f"{self.sites.stream}/spawned")) for key in keys]
+        keys = Key(self.sites.next(frame)).spawn(n_children)
+        return [site_generator(key, self.sites.beside(f"{self.sites.stream}/spawned", key)) for key in keys]
+
+    def __reduce__(self) -> tuple[type[Randomness], tuple[Any]]:  # type: ignore[override]
+        self.sites.heard.refuse("copies r")
+        return Randomness, (_bits_of(self),)
+
+
+class SiteRandomState(RandomState):
+    """r as a RandomState that tells where it is drawn from."""
+
+    sites: Sites
+
+    def rekey(self, digest: bytes) -> None:
+        RandomState.seed(self, np.frombuffer(digest, np.uint32))
+
+    def __reduce__(self) -> Any:
+        self.sites.heard.refuse("copies r")
+        return RandomState, (self._bit_generator,)
+
+
+class SiteRandom(random.Random):
+    """r as a random.Random that tells where it is drawn from."""
+
+    sites: Sites | None = None  # until it is made
+
+    def rekey(self, digest: bytes) -> None:
+        random.Random.seed(self, int.from_bytes(digest, "big"))
+
+    def __reduce__(self) -> Any:
+        if self.sites:
+            self.sites.heard.refuse("copies r")
+        return random.Random, (), random.Random.getstate(self)
+
+
+def _count(result: Any, given: Sequence[Any]) -> int:
+    """Values that one call drew; a shuffle draws as many as it moves."""
+    if result is None and given:
+        return len(given[0]) if hasattr(given[0], "__len__") else 1
+    if isinstance(result, np.ndarray):
+        return result.size
+    return len(result) if isinstance(result, (bytes, list)) else 1
+
+
+def _telling(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that draws, from here on with a key where r has keys, and heard of."""
+
+    def draw(self: Any, *given: Any, **named: Any) -> Any:
+        sites = self.sites
+        if sites is None or self.__dict__.get("draws"):  # a method that draws by the help of others
+            return plain(self, *given, **named)
+        frame = sites.frame(1)
+        if sites.is_keyed:
+            self.rekey(sites.next(frame))
+        self.draws = True
+        try:
+            result = plain(self, *given, **named)
+        finally:
+            self.draws = False
+        sites.heard.add(sites.stream, frame, _count(result, [*given, *named.values()]))
+        return result
+
+    draw.__name__, draw.__doc__ = getattr(plain, "__name__", "draw"), plain.__doc__
+    return draw
+
+
+def _looking(plain: Callable[..., Any], what: str) -> Callable[..., Any]:
+    """A method that reads or sets the state, after which bits may be seen twice."""
+
+    def look(self: Any, *given: Any, **named: Any) -> Any:
+        if self.sites is not None:
+            self.sites.heard.refuse(what)
+        return plain(self, *given, **named)
+
+    return look
+
+
+_STATE = {
+    "get_state": "reads the state of r",
+    "getstate": "reads the state of r",
+    "set_state": "sets the state of r",
+    "setstate": "sets the state of r",
+    "seed": "seeds r again",
+}
+
+
+def _make_telling(kind: type, base: type) -> None:
+    for name in dir(base):
+        method = getattr(base, name)
+        if name in _STATE:
+            setattr(kind, name, _looking(method, _STATE[name]))
+        elif not name.startswith("_") and callable(method) and name not in vars(kind):
+            setattr(kind, name, _telling(method))
+
+
+_make_telling(SiteGenerator, Generator)
+_make_telling(SiteRandomState, RandomState)
+_make_telling(SiteRandom, random.Random)
+
+
+def site_generator(key: Key, sites: Sites) -> SiteGenerator:
+    made = SiteGenerator(PCG64(cast(Any, key)))
+    made.sites = sites
+    return made
+
+
+def drawn_key(r: Any) -> Key:
+    """A key that no other draw of r has seen, nor will."""
+    return Key(r.randbytes(32) if isinstance(r, random.Random) else r.bytes(32))
+
+
+def _key_of(r: Any, bits: Any) -> Key:
+    """Its place in the tree of an audit's randomness; one of its own where somebody else made it."""
+    key = getattr(bits, "seed_seq", None)
+    return key if isinstance(key, Key) else drawn_key(r)
+
+
+def _of_generator(r: Generator, sites: Callable[[Key], Sites]) -> SiteGenerator:
+    key = _key_of(r, _bits_of(r))
+    return site_generator(key, sites(key))
+
+
+def _of_random_state(r: RandomState, sites: Callable[[Key], Sites]) -> SiteRandomState:
+    bits = cast(Any, r)._bit_generator
+    made = SiteRandomState(bits)
+    made.sites = sites(_key_of(r, bits))
+    return made
+
+
+def _of_random(r: random.Random, sites: Callable[[Key], Sites]) -> SiteRandom:
+    made = SiteRandom()
+    random.Random.setstate(made, r.getstate())
+    made.sites = sites(drawn_key(r))
+    return made
+
+
+_MAKERS: dict[type, Callable[[Any, Callable[[Key], Sites]], Any]] = {
+    Generator: _of_generator,
+    RandomState: _of_random_state,
+    random.Random: _of_random,
+}
+
+
+Given = tuple[Any, Any, Mapping[str, Any]]  # a sample, r, parameters
+
+
+def is_generator(r: object) -> bool:
+    return isinstance(r, tuple(_MAKERS))
+
+
+def with_sites(r: Any, sites: Callable[[Key], Sites]) -> Any:
+    """r as one of the same kind that knows its sites; these are made from its key."""
+    return next(make for kind, make in _MAKERS.items() if isinstance(r, kind))(r, sites)
+
+
+def run_with_sites(fn: Callable[..., Any], given: Given, heard: Witness, own: OwnCode, *, keyed: bool) -> Any:
+    """One run of a learner, with such an r."""
+    base, (sample, r, params) = sys._getframe(), given
+    made = with_sites(r, lambda key: Sites(heard, own, base, key=key if keyed else None))
+    try:
+        return fn(sample, made, **params)
+    finally:
+        made.sites.close()
+
+
+def keyed_from_here(r: Any, caller: FrameType) -> Any:
+    """r with keys, for the function that asks for it and what it calls; one that has keys is left as it is."""
+    known = getattr(r, "sites", None)
+    if isinstance(known, Sites) and known.is_keyed:
+        return r
+    key, own = drawn_key(r), OwnCode(None, str(caller.f_globals.get("__name__", "")))
+    return with_sites(r, lambda _: Sites(Strict(), own, caller.f_back, key=key))
+
+
+def why_without_keys(subject: Subject) -> str | None:
+    """Why the draws of this subject can have no keys; None where they can."""
+    if isinstance(subject.fn, Fit):
+        return "an estimator gets integers for its random_state, and its generators are its own"
+    if subject.randomness == "int":
+        return "r is an int, and the generator that the learner makes of it is its own"
+    return None

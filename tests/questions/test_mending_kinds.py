@@ -1,0 +1,98 @@
+"""Repairs by the kind of learner: draws that fall out of step, regressors without coefficients."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import auditor
+from auditor.cli.command_line import cli
+from auditor.questions.mending import _has_points
+from auditor.questions.mending.answer import answer_of
+from auditor.report.terminal import as_text
+from auditor.subjects.subject import load_subject
+
+pytestmark = pytest.mark.usefixtures("no_second_process")
+LEARNERS = """
+from sklearn.linear_model import Ridge
+from sklearn.tree import DecisionTreeRegressor
+from sklearn.pipeline import make_pipeline
+
+tree, ridge, piped = DecisionTreeRegressor(max_depth=3), Ridge(), make_pipeline(Ridge())
+
+def linear(rng, size):
+    x = rng.normal(size=(size, 3))
+    return x, x @ [3.0, 2.0, 0.1] + rng.normal(size=size)
+
+def redraws(sample, r):
+    while r.random() > 0.1 + 0.5 * sample[0]:
+        pass
+    return float(r.uniform())
+
+def redraws_and_means(sample, r):
+    while r.random() > 0.1 + 0.5 * sample[0]:
+        pass
+    return float(sample.mean()) + 0.01 * float(r.uniform())
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "learners.py").write_text(LEARNERS)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_draws_that_fall_out_of_step_are_put_back_at_no_price(folder: Path) -> None:
+    """A pass is missed with probability 0 where no pair differs."""
+    found = auditor.ask("repair", "learners.py:redraws", "uniform", size=3)
+    answer = answer_of(found)
+    assert (found.verdict, answer.wrapper, [one.wrapper for one in answer.frontier]) == ("pass", "sites()", ["sites()"])
+    assert answer.code == "from auditor.repair import sites\n\nstable = sites('learners.py:redraws')\n"
+    assert answer.price
+    assert answer.price.change is None
+    assert answer.hint is None
+    (folder / "repaired.py").write_text(answer.code)
+    assert auditor.audit("repaired.py:stable", "uniform", size=3, rho=0.1).mismatches == 0
+
+
+def test_where_that_is_not_all_the_others_are_tried_and_it_is_said(folder: Path) -> None:
+    found = auditor.ask("repair", "learners.py:redraws_and_means", "uniform", size=200)
+    answer = answer_of(found)
+    assert found.verdict == "pass"
+    assert [one.wrapper.partition("(")[0] for one in answer.frontier] == ["sites"] + 9 * ["rounded"]
+    assert answer.frontier[0].estimate == 1
+    line = LEARNERS[: LEARNERS.rindex("while")].count("\n") + 1
+    assert f"learners.py:{line}," in str(answer.hint)
+
+
+def test_a_regressor_has_its_predictions_rounded(folder: Path) -> None:
+    """The code is pasted and audited on another seed: missed with probability 0.05 at most."""
+    found = auditor.ask("repair", "learners.py:tree", "learners.py:linear", size=100, rho=0.2)
+    answer = answer_of(found)
+    assert found.verdict == "pass"
+    assert answer.wrapper
+    assert answer.after
+    assert answer.after.measure == "churn"
+    assert answer.price
+    assert answer.price.words == f"a prediction moves by at most {answer.price.change:.3g}"
+    assert {point.by for point in answer.frontier} == {"formula"}
+    assert "pairs of rounded" in as_text(found, 80)
+    assert "by the cores" not in as_text(found, 80)
+    assert answer.code
+    (folder / "repaired.py").write_text(answer.code)
+    done = auditor.audit("repaired.py:stable", "learners.py:linear", size=100, rho=0.2, gate="churn", seed=1)
+    assert done.verdict == "pass"
+
+
+def test_what_is_asked_of_whom(folder: Path) -> None:
+    names = ("tree", "ridge", "piped", "redraws")
+    assert [*map(_has_points, (load_subject(f"learners.py:{name}") for name in names))] == [True, False, True, False]
+
+
+def test_whoever_watches_is_told_of_the_finishes() -> None:
+    words = "repair algorithms.controls:mean --source norm --size 20 --rho 0.4"
+    done = CliRunner().invoke(cli, [*words.split(), "--with", "rounded(width=99.0)"])
+    assert "and what wrappers do: up to 128 finishes a pair" in " ".join(done.stderr.split())
