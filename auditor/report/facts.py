@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -118,7 +119,8 @@ def beside(record: Record) -> str:
         return ""
     if bound.value == target and rho.low <= target < rho.high:
         return "; it holds at every number of pairs, which takes more than the verdict, and contains the target"
-    return "" if bound.value in (target, rho.low, rho.high) else _CLOSER
+    is_its_limit = any(math.isclose(bound.value, limit) for limit in (rho.low, rho.high))
+    return "" if bound.value == target or is_its_limit else _CLOSER
 
 
 def _accuracy(record: Record, found: Accuracy) -> Row:
