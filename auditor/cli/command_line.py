@@ -14,6 +14,7 @@ from auditor.cli.commands.check import check
 from auditor.cli.commands.gate import gate
 from auditor.cli.commands.history import history
 from auditor.cli.commands.list_subjects import list_subjects
+from auditor.cli.commands.page import page
 from auditor.cli.commands.plan import plan
 from auditor.cli.commands.question import make_command
 from auditor.cli.commands.replay import replay
@@ -64,7 +65,7 @@ def cli() -> None:
     """
 
 
-for command in (check, gate, theorems, replay, history, plan, list_subjects):
+for command in (check, gate, theorems, page, replay, history, plan, list_subjects):
     cli.add_command(refuse_empty(command))
 
 

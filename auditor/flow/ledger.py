@@ -17,12 +17,15 @@ from json import dumps, loads  # as they are now: a subject may replace them
 from time import monotonic
 from typing import Any
 
+from msgspec.structs import replace
+
 from auditor import __version__
 from auditor.engine.engine import How
 from auditor.errors import UsageError
+from auditor.flow.kept import earlier
 from auditor.flow.ledger_file import check_kind_of_file, check_trials, complaining, connect, signed, transaction
 from auditor.flow.question import Inquiry
-from auditor.flow.record import Record, as_record, environment
+from auditor.flow.record import Kept, Record, as_record, environment
 from auditor.sources.datasets import Dataset
 from auditor.sources.source import Sampler, Source, is_dataset, load_source
 from auditor.subjects.outcome import Difference, fingerprint
@@ -41,6 +44,9 @@ class NoLedger:
 
     trouble: str | None = None
     first_budget: int | None = None
+
+    def placed(self, record: Record) -> Record:
+        return record
 
     def stored(self, cell: int) -> Mapping[int, Trial]:
         return {}
@@ -73,6 +79,11 @@ class Ledger:
     def stored(self, cell: int) -> Mapping[int, Trial]:
         """The trials of a cell that were there when this audit began."""
         return self._stored.get(cell, {})
+
+    def placed(self, record: Record) -> Record:
+        """The record with where its trials are, and what came out before."""
+        kept = Kept(ledger=self._file, audit=self._audit, earlier=earlier(self._connection, self._audit, record))
+        return replace(record, cost=replace(record.cost, kept=kept))
 
     def keep(self, trials: Sequence[Trial], cell: int) -> None:
         """Written when a tenth of a second has passed: a transaction a trial would cost more than a fast one."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 import functools
 import math
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from json import dumps, loads  # as they are now: a subject may replace them
 from pathlib import Path
-from typing import Any
+from pkgutil import resolve_name
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -25,6 +26,7 @@ SCHEMA = "auditor.record/2"
 EXAMPLES = 3  # mismatching pairs that a record shows
 IN_PROCESS = "in process"
 NO_WORSE = "no worse"  # an expectation: met unless it is shown to be worse than before, or nothing was run
+T = TypeVar("T")
 
 
 class Measure(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,6 +131,25 @@ class CellRow(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
 
 
+class Earlier(msgspec.Struct, frozen=True, kw_only=True):
+    """The same audit as a ledger has it from before: of which code, and where its measure was."""
+
+    started: str
+    code_hash: str | None
+    verdict: str
+    estimate: float | None
+    low: float
+    high: float
+
+
+class Kept(msgspec.Struct, frozen=True, kw_only=True):
+    """Where an audit's trials are: a ledger, which of the audits there, and those that asked the same before it."""
+
+    ledger: str
+    audit: int
+    earlier: list[Earlier] = []  # the last of them, the oldest first
+
+
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
     """`runs` counts the trials' runs; the preflight's are in its own field. `engine` says who ran them."""
 
@@ -138,6 +159,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     seconds_total: float
     engine: str = IN_PROCESS
     limits: dict[str, Any] = {}  # how it was to run: jobs, timeout, memory, ...
+    kept: Kept | None = None
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -203,6 +225,32 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
             return self.verdict == self.expect
         counted = self.pairs or any(cell.pairs for cell in self.cells)
         return self.verdict == "pass" or (self.verdict == "inconclusive" and bool(counted))
+
+    def to_dict(self) -> dict[str, Any]:
+        """As --json has it: dicts, lists, texts and numbers."""
+        document: dict[str, Any] = msgspec.to_builtins(self)
+        return document
+
+    def trials(self, ledger: str | None = None) -> dict[str, list[Any]]:
+        """Every trial that the audit's ledger has, a list for each column: as it is, pandas.DataFrame(...) and
+        polars.DataFrame(...) take it. `ledger` is for a file that has moved."""
+        from auditor.flow.kept import trials_of
+
+        return trials_of(self, ledger)
+
+    def __str__(self) -> str:
+        """The report, as a terminal shows it."""
+        return _drawn("auditor.report.terminal:as_text", self)
+
+    def _repr_html_(self) -> str:
+        """The page, for a notebook."""
+        return _drawn("auditor.report.page.one:fragment_of", self)
+
+
+def _drawn(place: str, record: Record) -> str:
+    """Reports are made from records, and not the other way round: they are looked up by name, when somebody looks."""
+    text: str = resolve_name(place)(record)
+    return text
 
 
 def exit_code_of(records: Sequence[Record]) -> int:
@@ -271,9 +319,18 @@ def total_cost(records: Sequence[Record]) -> Cost:
 
 def read_record(path: Path) -> Record:
     """A record from its file; UsageError with the field that is wrong."""
+    return _read(path, as_record)
+
+
+def read_records(path: Path) -> list[Record]:
+    """The same of a file that may have several in a list, as a gate writes them."""
+    return _read(path, lambda found: [as_record(one) for one in (found if isinstance(found, list) else [found])])
+
+
+def _read(path: Path, made: Callable[[Any], T]) -> T:
     document = read_bytes(path, f"cannot read the record {str(path)!r}")
     try:
-        return as_record(loads(document))
+        return made(loads(document))
     except (msgspec.ValidationError, ValueError, RecursionError) as error:
         raise UsageError(f"{str(path)!r} is no record of an audit: {error}") from error
 

@@ -297,7 +297,7 @@ class Run:
             msgspec.structs.replace(row, seconds=self.by_cell[i].seconds) if i in self.by_cell else row
             for i, row in enumerate(said.rows)
         ]
-        return make_record(self, request, said, verdict, perf_counter() - self.started)
+        return self.ledger.placed(make_record(self, request, said, verdict, perf_counter() - self.started))
 
 
 def replayed(request: Request, index: int, cell: int | None = None) -> Iterator[Part]:

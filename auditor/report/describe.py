@@ -30,34 +30,66 @@ class Own(NamedTuple):
     parts: Sequence[Part]
 
 
-def describe(record: Record, *, verbose: bool = False) -> Iterator[Part]:
-    """Every part of a report, the first line first; a `verbose` one names the methods too."""
+class Said(NamedTuple):
+    """All that a report says, sorted by what it speaks of; a format may have an order of its own."""
+
+    title: Words
+    reason: Words
+    bars: Sequence[Bar]
+    facts: Facts
+    found: Sequence[Part]  # by the question itself
+    cells: Sequence[Part]
+    wobbles: Sequence[Part]
+    examples: Sequence[Part]
+    findings: Sequence[Part]
+    advice: Sequence[Part]
+    scope: Sequence[Part]
+    is_survey: bool  # whether it answers with numbers rather than with a verdict
+
+
+def say(record: Record, *, verbose: bool = False) -> Said:
     own = _own(record)
     rows = [row for part in own.parts if isinstance(part, Facts) for row in part.rows]
-    facts = make_facts(
-        record, rows if own.parts else _measures(record, verbose), is_survey=own.title is not None, verbose=verbose
+    known = rows if own.parts else _measures(record, verbose)
+    is_survey = own.title is not None
+    return Said(
+        title=Words(_title(record, own), "title"),
+        reason=Words(record.reason),
+        bars=[part for part in own.parts if isinstance(part, Bar)] or [*_bar(record)],
+        facts=make_facts(record, known, is_survey=is_survey, verbose=verbose),
+        found=[part for part in own.parts if not isinstance(part, (Facts, Bar))],
+        cells=[] if is_survey else [*_cells(record)],
+        wobbles=[*wobble_parts(record)],
+        examples=[*_examples(record)],
+        findings=[*_findings(record)],
+        advice=[*advice(record)],
+        scope=[] if is_survey else [*_scope(record)],
+        is_survey=is_survey,
     )
-    found = [part for part in own.parts if not isinstance(part, (Facts, Bar))]
-    bars = [part for part in own.parts if isinstance(part, Bar)] or [*_bar(record)]
-    yield Words(_title(record, own), "title")
-    yield Words(record.reason)
-    if own.title:
-        yield from (*found, facts)
+
+
+def describe(record: Record, *, verbose: bool = False) -> Iterator[Part]:
+    """Every part of a report, the first line first; a `verbose` one names the methods too."""
+    said = say(record, verbose=verbose)
+    yield from (said.title, said.reason)
+    if said.is_survey:
+        yield from (*said.found, said.facts)
     else:
-        yield from (*bars, facts, *found, *_cells(record))
-    yield from what_was_seen(record)
-    if record.verdict == "pass" and not own.title:
-        scope = f"these {len(record.cells)} arms" if is_worst_of_several(record) else "this source"
-        only = f"A pass speaks of {scope} and this size only: it proves nothing for other distributions or sizes."
-        yield Words(only, "dim")
+        yield from (*said.bars, said.facts, *said.found, *said.cells)
+    yield from (*said.wobbles, *said.examples, *said.findings, *said.advice, *said.scope)
 
 
 def what_was_seen(record: Record) -> Iterator[Part]:
     """What differs, the first pair that does, what was noticed on the way, and what to try next."""
-    yield from wobble_parts(record)
-    yield from _examples(record)
-    yield from _findings(record)
-    yield from advice(record)
+    said = say(record)
+    yield from (*said.wobbles, *said.examples, *said.findings, *said.advice)
+
+
+def _scope(record: Record) -> Iterator[Part]:
+    if record.verdict == "pass":
+        scope = f"these {len(record.cells)} arms" if is_worst_of_several(record) else "this source"
+        only = f"A pass speaks of {scope} and this size only: it proves nothing for other distributions or sizes."
+        yield Words(only, "dim")
 
 
 def _own(record: Record) -> Own:

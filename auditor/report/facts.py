@@ -13,6 +13,9 @@ from auditor.flow.record import IN_PROCESS, Accuracy, Record, Rho
 from auditor.statistics.outward import at_most, between, percent
 
 _CLOSER = "; the verdict's limit is one-sided, and so closer"
+# What a sample was, what was claimed, and what it cost: not what came out.
+_SAMPLED, _SPENT = ("sample", "resampled", "compared", "close", "parameters"), ("budget", "confidence", "cost")
+HOW_IT_RAN = (*_SAMPLED, "claimed", "note", "overridden", *_SPENT)
 Row = Sequence[str]  # a name, then our words and somebody else's in turn
 
 

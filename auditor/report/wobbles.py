@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from auditor.flow.parts import Listing, Part
+from auditor.flow.parts import Listing, Part, Table
 from auditor.flow.record import Record
 from auditor.flow.wobbles import WATCHED, Element, Wobbles
 
@@ -13,12 +13,32 @@ _NAMED = 3  # elements with a line of their own
 _CHOOSES = re.compile(r"support|nonzero|top\(|selected|get_feature_names")  # views whose members are features
 
 
-def wobble_parts(record: Record) -> Iterator[Part]:
-    """Nothing where all pairs that were looked at agree."""
+def wobble_parts(record: Record, *, most: int = _NAMED) -> Iterator[Part]:
+    """Nothing where all pairs that were looked at agree. Of many elements so many are named."""
     seen = record.wobbles
     if seen is not None and seen.mismatches:
         where = f" with {record.cells[seen.cell].name}" if len(record.cells) > 1 else ""
-        yield Listing(f"What wobbles{where}, {_scope(seen)}:", list(_lines(record, seen)))
+        yield Listing(f"What wobbles{where}, {_scope(seen)}:", list(_lines(record, seen, most)))
+
+
+def wobble_table(record: Record) -> Table | None:
+    """Every element that the record names, where words would name the worst alone."""
+    seen = record.wobbles
+    if seen is None or len(seen.elements) <= _NAMED or seen.always == seen.unsteady:
+        return None
+    chosen = seen.kind == "choice"
+    rows = [
+        (
+            one.name if chosen else _name(record, seen, one),
+            f"{one.pairs:,}",
+            _share(one.pairs, seen.pairs),
+            _share(one.runs or 0, seen.runs) if chosen else _was(one).strip(" ()") or _by(one.gap).strip(", "),
+        )
+        for one in seen.elements
+    ]
+    more = f"; the {len(rows)} that differ most often" if seen.unsteady > len(rows) else ""
+    head = (_noun(record, seen), "pairs", "share", "chosen in" if chosen else "it was")
+    return Table(head, rows, title=f"In how many of {seen.pairs:,} pairs each differs{more}:")
 
 
 def _scope(seen: Wobbles) -> str:
@@ -29,15 +49,15 @@ def _scope(seen: Wobbles) -> str:
     return f"in {'the first ' if seen.of > WATCHED else ''}{looked:,} pairs{left_out}"
 
 
-def _lines(record: Record, seen: Wobbles) -> Iterator[str]:
+def _lines(record: Record, seen: Wobbles, most: int) -> Iterator[str]:
     if seen.kind != "scalar" or seen.frequent:
         yield from _outputs(seen)
     if seen.kind == "choice":
-        yield from _choices(record, seen)
+        yield from _choices(record, seen, most)
     elif [one.name for one in seen.elements] == [""]:
         yield from _scalar(seen)
     elif seen.unsteady > _NAMED:
-        yield from _many(record, seen)
+        yield from _many(record, seen, most)
     else:
         yield from (f"{_name(record, seen, one)} {_differs(one, seen)}" for one in seen.elements)
 
@@ -57,15 +77,15 @@ def _scalar(seen: Wobbles) -> Iterator[str]:
     yield f"the output {_differs(seen.elements[0], seen)}"
 
 
-def _choices(record: Record, seen: Wobbles) -> Iterator[str]:
-    for one in seen.elements[:_NAMED]:
+def _choices(record: Record, seen: Wobbles, most: int) -> Iterator[str]:
+    for one in seen.elements[:most]:
         chosen = f"is chosen in {_share(one.runs or 0, seen.runs)} of the runs"
         yield f"{_noun(record, seen)} {one.name} {chosen}; the two runs disagree on it in {_of(one, seen)}"
-    if seen.unsteady > _NAMED:
-        yield f"pairs disagree on {seen.unsteady - _NAMED:,} more"
+    if seen.unsteady > most:
+        yield f"pairs disagree on {seen.unsteady - most:,}{' more' if most else ''}"
 
 
-def _many(record: Record, seen: Wobbles) -> Iterator[str]:
+def _many(record: Record, seen: Wobbles, most: int) -> Iterator[str]:
     """A sentence for all of them, and the worst by name."""
     noun = _noun(record, seen)
     every = seen.unsteady == seen.size
@@ -76,8 +96,8 @@ def _many(record: Record, seen: Wobbles) -> Iterator[str]:
     if seen.always == seen.unsteady and seen.whole:
         yield f"{which} always {verb}{by}"
         return
-    yield f"{which} {verb} in some pair{by}; most often:"
-    for each in seen.elements[:_NAMED]:
+    yield f"{which} {verb} in some pair{by}{'; most often:' if most else ''}"
+    for each in seen.elements[:most]:
         yield f"{_name(record, seen, each)} in {_of(each, seen)}{_was(each)}"
 
 

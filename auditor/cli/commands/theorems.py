@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from auditor.cli.options import TableCommand, option_of, running_options
-from auditor.cli.output import console, plain, survived, write
+from auditor.cli.options import TableCommand, option_of, report_options, running_options
+from auditor.cli.output import check_files, deliver, plain, survived, write
 from auditor.cli.prints import stdout_kept
 from auditor.cli.several import audit_in_turn, confidence_of, settled_together, table_of, time_of
 from auditor.errors import UsageError
@@ -27,7 +27,7 @@ def _options() -> Iterator[click.Option]:
     yield from running_options()
 
 
-def _theorems(only: str | None, folder: str, **options: Any) -> int:
+def _theorems(only: str | None, folder: str, report_of_html: str | None, **options: Any) -> int:
     """Audit every registered subject that names a theorem, at the theorem's size; writes theorems.json, .md and .svg.
 
     Example: python -m auditor theorems
@@ -38,6 +38,7 @@ def _theorems(only: str | None, folder: str, **options: Any) -> int:
     given = {name: value for name, value in options.items() if value is not None}
     confidence = confidence_of(given)
     files = _files(Path(folder))
+    pages = check_files({"--html": report_of_html} if report_of_html else {})
     settled = settled_together([subject.name for subject in _chosen(only)], given)
     records, log = audit_in_turn(settled, seconds=time_of(given))
     documents: dict[str, Callable[[], bytes]] = {
@@ -48,8 +49,7 @@ def _theorems(only: str | None, folder: str, **options: Any) -> int:
     for kind, document in documents.items():
         with survived(f"cannot make {files[kind]}"):
             write(document(), files[kind], "--reports")
-    out = console()
-    table_of(records, confidence, len(settled))(out)
+    out = deliver(records, pages, table_of(records, confidence, len(settled)), confidence=confidence, single=False)
     log.tell(out)
     out.print(plain(f"written: {', '.join(files.values())}"), soft_wrap=True)
     return exit_code_of(records)
@@ -88,5 +88,5 @@ theorems = TableCommand(
             ["--reports", "folder"], metavar="DIR", default="reports", show_default=True, help="Where the table goes."
         ),
     ],
-    options=lambda: [*_options()],
+    options=lambda: [*_options(), *(one for one in report_options() if one.opts == ["--html"])],
 )

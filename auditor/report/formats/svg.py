@@ -24,6 +24,7 @@ from auditor.report.pictures.ink import (
     document,
     dot,
     line,
+    small,
     upper_limit,
     width_of,
 )
@@ -45,25 +46,30 @@ _LIMIT = "none was seen: an upper limit"
 
 def picture(record: Record) -> bytes:
     """The first chart of a record; else where its share may be against the target, or each cell's interval."""
-    from auditor.report.describe import describe
+    from auditor.report.describe import say
 
-    own = _own_bars(record)
+    own = own_bars(record)
     if own:
         return draw_bars(f"{record.subject}: {record.question}", own)
-    parts = [*describe(record)]
-    chart = next((part for part in parts if isinstance(part, Chart)), None)
+    said = say(record)
+    chart = next((part for part in said.found if isinstance(part, Chart)), None)
     if chart is not None:
         return draw_chart(chart)
-    bars = [(record.question, part) for part in parts if isinstance(part, Bar)]
-    if record.target is not None and (len(record.cells) > 1 or not bars):
-        target = record.target
-        bars = [(row.name, Bar(row.low, row.high, 0.0, target, row.verdict)) for row in record.cells]
+    bars = bars_of(record, said.bars)
     if not bars:
         raise UsageError(f"--svg: this record of {record.question} counted nothing, and so there is nothing to draw")
     return draw_bars(f"{record.subject}: {record.verdict}", bars)
 
 
-def _own_bars(record: Record) -> Sequence[tuple[str, Bar]]:
+def bars_of(record: Record, bars: Sequence[Bar]) -> Sequence[tuple[str, Bar]]:
+    """With their names: those of the report, or one for each cell where it has several."""
+    if record.target is None or (bars and len(record.cells) < 2):
+        return [(record.question, bar) for bar in bars]
+    target = record.target
+    return [(row.name, Bar(row.low, row.high, row.estimate or 0.0, target, row.verdict)) for row in record.cells]
+
+
+def own_bars(record: Record) -> Sequence[tuple[str, Bar]]:
     """Where the question says itself which bars there are, by a method `bars`."""
     from auditor.flow.question import find_question, registered_questions
 
@@ -87,9 +93,14 @@ class _Frame:
 
     across: Scale
     up: Scale
+    width: float = _WIDTH
+
+    @property
+    def right(self) -> float:
+        return _LEFT + self.width
 
     def x(self, value: float) -> float:
-        return _LEFT + self.across.at(value) * _WIDTH
+        return _LEFT + self.across.at(value) * self.width
 
     def y(self, value: float) -> float:
         return _TOP + (1 - self.up.at(value)) * _HEIGHT
@@ -97,22 +108,44 @@ class _Frame:
 
 def draw_chart(chart: Chart) -> bytes:
     """Axes, each series in its own way and with its line in the legend, then the notes."""
-    frame = _Frame(x_scale(chart), y_scale(chart))
-    drawn: list[str | Words] = [*_axes(chart, frame)]
-    legend: list[tuple[str, str, str]] = []  # what is drawn before a name, the name, its colour
-    for one, colour in zip(chart.series, _colours(chart.series), strict=True):
-        strokes, sign = _KINDS[one.kind]
-        drawn += strokes(one, frame, colour, chart)
-        legend.append((sign, one.name, colour))
-    if any(_is_none(point) for one in chart.series if one.kind in _POINTS for point in one.points):
-        legend.append(("limit", _LIMIT, _MEASURED[0]))
-    if chart.corner:
-        drawn += _corner(chart.corner, frame)
-        legend.append(("corner", f"what was asked: ({chart.corner[0]:g}, {chart.corner[1]:g})", "#000000"))
+    entries = legend(chart)
     notes = [part for note in chart.notes for part in textwrap.wrap(shortened(note, _LONGEST), _NOTE)]
-    drawn += _legend(legend, notes)
-    height = _BOTTOM + 60 + LINE * (len(legend) + len(notes))
+    drawn = [*_strokes(chart, _WIDTH), *_legend(entries, notes)]
+    height = _BOTTOM + 60 + LINE * (len(entries) + len(notes))
     return document(chart.title, drawn, height, at=_LEFT, width=_LEFT + _WIDTH + 40)
+
+
+def draw_axes(chart: Chart, width: float) -> str:
+    """What is drawn in a chart, for somebody who sets its title, legend and notes as text of a page."""
+    drawn = document(chart.title, _strokes(chart, width), _BOTTOM + 44, at=_LEFT, width=_LEFT + width + 20, head=False)
+    return drawn.decode()
+
+
+def legend(chart: Chart) -> list[tuple[str, str, str]]:
+    """Of each series what is drawn before its name, the name, and its colour."""
+    entries = [
+        (_KINDS[one.kind][1], one.name, colour)
+        for one, colour in zip(chart.series, _colours(chart.series), strict=True)
+    ]
+    if any(_is_none(point) for one in chart.series if one.kind in _POINTS for point in one.points):
+        entries.append(("limit", _LIMIT, _MEASURED[0]))
+    if chart.corner:
+        entries.append(("corner", f"what was asked: ({chart.corner[0]:g}, {chart.corner[1]:g})", "#000000"))
+    return entries
+
+
+def draw_sign(sign: str, colour: str) -> str:
+    """What stands before a name in a legend, by itself."""
+    return small(_sign(sign, 1, 9, colour), 22, 18)
+
+
+def _strokes(chart: Chart, width: float) -> Iterator[str | Words]:
+    frame = _Frame(x_scale(chart), y_scale(chart), width)
+    yield from _axes(chart, frame)
+    for one, colour in zip(chart.series, _colours(chart.series), strict=True):
+        yield from _KINDS[one.kind][0](one, frame, colour, chart)
+    if chart.corner:
+        yield from _corner(chart.corner, frame)
 
 
 def _colours(series: Sequence[Series]) -> Iterator[str]:
@@ -153,7 +186,7 @@ def _sign(sign: str, x: float, y: float, colour: str) -> Iterator[str]:
 def _axes(chart: Chart, frame: _Frame) -> Iterator[str | Words]:
     for tick in frame.up.ticks(8):
         y = frame.y(tick)
-        yield line((_LEFT, y), (_LEFT + _WIDTH, y), LIGHT)
+        yield line((_LEFT, y), (frame.right, y), LIGHT)
         yield Words(_LEFT - 6, y + 4, f"{tick:g}", "end", GREY)
     values, labels = [point[0] for one in chart.series[:1] for point in one.points], labels_of(chart)
     if not chart.labels and any(one.kind in ("step", "points") for one in chart.series):
@@ -161,7 +194,7 @@ def _axes(chart: Chart, frame: _Frame) -> Iterator[str | Words]:
         labels = [f"{tick:g}" for tick in values]
     below = sorted(zip(values, labels, strict=False), key=lambda one: one[0])
     yield from apart(Words(frame.x(value), _BOTTOM + 16, label, "middle", GREY) for value, label in below)
-    yield Words(_LEFT + _WIDTH / 2, _BOTTOM + 34, chart.x_name, "middle", GREY)
+    yield Words(_LEFT + frame.width / 2, _BOTTOM + 34, chart.x_name, "middle", GREY)
     yield Words(8, _TOP - 14, chart.y_name, fill=GREY)
 
 

@@ -15,6 +15,7 @@ SIZE, LINE = 12, 18  # of letters, and from line to line
 DARK, GREY, LIGHT = "#222222", "#666666", "#dddddd"
 _NARROW, _WIDE = frozenset(" .,:;'|!()[]ijlftrI-"), frozenset("mwMW@%&QOG")
 _MARGIN, _GAP, _LONGEST = 12, 6, 1_000
+_HEAD = 26  # where a picture without a title begins
 
 
 def width_of(words: str, size: float = SIZE) -> float:
@@ -78,17 +79,26 @@ def upper_limit(x: float, y: float, colour: str) -> str:
     return f'<path class="limit" d="{path}" fill="none" stroke="{colour}" stroke-width="1.5"/>'
 
 
-def document(title: str, drawn: Iterable[str | Words], height: float, *, at: float, width: float) -> bytes:
-    """As wide as asked for, and as the texts in it take."""
-    parts = [Words(at, 20, shortened(title, _LONGEST), bold=True), *drawn]
-    widest = max(one.span[1] for one in parts if isinstance(one, Words))
-    width = max(width, widest + _MARGIN)
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" font-family="sans-serif" '
-        f'font-size="{SIZE}" role="img" aria-label="{safe(title)}">\n<title>{safe(title)}</title>\n'
-        '<rect width="100%" height="100%" fill="#ffffff"/>'
+def document(
+    title: str, drawn: Iterable[str | Words], height: float, *, at: float, width: float, head: bool = True
+) -> bytes:
+    """As wide as asked for, and as the texts in it take; the title is read out even where no `head` shows it."""
+    parts = [*([Words(at, 20, shortened(title, _LONGEST), bold=True)] if head else []), *drawn]
+    top = 0 if head else _HEAD
+    width = max(width, *(one.span[1] + _MARGIN for one in parts if isinstance(one, Words)))
+    opened = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 {top} {width:.0f} {height - top:.0f}" '
+        f'font-family="sans-serif" font-size="{SIZE}" role="img" aria-label="{safe(title)}">\n'
+        f"<title>{safe(title)}</title>\n"
     )
-    return ("\n".join([head, *map(str, parts), "</svg>"]) + "\n").encode("utf-8", "backslashreplace")
+    ground = '<rect width="100%" height="100%" fill="#ffffff"/>' if head else ""
+    return ("\n".join([opened + ground, *map(str, parts), "</svg>"]) + "\n").encode("utf-8", "backslashreplace")
+
+
+def small(drawn: Iterable[str], width: float, height: float) -> str:
+    """A sign within a text that says the same."""
+    size = f'viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}"'
+    return f'<svg {size} aria-hidden="true">{"".join(drawn)}</svg>'
 
 
 def safe(words: str) -> str:

@@ -1,0 +1,1 @@
+"""Records in other tools' terms. Nothing of the auditor imports these: who uses the tool does."""

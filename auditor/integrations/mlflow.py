@@ -1,0 +1,75 @@
+"""A record in MLflow: `auditor.integrations.mlflow.log(record)` within a run, or as one of its own.
+
+Metrics are numbers that can be compared over runs, params what was asked, tags what came out; the record and its page
+are artifacts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from auditor.errors import UsageError
+from auditor.flow.record import Record, to_json
+from auditor.process.escape import shortened
+from auditor.report.page.one import page_of
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
+_LONGEST = 500  # characters of a param or tag that every store takes
+
+
+def log(record: Record, *, prefix: str = "auditor") -> str:
+    """Into the active run, else into a new one that ends here; its id. Names begin with the prefix and a point."""
+    mlflow = _mlflow()
+    active = mlflow.active_run()
+    if active is None:
+        with mlflow.start_run(run_name=shortened(record.subject, _LONGEST)) as run:
+            _log(mlflow, record, prefix)
+            return str(run.info.run_id)
+    _log(mlflow, record, prefix)
+    return str(active.info.run_id)
+
+
+def _log(mlflow: ModuleType, record: Record, prefix: str) -> None:
+    mlflow.log_metrics({f"{prefix}.{name}": value for name, value in _metrics(record)})
+    mlflow.log_params({f"{prefix}.{name}": _text(value) for name, value in _params(record)})
+    mlflow.set_tags({f"{prefix}.{name}": _text(value) for name, value in _tags(record)})
+    mlflow.log_text(to_json(record).decode(), f"{prefix}/record.json")
+    mlflow.log_text(page_of(record), f"{prefix}/page.html")
+
+
+def _metrics(record: Record) -> Iterator[tuple[str, float]]:
+    for one in record.measures:
+        name = "".join(c if c.isalnum() or c in "_-. /" else "_" for c in one.name)  # what MLflow takes for a name
+        yield from ((f"{name}.low", one.low), (f"{name}.high", one.high))
+        if one.estimate is not None:
+            yield name, one.estimate
+    counts = {"pairs": record.pairs, "mismatches": record.mismatches, "target": record.target}
+    yield from ((name, value) for name, value in counts.items() if value is not None)
+    yield from (("runs", record.cost.runs), ("seconds", record.cost.seconds_total))
+
+
+def _params(record: Record) -> Iterator[tuple[str, object]]:
+    names = ("question", "subject", "source", "size", "seed", "view", "confidence", "budget")
+    yield from ((name, getattr(record, name)) for name in names)
+    yield from ((f"param.{name}", value) for name, value in record.params.items())
+
+
+def _tags(record: Record) -> Iterator[tuple[str, object]]:
+    yield from (("verdict", record.verdict), ("expect", record.expect), ("reason", record.reason))
+    yield from (("version", record.auditor_version), ("code_hash", record.code_hash or ""))
+
+
+def _text(value: object) -> str:
+    return shortened(str(value), _LONGEST - len("... (1,000,000,000 characters)"))
+
+
+def _mlflow() -> ModuleType:
+    try:
+        import mlflow
+    except ImportError as error:
+        raise UsageError("MLflow is not installed: pip install mlflow-skinny, or mlflow") from error
+    module: ModuleType = mlflow
+    return module
