@@ -24,7 +24,7 @@ _SAME = ("params", "randomness", "source", "sample", "view", "probe", "within", 
 
 
 def audits_over_time(subject: str, past: Sequence[Past]) -> Iterator[RenderableType]:
-    yield Text.assemble((visible(subject), "bold"), f": {_audits(len(past))}")
+    yield Text.assemble((visible(subject), "bold"), f": {audits_in_words(len(past))}")
     shown, rows = _rows(past)
     columns = [Column(name, right=name not in _WORDS) for name in shown]
     styled = [[Text(visible(text), _style(name, text)) for name, text in zip(shown, row, strict=True)] for row in rows]
@@ -35,7 +35,7 @@ def table_over_time(past: Sequence[Past]) -> Table:
     return Table(*_rows(past))
 
 
-def _audits(count: int) -> str:
+def audits_in_words(count: int) -> str:
     return "1 audit" if count == 1 else f"{count:,} audits"
 
 
@@ -123,20 +123,25 @@ def _about(audit: Past) -> dict[str, Any]:
     return {name: audit.plan.get(name) for name in _SAME}
 
 
-def since_when(seen: Watched) -> Iterator[Part]:
+def since_when(seen: Watched) -> Iterator[Words]:
     """Every alarm, how rare a false one is, and what was left out."""
     for alarm in seen.alarms:
         noticed, since = (seen.audits[place] for place in alarm)
         when = "" if noticed is since else f", most likely since that of {_named(since)}"
         yield Words(f"rho rose above {seen.limit:g}: noticed with the audit of {_named(noticed)}{when}.", "error")
     if not seen.alarms:
-        yield Words(f"Nothing shows that rho ever was above {seen.limit:g}, in {_audits(len(seen.audits))}.")
+        yield Words(f"Nothing shows that rho ever was above {seen.limit:g}, in {audits_in_words(len(seen.audits))}.")
     yield Words(f"As long as rho is at most {seen.limit:g}, an alarm {seen.assurance}.", "dim")
     if seen.seeds:
-        again = f"{_audits(seen.seeds)} with a seed that was there before counted for nothing: the pairs are the same"
-        yield Words(f"{again}. Give each run a --seed of its own, the number of the job for one.", "warning")
+        again = f"{audits_in_words(seen.seeds)} with a seed that was there before counted for nothing"
+        yield Words(
+            f"{again}: the pairs are the same. Give each run a --seed of its own, the number of the job for one.",
+            "warning",
+        )
     if seen.others:
-        yield Words(f"{_audits(seen.others)} of another question, source, size, view or parameter left out.", "dim")
+        yield Words(
+            f"{audits_in_words(seen.others)} of another question, source, size, view or parameter left out.", "dim"
+        )
 
 
 def _named(audit: Past) -> str:
@@ -153,5 +158,5 @@ def rho_over_time(past: Sequence[Past], limit: float | None) -> Iterator[Part]:
     series = [Series("rho, as each audit bounds it", "points", points)]
     if limit is not None:
         ends = [(x, None, limit, None) for x in (points[0][0], points[-1][0])]
-        series.append(Series(f"{limit:g}", "line", ends))
-    yield Chart("rho over time", "audit", "rho", series)
+        series.append(Series(f"the limit, {limit:g}", "line", ends))
+    yield Chart("rho of each audit, the oldest first", "audit", "rho", series)

@@ -73,6 +73,14 @@ def test_the_command_reads_a_ledger_and_exits_by_what_it_finds(tmp_path: Path, c
     code, out, _ = command("history", "first_bit", "--above", "0.9", "--ever", "0.01", cwd=tmp_path)
     assert (code, "Nothing shows that rho ever was above 0.9, in 3 audits." in out) == (0, True)
     assert command("history", "first_bit", cwd=tmp_path)[0] == 0
+    code, out, _ = command("history", "first_bit", "--above", "0.1", "--html", "-", cwd=tmp_path)
+    assert (code, out.startswith("<!doctype html>")) == (1, True)
+    assert out.count("rho rose above 0.1: noticed with the audit of ") >= 1
+    assert all(f"<h2>{title}</h2>" in out for title in ("Since when", "Over time", "Every audit"))
+    code, _, _ = command("history", "first_bit", "--html", "page.html", cwd=tmp_path)
+    assert (code, "3 audits, from 20" in (tmp_path / "page.html").read_text()) == (0, True)
+    code, _, err = command("history", "first_bit", "--html", "nowhere/page.html", cwd=tmp_path)
+    assert (code, "cannot write --html nowhere/page.html" in err) == (2, True)
     (chart,) = rho_over_time(read_history(str(ledger), FIRST_BIT), 0.1)
     assert [len(series.points) for series in chart.series] == [3, 2]
 

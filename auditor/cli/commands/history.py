@@ -6,9 +6,9 @@ from datetime import datetime
 
 import rich_click as click
 
-from auditor.cli.output import console
+from auditor.cli.output import console, error_console, write
 from auditor.errors import BadValue, UsageError
-from auditor.files import check_file
+from auditor.files import check_file, check_writable
 
 _RUN_LENGTH = 100.0
 
@@ -25,8 +25,15 @@ _RUN_LENGTH = 100.0
     help=f"With --above: audits to a false alarm, on average, at least.  [default: {_RUN_LENGTH:g}]",
 )
 @click.option("--ever", type=float, metavar="P", help="Or: the probability that there ever is a false alarm.")
+@click.option("--html", metavar="FILE", help="Write a page of it here; - is standard output.")
 def history(
-    target: str, ledger: str, since: str | None, above: float | None, run_length: float | None, ever: float | None
+    target: str,
+    ledger: str,
+    since: str | None,
+    above: float | None,
+    run_length: float | None,
+    ever: float | None,
+    html: str | None,
 ) -> int:
     """Every audit of TARGET in a ledger: what was found over time, and of which code. Runs nothing.
 
@@ -38,6 +45,7 @@ def history(
     from auditor.report.terminal import show_parts
 
     _check(above, run_length, ever, since)
+    check_writable(html, "--html")
     subject = full_target(target)
     check_file(ledger, f"cannot read --ledger {ledger}")
     past = [audit for audit in read_history(ledger, subject) if audit.started >= (since or "")]
@@ -50,15 +58,18 @@ def history(
         raise UsageError(
             f"--ledger {ledger} has no audit of {subject} that counts pairs of one source: see check --rho"
         )
-    out = console()
+    seen = None if above is None else watched(past, above, run_length=run_length or _RUN_LENGTH, ever=ever)
+    if html is not None:
+        from auditor.report.page.over_time import page_over_time
+
+        write(page_over_time(subject, past, seen).encode(), html, "--html")
+    out = error_console() if html == "-" else console()
     for part in audits_over_time(subject, past):
         out.print(part)
-    if above is None:
-        return 0
-    seen = watched(past, above, run_length=run_length or _RUN_LENGTH, ever=ever)
-    out.print()
-    show_parts(since_when(seen), out)
-    return int(bool(seen.alarms))
+    if seen is not None:
+        out.print()
+        show_parts(since_when(seen), out)
+    return int(bool(seen and seen.alarms))
 
 
 def _check(above: float | None, run_length: float | None, ever: float | None, since: str | None) -> None:
