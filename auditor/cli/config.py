@@ -18,19 +18,23 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from auditor.cli.baseline import Baseline, held_against
 from auditor.errors import BadValue, UsageError, suggestion
 from auditor.files import read_bytes
 from auditor.flow.asking import check_table, make_request
 from auditor.flow.plan import check_confidence
 from auditor.flow.question import find_question
+from auditor.flow.record import NO_WORSE
 from auditor.process.limits import read_duration
+from auditor.questions.no_worse import MARGIN, check_margin
 from auditor.questions.several import share
-from auditor.request import GROUPS, RUN, WHAT, Listed, Options, as_name, listed
+from auditor.request import GROUPS, RUN, SURE, WHAT, Listed, Options, as_name, listed
 from auditor.subjects.outcome import describe
 
 if TYPE_CHECKING:
@@ -40,15 +44,18 @@ if TYPE_CHECKING:
 MOST = 10**30
 PLACE, SUBJECT = "[tool.auditor]", "[[tool.auditor.subject]]"
 _SHOWN = 60  # characters of a value
-ENDINGS = ("pass", "fail", "error")
+ENDINGS = ("pass", "fail", "error", NO_WORSE)
 _HEADER = re.compile(r"^\s*\[\[\s*tool\s*\.\s*auditor\s*\.\s*subject\s*\]\]", re.MULTILINE)
 _WHOLE = "for_"  # what is for all together in the file's own table, and on the command line
+_MARGIN = Listed("margin", (float,), MARGIN, "With expect no worse: by how much rho may be larger.", None, SURE)
+_BASELINE = Listed("baseline", (str,), None, "Where the counts of earlier audits are.", None, SURE)
 _OWN = {  # what an entry has besides options
     "target": Listed("target", (str,), None, "What is audited: module:fn, path/to/file.py:fn; required.", None, WHAT),
     "source": Listed("source", (str, list), None, "Where samples come from; a list: the worst of them.", None, WHAT),
     "question": Listed("question", (str,), None, "Another question than the keys choose: curve, ...", None, WHAT),
-    "expect": Listed("expect", (str,), "pass", "How it is to end: pass, fail or error.", None, WHAT),
-    "reason": Listed("reason", (str,), None, "Why that is expected, where it is no pass.", None, WHAT),
+    "expect": Listed("expect", (str,), "pass", "How it is to end: pass, fail, error or no worse.", None, WHAT),
+    "reason": Listed("reason", (str,), None, "Why that is expected, where it is fail or error.", None, WHAT),
+    "margin": _MARGIN,
 }
 
 
@@ -61,6 +68,7 @@ class Entry:
     source: object = None
     question: str | None = None
     expect: str = "pass"
+    margin: float = MARGIN
     given: dict[str, Any] = field(default_factory=dict)
 
 
@@ -72,6 +80,7 @@ class Config:
     confidence: float
     entries: Sequence[Entry]
     whole: dict[str, Any] = field(default_factory=dict)  # the time that all of them have together
+    baseline: str | None = None
 
 
 def read_config(path: Path) -> Config:
@@ -88,7 +97,8 @@ def read_config(path: Path) -> Config:
     lines = _lines(content.decode(), len(tables["subject"]))
     entries = [_entry(table, lines[i], i, common, mistakes) for i, table in enumerate(tables["subject"])]
     _complain(path, mistakes)
-    return Config(path, common.get("confidence", 0.95), entries, {n: v for n, v in common.items() if n == _WHOLE})
+    whole = {name: value for name, value in common.items() if name == _WHOLE}
+    return Config(path, common.get("confidence", 0.95), entries, whole, common.get("baseline"))
 
 
 def _complain(path: Path, mistakes: Sequence[str]) -> None:
@@ -126,6 +136,7 @@ def _lines(text: str, count: int) -> Sequence[int | None]:
 def _common(tables: Mapping[str, Any], mistakes: list[str]) -> dict[str, Any]:
     """What holds for all: the confidence, the seed, and how to run."""
     known = {name: one for name, one in listed(Options).items() if one.group == RUN or name in ("confidence", "seed")}
+    known |= {one.name: one for one in (_BASELINE, _MARGIN)}
     given = {as_name(key): value for key, value in tables.items() if key != "subject"}
     found = [*_wrong(given, known, ("subject",))]
     if not found:
@@ -133,6 +144,8 @@ def _common(tables: Mapping[str, Any], mistakes: list[str]) -> dict[str, Any]:
     mistakes += [f"{PLACE}: {words}" for words in found]
     if not found and "confidence" in given:
         mistakes += [f"{PLACE}: {words}" for words in _refused(lambda: check_confidence(given["confidence"]))]
+    if not found and "margin" in given:
+        mistakes += [f"{PLACE}: {words}" for words in _refused(lambda: check_margin(given["margin"]))]
     return given
 
 
@@ -150,11 +163,12 @@ def _entry(table: Any, line: int | None, index: int, common: Mapping[str, Any], 
         mistakes.append(f"{place}: {error}")
         return Entry("", place)
     mistakes += [f"{place}: {words}" for words in _wrong(table, {**_OWN, **options}, ())]
-    mistakes += [f"{place}: {words}" for words in _unexpected(table)]
+    mistakes += [f"{place}: {words}" for words in _unexpected(table, options)]
     below = {name: value for name, value in common.items() if name in options and name != _WHOLE}
     given = {name: value for name, value in table.items() if name in options}
     expect, source = table.get("expect", "pass"), table.get("source")
-    return Entry(str(target), place, source, table.get("question"), expect, {**below, **given})
+    margin = table.get("margin", common.get("margin", MARGIN))
+    return Entry(str(target), place, source, table.get("question"), expect, margin, {**below, **given})
 
 
 def _table_of(question: object) -> dict[str, Listed]:
@@ -186,14 +200,16 @@ def _of_another_kind(key: str, value: object, kinds: tuple[Any, ...]) -> Iterato
         yield f"{key} = {describe(value, _SHOWN)}: {error}"
 
 
-def _unexpected(table: Mapping[str, Any]) -> Iterator[str]:
+def _unexpected(table: Mapping[str, Any], options: Mapping[str, Listed]) -> Iterator[str]:
     expect = table.get("expect", "pass")
     if not isinstance(table.get("target"), str):
         yield "missing required field `target`" if "target" not in table else "target must be a text"
     if expect not in ENDINGS:
         yield f"expect = {expect!r} must be one of {', '.join(ENDINGS)}"
-    elif expect != "pass" and not table.get("reason"):
+    elif expect in ("fail", "error") and not table.get("reason"):
         yield f"expect = {expect!r} needs a reason"
+    if "margin" in table and "margin" not in options and expect != NO_WORSE:
+        yield f"margin = {table['margin']} goes with expect = {NO_WORSE!r}: leave one of them out"
 
 
 def pick(config: Config, names: Sequence[str]) -> list[Entry]:
@@ -208,7 +224,9 @@ def pick(config: Config, names: Sequence[str]) -> list[Entry]:
     return [entry for entry in config.entries if {entry.target, entry.target.rpartition(":")[2]} & {*names}]
 
 
-def settle(config: Config, entries: Sequence[Entry], running: Mapping[str, Any]) -> list[tuple[Request, Inquiry]]:
+def settle(
+    config: Config, entries: Sequence[Entry], running: Mapping[str, Any], before: Baseline | None = None
+) -> list[tuple[Request, Inquiry]]:
     """Every audit settled, with its share of the error, before any of them runs; all that is wrong at once."""
     confidence = share(config.confidence, len(entries))
     settled: list[tuple[Request, Inquiry]] = []
@@ -216,12 +234,21 @@ def settle(config: Config, entries: Sequence[Entry], running: Mapping[str, Any])
     for entry in entries:
         given = {**config.whole, **entry.given, **running, "confidence": confidence}
         given |= {name: value for name, value in entry.given.items() if name == _WHOLE}  # its own goes before
-        mistakes += [f"{entry.place}: {words}" for words in _refused(lambda: settled.append(_settled(entry, given)))]  # noqa: B023
+        made = partial(_settled, entry, given, before)
+        mistakes += [f"{entry.place}: {words}" for words in _refused(lambda: settled.append(made()))]  # noqa: B023
     _complain(config.path, mistakes)
     return settled
 
 
-def _settled(entry: Entry, given: Mapping[str, Any]) -> tuple[Request, Inquiry]:
+def _settled(entry: Entry, given: Mapping[str, Any], before: Baseline | None) -> tuple[Request, Inquiry]:
+    if entry.expect == NO_WORSE and entry.question in (None, "rho"):
+        return held_against(before, lambda counts: _begun(entry, {**given, "baseline": counts}), entry.margin)
+    if entry.expect == NO_WORSE and entry.question != "compare":
+        raise UsageError(f"expect = {NO_WORSE!r} is for rho, and {entry.question} is another question: leave one out")
+    return _begun(entry, given)
+
+
+def _begun(entry: Entry, given: Mapping[str, Any]) -> tuple[Request, Inquiry]:
     request = make_request(entry.question, entry.target, entry.source, given, expected=entry.expect)
     return request, find_question(request.question).begin(request)
 

@@ -82,7 +82,7 @@ def report_options() -> list[click.Option]:
     return [
         *(
             click.RichOption(
-                [f"--{one.name}", f"{_REPORT}{one.name}"],
+                [f"--{one.name}", f"{_REPORT}{one.name.replace('-', '_')}"],
                 metavar="FILE",
                 help=f"{one.words}; - is standard output.",
                 panel="Reports",
@@ -160,13 +160,13 @@ def read_typed(options: Mapping[str, Any]) -> Typed:
     from auditor.cli.output import check_files
 
     sources, there = options.get("source") or (), {name: value for name, value in options.items() if value is not None}
-    files = {name.removeprefix(_REPORT): file for name, file in there.items() if name.startswith(_REPORT)}
-    own = ("source", "params", "verbose", *(f"{_REPORT}{name}" for name in files))
+    files = {name: file for name, file in there.items() if name.startswith(_REPORT)}
+    own = ("source", "params", "verbose", *files)
     return Typed(
         [sources] if isinstance(sources, str) else [*sources],
         {name: value for name, value in there.items() if name not in own},
         split_params(options.get("params") or ()),
-        check_files({f"--{name}": file for name, file in files.items()}),
+        check_files({f"--{name.removeprefix(_REPORT).replace('_', '-')}": file for name, file in files.items()}),
         bool(options.get("verbose")),
     )
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import rich_click as click
 
-from auditor.errors import AuditorError, UsageError
+from auditor.errors import UsageError
 from auditor.files import check_writable
 
 if TYPE_CHECKING:
@@ -85,23 +85,14 @@ def on_github() -> bool:
 
 def _annotate(records: Sequence[Record], stream: TextIO) -> None:
     from auditor.process.escape import HeldCommands
-    from auditor.report.annotations import annotation_lines
+    from auditor.report.annotations import annotation_lines, function_of
 
     sys.stderr.flush()
     context = click.get_current_context(silent=True)
     if context and (held := context.find_object(HeldCommands)):
         held.release(stream)
-    for line in annotation_lines(records, {record.subject: _function(record.subject) for record in records}):
+    for line in annotation_lines(records, {record.subject: function_of(record.subject) for record in records}):
         print(line, file=stream, flush=True)
-
-
-def _function(subject: str) -> Any:
-    """What was audited, which is imported by now."""
-    from auditor.lookup import find_object
-
-    with contextlib.suppress(AuditorError):
-        return find_object(subject)
-    return None
 
 
 def write(document: bytes, file: str, option: str) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from auditor.cli.output import deliver, tell_github
+from auditor.cli.output import deliver, plain, tell_github
 from auditor.cli.prints import prints_logged, stdout_kept
 
 if TYPE_CHECKING:
@@ -70,13 +70,17 @@ def answered_together(
     exitfirst: bool = False,
     verbose: bool = False,
     seconds: float | None = None,
+    ended: Callable[[Sequence[Record]], Iterable[str]] = lambda _: (),
 ) -> int:
-    """Audit, report and say how it ended: the exit code."""
+    """Audit, report and say how it ended: the exit code. `ended` is done with the records last, and has its lines."""
     from auditor.flow.record import exit_code_of
 
     records, log = audit_in_turn(settled, exitfirst=exitfirst, seconds=seconds)
     draw = table_of(records, confidence, len(settled), verbose=verbose)
-    log.tell(deliver(records, files, draw, confidence=confidence, single=False))
+    out = deliver(records, files, draw, confidence=confidence, single=False)
+    log.tell(out)
+    for line in ended(records):
+        out.print(plain(line), soft_wrap=True)
     tell_github(records, files, confidence)
     return exit_code_of(records)
 

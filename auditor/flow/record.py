@@ -25,6 +25,7 @@ from auditor.subjects.subject import param_text
 SCHEMA = "auditor.record/2"
 EXAMPLES = 3  # mismatching pairs that a record shows
 IN_PROCESS = "in process"
+NO_WORSE = "no worse"  # an expectation: met unless it is shown to be worse than before, or nothing was run
 T = TypeVar("T")
 
 
@@ -220,7 +221,10 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_as_expected(self) -> bool:
-        return self.verdict == self.expect
+        if self.expect != NO_WORSE:
+            return self.verdict == self.expect
+        counted = self.pairs or any(cell.pairs for cell in self.cells)
+        return self.verdict == "pass" or (self.verdict == "inconclusive" and bool(counted))
 
     def to_dict(self) -> dict[str, Any]:
         """As --json has it: dicts, lists, texts and numbers."""

@@ -36,6 +36,7 @@ from auditor.trials.trial import RunFailed, SubjectRaised
 if TYPE_CHECKING:
     from auditor.flow.run import Run
 
+_APART = ("params", "family", "baseline")  # options that a record has in a field of its own
 _LONGEST = 200  # characters of what no JSON can hold
 
 
@@ -101,9 +102,7 @@ def make_record(run: Run, request: Request, said: Answer, verdict: Verdict, seco
 
 def _asked(request: Request) -> dict[str, Any]:
     """The options that say what was asked, but for the parameters, which have a field of their own."""
-    fields = [
-        one for one in msgspec.structs.fields(type(request.options)) if one.name not in (*HOW, "params", "family")
-    ]
+    fields = [one for one in msgspec.structs.fields(type(request.options)) if one.name not in (*HOW, *_APART)]
     given = {one.name: value for one in fields if (value := getattr(request.options, one.name)) is not one.default}
     sources = {"source": [*request.sources]} if request.sources else {}
     return {name.removesuffix("_"): _typed(value) for name, value in {**sources, **given}.items() if value is not None}

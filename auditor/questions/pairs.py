@@ -47,6 +47,9 @@ class PairsOptions(OverCells, frozen=True, kw_only=True):
     no_integrate: Annotated[
         bool, option("Count outputs that differ, also where a subject declares how likely they do.", None, OTHER)
     ] = False
+    baseline: Annotated[Any, option("What was counted before, for a subject that is to get no worse.", None, None)] = (
+        None
+    )
 
 
 class Churn(msgspec.Struct, frozen=True):
@@ -363,7 +366,16 @@ class Rho(AboutPairs):
     def settle(self, cell: Cell, options: PairsOptions) -> Pairs:
         from auditor.questions.integrated import settle_integrated
 
+        if options.baseline is not None:
+            from auditor.questions.no_worse import settle_no_worse
+
+            return settle_no_worse(cell, options)
         return settle_integrated(cell, options) or AboutPairs.settle(self, cell, options)
+
+    def parts(self, record: Record) -> Iterator[Part]:
+        from auditor.questions.no_worse import baseline_facts
+
+        yield from baseline_facts(record)
 
     def again(self, bench: Bench, index: int) -> Iterator[Part]:
         from auditor.questions.integrated import show_cores

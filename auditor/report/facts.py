@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -121,7 +122,8 @@ def beside(record: Record) -> str:
         return ""
     if bound.value == target and rho.low <= target < rho.high:
         return "; it holds at every number of pairs, which takes more than the verdict, and contains the target"
-    return "" if bound.value == target else _CLOSER
+    is_its_limit = any(math.isclose(bound.value, limit) for limit in (rho.low, rho.high))
+    return "" if bound.value == target or is_its_limit else _CLOSER
 
 
 def _accuracy(record: Record, found: Accuracy) -> Row:
@@ -237,3 +239,14 @@ def of_several(confidence: float) -> str:
         f"All verdicts hold together with {percent(confidence)} confidence; so do the intervals of rho, "
         "apart from the verdicts."
     )
+
+
+def offers(records: Sequence[Record]) -> Iterator[tuple[str, str]]:
+    """What is better than the baseline has it, and could be held to from now on."""
+    for record in records:
+        held = told(record).get("baseline") if record.verdict != "fail" else None
+        if held and held["is_better"] and record.pairs:
+            was, now = held["mismatches"] / held["pairs"], (record.mismatches or 0) / record.pairs
+            yield f"rho fell from about {was:.3g} to about {now:.3g}: gate --update-baseline writes it", record.subject
+        if held and held["is_reached"]:
+            yield f"rho is at most {held['wanted']:g} by now: expect = pass holds it to that", record.subject

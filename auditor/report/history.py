@@ -1,48 +1,162 @@
-"""How did what was asked of a subject change with its code? One line an audit, the oldest first."""
+"""How did what was asked of a subject change with its code? One line an audit, the oldest first; and since when is rho
+above a limit that somebody states."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from auditor.flow.ledger import Past
+from auditor.flow.parts import Chart, Part, Series, Table, Words
 from auditor.process.escape import visible
 from auditor.report.columns import Column, Rows
 from auditor.report.terminal import STYLES
+from auditor.statistics.detector import Alarm, alarms, first_alarm
 from auditor.statistics.outward import at_least, at_most
 
 _WORDS = ("started", "code", "verdict", "question")  # each says by itself what it is
+# What of a plan says which rho is meant; code, data and versions may change, and are what an alarm is about.
+_SAME = ("params", "randomness", "source", "sample", "view", "probe", "within", "resample", "as", "private", "size")
 
 
 def audits_over_time(subject: str, past: Sequence[Past]) -> Iterator[RenderableType]:
-    yield Text.assemble((visible(subject), "bold"), f": {len(past)} audit{'s' if len(past) > 1 else ''}")
+    yield Text.assemble((visible(subject), "bold"), f": {audits_in_words(len(past))}")
+    shown, rows = _rows(past)
+    columns = [Column(name, right=name not in _WORDS) for name in shown]
+    styled = [[Text(visible(text), _style(name, text)) for name, text in zip(shown, row, strict=True)] for row in rows]
+    yield Rows(columns, styled, heads=3)
+
+
+def table_over_time(past: Sequence[Past]) -> Table:
+    return Table(*_rows(past))
+
+
+def audits_in_words(count: int) -> str:
+    return "1 audit" if count == 1 else f"{count:,} audits"
+
+
+def _style(name: str, text: str) -> str:
+    return STYLES.get(text, "dim" if text == "unfinished" else "") if name == "verdict" else ""
+
+
+def _rows(past: Sequence[Past]) -> tuple[list[str], list[list[str]]]:
+    """The names of the columns, and a line for each audit."""
     only_rho = all(audit.question == "rho" for audit in past)
     rows = [_row(audit) for audit in past]
-    if only_rho:
-        rows = [{"rho" if name == "limits" else name: text for name, text in row.items()} for row in rows]
     shown = [name for name in rows[0] if not (only_rho and name == "question")]
-    columns = [Column(name, right=name not in _WORDS) for name in shown]
-    yield Rows(columns, [[row[name] for name in shown] for row in rows], heads=3)
+    return ["rho" if only_rho and n == "limits" else n for n in shown], [[row[name] for name in shown] for row in rows]
 
 
-def _row(audit: Past) -> dict[str, Text]:
-    plan, record, verdict = audit.plan, audit.record, audit.verdict
+def _row(audit: Past) -> dict[str, str]:
+    plan, record = audit.plan, audit.record
     target, size = plan.get("target"), plan.get("size")
     first = record.measures[0] if record and record.measures else None
-    counts = ((record.mismatches, record.pairs) if record else None) or (0, 0)
-    texts = {
-        "started": audit.started.replace("T", " ").removesuffix("+00:00"),
+    pairs, mismatches = counts_of(audit)
+    return {
+        "started": _day(audit),
         "code": str(plan.get("code_hash") or "")[:8],
-        "verdict": "",
+        "verdict": audit.verdict or "unfinished",
         "question": audit.question,
         "limits": f"{at_least(first.low)} to {at_most(first.high)}" if first else "",
         "target": "" if target is None else f"{target:g}",
-        "differ": f"{counts[0] or audit.mismatches:,} of {counts[1] or audit.pairs:,}",
+        "differ": f"{mismatches:,} of {pairs:,}",
         "size": "" if size is None else f"{size:,}",
         "seed": str(plan.get("seed", "")),
     }
-    shown = {name: Text(visible(text)) for name, text in texts.items()}
-    shown["verdict"] = Text(visible(verdict), STYLES.get(verdict, "")) if verdict else Text("unfinished", "dim")
-    return shown
+
+
+def _day(audit: Past) -> str:
+    return audit.started.replace("T", " ").removesuffix("+00:00")
+
+
+def counts_of(audit: Past) -> tuple[int, int]:
+    """Pairs and mismatches: of its record, else of its trials."""
+    record = audit.record
+    return (record and record.pairs) or audit.pairs, (record and record.mismatches) or audit.mismatches
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """Audits that were watched for a rho above `limit`, and the alarms, which number them."""
+
+    limit: float
+    audits: Sequence[Past]
+    alarms: Sequence[Alarm]
+    assurance: str  # how rare a false one is
+    seeds: int  # audits left out because their pairs were counted before
+    others: int  # and because they are of another rho
+
+
+def watched(past: Sequence[Past], limit: float, *, run_length: float, ever: float | None) -> Watched:
+    """The audits of what was audited last, each on pairs of its own: a seed that was there before has the same pairs
+    again, and what they show is no news."""
+    counted = [audit for audit in past if counts_pairs(audit)]
+    same = [audit for audit in counted if _about(audit) == _about(counted[-1])]
+    by_seed: dict[Any, Past] = {}
+    for audit in same:
+        by_seed.setdefault(audit.plan.get("seed"), audit)
+    fresh = [*by_seed.values()]
+    numbers = [counts_of(audit) for audit in fresh]
+    if ever is not None:
+        found = first_alarm(numbers, limit, ever)
+        rare = f"ever comes with probability at most {at_most(ever)}; there are no restarts"
+        return _watched(limit, fresh, [found] if found else [], rare, past, same)
+    rare = f"comes once in {run_length:g} audits on average, or more rarely; after each it begins anew"
+    return _watched(limit, fresh, alarms(numbers, limit, run_length), rare, past, same)
+
+
+def _watched(
+    limit: float, fresh: list[Past], found: list[Alarm], rare: str, past: Sequence[Past], same: Sequence[Past]
+) -> Watched:
+    return Watched(limit, fresh, found, rare, len(same) - len(fresh), len(past) - len(same))
+
+
+def counts_pairs(audit: Past) -> bool:
+    return audit.question == "rho" and not audit.plan.get("cells") and counts_of(audit)[0] > 0
+
+
+def _about(audit: Past) -> dict[str, Any]:
+    return {name: audit.plan.get(name) for name in _SAME}
+
+
+def since_when(seen: Watched) -> Iterator[Words]:
+    """Every alarm, how rare a false one is, and what was left out."""
+    for alarm in seen.alarms:
+        noticed, since = (seen.audits[place] for place in alarm)
+        when = "" if noticed is since else f", most likely since that of {_named(since)}"
+        yield Words(f"rho rose above {seen.limit:g}: noticed with the audit of {_named(noticed)}{when}.", "error")
+    if not seen.alarms:
+        yield Words(f"Nothing shows that rho ever was above {seen.limit:g}, in {audits_in_words(len(seen.audits))}.")
+    yield Words(f"As long as rho is at most {seen.limit:g}, an alarm {seen.assurance}.", "dim")
+    if seen.seeds:
+        again = f"{audits_in_words(seen.seeds)} with a seed that was there before counted for nothing"
+        yield Words(
+            f"{again}: the pairs are the same. Give each run a --seed of its own, the number of the job for one.",
+            "warning",
+        )
+    if seen.others:
+        yield Words(
+            f"{audits_in_words(seen.others)} of another question, source, size, view or parameter left out.", "dim"
+        )
+
+
+def _named(audit: Past) -> str:
+    code = str(audit.plan.get("code_hash") or "")[:8]
+    return f"{_day(audit)}{f' (code {code})' if code else ''}"
+
+
+def rho_over_time(past: Sequence[Past], limit: float | None) -> Iterator[Part]:
+    """A picture of every audit whose record has an interval of rho."""
+    known = [audit.record.rho for audit in past if audit.record and audit.record.rho]
+    points = [(float(i + 1), one.low, one.estimate, one.high) for i, one in enumerate(known)]
+    if len(points) < 2:
+        return
+    series = [Series("rho, as each audit bounds it", "points", points)]
+    if limit is not None:
+        ends = [(x, None, limit, None) for x in (points[0][0], points[-1][0])]
+        series.append(Series(f"the limit, {limit:g}", "line", ends))
+    yield Chart("rho of each audit, the oldest first", "audit", "rho", series)

@@ -13,7 +13,7 @@ from auditor.flow.record import Record
 from auditor.process.escape import visible
 from auditor.report.columns import Column, Rows
 from auditor.report.describe import asked_about, describe, what_was_seen
-from auditor.report.facts import counted, of_several
+from auditor.report.facts import counted, of_several, offers
 from auditor.report.terminal import STYLES
 from auditor.statistics.outward import at_least, at_most
 
@@ -37,6 +37,8 @@ def summary(
         yield Text.assemble("\n", (visible(record.subject), "bold"), f": {record.verdict}, expected {record.expect}")
         yield Padding(Text(visible(record.reason, keep="\n")), (0, 0, 0, 2))
         yield list(describe(record, verbose=True))[2:] if verbose else list(what_was_seen(record))
+    for words, subject in offers(records):
+        yield Text.assemble("\n", (visible(subject), "bold"), f": {words}")
     met = len(records) - len(surprises)
     share = (1 - confidence) / planned
     cut = f" {planned - len(records)} were not run." if planned > len(records) else ""
@@ -48,7 +50,9 @@ def summary(
 
 
 def _common_prefix(names: Sequence[str]) -> str:
-    """The package that all subjects share, which a table need not repeat."""
+    """The package that all subjects share, which a table need not repeat; a file is no package."""
+    if any(name.partition(":")[0].endswith(".py") for name in names):
+        return ""
     package = names[0].partition(".")[0] + "."
     return package if len(names) > 1 and all(name.startswith(package) for name in names) else ""
 

@@ -181,7 +181,7 @@ def _analyst(ask: object, rng: object) -> list[object]:
 
 
 def test_every_format_draws_one_record_and_several(record: Record) -> None:
-    assert set(formats.FORMATS) == {"json", "junit", "markdown", "svg", "csv", "html"}
+    assert set(formats.FORMATS) == {"json", "junit", "markdown", "svg", "csv", "html", "code-quality"}
     assert next(iter(formats.FORMATS)) == "json"
     for one in formats.FORMATS.values():
         assert one.words

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import chdir
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,18 @@ import rich_click as click
 from auditor.cli.options import TableCommand, Typed, read_typed, report_options, running_options
 from auditor.cli.prints import stdout_kept
 from auditor.cli.several import answered_together, time_of
+from auditor.errors import UsageError
+from auditor.files import check_writable
 from auditor.process.process_state import process_state_kept
+
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """What was asked besides how to run and report."""
+
+    exitfirst: bool
+    baseline: str | None
+    updates: bool
 
 
 def _options() -> Iterator[click.Option]:
@@ -23,39 +34,56 @@ def _options() -> Iterator[click.Option]:
     yield from report_options()
 
 
-def _gate(names: tuple[str, ...], config: str | None, exitfirst: bool, **options: Any) -> int:
+def _gate(names: tuple[str, ...], config: str | None, **options: Any) -> int:
     """Audit every [[tool.auditor.subject]] of a project with one error budget, each against its expectation.
 
     NAME picks some of them, by target or by its function. Without --config the pyproject.toml with [tool.auditor] is
-    looked for here and in the folders above.
+    looked for here and in the folders above. A subject with expect = "no worse" is held against what a --baseline has
+    of it.
 
     Example: python -m auditor gate --exitfirst
     """
     from auditor.cli.config import find_config
 
+    exitfirst, updates = options.pop("exitfirst"), options.pop("update_baseline")
+    how = How(exitfirst, options.pop("baseline"), updates)
     typed = read_typed(options)
     if config is not None:
-        return _audited(Path(config), names, typed, exitfirst=exitfirst)
+        return _audited(Path(config), names, typed, how)
     file = find_config(Path.cwd())
     if file.parent == Path.cwd():
-        return _audited(Path(file.name), names, typed, exitfirst=exitfirst)
+        return _audited(Path(file.name), names, typed, how)
     files = {option: name if name == "-" else os.path.abspath(name) for option, name in typed.files.items()}
     typed = replace(typed, files=files)
+    how = replace(how, baseline=how.baseline and os.path.abspath(how.baseline))
     sys.path.insert(0, str(file.parent))
     with chdir(file.parent), process_state_kept(over_all=True):  # what the file names is there
-        return _audited(file, names, typed, exitfirst=exitfirst)
+        return _audited(file, names, typed, how)
 
 
-def _audited(file: Path, names: tuple[str, ...], typed: Typed, *, exitfirst: bool) -> int:
+def _audited(file: Path, names: tuple[str, ...], typed: Typed, how: How) -> int:
+    from auditor.cli.baseline import read_baseline, update
     from auditor.cli.config import pick, read_config, settle
 
     asked = read_config(file)
-    entries = pick(asked, names)
+    entries, path = pick(asked, names), how.baseline or asked.baseline
+    if how.updates and path is None:
+        raise UsageError("--update-baseline needs to know where: give --baseline FILE, or baseline in [tool.auditor]")
+    before = None if path is None else read_baseline(path, makes=how.updates)
+    if how.updates:
+        check_writable(path, "--baseline")
     with stdout_kept():
         seconds = time_of({**asked.whole, **typed.given})
-        settled = settle(asked, entries, typed.given)
+        settled = settle(asked, entries, typed.given, before)
+    others = [entry.target for entry in asked.entries if entry not in entries]
     return answered_together(
-        settled, typed.files, asked.confidence, exitfirst=exitfirst, seconds=seconds, verbose=typed.verbose
+        settled,
+        typed.files,
+        asked.confidence,
+        exitfirst=how.exitfirst,
+        seconds=seconds,
+        verbose=typed.verbose,
+        ended=lambda records: update(before, settled, records, others) if before and how.updates else (),
     )
 
 
@@ -67,6 +95,10 @@ gate = TableCommand(
         click.RichArgument(["names"], nargs=-1, metavar="[NAME]..."),
         click.RichOption(
             ["--config"], metavar="FILE", help="Where the audits are listed.  [default: pyproject.toml, here or above]"
+        ),
+        click.RichOption(["--baseline"], metavar="FILE", help="What was counted before, for what is to get no worse."),
+        click.RichOption(
+            ["--update-baseline"], is_flag=True, help="Count afresh, and write the --baseline; compare with nothing."
         ),
         click.RichOption(["--exitfirst"], is_flag=True, help="Stop at the first that does not end as expected."),
     ],

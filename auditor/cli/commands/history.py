@@ -2,31 +2,89 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import rich_click as click
 
-from auditor.cli.output import console
-from auditor.errors import UsageError
-from auditor.files import check_file
+from auditor.cli.output import console, error_console, write
+from auditor.errors import BadValue, UsageError
+from auditor.files import check_file, check_writable
+
+_RUN_LENGTH = 100.0
 
 
 @click.command()
 @click.argument("target")
 @click.option("--ledger", metavar="FILE", default="audits.sqlite", show_default=True, help="Where audits were kept.")
-def history(target: str, ledger: str) -> int:
+@click.option("--since", metavar="DAY", help="Only audits from then on, e.g. 2026-11-17.")
+@click.option("--above", type=float, metavar="R", help="Say when rho rose above R, if it did; exit 1 then.")
+@click.option(
+    "--run-length",
+    type=float,
+    metavar="N",
+    help=f"With --above: audits to a false alarm, on average, at least.  [default: {_RUN_LENGTH:g}]",
+)
+@click.option("--ever", type=float, metavar="P", help="Or: the probability that there ever is a false alarm.")
+@click.option("--html", metavar="FILE", help="Write a page of it here; - is standard output.")
+def history(
+    target: str,
+    ledger: str,
+    since: str | None,
+    above: float | None,
+    run_length: float | None,
+    ever: float | None,
+    html: str | None,
+) -> int:
     """Every audit of TARGET in a ledger: what was found over time, and of which code. Runs nothing.
 
-    Example: python -m auditor history algorithms.statistical_query:rstat --ledger audits.sqlite
+    Example: python -m auditor history algorithms.statistical_query:rstat --ledger audits.sqlite --above 0.1
     """
     from auditor.flow.ledger import read_history
     from auditor.lookup import full_target
-    from auditor.report.history import audits_over_time
+    from auditor.report.history import audits_over_time, counts_pairs, since_when, watched
+    from auditor.report.terminal import show_parts
 
+    _check(above, run_length, ever, since)
+    check_writable(html, "--html")
     subject = full_target(target)
     check_file(ledger, f"cannot read --ledger {ledger}")
-    past = read_history(ledger, subject)
+    past = [audit for audit in read_history(ledger, subject) if audit.started >= (since or "")]
     if not past:
-        raise UsageError(f"--ledger {ledger} has no audit of {subject}: check {subject} --ledger {ledger} makes one")
-    out = console()
+        which = f" since {since}" if since else ""
+        raise UsageError(
+            f"--ledger {ledger} has no audit of {subject}{which}: check {subject} --ledger {ledger} makes one"
+        )
+    if above is not None and not any(counts_pairs(audit) for audit in past):
+        raise UsageError(
+            f"--ledger {ledger} has no audit of {subject} that counts pairs of one source: see check --rho"
+        )
+    seen = None if above is None else watched(past, above, run_length=run_length or _RUN_LENGTH, ever=ever)
+    if html is not None:
+        from auditor.report.page.over_time import page_over_time
+
+        write(page_over_time(subject, past, seen).encode(), html, "--html")
+    out = error_console() if html == "-" else console()
     for part in audits_over_time(subject, past):
         out.print(part)
-    return 0
+    if seen is not None:
+        out.print()
+        show_parts(since_when(seen), out)
+    return int(bool(seen and seen.alarms))
+
+
+def _check(above: float | None, run_length: float | None, ever: float | None, since: str | None) -> None:
+    if above is None and (run_length is not None or ever is not None):
+        option = "--run-length" if run_length is not None else "--ever"
+        raise UsageError(f"{option} goes with --above: which rho is the limit?")
+    if run_length is not None and ever is not None:
+        raise UsageError("--run-length and --ever are two promises: alarms with restarts, or one alarm; choose one")
+    if above is not None and not 0 < above < 1:
+        raise BadValue("above", above, "must be in (0, 1): the rho that was to be kept, e.g. 0.1")
+    if run_length is not None and not run_length > 1:
+        raise BadValue("run-length", run_length, "must be above 1: audits to a false alarm, e.g. 100")
+    if ever is not None and not 0 < ever < 1:
+        raise BadValue("ever", ever, "must be in (0, 1): how likely a false alarm may be, e.g. 0.01")
+    try:
+        datetime.fromisoformat(since or "2000-01-01")
+    except ValueError as error:
+        raise BadValue("since", since, "must be a day, e.g. 2026-11-17, or a time, 2026-11-17T09:30") from error

@@ -21,14 +21,14 @@ _HEAD = ("", "subject", "verdict", "expected", "target", "rho", "pairs", "second
 
 def markdown(records: Sequence[Record], confidence: float) -> str:
     """One record in full; of several a table, and in full only those that did not end as expected."""
-    from auditor.report.facts import of_several
+    from auditor.report.facts import of_several, offers
 
     if len(records) == 1:
         return "\n\n".join(_section(records[0], "###")) + "\n"
     surprises = [record for record in records if not record.is_as_expected]
     parts = [f"### auditor: {len(records) - len(surprises)} of {len(records)} as expected"]
     parts.append(_table(_HEAD, [_row(record) for record in records]))
-    parts.append(of_several(confidence))
+    parts += [of_several(confidence), *(f"{_data(subject)}: {words}" for words, subject in offers(records))]
     for record in surprises[:_SECTIONS]:
         parts += _section(record, "####")
     if len(surprises) > _SECTIONS:
@@ -63,7 +63,7 @@ def _section(record: Record, mark: str) -> Iterator[str]:
 
     expected = "" if record.expect == "pass" else f", expected {record.expect}"
     if record.expect != "pass" and record.is_as_expected:
-        expected = " as expected"
+        expected = " as expected" if record.verdict == record.expect else ", not shown to be worse"
     title, *parts = describe(record)
     assert isinstance(title, Words)
     head, _, rest = title.text.partition("  ")

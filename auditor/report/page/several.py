@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from auditor.flow.parts import Words
 from auditor.flow.record import Record
 from auditor.report.describe import say
-from auditor.report.facts import of_several
+from auditor.report.facts import of_several, offers
 from auditor.report.page.document import Section, draw, page
 from auditor.report.page.one import head_of, record_itself, sections
-from auditor.report.page.pieces import Line, Overview
+from auditor.report.page.pieces import Line, Overview, Points
 from auditor.report.table import figures
 
 if TYPE_CHECKING:
@@ -47,6 +47,11 @@ def _told(records: Sequence[Record]) -> dict[int, Markup]:
             break
         found[place] = drawn
     return found
+
+
+def _offers(records: Sequence[Record]) -> list[Points]:
+    texts = [f"{subject}: {words}" for words, subject in offers(records)]
+    return [Points(texts)] if texts else []
 
 
 def _overview(records: Sequence[Record], told: Container[int]) -> Overview:

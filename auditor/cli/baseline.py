@@ -1,0 +1,303 @@
+"""What was counted before, in a file that a person can review: a block for each subject, in order.
+
+    [[subject]]
+    target = "mypackage.learners:fit"
+    source = "data.csv#label"
+    size = 100
+    rho = 0.1
+    confidence = 0.95
+    seed = 0
+    pairs = 1000
+    mismatches = 87
+
+A block is found by what was audited: target, source, size, view, parameters and whatever else changes rho. Blocks that
+are not updated stay as they are, to the letter; a new one goes where the order has it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from json import dumps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from auditor.errors import UsageError
+from auditor.files import read_bytes, reason
+from auditor.flow.record import NO_WORSE
+from auditor.lookup import importable_name
+from auditor.questions.no_worse import Before, NoWorse
+from auditor.subjects.outcome import describe
+from auditor.trials.cell import told_params
+
+if TYPE_CHECKING:
+    from auditor.flow.question import Inquiry
+    from auditor.flow.record import Record
+    from auditor.request import Request
+    from auditor.trials.cell import Cell
+
+HEAD = "# What each learner's pairs showed: python -m auditor gate --update-baseline writes it. Review it as code.\n"
+_BLOCK = re.compile(r"^(?:#.*\n)*\[\[subject\]\]", re.MULTILINE)  # with the comment right above it
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+_LONGEST = 200  # characters of a source that has no name
+
+
+class Block(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One subject, as it was asked about, and what was counted."""
+
+    target: str
+    source: str
+    size: int
+    sample: str = "rows"
+    view: str = "output"
+    within: str | None = None
+    probe: int | str | None = None
+    resample: str | None = None
+    as_: str | None = msgspec.field(default=None, name="as")
+    randomness: str = "Generator"
+    private: str | None = None
+    params: dict[str, str] = {}
+    rho: float | None = None
+    confidence: float
+    seed: int
+    pairs: int
+    mismatches: int
+    code: str | None = None  # a hash of the file that the subject is written in
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.mismatches <= self.pairs or not self.pairs:
+            raise ValueError(f"mismatches = {self.mismatches} of pairs = {self.pairs} cannot be")
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """All that says what was counted."""
+        return {name: value for name, value in msgspec.to_builtins(self).items() if name not in _COUNTED}
+
+    @property
+    def order(self) -> tuple[str, str]:
+        return self.target, dumps(self.about, sort_keys=True)
+
+
+_COUNTED = ("rho", "confidence", "seed", "pairs", "mismatches", "code")
+
+
+def asked_of(cell: Cell) -> dict[str, Any]:
+    """What an audit of this cell is about, in the names of a block."""
+    source = cell.source if isinstance(cell.source, str) else getattr(cell.source, "name", None)
+    return {
+        "target": cell.subject.name,
+        "source": source or importable_name(cell.source) or describe(cell.source, _LONGEST),
+        "size": cell.size,
+        "sample": cell.sample_kind,
+        "view": cell.view.name,
+        "within": cell.within.words if cell.within else None,
+        "probe": cell.probe,
+        "resample": cell.resample,
+        "as_": cell.as_,
+        "randomness": cell.subject.randomness,
+        "private": cell.private,
+        "params": told_params(cell.subject.params),
+    }
+
+
+def make_block(cell: Cell, record: Record, rho: float | None) -> Block:
+    """What a finished audit leaves for the next one."""
+    assert record.pairs is not None
+    assert record.mismatches is not None
+    return Block(
+        **asked_of(cell),
+        rho=rho,
+        confidence=record.confidence,
+        seed=record.seed,
+        pairs=record.pairs,
+        mismatches=record.mismatches,
+        code=record.code_hash,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The blocks of a file, each with its text, and what stands before them."""
+
+    path: str
+    head: str = HEAD
+    blocks: Sequence[tuple[Block, str]] = ()
+    is_made: bool = False  # anew, of what this run counts: nothing is held against it
+
+    def find(self, cell: Cell) -> Block:
+        """The block of what is asked; UsageError with what has changed, or that there is none."""
+        asked = asked_of(cell)
+        probe = Block(**asked, confidence=0.95, seed=0, pairs=1, mismatches=0)
+        same = [block for block, _ in self.blocks if block.target == probe.target]
+        for block in same:
+            if block.about == probe.about:
+                return block
+        if not same:
+            raise UsageError(f"the baseline {self.path} has no {probe.target}: --update-baseline adds it")
+        changed = ", ".join(_changes(same[-1].about, probe.about))
+        raise UsageError(
+            f"the baseline {self.path} has {probe.target}, and not as it is asked now: {changed}; --update-baseline "
+            "counts it afresh"
+        )
+
+    def updated(self, new: Sequence[Block], over: Sequence[str]) -> Baseline:
+        """With these in place of those about the same; of targets that are `over`, all of whose audits were run, with
+        none that nobody asks for any more."""
+        asked = [block.about for block in new]
+        left = [(block, text) for block, text in self.blocks if block.about in asked or block.target not in over]
+        for block in new:
+            at = next((i for i, (old, _) in enumerate(left) if old.about == block.about), None)
+            if at is not None:
+                old, text = left[at]
+                left[at] = (block, text if old == block else _comment(text) + _drawn(block))
+            else:
+                after = next((i for i, (old, _) in enumerate(left) if old.order > block.order), len(left))
+                left.insert(after, (block, _drawn(block)))
+        return replace(self, blocks=left)
+
+    def text(self) -> str:
+        parts = [self.head, *(text for _, text in self.blocks)]
+        return "\n".join(part.strip("\n") + "\n" for part in parts if part.strip())
+
+    def write(self) -> None:
+        """All of it or nothing."""
+        path = Path(os.path.realpath(self.path))
+        new = path.with_name(f"{path.name}.new")
+        try:
+            new.write_text(self.text(), encoding="utf-8")
+            os.replace(new, path)
+        except OSError as error:
+            raise UsageError(f"cannot write the baseline {self.path}: {reason(error)}; the verdict stands") from error
+
+
+def _changes(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    for name in {**was, **now}:
+        if was.get(name) != now.get(name):
+            yield f"{name} was {was.get(name, 'not given')} and is {now.get(name, 'not given')}"
+
+
+def read_baseline(path: str, *, makes: bool) -> Baseline:
+    """A file of blocks; UsageError with what is wrong. Where it `makes` one, no file yet is none with no block."""
+    if makes and not os.path.exists(path):
+        return Baseline(path, is_made=True)
+    cure = "" if os.path.exists(path) else "; gate --update-baseline makes it"
+    try:
+        content = read_bytes(path, f"cannot read the baseline {path}").decode("utf-8")
+    except UsageError as error:
+        raise UsageError(f"{error}{cure}") from error
+    except UnicodeDecodeError as error:
+        raise UsageError(f"the baseline {path} is no TOML: byte {error.start:,} is not UTF-8") from error
+    return replace(_parsed(path, content), is_made=makes)
+
+
+def _parsed(path: str, content: str) -> Baseline:
+    try:
+        document = tomllib.loads(content)
+        if unknown := set(document) - {"subject"}:
+            raise ValueError(f"it has {', '.join(sorted(unknown))}, and a baseline has [[subject]] alone")
+        blocks = msgspec.convert(document.get("subject", []), list[Block])
+    except (ValueError, RecursionError) as error:  # of TOML too, and of msgspec
+        raise UsageError(f"the baseline {path} cannot be understood: {error}; mend it, or make a new one") from error
+    seen = [block.order for block in blocks]
+    if twice := [order for order in seen if seen.count(order) > 1]:
+        raise UsageError(f"the baseline {path} has {twice[0][0]} twice, asked the same: leave one of them out")
+    starts = [found.start() for found in _BLOCK.finditer(content)]
+    if len(starts) != len(blocks):  # written in another way
+        return Baseline(path, HEAD, [(block, _drawn(block)) for block in blocks])
+    ends = [*starts[1:], len(content)]
+    texts = [content[start:end] for start, end in zip(starts, ends, strict=True)]
+    return Baseline(path, content[: starts[0]] if starts else content or HEAD, [*zip(blocks, texts, strict=True)])
+
+
+def held_against(
+    before: Baseline | None, begin: Callable[[Before], tuple[Request, Inquiry]], margin: float
+) -> tuple[Request, Inquiry]:
+    """An audit against what the baseline has of it; where that is being made, one that counts."""
+    if before is None:
+        raise UsageError(
+            f"expect = {NO_WORSE!r} needs a baseline: give --baseline FILE, or baseline in [tool.auditor], and make it "
+            "with gate --update-baseline"
+        )
+    request, inquiry = begin(Before(margin=margin))
+    if not isinstance(inquiry, NoWorse):
+        raise UsageError(f"expect = {NO_WORSE!r} is for rho of one source and input: make an entry of each")
+    if before.is_made:
+        return request, inquiry
+    found = before.find(inquiry.cell)
+    return begin(Before(found.pairs, found.mismatches, margin))
+
+
+def update(
+    before: Baseline, settled: Sequence[tuple[Request, Inquiry]], records: Sequence[Record], others: Sequence[str]
+) -> Iterator[str]:
+    """Write what was counted, and say what became of each; `others` are targets that were asked for and not run."""
+    if any(record.decided_by == "interrupt" for record in records):
+        yield f"{before.path} is as it was: this run was interrupted"
+        return
+    ran = [*zip(settled, records, strict=False)]
+    new = [_block(inquiry, record) for (_, inquiry), record in ran if _is_counted(inquiry, record)]
+    lost = {
+        record.subject for (_, inquiry), record in ran if record.question == "rho" and not _is_counted(inquiry, record)
+    }
+    lost |= {*others, *(inquiry.cells[0].subject.name for _, inquiry in settled[len(records) :])}
+    after = before.updated(new, [block.target for block in new if block.target not in lost])
+    after.write()
+    yield from _news(before, after, [record for _, record in ran if record.subject in lost])
+
+
+def _is_counted(inquiry: Inquiry, record: Record) -> bool:
+    return record.question == "rho" and len(inquiry.cells) == 1 and bool(record.pairs) and record.verdict != "error"
+
+
+def _block(inquiry: Inquiry, record: Record) -> Block:
+    rho = inquiry.wanted if isinstance(inquiry, NoWorse) else record.target
+    return make_block(inquiry.cells[0], record, rho)
+
+
+def _news(before: Baseline, after: Baseline, lost: Sequence[Record]) -> Iterator[str]:
+    was = {block.order: block for block, _ in before.blocks}
+    now = {block.order: block for block, _ in after.blocks}
+    for order, block in now.items():
+        old = was.get(order)
+        if old is None:
+            yield f"{after.path}: {block.target} is new, {_counts(block)}"
+        elif old != block:
+            yield f"{after.path}: {block.target} was {_counts(old)} and is {_counts(block)}"
+    yield from (
+        f"{after.path}: {old.target}, {_counts(old)}, is left out" for order, old in was.items() if order not in now
+    )
+    yield from (f"{after.path}: {record.subject} is as it was: nothing was counted" for record in lost)
+    same = sum(was.get(order) == block for order, block in now.items())
+    yield f"{after.path}: {len(now)} subjects, {same} as they were"
+
+
+def _counts(block: Block) -> str:
+    return f"{block.mismatches:,} mismatches in {block.pairs:,} pairs"
+
+
+def _comment(text: str) -> str:
+    """What somebody wrote above a block."""
+    return text[: text.index("[[subject]]")]
+
+
+def _drawn(block: Block) -> str:
+    values = {name: value for name, value in msgspec.to_builtins(block).items() if value is not None}
+    return "\n".join(["[[subject]]", *(f"{name} = {_value(value)}" for name, value in values.items())]) + "\n"
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, dict):
+        inside = ", ".join(f"{_key(name)} = {_value(one)}" for name, one in sorted(value.items()))
+        return f"{{ {inside} }}"
+    if isinstance(value, str):
+        return dumps(value.encode("utf-8", "backslashreplace").decode(), ensure_ascii=False).replace("\x7f", "\\u007f")
+    return repr(value)
+
+
+def _key(name: str) -> str:
+    return name if _BARE.fullmatch(name) else _value(name)

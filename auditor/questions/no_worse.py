@@ -1,0 +1,213 @@
+"""Is rho no worse than it was? Pairs held against the counts of an earlier audit, a baseline, and a margin.
+
+What was counted before came from an audit that stopped, and the pairs of today may be the very same (one seed). So both
+are known by confidence sequences, with half of the error each: L_old, U_old of the baseline, L, U of today. Whatever
+depends on whatever, with probability 1 - alpha
+
+    L > U_old + margin  only if rho is above rho_old + margin         worse: a fail
+    U <= L_old + margin only if rho is at most rho_old + margin       no worse: a pass
+
+for a wrong one takes one of its two limits to be wrong. Neither is calibrated to a budget: a threshold that is moved by
+the baseline's limit would need the two to be independent. The baseline's half is common to all runs that use it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+
+from auditor.errors import BadValue, UsageError, check_count
+from auditor.flow.parts import Facts, Part
+from auditor.flow.question import Answer
+from auditor.flow.record import Record
+from auditor.flow.verdict import Bound, Verdict
+from auditor.flow.wobbles import WATCHED
+from auditor.questions.pairs import Churn, Pairs, PairsOptions, make_pairs_plan
+from auditor.statistics.gate import Boundary, Gate, fail_boundary, pass_boundary
+from auditor.statistics.interval import sequence_lower, sequence_upper
+from auditor.statistics.outward import at_least, at_most, between, percent, sure
+from auditor.trials.cell import Cell
+
+MARGIN = 0.05
+MEASURED = "measured"
+
+
+class Before(msgspec.Struct, frozen=True):
+    """What was counted before. Without a pair there is nothing yet to be held against: all of the budget is run."""
+
+    pairs: int = 0
+    mismatches: int = 0
+    margin: float = MARGIN
+
+
+class Held(msgspec.Struct, frozen=True, kw_only=True):
+    """The baseline, and what it says of today: "worse", "no worse", "neither", or "measured" where there was none."""
+
+    pairs: int
+    mismatches: int
+    low: float
+    high: float
+    confidence: float  # of each of the two limits
+    margin: float
+    shown: str
+    is_better: bool  # whether rho is below what it was; with the error of a verdict for itself
+    wanted: float  # what the subject is to reach one day
+    is_reached: bool
+
+
+class NoWorseAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="rho"):
+    """What is known besides the counts."""
+
+    baseline: Held
+    churn: Churn | None = None
+
+
+def settle_no_worse(cell: Cell, options: PairsOptions) -> NoWorse:
+    """The inquiry of one cell; UsageError where no rho could be worse."""
+    before: Before = options.baseline
+    if options.fixed is not None:
+        raise UsageError(f"fixed = {options.fixed} does not go with expect = 'no worse': pairs says how many to run")
+    check_margin(before.margin)
+    plan = make_pairs_plan(cell, msgspec.structs.replace(options, pairs=None))
+    if options.pairs is not None:
+        check_count("pairs", options.pairs, least=1, example=1000)
+        plan = replace(plan, budget=options.pairs)
+    half = plan.alpha / 2
+    limits = _limits(before.pairs, before.mismatches, half)
+    if before.pairs and float(at_most(limits[1] + before.margin)) >= 1:
+        raise UsageError(
+            f"the baseline, {_counted(before)}, leaves room for every rho, so that none is worse by {before.margin:g}: "
+            "--update-baseline counts afresh; of what always differs say expect = 'fail', with a reason"
+        )
+    target = float(at_most(limits[1] + before.margin)) if before.pairs else None  # as it is shown
+    wanted, plan = plan.target or 0.0, replace(plan, target=target, delta=None)
+    return NoWorse(replace(cell, watched=WATCHED), plan, before=before, limits=limits, wanted=wanted)
+
+
+def check_margin(margin: object) -> None:
+    if isinstance(margin, bool) or not isinstance(margin, (int, float)) or not 0 <= margin < 1:
+        raise BadValue("margin", margin, "must be in [0, 1): by how much rho may be larger than before, e.g. 0.05")
+
+
+def _limits(pairs: int, mismatches: int, alpha: float) -> tuple[float, float]:
+    """One-sided limits, each at level alpha."""
+    if not pairs:
+        return 0.0, 1.0
+    return sequence_lower(pairs, mismatches, alpha), sequence_upper(pairs, mismatches, alpha)
+
+
+@dataclass(slots=True)
+class NoWorse(Pairs):
+    """Pairs of one cell against what was counted before. The plan's target is the most that is not worse."""
+
+    before: Before = field(default_factory=Before)
+    limits: tuple[float, float] = (0.0, 1.0)  # of the baseline
+    wanted: float = 0.1
+    worse: Boundary | None = field(init=False, default=None)
+    within: Boundary | None = field(init=False, default=None)
+    better: Boundary | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        half, low, margin = self.half, self.limits[0], self.before.margin
+        self.gate = Gate(self.plan.target or self.wanted, half)
+        if self.plan.target is not None:
+            self.worse = fail_boundary(self.plan.target, half)
+            self.within = pass_boundary(low + margin, half) if low + margin > 0 else None
+            self.better = pass_boundary(low, half) if low > 0 else None
+
+    @property
+    def half(self) -> float:
+        return self.plan.alpha / 2
+
+    def add(self, cell: int, trial: Any) -> bool:
+        Pairs.add(self, cell, trial)
+        self.decided = self._is_decided()
+        return self.decided
+
+    def _is_decided(self) -> bool:
+        """Where rho may have fallen it goes on until that is shown too: it is what the next baseline is for."""
+        n, k = self.tally.pairs, self.tally.mismatches
+        if self._is_worse():
+            return True
+        return self._is_within() and (k >= n * self.limits[0] or self._is_better())
+
+    def _is_worse(self) -> bool:
+        return self.worse is not None and self.tally.pairs <= self.worse[self.tally.mismatches]
+
+    def _is_within(self) -> bool:
+        return self.within is not None and self.tally.pairs >= self.within[self.tally.mismatches]
+
+    def _is_better(self) -> bool:
+        return self.better is not None and self.tally.pairs >= self.better[self.tally.mismatches]
+
+    def shown(self) -> str:
+        if not self.before.pairs:
+            return MEASURED
+        return "worse" if self._is_worse() else "no worse" if self._is_within() else "neither"
+
+    def outcome(self) -> str:
+        return {"worse": "fail", "neither": "inconclusive"}.get(self.shown(), "pass")
+
+    def verdict(self) -> Verdict:
+        n, k, alpha = self.tally.pairs, self.tally.mismatches, self.plan.alpha
+        low, high = _limits(n, k, self.half)
+        shown, before = self.shown(), _counted(self.before)
+        margin, about = (
+            f"the margin {self.before.margin:g} ({sure(1 - alpha)})",
+            f"rho is about {k / n if n else 0:.3g}",
+        )
+        if shown == "worse":
+            had = f"where the baseline, {before}, has at most {at_most(self.limits[1])}"
+            reason = f"{about}, and at least {at_least(low)}, {had}: worse by more than {margin}"
+            return Verdict("fail", reason, "mismatches", alpha, Bound("lower", low, 1 - self.half))
+        if shown == "no worse":
+            had = f"where the baseline, {before}, has at least {at_least(self.limits[0])}"
+            reason = f"{about}, and at most {at_most(high)}, {had}: no worse by more than {margin}"
+            return Verdict("pass", reason, "mismatches", alpha, Bound("upper", high, 1 - self.half))
+        seen = f"{k:,} mismatches in {n:,} pairs: rho is {between(low, high)}"
+        if shown == MEASURED:
+            return Verdict("pass", f"{seen} ({sure(1 - alpha)}), which later runs are held against", "budget", alpha)
+        reason = f"{seen}, and that of the baseline, {before}, {between(*self.limits)}: it is shown neither to be worse"
+        return Verdict("inconclusive", f"{reason} by more than {margin} nor to be within it", "budget", alpha)
+
+    def told(self) -> dict[str, Any]:
+        return {"baseline": [self.before.pairs, self.before.mismatches, self.before.margin]}
+
+    def answer(self) -> Answer:
+        said, (low, high) = Pairs.answer(self), self.limits
+        held = Held(
+            pairs=self.before.pairs,
+            mismatches=self.before.mismatches,
+            low=low,
+            high=high,
+            confidence=1 - self.half,
+            margin=self.before.margin,
+            shown=self.shown(),
+            is_better=self._is_better(),
+            wanted=self.wanted,
+            is_reached=_limits(self.tally.pairs, self.tally.mismatches, self.half)[1] <= self.wanted,
+        )
+        return replace(said, fields=NoWorseAnswer(held, self._churn()))
+
+    def _forecast(self) -> float | None:
+        return None
+
+
+def _counted(before: Before) -> str:
+    return f"{before.mismatches:,} mismatches in {before.pairs:,} pairs"
+
+
+def baseline_facts(record: Record) -> Iterator[Part]:
+    """What a report says of the baseline besides the reason."""
+    found = (
+        record.answer.get("baseline") if isinstance(record.answer, dict) else getattr(record.answer, "baseline", None)
+    )
+    held = msgspec.convert(found, Held, from_attributes=True) if found else None
+    if held is None or not held.pairs:
+        return
+    counts = f"{held.mismatches:,} mismatches in {held.pairs:,} pairs; rho was {between(held.low, held.high)}"
+    limits = f"{counts} ({percent(held.confidence)} each way); a margin of {held.margin:g}"
+    yield Facts([("baseline", f"{limits}; its half of the error is common to all runs that use it")])

@@ -1,0 +1,51 @@
+"""Is new code worse than old, where each is known by the counts of an audit of its own? Pure functions of integers.
+
+An audit stops when it is decided, so no test for a fixed n holds of its counts; confidence sequences do, at whatever n
+each audit stopped. With L and U such limits at alpha/2 each,
+
+    L_new - U_old  <=  rho_new - rho_old  <=  U_new - L_old
+
+and either side is wrong with probability at most alpha: only if one of its two limits is. What was stored of the old
+code is one half of that error. It is common to all later comparisons with the same counts: if that half is wrong, all
+of them may be.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from auditor.statistics.interval import sequence_lower, sequence_upper
+from auditor.statistics.paired import Shown
+
+
+class Counts(NamedTuple):
+    """What an audit counted until it stopped."""
+
+    pairs: int
+    mismatches: int
+
+
+def lowest(old: Counts, new: Counts, alpha: float) -> float:
+    """With probability 1 - alpha, rho_new - rho_old is at least this: worse beyond a margin if it is above that."""
+    return _lower(new, alpha / 2) - _upper(old, alpha / 2)
+
+
+def highest(old: Counts, new: Counts, alpha: float) -> float:
+    """With probability 1 - alpha, rho_new - rho_old is at most this: no worse than a margin if it is within that."""
+    return _upper(new, alpha / 2) - _lower(old, alpha / 2)
+
+
+def shown_by_counts(old: Counts, new: Counts, alpha: float, margin: float) -> Shown:
+    """All that is shown, with the shares of `paired.py`: anything of it is wrong with probability at most alpha."""
+    low, high = lowest(old, new, alpha / 2), highest(old, new, alpha / 2)
+    return Shown(
+        better=high < 0, worse=low > 0, beyond=low > margin, within=high < 0 or highest(old, new, alpha) <= margin
+    )
+
+
+def _lower(seen: Counts, alpha: float) -> float:
+    return sequence_lower(seen.pairs, seen.mismatches, alpha) if seen.pairs else 0.0
+
+
+def _upper(seen: Counts, alpha: float) -> float:
+    return sequence_upper(seen.pairs, seen.mismatches, alpha) if seen.pairs else 1.0

@@ -1,0 +1,108 @@
+"""history --above: since when is rho above a limit, by the audits of a ledger that each have pairs of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import auditor
+from auditor.flow.ledger import Past, read_history
+from auditor.report.history import rho_over_time, since_when, watched
+
+Command = Callable[..., tuple[int, str, str]]
+FIRST_BIT = "algorithms.controls:first_bit"
+pytestmark = pytest.mark.usefixtures("no_second_process")
+
+
+def audited(seed: int, started: int, counts: tuple[int, int], **plan: Any) -> Past:
+    """An audit of the day `started`, unfinished: its counts are those of its trials."""
+    known = {"size": 1, "source": "norm", "code_hash": f"{started:08x}", "seed": seed, **plan}
+    return Past(f"2026-11-{started:02d}T09:00:00+00:00", known, *counts, None)
+
+
+def words(past: list[Past], limit: float = 0.1, **how: Any) -> list[str]:
+    return [part.text for part in since_when(watched(past, limit, **{"run_length": 100, "ever": None, **how}))]
+
+
+def test_an_alarm_names_both_days_and_how_rare_a_false_one_is() -> None:
+    past = [audited(i, i, (40, 2)) for i in range(1, 11)] + [audited(i, i, (40, 12)) for i in range(11, 13)]
+    alarm, assurance = words(past)
+    assert alarm == (
+        "rho rose above 0.1: noticed with the audit of 2026-11-12 09:00:00 (code 0000000c), "
+        "most likely since that of 2026-11-11 09:00:00 (code 0000000b)."
+    )
+    assert "once in 100 audits on average, or more rarely; after each it begins anew" in assurance
+    _, assurance = words(past, run_length=None, ever=0.05)
+    assert "ever comes with probability at most 0.05; there are no restarts" in assurance
+    quiet, _ = words(past[:10])
+    assert quiet == "Nothing shows that rho ever was above 0.1, in 10 audits."
+
+
+def test_pairs_that_were_seen_before_are_no_news() -> None:
+    """Six times the same unlucky pairs are one piece of evidence, whichever code they were run with."""
+    unlucky = audited(7, 1, (20, 6))
+    assert watched([unlucky], 0.1, run_length=100, ever=None).alarms == []
+    seen = watched([audited(7, i, (20, 6)) for i in range(1, 7)], 0.1, run_length=100, ever=None)
+    assert (seen.alarms, len(seen.audits), seen.seeds) == ([], 1, 5)
+    assert watched([audited(i, i, (20, 6)) for i in range(1, 7)], 0.1, run_length=100, ever=None).alarms
+    first = watched(
+        [audited(7, 1, (20, 6)), audited(8, 2, (9, 0)), audited(7, 3, (20, 20))], 0.1, run_length=9, ever=None
+    )
+    assert [audit.started[8:10] for audit in first.audits] == ["01", "02"]
+
+
+def test_audits_of_another_rho_are_left_out() -> None:
+    past = [
+        audited(1, 1, (40, 40), size=5),
+        audited(2, 2, (40, 40), cells=[{}, {}]),
+        audited(3, 3, (0, 0)),
+        audited(4, 4, (40, 0)),
+    ]
+    assert "3 audits of another question, source, size, view or parameter left out." in words(past)
+
+
+def test_the_command_reads_a_ledger_and_exits_by_what_it_finds(tmp_path: Path, command: Command) -> None:
+    ledger = tmp_path / "audits.sqlite"
+    for seed in range(3):
+        auditor.ask("rho", FIRST_BIT, "bernoulli(0.5)", size=1, rho=0.6, pairs=40, seed=seed, ledger=ledger)
+    code, out, _ = command("history", "first_bit", "--above", "0.1", cwd=tmp_path)
+    assert (code, "rho rose above 0.1: noticed with the audit of " in out) == (1, True)
+    code, out, _ = command("history", "first_bit", "--above", "0.9", "--ever", "0.01", cwd=tmp_path)
+    assert (code, "Nothing shows that rho ever was above 0.9, in 3 audits." in out) == (0, True)
+    assert command("history", "first_bit", cwd=tmp_path)[0] == 0
+    code, out, _ = command("history", "first_bit", "--above", "0.1", "--html", "-", cwd=tmp_path)
+    assert (code, out.startswith("<!doctype html>")) == (1, True)
+    assert out.count("rho rose above 0.1: noticed with the audit of ") >= 1
+    assert all(f"<h2>{title}</h2>" in out for title in ("Since when", "Over time", "Every audit"))
+    code, _, _ = command("history", "first_bit", "--html", "page.html", cwd=tmp_path)
+    assert (code, "3 audits, from 20" in (tmp_path / "page.html").read_text()) == (0, True)
+    code, _, err = command("history", "first_bit", "--html", "nowhere/page.html", cwd=tmp_path)
+    assert (code, "cannot write --html nowhere/page.html" in err) == (2, True)
+    (chart,) = rho_over_time(read_history(str(ledger), FIRST_BIT), 0.1)
+    assert [len(series.points) for series in chart.series] == [3, 2]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--above", "2"], "--above 2.0 must be in (0, 1)"),
+        (["--above", "nan"], "--above nan must be in (0, 1)"),
+        (["--run-length", "9"], "--run-length goes with --above"),
+        (["--ever", "0.1"], "--ever goes with --above"),
+        (["--above", "0.1", "--ever", "0.1", "--run-length", "9"], "are two promises"),
+        (["--above", "0.1", "--ever", "1"], "--ever 1.0 must be in (0, 1)"),
+        (["--above", "0.1", "--run-length", "1"], "--run-length 1.0 must be above 1"),
+        (["--since", "monday"], "--since monday must be a day, e.g. 2026-11-17"),
+        (["--since", "2100-01-01"], "has no audit of algorithms.controls:first_bit since 2100-01-01"),
+        (["--above", "0.1"], "has no audit of algorithms.controls:first_bit that counts pairs of one source"),
+    ],
+)
+def test_what_cannot_be_said_gets_a_sentence(
+    tmp_path: Path, command: Command, options: list[str], sentence: str
+) -> None:
+    auditor.ask("nu", FIRST_BIT, "bernoulli(0.5)", size=1, eta=0.3, nu=0.3, ledger=tmp_path / "audits.sqlite")
+    code, _, err = command("history", "first_bit", *options, cwd=tmp_path)
+    assert (code, sentence in err) == (2, True), err
