@@ -84,14 +84,16 @@ def _ground(page: Page) -> list[int]:
     return [int(part) for part in colour.strip("rgb()").split(",")]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", _PAGES)
-def test_nothing_keeps_a_screen_reader_or_weak_eyes_from_it(opened: Open, name: str, scheme: str) -> None:
+def test_nothing_keeps_a_screen_reader_or_weak_eyes_from_it(opened: Open, name: str) -> None:
+    """All rules in the light; in the dark other colours may be too faint, and nothing else differs."""
     from axe_playwright_python.sync_playwright import Axe
 
-    page = opened(name, 700, color_scheme=scheme)
+    page = opened(name, 700)
     page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
     found = Axe().run(page).response["violations"]
+    page.emulate_media(color_scheme="dark")
+    found += Axe().run(page, options={"runOnly": ["color-contrast"]}).response["violations"]
     assert [(one["id"], one["nodes"][0]["html"]) for one in found if one["impact"] in _SERIOUS] == []
 
 
