@@ -14,6 +14,7 @@ from auditor.statistics.interval import two_sided
 from auditor.trials.trial import Trial
 
 GIVEN_UP = math.log(20)  # log evidence that a cause explains too little to go on with it
+_ENOUGH = 4  # samples that show a cause of which one would do
 SHOWS = 8  # samples that are run twice
 CERTAINLY = 0.1  # the share of rho that a fresh r may change on one sample, where r does not do its work
 
@@ -98,6 +99,11 @@ class Tried:
         if not self.experiment.certain:
             return False
         return (self.beyond if self.kind == "threads" else self.shown) > 0
+
+    def is_enough(self) -> bool:
+        """Whether a cause of which one sample would do was shown by some."""
+        seen = self.beyond if self.kind == "threads" else self.shown
+        return self.experiment.certain and self.kind != "hidden-state" and seen >= _ENOUGH
 
     def is_without_r(self) -> bool:
         """Whether no run drew a bit of r."""

@@ -82,6 +82,7 @@ class Hidden:
     is_all: bool  # whether the answer is the same with all of it held still
     together: bool = False
     notes: tuple[str, ...] = ()  # what else may be behind it: threads, the network
+    runs: int = 0  # that it took to find out
 
     @property
     def message(self) -> str:
@@ -121,6 +122,7 @@ class _Held:
         self._key = bench.keys.r.child("hidden state", index)
         self.files = World(self.own)  # what files were before the first run
         self.uses: dict[Use, None] = {}
+        self.runs = 0
         self.run_free(index + 1)  # names that only a run brings into being are there from here on
         self.snapshot: Snapshot = take(places_of(bench.subject.fn, bench.subject.params, self.own))
 
@@ -132,6 +134,7 @@ class _Held:
         with world.for_one_run(self._key):
             output = self.bench.run(self.index if index is None else index, which)
         self.uses |= world.uses
+        self.runs += 1
         return self.bench.settled(output)
 
     def run_held(
@@ -157,13 +160,16 @@ def what_moved(bench: Bench, index: int, difference: Difference | None = None) -
     if difference is None:
         return None
     found = _held_still(bench, index + _UNUSED, difference)
-    return found if found.moved else _held_still(bench, index, difference)
+    if found.moved:
+        return found
+    again = _held_still(bench, index, difference)
+    return replace(again, runs=found.runs + again.runs)
 
 
 def _held_still(bench: Bench, index: int, difference: Difference) -> Hidden:
     held = _Held(bench, index)
     try:
-        return _diagnosed(held, difference)
+        return replace(_diagnosed(held, difference), runs=held.runs)
     finally:
         held.put_back()
 
@@ -238,6 +244,7 @@ def _line_that_moves(held: _Held, place: Place) -> str:
     watch.start()
     bench = replace(held.bench, subject=replace(held.bench.subject, fn=traced))
     bench.run(held.index, 0)
+    held.runs += 1
     return watch.where
 
 
