@@ -103,7 +103,8 @@ SEEDED = [
     ),
     *_of("two_causes", ("unseeded_and_unrounded", "norm", 60), kinds=("hidden-state", "continuous")),
     *_of("two_causes", ("by_size_in_tenths", HALVES, 200), kinds=("output-order", "continuous")),
-    *_of("two_causes", ("by_size_in_twentieths", HALVES, 200), kinds=("continuous",)),
+    # Of the order a fifth of rho comes, less than a cause must explain; the rest is a fixed grid, without r.
+    *_of("two_causes", ("by_size_in_twentieths", HALVES, 200), kinds=("continuous", "r-unused")),
     *_of("two_causes", ("out_of_step_and_named_as_they_come", "norm", 60), kinds=("desync", "labels")),
     *_of(
         "two_causes",

@@ -49,7 +49,7 @@ RULES = """
 - **In which order.** By before - after. Two that explain as much as each other, but for a tenth of rho, stand in the
   order of how particular they are, since a wide enough grid makes up for any difference between numbers. `r-unused`
   is last: it is certain where no bit of r was drawn, and else is named where rho is above the target and a fresh r on
-  the same sample changes less than a tenth of what fresh rows do.
+  the same sample changes less than a quarter of what fresh rows do.
 - **No cause** is an answer: "no single cause explains it". Where rho is shown to be within the target there is
   nothing to explain; a smaller `--rho` asks for more.
 - **Notes** are what an experiment showed without being a cause: last digits that change with the order of rows; draws

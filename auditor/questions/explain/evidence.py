@@ -9,14 +9,14 @@ from typing import Any
 
 from auditor.errors import AuditorError, SubjectError
 from auditor.questions.explain.experiments import Experiment
-from auditor.statistics.but_for import Changed, log_evidence, log_evidence_against
+from auditor.statistics.but_for import LEFT, Changed, log_evidence, log_evidence_against
 from auditor.statistics.interval import two_sided
 from auditor.trials.trial import Trial
 
 GIVEN_UP = math.log(20)  # log evidence that a cause explains too little to go on with it
 _ENOUGH = 4  # samples that show a cause of which one would do
 SHOWS = 8  # samples that are run twice
-CERTAINLY = 0.1  # the share of rho that a fresh r may change on one sample, where r does not do its work
+LITTLE = 1 - LEFT  # of rho that a fresh r may change on one sample, where r does not do its work: less is no cause
 
 
 @dataclass(slots=True)

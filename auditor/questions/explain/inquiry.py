@@ -18,7 +18,7 @@ from auditor.flow.record import EXAMPLES
 from auditor.flow.verdict import Verdict
 from auditor.questions.counted import Counted
 from auditor.questions.explain.cells import LOCALS, LOOK, MOVED, PLAIN, ROWS
-from auditor.questions.explain.evidence import CERTAINLY, GIVEN_UP, SHOWS, Tried
+from auditor.questions.explain.evidence import GIVEN_UP, LITTLE, SHOWS, Tried
 from auditor.questions.explain.experiments import Traits, why_not, widths_of
 from auditor.questions.explain.units import LOOKS, AsItIs
 from auditor.sources.datasets import Dataset
@@ -29,7 +29,7 @@ from auditor.trials.trial import Bench, Trial
 
 TIMES = 6  # the plain audit's pairs, at most
 _FIRST = 8  # pairs as they are, before any experiment
-_FRESH = 200  # samples that are run with two r, at most
+_FRESH = 400  # samples that are run with two r, at most
 _BLURRED = 100  # pairs of any experiment where outputs differ from run to run
 _AGREED = 32  # pairs but for a cause that is certain, for the figure alone
 _REPLACED = 5  # pairs in which rows are replaced one after the other
@@ -239,18 +239,18 @@ class Explaining(Steady):
     def _is_r_settled(self, one: Tried) -> bool:
         if one.is_without_r():
             return one.twice >= SHOWS
-        return one.twice >= _FRESH or self.is_r_unused(one) or log_evidence_against(one.fresh, CERTAINLY) >= GIVEN_UP
+        return one.twice >= _FRESH or self.is_r_unused(one) or log_evidence_against(one.fresh, LITTLE) >= GIVEN_UP
 
     def is_r_unused(self, one: Tried) -> bool:
-        """Whether rho is above the target, and a fresh r changes less than a tenth of that on one sample: each at half
-        of this experiment's share. Certain where no bit of r was drawn."""
+        """Whether rho is above the target, and a fresh r changes less than a quarter of that on one sample: each at
+        half of this experiment's share. Certain where no bit of r was drawn."""
         if not one.is_open or not self.mismatches:
             return False
         if one.is_without_r():
             return True
         share = needed(self.plan.alpha, 2 * max(1, len(self.tests)))
         above = self.strict is not None and self.strict.is_fail(self.pairs, self.mismatches)
-        return above and log_evidence(one.fresh, CERTAINLY) >= share
+        return above and log_evidence(one.fresh, LITTLE) >= share
 
     def is_cause(self, one: Tried) -> bool:
         if one.experiment.certain:

@@ -49,7 +49,11 @@ def headline(inquiry: Explaining, one: Tried) -> str:
     if one.experiment.certain:
         return f"{one.kind} is the main cause: {next(_shown(one))}"
     if one.kind == "r-unused":
-        changed = "no bit of it was drawn" if one.is_without_r() else "a fresh r changes next to nothing"
+        changed = (
+            "no bit of it was drawn"
+            if one.is_without_r()
+            else f"a fresh r changes little ({one.shown:,} of {one.twice:,} outputs)"
+        )
         return f"{one.kind} is the main cause: {changed}, and {inquiry.mismatches:,} of {inquiry.pairs:,} pairs differ"
     counts = f"{one.before:,} of {one.pairs:,} pairs differ"
     if one.kind == "too-little-data":
