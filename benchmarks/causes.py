@@ -5,7 +5,8 @@ cause that is named is the seeded one (one of the two, where two were put in), a
 the sound ones, how often any cause is named at all, which has to stay within 5 % for each.
 
     python benchmarks/causes.py                     # one seed
-    python benchmarks/causes.py --seeds 20
+    python benchmarks/causes.py --seeds 20 --keep kept.jsonl    # goes on where it was stopped; seed by seed
+    python benchmarks/causes.py --keep kept.jsonl --docs        # what is kept so far, into docs/explain.md
     python benchmarks/causes.py desync threads      # some files
     python benchmarks/causes.py --rho               # only what rho is, of each: whether the faults show at all
 """
@@ -15,8 +16,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -26,6 +28,9 @@ import msgspec
 import auditor
 
 FOLDER = Path(__file__).parent / "seeded_causes"
+DOCS = Path(__file__).parent.parent / "docs" / "explain.md"
+TITLE = "## How often it is right"
+LINE = "{:<36}{:<30}{:>9}{:>8}{:>8}  {}"
 TEN = "pmf({0: 0.1, 1: 0.1, 2: 0.1, 3: 0.1, 4: 0.1, 5: 0.1, 6: 0.1, 7: 0.1, 8: 0.1, 9: 0.1})"
 THREE = "pmf({1: 0.3334, 2: 0.3333, 3: 0.3333})"
 FOUR = "pmf({1: 0.25, 2: 0.25, 3: 0.25, 4: 0.25})"
@@ -129,11 +134,44 @@ SEEDED = [
 ]
 
 
-def explained(one: Seeded, seed: int) -> tuple[list[str], int]:
-    """The kinds that are named, the main one first, and the pairs that it took."""
+class Kept(msgspec.Struct, frozen=True):
+    """What one explanation said."""
+
+    learner: str
+    seed: int
+    kinds: list[str]  # that are named, the main one first
+    pairs: int
+    seconds: float
+
+
+def explained(one: Seeded, seed: int) -> Kept:
+    started = perf_counter()
     record: Any = msgspec.to_builtins(auditor.ask("explain", one.target, one.place, size=one.size, seed=seed))
     answer = record["answer"]
-    return [cause["kind"] for cause in answer["causes"]], answer.get("pairs_in_all") or record["pairs"]
+    kinds = [cause["kind"] for cause in answer["causes"]]
+    return Kept(one.name, seed, kinds, answer["pairs_in_all"], round(perf_counter() - started, 1))
+
+
+def read_kept(path: Path | None) -> list[Kept]:
+    """A line that was not finished, because somebody ended the process, is run again."""
+    if path is None or not path.exists():
+        return []
+    return [
+        msgspec.json.decode(line, type=Kept) for line in path.read_bytes().splitlines(keepends=True) if line[-1] == 10
+    ]
+
+
+def run(chosen: Sequence[Seeded], seeds: int, path: Path | None) -> list[Kept]:
+    """Every learner with one seed, then with the next; what is kept is not run again."""
+    kept = read_kept(path)
+    known = {(one.learner, one.seed) for one in kept}
+    for seed, one in product(range(seeds), chosen):
+        if (one.name, seed) not in known:
+            kept.append(explained(one, seed))
+            if path is not None:
+                with path.open("ab") as file:
+                    file.write(msgspec.json.encode(kept[-1]) + b"\n")
+    return kept
 
 
 def rho_of(one: Seeded) -> float:
@@ -148,28 +186,58 @@ def rho_of(one: Seeded) -> float:
     return sum(bench.trial(index).difference is not None for index in range(200)) / 200
 
 
-def show(one: Seeded, seeds: int) -> tuple[int, int]:
-    """One line of the table; how often it was right, and how often a sound one was not."""
-    started, right, first, pairs = perf_counter(), 0, Counter[str](), 0
-    for seed in range(seeds):
-        kinds, spent = explained(one, seed)
-        named = kinds[0] if kinds else "none"
-        right += named in one.kinds if one.kinds else not kinds
-        first[named] += 1
-        pairs += spent
-    words = ", ".join(f"{kind} {count}" for kind, count in first.most_common())
-    wanted = " or ".join(one.kinds) or "none"
-    seconds = (perf_counter() - started) / seeds
-    print(
-        f"{one.name:<36}{wanted:<30}{right:>4} of {seeds:<5}{pairs / seeds:>8,.0f}{seconds:>8.1f}  {words}", flush=True
-    )
-    return right, seeds - right
+def is_right(one: Seeded, kept: Kept) -> bool:
+    return kept.kinds[0] in one.kinds if one.kinds and kept.kinds else not one.kinds and not kept.kinds
+
+
+def rows(chosen: Sequence[Seeded], kept: Sequence[Kept]) -> Iterator[tuple[str, ...]]:
+    for one in chosen:
+        mine = [each for each in kept if each.learner == one.name]
+        if mine:
+            first = Counter(each.kinds[0] if each.kinds else "none" for each in mine)
+            right = sum(is_right(one, each) for each in mine)
+            yield (
+                one.name,
+                " or ".join(one.kinds) or "none",
+                f"{right} of {len(mine)}",
+                f"{sum(each.pairs for each in mine) / len(mine):,.0f}",
+                f"{sum(each.seconds for each in mine) / len(mine):.1f}",
+                ", ".join(f"{kind} {count}" for kind, count in first.most_common()),
+            )
+
+
+def sums(chosen: Sequence[Seeded], kept: Sequence[Kept]) -> Iterator[str]:
+    for title, faulty in (("the seeded cause is named first", True), ("no cause is named of a sound one", False)):
+        group = {one.name: one for one in chosen if bool(one.kinds) is faulty}
+        mine = [each for each in kept if each.learner in group]
+        if mine:
+            right = sum(is_right(group[each.learner], each) for each in mine)
+            names = len({each.learner for each in mine})
+            yield f"{title}: {right:,} of {len(mine):,} times ({right / len(mine):.1%}); {names} learners"
+
+
+def write_docs(chosen: Sequence[Seeded], kept: Sequence[Kept]) -> None:
+    seeds = sorted({each.seed for each in kept})
+    lines = [f"| {' | '.join(row[:4])} | {row[5]} |" for row in rows(chosen, kept)]
+    text = f"""{TITLE}
+
+Small learners with one or two faults that were put in, and sound ones, each explained with {len(seeds)} seeds; made by
+`python benchmarks/causes.py --keep FILE --docs`, where they are. {" ".join(f"{one[:1].upper()}{one[1:]}." for one in sums(chosen, kept))}
+Of sound ones it may be 5 % each.
+
+| learner | put in | named first | pairs | what was named first |
+|---|---|---|---|---|
+"""
+    before = DOCS.read_text().partition(TITLE)[0].rstrip()
+    DOCS.write_text("\n".join([before, "", text + "\n".join(lines), ""]))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
     parser.add_argument("files", nargs="*", help="of seeded_causes/, without .py, or learners")
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--keep", type=Path, help="a file, a line for each learner and seed")
+    parser.add_argument("--docs", action="store_true", help="run nothing, and write what is kept into docs/explain.md")
     parser.add_argument("--rho", action="store_true", help="only what rho is, of 200 pairs")
     given = parser.parse_args()
     chosen = [one for one in SEEDED if not given.files or {one.file, one.name} & {*given.files}]
@@ -177,13 +245,13 @@ def main() -> None:
         for one in chosen:
             print(f"{one.name:<36}{one.file:<20}{rho_of(one):>6.3f}", flush=True)
         return
-    print(f"{'learner':<36}{'put in':<30}{'right':>4}{'':<9}{'pairs':>8}{'s':>8}  first named")
-    ends = [(one, *show(one, given.seeds)) for one in chosen]
-    faulty, sound = ([end for end in ends if bool(end[0].kinds) is kind] for kind in (True, False))
-    for title, group in (("the seeded cause is named first", faulty), ("no cause is named of a sound one", sound)):
-        runs = given.seeds * len(group)
-        if runs:
-            print(f"{title}: {sum(end[1] for end in group)} of {runs}; of {len(group)} learners")
+    kept = read_kept(given.keep) if given.docs else run(chosen, given.seeds, given.keep)
+    if given.docs:
+        write_docs(chosen, kept)
+    print(LINE.format("learner", "put in", "right", "pairs", "s", "first named"))
+    for row in rows(chosen, kept):
+        print(LINE.format(*row))
+    print("\n".join(sums(chosen, kept)))
 
 
 if __name__ == "__main__":

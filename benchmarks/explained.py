@@ -19,6 +19,7 @@ from auditor.questions.explain.parts import explain_parts
 from auditor.report.formats.markdown import markdown_of
 
 DOCS = Path(__file__).parent.parent / "docs"
+BENCH = "## How often it is right"  # the section that causes.py writes, at the end
 HEAD = """\
 # Why two runs differ
 
@@ -114,7 +115,9 @@ def sections() -> Iterator[str]:
 
 def main() -> None:
     text = HEAD + "\n".join(table()) + "\n" + RULES + "\n".join(sections())
-    (DOCS / "explain.md").write_text(text)
+    page = DOCS / "explain.md"
+    bench = page.read_text().partition(BENCH)[2] if page.exists() else ""
+    page.write_text(f"{text}\n{BENCH}{bench}" if bench else text)
 
 
 if __name__ == "__main__":

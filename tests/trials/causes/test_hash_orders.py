@@ -27,7 +27,16 @@ def seeds(folder: Path, text: str, **others: str) -> int:
 )
 def test_whoever_makes_a_set_or_a_hash_is_asked_under_many(line: str, tmp_path: Path) -> None:
     assert seeds(tmp_path, PLAIN) == FEW
-    assert seeds(tmp_path, f"{PLAIN}\ndef other(sample, a, b):\n    return {line}\n") == MANY
+    other = f"def other(sample, a, b):\n    return {line}\n"
+    assert seeds(tmp_path, f"{PLAIN}    other(sample)\n{other}") == MANY
+    assert (
+        seeds(
+            tmp_path,
+            f"{PLAIN}    return Model().fit(sample)\nclass Model:\n    fit = lambda self, x: other(x)\n{other}",
+        )
+        == MANY
+    )
+    assert seeds(tmp_path, f"{PLAIN}{other}") == FEW  # for somebody else
 
 
 def test_so_is_whoever_imports_one_of_its_own_that_does(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
