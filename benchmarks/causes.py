@@ -153,24 +153,27 @@ def explained(one: Seeded, seed: int) -> Kept:
 
 
 def read_kept(path: Path | None) -> list[Kept]:
-    """A line that was not finished, because somebody ended the process, is run again."""
-    if path is None or not path.exists():
-        return []
-    return [
-        msgspec.json.decode(line, type=Kept) for line in path.read_bytes().splitlines(keepends=True) if line[-1] == 10
-    ]
+    """All lines that were finished: one that was not, because somebody ended the process, is run again."""
+    whole = path.read_bytes().split(b"\n")[:-1] if path is not None and path.exists() else []
+    return [msgspec.json.decode(line, type=Kept) for line in whole]
+
+
+def _line(kept: Kept) -> bytes:
+    return msgspec.json.encode(kept) + b"\n"
 
 
 def run(chosen: Sequence[Seeded], seeds: int, path: Path | None) -> list[Kept]:
     """Every learner with one seed, then with the next; what is kept is not run again."""
     kept = read_kept(path)
+    if path is not None:
+        path.write_bytes(b"".join(map(_line, kept)))
     known = {(one.learner, one.seed) for one in kept}
     for seed, one in product(range(seeds), chosen):
         if (one.name, seed) not in known:
             kept.append(explained(one, seed))
             if path is not None:
                 with path.open("ab") as file:
-                    file.write(msgspec.json.encode(kept[-1]) + b"\n")
+                    file.write(_line(kept[-1]))
     return kept
 
 
@@ -219,11 +222,12 @@ def sums(chosen: Sequence[Seeded], kept: Sequence[Kept]) -> Iterator[str]:
 def write_docs(chosen: Sequence[Seeded], kept: Sequence[Kept]) -> None:
     seeds = sorted({each.seed for each in kept})
     lines = [f"| {' | '.join(row[:4])} | {row[5]} |" for row in rows(chosen, kept)]
+    told = " ".join(f"{one[:1].upper()}{one[1:]}." for one in sums(chosen, kept))
     text = f"""{TITLE}
 
 Small learners with one or two faults that were put in, and sound ones, each explained with {len(seeds)} seeds; made by
-`python benchmarks/causes.py --keep FILE --docs`, where they are. {" ".join(f"{one[:1].upper()}{one[1:]}." for one in sums(chosen, kept))}
-Of sound ones it may be 5 % each.
+`python benchmarks/causes.py --keep FILE --docs`, where they are.
+{told} Of a sound one any cause may be named in 5 % of all.
 
 | learner | put in | named first | pairs | what was named first |
 |---|---|---|---|---|
