@@ -89,6 +89,7 @@ def majority(sample: Any, r: np.random.Generator) -> list[int]:
 
 
 GENERATOR = np.random.Generator(np.random.PCG64(0))
+FIRST: dict[int, float] = {}
 ANSWERS: dict[int, float] = {}
 
 
@@ -99,6 +100,11 @@ def own_generator(sample: Any, r: np.random.Generator) -> int:
 def remembers_r(sample: Any, r: np.random.Generator) -> float:
     """The answer of whichever run came first with this r."""
     return ANSWERS.setdefault(int(r.integers(2**60)), float(sample.mean()))
+
+
+def keeps_the_first(sample: Any, r: np.random.Generator) -> float:
+    """The answer of the first run of the process, for all samples of that size."""
+    return FIRST.setdefault(len(sample), float(sample.mean()))
 
 
 def iterates_a_set(sample: Any, r: np.random.Generator) -> list[str]:

@@ -42,7 +42,7 @@ class Tried:
     nothing_drawn: int = 0  # runs that drew no bit of r
     fresh: Changed = field(default_factory=Changed)  # as it is, against one sample with two r
     where: str | None = None  # in the code, where that is known
-    drawn: Sequence[int] = ()  # values that the two runs of a pair drew there
+    drawn: Sequence[Any] = ()  # how much the two runs of a pair drew there, and of what
     shifts: bool = False  # whether more is drawn after it
 
     @property

@@ -3,6 +3,7 @@ that look into it."""
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 from typing import Any
@@ -13,10 +14,12 @@ from auditor.questions.explain.units import Fell
 from auditor.subjects.outcome import Difference
 from auditor.trials.causes.elsewhere import (
     Compared,
+    NotElsewhere,
     Surroundings,
     earlier_runs_show,
     fingerprint_elsewhere,
     hash_seed_shows,
+    moved_elsewhere,
     threads_show,
 )
 from auditor.trials.causes.hidden import shows_hidden_state, what_moved
@@ -40,7 +43,7 @@ def in_step(bench: Bench, index: int, fell: Fell) -> Trial:
         payload = {
             **payload,
             "where": _place(found.where),
-            "drawn": [found.first, found.second],
+            "drawn": [found.first, found.second, found.unit],
             "shifts": found.shifts,
         }
         runs = 4
@@ -62,14 +65,17 @@ def again(bench: Bench, index: int, fell: Fell) -> Trial:
 
 
 def moved(bench: Bench, index: int, fell: Fell) -> Trial:
-    """What it is that goes on from run to run, found by holding it still."""
+    """What it is that goes on from run to run, found by holding it still; here, or where nothing has run yet."""
     found = what_moved(bench, index, shows_hidden_state(bench, index) or _SHOWN)
     if found is None:
         return Trial(index, None, None, 0.0, payload={"runs": 3})
-    where = next((_place(one.where) for one in found.moved if one.where), None)
-    cures = "; ".join(dict.fromkeys(one.cure for one in found.moved))
-    told = {"message": found.message, "cure": cures, "where": where}
-    return Trial(index, found.difference, None, 0.0, payload={"runs": 3 + found.runs, **told})
+    told, runs = found.told, 3 + found.runs
+    if not found.moved:
+        with contextlib.suppress(NotElsewhere):
+            first = moved_elsewhere(bench, index)
+            told, runs = first if first["cure"] else told, runs + first["runs"]
+    told = {**told, "where": _place(told["where"] or "") or None, "runs": runs}
+    return Trial(index, found.difference, None, 0.0, payload=told)
 
 
 def local_apart(bench: Bench, index: int, fell: Fell) -> Trial:

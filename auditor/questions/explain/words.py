@@ -103,8 +103,12 @@ def _two_digits(width: float) -> str:
 def _shown(one: Tried) -> Iterator[str]:
     """What the same sample did when it was run twice."""
     if one.drawn:
-        first, second = one.drawn
-        yield f"the runs of a pair drew {first:,} and {second:,} values there"
+        first, second, unit = one.drawn
+        yield (
+            f"the runs of a pair drew {first:,} and {second:,} values there"
+            if unit == "values"
+            else (f"the runs of a pair drew as many values there, in {first:,} and {second:,} calls")
+        )
     said = _TWICE.get(one.kind)
     if said and one.shown:
         digits = "" if one.beyond else ", in last digits alone"

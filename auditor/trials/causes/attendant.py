@@ -57,7 +57,7 @@ def _unpack(head: dict[str, Any], packed: bytes, stack: contextlib.ExitStack) ->
 def _carry_out(bench: Bench, request: dict[str, Any]) -> dict[str, Any]:
     try:
         with threads_limited():
-            return _pair(bench, request) if request["ask"] == "pair" else _run(bench, request)
+            return _ANSWERS[request["ask"]](bench, request)
     except BaseException as error:
         return {"raised": shown(error)}
 
@@ -82,6 +82,15 @@ def _run(bench: Bench, request: dict[str, Any]) -> dict[str, Any]:
     if request.get("against"):
         found |= _compared(request["against"], settled)
     return found
+
+
+def _moved(bench: Bench, request: dict[str, Any]) -> dict[str, Any]:
+    from auditor.trials.causes.hidden import what_first_run_left
+
+    return what_first_run_left(bench, request["index"]).told
+
+
+_ANSWERS = {"pair": _pair, "run": _run, "moved": _moved}
 
 
 def _sendable(settled: object) -> str | None:

@@ -256,7 +256,12 @@ def _ask_anew(bench: Bench, surroundings: Surroundings, timeout: float | None, *
     """The first run of a pair in a process that has run nothing yet."""
     if process := _processes.pop((_pack(bench).key, surroundings), None):
         process.close()
-    return _ask(bench, surroundings, timeout, ask="run", which=0, **request)
+    return _ask(bench, surroundings, timeout, **{"ask": "run", "which": 0, **request})
+
+
+def moved_elsewhere(bench: Bench, index: int, *, timeout: float | None = None) -> dict[str, Any]:
+    """What the first run of a process leaves behind that changes later ones: message, cure, place and runs."""
+    return _ask_anew(bench, Surroundings(), timeout, ask="moved", index=index)
 
 
 def earlier_runs_show(bench: Bench, index: int, *, timeout: float | None = None) -> Compared:

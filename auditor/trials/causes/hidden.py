@@ -93,6 +93,12 @@ class Hidden:
         rest = f"something that could not be found{what}"
         return f"{found}; and {rest}" if found else rest
 
+    @property
+    def told(self) -> dict[str, Any]:
+        where = next((one.where for one in self.moved if one.where), None)
+        cures = "; ".join(dict.fromkeys(one.cure for one in self.moved))
+        return {"message": self.message, "cure": cures, "where": where, "runs": self.runs}
+
 
 def shows_hidden_state(bench: Bench, index: int) -> Difference | None:
     """The first run of a pair before and after the second: where its outputs differ."""
@@ -116,14 +122,15 @@ def _difference(first: Any, second: Any) -> Difference | None:
 class _Held:
     """A subject, with all that can be held still."""
 
-    def __init__(self, bench: Bench, index: int) -> None:
+    def __init__(self, bench: Bench, index: int, *, is_first: bool = False) -> None:
         self.bench, self.index = replace(bench, copies=True), index
         self.own = OwnCode(bench.subject.fn)
         self._key = bench.keys.r.child("hidden state", index)
         self.files = World(self.own)  # what files were before the first run
         self.uses: dict[Use, None] = {}
         self.runs = 0
-        self.run_free(index + 1)  # names that only a run brings into being are there from here on
+        if not is_first:
+            self.run_free(index + 1)  # names that only a run brings into being are there from here on
         self.snapshot: Snapshot = take(places_of(bench.subject.fn, bench.subject.params, self.own))
 
     def run_free(self, index: int | None = None, which: int = 0) -> Any:
@@ -166,8 +173,13 @@ def what_moved(bench: Bench, index: int, difference: Difference | None = None) -
     return replace(again, runs=found.runs + again.runs)
 
 
-def _held_still(bench: Bench, index: int, difference: Difference) -> Hidden:
-    held = _Held(bench, index)
+def what_first_run_left(bench: Bench, index: int) -> Hidden:
+    """The same in a process that has run nothing yet: what the first run of all leaves behind, and no later one."""
+    return _held_still(bench, index, Difference("output", "one", "another"), is_first=True)
+
+
+def _held_still(bench: Bench, index: int, difference: Difference, *, is_first: bool = False) -> Hidden:
+    held = _Held(bench, index, is_first=is_first)
     try:
         return replace(_diagnosed(held, difference), runs=held.runs)
     finally:
