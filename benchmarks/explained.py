@@ -19,6 +19,7 @@ from auditor.questions.explain.parts import explain_parts
 from auditor.report.formats.markdown import markdown_of
 
 DOCS = Path(__file__).parent.parent / "docs"
+BENCH = "## How often it is right"  # the section that causes.py writes, at the end
 HEAD = """\
 # Why two runs differ
 
@@ -49,7 +50,7 @@ RULES = """
 - **In which order.** By before - after. Two that explain as much as each other, but for a tenth of rho, stand in the
   order of how particular they are, since a wide enough grid makes up for any difference between numbers. `r-unused`
   is last: it is certain where no bit of r was drawn, and else is named where rho is above the target and a fresh r on
-  the same sample changes less than a tenth of what fresh rows do.
+  the same sample changes less than a quarter of what fresh rows do.
 - **No cause** is an answer: "no single cause explains it". Where rho is shown to be within the target there is
   nothing to explain; a smaller `--rho` asks for more.
 - **Notes** are what an experiment showed without being a cause: last digits that change with the order of rows; draws
@@ -114,7 +115,9 @@ def sections() -> Iterator[str]:
 
 def main() -> None:
     text = HEAD + "\n".join(table()) + "\n" + RULES + "\n".join(sections())
-    (DOCS / "explain.md").write_text(text)
+    page = DOCS / "explain.md"
+    bench = page.read_text().partition(BENCH)[2] if page.exists() else ""
+    page.write_text(f"{text}\n{BENCH}{bench}" if bench else text)
 
 
 if __name__ == "__main__":

@@ -60,9 +60,10 @@ def no_second_process(monkeypatch: pytest.MonkeyPatch) -> None:
 def no_other_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """For explanations that are not about what other processes say: they agree, and none is started here."""
     from auditor.questions.explain import interpreter
+    from auditor.trials.causes.elsewhere import Compared
 
     for name in ("hash_seed_shows", "threads_show", "earlier_runs_show"):
-        monkeypatch.setattr(interpreter, name, lambda *_, **__: None)
+        monkeypatch.setattr(interpreter, name, lambda *_, **__: Compared(None, 2))
 
 
 @pytest.fixture

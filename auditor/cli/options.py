@@ -126,9 +126,9 @@ class TableCommand(click.RichCommand):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not any(word.partition("=")[0] in ("-h", "--help", "--replay") for word in args):
-            from auditor.trials.second_server import start_server
+            from auditor.trials.second_server import environment_of, start_server
 
-            start_server()  # its imports overlap with ours
+            start_server(environment_of() if self.name == "explain" else None)  # its imports overlap with ours
         typed = [*args]
         rest = super().parse_args(ctx, args)  # which says first what is wrong with a value
         self._refuse_twice(ctx, typed)

@@ -121,7 +121,7 @@ class Spent:
 
     def add(self, trial: Trial, runs: int) -> None:
         self.trials += 1
-        self.runs += runs
+        self.runs += trial.payload.get("runs", runs) if type(trial.payload) is dict else runs
         self.seconds += trial.seconds
 
 

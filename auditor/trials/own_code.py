@@ -46,6 +46,14 @@ def code_of(things: Iterable[object]) -> Code:
     return Code(dict(sorted(files.items())), _versions(installed))
 
 
+def own_files(things: Iterable[object]) -> tuple[list[Path], set[str]]:
+    """The files of that code, and the names of installed modules that it imports."""
+    walked = [(name, path) for name, _, path in _walked(things)]
+    return [path for _, path in walked if not _is_installed(path)], {
+        name for name, path in walked if _is_installed(path)
+    }
+
+
 def roots_of(things: Iterable[object], by_file: Collection[str]) -> list[Path]:
     """The folders that must be on the path for that code to be imported by name, but for what is installed; what is
     found `by_file` needs none for itself."""

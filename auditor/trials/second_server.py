@@ -28,6 +28,19 @@ _SENDING = 60.0  # seconds for the server to take a request
 _FAREWELL = 2.0  # seconds for the server to end all that it started
 _ROOM = 64  # bytes of TMPDIR: the path of a socket there has 32 more, and 103 at most
 _SHORT = ("/tmp", "/var/tmp")
+_THREADS = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_MAX_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "POLARS_MAX_THREADS",
+    "RAYON_NUM_THREADS",
+    "LOKY_MAX_CPU_COUNT",
+)
 
 
 def send(link: socket.socket, message: bytes) -> None:
@@ -163,10 +176,15 @@ def server_in(environment: Mapping[str, str]) -> Server:
         return _others[key]
 
 
-def start_server() -> None:
+def environment_of(hash_seed: int = 0, threads: int = 1) -> dict[str, str]:
+    """What the processes of such a server have of their own."""
+    return {"PYTHONHASHSEED": str(hash_seed), **dict.fromkeys(_THREADS, str(threads))}
+
+
+def start_server(environment: Mapping[str, str] | None = None) -> None:
     """So that its imports overlap with ours; where it cannot be started, whoever needs it will say so."""
     with contextlib.suppress(OSError):
-        server()
+        server() if environment is None else server_in(environment)
 
 
 _entrusted: set[str] = set()

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from time import monotonic
 
 from auditor.process.parent import become_subreaper, die_with_parent, end_children, how_it_ended
-from auditor.trials.causes.elsewhere import attend
+from auditor.trials.causes.attendant import attend
 from auditor.trials.second_process import answer
 from auditor.trials.second_server import FOLDER, STAY, folder_for_sockets, receive, send, use_folder
 

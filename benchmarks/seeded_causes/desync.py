@@ -68,3 +68,13 @@ def dropout_then_direction(sample, r):
     direction = r.standard_normal(3)
     assert kept
     return [int(side) for side in np.sign(direction)]
+
+
+def folds_of_groups(sample, r):
+    """Shuffles each group of rows, as many rows in all as there are: it is the calls that are not as many."""
+    groups: dict[int, list[float]] = {}
+    for row in sample.tolist():
+        groups.setdefault(round(row), []).append(row)
+    shuffled = [r.permutation(len(groups[key])) for key in sorted(groups)]
+    assert shuffled
+    return {"code": int(r.integers(50)), "fold": int(r.integers(10))}

@@ -37,3 +37,12 @@ def chain(sample, r):
         path.append(at)
         at = next(iter(after[at]))
     return path[-1]
+
+
+def answers(rng, size):
+    return rng.choice(["yes", "no"], size)
+
+
+def class_codes(sample, r):
+    """A number for each of two classes: half of all hash seeds agree."""
+    return {name: code for code, name in enumerate(set(sample.tolist()))}

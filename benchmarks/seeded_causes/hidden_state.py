@@ -65,3 +65,31 @@ def jittered(sample, r):
     jitter = random.Random()
     ranked = sorted(set(values), key=lambda value: (-values.count(value), jitter.random()))
     return ranked[:2]
+
+
+_LEVELS: dict[int, float] = {}
+
+
+def level_by_size(sample, r):
+    """A table that was meant to save time, by a key that the sample has no part in: the first run decides."""
+    if len(sample) not in _LEVELS:
+        _LEVELS[len(sample)] = round(float(np.median(sample)), 3)
+    return _LEVELS[len(sample)] + int(r.integers(3))
+
+
+def _jitter(x):
+    return x + 0.5 * np.random.standard_normal(x.shape)  # noqa: NPY002
+
+
+def jittered_tree():
+    """A pipeline, one of whose steps draws from the global generator."""
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import FunctionTransformer
+    from sklearn.tree import DecisionTreeClassifier
+
+    return make_pipeline(FunctionTransformer(_jitter), DecisionTreeClassifier(max_depth=3))
+
+
+def tree_of_a_pipeline(sample, r):
+    """Returns what it has fitted."""
+    return jittered_tree().set_params(decisiontreeclassifier__random_state=int(r.integers(2**32))).fit(*sample)

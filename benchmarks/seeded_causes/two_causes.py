@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 
 import numpy as np
@@ -49,3 +50,8 @@ def set_order_and_too_few(sample, r):
     """The commonest word of few rows; a tie is broken by the order of a set."""
     words = [f"word {value:g}" for value in sample.tolist()]
     return max(set(words), key=words.count)
+
+
+def clock_and_first_row(sample, r):
+    """A tag from the clock, and what the first row says."""
+    return time.perf_counter_ns() // 1000 % 7, int(sample[0] > 0)

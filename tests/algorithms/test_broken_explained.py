@@ -32,9 +32,6 @@ def test_every_twin_is_explained_by_its_own_reason(name: str) -> None:
     causes = answer_of(record).causes
     print(record.reason)
     kinds = [cause.kind for cause in causes]
-    if name == "rstat_unshared_offset":  # raw numbers of a kind: to round them on a grid that r places is the cure
-        assert kinds == ["continuous", "r-unused"]
-    else:
-        assert kinds[0] == REASONS[name]
+    assert kinds[0] == REASONS[name]
     if REASONS[name] == "desync":
         assert (causes[0].where or "").startswith("algorithms/broken.py:")

@@ -57,6 +57,8 @@ def explained(fn: Any, source: object = "norm", **options: Any) -> tuple[Record,
         (caused.residuals, "norm", "rounding-noise"),
         (caused.redraws, "norm", "desync"),
         (caused.is_above, "norm", "r-unused"),
+        (caused.commoner_of_two, "bernoulli(0.5)", "r-unused"),
+        (caused.seeded_by_the_sample, "norm", "r-unused"),
         (caused.one_digit, "norm", "too-little-data"),
     ],
 )
@@ -114,6 +116,14 @@ def test_a_grid_as_wide_as_it_says_meets_the_target() -> None:
     (width,) = answer.widths
     assert 0.0798 / 0.05 / 4 < width < 4 * 0.0798 / 0.05
     assert f"with width = {width:.2g}. " in f"{answer.causes[0].cure}. "
+
+
+def test_numbers_that_jump_when_one_row_changes_are_no_continuum() -> None:
+    """A mean goes 1 / sqrt(200) as far; what a generator draws that the rows have seeded goes all the way."""
+    _, answer = explained(caused.seeded_by_the_sample)
+    (row,) = (one for one in answer.experiments if one.kind == "continuous")
+    assert row.state == "not run"
+    assert "one fresh row moves the numbers" in row.note
 
 
 def test_last_digits_are_a_note_and_no_cause() -> None:

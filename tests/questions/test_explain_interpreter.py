@@ -49,6 +49,14 @@ def test_what_an_earlier_run_left_is_hidden_state_though_every_pair_agrees() -> 
     assert main.before == 0
 
 
+def test_what_only_the_first_run_of_all_leaves_is_found_where_nothing_has_run() -> None:
+    main = explained(caused.keeps_the_first).causes[0]
+    assert main.kind == "hidden-state"
+    assert "FIRST" in main.message
+    assert "caused.py:" in (main.where or "")
+    assert main.before == 0
+
+
 def test_the_order_of_a_set_is_the_hash_seed() -> None:
     answer = explained(caused.iterates_a_set, "randint(0, 9)")
     main = answer.causes[0]

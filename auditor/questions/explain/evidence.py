@@ -9,13 +9,14 @@ from typing import Any
 
 from auditor.errors import AuditorError, SubjectError
 from auditor.questions.explain.experiments import Experiment
-from auditor.statistics.but_for import Changed, log_evidence, log_evidence_against
+from auditor.statistics.but_for import LEFT, Changed, log_evidence, log_evidence_against
 from auditor.statistics.interval import two_sided
 from auditor.trials.trial import Trial
 
 GIVEN_UP = math.log(20)  # log evidence that a cause explains too little to go on with it
+_ENOUGH = 4  # samples that show a cause of which one would do
 SHOWS = 8  # samples that are run twice
-CERTAINLY = 0.1  # the share of rho that a fresh r may change on one sample, where r does not do its work
+LITTLE = 1 - LEFT  # of rho that a fresh r may change on one sample, where r does not do its work: less is no cause
 
 
 @dataclass(slots=True)
@@ -41,7 +42,7 @@ class Tried:
     nothing_drawn: int = 0  # runs that drew no bit of r
     fresh: Changed = field(default_factory=Changed)  # as it is, against one sample with two r
     where: str | None = None  # in the code, where that is known
-    drawn: Sequence[int] = ()  # values that the two runs of a pair drew there
+    drawn: Sequence[Any] = ()  # how much the two runs of a pair drew there, and of what
     shifts: bool = False  # whether more is drawn after it
 
     @property
@@ -98,6 +99,11 @@ class Tried:
         if not self.experiment.certain:
             return False
         return (self.beyond if self.kind == "threads" else self.shown) > 0
+
+    def is_enough(self) -> bool:
+        """Whether a cause of which one sample would do was shown by some."""
+        seen = self.beyond if self.kind == "threads" else self.shown
+        return self.experiment.certain and self.kind != "hidden-state" and seen >= _ENOUGH
 
     def is_without_r(self) -> bool:
         """Whether no run drew a bit of r."""

@@ -15,6 +15,7 @@ from auditor.trials.causes.hidden import run_pair_put_back
 from auditor.trials.causes.keyed_sites import why_unkeyed
 from auditor.trials.trial import Bench, Unit
 
+_ROWS = 16  # from here on one row of a sample is few
 _DISTINCT = 0.5  # of the outputs that are looked at, where a number is one of a continuum
 
 
@@ -190,6 +191,8 @@ def _no_continuum(traits: Traits, bench: Bench) -> str:
         return "the numbers of the output do not differ"
     if not is_continuum(traits):
         return "the numbers of the output take few values, so that no grid is fine enough"
+    if do_jump(traits, bench.size):
+        return "one fresh row moves the numbers of the output about as far as a fresh sample does"
     return "" if widths_of(traits, 0.5) else "more than the numbers of the output differs"
 
 
@@ -210,6 +213,13 @@ def is_continuum(traits: Traits) -> bool:
     shortest = min(map(len, rows), default=0)
     distinct = [len({row[place] for row in rows}) for place in range(shortest)]
     return max(distinct, default=0) > _DISTINCT * len(rows)
+
+
+def do_jump(traits: Traits, size: int) -> bool:
+    """Whether one fresh row of many moves the numbers at least half as far as all of them. A number that depends on the
+    rows continuously goes about 1 / sqrt(size) as far, so that rounding is no cure of what goes farther."""
+    known = [(one["jump"], one["farthest"]) for one in traits.payloads if one["jump"] is not None]
+    return size >= _ROWS and sum(jump for jump, _ in known) > 0.5 * sum(farthest for _, farthest in known)
 
 
 def widths_of(traits: Traits, target: float) -> tuple[float, ...]:

@@ -18,7 +18,7 @@ from auditor.flow.record import EXAMPLES
 from auditor.flow.verdict import Verdict
 from auditor.questions.counted import Counted
 from auditor.questions.explain.cells import LOCALS, LOOK, MOVED, PLAIN, ROWS
-from auditor.questions.explain.evidence import CERTAINLY, GIVEN_UP, SHOWS, Tried
+from auditor.questions.explain.evidence import GIVEN_UP, LITTLE, SHOWS, Tried
 from auditor.questions.explain.experiments import Traits, why_not, widths_of
 from auditor.questions.explain.units import LOOKS, AsItIs
 from auditor.sources.datasets import Dataset
@@ -29,10 +29,11 @@ from auditor.trials.trial import Bench, Trial
 
 TIMES = 6  # the plain audit's pairs, at most
 _FIRST = 8  # pairs as they are, before any experiment
-_FRESH = 200  # samples that are run with two r, at most
+_FRESH = 400  # samples that are run with two r, at most
 _BLURRED = 100  # pairs of any experiment where outputs differ from run to run
 _AGREED = 32  # pairs but for a cause that is certain, for the figure alone
 _REPLACED = 5  # pairs in which rows are replaced one after the other
+_RACES = 8  # samples that are run in one thread and in all, where outputs differ from run to run
 _KEPT = _REPLACED + 1  # trials that are kept for the end
 
 
@@ -52,6 +53,7 @@ class Explaining(Steady):
     traits: Traits | None = None
     looked: list[dict[str, Any]] = field(default_factory=list)
     differs: list[bool] = field(default_factory=list)  # as it is, by pair
+    parted: list[int] = field(default_factory=list)  # samples with another output elsewhere
     told_aside: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     examples: list[Mismatch] = field(default_factory=list)
     widths: tuple[float, ...] = ()
@@ -110,8 +112,12 @@ class Explaining(Steady):
         if self.traits is None:
             self._begin()
         if not self.pairs:
-            return [Work(PLAIN, range(_FIRST)), *self._twice()]
-        return self._certain() or (not self.is_passed() and (self._behind() or self._further())) or self._closing()
+            hidden = self.tested("hidden-state")
+            return [Work(PLAIN, range(_FIRST)), *self._twice(hidden, hidden.experiment.twice)]
+        return self._elsewhere() or self._certain() or self._tests() or self._closing()
+
+    def _tests(self) -> list[Work]:
+        return [] if self.is_passed() else self._behind() or self._further()
 
     def _begin(self) -> None:
         """Which experiments fit, and the width of the grid: from pairs that count for nothing else."""
@@ -125,11 +131,23 @@ class Explaining(Steady):
         self.cells[PLAIN] = replace(self.cells[PLAIN], unit=AsItIs(self.widths))
         self.strict = Gate(self.target, self.plan.alpha / (2 * max(1, len(self.tests))), budget=self.each)
 
-    def _twice(self) -> Iterator[Work]:
+    def _twice(self, one: Tried, most: int) -> Iterator[Work]:
         """One sample run twice, where that must never show."""
-        for one in self.tried:
-            if one.experiment.certain and one.shows is not None and one.is_open:
-                yield Work(one.shows, range(one.twice, one.experiment.twice))
+        if one.is_open and one.shows is not None and not one.is_enough() and one.twice < most:
+            yield Work(one.shows, range(one.twice, most))
+
+    def _elsewhere(self) -> list[Work]:
+        """Samples in other processes. Another hash seed comes with all threads, so that threads alone are only asked
+        for where that made a difference; or where outputs differ from run to run, since threads may be why."""
+        seeds, threads = self.tested("hash-seed"), self.tested("threads")
+        if self.is_hidden() or not seeds.is_open:
+            return [*self._twice(threads, _RACES)]
+        if work := [*self._twice(seeds, seeds.experiment.twice)]:
+            return work
+        if threads.shows is None or not threads.is_open or threads.is_enough():
+            return []
+        ran = self.counted[threads.shows].tally.pairs
+        return [Work(threads.shows, range(index, index + 1)) for index in self.parted[ran : ran + 1]]
 
     def _behind(self) -> list[Work]:
         """What experiments that are not settled have yet to run of the pairs that were run as they are."""
@@ -221,18 +239,18 @@ class Explaining(Steady):
     def _is_r_settled(self, one: Tried) -> bool:
         if one.is_without_r():
             return one.twice >= SHOWS
-        return one.twice >= _FRESH or self.is_r_unused(one) or log_evidence_against(one.fresh, CERTAINLY) >= GIVEN_UP
+        return one.twice >= _FRESH or self.is_r_unused(one) or log_evidence_against(one.fresh, LITTLE) >= GIVEN_UP
 
     def is_r_unused(self, one: Tried) -> bool:
-        """Whether rho is above the target, and a fresh r changes less than a tenth of that on one sample: each at half
-        of this experiment's share. Certain where no bit of r was drawn."""
+        """Whether rho is above the target, and a fresh r changes less than a quarter of that on one sample: each at
+        half of this experiment's share. Certain where no bit of r was drawn."""
         if not one.is_open or not self.mismatches:
             return False
         if one.is_without_r():
             return True
         share = needed(self.plan.alpha, 2 * max(1, len(self.tests)))
         above = self.strict is not None and self.strict.is_fail(self.pairs, self.mismatches)
-        return above and log_evidence(one.fresh, CERTAINLY) >= share
+        return above and log_evidence(one.fresh, LITTLE) >= share
 
     def is_cause(self, one: Tried) -> bool:
         if one.experiment.certain:
@@ -267,7 +285,7 @@ class Explaining(Steady):
         elif name := self._name_aside(cell):
             self.told_aside.setdefault(name, []).append(payload)
         else:
-            self._add_tried(cell, trial)
+            return self._add_tried(cell, trial)
         return False
 
     def _add_plain(self, trial: Trial, payload: dict[str, Any]) -> None:
@@ -278,16 +296,18 @@ class Explaining(Steady):
             if one.after is None and one.is_open and not one.experiment.certain:
                 one.add_pair(trial.index, before=before, after=before and payload.get(one.kind, True))
 
-    def _add_tried(self, cell: int, trial: Trial) -> None:
+    def _add_tried(self, cell: int, trial: Trial) -> bool:
+        """Whether that is enough."""
         one = next(one for one in self.tried if cell in (one.after, one.shows))
         differs = trial.difference is not None
         if cell == one.shows:
             one.add_twice(trial)
+            self._part(one, trial)
             one.nothing_drawn += bool((trial.payload or {}).get("nothing"))
             one.fresh = (
                 one.fresh.plus(before=self.differs[trial.index], after=differs) if one.kind == "r-unused" else one.fresh
             )
-            return
+            return one.is_enough()
         before, after = self.differs[trial.index], differs
         if one.kind == "too-little-data" and self.is_dataset:
             before, after = after, before  # a quarter of the rows against all
@@ -295,6 +315,14 @@ class Explaining(Steady):
         one.add_payload(trial.payload or {})
         if one.kind == "rounding-noise":
             one.add_noise(trial)
+        return False
+
+    def _part(self, one: Tried, trial: Trial) -> None:
+        """A sample with the same output under another hash seed and with all threads counts for both."""
+        if one.kind == "hash-seed" and (trial.payload or {}).get("apart"):
+            self.parted.append(trial.index)
+        elif one.kind == "hash-seed":
+            self.tested("threads").twice += 1
 
     @property
     def is_dataset(self) -> bool:

@@ -3,6 +3,7 @@ that look into it."""
 
 from __future__ import annotations
 
+import contextlib
 import math
 import os
 from typing import Any
@@ -12,12 +13,13 @@ import msgspec
 from auditor.questions.explain.units import Fell
 from auditor.subjects.outcome import Difference
 from auditor.trials.causes.elsewhere import (
-    Contrast,
+    Compared,
+    NotElsewhere,
     Surroundings,
-    close_processes,
     earlier_runs_show,
     fingerprint_elsewhere,
     hash_seed_shows,
+    moved_elsewhere,
     threads_show,
 )
 from auditor.trials.causes.hidden import shows_hidden_state, what_moved
@@ -28,7 +30,7 @@ from auditor.trials.trial import Bench, Trial
 
 TRACED = 8  # pairs whose draws are compared one by one
 _SHOWN = Difference("output", "one", "another")  # by an earlier trial
-ELSEWHERE = 16  # samples that are run in other processes: many have no tie that an order could break
+ELSEWHERE = 24  # samples that are run in other processes: many have no tie that an order could break
 _STEADY = 8  # runs that must agree in one process
 
 
@@ -41,7 +43,7 @@ def in_step(bench: Bench, index: int, fell: Fell) -> Trial:
         payload = {
             **payload,
             "where": _place(found.where),
-            "drawn": [found.first, found.second],
+            "drawn": [found.first, found.second, found.unit],
             "shifts": found.shifts,
         }
         runs = 4
@@ -57,20 +59,23 @@ def again(bench: Bench, index: int, fell: Fell) -> Trial:
     """One sample and r before and after a run of another; once also in new processes, where a run may be the first."""
     found, runs = shows_hidden_state(bench, index), 3
     if found is None and index == 0:
-        contrast, runs = earlier_runs_show(bench, index), 6
-        found = contrast.difference if contrast else None
+        contrast, more, _ = earlier_runs_show(bench, index)
+        found, runs = contrast.difference if contrast else None, runs + more
     return Trial(index, found, None, 0.0, payload={"runs": runs})
 
 
 def moved(bench: Bench, index: int, fell: Fell) -> Trial:
-    """What it is that goes on from run to run, found by holding it still."""
+    """What it is that goes on from run to run, found by holding it still; here, or where nothing has run yet."""
     found = what_moved(bench, index, shows_hidden_state(bench, index) or _SHOWN)
     if found is None:
         return Trial(index, None, None, 0.0, payload={"runs": 3})
-    where = next((_place(one.where) for one in found.moved if one.where), None)
-    cures = "; ".join(dict.fromkeys(one.cure for one in found.moved))
-    told = {"message": found.message, "cure": cures, "where": where}
-    return Trial(index, found.difference, None, 0.0, payload={"runs": 3, **told})
+    told, runs = found.told, 3 + found.runs
+    if not found.moved:
+        with contextlib.suppress(NotElsewhere):
+            first = moved_elsewhere(bench, index)
+            told, runs = first if first["cure"] else told, runs + first["runs"]
+    told = {**told, "where": _place(told["where"] or "") or None, "runs": runs}
+    return Trial(index, found.difference, None, 0.0, payload=told)
 
 
 def local_apart(bench: Bench, index: int, fell: Fell) -> Trial:
@@ -85,23 +90,24 @@ def local_apart(bench: Bench, index: int, fell: Fell) -> Trial:
 
 
 def other_hash_seed(bench: Bench, index: int, fell: Fell) -> Trial:
-    """One sample and r in two processes with another hash seed each."""
-    return _contrasted(bench, index, hash_seed_shows(bench, index))
+    """One sample and r in processes with another hash seed each; `apart` says that there or with all threads the output
+    was another."""
+    return _contrasted(index, hash_seed_shows(bench, index))
 
 
 def all_threads(bench: Bench, index: int, fell: Fell) -> Trial:
-    """One sample and r in a process with one thread, and in one with all."""
-    return _contrasted(bench, index, threads_show(bench, index))
+    """One sample and r in a process with one thread, and in one with all. `steady` says whether the output is the same
+    in run after run where there is one: what differs from run to run there as well is not due to threads."""
+    found = threads_show(bench, index)
+    if found.contrast is None:
+        return _contrasted(index, found)
+    outputs = {fingerprint_elsewhere(bench, index, 0, Surroundings()) for _ in range(_STEADY)}
+    return _contrasted(index, found._replace(runs=found.runs + _STEADY), steady=len(outputs) == 1)
 
 
-def _contrasted(bench: Bench, index: int, found: Contrast | None) -> Trial:
-    """`steady` says whether the output is the same in run after run where there is one thread and one hash seed: what
-    differs from run to run there as well is due to neither."""
-    told: dict[str, Any] = {"runs": 2}
-    if found is not None:
-        outputs = {fingerprint_elsewhere(bench, index, 0, Surroundings()) for _ in range(_STEADY)}
-        apart = math.inf if found.apart is None else found.apart
-        told = {"runs": 3 + _STEADY, "steady": len(outputs) == 1, "close": apart <= LAST_DIGITS}
-    if index >= ELSEWHERE - 1:
-        close_processes()
-    return Trial(index, found.difference if found else None, None, 0.0, payload=told)
+def _contrasted(index: int, found: Compared, **more: Any) -> Trial:
+    told = {"runs": found.runs, "apart": found.apart, **more}
+    if found.contrast is not None:
+        apart = math.inf if found.contrast.apart is None else found.contrast.apart
+        told["close"] = apart <= LAST_DIGITS
+    return Trial(index, found.contrast.difference if found.contrast else None, None, 0.0, payload=told)

@@ -32,6 +32,7 @@ from auditor.questions.explain.runs import (
     length,
     mixed,
     shuffled,
+    taken,
     with_fresh_r,
     with_noise,
 )
@@ -44,6 +45,7 @@ from auditor.trials.trial import Bench, Bottom, Trial
 LOOKS = 8  # pairs that are looked at before any is counted
 _NUMBERS = 64  # of an output that have a width each; where there are more, they share one
 _MORE = 1024  # times what a noise in the last digits does is still no more than last digits
+_PLACES = 64  # rows that are looked at for one that is another in the other sample
 _NOISES = 2  # times that noise is put on a sample
 SHOWN = 8  # samples whose noise is looked at though their pair agrees
 Fell = Mapping[int, str]
@@ -99,16 +101,33 @@ def look(bench: Bench, index: int, fell: Fell) -> Trial:
     between = gaps(one, other)
     sample = bench.draw(index, 0)
     numbers = one.numbers if len(one.numbers) <= _NUMBERS else one.numbers[:1]
+    farthest = _farthest(between)
     return ran.trial(
         found,
         labels=has_labels(first) or has_labels(second),
         order=has_order(first) or has_order(second),
         numbers=len(one.numbers),
         gaps=None if between is None else _shortened(between),
+        farthest=farthest,
+        jump=_jump(ran, one) if farthest and is_drawn_as_rows(sample) else None,
         values=[float(value) for value in numbers if math.isfinite(value)],
         rows=is_drawn_as_rows(sample),
         floats=is_drawn_as_rows(sample) and has_floats(sample),
     )
+
+
+def _farthest(between: Reals | None) -> float | None:
+    """How far apart the numbers are that are farthest apart; None where that cannot be said."""
+    far = None if between is None or not len(between) else float(np.max(between))
+    return far if far is not None and math.isfinite(far) else None
+
+
+def _jump(ran: Ran, one: Read) -> float | None:
+    """How far the numbers go when one row is replaced by another one, of the other sample."""
+    sample, other = ran.bench.draw(ran.index, 0), ran.bench.draw(ran.index, 1)
+    places = from_key(ran.bench.keys.probe.child("row", ran.index)).permutation(length(sample))[:_PLACES, None]
+    place = next((place for place in places if apart(taken(sample, place), taken(other, place))), None)
+    return None if place is None else _farthest(gaps(one, read(ran.output(mixed(sample, other, place), 0))))
 
 
 def _shortened(between: Reals) -> list[float]:

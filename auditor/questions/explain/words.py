@@ -49,7 +49,11 @@ def headline(inquiry: Explaining, one: Tried) -> str:
     if one.experiment.certain:
         return f"{one.kind} is the main cause: {next(_shown(one))}"
     if one.kind == "r-unused":
-        changed = "no bit of it was drawn" if one.is_without_r() else "a fresh r changes next to nothing"
+        changed = (
+            "no bit of it was drawn"
+            if one.is_without_r()
+            else f"a fresh r changes little ({one.shown:,} of {one.twice:,} outputs)"
+        )
         return f"{one.kind} is the main cause: {changed}, and {inquiry.mismatches:,} of {inquiry.pairs:,} pairs differ"
     counts = f"{one.before:,} of {one.pairs:,} pairs differ"
     if one.kind == "too-little-data":
@@ -99,8 +103,12 @@ def _two_digits(width: float) -> str:
 def _shown(one: Tried) -> Iterator[str]:
     """What the same sample did when it was run twice."""
     if one.drawn:
-        first, second = one.drawn
-        yield f"the runs of a pair drew {first:,} and {second:,} values there"
+        first, second, unit = one.drawn
+        yield (
+            f"the runs of a pair drew {first:,} and {second:,} values there"
+            if unit == "values"
+            else (f"the runs of a pair drew as many values there, in {first:,} and {second:,} calls")
+        )
     said = _TWICE.get(one.kind)
     if said and one.shown:
         digits = "" if one.beyond else ", in last digits alone"

@@ -19,6 +19,7 @@ class Draws:
     file: str
     line: int
     count: int  # values
+    calls: int = 1
 
     @property
     def site(self) -> Site:
@@ -38,6 +39,7 @@ class Trace:
         groups = self.streams.setdefault(stream, [])
         if groups and groups[-1].site == site:
             groups[-1].count += count
+            groups[-1].calls += 1
         elif len(groups) < _MOST:
             groups.append(Draws(*site, count))
 
@@ -58,6 +60,7 @@ class DrawApart:
     second: int
     stream: str  # "" for r itself, else the names of the child
     shifts: bool  # whether the same stream is drawn from again afterwards: what comes then is out of step
+    unit: str = "values"  # calls, where those are not as many though the values are
 
     @property
     def where(self) -> str:
@@ -83,6 +86,8 @@ def _apart(stream: str, mine: Sequence[Draws], others: Sequence[Draws]) -> DrawA
         return None
     shifts = len(mine) > at + 1 or len(others) > at + 1
     if here and there and here.site == there.site:
+        if here.count == there.count:
+            return DrawApart(*here.site, here.calls, there.calls, stream, shifts, "calls")
         return DrawApart(*here.site, here.count, there.count, stream, shifts)
     shifts = shifts or (here is not None and there is not None)
     sites = [one.site for one in (here, there) if one]

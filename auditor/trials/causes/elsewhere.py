@@ -7,46 +7,24 @@ the same sample and r; what differs there and not between two processes of equal
 
 from __future__ import annotations
 
-import base64
-import contextlib
 import os
-import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from hashlib import blake2b
-from itertools import count
 from json import dumps, loads
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
-from auditor.errors import AuditorError, SubjectError, in_words, is_interrupt
-from auditor.subjects.outcome import Difference, describe, fingerprint, first_difference
-from auditor.trials.causes.last_digits import apart_by
-from auditor.trials.second_process import learnt, libraries, settle_in, shown, whereabouts
-from auditor.trials.second_server import STAY, Request, receive, send, server_in
-from auditor.trials.trial import NONE_FELL, Bench, Bottom, Trial, run_pair
+from auditor.errors import SubjectError, in_words, is_interrupt
+from auditor.subjects.outcome import Difference
+from auditor.trials.causes.hash_orders import Reading, read_code
+from auditor.trials.second_process import learnt, shown, whereabouts
+from auditor.trials.second_server import STAY, Request, environment_of, server_in
+from auditor.trials.trial import NONE_FELL, Bench, Trial, run_pair
 
-SEEDS = (
-    4  # hash seeds that a first one is compared with, by turns: the order of two strings is the same for half of all
-)
 _START = 60.0  # seconds that a process may take to start and to load
 _PATIENCE = 600.0  # seconds for an answer where no timeout is given
 _OPEN = 8  # processes, and benches, that are kept
-_LOADING = 3  # answers in which a process tells what libraries it has loaded
-_LARGEST = 2**24  # bytes of an output that is sent to be compared
-_THREADS = (
-    "OMP_NUM_THREADS",
-    "OPENBLAS_NUM_THREADS",
-    "MKL_NUM_THREADS",
-    "BLIS_NUM_THREADS",
-    "VECLIB_MAXIMUM_THREADS",
-    "NUMEXPR_MAX_THREADS",
-    "NUMEXPR_NUM_THREADS",
-    "NUMBA_NUM_THREADS",
-    "POLARS_MAX_THREADS",
-    "RAYON_NUM_THREADS",
-    "LOKY_MAX_CPU_COUNT",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +36,7 @@ class Surroundings:
 
     @property
     def environment(self) -> dict[str, str]:
-        return {"PYTHONHASHSEED": str(self.hash_seed), **dict.fromkeys(_THREADS, str(self.threads))}
+        return environment_of(self.hash_seed, self.threads)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +60,24 @@ def all_threads() -> int:
 # Here.
 
 
+class _Packed(NamedTuple):
+    """What is sent, and its hash: two benches that are alike have one process."""
+
+    bench: Bench  # held, so that no identity comes again
+    message: bytes
+    key: bytes
+    reading: Reading
+
+
 class _Process:
     """One that answers, from this side."""
 
-    def __init__(self, name: str, packed: bytes, surroundings: Surroundings) -> None:
-        self._name = name
+    def __init__(self, packed: _Packed, surroundings: Surroundings) -> None:
+        self._name = packed.bench.subject.name
         head = whereabouts()
         head["environment"] |= surroundings.environment
         head["threads"] = surroundings.threads
-        messages = dumps(sorted(learnt)).encode(), dumps(head).encode(), packed
+        messages = dumps(sorted(learnt | packed.reading.libraries)).encode(), dumps(head).encode(), packed.message
         try:
             self._request: Request = server_in(surroundings.environment).ask(*messages, kind=STAY)
         except OSError as error:
@@ -124,18 +111,17 @@ class _Process:
         self._request.close()
 
 
-_packed: dict[tuple[int, ...], tuple[Bench, bytes, bytes]] = {}  # holds the benches, so that no identity comes again
+_packed: dict[tuple[int, ...], _Packed] = {}
 _processes: dict[tuple[bytes, Surroundings], _Process] = {}
 
 
-def _pack(bench: Bench) -> tuple[bytes, bytes]:
-    """What is sent, and its hash: two benches that are alike have one process."""
+def _pack(bench: Bench) -> _Packed:
     bare = replace(bench, publish=None, doubts=None, unit=None, oracle=None)
     if bare.identity not in _packed:
         import cloudpickle
 
         try:
-            packed = cloudpickle.dumps(bare)
+            message = cloudpickle.dumps(bare)
         except BaseException as error:  # what cannot be pickled says so in many ways
             if is_interrupt(error):
                 raise
@@ -143,19 +129,20 @@ def _pack(bench: Bench) -> tuple[bytes, bytes]:
             raise NotElsewhere(words) from error
         while len(_packed) >= _OPEN:
             _packed.pop(next(iter(_packed)))
-        _packed[bare.identity] = bare, packed, blake2b(packed, digest_size=16).digest()
-    return _packed[bare.identity][1:]
+        key = blake2b(message, digest_size=16).digest()
+        _packed[bare.identity] = _Packed(bare, message, key, read_code(bench.subject.fn))
+    return _packed[bare.identity]
 
 
 def _ask(bench: Bench, surroundings: Surroundings, timeout: float | None, **request: Any) -> dict[str, Any]:
-    packed, key = _pack(bench)
-    process = _processes.pop((key, surroundings), None) or _Process(bench.subject.name, packed, surroundings)
+    packed = _pack(bench)
+    process = _processes.pop((packed.key, surroundings), None) or _Process(packed, surroundings)
     try:
         found = process.ask(timeout, **request)
     except BaseException:
         process.close()
         raise
-    _processes[key, surroundings] = process  # the last one asked is the last to go
+    _processes[packed.key, surroundings] = process  # the last one asked is the last to go
     while len(_processes) > _OPEN:
         _processes.pop(next(iter(_processes))).close()
     return found
@@ -211,28 +198,52 @@ def run_pair_in_one_thread(bench: Bench, index: int, fell: Mapping[int, str] = N
     return run_pair_elsewhere(bench, index, fell, surroundings=Surroundings())
 
 
-def hash_seed_shows(bench: Bench, index: int, *, timeout: float | None = None) -> Contrast | None:
-    """The first run of a pair under one hash seed, and under some others until the output is another."""
-    others = (Surroundings(1 + seed, 1) for seed in range(SEEDS))
-    found = (_contrast(bench, index, Surroundings(0, 1), other, timeout) for other in others)
-    return next((contrast for contrast in found if contrast), None)
+class Compared(NamedTuple):
+    """One sample and r in some surroundings. Where `apart`, threads or hash seed make a difference, whichever it is."""
+
+    contrast: Contrast | None
+    runs: int
+    apart: bool = False
 
 
-def threads_show(bench: Bench, index: int, *, timeout: float | None = None) -> Contrast | None:
+def hash_seed_shows(bench: Bench, index: int, *, timeout: float | None = None) -> Compared:
+    """The first run of a pair under one hash seed, and under some others until the output is another.
+
+    The others have all threads, too: where their output is the same, neither is behind anything, for one run.
+    """
+    here, runs, threads = Surroundings(), 1, all_threads()
+    first, apart = _run_there(bench, index, here, timeout), False
+    for seed in range(1, 1 + _pack(bench).reading.seeds):
+        if not apart:
+            runs += 1
+            if _run_there(bench, index, Surroundings(seed, threads), timeout) == first:
+                continue
+        apart = True
+        found = _contrast(bench, index, here, Surroundings(seed), timeout)
+        runs += found.runs
+        if found.contrast:
+            return Compared(found.contrast, runs, apart)
+    return Compared(None, runs, apart)
+
+
+def threads_show(bench: Bench, index: int, *, timeout: float | None = None) -> Compared:
     """The first run of a pair in one thread and in all."""
-    return _contrast(bench, index, Surroundings(0, 1), Surroundings(0, all_threads()), timeout)
+    return _contrast(bench, index, Surroundings(1, 1), Surroundings(1, all_threads()), timeout)
 
 
-def _contrast(
-    bench: Bench, index: int, left: Surroundings, right: Surroundings, timeout: float | None
-) -> Contrast | None:
+def _run_there(bench: Bench, index: int, surroundings: Surroundings, timeout: float | None) -> str:
+    return str(_ask(bench, surroundings, timeout, ask="run", index=index, which=0)["fingerprint"])
+
+
+def _contrast(bench: Bench, index: int, left: Surroundings, right: Surroundings, timeout: float | None) -> Compared:
     """None where the outputs are the same, or differ between two processes in the same surroundings already."""
-    first = _ask(bench, left, timeout, ask="run", index=index, which=0)
+    first = _ask(bench, left, timeout, ask="run", index=index, which=0, whole=True)
     second = _ask(bench, right, timeout, ask="run", index=index, which=0, against=first["output"])
     if first["fingerprint"] == second["fingerprint"]:
-        return None
+        return Compared(None, 2)
     again = _ask_anew(bench, left, timeout, index=index)
-    return _told(first, second, left, right) if again["fingerprint"] == first["fingerprint"] else None
+    found = _told(first, second, left, right) if again["fingerprint"] == first["fingerprint"] else None
+    return Compared(found, 3, apart=True)
 
 
 def _told(first: dict[str, Any], second: dict[str, Any], left: Surroundings, right: Surroundings) -> Contrast:
@@ -243,146 +254,24 @@ def _told(first: dict[str, Any], second: dict[str, Any], left: Surroundings, rig
 
 def _ask_anew(bench: Bench, surroundings: Surroundings, timeout: float | None, **request: Any) -> dict[str, Any]:
     """The first run of a pair in a process that has run nothing yet."""
-    if process := _processes.pop((_pack(bench)[1], surroundings), None):
+    if process := _processes.pop((_pack(bench).key, surroundings), None):
         process.close()
-    return _ask(bench, surroundings, timeout, ask="run", which=0, **request)
+    return _ask(bench, surroundings, timeout, **{"ask": "run", "which": 0, **request})
 
 
-def earlier_runs_show(bench: Bench, index: int, *, timeout: float | None = None) -> Contrast | None:
+def moved_elsewhere(bench: Bench, index: int, *, timeout: float | None = None) -> dict[str, Any]:
+    """What the first run of a process leaves behind that changes later ones: message, cure, place and runs."""
+    return _ask_anew(bench, Surroundings(), timeout, ask="moved", index=index)
+
+
+def earlier_runs_show(bench: Bench, index: int, *, timeout: float | None = None) -> Compared:
     """The first run of a pair in a new process, and in another that has run the second: all else is the same there.
 
     A learner that keeps its answer for each r passes as reproducible where the first run always comes first, and one
     that draws without a seed when it is imported does as long as it is imported once.
     """
     here = Surroundings()
-    first = _ask_anew(bench, here, timeout, index=index)
+    first = _ask_anew(bench, here, timeout, index=index, whole=True)
     second = _ask_anew(bench, here, timeout, index=index, after=1, against=first["output"])
-    return None if first["fingerprint"] == second["fingerprint"] else _told(first, second, here, here)
-
-
-# There.
-
-
-def attend(link: socket.socket) -> None:
-    """Answer one request after the other, until whoever asks is gone."""
-    with contextlib.suppress(OSError):
-        head, packed = loads(receive(link)), receive(link)
-        known = libraries()
-        bench: Bench | None = None
-        with contextlib.ExitStack() as stack:
-            try:
-                bench = _unpack(head, packed, stack)
-                said: dict[str, Any] = {}
-            except BaseException as error:
-                said = {"raised": shown(error)}
-            for looks in count(_LOADING, -1):
-                if looks > 0:  # the next process of its server finds loaded what this one had to load
-                    said["loaded"] = sorted(libraries() - known)
-                send(link, dumps(said).encode())
-                if bench is None:
-                    break
-                said = _carry_out(bench, loads(receive(link)))
-
-
-def _unpack(head: dict[str, Any], packed: bytes, stack: contextlib.ExitStack) -> Bench:
-    import cloudpickle
-
-    settle_in(head)
-    stack.enter_context(workers_limited(head["threads"]))
-    # From our own parent through a socket: it is as trustworthy as this process.
-    bench: Bench = cloudpickle.loads(packed)
-    return replace(bench.prepared(), copies=True)
-
-
-def _carry_out(bench: Bench, request: dict[str, Any]) -> dict[str, Any]:
-    try:
-        with threads_limited():
-            return _pair(bench, request) if request["ask"] == "pair" else _run(bench, request)
-    except BaseException as error:
-        return {"raised": shown(error)}
-
-
-def _pair(bench: Bench, request: dict[str, Any]) -> dict[str, Any]:
-    trial = run_pair(replace(bench, judges=False), request["index"])
-    told = trial.difference and {"path": trial.difference.path, "left": trial.difference.left}
-    difference = {**told, "right": trial.difference.right} if told and trial.difference else None
-    return {"difference": difference, "seconds": trial.seconds, "churn": trial.churn, "bottoms": trial.bottoms}
-
-
-def _run(bench: Bench, request: dict[str, Any]) -> dict[str, Any]:
-    if "after" in request:
-        bench.run(request["index"], request["after"])
-    output = bench.run(request["index"], request["which"])
-    if isinstance(output, Bottom):
-        return {"fingerprint": "no output", "shown": "no output", "output": None}
-    settled = bench.settled(output)
-    found = {"fingerprint": fingerprint(settled), "shown": describe(settled), "output": _sendable(settled)}
-    if request.get("against"):
-        found |= _compared(request["against"], settled)
-    return found
-
-
-def _sendable(settled: object) -> str | None:
-    import cloudpickle
-
-    try:
-        packed: bytes = cloudpickle.dumps(settled)
-    except Exception:  # the fingerprint still tells
-        return None
-    return base64.b64encode(packed).decode() if len(packed) <= _LARGEST else None
-
-
-def _compared(against: str, settled: object) -> dict[str, Any]:
-    """With what another process of the same subject has sent through its parent and ours."""
-    import cloudpickle
-
-    try:
-        other = cloudpickle.loads(base64.b64decode(against))
-        found = first_difference(other, settled)
-        return {
-            "difference": found and {"path": found.path, "left": found.left, "right": found.right},
-            "apart": apart_by(other, settled),
-        }
-    except (AuditorError, ImportError, AttributeError):
-        return {}
-
-
-@contextlib.contextmanager
-def threads_limited() -> Iterator[None]:
-    """The libraries that are loaded by now, as the environment says for those still to come."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(int(os.environ["OMP_NUM_THREADS"])):
-        yield
-
-
-@contextlib.contextmanager
-def workers_limited(count: int) -> Iterator[None]:
-    """As if the machine had so many processors; with one, pools of threads and of processes have one worker."""
-    from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-    from multiprocessing.pool import Pool
-
-    with contextlib.ExitStack() as stack:
-        _replaced(stack, os, "cpu_count", lambda: count)
-        if hasattr(os, "sched_getaffinity"):
-            _replaced(stack, os, "sched_getaffinity", lambda pid: set(range(count)))
-        if count == 1:
-            for kind in (ThreadPoolExecutor, ProcessPoolExecutor, Pool):
-                _replaced(stack, kind, "__init__", _with_one_worker(vars(kind)["__init__"]))
-        yield
-
-
-def _replaced(stack: contextlib.ExitStack, owner: Any, name: str, value: object) -> None:
-    stack.callback(setattr, owner, name, getattr(owner, name))
-    setattr(owner, name, value)
-
-
-def _with_one_worker(plain: Callable[..., None]) -> Callable[..., None]:
-    """The number of workers is the first argument of all of them."""
-    name = "processes" if "processes" in plain.__code__.co_varnames else "max_workers"
-
-    def begin(self: Any, _: object = None, *given: Any, **named: Any) -> None:
-        named.pop(name, None)
-        plain(self, 1, *given, **named)
-
-    return begin
+    found = None if first["fingerprint"] == second["fingerprint"] else _told(first, second, here, here)
+    return Compared(found, 3, apart=found is not None)

@@ -82,6 +82,7 @@ class Hidden:
     is_all: bool  # whether the answer is the same with all of it held still
     together: bool = False
     notes: tuple[str, ...] = ()  # what else may be behind it: threads, the network
+    runs: int = 0  # that it took to find out
 
     @property
     def message(self) -> str:
@@ -91,6 +92,12 @@ class Hidden:
         what = f" ({'; '.join(self.notes)})" if self.notes else ""
         rest = f"something that could not be found{what}"
         return f"{found}; and {rest}" if found else rest
+
+    @property
+    def told(self) -> dict[str, Any]:
+        where = next((one.where for one in self.moved if one.where), None)
+        cures = "; ".join(dict.fromkeys(one.cure for one in self.moved))
+        return {"message": self.message, "cure": cures, "where": where, "runs": self.runs}
 
 
 def shows_hidden_state(bench: Bench, index: int) -> Difference | None:
@@ -115,13 +122,15 @@ def _difference(first: Any, second: Any) -> Difference | None:
 class _Held:
     """A subject, with all that can be held still."""
 
-    def __init__(self, bench: Bench, index: int) -> None:
+    def __init__(self, bench: Bench, index: int, *, is_first: bool = False) -> None:
         self.bench, self.index = replace(bench, copies=True), index
         self.own = OwnCode(bench.subject.fn)
         self._key = bench.keys.r.child("hidden state", index)
         self.files = World(self.own)  # what files were before the first run
         self.uses: dict[Use, None] = {}
-        self.run_free(index + 1)  # names that only a run brings into being are there from here on
+        self.runs = 0
+        if not is_first:
+            self.run_free(index + 1)  # names that only a run brings into being are there from here on
         self.snapshot: Snapshot = take(places_of(bench.subject.fn, bench.subject.params, self.own))
 
     def run_free(self, index: int | None = None, which: int = 0) -> Any:
@@ -132,6 +141,7 @@ class _Held:
         with world.for_one_run(self._key):
             output = self.bench.run(self.index if index is None else index, which)
         self.uses |= world.uses
+        self.runs += 1
         return self.bench.settled(output)
 
     def run_held(
@@ -157,13 +167,21 @@ def what_moved(bench: Bench, index: int, difference: Difference | None = None) -
     if difference is None:
         return None
     found = _held_still(bench, index + _UNUSED, difference)
-    return found if found.moved else _held_still(bench, index, difference)
+    if found.moved:
+        return found
+    again = _held_still(bench, index, difference)
+    return replace(again, runs=found.runs + again.runs)
 
 
-def _held_still(bench: Bench, index: int, difference: Difference) -> Hidden:
-    held = _Held(bench, index)
+def what_first_run_left(bench: Bench, index: int) -> Hidden:
+    """The same in a process that has run nothing yet: what the first run of all leaves behind, and no later one."""
+    return _held_still(bench, index, Difference("output", "one", "another"), is_first=True)
+
+
+def _held_still(bench: Bench, index: int, difference: Difference, *, is_first: bool = False) -> Hidden:
+    held = _Held(bench, index, is_first=is_first)
     try:
-        return _diagnosed(held, difference)
+        return replace(_diagnosed(held, difference), runs=held.runs)
     finally:
         held.put_back()
 
@@ -238,6 +256,7 @@ def _line_that_moves(held: _Held, place: Place) -> str:
     watch.start()
     bench = replace(held.bench, subject=replace(held.bench.subject, fn=traced))
     bench.run(held.index, 0)
+    held.runs += 1
     return watch.where
 
 

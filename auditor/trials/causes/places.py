@@ -25,6 +25,7 @@ import numpy as np
 from numpy.random import Generator, RandomState
 
 from auditor.errors import is_interrupt
+from auditor.lookup import file_modules
 from auditor.randomness import Key
 from auditor.repair.mechanisms.own_frames import OwnCode, function_of
 from auditor.subjects.estimators import Fit
@@ -115,6 +116,8 @@ class _Finder:
         if id(names) in self._seen:
             return
         self._seen.add(id(names))
+        if path := file_modules().get(title):  # a name of our making
+            title = os.path.basename(path).removesuffix(".py")
         self.names(names, title, names.pop)
         for name, value in [*names.items()]:
             if not (name.startswith("__") and name.endswith("__")):

@@ -17,6 +17,7 @@ from asking import bench_of
 
 from auditor.subjects.outcome import fingerprint
 from auditor.trials.causes import elsewhere
+from auditor.trials.causes.attendant import workers_limited
 from auditor.trials.causes.elsewhere import (
     NotElsewhere,
     Surroundings,
@@ -27,8 +28,8 @@ from auditor.trials.causes.elsewhere import (
     run_pair_in_one_thread,
     run_pair_with_one_hash_seed,
     threads_show,
-    workers_limited,
 )
+from auditor.trials.causes.hash_orders import Reading
 from auditor.trials.trial import Bench, run_pair
 
 WORDS = ("apple", "pear", "plum", "fig", "quince", "medlar")
@@ -50,7 +51,7 @@ def order_of_a_set(words: tuple[str, ...] = WORDS) -> Callable[..., list[str]]:
 
 def shown_by(found: Callable[..., Any], learner: Callable[..., Any], pairs: int = 4) -> list[Any]:
     made = bench(learner)
-    return [contrast for index in range(pairs) if (contrast := found(made, index))]
+    return [contrast for index in range(pairs) if (contrast := found(made, index).contrast)]
 
 
 def test_the_order_of_a_set_depends_on_the_hash_seed_and_is_fixed_with_it() -> None:
@@ -62,11 +63,20 @@ def test_the_order_of_a_set_depends_on_the_hash_seed_and_is_fixed_with_it() -> N
     assert shown_by(threads_show, order_of_a_set(), pairs=1) == []
 
 
+def test_runs_are_counted_as_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """This file makes sets: four other seeds. A difference takes a run with one thread, and one in a new process."""
+    assert hash_seed_shows(bench(lambda sample, r: 1), 0) == (None, 5, False)
+    monkeypatch.setattr(elsewhere, "read_code", lambda fn: Reading(1, frozenset()))
+    made = bench(lambda sample, r: os.cpu_count())
+    assert hash_seed_shows(made, 0) == (None, 4, True)  # it is not the seed
+    assert threads_show(made, 0).runs == 3
+
+
 def test_what_a_module_makes_of_a_set_when_it_is_imported_is_seen(tmp_path: Path) -> None:
     path = tmp_path / "labels_at_import.py"
     path.write_text(f"NAMES = list(set({WORDS!r}))\ndef fit(sample, r):\n    return NAMES\n")
     made = bench(f"{path}:fit")
-    assert any(hash_seed_shows(made, index) for index in range(4))
+    assert any(hash_seed_shows(made, index).contrast for index in range(4))
 
 
 def test_a_sorted_set_and_a_float_mean_are_not_due_to_the_hash_seed() -> None:
@@ -87,7 +97,7 @@ def test_an_answer_that_is_kept_for_each_r_is_shown_by_the_order_of_runs() -> No
         return cache.setdefault(r, float(sample[0]))
 
     made = bench(by_r)
-    contrast = earlier_runs_show(made, 5)
+    contrast = earlier_runs_show(made, 5).contrast
     assert contrast is not None
     assert contrast.difference.left == repr(made.draw(5, 0)[0].item())
     assert contrast.difference.right == repr(made.draw(5, 1)[0].item())
@@ -99,15 +109,15 @@ def test_a_cache_of_what_is_the_same_for_all_is_no_matter() -> None:
     def by_size(sample: Any, r: Any) -> float:
         return float(sample[tables.setdefault(len(sample), [*range(len(sample))])[-1]])
 
-    assert earlier_runs_show(bench(by_size), 0) is None
+    assert earlier_runs_show(bench(by_size), 0).contrast is None
 
 
 def test_what_is_drawn_without_a_seed_at_import_differs_between_processes(tmp_path: Path) -> None:
     path = tmp_path / "unseeded_at_import.py"
     path.write_text("import numpy as np\nW = np.random.default_rng().random()\ndef fit(sample, r):\n    return W\n")
     made = bench(f"{path}:fit")
-    assert hash_seed_shows(made, 0) is None
-    assert earlier_runs_show(made, 0) is not None
+    assert hash_seed_shows(made, 0).contrast is None
+    assert earlier_runs_show(made, 0).contrast is not None
 
 
 def test_as_many_parts_as_processors() -> None:

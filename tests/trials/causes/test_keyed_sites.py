@@ -135,6 +135,22 @@ def test_repeated_draws_at_one_line_are_counted_together() -> None:
     assert [apart.first, apart.second] == firsts
 
 
+def test_as_many_values_in_other_calls_are_told_by_the_calls() -> None:
+    def in_parts(sample: Any, r: Randomness) -> float:
+        first = 1 + int(6 * sample[0])
+        for size in (first, 8 - first) if sample[0] < 0.5 else (8,):
+            r.permutation(size)
+        return float(r.random())
+
+    bench = bench_of(in_parts, "uniform", size=3)
+    index = next(i for i in PAIRS if (bench.draw(i, 0)[0] < 0.5) != (bench.draw(i, 1)[0] < 0.5))
+    apart = first_draw_apart(bench, index)
+    assert apart is not None
+    assert apart.unit == "calls"
+    assert sorted((apart.first, apart.second)) == [1, 2]
+    assert apart.shifts
+
+
 def test_a_branch_that_only_one_run_takes_is_named() -> None:
     def branches(sample: Any, r: Randomness) -> float:
         if sample[0] < 0.5:

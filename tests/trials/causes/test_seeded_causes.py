@@ -42,9 +42,10 @@ def _load() -> Any:
 
 
 BENCH = _load()
-SKLEARN = ("holdout", "slope", "kmeans", "centres")  # which takes long to load
+SKLEARN = ("holdout", "slope", "kmeans", "centres", "tree_of_a_pipeline", "same_state")  # which takes long to load
 BY_CHANCE = ("hashed_buckets",)  # by the hash seed of this very process
-CHEAP = [one for one in BENCH.SEEDED if one.name not in SKLEARN + BY_CHANCE]
+ELSEWHERE = ("class_codes", "level_by_size")  # which agree in any one process
+CHEAP = [one for one in BENCH.SEEDED if one.name not in SKLEARN + BY_CHANCE + ELSEWHERE]
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,64 @@
+"""How many hash seeds is a learner worth? A process for each takes as long to start as its libraries take to load."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Collection
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from auditor.subjects.estimators import Fit
+from auditor.trials.causes.own_frames import function_of
+from auditor.trials.own_code import own_files
+
+MANY, FEW = 4, 1  # hash seeds that a first one is compared with: the order of two strings is the same for half of all
+_DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_WORDS = frozenset(("set", "frozenset", "hash", "keys", "union", "intersection", "difference", "symmetric_difference"))
+
+
+class Reading(NamedTuple):
+    """What its own code says of a learner."""
+
+    seeds: int
+    libraries: frozenset[str]  # that it imports, of those that are loaded here by now
+
+
+def read_code(fn: Any) -> Reading:
+    """Many seeds where its own code, as far as it can be read, makes a set or asks for a hash."""
+    things = _things(fn)
+    files, installed = own_files(things)
+    begins = {name for thing in things if isinstance(name := getattr(function_of(thing), "__qualname__", None), str)}
+    known = any(_orders_by_hash(path, begins) for path in files) if files else not isinstance(fn, Fit)
+    return Reading(MANY if known else FEW, frozenset(name for name in installed if name in sys.modules))
+
+
+def _things(fn: Any) -> list[Any]:
+    """A function; or an estimator with its parts, such as the steps of a pipeline and the functions that it calls."""
+    if not isinstance(fn, Fit):
+        return [fn]
+    try:
+        parts = [*fn.estimator.get_params().values()]
+    except Exception:  # a class, or no estimator of scikit-learn's
+        parts = []
+    return [fn.estimator, *(type(part) if hasattr(part, "fit") else part for part in parts)]
+
+
+def _orders_by_hash(path: Path, begins: Collection[str]) -> bool:
+    """Whether what a file runs does; of the functions and classes in it, where it begins with one, those that this one
+    leads to."""
+    try:
+        tree = ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return True
+    defined = {node.name: node for node in tree.body if isinstance(node, _DEFINED)}
+    begun = [node for name, node in defined.items() if name in begins] or [*defined.values()]
+    waiting: list[ast.AST] = [*begun, *(node for node in tree.body if not isinstance(node, _DEFINED))]
+    while waiting:
+        for node in ast.walk(waiting.pop()):
+            name = getattr(node, "id", None) or getattr(node, "attr", None)
+            if isinstance(node, (ast.Set, ast.SetComp)) or (isinstance(name, str) and name in _WORDS):
+                return True
+            if found := defined.pop(name, None) if isinstance(name, str) else None:
+                waiting.append(found)
+    return False
