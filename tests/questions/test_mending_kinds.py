@@ -10,9 +10,11 @@ from click.testing import CliRunner
 
 import auditor
 from auditor.cli.command_line import cli
+from auditor.errors import UsageError
 from auditor.questions.mending import _has_points
 from auditor.questions.mending.answer import answer_of
 from auditor.questions.mending.settings import Rounding
+from auditor.questions.mending.units import _kind
 from auditor.repair import rounded
 from auditor.report.terminal import as_text
 from auditor.subjects.subject import load_subject
@@ -116,3 +118,16 @@ def test_whoever_watches_is_told_of_the_finishes() -> None:
     words = "repair algorithms.controls:mean --source norm --size 20 --rho 0.4"
     done = CliRunner().invoke(cli, [*words.split(), "--with", "rounded(width=99.0)"])
     assert "and what wrappers do: up to 128 finishes a pair" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("output", "kind"),
+    [(True, "decision"), (np.False_, "decision"), ("a", "name"), ({"a": 1.0, "b": 2.0}, "scores"), ({"a": 1.0}, None)],
+)
+def test_what_could_be_had_for_less_is_known_by_its_kind(output: object, kind: str | None) -> None:
+    assert _kind(output) == kind
+
+
+def test_a_wrapper_that_is_given_nonsense_is_named() -> None:
+    with pytest.raises(UsageError, match=r"^--with rounded\(width=-1\): width=-1 must be a number above 0"):
+        auditor.ask("repair", "algorithms.controls:mean", "norm", size=20, with_="rounded(width=-1)")
