@@ -137,7 +137,7 @@ def _tolerated(cell: Cell) -> Iterator[Finding]:
 
 def _not_integrated(cell: Cell, plan: Plan) -> Iterator[Finding]:
     """Why outputs are counted, where the subject declares how likely they differ."""
-    if cell.subject.finishing is None or plan.integrates:
+    if cell.subject.finishing is None or plan.integrates or cell.command == "repair":  # whose audits each have a plan
         return
     short = "so few pairs decide nothing by a mean" if plan.budget < plan.least_integrated else "that was asked for"
     words = f"counts outputs that differ, and does not integrate the randomness of the finish: {why_not(cell) or short}"

@@ -21,10 +21,14 @@ from auditor.statistics.outward import between
 if TYPE_CHECKING:
     from auditor.questions.mending.inquiry import Mending
 
-_DECISION = (
-    "Where the yes or no comes from a number, thresholded(score, low, high) of auditor.repair costs less: let the "
-    "learner return the number, and say between which thresholds either answer will do."
-)
+_KINDS = {
+    "decision": "Where the yes or no comes from a number, thresholded(score, low, high) of auditor.repair costs less: "
+    "let the learner return the number, and say between which thresholds either answer will do.",
+    "name": "Where the name is that of the best of scored candidates, chosen(scores, strength) of auditor.repair costs "
+    "less: let the learner return a dict of the scores by name.",
+    "scores": "Where only the best of these is used, chosen(learner, strength) of auditor.repair costs less: it gives "
+    "the name of the best, or with top=k the names of the k best.",
+}
 
 _STEPS = (
     "Two runs draw from r a different number of times at {}, and what is drawn afterwards is out of step: r = sites(r) "
@@ -153,7 +157,7 @@ def _hint(inquiry: Mending) -> str | None:
     places = [one["out of step"] for one in inquiry.looked if "out of step" in one]
     if places and inquiry.tried and inquiry.tried[-1][1] != STEPPING:
         return _STEPS.format(places[0])
-    return _DECISION if any(one.get("decision") for one in inquiry.looked) else None
+    return next((_KINDS[kind] for one in inquiry.looked if (kind := one.get("is"))), None)
 
 
 def _measures_before(inquiry: Mending, last: Pairs | None) -> Iterator[Measure]:

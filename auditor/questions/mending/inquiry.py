@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from auditor.errors import AuditorError, UsageError
+from auditor.errors import AuditorError, BadValue, UsageError
 from auditor.flow.plan import Plan
 from auditor.flow.question import Answer, Outlook, Steady, Work
 from auditor.flow.verdict import Verdict
@@ -79,7 +79,7 @@ def wrap(subject: Subject, learner: object, setting: Setting) -> Subject:
     """The repaired subject; its target stays that of the learner, which is what a command line names."""
     try:
         repaired = setting.wrap(learner)
-    except TypeError as error:
+    except (TypeError, BadValue) as error:  # of an argument, and no option has its name
         raise UsageError(f"--with {setting.spec}: {error}") from error
     return replace(load_subject(repaired, subject.params), target=subject.target)
 

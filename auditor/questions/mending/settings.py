@@ -149,12 +149,20 @@ class Rounding:
 
 
 def _widths_of(output: Any) -> Widths | None:
-    """What of an output may be rounded: every float; of a model the attributes that it predicts with."""
+    """What of an output may be rounded: every float; of a model the attributes that it predicts with, of what predicts
+    nothing all that it has fitted."""
     if not is_estimator(output):
         return Widths(1.0)
-    has = [name for name in _ATTRIBUTES if isinstance(getattr(output, name, None), (float, np.ndarray))]
-    is_linear = hasattr(output, "predict") and not hasattr(output, "classes_") and "coef_" in has
+    if not hasattr(output, "predict"):
+        has = [name for name, value in vars(output).items() if name[-1:] == "_" != name[0] and _has_floats(value)]
+        return Widths(dict.fromkeys(has, 1.0)) if has else None
+    has = [name for name in _ATTRIBUTES if _has_floats(getattr(output, name, None))]
+    is_linear = not hasattr(output, "classes_") and "coef_" in has
     return Widths(dict.fromkeys(has, 1.0)) if is_linear else None
+
+
+def _has_floats(value: Any) -> bool:
+    return isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.size > 0)
 
 
 def _predicts(output: Any) -> bool:
@@ -195,7 +203,12 @@ def _rounding(scales: Mapping[str, float], unit: float, *, named: bool) -> Setti
     widths = {path.removeprefix("output."): two_digits(unit * scale) for path, scale in scales.items()}
     width: Any = widths if named or len({*scales.values()}) > 1 else next(iter(widths.values()))
     change = max(widths.values()) / 2
-    return Setting("rounded", {"width": width}, f"a number moves by at most {change:.3g}", change)
+    words = f"a number moves by at most {change:.3g}"
+    if isinstance(width, dict) and len(width) > 1:
+        words = (
+            f"a number moves by at most half its width: {', '.join(f'{v / 2:.3g} in {k}' for k, v in width.items())}"
+        )
+    return Setting("rounded", {"width": width}, words, change)
 
 
 class Choosing:

@@ -44,10 +44,20 @@ def look(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial
     if not isinstance(first, Bottom) and not isinstance(second, Bottom):
         looked = {one.verb: one.look(first, second, bench.see) for one in FAMILIES}
         payload["fits"] = {verb: found for verb, found in looked.items() if found is not None}
-        payload["decision"] = isinstance(first, (bool, np.bool_))
+        payload["is"] = _kind(first)
         if index < TRACED and (apart := first_draw_apart(bench, index)) and apart.shifts:
             payload["out of step"] = apart.where
     return Trial(index, None, None, seconds + more, payload=payload)
+
+
+def _kind(output: Any) -> str | None:
+    """What a learner may have decided, or left to be decided, by numbers of its own."""
+    if isinstance(output, (bool, np.bool_)):
+        return "decision"
+    if isinstance(output, str):
+        return "name"
+    is_scores = isinstance(output, Mapping) and len(output) > 1
+    return "scores" if is_scores and all(isinstance(one, (float, np.floating)) for one in output.values()) else None
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
