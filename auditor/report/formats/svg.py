@@ -6,7 +6,7 @@ import itertools
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from auditor.errors import UsageError
 from auditor.flow.parts import Bar, Chart, Series
@@ -47,9 +47,11 @@ def picture(record: Record) -> bytes:
     """The first chart of a record; else where its share may be against the target, or each cell's interval."""
     from auditor.report.describe import describe
 
-    own = _own_bars(record)
+    own = _own(record, "bars")
     if own:
         return draw_bars(f"{record.subject}: {record.question}", own)
+    if chart := _own(record, "chart"):
+        return draw_chart(chart)
     parts = [*describe(record)]
     chart = next((part for part in parts if isinstance(part, Chart)), None)
     if chart is not None:
@@ -63,13 +65,13 @@ def picture(record: Record) -> bytes:
     return draw_bars(f"{record.subject}: {record.verdict}", bars)
 
 
-def _own_bars(record: Record) -> Sequence[tuple[str, Bar]]:
-    """Where the question says itself which bars there are, by a method `bars`."""
+def _own(record: Record, name: str) -> Any:
+    """What the question says itself that there is to draw, by a method `bars` or `chart`."""
     from auditor.flow.question import find_question, registered_questions
 
     known = record.question in registered_questions()
-    bars = getattr(find_question(record.question), "bars", None) if known else None
-    return bars(record) if bars else ()
+    own = getattr(find_question(record.question), name, None) if known else None
+    return own(record) if own else None
 
 
 def _draw(records: Sequence[Record], confidence: float, single: bool) -> bytes:
