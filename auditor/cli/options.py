@@ -55,7 +55,7 @@ def option_of(one: Listed) -> click.Option:
     shown: dict[str, Any] = {"help": words, "panel": one.group, "default": None}
     if one.kinds == (bool,):
         return click.RichOption([one.flag, one.name], is_flag=True, **shown)
-    kind, many = _TYPES.get(one.kinds, click.STRING), isinstance(one.default, dict)
+    kind, many = _TYPES.get(one.kinds, click.STRING), one.kinds == (dict[str, Any],)
     return click.RichOption([one.flag, one.name], type=kind, multiple=many, metavar=one.metavar, **shown)
 
 

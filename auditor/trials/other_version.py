@@ -79,6 +79,11 @@ class Elsewhere:
             trial.payload["versions"] = process_of(self.version, bench).about["versions"]
         return trial
 
+    def start(self, bench: Bench) -> None:
+        """So that the first trial takes no longer than any; what keeps it from starting, that trial will say."""
+        with contextlib.suppress(AuditorError):
+            process_of(self.version, bench)
+
     def shown(self, bench: Bench, index: int) -> tuple[list[str], Difference | None]:
         """What both outputs of a pair look like, and where they first differ."""
         said = self._both(bench, index, {})
@@ -124,7 +129,7 @@ class Process:
 
     def __init__(self, version: Version, bench: Bench) -> None:
         self._name = f"{bench.subject.name} as of {version.words}"
-        self._folder = version.folder
+        self._inside = version.inside
         ours, theirs = socket.socketpair()
         own = {"PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED") or "0", **dict.fromkeys(_THREADS, "1")}
         try:
@@ -152,10 +157,12 @@ class Process:
 
     def _hello(self, version: Version, bench: Bench) -> dict[str, Any]:
         try:
-            send(self._link, _packed(version, bench))
+            with contextlib.suppress(BrokenPipeError):  # one that cannot begin says why, and hears nothing
+                send(self._link, _packed(version, bench))
             found = self._answer(monotonic() + _START)
-        except (OSError, TimeoutError) as error:
-            found = {"raised": in_words(error), "details": ""}
+        except OSError as error:
+            late = f"it gave no answer within {_START:g} s" if isinstance(error, TimeoutError) else "it ended at once"
+            raise SubjectError(f"{version.python} cannot run an audit: {late}; is it a Python?") from error
         if found.get("ours"):
             needs = "reproducibility-auditor and what it needs must be installed there"
             raise SubjectError(f"{version.python} cannot run an audit ({found['raised']}): {needs}")
@@ -178,6 +185,8 @@ class Process:
 
     def _answer(self, deadline: float | None) -> dict[str, Any]:
         found: dict[str, Any] = loads(receive(self._link, deadline))
+        if self._inside is not None:  # a temporary folder, which no record should depend on
+            found = {name: _without(self._inside, value) for name, value in found.items()}
         return found
 
     def _how(self) -> str:
@@ -200,6 +209,10 @@ class Process:
             else:
                 self._process.kill()
         self._process.wait()
+
+
+def _without(folder: str, value: Any) -> Any:
+    return value.replace(f"{folder}{os.sep}", "") if isinstance(value, str) else value
 
 
 def _packed(version: Version, bench: Bench) -> bytes:

@@ -40,7 +40,8 @@ class Changed(msgspec.Struct, frozen=True, kw_only=True):
     high: float
     confidence: float
     first: int | None = None  # the first pair with such a run
-    replay: str | None = None  # that pair in the old version
+    replay_old: str | None = None  # that pair in each version
+    replay_new: str | None = None
 
 
 class Discordant(msgspec.Struct, frozen=True, kw_only=True):

@@ -127,7 +127,7 @@ class Comparing(Steady):
         """Nothing is compared with what cannot be run."""
         if isinstance(error, UsageError):
             raise error
-        raise SubjectError(f"not comparable: {self.cells[cell].name}: {error}") from error
+        raise SubjectError(f"not comparable: the {self.cells[cell].name} version: {error}") from error
 
     def verdict(self) -> Verdict:
         outcome = "fail" if self.shown.beyond else "pass" if self.shown.within else "inconclusive"

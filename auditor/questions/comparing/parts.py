@@ -21,6 +21,7 @@ def title_of(record: Record) -> str:
 def compare_parts(record: Record) -> Iterator[Part]:
     answer = answer_of(record)
     if record.verdict == "error":
+        yield Facts([("old version", "", answer.old.what)])
         return
     yield Facts([*_facts(answer)])
     if answer.elements:
@@ -30,9 +31,9 @@ def compare_parts(record: Record) -> Iterator[Part]:
     if answer.versions:
         rows = [(name, *both) for name, both in answer.versions.items()]
         yield Table(("installed", "old", "new"), rows, title="What is installed in another version:")
-    if answer.changed and answer.changed.replay:
-        words = f"pair {answer.changed.first} has another answer; see it in the old version (in the new: --arm 0) with:"
-        yield Command(words, answer.changed.replay)
+    if answer.changed and answer.changed.replay_old and answer.changed.replay_new:
+        yield Command(f"pair {answer.changed.first} has another answer; in the old version:", answer.changed.replay_old)
+        yield Command("and in the new:", answer.changed.replay_new)
 
 
 def _facts(answer: CompareAnswer) -> Iterator[tuple[str, ...]]:

@@ -15,8 +15,8 @@ def show_again(bench: Bench, index: int) -> Iterator[Part]:
         yield from show_pair(run_again(bench, index))
         return
     shown, found = bench.unit.shown(bench, index)
-    yield Words(f"{'SAME' if found is None else 'DIFFERENT'}  pair {index}", "title")
-    yield Listing(f"as of {bench.unit.version.words}:", [])
+    state = "SAME" if found is None else "DIFFERENT"
+    yield Words(f"{state}  pair {index}, as of {bench.unit.version.words}", "title")
     if found is None:
         yield Listing("both outputs:", shown[:1])
         return

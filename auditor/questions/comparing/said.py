@@ -73,7 +73,8 @@ def _changed(inquiry: Comparing) -> Changed:
         high=mean_upper(seen, share),
         confidence=inquiry.plan.confidence,
         first=inquiry.first_changed,
-        replay=inquiry.counted[OLD].replay(inquiry.first_changed),
+        replay_old=inquiry.counted[OLD].replay(inquiry.first_changed),
+        replay_new=inquiry.counted[NEW].replay(inquiry.first_changed),
     )
 
 

@@ -47,7 +47,7 @@ def settle_versions(request: Request) -> Versions:
     _check(request)
     subject = _load(request, request.subject, options.params, request.texts)
     cell = make_cell("compare", subject, request.source, options)
-    cell = replace(cell, judged=False, command="compare", watched=WATCHED, unit=versioned_pair)
+    cell = replace(cell, name="new", judged=False, watched=WATCHED, unit=versioned_pair)
     if options.against is None and options.old_python is None:
         return _both_here(request, cell)
     worktree = check_out(options.against) if options.against is not None else None
@@ -91,14 +91,12 @@ def _both_here(request: Request, cell: Cell) -> Versions:
     old = _load(request, target, params, texts)
     if cell.sample_kind == "counts" and not old.takes_sample:
         raise UsageError(f"{old.name} takes rows, and the new version takes counts: use --sample rows")
-    words = [*(["--old", old.target or old.name] if options.old is not None else []), *_param_words(options.old_param)]
     names = (cell.subject.name, old.name)
     if names[0] == names[1]:
         names = (names[0], f"{old.name} with {', '.join(f'{n}={param_text(v)}' for n, v in options.old_param.items())}")
     code = code_of(user_code(replace(cell, subject=old), None))  # type: ignore[arg-type]
     told = {"target": old.name, "params": {n: param_text(v) for n, v in params.items()}, "files": code.files}
-    cells = _named(cell, replace(cell, subject=old), words)
-    return Versions(cells, names, {**told, "versions": code.versions})
+    return Versions((cell, replace(cell, subject=old, name="old")), names, {**told, "versions": code.versions})
 
 
 def _without(texts: Mapping[str, str], others: Mapping[str, Any]) -> dict[str, str]:
@@ -107,15 +105,6 @@ def _without(texts: Mapping[str, str], others: Mapping[str, Any]) -> dict[str, s
 
 def _param_words(params: Mapping[str, Any]) -> list[str]:
     return [word for name, value in params.items() for word in ("--old-param", f"{name}={param_text(value)}")]
-
-
-def _named(new: Cell, old: Cell, words: Sequence[str]) -> tuple[Cell, Cell]:
-    """With what a command needs to run one of their trials again."""
-    again = tuple(shlex.quote(word) for word in words)
-    return (
-        replace(new, name="new", again=(*again, "--arm", str(NEW))),
-        replace(old, name="old", again=(*again, "--arm", str(OLD))),
-    )
 
 
 def _elsewhere(request: Request, cell: Cell, worktree: Worktree | None) -> Versions:
@@ -145,8 +134,9 @@ def _elsewhere(request: Request, cell: Cell, worktree: Worktree | None) -> Versi
         *_param_words(options.old_param),
     ]
     told = {"target": target, "commit": worktree.commit if worktree else None, "python": options.old_python}
-    old = replace(cell, unit=Elsewhere(version), looks=False)
-    return Versions(_named(cell, old, words), (cell.subject.name, _called(request, worktree)), told, worktree)
+    again = (*map(shlex.quote, words), "--arm", str(OLD))
+    old = replace(cell, name="old", unit=Elsewhere(version), looks=False, command="compare", again=again)
+    return Versions((cell, old), (cell.subject.name, _called(request, worktree)), told, worktree)
 
 
 def _target(request: Request, cell: Cell) -> str:
