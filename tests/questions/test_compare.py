@@ -64,7 +64,7 @@ def test_parameters_of_the_old_version_alone() -> None:
 
 
 def test_both_versions_see_the_same_samples_and_r() -> None:
-    record = auditor.ask("compare", first_row, COIN, size=9, old=first_row, seed=5, margin=0.2)
+    record = auditor.ask("compare", first_row, COIN, size=9, old=first_row, seed=5)
     plain = auditor.audit(first_row, COIN, size=9, seed=5, fixed=record.pairs)
     assert plain.mismatches == record.mismatches == record.answer.old.mismatches
 
@@ -107,12 +107,12 @@ def test_what_is_shown_stays_shown_and_excludes_its_opposite() -> None:
 
 
 def test_pairs_go_on_after_the_margin_only_where_they_lean() -> None:
-    """Few discordant pairs, all one way: as many again may tell which way, and no more than that."""
+    """Few discordant pairs, all one way: twice as many again may tell which way, and no more than that."""
     even = counted((False, False), (False, False), (False, False), (False, True), (True, False), times=900)
     assert even.seen.pairs == even.settled
     lean = counted(*[(False, False)] * 9, (True, False), times=300)
     assert lean.settled is not None
-    assert lean.settled < lean.seen.pairs <= 2 * lean.settled
+    assert lean.settled < lean.seen.pairs <= 3 * lean.settled
     assert lean.shown.better
 
 
@@ -120,7 +120,9 @@ def test_both_get_the_same_blocks_and_never_more_than_the_budget() -> None:
     inquiry: Any = inquiry_of(first_row, COIN, "compare", size=9, old=steady, pairs=70)
     old, new = inquiry.next()
     assert (old.cell, new.cell, old.wanted, new.wanted) == (1, 0, range(16), range(16))
-    assert counted((False, True), (True, False), times=200, pairs=70).seen.pairs == 70
+    nearly, all_ = (counted((False, True), (True, False), times=times, pairs=70) for times in (34, 35))
+    assert [work.wanted for work in nearly.next()] == [range(68, 70), range(68, 70)]
+    assert (all_.next(), all_.verdict().outcome) == ((), "inconclusive")
 
 
 def test_what_changed_in_what_wobbles_and_how_it_looks() -> None:
@@ -173,7 +175,7 @@ def test_reports_and_replays(command: Command, tmp_path: Path) -> None:
         (["--old-param", "rows"], "--old-param rows must be NAME=VALUE"),
         (["--old-param", "nope=1"], "has no parameter 'nope'"),
         (["--old", "new.py:fit", "--pairs", "66"], "it takes 67 pairs; use --pairs 67 or more"),
-        (["--old", "new.py:fit", "--rho", "0.1"], "No such option: --rho"),
+        (["--old", "new.py:fit", "--rho", "0.1"], "No such option '--rho'"),
         (["--against", "HEAD", "--cluster", "local:2"], "use --jobs"),
         (["old.py:fit", "more.py:fit"], "compare takes OLD and NEW, and 3 were given"),
         (["old.py:fit", "--old", "new.py:fit"], "are two old versions"),

@@ -28,6 +28,7 @@ from auditor.trials.other_version import close_processes
 from auditor.trials.trial import Bench, Trial
 
 _FIRST = 16  # pairs that are run before the first look
+_AGAIN = 3  # times the pairs that settled the margin, at most, to see which way rho went
 _LEANS = 3  # discordant pairs, three quarters of them one way, that make more pairs worth their while
 
 
@@ -117,11 +118,11 @@ class Comparing(Steady):
         self.is_over = self.settled is not None and not self._leans()
 
     def _leans(self) -> bool:
-        """Whether as many pairs again may show which way rho went, where the margin is settled and that is not."""
+        """Whether more pairs may show which way rho went, where the margin is settled and that is not."""
         assert self.settled is not None
         old, new = self.seen.old, self.seen.new
         many = old + new >= _LEANS and 4 * max(old, new) >= 3 * (old + new)
-        return many and not (self.shown.better or self.shown.worse) and self.seen.pairs < 2 * self.settled
+        return many and not (self.shown.better or self.shown.worse) and self.seen.pairs < _AGAIN * self.settled
 
     def failed(self, cell: int, error: AuditorError) -> None:
         """Nothing is compared with what cannot be run."""
