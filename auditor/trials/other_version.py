@@ -58,6 +58,7 @@ class Version:
     folder: str  # it runs in
     path: Sequence[str]  # that goes before what its Python has
     seed: int
+    keys: Sequence[str] = ()  # below which child of the seed's key its keys are
     params: Mapping[str, Any] = field(default_factory=dict)
     texts: Mapping[str, str] = field(default_factory=dict)
     randomness: str | None = None
@@ -231,7 +232,7 @@ def _packed(version: Version, bench: Bench) -> bytes:
         "inside": version.inside,
         "outside": version.outside,
         "size": bench.size,
-        "seed": version.seed,
+        "keys": (version.seed, *version.keys),
         "counted": bench.counted,
         "shares_private": bench.shares_private,
         "within": bench.within,

@@ -97,7 +97,7 @@ def _settle(unpack: Any, packed: bytes) -> tuple[Bench, Subject]:
         subject,
         None,  # type: ignore[arg-type]  # samples come from the other side
         head["size"],
-        PairKeys(head["seed"]),
+        PairKeys(*head["keys"]),
         counted=head["counted"],
         judges=False,
         view=view if head["probe"] is None else view.on_probe(head["probe"]),

@@ -94,7 +94,9 @@ def test_against_a_revision(command: Command, repository: Path) -> None:
     assert nothing_is_left(repository)
 
 
-def test_the_record_is_the_same_with_workers_and_after_a_break(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_record_is_the_same_with_workers_and_after_a_break(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(repository)
     asked = {"size": 100, "against": "HEAD~1", "seed": 3}
     alone = auditor.ask("compare", "learner.py:fit", ON[1], **asked)
@@ -177,7 +179,9 @@ def test_what_is_no_revision(command: Command, repository: Path) -> None:
     for rev in ("nowhere", "--output=x", "HEAD:learner.py"):
         code, _, error = command("compare", "learner.py:fit", *ON, f"--against={rev}", cwd=repository)
         assert (code, "is no revision of" in error) == (2, True), rev
-    code, _, error = command("compare", str(repository / "learner.py:fit"), *ON, "--against", "x", cwd=repository.parent)
+    code, _, error = command(
+        "compare", str(repository / "learner.py:fit"), *ON, "--against", "x", cwd=repository.parent
+    )
     assert (code, "is not in a git repository" in error) == (2, True)
     assert nothing_is_left(repository)
 
@@ -199,9 +203,7 @@ def test_old_code_that_raises_and_one_that_ends_its_process(command: Command, re
     assert nothing_is_left(repository)
 
 
-def test_the_path_of_the_same_python_is_that_of_the_checkout(
-    repository: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_path_of_the_same_python_is_that_of_the_checkout(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(repository)
     installed = sysconfig.get_path("purelib")
     inner = repository / ".venv" / "lib" / "site-packages"
@@ -262,7 +264,9 @@ def test_ctrl_c_leaves_nothing_behind(repository: Path, tmp_path: Path) -> None:
     mark = f"COMPARED_IN={tmp_path}"
     words = [sys.executable, "-m", "auditor", "compare", "learner.py:fit", *ON, "--against", "HEAD", "--jobs", "1"]
     told = {**os.environ, "COMPARED_IN": str(tmp_path), "TMPDIR": str(tmp_path / "temporary")}
-    process = subprocess.Popen(words, cwd=repository, env=told, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        words, cwd=repository, env=told, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
     assert wait_until(lambda: [*(tmp_path / "temporary").glob("auditor-*/*/learner.py")], of=process)
     assert wait_until(lambda: any("auditor/__init__.py" in command for command in left_behind(mark)), of=process)
     process.send_signal(signal.SIGINT)

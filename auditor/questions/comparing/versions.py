@@ -24,6 +24,9 @@ from auditor.trials.own_code import code_of
 from auditor.trials.user_code import user_code
 
 NEW, OLD = 0, 1  # cells
+# The child of the seed that pairs are below. No check runs on them: on pairs that were looked at because the old code
+# failed on them, any new code looks better.
+KEYS = ("compare",)
 _INSTALLED = ("site-packages", "dist-packages")
 
 
@@ -47,7 +50,7 @@ def settle_versions(request: Request) -> Versions:
     _check(request)
     subject = _load(request, request.subject, options.params, request.texts)
     cell = make_cell("compare", subject, request.source, options)
-    cell = replace(cell, name="new", judged=False, watched=WATCHED, unit=versioned_pair)
+    cell = replace(cell, judged=False, command="compare", path=KEYS, watched=WATCHED, unit=versioned_pair)
     if options.against is None and options.old_python is None:
         return _both_here(request, cell)
     worktree = check_out(options.against) if options.against is not None else None
@@ -96,7 +99,9 @@ def _both_here(request: Request, cell: Cell) -> Versions:
         names = (names[0], f"{old.name} with {', '.join(f'{n}={param_text(v)}' for n, v in options.old_param.items())}")
     code = code_of(user_code(replace(cell, subject=old), None))  # type: ignore[arg-type]
     told = {"target": old.name, "params": {n: param_text(v) for n, v in params.items()}, "files": code.files}
-    return Versions((cell, replace(cell, subject=old, name="old")), names, {**told, "versions": code.versions})
+    words = [*(["--old", old.target or old.name] if options.old is not None else []), *_param_words(options.old_param)]
+    cells = _named(cell, replace(cell, subject=old), words)
+    return Versions(cells, names, {**told, "versions": code.versions})
 
 
 def _without(texts: Mapping[str, str], others: Mapping[str, Any]) -> dict[str, str]:
@@ -105,6 +110,15 @@ def _without(texts: Mapping[str, str], others: Mapping[str, Any]) -> dict[str, s
 
 def _param_words(params: Mapping[str, Any]) -> list[str]:
     return [word for name, value in params.items() for word in ("--old-param", f"{name}={param_text(value)}")]
+
+
+def _named(new: Cell, old: Cell, words: Sequence[str]) -> tuple[Cell, Cell]:
+    """With what a command needs to run one of their trials again."""
+    again = tuple(map(shlex.quote, words))
+    return (
+        replace(new, name="new", again=(*again, "--arm", str(NEW))),
+        replace(old, name="old", again=(*again, "--arm", str(OLD))),
+    )
 
 
 def _elsewhere(request: Request, cell: Cell, worktree: Worktree | None) -> Versions:
@@ -117,6 +131,7 @@ def _elsewhere(request: Request, cell: Cell, worktree: Worktree | None) -> Versi
         folder=worktree.here(os.getcwd()) if worktree else os.getcwd(),
         path=[*_path(worktree, own=options.old_python is None)],
         seed=cell.seed,
+        keys=KEYS,
         params={**options.params, **options.old_param},
         texts=_without(request.texts, options.old_param),
         randomness=options.randomness,
@@ -134,9 +149,8 @@ def _elsewhere(request: Request, cell: Cell, worktree: Worktree | None) -> Versi
         *_param_words(options.old_param),
     ]
     told = {"target": target, "commit": worktree.commit if worktree else None, "python": options.old_python}
-    again = (*map(shlex.quote, words), "--arm", str(OLD))
-    old = replace(cell, name="old", unit=Elsewhere(version), looks=False, command="compare", again=again)
-    return Versions((cell, old), (cell.subject.name, _called(request, worktree)), told, worktree)
+    cells = _named(cell, replace(cell, unit=Elsewhere(version), looks=False), words)
+    return Versions(cells, (cell.subject.name, _called(request, worktree)), told, worktree)
 
 
 def _target(request: Request, cell: Cell) -> str:
