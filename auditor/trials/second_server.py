@@ -169,6 +169,12 @@ def start_server() -> None:
         server()
 
 
+def entrust(folder: str) -> None:
+    """A folder that a kill of this process would leave behind, to the server if there is one."""
+    if _servers:
+        _servers[-1].entrust(folder)
+
+
 _entrusted: set[str] = set()
 
 
@@ -203,7 +209,7 @@ def entrust_folder(*, make: bool = False) -> str | None:
         Finalize(None, shutil.rmtree, args=(folder, True), exitpriority=-100)
     if folder and folder not in _entrusted and _servers:
         _entrusted.add(folder)
-        _servers[-1].entrust(folder)
+        entrust(folder)
     return folder
 
 

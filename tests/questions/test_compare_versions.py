@@ -94,6 +94,7 @@ def test_against_a_revision(command: Command, repository: Path) -> None:
     assert nothing_is_left(repository)
 
 
+@pytest.mark.nightly
 def test_the_record_is_the_same_with_workers_and_after_a_break(
     repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -21,6 +21,7 @@ from auditor.subjects.subject import Subject, load_subject, param_text
 from auditor.trials.cell import Cell, given_probe, make_cell
 from auditor.trials.other_version import Elsewhere, Version
 from auditor.trials.own_code import code_of
+from auditor.trials.second_server import entrust
 from auditor.trials.user_code import user_code
 
 NEW, OLD = 0, 1  # cells
@@ -54,6 +55,8 @@ def settle_versions(request: Request) -> Versions:
     if options.against is None and options.old_python is None:
         return _both_here(request, cell)
     worktree = check_out(options.against) if options.against is not None else None
+    if worktree:
+        entrust(os.path.dirname(worktree.folder))
     try:
         return _elsewhere(request, cell, worktree)
     except BaseException:
