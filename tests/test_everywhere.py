@@ -35,6 +35,7 @@ QUESTIONS: dict[str, tuple[str, str, Any, dict[str, Any]]] = {
     "curve": ("curve", FIRST_BIT, "bernoulli({p})", {"vary": "p=0.1,0.5", "size": 1, "pairs": 200, "worst": True}),
     "price": ("price", f"{SUBJECTS}/priced.py:is_above", None, {"rho": 0.2, "pairs": 600}),
     "explain": ("explain", FIRST_BIT, "bernoulli(0.3)", {"size": 20, "rho": 0.3, "pairs": 20}),
+    "compare": ("compare", FIRST_BIT, "bernoulli(0.3)", {"size": 20, "old": "algorithms.controls:constant"}),
     "repair": ("repair", "algorithms.controls:mean", None, {"rho": 0.3}),
     "reuse": (
         "reuse",

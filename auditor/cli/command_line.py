@@ -11,6 +11,7 @@ import rich_click as click
 
 from auditor import __version__
 from auditor.cli.commands.check import check
+from auditor.cli.commands.compare import compare
 from auditor.cli.commands.gate import gate
 from auditor.cli.commands.history import history
 from auditor.cli.commands.list_subjects import list_subjects
@@ -65,7 +66,7 @@ def cli() -> None:
     """
 
 
-for command in (check, gate, theorems, page, replay, history, plan, list_subjects):
+for command in (check, compare, gate, theorems, page, replay, history, plan, list_subjects):
     cli.add_command(refuse_empty(command))
 
 

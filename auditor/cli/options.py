@@ -55,7 +55,7 @@ def option_of(one: Listed) -> click.Option:
     shown: dict[str, Any] = {"help": words, "panel": one.group, "default": None}
     if one.kinds == (bool,):
         return click.RichOption([one.flag, one.name], is_flag=True, **shown)
-    kind, many = _TYPES.get(one.kinds, click.STRING), one.name == "params"
+    kind, many = _TYPES.get(one.kinds, click.STRING), one.kinds == (dict[str, Any],)
     return click.RichOption([one.flag, one.name], type=kind, multiple=many, metavar=one.metavar, **shown)
 
 
@@ -171,14 +171,14 @@ def read_typed(options: Mapping[str, Any]) -> Typed:
     )
 
 
-def split_params(params: Sequence[str]) -> dict[str, str]:
-    return dict(_split(word) for word in params)
+def split_params(params: Sequence[str], flag: str = "--param") -> dict[str, str]:
+    return dict(_split(word, flag) for word in params)
 
 
-def _split(word: str) -> tuple[str, str]:
+def _split(word: str, flag: str) -> tuple[str, str]:
     name, equals, text = word.partition("=")
     if not equals or not name:
-        raise UsageError(f"--param {word} must be NAME=VALUE, e.g. --param tau=0.1")
+        raise UsageError(f"{flag} {word} must be NAME=VALUE, e.g. {flag} tau=0.1")
     return name, text
 
 

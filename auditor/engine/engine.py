@@ -260,6 +260,8 @@ class Measured:
 
     def trials(self, bench: Bench, wanted: Iterable[int], keep: Keep) -> Generator[Trial, None, None]:
         wanted = iter(wanted)
+        if self._seconds <= self.TRIED and (start := getattr(bench.unit, "start", None)):
+            start(bench)  # a process of its own, say, which no trial takes
         while self._seconds <= self.TRIED:
             started = perf_counter()
             index = next(wanted, None)

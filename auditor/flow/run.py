@@ -90,6 +90,7 @@ def carry_out(
     run = Run(inquiry, how, watch or Silent(), Clock(how.for_, now))
     run.watch.planned(inquiry)
     with ExitStack() as stack, ExitStack() as kept:
+        stack.callback(getattr(inquiry, "close", lambda: None))  # what only it has opened
         kept.enter_context(process_state_kept())
         try:
             run.begin(stack, engine)
@@ -305,11 +306,13 @@ def replayed(request: Request, index: int, cell: int | None = None) -> Iterator[
     if index < 0:
         raise BadValue("replay", index, "must be the number of a pair, 0 or more")
     question = find_question(request.question)
-    cells = question.begin(request).cells
+    inquiry = question.begin(request)
+    cells = inquiry.cells
     both = len({one.private for one in cells}) > 1  # of private randomness, which is unshared unless --private says so
     if len(cells) > 1 and cell is None and not both:
         raise UsageError(f"--replay {index} of which of {len(cells)} cells? Give --arm J, from 0 to {len(cells) - 1}")
     if not 0 <= (cell or 0) < len(cells):
         raise UsageError(f"--arm {cell} must be from 0 to {len(cells) - 1}: which source or input is meant?")
-    with one_thread():
+    with one_thread(), ExitStack() as stack:
+        stack.callback(getattr(inquiry, "close", lambda: None))
         yield from question.again(replace(make_bench(cells[cell or 0]), copies=True), index)

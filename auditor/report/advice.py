@@ -20,7 +20,8 @@ _FEW = 0.2  # of the predictions change
 def advice(record: Record) -> Iterator[Part]:
     """For fails of what pairs differ in; a subject that is inaccurate, or not as declared, has other troubles."""
     seen, is_other = record.wobbles, record.decided_by in ("accuracy", "formula")
-    if record.verdict == "fail" and seen is not None and seen.mismatches and not is_other:
+    is_of_target = record.target is not None  # a comparison has none, and its new version may be good enough
+    if record.verdict == "fail" and is_of_target and seen is not None and seen.mismatches and not is_other:
         yield Listing("What to try next:", [*_next(record, seen)])
 
 

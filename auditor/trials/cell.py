@@ -256,7 +256,7 @@ def make_bench(cell: Cell, *, apart: bool = False) -> Bench:
         unit=cell.unit,
         within=cell.within,
         watched=cell.watched,
-        prepare=partial(_draw_first, probe=_given_probe(cell)),
+        prepare=partial(_draw_first, probe=given_probe(cell)),
     )
     return bench if apart and _is_foreign(source) else bench.prepared()
 
@@ -266,7 +266,7 @@ def _is_foreign(source: Source) -> bool:
     return not isinstance(source, Dataset) and (source.spec is None or ":" in source.spec)
 
 
-def _given_probe(cell: Cell) -> Any:
+def given_probe(cell: Cell) -> Any:
     """The rows of a file, or how many are to be drawn."""
     if not cell.view.needs_probe:
         return None

@@ -105,7 +105,7 @@ def _named(cell: Cell) -> dict[str, Any] | None:
     source = source or importable_name(cell.source)
     if not subject.is_reachable or source is None or cell.view.spec is None:
         return None
-    if cell.command == "repair":  # what a command line names is the learner inside
+    if cell.command == "repair" or cell.path:  # what a command line names is the learner inside, or on other pairs
         return None
     return {
         "target": subject.target,

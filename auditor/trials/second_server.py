@@ -187,6 +187,12 @@ def start_server(environment: Mapping[str, str] | None = None) -> None:
         server() if environment is None else server_in(environment)
 
 
+def entrust(folder: str) -> None:
+    """A folder that a kill of this process would leave behind, to the server if there is one."""
+    if _servers:
+        _servers[-1].entrust(folder)
+
+
 _entrusted: set[str] = set()
 
 
@@ -221,7 +227,7 @@ def entrust_folder(*, make: bool = False) -> str | None:
         Finalize(None, shutil.rmtree, args=(folder, True), exitpriority=-100)
     if folder and folder not in _entrusted and _servers:
         _entrusted.add(folder)
-        _servers[-1].entrust(folder)
+        entrust(folder)
     return folder
 
 

@@ -570,7 +570,7 @@ COMMANDS = cli.list_commands(click.Context(cli))
 
 
 def test_questions_that_check_does_not_ask_are_commands_of_their_own() -> None:
-    ours = {"check", "gate", "history", "list", "page", "plan", "replay", "theorems"}
+    ours = {"check", "compare", "gate", "history", "list", "page", "plan", "replay", "theorems"}
     assert set(COMMANDS) == ours | {"curve", "explain", "price", "repair", "reuse"}
 
 

@@ -22,23 +22,26 @@ if TYPE_CHECKING:
 EXIT_CODES = "Exit codes: 0 pass, 1 fail, 2 usage, 3 inconclusive, 4 a run failed, 130 interrupted."
 
 
-def make_command(name: str, home: str) -> TableCommand:
-    """The command of a question that is registered as `home`, module:Class; nothing of it is imported yet."""
+def command_words(name: str, home: str) -> str:
+    """What the help of a question says, from its docstring."""
     words = _docstring(home) or f"Ask the question {name} of TARGET."
     if "Example:" not in words:
         words += f"\n\nExample: python -m auditor {name} module:function"
-    if "Exit codes:" not in words:
-        words += f"\n\n{EXIT_CODES}"
+    return words if "Exit codes:" in words else f"{words}\n\n{EXIT_CODES}"
+
+
+def make_command(name: str, home: str) -> TableCommand:
+    """The command of a question that is registered as `home`, module:Class; nothing of it is imported yet."""
 
     def asked(target: str, **options: Any) -> int:
         return ask_one(name, target, read_typed(options))
 
     return TableCommand(
         name,
-        help=words,
+        help=command_words(name, home),
         callback=asked,
         params=[click.RichArgument(["target"])],
-        options=lambda: [*_options_of(name)],
+        options=lambda: [*options_of(name)],
     )
 
 
@@ -62,7 +65,7 @@ def _file(module: str) -> Path:
     return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
 
 
-def _options_of(name: str) -> Iterator[click.Option]:
+def options_of(name: str) -> Iterator[click.Option]:
     from auditor.flow.question import find_question
     from auditor.request import OverCells, listed
 

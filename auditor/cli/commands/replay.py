@@ -109,7 +109,7 @@ def _check_cell(cell: Cell, row: CellRow, record: Record) -> None:
     for fn in cell.view.functions:
         refuse_library(fn, cell.view.name, "a view of an output")
     _check_same(cell, source, row, record)
-    if record.code_hash != code_hash(cell.subject.fn):
+    if row.variant != "old" and record.code_hash != code_hash(cell.subject.fn):
         warn("the code has changed since this record was made")
 
 

@@ -6,7 +6,7 @@ import itertools
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from auditor.errors import UsageError
 from auditor.flow.parts import Bar, Chart, Series
@@ -52,7 +52,7 @@ def picture(record: Record) -> bytes:
     if own:
         return draw_bars(f"{record.subject}: {record.question}", own)
     said = say(record)
-    chart = next((part for part in said.found if isinstance(part, Chart)), None)
+    chart = own_of(record, "chart") or next((part for part in said.found if isinstance(part, Chart)), None)
     if chart is not None:
         return draw_chart(chart)
     bars = bars_of(record, said.bars)
@@ -70,12 +70,17 @@ def bars_of(record: Record, bars: Sequence[Bar]) -> Sequence[tuple[str, Bar]]:
 
 
 def own_bars(record: Record) -> Sequence[tuple[str, Bar]]:
-    """Where the question says itself which bars there are, by a method `bars`."""
+    """Those that the question itself says there are."""
+    return own_of(record, "bars") or ()
+
+
+def own_of(record: Record, name: str) -> Any:
+    """What the question says itself that there is to draw, by a method `bars` or `chart`."""
     from auditor.flow.question import find_question, registered_questions
 
     known = record.question in registered_questions()
-    bars = getattr(find_question(record.question), "bars", None) if known else None
-    return bars(record) if bars else ()
+    own = getattr(find_question(record.question), name, None) if known else None
+    return own(record) if own else None
 
 
 def _draw(records: Sequence[Record], confidence: float, single: bool) -> bytes:

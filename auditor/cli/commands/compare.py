@@ -1,0 +1,80 @@
+"""compare: an old version and a new one, as two targets, as two records, or of one target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rich_click as click
+
+from auditor.cli.commands.question import ask_one, command_words, options_of
+from auditor.cli.options import TableCommand, Typed, read_typed, split_params
+from auditor.errors import UsageError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def _compare(targets: Sequence[str], **options: Any) -> int:
+    old_params = split_params(options.pop("old_param", None) or (), "--old-param")
+    typed = read_typed(options)
+    *before, new = targets
+    if before and _is_record(before[0]) and _is_record(new):
+        return _compare_records(before[0], new, typed)
+    if before:
+        if "old" in typed.given:
+            raise UsageError(f"--old {typed.given['old']} and {before[0]} are two old versions: leave one of them out")
+        typed.given["old"] = before[0]
+    if old_params:
+        from auditor.subjects.subject import parse_param
+
+        typed.given["old_param"] = {name: parse_param(text) for name, text in old_params.items()}
+    return ask_one("compare", new, typed)
+
+
+def _is_record(word: str) -> bool:
+    return word.endswith(".json") and Path(word).is_file()
+
+
+def _compare_records(old: str, new: str, typed: Typed) -> int:
+    """By the counts of two audits that were recorded; nothing is run."""
+    from auditor.cli.output import deliver, tell_github
+    from auditor.flow.record import read_record
+    from auditor.questions.comparing.records import compare_records
+    from auditor.report.terminal import show
+    from auditor.request import as_flag
+
+    given = {**typed.given}
+    margin, confidence = given.pop("margin", 0.05), given.pop("confidence", 0.95)
+    if given or typed.sources or typed.texts:
+        words = [*(as_flag(name) for name in given), *(["--source"] if typed.sources else [])]
+        words += ["--param"] if typed.texts else []
+        raise UsageError(f"{' and '.join(words)}: two records run nothing, and take --margin and --confidence alone")
+    record = compare_records(read_record(Path(old)), read_record(Path(new)), margin=margin, confidence=confidence)
+
+    def draw(out: Console) -> None:
+        show(record, out, verbose=typed.verbose)
+
+    deliver([record], typed.files, draw, confidence=confidence, single=True)
+    tell_github([record], typed.files, confidence)
+    return record.exit_code
+
+
+class _CompareCommand(TableCommand):
+    """One target or two."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        rest = super().parse_args(ctx, args)
+        if len(targets := ctx.params.get("targets", ())) > 2:
+            raise click.UsageError(f"compare takes OLD and NEW, and {len(targets)} were given", ctx)
+        return rest
+
+
+compare = _CompareCommand(
+    "compare",
+    help=command_words("compare", "auditor.questions.comparing:Compare"),
+    callback=_compare,
+    params=[click.RichArgument(["targets"], nargs=-1, required=True, metavar="[OLD] NEW")],
+    options=lambda: [*options_of("compare")],
+)

@@ -1,0 +1,103 @@
+"""Is new code worse than old? Both on the same pairs, so that only what changed makes them differ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, ClassVar
+
+from auditor.errors import BadValue, check_count
+from auditor.flow.parts import Chart, Part
+from auditor.flow.plan import MAX_PAIRS, Plan, check_confidence, error_probability
+from auditor.flow.record import Record
+from auditor.questions.comparing.inquiry import Comparing
+from auditor.questions.comparing.parts import chart_of, compare_parts, title_of
+from auditor.questions.comparing.replaying import show_again
+from auditor.questions.comparing.versions import settle_versions
+from auditor.request import OTHER, SURE, Options, Request, option
+from auditor.statistics.paired import least_pairs_within
+from auditor.trials.trial import Bench
+
+_PAIRS_TIMES_MARGIN = 100
+_PAIRS = 2000  # where there is no margin
+
+
+class CompareOptions(Options, frozen=True, kw_only=True):
+    """What a comparison takes besides."""
+
+    old: Annotated[Any, option("The old version, where it is another target.", "TARGET", OTHER)] = None
+    against: Annotated[
+        str | None, option("The old version is that of a git revision, e.g. HEAD~1 or main.", "REV", OTHER)
+    ] = None
+    old_param: Annotated[dict[str, Any], option("A parameter of the old version; repeatable.", "K=V", OTHER)] = {}  # noqa: RUF012
+    old_python: Annotated[
+        str | None, option("Run the old version by this Python, of another environment.", "PATH", OTHER)
+    ] = None
+    margin: Annotated[float, option("What rho may rise by.", "D", SURE)] = 0.05
+    pairs: Annotated[
+        int | None, option("Stop undecided after so many pairs.  [default: 100 / margin]", "MAX", SURE)
+    ] = None
+    private: Annotated[str | None, option("For A(sample, r, private): shared or unshared.", "HOW", OTHER)] = None
+
+
+class Compare:
+    """Is the new version of a learner less reproducible than the old one? Runs the code of both.
+
+    compare OLD NEW compares two targets, or two records that --json wrote (which runs nothing). compare TARGET takes
+    the old version from a git revision (--against), from other parameters (--old-param) or from another environment
+    (--old-python). Both run on the same samples and r. It says whether rho fell or rose, whether by more than the
+    margin, and how many answers changed.
+
+    Example: python -m auditor compare learner.py:fit --against HEAD~1 --source norm --size 1000
+
+    Exit codes: 0 rho rose by no more than the margin, 1 by more, 2 usage, 3 neither is shown, 4 one of them could not
+    be run, 130 interrupted.
+    """
+
+    name: ClassVar[str] = "compare"
+    Options: ClassVar[type[CompareOptions]] = CompareOptions
+    instead: ClassVar[Mapping[str, str]] = {"rho": "margin", "fixed": "pairs", "inputs": "params"}
+
+    def begin(self, request: Request) -> Comparing:
+        options: CompareOptions = request.options
+        plan = _plan(options)
+        return Comparing(settle_versions(request), plan, float(options.margin))
+
+    def title(self, record: Record) -> str:
+        return title_of(record)
+
+    def parts(self, record: Record) -> Iterator[Part]:
+        yield from compare_parts(record)
+
+    def chart(self, record: Record) -> Chart:
+        """What a picture shows."""
+        return chart_of(record)
+
+    def again(self, bench: Bench, index: int) -> Iterator[Part]:
+        yield from show_again(bench, index)
+
+
+def _plan(options: CompareOptions) -> Plan:
+    check_confidence(options.confidence)
+    check_margin(options.margin)
+    margin = float(options.margin)
+    budget = options.pairs
+    if budget is None:
+        budget = math.ceil(_PAIRS_TIMES_MARGIN / margin - 1e-9) if margin else _PAIRS
+    check_count("pairs", budget, least=1, example=_PAIRS)
+    least = least_pairs_within(error_probability(options.confidence), margin) if margin else 1
+    if budget < least:
+        raise BadValue(
+            "pairs",
+            budget,
+            f"cannot show that rho rose by no more than {margin:g}: even if nothing changed it takes "
+            f"{least:,} pairs; use --pairs {least} or more",
+        )
+    if budget > MAX_PAIRS:
+        raise BadValue("pairs", budget, f"is more than {MAX_PAIRS:.0e} pairs, which nobody waits for: ask for fewer")
+    return Plan(None, float(options.confidence), "anytime", budget)
+
+
+def check_margin(margin: object) -> None:
+    if isinstance(margin, bool) or not isinstance(margin, (int, float)) or not 0 <= margin < 1:
+        raise BadValue("margin", margin, "must be in [0, 1): what rho may rise by, e.g. 0.05")

@@ -1,0 +1,175 @@
+"""What a comparison says in numbers and words, from its counts. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib.metadata import PackageNotFoundError, version
+from platform import python_version
+from typing import TYPE_CHECKING
+
+from auditor.flow.record import Finding, Measure, Rho
+from auditor.flow.wobbles import Wobbles, wobbles
+from auditor.questions.comparing.answer import (
+    BETTER,
+    NONE_SHOWN,
+    WORSE,
+    Changed,
+    CompareAnswer,
+    Difference,
+    Discordant,
+    Element,
+    Side,
+)
+from auditor.questions.comparing.versions import NEW, OLD
+from auditor.questions.pairs import METHODS, measure
+from auditor.statistics.interval import two_sided
+from auditor.statistics.outward import sure
+from auditor.statistics.paired import Shown, difference_limits, mean_lower, mean_upper
+
+if TYPE_CHECKING:
+    from auditor.questions.comparing.inquiry import Comparing
+
+_ELEMENTS = 5  # that are named
+_BETTING = "betting confidence sequence on pairs of both"
+
+
+def change_of(shown: Shown) -> str:
+    return BETTER if shown.better else WORSE if shown.worse else NONE_SHOWN
+
+
+def rho_of(inquiry: Comparing, cell: int) -> Rho:
+    tally, confidence = inquiry.counted[cell].tally, inquiry.plan.confidence
+    n, k = tally.pairs, tally.mismatches
+    return Rho(k / n if n else None, *two_sided("anytime", n, k, confidence), confidence, METHODS["anytime"])
+
+
+def _side(inquiry: Comparing, cell: int) -> Side:
+    rho, tally = rho_of(inquiry, cell), inquiry.counted[cell].tally
+    return Side(
+        what=inquiry.versions.words[cell],
+        pairs=tally.pairs,
+        mismatches=tally.mismatches,
+        estimate=rho.estimate,
+        low=rho.low,
+        high=rho.high,
+        confidence=rho.confidence,
+    )
+
+
+def _difference(inquiry: Comparing) -> Difference:
+    seen, confidence = inquiry.seen, inquiry.plan.confidence
+    low, high = difference_limits(seen, confidence)
+    estimate = (seen.new - seen.old) / seen.pairs if seen.pairs else None
+    return Difference(estimate=estimate, low=low, high=high, confidence=confidence)
+
+
+def _changed(inquiry: Comparing) -> Changed:
+    seen, share = inquiry.changed, (1 - inquiry.plan.confidence) / 2
+    return Changed(
+        runs=2 * seen.n,
+        differ=seen.half + 2 * seen.one,
+        estimate=seen.mean(),
+        low=mean_lower(seen, share),
+        high=mean_upper(seen, share),
+        confidence=inquiry.plan.confidence,
+        first=inquiry.first_changed,
+        replay_old=inquiry.counted[OLD].replay(inquiry.first_changed),
+        replay_new=inquiry.counted[NEW].replay(inquiry.first_changed),
+    )
+
+
+def fields_of(inquiry: Comparing) -> CompareAnswer:
+    seen = inquiry.seen
+    found = [wobbles(inquiry.elements[cell], seen.pairs) for cell in (OLD, NEW)]
+    return CompareAnswer(
+        change=change_of(inquiry.shown),
+        margin=inquiry.margin,
+        method="paired",
+        old=_side(inquiry, OLD),
+        new=_side(inquiry, NEW),
+        difference=_difference(inquiry),
+        error=inquiry.plan.alpha,
+        discordant=Discordant(old=seen.old, new=seen.new, both=seen.both, neither=seen.neither),
+        changed=_changed(inquiry),
+        looked=found[1].pairs if found[1] else 0,
+        elements=elements_changed(*found),
+        versions=_versions(inquiry.old_versions),
+    )
+
+
+def elements_changed(old: Wobbles | None, new: Wobbles | None) -> list[Element]:
+    """Those whose counts of pairs changed most; of each version the record knows the worst alone."""
+    if old is None or new is None:
+        return []
+    counts = [{one.name: one.pairs for one in each.elements} for each in (old, new)]
+    names = {**counts[0], **counts[1]}
+    rows = [Element(name=name, old=counts[0].get(name, 0), new=counts[1].get(name, 0)) for name in names]
+    moved = [row for row in rows if row.old != row.new]
+    return sorted(moved, key=lambda row: (-abs(row.new - row.old), row.name))[:_ELEMENTS]
+
+
+def _versions(old: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """What is another version here: (there, here)."""
+    here = {name: _installed(name) for name in old}
+    return {name: (there, here[name]) for name, there in old.items() if here[name] != there}
+
+
+def _installed(name: str) -> str:
+    if name == "python":
+        return python_version()
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+def measures_of(inquiry: Comparing) -> list[Measure]:
+    apart, changed = _difference(inquiry), _changed(inquiry)
+    limits = (apart.low, apart.high, apart.confidence, _BETTING)
+    measures = [measure("rho_new - rho_old", apart.estimate, *limits)]
+    for name, cell in (("rho of the new", NEW), ("rho of the old", OLD)):
+        rho, tally = rho_of(inquiry, cell), inquiry.counted[cell].tally
+        known = (rho.low, rho.high, rho.confidence, rho.method, tally.mismatches, tally.pairs)
+        measures.append(measure(name, rho.estimate, *known))
+    known = (changed.low, changed.high, changed.confidence, _BETTING, changed.differ, changed.runs)
+    return [*measures, measure("answers that changed", changed.estimate, *known)]
+
+
+def reason_of(inquiry: Comparing) -> str:
+    """Which way rho went, what that rests on, and what is not known."""
+    seen, confidence = inquiry.seen, inquiry.plan.confidence
+    counts = (
+        f"of {seen.pairs:,} pairs {seen.old + seen.both:,} differ with the old version and "
+        f"{seen.new + seen.both:,} with the new"
+    )
+    return f"{moved(inquiry.shown, inquiry.margin)} ({sure(confidence)}): {counts}{_left_open(inquiry)}"
+
+
+def moved(shown: Shown, margin: float) -> str:
+    """What is shown of rho_new - rho_old."""
+    within = f"rose by no more than {margin:g}, the margin" if margin else "did not rise"
+    if shown.beyond:
+        return f"rho rose by more than {margin:g}, the margin" if margin else "rho rose"
+    if shown.better:
+        return "rho fell"
+    if shown.worse:
+        return f"rho rose, and {within}" if shown.within else f"rho rose; whether by more than {margin:g} is not shown"
+    return f"rho {within}" if shown.within else f"no difference of rho is shown, nor that it is within {margin:g}"
+
+
+def _left_open(inquiry: Comparing) -> str:
+    if inquiry.shown.within or inquiry.shown.beyond or inquiry.seen.pairs < inquiry.plan.budget:
+        return ""
+    return f"; more --pairs, or a larger --margin than {inquiry.margin:g}, may decide it"
+
+
+def findings_of(inquiry: Comparing) -> Iterator[Finding]:
+    tree = inquiry.versions.worktree
+    if tree and tree.changed:
+        files = "a file that is" if tree.changed == 1 else f"{tree.changed:,} files that are"
+        yield Finding("uncommitted", "info", f"the new version is the folder as it is, with {files} not committed")
+    if tree and tree.is_head and not tree.changed:
+        yield Finding("same-code", "warning", "the revision is the one that is checked out, and nothing was changed")
+    if inquiry.cells[NEW].within is not None:
+        words = "a tolerance is for the two runs of a pair: answers of old and new are compared exactly"
+        yield Finding("tolerance-exact", "info", words)

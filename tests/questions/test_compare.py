@@ -1,0 +1,239 @@
+"""Two versions on the same pairs, against learners whose rho is known; what the record says, and how it looks."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from asking import inquiry_of
+
+import auditor
+from auditor.errors import UsageError
+from auditor.flow.record import read_record
+from auditor.questions.comparing.answer import answer_of
+from auditor.questions.comparing.records import compare_records
+from auditor.report.terminal import as_text
+from auditor.statistics.paired import Shown, Versions
+from auditor.subjects.outcome import Difference
+from auditor.trials.cell import make_bench
+from auditor.trials.trial import Trial
+
+pytestmark = pytest.mark.usefixtures("no_second_process")
+Command = Callable[..., tuple[int, str, str]]
+COIN = "bernoulli(0.5)"
+
+
+def first_row(sample: Any, r: Any, rows: int = 1) -> tuple[int, ...]:
+    """rho = 1 - 2^-rows."""
+    return tuple(sample[:rows].tolist())
+
+
+def sampled(sample: Any, r: Any) -> tuple[Any, ...]:
+    return tuple(sample.tolist()), float(r.random())
+
+
+def steady(sample: Any, r: Any) -> int:
+    return 1
+
+
+def named(sample: Any, r: Any) -> dict[str, int]:
+    return {"bit": int(sample[0]), "same": 1}
+
+
+def calm(sample: Any, r: Any) -> dict[str, int]:
+    return {"bit": 0, "same": 1}
+
+
+def test_worse_better_and_no_difference() -> None:
+    worse = auditor.ask("compare", first_row, COIN, size=9, old=steady)
+    assert (worse.verdict, worse.answer.change, worse.exit_code) == ("fail", "worse", 1)
+    better = auditor.ask("compare", steady, COIN, size=9, old=first_row)
+    assert (better.verdict, better.answer.change, better.exit_code) == ("pass", "better", 0)
+    same = auditor.ask("compare", first_row, COIN, size=9, old=first_row)
+    assert (same.verdict, same.answer.change, same.pairs) == ("pass", "no difference shown", 67)
+    assert same.answer.changed.differ == 0
+    assert same.answer.discordant.both == same.mismatches == same.answer.old.mismatches
+
+
+def test_parameters_of_the_old_version_alone() -> None:
+    record = auditor.ask("compare", first_row, COIN, size=9, params={"rows": 1}, old_param={"rows": 4})
+    assert record.answer.change == "better"
+    assert record.answer.old.what.endswith("first_row with rows=4")
+    assert record.answer.changed.differ == record.answer.changed.runs, "a tuple of four is none of one"
+
+
+def test_both_versions_see_the_same_samples_and_r_and_not_those_of_a_check() -> None:
+    """Pairs that a check failed on, and that somebody changed the code for, would make it look better."""
+    new, old = (make_bench(cell) for cell in inquiry_of(sampled, COIN, "compare", size=40, old=sampled, seed=5).cells)
+    check = make_bench(inquiry_of(sampled, COIN, size=40, seed=5).cells[0])
+    outputs = [[bench.run(3, which) for which in (0, 1)] for bench in (new, old, check)]
+    assert outputs[0] == outputs[1] != outputs[2]
+
+
+def test_a_ledger_knows_the_margin_and_the_old_version(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"size": 9, "ledger": tmp_path / "kept.sqlite"}
+    auditor.ask("compare", "algorithms.controls:first_bit", COIN, **asked, old="algorithms.controls:constant")
+    for other in ({"old": "algorithms.controls:constant", "margin": 0.1}, {"old": "algorithms.controls:coin_from_r"}):
+        with pytest.raises(UsageError, match="asked was"):
+            auditor.ask("compare", "algorithms.controls:first_bit", COIN, **asked, **other, resume=True)
+
+
+def counted(*pairs: tuple[bool, bool], times: int = 1, **options: Any) -> Any:
+    """An inquiry that was told of pairs: whether they differ in the old version, and in the new."""
+    inquiry: Any = inquiry_of(first_row, COIN, "compare", size=9, old=steady, **options)
+    apart = Difference("output", "0", "1")
+    for index, (old, new) in enumerate(pairs * times):
+        for cell, differs in ((1, old), (0, new)):
+            payload = {"prints": ["a", "a" if cell or index % 2 else "b"], "elements": None}
+            inquiry.add(cell, Trial(index, apart if differs else None, None, 0.0, payload=payload))
+        if inquiry.is_over:
+            break
+    return inquiry
+
+
+def test_what_is_shown_stays_shown_and_excludes_its_opposite() -> None:
+    inquiry = counted((False, False), times=100)
+    assert inquiry.seen == Versions(neither=67)
+    assert inquiry.shown == Shown(within=True)
+    assert inquiry.next() == ()
+    assert inquiry.answer().fields.changed.differ == 34, "of both runs of each pair those that differ"
+    inquiry = counted((False, True), times=100)
+    assert inquiry.shown == Shown(worse=True, beyond=True)
+    inquiry = counted((True, False), times=100)
+    assert inquiry.shown == Shown(better=True, within=True)
+
+
+def test_pairs_go_on_after_the_margin_only_where_they_lean() -> None:
+    """Few discordant pairs, all one way: twice as many again may tell which way, and no more than that."""
+    even = counted((False, False), (False, False), (False, False), (False, True), (True, False), times=900)
+    assert even.seen.pairs == even.settled
+    lean = counted(*[(False, False)] * 9, (True, False), times=300)
+    assert lean.settled is not None
+    assert lean.settled < lean.seen.pairs <= 3 * lean.settled
+    assert lean.shown.better
+
+
+def test_both_get_the_same_blocks_and_never_more_than_the_budget() -> None:
+    inquiry: Any = inquiry_of(first_row, COIN, "compare", size=9, old=steady, pairs=70)
+    old, new = inquiry.next()
+    assert (old.cell, new.cell, old.wanted, new.wanted) == (1, 0, range(16), range(16))
+    nearly, all_ = (counted((False, True), (True, False), times=times, pairs=70) for times in (34, 35))
+    assert [work.wanted for work in nearly.next()] == [range(68, 70), range(68, 70)]
+    assert (all_.next(), all_.verdict().outcome) == ((), "inconclusive")
+
+
+def test_what_changed_in_what_wobbles_and_how_it_looks() -> None:
+    record = auditor.ask("compare", named, COIN, size=9, old=calm)
+    elements = record.answer.elements
+    assert [(one.name, one.old) for one in elements] == [("['bit']", 0)]
+    assert elements[0].new == record.mismatches
+    text = as_text(record, width=60)
+    assert text.startswith("WORSE  ")
+    assert "What wobbles otherwise than before" in text
+    assert "% of answers" in text
+    assert "wrong with probability" in text
+    assert max(len(line) for line in text.splitlines()[:8]) <= 60
+
+
+def test_the_share_of_answers_that_changed_has_an_interval() -> None:
+    found = auditor.ask("compare", first_row, COIN, size=9, old=steady).answer.changed
+    assert found.low <= found.differ / found.runs <= found.high
+    assert found.estimate == found.differ / found.runs == 1
+
+
+def test_reports_and_replays(command: Command, tmp_path: Path) -> None:
+    (tmp_path / "old.py").write_text("def fit(sample, r):\n    return '<b>steady</b>'\n")
+    (tmp_path / "new.py").write_text("def fit(sample, r):\n    return f'<i>{sample[0]}</i>'\n")
+    words = ["compare", "old.py:fit", "new.py:fit", "--source", COIN, "--size", "9"]
+    files = ["--json", "out.json", "--markdown", "out.md", "--svg", "out.svg"]
+    code, out, _ = command(*words, *files, cwd=tmp_path)
+    assert code == 1
+    assert "WORSE  new.py:fit" in out
+    record = read_record(tmp_path / "out.json")
+    assert json.loads((tmp_path / "out.json").read_text())["answer"]["question"] == "compare"
+    assert answer_of(record).old.what == "old.py:fit"
+    assert "<b>" not in (tmp_path / "out.md").read_text().replace("`", "").split("```")[0]
+    drawn = ElementTree.fromstring((tmp_path / "out.svg").read_text())
+    texts = {"".join(one.itertext()) for one in drawn.iter() if one.tag.endswith("text")}
+    assert {"old", "new", "rho"} <= texts
+    for cell, expected in ((0, "DIFFERENT  pair"), (1, "SAME  pair")):
+        pair = str(record.examples[0].pair)
+        code, out, _ = command("replay", "out.json", "--pair", pair, "--cell", str(cell), "--trust", cwd=tmp_path)
+        assert (code, out.startswith(expected)) == (0, True), out
+        code, out, _ = command(*words, "--replay", pair, "--arm", str(cell), cwd=tmp_path)
+        assert (code, out.startswith(expected)) == (0, True), out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([], "compare needs an old version"),
+        (["--old", "x.py:f", "--margin", "1"], "--margin 1.0 must be in [0, 1)"),
+        (["--old-param", "rows"], "--old-param rows must be NAME=VALUE"),
+        (["--old-param", "nope=1"], "has no parameter 'nope'"),
+        (["--old", "new.py:fit", "--pairs", "66"], "it takes 67 pairs; use --pairs 67 or more"),
+        (["--old", "new.py:fit", "--rho", "0.1"], "No such option '--rho'"),
+        (["--against", "HEAD", "--cluster", "local:2"], "use --jobs"),
+        (["old.py:fit", "more.py:fit"], "compare takes OLD and NEW, and 3 were given"),
+        (["old.py:fit", "--old", "new.py:fit"], "are two old versions"),
+    ],
+)
+def test_every_way_to_say_it_wrongly_is_a_sentence(
+    command: Command, tmp_path: Path, words: list[str], said: str
+) -> None:
+    (tmp_path / "new.py").write_text("def fit(sample, r):\n    return 1\n")
+    (tmp_path / "old.py").write_text("def fit(sample, r):\n    return 1\n")
+    targets = [word for word in words if word.endswith(".py:fit") and words[words.index(word) - 1] != "--old"]
+    options = [word for word in words if word not in targets]
+    code, _, error = command(
+        "compare", *targets, "new.py:fit", *options, "--source", COIN, "--size", "9", cwd=tmp_path, columns=500
+    )
+    assert code == 2
+    assert said in error
+
+
+# Two records.
+
+
+def audited(subject: Any, **options: Any) -> Any:
+    return auditor.audit(subject, COIN, **{"size": 9, "fixed": 200, **options})
+
+
+def test_two_records_are_compared_by_their_counts() -> None:
+    calm_one, wild = audited(steady), audited(first_row)
+    worse = compare_records(calm_one, wild)
+    assert (worse.verdict, worse.answer.change, worse.answer.method) == ("fail", "worse", "two samples")
+    assert (worse.pairs, worse.mismatches) == (200, wild.mismatches)
+    assert worse.answer.changed is None
+    better = compare_records(wild, calm_one)
+    assert (better.verdict, better.answer.change) == ("pass", "better")
+    open_ = compare_records(wild, audited(first_row, seed=1))
+    assert (open_.exit_code, open_.answer.change) == (3, "no difference shown")
+    assert compare_records(calm_one, audited(steady, seed=1), margin=0.1).verdict == "pass"
+
+
+def test_records_of_two_things_are_not_comparable() -> None:
+    other = audited(steady, size=10)
+    found = compare_records(audited(steady), other)
+    assert (found.exit_code, found.answer.change) == (4, "not comparable")
+    assert found.reason == "not comparable: size was 9 and is 10"
+    with pytest.raises(UsageError, match="the new record is of compare"):
+        compare_records(other, found)
+
+
+def test_two_record_files_run_nothing(command: Command, tmp_path: Path) -> None:
+    for name, value in (("old", "1"), ("new", "int(sample[0])")):
+        (tmp_path / f"{name}.py").write_text(f"def fit(sample, r):\n    return {value}\n")
+        command("check", f"{name}.py:fit", "--source", COIN, "--size", "9", "--json", f"{name}.json", cwd=tmp_path)
+        (tmp_path / f"{name}.py").unlink()
+    code, out, error = command("compare", "old.json", "new.json", "--json", "both.json", cwd=tmp_path)
+    assert code == 3, "of audits that stop at once little is known"
+    assert "each by an audit of its own" in out
+    assert "loading" not in error
+    assert read_record(tmp_path / "both.json").question == "compare"
+    code, _, error = command("compare", "old.json", "new.json", "--pairs", "9", cwd=tmp_path)
+    assert (code, "two records run nothing" in error) == (2, True)
