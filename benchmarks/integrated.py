@@ -7,8 +7,8 @@ the gate itself. `worst` is the largest ratio over rho from 0 to 4 times the tar
 
 `no test over` is what any test could save at most: the information of a pair about which side of the target the mean
 is on, KL_inf = sup over bets of E log(1 + bet * (target - m)) (m - target for a fail), over that of a coin,
-KL(rho || target). Any law on [0, 1] may be behind m, so a gate of means has to beat the worst of them. Where m takes two
-values alone, 0 and a, that is 2.2 times at a = 1/2 and 1.1 at a = 0.9: five times fewer pairs are out of reach there.
+KL(rho || target). Any law on [0, 1] may be behind m, so a gate of means has to beat the worst of them. Where m takes
+two values alone, 0 and a, that is 2.2 times at a = 1/2 and 1.1 at a = 0.9: five times fewer are out of reach there.
 A law that saves so little also shows that the coin's thresholds are calibrated to its budget, exactly, while those of
 means are 1/alpha, as no dynamic program covers every law: up to 1.2 times the coin's at {0, 0.9}, 1.4 at {0, 1}.
 

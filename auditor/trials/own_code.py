@@ -48,7 +48,7 @@ def code_of(things: Iterable[object]) -> Code:
 
 def own_files(things: Iterable[object]) -> tuple[list[Path], set[str]]:
     """The files of that code, and the names of installed modules that it imports."""
-    walked = [(name, path) for name, _, path in _walked(things)]
+    walked = [(name, path) for name, _, path in _walked(_defined(things))]
     return [path for _, path in walked if not _is_installed(path)], {
         name for name, path in walked if _is_installed(path)
     }

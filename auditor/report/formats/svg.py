@@ -52,7 +52,8 @@ def picture(record: Record) -> bytes:
     if own:
         return draw_bars(f"{record.subject}: {record.question}", own)
     said = say(record)
-    chart = own_of(record, "chart") or next((part for part in said.found if isinstance(part, Chart)), None)
+    chart: Chart | None = own_of(record, "chart")
+    chart = chart or next((part for part in said.found if isinstance(part, Chart)), None)
     if chart is not None:
         return draw_chart(chart)
     bars = bars_of(record, said.bars)

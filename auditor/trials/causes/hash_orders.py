@@ -8,8 +8,8 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from auditor.repair.mechanisms.own_frames import function_of
 from auditor.subjects.estimators import Fit
-from auditor.trials.causes.own_frames import function_of
 from auditor.trials.own_code import own_files
 
 MANY, FEW = 4, 1  # hash seeds that a first one is compared with: the order of two strings is the same for half of all
