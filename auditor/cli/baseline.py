@@ -251,7 +251,9 @@ def update(
 
 
 def _is_counted(inquiry: Inquiry, record: Record) -> bool:
-    return record.question == "rho" and len(inquiry.cells) == 1 and bool(record.pairs) and record.verdict != "error"
+    """Whether it leaves counts worth keeping: those of a learner that is to get no worse are whole, or none."""
+    is_whole = bool(record.pairs) and (not isinstance(inquiry, NoWorse) or record.verdict == "pass")
+    return record.question == "rho" and len(inquiry.cells) == 1 and is_whole and record.verdict != "error"
 
 
 def _block(inquiry: Inquiry, record: Record) -> Block:
@@ -271,7 +273,7 @@ def _news(before: Baseline, after: Baseline, lost: Sequence[Record]) -> Iterator
     yield from (
         f"{after.path}: {old.target}, {_counts(old)}, is left out" for order, old in was.items() if order not in now
     )
-    yield from (f"{after.path}: {record.subject} is as it was: nothing was counted" for record in lost)
+    yield from (f"{after.path}: {record.subject} is as it was: it was not counted to the end" for record in lost)
     same = sum(was.get(order) == block for order, block in now.items())
     yield f"{after.path}: {len(now)} subjects, {same} as they were"
 

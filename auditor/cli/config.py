@@ -242,14 +242,15 @@ def settle(
 
 def _settled(entry: Entry, given: Mapping[str, Any], before: Baseline | None) -> tuple[Request, Inquiry]:
     if entry.expect == NO_WORSE and entry.question in (None, "rho"):
-        return held_against(before, lambda counts: _begun(entry, {**given, "baseline": counts}), entry.margin)
+        expect = "pass" if before and before.is_made else NO_WORSE  # to be counted in full
+        return held_against(before, lambda counts: _begun(entry, {**given, "baseline": counts}, expect), entry.margin)
     if entry.expect == NO_WORSE and entry.question != "compare":
         raise UsageError(f"expect = {NO_WORSE!r} is for rho, and {entry.question} is another question: leave one out")
-    return _begun(entry, given)
+    return _begun(entry, given, entry.expect)
 
 
-def _begun(entry: Entry, given: Mapping[str, Any]) -> tuple[Request, Inquiry]:
-    request = make_request(entry.question, entry.target, entry.source, given, expected=entry.expect)
+def _begun(entry: Entry, given: Mapping[str, Any], expect: str) -> tuple[Request, Inquiry]:
+    request = make_request(entry.question, entry.target, entry.source, given, expected=expect)
     return request, find_question(request.question).begin(request)
 
 

@@ -149,6 +149,8 @@ class NoWorse(Pairs):
         return "worse" if self._is_worse() else "no worse" if self._is_within() else "neither"
 
     def outcome(self) -> str:
+        if not self.before.pairs and self.tally.pairs < self.plan.budget:
+            return "inconclusive"
         return {"worse": "fail", "neither": "inconclusive"}.get(self.shown(), "pass")
 
     def verdict(self) -> Verdict:
@@ -169,7 +171,8 @@ class NoWorse(Pairs):
             return Verdict("pass", reason, "mismatches", alpha, Bound("upper", high, 1 - self.half))
         seen = f"{k:,} mismatches in {n:,} pairs: rho is {between(low, high)}"
         if shown == MEASURED:
-            return Verdict("pass", f"{seen} ({sure(1 - alpha)}), which later runs are held against", "budget", alpha)
+            reason = f"{seen} ({sure(1 - alpha)}), which later runs are held against"
+            return Verdict(self.outcome(), reason, "budget", alpha)
         reason = f"{seen}, and that of the baseline, {before}, {between(*self.limits)}: it is shown neither to be worse"
         return Verdict("inconclusive", f"{reason} by more than {margin} nor to be within it", "budget", alpha)
 

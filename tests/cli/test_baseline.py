@@ -196,8 +196,36 @@ def test_what_raises_keeps_its_block(project: Path, command: Command) -> None:
     rewritten(project, "return bool", "raise ValueError; bool")
     code, out, _ = command("gate", "--update-baseline", cwd=project)
     assert code == 4
-    assert "rough_learners.py:rough is as it was: nothing was counted" in out
+    assert "rough_learners.py:rough is as it was: it was not counted to the end" in out
     assert blocks_of(project / "kept" / "baseline.toml")["rough"]["size"] == 2
+
+
+def test_what_the_clock_cuts_short_is_no_baseline(project: Path, command: Command) -> None:
+    code, out, _ = command("gate", "rough", "--update-baseline", "--for", "0.000001", cwd=project)
+    assert code == 3
+    assert "rough_learners.py:rough is as it was: it was not counted to the end" in out
+    assert tomllib.loads((project / "kept" / "baseline.toml").read_text()) == {}
+
+
+def test_two_entries_of_one_target_have_a_block_each(project: Path, command: Command) -> None:
+    again = CONFIG.partition("[[")[2].partition("[[")[0].replace("pairs = 400", "pairs = 50\nparams = { p = 0.3 }")
+    (project / "pyproject.toml").write_text(f"{CONFIG}\n[[{again}")
+    assert command("gate", "rough", "--update-baseline", cwd=project)[0] == 0
+    found = tomllib.loads((project / "kept" / "baseline.toml").read_text())["subject"]
+    assert [(one["pairs"], one.get("params")) for one in found] == [(50, {"p": "0.3"}), (400, None)]
+    code, out, _ = command("gate", "rough", "--junit", "j.xml", "--html", "h.html", cwd=project)
+    assert (code, "2 of 2 as expected" in out) == (0, True)
+    assert 'failures="0"' in (project / "j.xml").read_text()
+    assert "no worse" in (project / "h.html").read_text()
+
+
+def test_a_file_above_and_the_folder_that_it_is_in(project: Path, command: Command) -> None:
+    """What the file names is there, what is typed is here."""
+    below = project / "below"
+    below.mkdir()
+    assert command("gate", "--update-baseline", cwd=below)[0] == 0
+    assert command("gate", "--update-baseline", "--baseline", "here.toml", cwd=below)[0] == 0
+    assert (below / "here.toml").read_text() == (project / "kept" / "baseline.toml").read_text()
 
 
 # The file.

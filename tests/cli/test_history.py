@@ -85,24 +85,22 @@ def test_the_command_reads_a_ledger_and_exits_by_what_it_finds(tmp_path: Path, c
     assert [len(series.points) for series in chart.series] == [3, 2]
 
 
-@pytest.mark.parametrize(
-    ("options", "sentence"),
-    [
-        (["--above", "2"], "--above 2.0 must be in (0, 1)"),
-        (["--above", "nan"], "--above nan must be in (0, 1)"),
-        (["--run-length", "9"], "--run-length goes with --above"),
-        (["--ever", "0.1"], "--ever goes with --above"),
-        (["--above", "0.1", "--ever", "0.1", "--run-length", "9"], "are two promises"),
-        (["--above", "0.1", "--ever", "1"], "--ever 1.0 must be in (0, 1)"),
-        (["--above", "0.1", "--run-length", "1"], "--run-length 1.0 must be above 1"),
-        (["--since", "monday"], "--since monday must be a day, e.g. 2026-11-17"),
-        (["--since", "2100-01-01"], "has no audit of algorithms.controls:first_bit since 2100-01-01"),
-        (["--above", "0.1"], "has no audit of algorithms.controls:first_bit that counts pairs of one source"),
-    ],
-)
-def test_what_cannot_be_said_gets_a_sentence(
-    tmp_path: Path, command: Command, options: list[str], sentence: str
-) -> None:
+REFUSED = [
+    (["--above", "2"], "--above 2.0 must be in (0, 1)"),
+    (["--above", "nan"], "--above nan must be in (0, 1)"),
+    (["--run-length", "9"], "--run-length goes with --above"),
+    (["--ever", "0.1"], "--ever goes with --above"),
+    (["--above", "0.1", "--ever", "0.1", "--run-length", "9"], "are two promises"),
+    (["--above", "0.1", "--ever", "1"], "--ever 1.0 must be in (0, 1)"),
+    (["--above", "0.1", "--run-length", "1"], "--run-length 1.0 must be above 1"),
+    (["--since", "monday"], "--since monday must be a day, e.g. 2026-11-17"),
+    (["--since", "2100-01-01"], "has no audit of algorithms.controls:first_bit since 2100-01-01"),
+    (["--above", "0.1"], "has no audit of algorithms.controls:first_bit that counts pairs of one source"),
+]
+
+
+def test_what_cannot_be_said_gets_a_sentence(tmp_path: Path, command: Command) -> None:
     auditor.ask("nu", FIRST_BIT, "bernoulli(0.5)", size=1, eta=0.3, nu=0.3, ledger=tmp_path / "audits.sqlite")
-    code, _, err = command("history", "first_bit", *options, cwd=tmp_path)
-    assert (code, sentence in err) == (2, True), err
+    for options, sentence in REFUSED:
+        code, _, err = command("history", "first_bit", *options, cwd=tmp_path)
+        assert (code, sentence in err) == (2, True), err

@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 import yaml
 
+from auditor.cli.baseline import Baseline, Block
+
 ROOT = Path(__file__).parents[2]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
 SHELLS = {"bash": ("bash", "--noprofile", "--norc", "-eo", "pipefail"), "python": ("python",)}
@@ -94,8 +96,8 @@ def runner(tmp_path: Path) -> Runner:
 def test_a_gate_with_a_page_and_a_baseline(runner: Runner) -> None:
     (runner.workspace / "learner.py").write_text(LEARNER)
     (runner.workspace / "pyproject.toml").write_text(CONFIG)
-    code, _, outputs = runner.use(args="--update-baseline", baseline="our baseline.toml")
-    assert (code, outputs["exit-code"]) == (0, "0")
+    counted = Block(target="learner.py:steady", source="norm", size=2, confidence=0.95, seed=0, pairs=100, mismatches=0)
+    (runner.workspace / "our baseline.toml").write_text(Baseline("").updated([counted], []).text())
     code, log, outputs = runner.use(page="out.html", baseline="our baseline.toml", args="--json all.json")
     assert (code, outputs["exit-code"]) == (0, "0"), log
     (record,) = json.loads((runner.workspace / "all.json").read_text())
@@ -120,16 +122,21 @@ def test_a_fail_is_the_exit_code_and_is_annotated_and_summed_up(runner: Runner) 
     assert (runner.workspace / "o.html").exists()
 
 
-@pytest.mark.parametrize("name", ["target", "args", "page", "baseline"])
-def test_inputs_full_of_shell_are_words(runner: Runner, name: str) -> None:
-    (runner.workspace / "learner.py").write_text(LEARNER)
-    (runner.workspace / "pyproject.toml").write_text(CONFIG)
-    hostile = HOSTILE.replace('"', "").replace("'", "") if name == "args" else HOSTILE
-    code, log, outputs = runner.use(**{name: hostile})
-    assert code == 2, log
-    assert (outputs["exit-code"], set(outputs)) == ("2", {"exit-code", "artifact"})
+def test_inputs_full_of_shell_are_words(runner: Runner) -> None:
+    """Of a command that shows what it was given, and does nothing else."""
+    fake = runner.own / "auditor"
+    fake.mkdir()
+    (fake / "__init__.py").touch()
+    (fake / "__main__.py").write_text("import json, sys; print(json.dumps(sys.argv[1:])); sys.exit(3)")
+    runner.variables["PYTHONPATH"] = str(runner.own)
+    code, log, outputs = runner.use(target=HOSTILE, page=HOSTILE, args='--source "bernoulli(0.5)" $(touch owned) ;id')
+    words = ["--source", "bernoulli(0.5)", "$(touch", "owned)", ";id", f"--html={HOSTILE}"]
+    assert json.loads(log) == ["check", *words, "--", HOSTILE]
+    assert (code, outputs["exit-code"], set(outputs)) == (3, "3", {"exit-code", "artifact"})
     assert re.fullmatch(r"[\w.-]+", outputs["artifact"])
-    assert not [path.name for path in runner.workspace.iterdir() if path.name not in ("learner.py", "pyproject.toml")]
+    _, log, _ = runner.use(baseline=HOSTILE)
+    assert json.loads(log) == ["gate", f"--baseline={HOSTILE}"]
+    assert not [*runner.workspace.iterdir()]
 
 
 def test_no_input_is_pasted_into_a_script_and_the_page_is_uploaded_whatever_happens() -> None:
