@@ -70,6 +70,15 @@ def test_the_picture_shows_the_table(command: Command, folder: Path) -> None:
     assert all(low <= mismatches / pairs <= high for _, mismatches, pairs, low, high in shown)
 
 
+def test_a_learner_that_raises_is_an_error_and_explains_nothing(command: Command, folder: Path) -> None:
+    (folder / "raises.py").write_text("def fit(sample, r):\n    raise ValueError('too big')\n")
+    code, out, error = command("explain", "raises.py:fit", "--source", "norm", "--size", "9", cwd=folder)
+    assert code == 4
+    assert "ERROR  raises.py:fit" in out + error
+    assert "too big" in out + error
+    assert not [words for words in ("EXPLAINED", "Not run", "but for") if words in out]
+
+
 def test_every_way_to_say_it_wrongly_is_a_sentence(command: Command, folder: Path) -> None:
     code, _, error = command("explain", "learner.py:fit", cwd=folder)
     assert code == 2

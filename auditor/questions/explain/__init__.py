@@ -69,7 +69,7 @@ class Explain:
         return Explaining(cells, plan, budget, tried, asides, traces=options.trace)
 
     def title(self, record: Record) -> str:
-        return f"EXPLAINED  {record.subject}"
+        return f"{'ERROR' if record.verdict == 'error' else 'EXPLAINED'}  {record.subject}"
 
     def parts(self, record: Record) -> Iterator[Part]:
         yield from explain_parts(record)

@@ -122,6 +122,8 @@ def _notes(inquiry: Explaining, one: Tried, state: str) -> Iterator[str]:
         yield f"it could not be run: {one.error}"
     elif state == "not run" and one.kind == "hash-seed" and inquiry.is_hidden():
         yield "outputs differ from run to run, and so in any other process"
+    elif state == "not run" and not inquiry.pairs:
+        yield "it ended before"
     elif state == "not run":
         yield "there was no mismatch to explain" if not inquiry.mismatches else "there were no pairs left for it"
     elif state == "not shown" and one.kind != "r-unused" and (one.shown or one.drawn) and not inquiry.is_hidden():

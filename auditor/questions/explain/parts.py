@@ -17,9 +17,11 @@ def explain_parts(record: Record) -> Iterator[Part]:
     answer = answer_of(record)
     for place, cause in enumerate(answer.causes, 1):
         yield from _cause(place, cause)
-    yield _table(record, answer)
-    yield from _further(answer)
-    yield from _not_run(answer)
+    if record.pairs:
+        yield _table(record, answer)
+        yield from _further(answer)
+    if record.verdict == "pass":  # else it ended before most of them could be
+        yield from _not_run(answer)
 
 
 def _cause(place: int, cause: Cause) -> Iterator[Part]:
