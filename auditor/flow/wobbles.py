@@ -95,6 +95,13 @@ def wobbles(payloads: Iterable[Any], pairs: int) -> Wobbles | None:
     )
 
 
+def pairs_by_element(payloads: Iterable[Any]) -> dict[str, int]:
+    """In how many pairs each element differs, of all that were listed and not of the worst alone."""
+    seen = [msgspec.convert(one, Elements) for one in payloads]
+    counted = _choices(seen) if seen and _is_choice(seen) else _elements([one for one in seen if one.count])
+    return {name: tally.pairs for name, tally in counted.items()}
+
+
 def _outputs(seen: Sequence[Elements]) -> dict[str, Any]:
     """How many distinct outputs there were, and the most frequent."""
     counts: Counter[str | None] = Counter()

@@ -136,7 +136,7 @@ def shown_by_pairs(seen: Versions, alpha: float, margin: float, budget: int) -> 
     better = discordant > 0 and gate.is_pass(discordant, seen.new)
     worse = discordant > 0 and gate.is_fail(discordant, seen.new)
     within = log_e_below(halves, p) >= -math.log(alpha)
-    beyond = log_e_above(halves, p) >= -math.log(alpha / 2)
+    beyond = margin == 0 or log_e_above(halves, p) >= -math.log(alpha / 2)  # without a margin it is "worse" itself
     return Shown(better=better and within, worse=worse, beyond=beyond and worse, within=within)
 
 

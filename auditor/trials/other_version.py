@@ -106,8 +106,9 @@ class Elsewhere:
         found = process_of(self.version, bench).ask(index, which, sample, watched=index < bench.watched)
         if "raised" not in found:
             return found
-        failed = RunFailed(f"the other version of {bench.subject.name}", index, which, f"raised {found['raised']}")
-        failed.details = found["details"]
+        name = f"{bench.subject.name} as of {self.version.words}"
+        failed = RunFailed(name, index, which, f"raised {found['raised']}")
+        failed.details, failed.kind = found["details"], "raised"
         if bench.bottoms:
             return {"bottom": str(failed)}
         raise failed

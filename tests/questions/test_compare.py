@@ -128,7 +128,7 @@ def test_both_get_the_same_blocks_and_never_more_than_the_budget() -> None:
 
 def test_what_changed_in_what_wobbles_and_how_it_looks() -> None:
     record = auditor.ask("compare", named, COIN, size=9, old=calm)
-    elements = record.answer.elements
+    elements = record.answer.elements  # every one is counted, and not the worst of each version alone
     assert [(one.name, one.old) for one in elements] == [("['bit']", 0)]
     assert elements[0].new == record.mismatches
     text = as_text(record, width=60)
@@ -237,3 +237,15 @@ def test_two_record_files_run_nothing(command: Command, tmp_path: Path) -> None:
     assert read_record(tmp_path / "both.json").question == "compare"
     code, _, error = command("compare", "old.json", "new.json", "--pairs", "9", cwd=tmp_path)
     assert (code, "two records run nothing" in error) == (2, True)
+
+
+def bits(sample: Any, r: Any, start: int = 0) -> list[int]:
+    """Thirty elements, of which twelve differ half of the time."""
+    return [int(sample[i]) if start <= i < start + 12 else 0 for i in range(30)]
+
+
+def test_elements_are_counted_beyond_the_worst_that_a_record_names() -> None:
+    record = auditor.ask("compare", bits, COIN, size=30, old_param={"start": 1}, margin=0.2)
+    counts = {one.name: (one.old, one.new) for one in record.answer.elements}
+    assert {*counts} == {"[0]", "[12]"}, "those between differ in the same pairs of both"
+    assert counts["[0]"][0] == counts["[12]"][1] == 0

@@ -126,6 +126,7 @@ def test_what_is_shown_of_discordant_pairs() -> None:
     assert shown(12, 0) == Shown(better=True, within=True)
     assert shown(0, 20, alike=1000) == Shown(worse=True, within=True), "worse, but not by as much as the margin"
     assert shown(3, 3) == Shown()
+    assert shown_by_pairs(Versions(900, 1, 12), 0.05, 0.0, 2000) == Shown(worse=True, beyond=True), "no margin"
 
 
 def test_of_counts_each_pair_is_in_one() -> None:

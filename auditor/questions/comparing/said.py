@@ -8,7 +8,7 @@ from platform import python_version
 from typing import TYPE_CHECKING
 
 from auditor.flow.record import Finding, Measure, Rho
-from auditor.flow.wobbles import Wobbles, wobbles
+from auditor.flow.wobbles import pairs_by_element
 from auditor.questions.comparing.answer import (
     BETTER,
     NONE_SHOWN,
@@ -80,7 +80,6 @@ def _changed(inquiry: Comparing) -> Changed:
 
 def fields_of(inquiry: Comparing) -> CompareAnswer:
     seen = inquiry.seen
-    found = [wobbles(inquiry.elements[cell], seen.pairs) for cell in (OLD, NEW)]
     return CompareAnswer(
         change=change_of(inquiry.shown),
         margin=inquiry.margin,
@@ -91,19 +90,16 @@ def fields_of(inquiry: Comparing) -> CompareAnswer:
         error=inquiry.plan.alpha,
         discordant=Discordant(old=seen.old, new=seen.new, both=seen.both, neither=seen.neither),
         changed=_changed(inquiry),
-        looked=found[1].pairs if found[1] else 0,
-        elements=elements_changed(*found),
+        looked=min(map(len, inquiry.elements)),
+        elements=_elements(inquiry),
         versions=_versions(inquiry.old_versions),
     )
 
 
-def elements_changed(old: Wobbles | None, new: Wobbles | None) -> list[Element]:
-    """Those whose counts of pairs changed most; of each version the record knows the worst alone."""
-    if old is None or new is None:
-        return []
-    counts = [{one.name: one.pairs for one in each.elements} for each in (old, new)]
-    names = {**counts[0], **counts[1]}
-    rows = [Element(name=name, old=counts[0].get(name, 0), new=counts[1].get(name, 0)) for name in names]
+def _elements(inquiry: Comparing) -> list[Element]:
+    """Those whose counts of pairs changed most."""
+    old, new = (pairs_by_element(inquiry.elements[cell]) for cell in (OLD, NEW))
+    rows = [Element(name=name, old=old.get(name, 0), new=new.get(name, 0)) for name in {**old, **new}]
     moved = [row for row in rows if row.old != row.new]
     return sorted(moved, key=lambda row: (-abs(row.new - row.old), row.name))[:_ELEMENTS]
 
