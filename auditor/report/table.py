@@ -40,7 +40,7 @@ def summary(
     for words, subject in offers(records):
         yield Text.assemble("\n", (visible(subject), "bold"), f": {words}")
     met = len(records) - len(surprises)
-    share = (1 - confidence) / planned
+    share = round(1 - confidence, 12) / planned  # but for the last digits of a float, which nobody meant
     cut = f" {planned - len(records)} were not run." if planned > len(records) else ""
     yield Text(
         f"\n{met} of {len(records)} as expected.{cut} Each verdict is wrong with probability at most "

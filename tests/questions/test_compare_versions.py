@@ -276,3 +276,18 @@ def test_ctrl_c_leaves_nothing_behind(repository: Path, tmp_path: Path) -> None:
     assert "INTERRUPTED  learner.py:fit" in out
     assert wait_until(lambda: not left_behind(mark), 20)
     assert nothing_is_left(repository)
+
+
+def test_a_gate_holds_a_learner_to_its_old_code(repository: Path, command: Command) -> None:
+    """Paired: with what it was a step ago it is worse, and with itself it is not."""
+    config = (
+        '[[tool.auditor.subject]]\ntarget = "learner.py:fit"\nsource = "bernoulli(0.5)"\nsize = 100\n'
+        'question = "compare"\nagainst = "HEAD~1"\nexpect = "no worse"\nreason = "a threshold"\n'
+    )
+    (repository / "pyproject.toml").write_text(config)
+    code, out, _ = command("gate", cwd=repository)
+    assert (code, "fail, expected no worse" in out) == (1, True), out
+    (repository / "pyproject.toml").write_text(config.replace("HEAD~1", "HEAD"))
+    code, out, _ = command("gate", cwd=repository)
+    assert (code, "1 of 1 as expected" in out) == (0, True), out
+    assert nothing_is_left(repository)
