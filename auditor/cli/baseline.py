@@ -275,7 +275,7 @@ def _news(before: Baseline, after: Baseline, lost: Sequence[Record]) -> Iterator
     )
     yield from (f"{after.path}: {record.subject} is as it was: it was not counted to the end" for record in lost)
     same = sum(was.get(order) == block for order, block in now.items())
-    yield f"{after.path}: {len(now)} subjects, {same} as they were"
+    yield f"{after.path}: subjects: {len(now)}, as they were: {same}"
 
 
 def _counts(block: Block) -> str:
