@@ -114,7 +114,7 @@ def test_a_learner_is_held_to_what_it_was(project: Path, command: Command) -> No
 
     code, out, _ = command("gate", "--update-baseline", cwd=project)
     assert (code, file.read_text()) == (0, first)
-    assert "2 subjects, 2 as they were" in out
+    assert "subjects: 2, as they were: 2" in out
 
     code, out, _ = command("gate", "--json", "all.json", cwd=project)
     rough, _ = json.loads((project / "all.json").read_text())
