@@ -239,12 +239,13 @@ def sums(chosen: Sequence[Seeded], kept: Sequence[Kept]) -> Iterator[str]:
 
 
 def write_docs(chosen: Sequence[Seeded], kept: Sequence[Kept]) -> None:
-    seeds = sorted({each.seed for each in kept})
+    least = min(Counter(each.learner for each in kept).values())
+    seeds = f"{least} seeds" if len(kept) == least * len(chosen) else f"{least} seeds or more"
     lines = [f"| {' | '.join(row[:4])} | {row[5]} |" for row in rows(chosen, kept)]
     told = " ".join(f"{one[:1].upper()}{one[1:]}." for one in sums(chosen, kept))
     text = f"""{TITLE}
 
-Small learners with one or two faults that were put in, and sound ones, each explained with {len(seeds)} seeds; made by
+Small learners with one or two faults that were put in, and sound ones, each explained with {seeds}; made by
 `python benchmarks/causes.py --keep FILE --docs`, where they are.
 {told} Of a sound one any cause may be named in 5 % of all.
 

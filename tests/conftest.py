@@ -61,9 +61,14 @@ def no_other_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """For explanations that are not about what other processes say: they agree, and none is started here."""
     from auditor.questions.explain import interpreter
     from auditor.trials.causes.elsewhere import Compared
+    from auditor.trials.causes.hash_orders import read_code
 
-    for name in ("hash_seed_shows", "threads_show", "earlier_runs_show"):
-        monkeypatch.setattr(interpreter, name, lambda *_, **__: Compared(None, 2))
+    def under_all_seeds(bench: Any, index: int) -> Compared:
+        return Compared(None, 1 + read_code(bench.subject.fn).seeds)
+
+    monkeypatch.setattr(interpreter, "hash_seed_shows", under_all_seeds)
+    monkeypatch.setattr(interpreter, "threads_show", lambda *_: Compared(None, 2))
+    monkeypatch.setattr(interpreter, "earlier_runs_show", lambda *_: Compared(None, 3))
 
 
 @pytest.fixture

@@ -101,6 +101,21 @@ def test_the_record_has_the_fields_that_were_promised() -> None:
     assert {one["kind"] for one in document["answer"]["causes"]} <= set(KINDS)
 
 
+def test_all_runs_are_counted() -> None:
+    """Sixteen pairs that settle it, eight that are looked at, and what is run twice: more than two runs a trial."""
+    seen = []
+
+    def counted(sample: Any, r: np.random.Generator) -> bool:
+        seen.append(1)
+        return bool(sample.mean() > 0)
+
+    record, answer = explained(counted, confidence=0.95)
+    assert record.cost is not None
+    other_processes = 3 + 5 * 24  # of earlier runs, and under five hash seeds, since this file makes sets
+    assert record.cost.runs == answer.runs == len(seen) + other_processes
+    assert answer.runs > 2 * answer.pairs_in_all - other_processes
+
+
 def test_draws_out_of_step_are_named_with_their_line() -> None:
     _, answer = explained(caused.redraws)
     line = next(

@@ -37,8 +37,8 @@ _STEADY = 8  # runs that must agree in one process
 def in_step(bench: Bench, index: int, fell: Fell) -> Trial:
     """A pair in which each place that draws has bits of its own; with the first draw that differs as it is."""
     trial = run_pair_keyed(bench, index, fell)
-    payload, runs = trial.payload or {}, 2
-    found = first_draw_apart(bench, index) if index < TRACED and not fell else None
+    payload, traced = trial.payload or {}, index < TRACED and not fell
+    found = first_draw_apart(bench, index) if traced else None
     if found is not None:
         payload = {
             **payload,
@@ -46,8 +46,7 @@ def in_step(bench: Bench, index: int, fell: Fell) -> Trial:
             "drawn": [found.first, found.second, found.unit],
             "shifts": found.shifts,
         }
-        runs = 4
-    return msgspec.structs.replace(trial, payload={"runs": runs, **payload})
+    return msgspec.structs.replace(trial, payload={"runs": 4 if traced else 2, **payload})
 
 
 def _place(where: str) -> str:
