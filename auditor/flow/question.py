@@ -137,8 +137,8 @@ class Steady:
 
 class Question(Protocol):
     """See the module. `instead` says which option to use for one of another question's. One that answers with numbers
-    rather than with a verdict has a method `title(record) -> str` too, for the first line of its reports; what its picture
-    shows is `bars(record)` or `chart(record)`, where it has one of these."""
+    rather than with a verdict has a method `title(record) -> str` too, for the first line of its reports; what its
+    picture shows is `bars(record)` or `chart(record)`, where it has one of these."""
 
     name: ClassVar[str]
     Options: ClassVar[type[Options]]
