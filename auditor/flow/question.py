@@ -81,7 +81,8 @@ class Answer:
 
 class Inquiry(Protocol):
     """See the module. `cells` may grow while it runs; the first is there from the start. One that is not about a target
-    alone has a text `asks`, which whoever watches is told first; one that does more than run has a text `besides`."""
+    alone has a text `asks`, which whoever watches is told first; one that does more than run has a text `besides`; one
+    that opened something has a method `close`, which is called in the end."""
 
     @property
     def plan(self) -> Plan: ...
@@ -136,7 +137,8 @@ class Steady:
 
 class Question(Protocol):
     """See the module. `instead` says which option to use for one of another question's. One that answers with numbers
-    rather than with a verdict has a method `title(record) -> str` too, for the first line of its reports."""
+    rather than with a verdict has a method `title(record) -> str` too, for the first line of its reports; what its
+    picture shows is `bars(record)` or `chart(record)`, where it has one of these."""
 
     name: ClassVar[str]
     Options: ClassVar[type[Options]]

@@ -37,9 +37,7 @@ class Worktree:
     def close(self) -> None:
         """Remove it; what cannot be removed is not worth a word."""
         _open.discard(self)
-        _said(self.top, "worktree", "remove", "--force", self.folder)
-        shutil.rmtree(os.path.dirname(self.folder), ignore_errors=True)
-        _said(self.top, "worktree", "prune")
+        _removed(self.top, self.folder)
 
 
 _open: set[Worktree] = set()
@@ -84,9 +82,14 @@ def _made(top: str, commit: str, revision: str) -> Worktree:
         changed = len(_said(top, "status", "--porcelain")[1].splitlines())
         return Worktree(top, folder, commit, changed, _said(top, "rev-parse", "HEAD")[1] == commit)
     except BaseException:
-        shutil.rmtree(parent, ignore_errors=True)
-        _said(top, "worktree", "prune")
+        _removed(top, folder)
         raise
+
+
+def _removed(top: str, folder: str) -> None:
+    """That one alone: to prune would forget others that are not mounted now."""
+    _said(top, "worktree", "remove", "--force", folder)
+    shutil.rmtree(os.path.dirname(folder), ignore_errors=True)
 
 
 def _said(folder: str, *words: str) -> tuple[int, str]:

@@ -62,7 +62,7 @@ def test_worse_better_and_no_difference() -> None:
 def test_parameters_of_the_old_version_alone() -> None:
     record = auditor.ask("compare", first_row, COIN, size=9, params={"rows": 1}, old_param={"rows": 4})
     assert record.answer.change == "better"
-    assert record.answer.old.what.endswith("first_row with rows=4")
+    assert record.answer.old.what.endswith("first_row, with rows=4")
     assert record.answer.changed.differ == record.answer.changed.runs, "a tuple of four is none of one"
 
 

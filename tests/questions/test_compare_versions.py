@@ -253,6 +253,8 @@ def test_another_environment(
     assert "What is installed in another version" in out
     answer = json.loads((here / "out.json").read_text())["answer"]
     assert answer["versions"] == {"limits": ["1.0", "not installed"]}
+    code, out, error = command("replay", "out.json", "--pair", "0", "--cell", "1", "--trust", cwd=here)
+    assert (code, out, "a program and no learner: not run" in error) == (2, "", True)
     code, _, error = command("compare", "learner.py:fit", *ON, "--old-python", str(here), cwd=here)
     assert (code, "is no Python" in error) == (2, True)
 

@@ -72,6 +72,11 @@ def _again(record: Record, row: CellRow, pair: int) -> Sequence[Part]:
     from auditor.trials.cell import make_bench
 
     check_named(record)
+    if row.variant == "old" and "old_python" in record.asked:
+        raise UsageError(
+            f"the record names {record.asked['old_python']}, a program and no learner: not run; compare with "
+            f"--old-python and --replay {pair} --arm 1 runs what is typed"
+        )
     cell = _cell(find_question(record.question).begin(_request(record)).cells, row, record)
     _check_cell(cell, row, record)
     with one_thread():

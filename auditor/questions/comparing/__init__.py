@@ -10,7 +10,7 @@ from auditor.errors import BadValue, check_count
 from auditor.flow.parts import Chart, Part
 from auditor.flow.plan import MAX_PAIRS, Plan, check_confidence, error_probability
 from auditor.flow.record import Record
-from auditor.questions.comparing.inquiry import Comparing
+from auditor.questions.comparing.inquiry import Comparing, ComparingPlan
 from auditor.questions.comparing.parts import chart_of, compare_parts, title_of
 from auditor.questions.comparing.replaying import show_again
 from auditor.questions.comparing.versions import settle_versions
@@ -19,7 +19,7 @@ from auditor.statistics.paired import least_pairs_within
 from auditor.trials.trial import Bench
 
 _PAIRS_TIMES_MARGIN = 100
-_PAIRS = 2000  # where there is no margin
+_PAIRS, _FEWEST = 2000, 7  # where there is no margin: at most, and at least, if each of them speaks one way
 
 
 class CompareOptions(Options, frozen=True, kw_only=True):
@@ -29,7 +29,9 @@ class CompareOptions(Options, frozen=True, kw_only=True):
     against: Annotated[
         str | None, option("The old version is that of a git revision, e.g. HEAD~1 or main.", "REV", OTHER)
     ] = None
-    old_param: Annotated[dict[str, Any], option("A parameter of the old version; repeatable.", "K=V", OTHER)] = {}  # noqa: RUF012
+    old_param: Annotated[
+        dict[str, Any] | None, option("A parameter of the old version alone; repeatable.", "K=V", OTHER)
+    ] = None
     old_python: Annotated[
         str | None, option("Run the old version by this Python, of another environment.", "PATH", OTHER)
     ] = None
@@ -85,7 +87,7 @@ def _plan(options: CompareOptions) -> Plan:
     if budget is None:
         budget = math.ceil(_PAIRS_TIMES_MARGIN / margin - 1e-9) if margin else _PAIRS
     check_count("pairs", budget, least=1, example=_PAIRS)
-    least = least_pairs_within(error_probability(options.confidence), margin) if margin else 1
+    least = least_pairs_within(error_probability(options.confidence), margin) if margin else _FEWEST
     if budget < least:
         raise BadValue(
             "pairs",
@@ -95,7 +97,7 @@ def _plan(options: CompareOptions) -> Plan:
         )
     if budget > MAX_PAIRS:
         raise BadValue("pairs", budget, f"is more than {MAX_PAIRS:.0e} pairs, which nobody waits for: ask for fewer")
-    return Plan(None, float(options.confidence), "anytime", budget)
+    return ComparingPlan(None, float(options.confidence), "anytime", budget, least=least)
 
 
 def check_margin(margin: object) -> None:

@@ -67,7 +67,7 @@ def settle_versions(request: Request) -> Versions:
 
 def _check(request: Request) -> None:
     options = request.options
-    given = [options.old, options.against, options.old_param or None, options.old_python]
+    given = [options.old, options.against, options.old_param, options.old_python]
     if not any(one is not None for one in given):
         raise UsageError(
             "compare needs an old version: compare OLD NEW, or compare TARGET with --against REV, --old-param K=V or "
@@ -85,26 +85,32 @@ def _check(request: Request) -> None:
         )
 
 
+def _old_params(options: Any) -> Mapping[str, Any]:
+    return options.old_param or {}
+
+
 def _load(request: Request, target: Any, params: Mapping[str, Any], texts: Mapping[str, str]) -> Subject:
     return load_subject(target, params, texts=texts, randomness=request.options.randomness)
 
 
 def _both_here(request: Request, cell: Cell) -> Versions:
     """Two targets, or one with other parameters: both run as any subject does."""
-    options = request.options
+    options, changed = request.options, _old_params(request.options)
     target = request.subject if options.old is None else options.old
-    params, texts = {**options.params, **options.old_param}, _without(request.texts, options.old_param)
-    old = _load(request, target, params, texts)
+    params = {**options.params, **changed}
+    old = _load(request, target, params, _without(request.texts, changed))
     if cell.sample_kind == "counts" and not old.takes_sample:
         raise UsageError(f"{old.name} takes rows, and the new version takes counts: use --sample rows")
-    names = (cell.subject.name, old.name)
-    if names[0] == names[1]:
-        names = (names[0], f"{old.name} with {', '.join(f'{n}={param_text(v)}' for n, v in options.old_param.items())}")
     code = code_of(user_code(replace(cell, subject=old), None))  # type: ignore[arg-type]
     told = {"target": old.name, "params": {n: param_text(v) for n, v in params.items()}, "files": code.files}
-    words = [*(["--old", old.target or old.name] if options.old is not None else []), *_param_words(options.old_param)]
-    cells = _named(cell, replace(cell, subject=old), words)
+    words = ["--old", old.target or old.name] if options.old is not None else []
+    cells = _named(cell, replace(cell, subject=old), [*words, *_param_words(changed)])
+    names = cell.subject.name, ", ".join([old.name, *_with(changed)])
     return Versions(cells, names, {**told, "versions": code.versions})
+
+
+def _with(params: Mapping[str, Any]) -> list[str]:
+    return [f"with {' '.join(f'{name}={param_text(value)}' for name, value in params.items())}"] if params else []
 
 
 def _without(texts: Mapping[str, str], others: Mapping[str, Any]) -> dict[str, str]:
@@ -135,8 +141,8 @@ def _elsewhere(request: Request, cell: Cell, worktree: Worktree | None) -> Versi
         path=[*_path(worktree, own=options.old_python is None)],
         seed=cell.seed,
         keys=KEYS,
-        params={**options.params, **options.old_param},
-        texts=_without(request.texts, options.old_param),
+        params={**options.params, **_old_params(options)},
+        texts=_without(request.texts, _old_params(options)),
         randomness=options.randomness,
         probe=given_probe(cell),
         inside=worktree.folder if worktree else None,
@@ -149,7 +155,7 @@ def _elsewhere(request: Request, cell: Cell, worktree: Worktree | None) -> Versi
         *(["--old", str(options.old)] if options.old is not None else []),
         *(["--against", worktree.commit] if worktree else []),
         *(["--old-python", options.old_python] if options.old_python is not None else []),
-        *_param_words(options.old_param),
+        *_param_words(_old_params(options)),
     ]
     told = {"target": target, "commit": worktree.commit if worktree else None, "python": options.old_python}
     cells = _named(cell, replace(cell, unit=Elsewhere(version), looks=False), words)
@@ -209,9 +215,8 @@ def _called(request: Request, worktree: Worktree | None) -> str:
     options = request.options
     words = [str(options.old)] if options.old is not None else []
     if worktree:
-        words.append(f"{options.against} ({worktree.commit[:10]})" if worktree.commit != options.against else "")
+        is_whole = worktree.commit == options.against
+        words.append(worktree.commit if is_whole else f"{options.against} ({worktree.commit[:10]})")
     if options.old_python is not None:
         words.append(f"by {options.old_python}")
-    if options.old_param:
-        words.append(f"with {', '.join(f'{n}={param_text(v)}' for n, v in options.old_param.items())}")
-    return ", ".join(word for word in words if word) or str(options.against)
+    return ", ".join([*words, *_with(_old_params(options))])
