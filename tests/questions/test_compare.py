@@ -17,7 +17,7 @@ from auditor.flow.record import read_record
 from auditor.questions.comparing.answer import answer_of
 from auditor.questions.comparing.records import compare_records
 from auditor.report.terminal import as_text
-from auditor.statistics.paired import Shown, Versions
+from auditor.statistics.paired import Shown, Versions, difference_limits
 from auditor.subjects.outcome import Difference
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Trial
@@ -214,6 +214,30 @@ def test_two_records_are_compared_by_their_counts() -> None:
     open_ = compare_records(wild, audited(first_row, seed=1))
     assert (open_.exit_code, open_.answer.change) == (3, "no difference shown")
     assert compare_records(calm_one, audited(steady, seed=1), margin=0.1).verdict == "pass"
+
+
+def test_records_whose_ledgers_have_the_same_pairs_are_paired(tmp_path: Path) -> None:
+    """As a comparison of the two on these pairs would count them; without their ledgers, by the counts alone."""
+    kept = {"ledger": tmp_path / "audits.sqlite"}
+    old, new = audited(first_row, **kept), audited(first_row, params={"rows": 2}, **kept)
+    found = compare_records(old, new)
+    assert found.answer.method == "paired"
+    one = found.answer.discordant
+    assert (one.old + one.both, one.new + one.both) == (old.mismatches, new.mismatches)
+    assert one.old + one.new + one.both + one.neither == 200
+    differ = [record.trials()["differs"] for record in (old, new)]
+    assert one.new == sum(now and not was for was, now in zip(*differ, strict=True))
+    low, high = difference_limits(Versions(one.neither, one.old, one.new, one.both), 0.95)
+    assert (found.answer.difference.low, found.answer.difference.high) == (low, high)
+    by_counts = compare_records(audited(first_row), new)
+    assert by_counts.answer.method == "two samples"
+    assert by_counts.answer.difference.low < low < high < by_counts.answer.difference.high
+    assert [one.kind for one in by_counts.findings] == ["unpaired"]
+    assert compare_records(audited(first_row, seed=1, **kept), new).answer.method == "two samples"
+    same = compare_records(old, audited(first_row, **kept))
+    assert (same.verdict, same.answer.discordant.old, same.answer.discordant.new) == ("pass", 0, 0)
+    kept["ledger"].unlink()
+    assert compare_records(old, new).answer.method == "two samples"
 
 
 def test_records_of_two_things_are_not_comparable() -> None:

@@ -1,8 +1,14 @@
-"""Two records of audits, compared by their counts: where the old code cannot be run any more, or need not be."""
+"""Two records of audits: where the old code cannot be run any more, or need not be. By their counts; pair by pair where
+both audits ran on the same pairs and their ledgers still have them.
+
+Pairs in their order are the same test as a comparison that runs them, looked at once: where the first of the two audits
+stopped, which only what had been seen by then has decided.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
 
@@ -11,15 +17,15 @@ from auditor.errors import UsageError
 from auditor.flow.plan import check_confidence, error_probability
 from auditor.flow.record import CellRow, Cost, Finding, Record, Rho, environment
 from auditor.questions.comparing import check_margin
-from auditor.questions.comparing.answer import NOT_COMPARABLE, CompareAnswer, Difference, Side
+from auditor.questions.comparing.answer import NOT_COMPARABLE, CompareAnswer, Difference, Discordant, Side
 from auditor.questions.comparing.said import change_of, moved
 from auditor.questions.pairs import METHODS, measure
 from auditor.statistics.interval import two_sided
 from auditor.statistics.outward import sure
-from auditor.statistics.paired import Shown
+from auditor.statistics.paired import Shown, Versions, difference_limits, shown_by_pairs
 from auditor.statistics.two_samples import Counts, highest, lowest, shown_by_counts
 
-_METHOD = "two confidence sequences"
+_METHODS = {"two samples": "two confidence sequences", "paired": "betting"}
 _ALIKE = ("source", "size", "sample_kind", "view", "resample", "probe")
 
 
@@ -31,9 +37,72 @@ def compare_records(old: Record, new: Record, *, margin: float = 0.05, confidenc
         if record.question != "rho" or record.pairs is None or len(record.cells) > 1:
             raise UsageError(f"the {name} record is of {record.question}: two records of check, each of one source")
     why = "; ".join(_unlike(old, new))
-    counts = (Counts(old.pairs or 0, old.mismatches or 0), Counts(new.pairs or 0, new.mismatches or 0))
-    shown = Shown() if why else shown_by_counts(*counts, error_probability(confidence), margin)
-    return _record(old, new, counts, shown, why, margin, confidence)
+    seen = None if why else _same_pairs(old, new)
+    found = _by_pairs(old, new, seen, margin, confidence) if seen else _by_counts(old, new, margin, confidence)
+    return _record(old, new, found, why, margin, confidence)
+
+
+class _Found(NamedTuple):
+    """What two audits show, and what that rests on."""
+
+    method: str
+    shown: Shown
+    apart: Difference
+    words: str
+    discordant: Discordant | None = None
+
+
+def _counts(record: Record) -> Counts:
+    return Counts(record.pairs or 0, record.mismatches or 0)
+
+
+def _by_counts(old: Record, new: Record, margin: float, confidence: float) -> _Found:
+    alpha, before, now = error_probability(confidence), _counts(old), _counts(new)
+    rates = [one.mismatches / one.pairs if one.pairs else None for one in (before, now)]
+    estimate = None if None in rates else rates[1] - rates[0]  # type: ignore[operator]
+    limits = {"low": lowest(before, now, alpha / 2), "high": highest(before, now, alpha / 2)}
+    words = (
+        f"{before.mismatches:,} of {before.pairs:,} pairs differed before, {now.mismatches:,} of {now.pairs:,} do now"
+    )
+    apart = Difference(estimate=estimate, confidence=confidence, **limits)
+    return _Found("two samples", shown_by_counts(before, now, alpha, margin), apart, words)
+
+
+def _by_pairs(old: Record, new: Record, seen: Versions, margin: float, confidence: float) -> _Found:
+    low, high = difference_limits(seen, confidence)
+    planned = min(old.budget, new.budget)
+    shown = shown_by_pairs(seen, error_probability(confidence), margin, planned)
+    apart = Difference(estimate=(seen.new - seen.old) / seen.pairs, low=low, high=high, confidence=confidence)
+    words = (
+        f"of {seen.pairs:,} pairs that both have {seen.old + seen.both:,} differed before, {seen.new + seen.both:,} do"
+    )
+    counted = Discordant(old=seen.old, new=seen.new, both=seen.both, neither=seen.neither)
+    return _Found("paired", shown, apart, words, counted)
+
+
+def _same_pairs(old: Record, new: Record) -> Versions | None:
+    """The pairs that both audits have counted, as far as their ledgers have them; None where they ran on others."""
+    pairs = min(old.pairs or 0, new.pairs or 0)
+    if old.seed != new.seed or not pairs:
+        return None
+    before, now = _differ(old), _differ(new)
+    if len(before) < pairs or len(now) < pairs:
+        return None
+    seen = Versions()
+    for was, is_ in zip(before[:pairs], now[:pairs], strict=True):
+        seen = seen.plus(old=was, new=is_)
+    return seen
+
+
+def _differ(record: Record) -> list[bool]:
+    """Which of a record's pairs differ, in order; none where no ledger has what the record counted."""
+    try:
+        trials = record.trials()
+    except UsageError:  # it has none, or the file is gone
+        return []
+    found = dict(zip(trials["index"], trials["differs"], strict=True))
+    told = [found[index] for index in range(record.pairs or 0) if index in found]
+    return told if sum(told) == record.mismatches else []
 
 
 def _unlike(old: Record, new: Record) -> Iterator[str]:
@@ -65,27 +134,20 @@ def _side(record: Record, counts: Counts, confidence: float) -> Side:
     )
 
 
-def _record(
-    old: Record, new: Record, counts: tuple[Counts, Counts], shown: Shown, why: str, margin: float, confidence: float
-) -> Record:
-    alpha = error_probability(confidence)
-    sides = [_side(one, seen, confidence) for one, seen in zip((old, new), counts, strict=True)]
-    before, now = (side.estimate for side in sides)
-    estimate = now - before if now is not None and before is not None else None
-    apart = Difference(
-        estimate=estimate, low=lowest(*counts, alpha / 2), high=highest(*counts, alpha / 2), confidence=confidence
-    )
+def _record(old: Record, new: Record, found: _Found, why: str, margin: float, confidence: float) -> Record:
+    alpha, shown, apart = error_probability(confidence), Shown() if why else found.shown, found.apart
+    sides = [_side(one, _counts(one), confidence) for one in (old, new)]
     answer = CompareAnswer(
         change=NOT_COMPARABLE if why else change_of(shown),
         margin=margin,
-        method="two samples",
+        method=found.method,
         old=sides[0],
         new=sides[1],
         difference=apart,
         error=alpha,
+        discordant=found.discordant,
     )
-    seen = f"{counts[0].mismatches:,} of {counts[0].pairs:,} pairs differed before, {counts[1].mismatches:,} of "
-    reason = f"{moved(shown, margin)} ({sure(confidence)}): {seen}{counts[1].pairs:,} do now"
+    reason = f"{moved(shown, margin)} ({sure(confidence)}): {found.words}"
     outcome = "error" if why else "fail" if shown.beyond else "pass" if shown.within else "inconclusive"
     return msgspec.structs.replace(
         new,
@@ -100,13 +162,15 @@ def _record(
         decided_by={"error": "error", "inconclusive": "budget"}.get(outcome, "mismatches"),
         error_spent=alpha,
         bound=None,
-        measures=[measure("rho_new - rho_old", apart.estimate, apart.low, apart.high, confidence, _METHOD)],
+        measures=[
+            measure("rho_new - rho_old", apart.estimate, apart.low, apart.high, confidence, _METHODS[found.method])
+        ],
         rho=Rho(sides[1].estimate, sides[1].low, sides[1].high, confidence, METHODS["anytime"]),
         accuracy=None,
         cells=[_row(one, side, name) for one, side, name in zip((new, old), sides[::-1], ("new", "old"), strict=True)],
         answer=answer,
         preflight=None,
-        findings=[*_findings(old, new)],
+        findings=[*_findings(old, new, found.method)],
         examples=[],
         wobbles=None,
         cost=Cost(runs=0, preflight_runs=0, seconds_in_subject=0.0, seconds_total=0.0),
@@ -131,11 +195,14 @@ def _row(record: Record, side: Side, name: str) -> CellRow:
     )
 
 
-def _findings(old: Record, new: Record) -> Iterator[Finding]:
+def _findings(old: Record, new: Record, method: str) -> Iterator[Finding]:
     if old.subject != new.subject:
         yield Finding("other-subject", "info", f"the old record is of {old.subject}")
     if old.code_hash is not None and old.code_hash == new.code_hash and old.settings == new.settings:
         yield Finding("same-code", "warning", "both records are of the same code with the same parameters")
-    if old.seed == new.seed:
-        words = "both audits ran on the same pairs, which this makes nothing of: compare TARGET --against pairs them"
+    if old.seed == new.seed and method != "paired":
+        words = (
+            "both audits ran on the same pairs, and no ledger has them one by one: check --ledger FILE keeps them, and "
+            "compare TARGET --against REV runs both versions"
+        )
         yield Finding("unpaired", "info", words)
