@@ -46,9 +46,10 @@ RULES = """
 - **What needs no evidence.** `hidden-state`, `hash-seed` and `threads` must never show: one sample and r with two
   outputs is enough, and they come first. (A sum in another order has other last digits, so that `threads` must show
   beyond those.) What differs from run to run differs between processes, too, so that the other two are not named
-  beside `hidden-state`; unless it is steady in one thread, where threads are the cause. 24 samples are run in other
-  processes: under one other hash seed and with all threads; under four where the learner's own code makes a set or
-  asks for a hash. What is different in one sample of ten is so missed with probability 0.08.
+  beside `hidden-state`; unless it is steady in one thread and often
+  another with all, where threads are the cause. 24 samples are run in other
+  processes: under one other hash seed and with all threads; under three more where the learner's own code makes a set
+  or asks for a hash. What is different in one sample of ten is so missed with probability 0.08.
 - **Where a grid is no cure.** `continuous` is not tried where the numbers take few values, and where one fresh row
   moves them about as far as a fresh sample does: a number that depends on the rows continuously goes 1 / sqrt(size)
   as far.

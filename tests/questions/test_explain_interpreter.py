@@ -9,10 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from asking import cell_of
 from learners import caused
 
 import auditor
+from auditor.flow.plan import Plan
 from auditor.questions.explain.answer import ExplainAnswer, answer_of
+from auditor.questions.explain.cells import make_cells
+from auditor.questions.explain.inquiry import Explaining
 from auditor.trials.causes.elsewhere import close_processes
 
 
@@ -63,6 +67,22 @@ def test_the_order_of_a_set_is_the_hash_seed() -> None:
     assert main.kind == "hash-seed"
     assert "PYTHONHASHSEED" in main.message
     assert "sorted" in (main.cure or "")
+
+
+@pytest.mark.parametrize(
+    ("steady", "varied", "kind"), [(2, 4, "threads"), (2, 3, "hidden-state"), (1, 9, "hidden-state")]
+)
+def test_threads_are_behind_what_is_steady_in_one_and_often_another_with_all(
+    steady: int, varied: int, kind: str
+) -> None:
+    """Two samples, with eight runs each way: what differs once in a while with one thread too is hidden state."""
+    cells, tried, asides = make_cells(cell_of(caused.own_generator, "norm", size=9), ())
+    inquiry = Explaining(cells, Plan(0.1, 0.95, "anytime", 6000), 1000, tried, asides)
+    hidden, threads = inquiry.tested("hidden-state"), inquiry.tested("threads")
+    hidden.shown = 1
+    threads.shown = threads.beyond = 2
+    threads.steady, threads.varied = steady, varied
+    assert [one.kind for one in tried if inquiry.is_cause(one)] == [kind]
 
 
 @pytest.mark.nightly

@@ -39,6 +39,7 @@ class Tried:
     first_gone: int | None = None  # the first pair that differs, and does not but for the cause
     path: str | None = None  # where the outputs first differ that show it
     steady: int = 0  # samples whose output is the same in run after run, with one thread and one hash seed
+    varied: int = 0  # of as many runs of each with all threads, those that gave another
     nothing_drawn: int = 0  # runs that drew no bit of r
     fresh: Changed = field(default_factory=Changed)  # as it is, against one sample with two r
     where: str | None = None  # in the code, where that is known
@@ -64,6 +65,7 @@ class Tried:
         """One sample that was run twice."""
         self.twice += 1
         self.steady += bool((trial.payload or {}).get("steady"))
+        self.varied += (trial.payload or {}).get("varied", 0)
         if trial.difference is not None:
             self._show(trial, trial.difference.path, close=bool((trial.payload or {}).get("close")))
 

@@ -20,6 +20,7 @@ from auditor.questions.counted import Counted
 from auditor.questions.explain.cells import LOCALS, LOOK, MOVED, PLAIN, ROWS
 from auditor.questions.explain.evidence import GIVEN_UP, LITTLE, SHOWS, Tried
 from auditor.questions.explain.experiments import Traits, why_not, widths_of
+from auditor.questions.explain.interpreter import STEADY
 from auditor.questions.explain.units import LOOKS, AsItIs
 from auditor.sources.datasets import Dataset
 from auditor.statistics.but_for import log_evidence, log_evidence_against, needed
@@ -34,6 +35,7 @@ _BLURRED = 100  # pairs of any experiment where outputs differ from run to run
 _AGREED = 32  # pairs but for a cause that is certain, for the figure alone
 _REPLACED = 5  # pairs in which rows are replaced one after the other
 _RACES = 8  # samples that are run in one thread and in all, where outputs differ from run to run
+_VARIED = 3  # runs with all threads that must give another output, where threads are behind hidden state
 _KEPT = _REPLACED + 1  # trials that are kept for the end
 
 
@@ -265,9 +267,9 @@ class Explaining(Steady):
 
     def _is_certain(self, one: Tried) -> bool:
         """What differs from run to run differs between processes as well, which says nothing then; unless it is steady
-        where there is one thread: then threads are behind it."""
+        where there is one thread, and often another with all: then threads are behind it."""
         hidden, threads = self.tested("hidden-state"), self.tested("threads")
-        races = threads.shown > 0 and threads.steady == threads.shown
+        races = threads.steady == threads.shown and threads.varied >= max(_VARIED, threads.shown * STEADY // 4)
         if one is hidden:
             return hidden.is_certain() and not races
         return one.is_certain() and (races or not hidden.is_certain())

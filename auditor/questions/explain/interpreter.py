@@ -15,7 +15,6 @@ from auditor.subjects.outcome import Difference
 from auditor.trials.causes.elsewhere import (
     Compared,
     NotElsewhere,
-    Surroundings,
     earlier_runs_show,
     fingerprint_elsewhere,
     hash_seed_shows,
@@ -31,7 +30,7 @@ from auditor.trials.trial import Bench, Trial
 TRACED = 8  # pairs whose draws are compared one by one
 _SHOWN = Difference("output", "one", "another")  # by an earlier trial
 ELSEWHERE = 24  # samples that are run in other processes: many have no tie that an order could break
-_STEADY = 8  # runs that must agree in one process
+STEADY = 8  # runs that must agree in one process with one thread
 
 
 def in_step(bench: Bench, index: int, fell: Fell) -> Trial:
@@ -96,12 +95,17 @@ def other_hash_seed(bench: Bench, index: int, fell: Fell) -> Trial:
 
 def all_threads(bench: Bench, index: int, fell: Fell) -> Trial:
     """One sample and r in a process with one thread, and in one with all. `steady` says whether the output is the same
-    in run after run where there is one: what differs from run to run there as well is not due to threads."""
+    in run after run where there is one, and `varied` how many of as many runs with all give another: what differs now
+    and then whatever the threads is not due to them."""
     found = threads_show(bench, index)
     if found.contrast is None:
         return _contrasted(index, found)
-    outputs = {fingerprint_elsewhere(bench, index, 0, Surroundings()) for _ in range(_STEADY)}
-    return _contrasted(index, found._replace(runs=found.runs + _STEADY), steady=len(outputs) == 1)
+    here, there = (
+        [fingerprint_elsewhere(bench, index, 0, where) for _ in range(STEADY)]
+        for where in (found.contrast.left, found.contrast.right)
+    )
+    varied = sum(output != here[0] for output in there)
+    return _contrasted(index, found._replace(runs=found.runs + 2 * STEADY), steady=len({*here}) == 1, varied=varied)
 
 
 def _contrasted(index: int, found: Compared, **more: Any) -> Trial:

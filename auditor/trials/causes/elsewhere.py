@@ -199,7 +199,7 @@ def run_pair_in_one_thread(bench: Bench, index: int, fell: Mapping[int, str] = N
 
 
 class Compared(NamedTuple):
-    """One sample and r in some surroundings. Where `apart`, threads or hash seed make a difference, whichever it is."""
+    """One sample and r in some surroundings. `apart`: the output is another with all threads and another hash seed."""
 
     contrast: Contrast | None
     runs: int
@@ -209,16 +209,16 @@ class Compared(NamedTuple):
 def hash_seed_shows(bench: Bench, index: int, *, timeout: float | None = None) -> Compared:
     """The first run of a pair under one hash seed, and under some others until the output is another.
 
-    The others have all threads, too: where their output is the same, neither is behind anything, for one run.
+    The first of the others has all threads, too: where its output is the same, neither is behind anything, for one run.
     """
-    here, runs, threads = Surroundings(), 1, all_threads()
-    first, apart = _run_there(bench, index, here, timeout), False
+    here, runs, apart = Surroundings(), 1, False
+    first = _run_there(bench, index, here, timeout)
     for seed in range(1, 1 + _pack(bench).reading.seeds):
-        if not apart:
-            runs += 1
-            if _run_there(bench, index, Surroundings(seed, threads), timeout) == first:
-                continue
-        apart = True
+        other = Surroundings(seed, all_threads() if seed == 1 else 1)
+        runs += 1
+        if _run_there(bench, index, other, timeout) == first:
+            continue
+        apart = apart or seed == 1
         found = _contrast(bench, index, here, Surroundings(seed), timeout)
         runs += found.runs
         if found.contrast:
