@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+import numpy as np
+
 from auditor.errors import UsageError, suggestion
 from auditor.questions.counted import load
 from auditor.questions.hunting.search import Place
@@ -45,6 +47,11 @@ class Range:
         else:
             value = self.low + u * (self.high - self.low)
         return self.settled(value)
+
+    def place(self, value: float) -> float:
+        if self.is_log:
+            return math.log(value / self.low) / math.log(self.high / self.low)
+        return (value - self.low) / (self.high - self.low)
 
     def settled(self, value: float, digits: int = _DIGITS) -> float:
         """Within the range, with few digits."""
@@ -115,6 +122,12 @@ class Family:
             **{one.name: one.at(float(u)) for one, u in zip(self.ranges, place[self.simplex :], strict=True)},
         }
 
+    def place(self, values: Values) -> Place:
+        """Where in the cube values are."""
+        law = [values[str(v)] for v in range(self.simplex)]
+        across = [_FLOOR + (1 - _FLOOR) * p / max(law) if p else 0.0 for p in law]
+        return np.array([*across, *(one.place(values[one.name]) for one in self.ranges)])
+
     def source(self, values: Values) -> object:
         if self.simplex:
             return f"pmf({{{', '.join(f'{v}: {values[v]!r}' for v in _support(values))}}})"
@@ -158,11 +171,14 @@ class Family:
             law = _law([values[str(v)] if str(v) in support[:count] else 0.0 for v in range(self.simplex)])
             yield {**values, **law}
 
+    def rounded(self, values: Values, digits: int) -> dict[str, float]:
+        """The same with so few digits, as far as that is a law."""
+        law = _rounded_law([values[str(v)] for v in range(self.simplex)], digits) if self.simplex else None
+        return {**values, **(law or {}), **{one.name: one.settled(values[one.name], digits) for one in self.ranges}}
+
     def _rounder(self, values: Values) -> Iterator[dict[str, float]]:
         for digits in range(1, _DIGITS):
-            law = _rounded_law([values[str(v)] for v in range(self.simplex)], digits) if self.simplex else {}
-            if law is not None:
-                yield {**values, **law, **{one.name: one.settled(values[one.name], digits) for one in self.ranges}}
+            yield self.rounded(values, digits)
             for one in self.ranges if len(self.ranges) > 1 else ():
                 yield {**values, one.name: one.settled(values[one.name], digits)}
 
