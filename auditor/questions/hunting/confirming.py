@@ -14,7 +14,7 @@ import msgspec
 
 from auditor.questions.counted import Counted
 from auditor.statistics.interval import MeanEvidence, log_e_fail, log_e_pass, two_sided
-from auditor.statistics.worst_case import share_of_try, upper_of_candidate
+from auditor.statistics.worst_case import share_of_candidate, share_of_try, upper_of_candidate
 from auditor.trials.integrated import FINISHES, Shown
 from auditor.trials.trial import Trial
 
@@ -53,7 +53,7 @@ class Evidence:
         """Of the candidate that appeared as number `place`."""
         if self.mean is None:
             return upper_of_candidate(*self.counts, alpha, place)
-        return self.mean.upper(6 * alpha / (math.pi * place) ** 2)
+        return self.mean.upper(share_of_candidate(alpha, place))
 
     def limits(self, alpha: float) -> tuple[float, float]:
         if self.mean is None or not self.mean.n:
