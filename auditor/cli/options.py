@@ -55,10 +55,11 @@ def option_of(one: Listed) -> click.Option:
     shown: dict[str, Any] = {"help": words, "panel": one.group, "default": None}
     if one.kinds == (bool,):
         return click.RichOption([one.flag, one.name], is_flag=True, **shown)
-    kind, many = _TYPES.get(one.kinds, click.STRING), one.kinds == (dict[str, Any],)
+    kind, many = _TYPES.get(one.kinds, click.STRING), one.name in _SEVERAL
     return click.RichOption([one.flag, one.name], type=kind, multiple=many, metavar=one.metavar, **shown)
 
 
+_SEVERAL = ("params", "old_param", "range")  # options that can be repeated
 _TYPES: Mapping[tuple[Any, ...], click.ParamType[Any]] = {
     (int,): Count(),
     (float,): click.FLOAT,
@@ -159,7 +160,8 @@ def read_typed(options: Mapping[str, Any]) -> Typed:
     """Tell apart what click has read; files are tried before anything runs."""
     from auditor.cli.output import check_files
 
-    sources, there = options.get("source") or (), {name: value for name, value in options.items() if value is not None}
+    sources = options.get("source") or ()
+    there = {name: value for name, value in options.items() if value not in (None, ())}
     files = {name: file for name, file in there.items() if name.startswith(_REPORT)}
     own = ("source", "params", "verbose", *files)
     return Typed(

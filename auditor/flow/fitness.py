@@ -58,6 +58,8 @@ class Fitness:
             warnings = [Finding(name, "warning", message) for name, message in checked.warnings]
             warnings += [Finding(name, "info", message) for name, message in checked.notes]
             warnings += [*_nothing_fresh(cell), *_own_labels(cell), *_tolerated(cell), *_not_integrated(cell, plan)]
+        elif cell.kin:
+            return replace(bench, copies=checked.copies, judges=bench.judges and checked.knows_truth), []
         judges = bench.judges and checked.knows_truth
         bench = replace(bench, copies=checked.copies, judges=judges)
         return bench, [*warnings, *_of_source(cell, bench, plan), *_unknown(cell, bench, checked)]
@@ -75,6 +77,8 @@ class Fitness:
 def _kind(cell: Cell, bench: Bench) -> tuple[Any, ...]:
     """What a preflight speaks of: a subject on a source, at a size, with its parameters. Auxiliary inputs, which may be
     thousands, share what was found for the first."""
+    if cell.kin:
+        return (cell.subject.fn, cell.kin)
     params = told_params(cell.subject.params)
     if cell.input is not None:
         params.pop(cell.varies or "", None)

@@ -81,8 +81,9 @@ class Answer:
 
 class Inquiry(Protocol):
     """See the module. `cells` may grow while it runs; the first is there from the start. One that is not about a target
-    alone has a text `asks`, which whoever watches is told first; one that does more than run has a text `besides`; one
-    that opened something has a method `close`, which is called in the end."""
+    alone has a text `asks`, which whoever watches is told first; one that looks through more sources than anybody wants
+    to read of has a text `searched` in place of their names; one that does more than run has a text `besides`; one that
+    opened something has a method `close`, which is called in the end."""
 
     @property
     def plan(self) -> Plan: ...

@@ -37,6 +37,7 @@ from auditor.statistics.outward import percent
 TABLES = (".csv", ".parquet")
 SUFFIXES = (*TABLES, ".npz")
 KINDS = (*FRAMES, "numpy")  # what a file's rows may be handed over as
+SHIFTS = ("mixture", "contaminate", "flip_labels", "duplicate", "drop_group", "class_weights")  # sources made of others
 RESAMPLING = ("bootstrap", "split", "subsample")
 
 
@@ -169,13 +170,18 @@ def check_resample(kind: str) -> str:
     return kind
 
 
+def is_shift(spec: object) -> bool:
+    """Whether a spec names a source that is made of others, whose files are not its own."""
+    return isinstance(spec, str) and "(" in spec and spec.strip().partition("(")[0] in SHIFTS
+
+
 def is_file_spec(spec: str) -> bool:
-    return spec.partition("#")[0].endswith(SUFFIXES)
+    return not is_shift(spec) and spec.partition("#")[0].endswith(SUFFIXES)
 
 
 def takes_kind(spec: object) -> bool:
     """Whether a source is a file whose rows can be handed over as tables of several kinds."""
-    return isinstance(spec, str) and spec.partition("#")[0].endswith(TABLES)
+    return isinstance(spec, str) and not is_shift(spec) and spec.partition("#")[0].endswith(TABLES)
 
 
 def check_kind(kind: str) -> str:

@@ -15,8 +15,10 @@ It is open to others. An object with a `draw` of this kind is a source: auditor.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -37,11 +39,12 @@ from auditor.lookup import find_object, importable_name
 from auditor.process.foreign import call
 from auditor.sources.common_distributions import common_distribution
 from auditor.sources.counting import LARGEST
-from auditor.sources.datasets import Dataset, check_resample, from_arrays, is_file_spec, read_file
+from auditor.sources.datasets import Dataset, check_resample, from_arrays, is_file_spec, is_shift, read_file
 from auditor.sources.distribution import Distribution
 from auditor.sources.finite import LISTED, Finite, pmf
 from auditor.sources.frames import kind_of, library_of, memory_of, own, rows_in
 from auditor.sources.law import Law, Query
+from auditor.sources.shifts import Mixture, Shifted, load_shift
 from auditor.sources.sklearn_data import from_sklearn
 
 
@@ -145,7 +148,7 @@ def load_source(source: object, resample: str | None = None) -> Source:
         raise UsageError(f"--resample {resample} is for data sets: {source} draws fresh rows already")
     if isinstance(source, str):
         return _from_spec(source.strip())
-    if isinstance(source, (Distribution, Sampler, Finite)):
+    if isinstance(source, (Distribution, Sampler, Finite, Shifted, Mixture)):
         return source
     if is_source(source):
         return _of_others(source, getattr(source, "spec", None))
@@ -171,6 +174,8 @@ def _of_others(source: Any, spec: str | None) -> Sampler:
 def is_dataset(source: object) -> bool:
     """Whether a source is made of rows that are there: a file, an array, a table, something of scikit-learn's."""
     if isinstance(source, str):
+        if is_shift(source):
+            return False
         return source.startswith("sklearn:") or is_file_spec(source) or _is_named(source)
     return isinstance(source, Dataset) or _is_rows(source)
 
@@ -182,12 +187,12 @@ def _is_rows(source: object) -> bool:
 
 def _is_named(spec: str) -> bool:
     """Whether module:name or file.py:name has rows, and is no function."""
-    return _is_place(spec) and _is_rows(find_object(spec.strip()))
+    return _is_place(spec) and not spec.strip().endswith(")") and _is_rows(find_object(spec.strip()))
 
 
 def _is_place(spec: str) -> bool:
     """A colon before any parenthesis is module:fn; no distribution has one."""
-    return ":" in spec.partition("(")[0]
+    return ":" in spec.partition("(")[0] and not is_shift(spec)
 
 
 def load_dataset(source: object, resample: str, kind: str | None = None) -> Dataset:
@@ -205,7 +210,11 @@ def load_dataset(source: object, resample: str, kind: str | None = None) -> Data
 
 
 def _from_spec(spec: str) -> Source:
+    if is_shift(spec):
+        return load_shift(spec, _part)
     if _is_place(spec):
+        if spec.endswith(")"):
+            return _with_keywords(spec)
         fn = find_object(spec)
         if is_source(fn):
             return _of_others(fn, spec)
@@ -219,6 +228,30 @@ def _from_spec(spec: str) -> Source:
         return Finite(spec, spec, LISTED[name](*args, **keywords))
     except (TypeError, ValueError, OverflowError) as error:
         raise UsageError(f"source {spec!r}: {error}") from error
+
+
+def _part(spec: str) -> Source:
+    """What a source is made of; a file is read once for all that are made of it."""
+    if not (is_file_spec(spec) or spec.startswith("sklearn:")):
+        return load_source(spec)
+    place = spec.partition("#")[0]
+    found = os.stat(place) if os.path.exists(place) else None
+    return _read_before(spec, (found.st_mtime_ns, found.st_size) if found else None)
+
+
+@lru_cache(maxsize=4)
+def _read_before(spec: str, stamp: tuple[int, int] | None) -> Source:
+    return load_source(spec)
+
+
+def _with_keywords(spec: str) -> Sampler:
+    """`module:fn(p=0.3)`: called fn(rng, size, p=0.3)."""
+    place, _, inside = spec.partition("(")
+    _, args, keywords = _parse_call(f"fn({inside}")
+    fn = find_object(place)
+    if args or not callable(fn):
+        raise UsageError(f"source {spec!r} must be a function with keywords that are literals, e.g. {place}(p=0.3)")
+    return Sampler(spec, spec, partial(fn, **keywords))
 
 
 def _scipy_distribution(spec: str) -> Distribution:

@@ -16,8 +16,9 @@ from typing import Any
 from auditor.errors import BadValue, NotComparable, UnknownTruth, UsageError, check_count
 from auditor.randomness import from_key
 from auditor.request import Options
-from auditor.sources.datasets import Dataset, check_kind, takes_kind
+from auditor.sources.datasets import Dataset, check_kind, is_shift, takes_kind
 from auditor.sources.frames import as_matrix, library_of
+from auditor.sources.shifts import Shifted
 from auditor.sources.source import Source, check_size, is_dataset, load_dataset, load_source
 from auditor.sources.tables import FRAMES, installed_frame
 from auditor.subjects.closeness import Tolerance, make_tolerance
@@ -60,6 +61,7 @@ class Cell:
     path: tuple[str, ...] = ()  # below which child of the seed's key its keys are
     doubted: bool = False  # whether hidden state is part of the question: then nothing is held against it beforehand
     overridden: tuple[tuple[str, Any, Any], ...] = ()  # name, declared, used
+    kin: str = ""  # cells of one name share what the preflight found for the first of them
     within: Tolerance | None = None  # how far apart numbers of two outputs may be
 
     def told(self) -> dict[str, Any]:
@@ -114,6 +116,10 @@ def make_cell(
         _check_labels(subject, source_used)
         if judges:
             _check_overlap(source_used, options.accept_overlap)
+    elif is_shift(source_used):
+        source_used = load_source(source_used)
+        if isinstance(source_used, Shifted):
+            _check_labels(subject, source_used.base)
     size_used = _first(size, declared_size, getattr(source_used, "default_size", None))
     if source_used is None or size_used is None:
         missing, example = ("source", '--source "bernoulli(0.5)"') if source_used is None else ("size", "--size 1000")
@@ -263,7 +269,7 @@ def make_bench(cell: Cell, *, apart: bool = False) -> Bench:
 
 def _is_foreign(source: Source) -> bool:
     """Whether drawing runs code that is neither ours nor scipy's."""
-    return not isinstance(source, Dataset) and (source.spec is None or ":" in source.spec)
+    return not isinstance(source, (Dataset, Shifted)) and (source.spec is None or ":" in source.spec)
 
 
 def given_probe(cell: Cell) -> Any:

@@ -77,7 +77,12 @@ def _again(record: Record, row: CellRow, pair: int) -> Sequence[Part]:
             f"the record names {record.asked['old_python']}, a program and no learner: not run; compare with "
             f"--old-python and --replay {pair} --arm 1 runs what is typed"
         )
-    cell = _cell(find_question(record.question).begin(_request(record)).cells, row, record)
+    question = find_question(record.question)
+    opened = getattr(question, "cell_of", None)  # of one that opens cells which differ in more than size and seed
+    if opened is not None:
+        cell = opened(_request(record), record, row)
+    else:
+        cell = _cell(question.begin(_request(record)).cells, row, record)
     _check_cell(cell, row, record)
     with one_thread():
         return list(find_question(cell.question).again(replace(make_bench(cell), copies=True), pair))
@@ -89,6 +94,8 @@ def _request(record: Record) -> Request:
 
     asked: dict[str, Any] = {"accept_overlap": True, **record.asked}
     sources = asked.pop("source", None) or [*dict.fromkeys(row.source for row in record.cells)]
+    if "over" in asked:
+        sources = []
     texts = {name: str(value) for name, value in record.params.items()}
     return make_request(record.question, record.subject, sources, asked, texts=texts)
 
@@ -104,13 +111,15 @@ def _cell(cells: Sequence[Cell], row: CellRow, record: Record) -> Cell:
 
 def _check_cell(cell: Cell, row: CellRow, record: Record) -> None:
     """What is about to run: a learner, on samples of a source, seen in some way; and as the record says that it was."""
+    from auditor.sources.shifts import parts_of
     from auditor.sources.source import Sampler, is_dataset, load_source
     from auditor.subjects.subject import code_hash
 
     check_learner(cell.subject)
     source = load_source(cell.source, None if is_dataset(cell.source) else cell.resample)
-    if isinstance(source, Sampler):
-        check_sampler(source.fn, source.name)
+    for part in parts_of(source):
+        if isinstance(part, Sampler):
+            check_sampler(part.fn, part.name)
     for fn in cell.view.functions:
         refuse_library(fn, cell.view.name, "a view of an output")
     _check_same(cell, source, row, record)
@@ -121,6 +130,7 @@ def _check_cell(cell: Cell, row: CellRow, record: Record) -> None:
 def _check_same(cell: Cell, source: Source, row: CellRow, record: Record) -> None:
     """Whoever read the record has agreed to what stands there, whatever the declarations in the code say by now."""
     sources = ", ".join(dict.fromkeys(one.source for one in record.cells))
+    sources = record.source if "over" in record.asked or "range" in record.asked else sources
     for name, said, found in (
         ("source", (record.source, row.source), (sources, source.name)),
         ("sample", record.sample_kind, cell.sample_kind),

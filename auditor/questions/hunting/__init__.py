@@ -1,0 +1,108 @@
+"""Where is rho largest? A search through a family of sources, the worst of which is confirmed on fresh randomness."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar
+
+from auditor.errors import check_count
+from auditor.flow.parts import Part
+from auditor.flow.plan import DEFAULT_TARGET, PAIRS_TIMES_TARGET, Plan, check_confidence, check_target
+from auditor.flow.record import CellRow, Record
+from auditor.questions.hunting.family import make_family
+from auditor.questions.hunting.inquiry import SIMPLER, TRIES, Hunt
+from auditor.questions.hunting.parts import answer_of, hunt_parts
+from auditor.questions.hunting.search import FEW, Search
+from auditor.questions.one_pair import run_again, show_pair
+from auditor.request import SURE, Options, Request, option
+from auditor.trials.cell import Cell
+from auditor.trials.integrated import why_not
+from auditor.trials.trial import Bench
+
+PAIRS = 20_000
+_LEAST = 64 * FEW  # pairs below which nothing is searched
+_CONFIRMING = 1000  # pairs of a confirmation, or more where the target is small
+
+
+class HuntOptions(Options, frozen=True, kw_only=True):
+    """What a hunt takes."""
+
+    over: Annotated[
+        Any, option('What is looked through: "bernoulli({p})", simplex(5), "mixture(A, B)", module:fn.', "SPEC")
+    ] = None
+    range: Annotated[
+        Any, option("What {NAME}, a parameter or the size goes through; :log for ratios; repeatable.", "NAME=LOW:HIGH")
+    ] = None
+    rho: Annotated[
+        float | None, option("The mismatch probability you accept.  [default: claimed, or 0.1]", "R", SURE)
+    ] = None
+    pairs: Annotated[int, option("Pairs of the search; confirmations have their own.", "N", SURE)] = PAIRS
+    accept_search: Annotated[bool, option("A search that finds nothing is a pass: exit 0.", None, SURE)] = False
+    no_integrate: Annotated[
+        bool, option("Count outputs that differ, also where a subject declares how likely they do.", None, SURE)
+    ] = False
+
+
+class HuntQuestion:
+    """Over a family of sources, where is rho of TARGET largest, and is it above the target? Runs its code.
+
+    Looks for the worst source, confirms it on fresh randomness, and makes it simpler while it still fails. That none is
+    found is no pass of the definition, which speaks of all sources.
+
+    Example: python -m auditor hunt algorithms.statistical_query:rstat --over "bernoulli({p})" --range p=0:1
+
+    Exit codes: 0 none found, with --accept-search, 1 a source is shown, 2 usage, 3 none found, 4 all candidates fail,
+    130 interrupted.
+    """
+
+    name: ClassVar[str] = "hunt"
+    Options: ClassVar[type[HuntOptions]] = HuntOptions
+    instead: ClassVar[Mapping[str, str]] = {"fixed": "pairs"}
+
+    def begin(self, request: Request) -> Hunt:
+        options: HuntOptions = request.options
+        check_confidence(options.confidence)
+        check_count("pairs", options.pairs, least=_LEAST, example=PAIRS)
+        family = make_family(request)
+        claimed = family.subject.declares("claimed") or None
+        target = next(one for one in (options.rho, claimed, DEFAULT_TARGET) if one is not None)
+        check_target(target)
+        confirming = min(options.pairs, max(_CONFIRMING, math.ceil(PAIRS_TIMES_TARGET / target)))
+        search = Search(family.dimensions, options.pairs, options.seed)
+        budget = options.pairs + confirming * (TRIES + SIMPLER)
+        plan = Plan(float(target), float(options.confidence), "search", budget)
+        hunt = Hunt(family, search, plan, confirming, options.accept_search, integrates=False)
+        hunt.integrates = _integrates(family.cell(family.values(_middle(family.dimensions)), ""), options)
+        hunt.plan = Plan(plan.target, plan.confidence, "search", budget, integrates=hunt.integrates)
+        hunt.begin()
+        return hunt
+
+    def title(self, record: Record) -> str:
+        found = {"fail": "FAIL", "error": "ERROR", "pass": "NONE FOUND"}.get(record.verdict, "NONE FOUND")
+        word = "INTERRUPTED" if record.decided_by == "interrupt" else found
+        return f"{word}  hunt for a rho of {record.subject} above {record.target:g}"
+
+    def parts(self, record: Record) -> Iterator[Part]:
+        yield from hunt_parts(record)
+
+    def cell_of(self, request: Request, record: Record, row: CellRow) -> Cell:
+        """The cell that a row of a record speaks of: a candidate by its values, a confirmation by those of its try."""
+        answer, place = answer_of(record), record.cells.index(row)
+        family = make_family(request)
+        values = [*answer.values, *answer.tried][place]
+        return replace(family.cell(dict(zip(answer.names, values, strict=True)), row.name), seed=row.seed)
+
+    def again(self, bench: Bench, index: int) -> Iterator[Part]:
+        yield from show_pair(run_again(bench, index))
+
+
+def _middle(dimensions: int) -> Any:
+    import numpy as np
+
+    return np.full(dimensions, 0.5)
+
+
+def _integrates(cell: Cell, options: HuntOptions) -> bool:
+    return cell.subject.finishing is not None and not options.no_integrate and why_not(cell) is None

@@ -1,0 +1,186 @@
+"""What came of a hunt: the verdict, and its part of the record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from auditor.flow.question import Answer
+from auditor.flow.record import CellRow, Finding, Measure, Rho
+from auditor.flow.verdict import Bound, Verdict
+from auditor.questions.hunting.confirming import Confirmation, Evidence
+from auditor.questions.hunting.parts import HuntAnswer, Worst
+from auditor.questions.pairs import METHODS
+from auditor.statistics.outward import at_least, at_most, sure
+from auditor.statistics.worst_case import least_overlap
+from auditor.trials.cell import replay_command
+
+if TYPE_CHECKING:
+    from auditor.questions.hunting.inquiry import Hunt
+
+_LISTED = 5  # faults
+
+
+def verdict_of_hunt(hunt: Hunt) -> Verdict:
+    """A source is shown, or none was found, which is no pass of the definition."""
+    target, alpha, found = hunt.goal, hunt.plan.alpha, hunt.found
+    if found is not None:
+        bound = Bound("lower", max(target, found.band[0]), hunt.plan.confidence)
+        words = (
+            f"on {_source_of(found.shown)} rho is above {target:g} ({sure(hunt.plan.confidence)}, on fresh randomness)"
+        )
+        return Verdict("fail", f"{words}: {_seen(found)}", "mismatches", alpha, bound)
+    looked, faulted = _looked(hunt), _faulted(hunt)
+    if hunt.over and not looked:
+        first = next((one.counted.error for one in hunt.candidates if one.counted.error), None)
+        return Verdict("error", f"each of {len(faulted)} candidates faults; the first: {first}", "error", alpha)
+    largest = at_most(largest_bound(hunt))
+    none = (
+        f"none found: no source with rho above {target:g} was confirmed among {len(looked):,} candidates, none of "
+        f"which has a rho above {largest} ({sure(hunt.plan.confidence)}); of other sources this says nothing"
+    )
+    if not hunt.over:
+        return Verdict("inconclusive", f"the search is not over; so far {none}", "budget", alpha)
+    if hunt.accepts:
+        return Verdict("pass", f"{none}; accepted with --accept-search", "budget", alpha)
+    return Verdict("inconclusive", f"{none}; --accept-search takes that for a pass", "budget", alpha)
+
+
+def _seen(one: Confirmation) -> str:
+    low, high = one.band
+    return f"it is between {at_least(low)} and {at_most(high)} in {one.shown.counts[0]:,} pairs"
+
+
+def _source_of(one: Evidence) -> str:
+    cell = one.counted.cell
+    bench = one.counted.bench
+    return bench.source.name if bench else str(getattr(cell.source, "name", cell.source))
+
+
+def _looked(hunt: Hunt) -> list[Evidence]:
+    return [one for one in hunt.candidates if one.counts[0] and one.counted.error is None]
+
+
+def _faulted(hunt: Hunt) -> list[Evidence]:
+    return [one for one in hunt.candidates if one.counted.error is not None]
+
+
+def largest_bound(hunt: Hunt) -> float:
+    """Of all candidates that were looked at, those that faulted later included."""
+    bounds = (one.upper(hunt.plan.alpha, place) for place, one in enumerate(hunt.candidates, 1) if one.counts[0])
+    return max(bounds, default=1.0)
+
+
+def answer_of_hunt(hunt: Hunt) -> Answer:
+    rows = [*_rows(hunt)]
+    shown = hunt.found or (hunt.tries[0] if hunt.tries else None)
+    rho = _rho(hunt, shown) if shown else None
+    largest = largest_bound(hunt)
+    fields = HuntAnswer(
+        worst=_worst(hunt, shown) if shown else None,
+        found=_worst(hunt, hunt.first) if hunt.first and hunt.first is not hunt.found else None,
+        candidates=len(hunt.values),
+        faulted=len(_faulted(hunt)),
+        pairs_search=sum(one.counts[0] for one in hunt.candidates),
+        pairs_confirm=sum(one.shown.counts[0] for one in hunt.tries),
+        largest_bound=largest,
+        not_excluded=_not_excluded(hunt),
+        over=hunt.family.name,
+        names=[*hunt.values[0]] if hunt.values else [],
+        values=[[*one.values()] for one in hunt.values],
+        tried=[[*one.values.values()] for one in hunt.tries],
+    )
+    return Answer(
+        fields,
+        measures=[*_measures(hunt, rho, largest)],
+        rows=rows,
+        pairs=sum(one.counts[0] for one in hunt.seen),
+        mismatches=sum(one.counts[1] for one in hunt.seen),
+        rho=rho,
+        examples=hunt.examples,
+        findings=[*_faults(hunt)],
+    )
+
+
+def _rho(hunt: Hunt, one: Confirmation) -> Rho:
+    method = "betting confidence sequence on real finishes" if hunt.integrates else METHODS["anytime"]
+    return Rho(one.shown.estimate, *one.band, hunt.plan.confidence, method)
+
+
+def _measures(hunt: Hunt, rho: Rho | None, largest: float) -> Iterator[Measure]:
+    if rho is not None:
+        method = f"{rho.method}, on fresh randomness"
+        limits = {"low": rho.low, "high": rho.high, "confidence": rho.confidence, "method": method}
+        yield Measure(name="rho of the worst found", estimate=rho.estimate, **limits)  # type: ignore[arg-type]
+    confidence, method = hunt.plan.confidence, "confidence sequences of all candidates"
+    yield Measure(
+        name="rho of every candidate", estimate=None, low=0.0, high=largest, confidence=confidence, method=method
+    )
+
+
+def _rows(hunt: Hunt) -> Iterator[CellRow]:
+    alpha, confidence = hunt.plan.alpha, hunt.plan.confidence
+    for place, one in enumerate(hunt.candidates, 1):
+        yield _row(one, (0.0, one.upper(alpha, place) if one.counts[0] else 1.0), confidence, "inconclusive")
+    for again in hunt.tries:
+        yield _row(again.shown, again.band, confidence, again.outcome)
+
+
+def _row(one: Evidence, band: tuple[float, float], confidence: float, outcome: str) -> CellRow:
+    row = one.counted.row(band, confidence, outcome)
+    return msgspec.structs.replace(row, estimate=one.estimate)
+
+
+def _worst(hunt: Hunt, one: Confirmation) -> Worst:
+    cell, (low, high) = one.shown.counted.cell, one.band
+    pairs, mismatches = one.shown.counts
+    return Worst(
+        source=_source_of(one.shown),
+        values=dict(one.values),
+        command=_command(hunt, one),
+        size=cell.size,
+        seed=cell.seed,
+        pairs=pairs,
+        mismatches=mismatches,
+        estimate=one.shown.estimate,
+        low=low,
+        high=high,
+    )
+
+
+def _command(hunt: Hunt, one: Confirmation) -> str | None:
+    """What asks about this source alone."""
+    counted = one.shown.counted
+    if counted.bench is None:
+        return None
+    command = replay_command(replace(counted.cell, seed=0), counted.bench.source, 0)
+    return None if command is None else command.replace(" --replay 0", f" --rho {hunt.goal:g}")
+
+
+def _not_excluded(hunt: Hunt) -> str:
+    """What may still be above the target, for all that is known."""
+    alpha, target = hunt.plan.alpha, hunt.goal
+    bounds = [one.upper(alpha, place) for place, one in enumerate(hunt.candidates, 1) if one.counts[0]]
+    above = sum(bound > target for bound in bounds)
+    words = f"{above:,} of {len(bounds):,} candidates, whose bounds are above {target:g}"
+    least = min(bounds, default=1.0)
+    rows = hunt.candidates[0].counted.cell.size
+    overlap = least_overlap(least, target, rows)
+    if overlap is None:
+        return f"{words}, and every other source"
+    return (
+        f"{words}, and every other source, but for those whose Bhattacharyya coefficient with a candidate of bound U "
+        f"is (1 - ({target:g} - U)^2)^(1 / {4 * rows:,}) or more: {overlap:.9g} at best"
+    )
+
+
+def _faults(hunt: Hunt) -> Iterator[Finding]:
+    faulted = _faulted(hunt)
+    if faulted:
+        listed = "; ".join(f"{one.counted.cell.name}: {one.counted.error}" for one in faulted[:_LISTED])
+        more = f"; and {len(faulted) - _LISTED:,} more" if len(faulted) > _LISTED else ""
+        words = f"{len(faulted):,} of {len(hunt.values):,} candidates gave no outcome: {listed}{more}"
+        yield Finding("faulted", "warning", words)

@@ -1,0 +1,164 @@
+"""What a hunt has to say, and how a report shows it: the worst source, as a command to paste, and where was looked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+
+import msgspec
+
+from auditor.flow.parts import Chart, Command, Facts, Part, Series, Table, Words
+from auditor.flow.record import CellRow, Record
+from auditor.statistics.outward import at_least, at_most, percent
+
+_SHOWN = 10  # candidates in a table
+_LEVELS = 4  # of rho, on a map of two parameters
+
+
+class Worst(msgspec.Struct, frozen=True, kw_only=True):
+    """A source, with what pairs on fresh randomness showed of it; `command` asks about it alone."""
+
+    source: str
+    values: dict[str, float]
+    command: str | None
+    size: int
+    seed: int
+    pairs: int
+    mismatches: int
+    estimate: float | None
+    low: float
+    high: float
+
+
+class HuntAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question", tag="hunt"):
+    """The worst source that was confirmed, or the first that was tried to; how hard was looked, and what that excludes.
+
+    The record's cells are the candidates in order of appearance, with the `values` of each, then the confirmations."""
+
+    worst: Worst | None
+    found: Worst | None  # as the search had it, where it was made simpler
+    candidates: int
+    faulted: int
+    pairs_search: int
+    pairs_confirm: int
+    largest_bound: float  # on the rho of every candidate, all at once
+    not_excluded: str
+    over: str
+    names: list[str]
+    values: list[list[float]]
+    tried: list[list[float]]  # the values of each confirmation
+
+
+def answer_of(record: Record) -> HuntAnswer:
+    """A record that was read from a file has its answer as JSON."""
+    return msgspec.convert(msgspec.to_builtins(record.answer), HuntAnswer)
+
+
+def hunt_parts(record: Record) -> Iterator[Part]:
+    answer = answer_of(record)
+    rows = record.cells[: answer.candidates]
+    if answer.worst:
+        low, high = at_least(answer.worst.low), at_most(answer.worst.high)
+        yield Facts([("rho", f"between {low} and {high} on ", answer.worst.source, f" ({percent(record.confidence)})")])
+    if any(row.pairs for row in rows):
+        yield _chart(record, answer, rows)
+    yield Words("\n".join(sentences(record, answer)))
+    yield _table(answer, record.cells)
+    if answer.worst and answer.worst.command and record.verdict == "fail":
+        yield Command("to ask about this source alone:", answer.worst.command)
+
+
+def sentences(record: Record, answer: HuntAnswer) -> Iterator[str]:
+    sure = f"{percent(record.confidence)} confidence"
+    if answer.worst:
+        worst = answer.worst
+        verb = "Worst found" if record.verdict == "fail" else "Tried, since it looked worst"
+        yield (
+            f"{verb}: {worst.source} at {worst.size:,} rows. On fresh randomness rho is between {at_least(worst.low)} "
+            f"and {at_most(worst.high)} there ({worst.mismatches:,} of {worst.pairs:,} pairs differ)."
+        )
+    if answer.found:
+        yield (
+            f"It was found as {answer.found.source}, with rho between {at_least(answer.found.low)} and "
+            f"{at_most(answer.found.high)}, and made simpler."
+        )
+    yield (
+        f"{answer.candidates:,} candidates were looked at with {answer.pairs_search:,} pairs ({answer.faulted:,} gave "
+        f"no outcome), and {answer.pairs_confirm:,} pairs went to {len(answer.tried)} "
+        f"confirmation{'s' * (len(answer.tried) != 1)}."
+    )
+    yield f"No candidate has a rho above {at_most(answer.largest_bound)} ({sure}, all at once)."
+    yield f"Not excluded: {answer.not_excluded}."
+
+
+def _table(answer: HuntAnswer, cells: Sequence[CellRow]) -> Table:
+    """Confirmations, then the candidates that looked worst."""
+    tries = cells[answer.candidates :]
+    rows = [row for row in cells[: answer.candidates] if row.pairs]
+    rows.sort(key=lambda row: -_score(row))
+    shown = [("confirmed", row) for row in tries] + [("searched", row) for row in rows[:_SHOWN]]
+    return Table(("", "source", "pairs", "rho", "at most"), [_line(what, row) for what, row in shown], extra=4)
+
+
+def _score(row: CellRow) -> float:
+    rate = row.estimate or 0.0
+    return rate - math.sqrt(rate * (1 - rate) / (row.pairs + 1))
+
+
+def _line(what: str, row: CellRow) -> tuple[str, ...]:
+    rate = "" if row.estimate is None else f"{row.estimate:.3g}"
+    return what, row.source, f"{row.pairs:,}", rate, at_most(row.high)
+
+
+def _chart(record: Record, answer: HuntAnswer, rows: Sequence[CellRow]) -> Chart:
+    draw = {1: _curve, 2: _map}.get(len(answer.names), _best_so_far)
+    return draw(record, answer, rows)
+
+
+def _curve(record: Record, answer: HuntAnswer, rows: Sequence[CellRow]) -> Chart:
+    """rho over the one parameter."""
+    points = sorted(
+        (one[0], None, row.estimate, None) for one, row in zip(answer.values, rows, strict=True) if row.pairs
+    )
+    ends = (points[0][0], points[-1][0])
+    series = [Series("candidates, as they were seen", "points", points), _held(record, ends)]
+    if answer.worst and len(answer.worst.values) == 1:
+        (at,) = answer.worst.values.values()
+        name = "confirmed on fresh randomness"
+        series.append(Series(name, "points", [(at, answer.worst.low, answer.worst.estimate, answer.worst.high)]))
+    return Chart(f"{record.subject}  rho over {answer.over}", answer.names[0], "rho", series)
+
+
+def _held(record: Record, ends: Sequence[float]) -> Series:
+    return Series(f"target {record.target:g}", "line", [(x, None, record.target, None) for x in ends])
+
+
+def _map(record: Record, answer: HuntAnswer, rows: Sequence[CellRow]) -> Chart:
+    """Both parameters; what was seen is a step of a scale."""
+    top = max((row.estimate or 0.0) for row in rows) or 1.0
+    series = []
+    for level in range(_LEVELS):
+        low, high = top * level / _LEVELS, top * (level + 1) / _LEVELS
+        points = [
+            (one[0], None, one[1], None)
+            for one, row in zip(answer.values, rows, strict=True)
+            if row.estimate is not None and (low < row.estimate <= high or (level == 0 and row.estimate == 0))
+        ]
+        if points:
+            series.append(Series(f"rho seen up to {high:.2g}", "points", sorted(points)))
+    return Chart(f"{record.subject}  rho over {answer.over}", answer.names[0], answer.names[1], series)
+
+
+def _best_so_far(record: Record, answer: HuntAnswer, rows: Sequence[CellRow]) -> Chart:
+    """The largest rate by then, of candidates in order of appearance, against pairs."""
+    seen = [row for row in rows if row.pairs]
+    spent = [*accumulate(row.pairs for row in seen)]
+    best = [*accumulate((max(0.0, _score(row)) for row in seen), max)]
+    points = [(float(at), None, rate, None) for at, rate in zip(spent, best, strict=True)]
+    steps = [one for place, one in enumerate(points) if place == 0 or one[2] != points[place - 1][2]]
+    series = [
+        Series("the largest rate less its error, so far", "points", [*steps, points[-1]]),
+        _held(record, (points[0][0], points[-1][0])),
+    ]
+    return Chart(f"{record.subject}  the worst so far over {answer.over}", "pairs", "rho", series)

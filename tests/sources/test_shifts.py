@@ -1,0 +1,132 @@
+"""Sources made of others: what they draw, against what their definition says; and what is refused, in a sentence.
+
+Tests that involve chance compare counts of 20,000 rows with their exact probability within 6 standard deviations: a
+false alarm has probability below 1e-8 each.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from auditor.errors import UsageError
+from auditor.sources.shifts import parts_of, split_arguments
+from auditor.sources.source import is_dataset, load_source
+
+ROWS = 20_000
+
+
+def near(count: float, p: float, rows: int = ROWS) -> bool:
+    off = abs(count - rows * p) / np.sqrt(rows * p * (1 - p))
+    print(f"{count} of {rows}, expected {rows * p:g}: {off:.2f} standard deviations")
+    return bool(off < 6)
+
+
+def draw(spec: str, size: int = ROWS) -> tuple[np.ndarray, np.ndarray]:
+    source = load_source(spec)
+    assert not is_dataset(spec)
+    assert source.spec == source.name == spec
+    x, y = source.draw(np.random.default_rng(1), size)
+    assert len(x) == len(y) == size
+    return x, y
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> str:
+    file = tmp_path / "d.csv"
+    file.write_text("x,y\n0,0\n1,0\n2,1\n3,1\n")
+    return f"{file}#y"
+
+
+def test_label_noise_changes_so_many_labels_and_no_row(plain: str) -> None:
+    x, y = draw(f"flip_labels({plain}, 0.2)")
+    assert near((y != (x[:, 0] >= 2)).sum(), 0.2)
+    x, y = draw(f"flip_labels({plain}, 1.0)")
+    assert (y != (x[:, 0] >= 2)).all()
+
+
+def test_outliers_are_uniform_over_three_ranges_and_their_labels_are_of_the_data(plain: str) -> None:
+    x, y = draw(f"contaminate({plain}, 0.5)")
+    wild = ~np.isin(x[:, 0], [0, 1, 2, 3])
+    assert near(wild.sum(), 0.5)
+    assert -3 <= x.min() < -2.9
+    assert 5.9 < x.max() <= 6
+    assert set(y.tolist()) == {0, 1}
+    assert near(y[wild].sum(), 0.5, int(wild.sum()))
+
+
+def test_a_duplicate_is_the_row_before_it(plain: str) -> None:
+    x, _ = draw(f"duplicate({plain}, 0.6)")
+    same = (x[1:, 0] == x[:-1, 0]).sum()
+    assert near(same, 0.6 + 0.4 / 4, ROWS - 1)
+    assert len(set(draw(f"duplicate({plain}, 1)")[0][:, 0].tolist())) == 1
+
+
+def test_a_group_is_dropped_in_part_or_whole(plain: str) -> None:
+    _, y = draw(f"drop_group({plain}, 1, 0.5)")
+    assert near(y.sum(), 1 / 3)
+    assert draw(f"drop_group({plain}, 1, 1.0)")[1].sum() == 0
+
+
+def test_classes_have_the_weights_that_are_given(plain: str) -> None:
+    x, y = draw(f"class_weights({plain}, {{0: 3, 1: 1}})")
+    assert near(y.sum(), 0.25)
+    assert near((x[:, 0] == 0).sum(), 0.375)
+
+
+def test_a_mixture_has_the_exact_law_and_mean_of_one() -> None:
+    source = load_source("mixture(bernoulli(0.5), pmf({1: 0.5, 2: 0.5}), 0.25)")
+    law = source.law()
+    found = dict(zip(law.values.tolist(), law.weights.tolist(), strict=True))
+    assert found == pytest.approx({0: 0.375, 1: 0.5, 2: 0.125})
+    assert source.expect() == pytest.approx(0.75 * 0.5 + 0.25 * 1.5)
+    rows = source.draw(np.random.default_rng(2), ROWS)
+    assert near((rows == 2).sum(), 0.125)
+    assert [one.name for one in parts_of(source)] == ["bernoulli(0.5)", "pmf({1: 0.5, 2: 0.5})"]
+
+
+def test_mixtures_with_another_share_see_the_same_rows() -> None:
+    """Common random numbers: only rows between the two shares change."""
+    one, other = (load_source(f"mixture(norm(0, 1), norm(9, 1), {share})") for share in (0.1, 0.11))
+    a, b = (source.draw(np.random.default_rng(3), ROWS) for source in (one, other))
+    assert near((a != b).sum(), 0.01)
+
+
+def test_a_file_may_have_a_comma_in_its_name_only_in_quotes_elsewhere() -> None:
+    assert split_arguments("a.csv#y, {0: 1, 1: 2}, f(x, 'b, c')") == ["a.csv#y", "{0: 1, 1: 2}", "f(x, 'b, c')"]
+
+
+def sampler(rng: np.random.Generator, size: int, p: float = 0.5) -> np.ndarray:
+    return rng.random(size) < p
+
+
+def test_a_function_takes_keywords() -> None:
+    source = load_source(f"{__name__}:sampler(p=0.25)")
+    assert near(source.draw(np.random.default_rng(4), ROWS).sum(), 0.25)
+    with pytest.raises(UsageError, match="keywords that are literals"):
+        load_source(f"{__name__}:sampler(0.25)")
+
+
+@pytest.mark.parametrize(
+    ("spec", "why"),
+    [
+        ("flip_labels(DATA)", "must be flip_labels"),
+        ("flip_labels(DATA, 1.5)", "in \\[0, 1\\]"),
+        ("flip_labels(DATA, nan)", "no literal"),
+        ("flip_labels(DATA, open('x'))", "no literal"),
+        ("contaminate(norm(0, 1), 0.1)", "no data set"),
+        ("drop_group(DATA, 7, 0.5)", "label 7"),
+        ("drop_group(DATA, 1, True)", "in \\[0, 1\\]"),
+        ("class_weights(DATA, {0: -1})", "at least 0"),
+        ("class_weights(DATA, {0: 0})", "no row is left"),
+        ("class_weights(DATA, 3)", "label: weight"),
+        ("mixture(norm(0, 1), 0.5)", "must be mixture"),
+        ("mixture(norm(0, 1), nothing_such(1), 0.5)", "no distribution"),
+        ("contaminate(missing.csv, 0.1)", "missing.csv"),
+    ],
+)
+def test_what_is_no_such_source_is_refused_with_what_it_must_be(plain: str, spec: str, why: str) -> None:
+    with pytest.raises(UsageError, match=why):
+        load_source(spec.replace("DATA", plain))
