@@ -27,7 +27,12 @@ from auditor.flow.ledger_file import check_kind_of_file, check_trials, complaini
 from auditor.flow.question import Inquiry
 from auditor.flow.record import Kept, Record, as_record, environment
 from auditor.sources.datasets import Dataset
+<<<<<<< HEAD
 from auditor.sources.source import Sampler, Source, is_dataset, load_dataset, load_source
+=======
+from auditor.sources.shifts import Mixture, Shifted, parts_of
+from auditor.sources.source import Sampler, Source, is_dataset, load_source
+>>>>>>> hunt
 from auditor.subjects.outcome import Difference, fingerprint
 from auditor.subjects.subject import code_hash
 from auditor.trials.cell import Cell, told_params
@@ -188,8 +193,10 @@ def _cell(cell: Cell) -> dict[str, Any]:
 
 
 def _source_hash(source: Source) -> str | None:
-    if isinstance(source, Dataset):
-        return fingerprint(source.rows)
+    if isinstance(source, Mixture):
+        return " ".join(str(_source_hash(part)) for part in parts_of(source))
+    if isinstance(source, (Dataset, Shifted)):
+        return fingerprint((source.base if isinstance(source, Shifted) else source).rows)
     return code_hash(source.fn) if isinstance(source, Sampler) else None
 
 

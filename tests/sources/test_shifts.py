@@ -7,10 +7,12 @@ false alarm has probability below 1e-8 each.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+import auditor
 from auditor.errors import UsageError
 from auditor.sources.shifts import parts_of, split_arguments
 from auditor.sources.source import is_dataset, load_source
@@ -107,6 +109,30 @@ def test_a_function_takes_keywords() -> None:
     assert near(source.draw(np.random.default_rng(4), ROWS).sum(), 0.25)
     with pytest.raises(UsageError, match="keywords that are literals"):
         load_source(f"{__name__}:sampler(0.25)")
+
+
+def split(sample: tuple[np.ndarray, np.ndarray], r: np.random.Generator) -> bool:
+    return bool(sample[1].mean() > 0.5)
+
+
+@pytest.mark.parametrize("spec", ["flip_labels(DATA, 0.1)", "mixture(flip_labels(DATA, 0.1), DATA, 0.5)"])
+def test_a_kept_audit_does_not_go_on_with_other_rows(plain: str, spec: str, tmp_path: Path) -> None:
+    spec = spec.replace("DATA", plain)
+    options: dict[str, Any] = {"size": 5, "pairs": 100, "ledger": str(tmp_path / "kept.db")}
+    auditor.audit(split, spec, **options)
+    auditor.audit(split, spec, resume=True, **options)
+    file = Path(plain.removesuffix("#y"))
+    file.write_text(file.read_text().replace("3,1", "9,1"))
+    with pytest.raises(UsageError, match="source_hash"):
+        auditor.audit(split, spec, resume=True, **options)
+
+
+def test_a_check_of_a_shifted_data_set_has_its_size_and_asks_for_labels(plain: str) -> None:
+    record = auditor.audit(split, f"flip_labels({plain}, 0.5)", pairs=100)
+    assert record.size == 4
+    assert record.verdict == "fail"
+    with pytest.raises(UsageError, match="learns from labels"):
+        auditor.audit("sklearn.tree:DecisionTreeClassifier", f"duplicate({plain.removesuffix('#y')}, 0.5)")
 
 
 @pytest.mark.parametrize(

@@ -114,7 +114,7 @@ def _measures(hunt: Hunt, rho: Rho | None, largest: float) -> Iterator[Measure]:
     if rho is not None:
         method = f"{rho.method}, on fresh randomness"
         limits = {"low": rho.low, "high": rho.high, "confidence": rho.confidence, "method": method}
-        yield Measure(name="rho of the worst found", estimate=rho.estimate, **limits)  # type: ignore[arg-type]
+        yield Measure(name="rho", estimate=rho.estimate, **limits)  # type: ignore[arg-type]
     confidence, method = hunt.plan.confidence, "confidence sequences of all candidates"
     yield Measure(
         name="rho of every candidate", estimate=None, low=0.0, high=largest, confidence=confidence, method=method
