@@ -27,12 +27,8 @@ from auditor.flow.ledger_file import check_kind_of_file, check_trials, complaini
 from auditor.flow.question import Inquiry
 from auditor.flow.record import Kept, Record, as_record, environment
 from auditor.sources.datasets import Dataset
-<<<<<<< HEAD
-from auditor.sources.source import Sampler, Source, is_dataset, load_dataset, load_source
-=======
 from auditor.sources.shifts import Mixture, Shifted, parts_of
-from auditor.sources.source import Sampler, Source, is_dataset, load_source
->>>>>>> hunt
+from auditor.sources.source import Sampler, Source, is_dataset, load_dataset, load_source
 from auditor.subjects.outcome import Difference, fingerprint
 from auditor.subjects.subject import code_hash
 from auditor.trials.cell import Cell, told_params
