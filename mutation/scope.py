@@ -33,6 +33,15 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
         "tests/questions/test_shares_of_searches.py",
     ),
     "auditor/repair/mechanisms/foam.py": ("tests/algorithms/test_rounding.py",),
+    "auditor/repair/mechanisms/call_sites.py": (
+        "tests/repair/test_sites.py",
+        "tests/trials/causes/test_keyed_sites.py",
+    ),
+    "auditor/repair/mechanisms/keyed_generators.py": ("tests/repair/test_sites.py",),
+    "auditor/repair/mechanisms/own_frames.py": (
+        "tests/repair/test_sites.py",
+        "tests/trials/causes/test_keyed_sites.py",
+    ),
     "auditor/repair/mechanisms/ballot.py": ("tests/repair/test_voting.py",),
     "algorithms/boosting.py": (
         "tests/algorithms/test_boosting_sizes.py",

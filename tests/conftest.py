@@ -35,6 +35,17 @@ def global_generators_stay(request: pytest.FixtureRequest) -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
+def settings_of_subjects_stay() -> Iterator[None]:
+    """All foreign code of a process has one context: what one test's subject sets there is not for the next test's."""
+    from auditor.process.foreign import call
+
+    before = call(np.geterr)
+    yield
+    if call(np.geterr) != before:
+        call(np.seterr, **before)
+
+
+@pytest.fixture(autouse=True)
 def not_on_github(monkeypatch: pytest.MonkeyPatch) -> None:
     """A test that audits must not write into the summary of the job that runs it."""
     for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):

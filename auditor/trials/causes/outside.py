@@ -3,7 +3,7 @@
 While a `World` lasts, clocks go by a tick at each look, generators that are made without a seed get one that a key
 decides, and files that are written are kept as they were before. All of them tell from which line they were asked.
 What a library has taken for itself (`from time import time` in a module that is not the subject's own), or asks the
-system for in C, is not seen.
+system for in C, is not seen. Threads that were there before a run, a progress bar's or a cluster's, see it as it is.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from auditor.randomness import Key
 from auditor.repair.mechanisms.own_frames import OwnCode, function_of
 
 _bootstrap: Any = importlib._bootstrap
-_Random = random.Random  # that of the standard library, while another stands in for it
+_Random, _time, _urandom = random.Random, time.time, os.urandom  # as they are, while others stand in for them
 _TICK = 1e-3  # seconds that pass between two looks: who waits for a deadline comes to an end
 _START = 1_700_000_000.0  # an evening in November 2023
 _LARGEST = 2**26  # bytes of a file that is kept
@@ -63,6 +63,7 @@ class World:
     _asked: int = 0
     _loaded: int = 0  # modules, when namespaces were last looked for
     _spaces: list[dict[str, Any]] = field(default_factory=list)
+    _others: frozenset[int] = frozenset()  # threads that are not the run's
     imports: int = 0  # under way: what a module does when it is loaded is no part of the run
 
     def note(self, kind: str, name: str, frame: FrameType | None) -> None:
@@ -74,10 +75,16 @@ class World:
     def for_one_run(self, key: Key) -> Iterator[None]:
         """All that is asked for is a function of the key and of how often it was asked."""
         self._looks, self._asked, self._key = 0, 0, key
+        self._others = frozenset(sys._current_frames()) - {threading.get_ident()}
         clocks = () if CLOCK in self.real else self._clocks()
         entropy = () if ENTROPY in self.real else self._entropy()
         with _replaced([*clocks, *entropy, *self._threads()], self.namespaces(), self), _listening(self):
             yield
+
+    @property
+    def is_anothers(self) -> bool:
+        """Whether who asks is no part of the run."""
+        return threading.get_ident() in self._others
 
     def namespaces(self) -> list[dict[str, Any]]:
         """Of the subject's own modules."""
@@ -108,21 +115,24 @@ class World:
     # Clocks.
 
     def _now(self, name: str) -> float:
+        if self.is_anothers:
+            return _time()
         self.note(CLOCK, name, sys._getframe(2))
         self._looks += 1
         return _START + _TICK * self._looks
 
     def _clocks(self) -> Iterator[tuple[Any, str, object]]:
         for name in _CLOCKS:
-            yield time, name, self._clock(f"time.{name}")
-            yield time, f"{name}_ns", self._clock(f"time.{name}_ns", lambda now: int(1e9 * now))
+            yield time, name, self._clock(name)
+            yield time, f"{name}_ns", self._clock(f"{name}_ns", lambda now: int(1e9 * now))
         for name in ("localtime", "gmtime", "ctime"):
             yield time, name, self._of_now(name)
         for kind in (datetime.datetime, datetime.date):
             yield datetime, kind.__name__, _ticking(kind, self._now)
 
     def _clock(self, name: str, unit: Callable[[float], Any] = float) -> Callable[[], Any]:
-        return lambda: unit(self._now(name))
+        plain = getattr(time, name)
+        return lambda: plain() if self.is_anothers else unit(self._now(f"time.{name}"))
 
     def _of_now(self, name: str) -> Callable[..., Any]:
         plain = getattr(time, name)
@@ -131,6 +141,8 @@ class World:
     # Entropy.
 
     def _bytes(self, size: int, name: str, above: int = 2) -> bytes:
+        if self.is_anothers:
+            return _urandom(size)
         self.note(ENTROPY, name, sys._getframe(above))
         assert self._key is not None
         self._asked += 1
@@ -266,7 +278,7 @@ def _listening(world: World) -> Iterator[None]:
 
 
 def _hear(event: str, given: tuple[Any, ...]) -> None:
-    if event in _HEARD and _worlds and not _worlds[-1].imports:
+    if event in _HEARD and _worlds and not _worlds[-1].imports and not _worlds[-1].is_anothers:
         world = _worlds.pop()  # what it opens itself is not the subject's
         try:
             _HEARD[event](world, given, sys._getframe(1))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import os
 import random
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -68,6 +70,29 @@ def moved_in(name: str) -> Hidden:
 
 def line_in(words: str) -> set[int]:
     return {number for number, line in enumerate(LEARNERS.read_text().splitlines(), 1) if words in line}
+
+
+@pytest.mark.parametrize("name", ["until_the_deadline", "stamped", "system_random"])
+def test_what_other_threads_ask_for_is_not_the_learners(name: str) -> None:
+    """One that was there before, and never stops to look at clocks, at entropy and into files."""
+    over, looks = threading.Event(), [0]
+
+    def looking() -> None:
+        while not over.is_set():
+            time.time(), time.perf_counter(), datetime.datetime.now(), os.urandom(4)
+            open(os.devnull, "w").close()
+            looks[0] += 1
+
+    thread = threading.Thread(target=looking)
+    thread.start()
+    try:
+        kind, words = FOUND[name]
+        (moved,) = moved_in(name).moved
+    finally:
+        over.set()
+        thread.join()
+    assert (moved.kind, words in moved.name) == (kind, True), moved
+    assert looks[0]
 
 
 @pytest.mark.parametrize("name", FOUND)
