@@ -125,8 +125,12 @@ def _home(value: object) -> Iterator[str]:
 
 
 def _held(module: ModuleType | None) -> Iterator[str]:
-    """The modules that a loaded one holds or has things of; one level into its containers."""
+    """The modules that a loaded one holds or has things of; one level into its containers. Not those inside a package,
+    which it holds as soon as anybody has imported them."""
+    inside = f"{module.__name__}." if module and hasattr(module, "__path__") else None
     for value in list(vars(module).values()) if module else ():
+        if inside and isinstance(value, ModuleType) and value.__name__.startswith(inside):
+            continue
         yield from _home(value)
         if type(value) in (dict, list, tuple, set):
             for inner in list(value.values() if type(value) is dict else value):

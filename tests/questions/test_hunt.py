@@ -10,7 +10,6 @@ import math
 import shlex
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -215,24 +214,6 @@ def test_two_answers_are_refused() -> None:
         hunt(hunted.spiked, source="bernoulli(0.5)", range="x=0:1", params={"x": 0.1}, size=5)
     with pytest.raises(UsageError, match="two answers"):
         hunt(hunted.majority, "bernoulli({p})", range=["p=0:1", "size=3:9"], size=5)
-
-
-def test_a_record_is_the_same_whoever_runs_it_and_a_kept_one_goes_on(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"range": "p=0:1", "size": 11, "pairs": 600}
-    plain = hunt("tests.learners.hunted:majority", "bernoulli({p})", **options)
-    crowd = hunt("tests.learners.hunted:majority", "bernoulli({p})", jobs=2, **options)
-    ledger = str(tmp_path / "kept.db")
-    stopped = hunt("tests.learners.hunted:majority", "bernoulli({p})", ledger=ledger, for_=0.3, **options)
-    resumed = hunt("tests.learners.hunted:majority", "bernoulli({p})", ledger=ledger, resume=True, **options)
-    assert stopped.pairs is not None
-    assert same(plain) == same(crowd) == same(resumed)
-
-
-def same(record: Record) -> Any:
-    said = json.loads(to_json(record))
-    for row in said["cells"]:
-        row.pop("seconds")
-    return {name: value for name, value in said.items() if name not in ("cost", "environment", "findings")}
 
 
 def test_ranges_are_read_as_they_are_typed() -> None:

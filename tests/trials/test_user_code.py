@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 
@@ -25,6 +26,21 @@ def test_the_file_that_makes_an_estimator_is_its_code(tmp_path: Path, monkeypatc
     (tmp_path / "made.py").write_text(SEARCH)
     cell = cell_of(f"{tmp_path}/made.py:search", "sklearn:load_iris", size=60)
     assert list(code_of(user_code(cell, load_source(cell.source))).files) == ["made.py"]
+
+
+def test_what_others_have_imported_of_a_package_is_not_its_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A package holds its modules as soon as anybody imports them; what a run does depends on what it imports."""
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "one_package").mkdir()
+    for name, text in (("__init__", ""), ("mine", "from one_package import used"), ("used", ""), ("other", "")):
+        (tmp_path / "one_package" / f"{name}.py").write_text(text)
+    mine = importlib.import_module("one_package.mine")
+    before = code_of([mine])
+    assert [*before.files] == ["one_package/__init__.py", "one_package/mine.py", "one_package/used.py"]
+    importlib.import_module("one_package.other")
+    assert code_of([mine]) == before
 
 
 @pytest.fixture
