@@ -201,9 +201,9 @@ def test_a_timeout_is_never_bottom(pair: int, hang: Callable[..., Record]) -> No
 @on_linux
 def test_memory_that_is_shared_counts_too() -> None:
     """No limit of the system holds it: it is watched, and what a watcher ends is never bottom."""
-    record = misbehave("share", memory="256M", timeout=None, on_error="bottom")
+    record = misbehave("share", memory="600M", timeout=None, on_error="bottom")
     assert (record.verdict, record.pairs) == ("error", 20)
-    words = "held more than 268,435,456 bytes, shared ones included (--memory), in the second run of pair 20"
+    words = "held more than 629,145,600 bytes, shared ones included (--memory), in the second run of pair 20"
     assert words in record.reason
 
 

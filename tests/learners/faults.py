@@ -74,7 +74,7 @@ def allocate(marker):
 def share(marker):
     import mmap
 
-    shared = mmap.mmap(-1, 2**28)
+    shared = mmap.mmap(-1, 5 * 2**27)
     for page in range(0, 2**28, mmap.PAGESIZE):
         shared[page] = 1
     hang(marker)
