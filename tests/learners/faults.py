@@ -75,7 +75,7 @@ def share(marker):
     import mmap
 
     shared = mmap.mmap(-1, 5 * 2**27)
-    for page in range(0, 2**28, mmap.PAGESIZE):
+    for page in range(0, 5 * 2**27, mmap.PAGESIZE):
         shared[page] = 1
     hang(marker)
 
