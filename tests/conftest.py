@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import multiprocessing.sharedctypes  # noqa: F401 - pytester forgets what is first loaded inside it, and a second is another
 import os
 import random
 import sys

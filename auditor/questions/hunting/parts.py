@@ -146,7 +146,7 @@ def _map(record: Record, answer: HuntAnswer, rows: Sequence[CellRow]) -> Chart:
             if row.estimate is not None and (low < row.estimate <= high or (level == 0 and row.estimate == 0))
         ]
         if points:
-            series.append(Series(f"rho seen up to {high:.2g}", "points", sorted(points)))
+            series.append(Series(f"rho seen up to {at_most(high, 2)}", "points", sorted(points)))
     return Chart(f"{record.subject}  rho over {answer.over}", answer.names[0], answer.names[1], series)
 
 
