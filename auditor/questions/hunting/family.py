@@ -59,6 +59,11 @@ class Range:
         return round(value) if self.is_whole else value
 
 
+def _typed(end: float) -> str:
+    """An end of a range, which is no limit of ours."""
+    return f"{end:.15g}"
+
+
 def read_range(text: str) -> Range:
     name, equals, spec = text.partition("=")
     words = spec.split(":")
@@ -73,9 +78,11 @@ def read_range(text: str) -> Range:
 
 def make_range(name: str, low: float, high: float, *, is_log: bool = False) -> Range:
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise UsageError(f"--range {name}={low:g}:{high:g} must go from a smaller to a larger number, {_EXAMPLE}")
+        raise UsageError(
+            f"--range {name}={_typed(low)}:{_typed(high)} must go from a smaller to a larger number, {_EXAMPLE}"
+        )
     if is_log and low <= 0:
-        raise UsageError(f"--range {name}={low:g}:{high:g}:log must start above 0, {_EXAMPLE}")
+        raise UsageError(f"--range {name}={_typed(low)}:{_typed(high)}:log must start above 0, {_EXAMPLE}")
     return Range(name, low, high, is_log)
 
 
@@ -110,7 +117,7 @@ class Family:
     @property
     def name(self) -> str:
         over = self.over if isinstance(self.over, str) else getattr(self.over, "__qualname__", "the declared source")
-        ranges = ", ".join(f"{one.name} from {one.low:g} to {one.high:g}" for one in self.ranges)
+        ranges = ", ".join(f"{one.name} from {_typed(one.low)} to {_typed(one.high)}" for one in self.ranges)
         return f"{over}, {ranges}" if ranges else str(over)
 
     def values(self, place: Place) -> dict[str, float]:

@@ -61,9 +61,11 @@ def test_of_an_estimator_its_parts_count(tmp_path: Path) -> None:
     assert through(f"WORDS = [*set('ab')]\n{PLAIN}") == MANY
 
 
-def test_what_cannot_be_read_is_asked_under_many_and_libraries_are_those_that_are_loaded(tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_asked_under_many_and_libraries_are_those_that_are_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert read_code(eval).seeds == MANY
     text = "def fit(sample, r):\n    import numpy, statsmodels.api\n    return 1\n"
     (tmp_path / "late.py").write_text(text)
-    assert "statsmodels.api" not in sys.modules
+    monkeypatch.delitem(sys.modules, "statsmodels.api", raising=False)  # as if no other test had loaded it
     assert read_code(load_subject(f"{tmp_path}/late.py:fit").fn).libraries == {"numpy"}
