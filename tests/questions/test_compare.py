@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from asking import inquiry_of
 
@@ -234,6 +235,8 @@ def test_records_whose_ledgers_have_the_same_pairs_are_paired(tmp_path: Path) ->
     assert by_counts.answer.difference.low < low < high < by_counts.answer.difference.high
     assert [one.kind for one in by_counts.findings] == ["unpaired"]
     assert compare_records(audited(first_row, seed=1, **kept), new).answer.method == "two samples"
+    longer = msgspec.structs.replace(new, first_budget=100)  # pairs that were added after a look
+    assert compare_records(old, longer).answer.method == "two samples"
     same = compare_records(old, audited(first_row, **kept))
     assert (same.verdict, same.answer.discordant.old, same.answer.discordant.new) == ("pass", 0, 0)
     kept["ledger"].unlink()

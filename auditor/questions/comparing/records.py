@@ -85,6 +85,8 @@ def _same_pairs(old: Record, new: Record) -> Versions | None:
     pairs = min(old.pairs or 0, new.pairs or 0)
     if old.seed != new.seed or not pairs:
         return None
+    if old.first_budget or new.first_budget:  # made longer after somebody had looked: no plan to calibrate to
+        return None
     before, now = _differ(old), _differ(new)
     if len(before) < pairs or len(now) < pairs:
         return None
