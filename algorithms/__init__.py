@@ -22,27 +22,27 @@ class Statement:
     tests: tuple[str, ...]  # file::test
 
 
-def _read(text: str) -> Iterator[Statement]:
+def read(text: str, package: str = "algorithms") -> Iterator[Statement]:
     """A statement is a line that names it and says what it says; below it, indented: where, constants, tests."""
-    for block in re.split(r"\n+(?=\S)", text.strip()):
+    for block in re.split(r"\n+(?=\S)", text.strip()) if text.strip() else []:
         head, where, constants, *tests = block.splitlines()
         name, _, says = head.partition(": ")
-        places = [_place(place) for place in where.split() if place != "-"]
-        paths = [_path(test) for line in tests for test in line.split() if test != "-"]
+        places = [_place(place, package) for place in where.split() if place != "-"]
+        paths = [_path(test, package) for line in tests for test in line.split() if test != "-"]
         yield Statement(name, says, tuple(places), constants.strip(), tuple(paths))
 
 
-def _place(text: str) -> str:
-    return text if text.startswith("auditor") else f"algorithms.{text}"
+def _place(text: str, package: str) -> str:
+    return text if text.startswith(("auditor", "algorithms")) else f"{package}.{text}"
 
 
-def _path(text: str) -> str:
+def _path(text: str, package: str) -> str:
     file, _, test = text.partition("::")
-    return f"tests/{file if '/' in file else 'algorithms/' + file}.py::{test}"
+    return f"tests/{file if '/' in file else package.replace('.', '/') + '/' + file}.py::{test}"
 
 
 PAPER = tuple(
-    _read("""
+    read("""
 Definition 1.1: two runs on fresh samples with the same r differ with probability at most rho
     auditor:audit
     definition only: what every audit measures
