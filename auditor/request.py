@@ -8,6 +8,7 @@ Python asks for it. A field without a group is for Python alone.
 
 from __future__ import annotations
 
+import functools
 import keyword
 import types
 import typing
@@ -131,10 +132,15 @@ def as_name(word: str) -> str:
     return f"{word}_" if keyword.iskeyword(word) else word
 
 
-def listed(kind: type[msgspec.Struct]) -> dict[str, Listed]:
+@functools.cache  # annotations are text, and compiled anew each time they are asked for
+def fields_of(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    return msgspec.structs.fields(kind)
+
+
+@functools.cache
+def listed(kind: type[msgspec.Struct]) -> Mapping[str, Listed]:
     """The table of a question's options, by name."""
-    hints = typing.get_type_hints(kind, include_extras=True)
-    return {one.name: _listed(one.name, hints[one.name], _default(one)) for one in msgspec.structs.fields(kind)}
+    return types.MappingProxyType({one.name: _listed(one.name, one.type, _default(one)) for one in fields_of(kind)})
 
 
 def _default(one: msgspec.structs.FieldInfo) -> Any:
@@ -159,7 +165,7 @@ def make_options(kind: type[S], given: Mapping[str, Any], asked: str) -> S:
     for name in given:
         if name not in known:
             raise UsageError(f"{asked} has no option {name!r}{suggestion(name, known)}: it takes {', '.join(known)}")
-    missing = [one.name for one in msgspec.structs.fields(kind) if one.required and one.name not in given]
+    missing = [one.name for one in fields_of(kind) if one.required and one.name not in given]
     if missing:
         wanted = listed(kind)[missing[0]]
         raise UsageError(f"{asked} needs {wanted.flag} {wanted.metavar or 'VALUE'}: {wanted.words}")

@@ -26,7 +26,7 @@ from auditor.flow.record import (
 )
 from auditor.flow.verdict import Verdict
 from auditor.lookup import importable_name
-from auditor.request import Request
+from auditor.request import Request, fields_of
 from auditor.sources.source import Source
 from auditor.subjects.outcome import describe
 from auditor.subjects.subject import code_hash
@@ -102,7 +102,8 @@ def make_record(run: Run, request: Request, said: Answer, verdict: Verdict, seco
 
 def _asked(request: Request) -> dict[str, Any]:
     """The options that say what was asked, but for the parameters, which have a field of their own."""
-    fields = [one for one in msgspec.structs.fields(type(request.options)) if one.name not in (*HOW, *_APART)]
+    kind: type[msgspec.Struct] = type(request.options)
+    fields = [one for one in fields_of(kind) if one.name not in (*HOW, *_APART)]
     given = {one.name: value for one in fields if (value := getattr(request.options, one.name)) is not one.default}
     sources = {"source": [*request.sources]} if request.sources else {}
     return {name.removesuffix("_"): _typed(value) for name, value in {**sources, **given}.items() if value is not None}
