@@ -227,19 +227,19 @@ def solve(task: Pairs, thresholds: Integers, biases: Floats) -> Solution:
     rows = np.full((len(biases) + 1, count + 1), -1.0)
     rows[:-1, :-1] = task.both(thresholds[None, :], biases[:, None])
     rows[-1] = np.append(task.errors(thresholds) / allowed, 0.0)
-    x, duals = _linear_program(rows, scale)
+    x, duals = linear_program(rows, scale)
     weights, duals = np.maximum(x[:-1], 0), np.maximum(duals, 0)
     total = duals[:-1].sum()
     price = float(duals[-1] / total / allowed)
     return Solution(float(x[-1]) * scale, weights / weights.sum(), duals[:-1] / total, price)
 
 
-def _linear_program(rows: Floats, scale: float) -> tuple[Floats, Floats]:
-    """The least last variable with rows x <= (0 .. 0, 1/scale) and all others summing to 1/scale; and the duals."""
+def linear_program(rows: Floats, scale: float, errors: int = 1) -> tuple[Floats, Floats]:
+    """The least last variable with rows x <= 0, errors <= 1/scale, which all others sum to; and the duals."""
     from scipy.optimize import linprog
 
     last = np.append(np.zeros(rows.shape[1] - 1), 1.0)
-    limits = np.append(np.zeros(len(rows) - 1), 1 / scale)
+    limits = np.append(np.zeros(len(rows) - errors), np.full(errors, 1 / scale))
     exact: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
     found = linprog(last, A_ub=rows, b_ub=limits, A_eq=1 - last[None, :], b_eq=[1 / scale], options=exact)
     if found.x is None:
@@ -284,7 +284,7 @@ def with_mirror(m: int, thresholds: Integers, weights: Floats) -> Mixture:
     return values[used], shares[used] / shares[used].sum()
 
 
-def _peaks(values: Floats, above: float) -> npt.NDArray[np.intp]:
+def peaks(values: Floats, above: float) -> npt.NDArray[np.intp]:
     """Where values have a local maximum above a level."""
     left, right = np.append(-np.inf, values[:-1]), np.append(values[1:], -np.inf)
     return np.flatnonzero((values >= left) & (values >= right) & (values > above))
@@ -302,9 +302,9 @@ def exchange(
         lower = max(lower, lower_value(task, solution, costs))
         rho = disagreements(task.m, with_mirror(task.m, thresholds, solution.weights), scanned)
         slack = GOAL / 10 * solution.value
-        wanted = candidates[_peaks(-costs, slack - solution.value - solution.error_price * task.delta)]
+        wanted = candidates[peaks(-costs, slack - solution.value - solution.error_price * task.delta)]
         more_thresholds = np.union1d(thresholds, task.usable(wanted))
-        more_biases = np.union1d(biases, scanned[_peaks(rho, solution.value + slack)])
+        more_biases = np.union1d(biases, scanned[peaks(rho, solution.value + slack)])
         grown = len(more_thresholds) + len(more_biases) - len(thresholds) - len(biases)
         if rho.max() - lower <= GOAL * rho.max() or not grown:
             break
@@ -337,7 +337,12 @@ def curvature(m: int, mixture: Mixture, low: Floats, high: Floats) -> Floats:
 
 def ceiling(m: int, mixture: Mixture, tau: float, step: float = FINE) -> float:
     """What the mixture's disagreement is at most, at any bias of the interval."""
-    p = bias_grid(m, 0.5 - tau, 0.5 + tau, step)
+    return ceiling_between(m, mixture, 0.5 - tau, 0.5 + tau, step)
+
+
+def ceiling_between(m: int, mixture: Mixture, low: float, high: float, step: float = FINE) -> float:
+    """What the mixture's disagreement is at most, at any bias from low to high."""
+    p = bias_grid(m, low, high, step)
     rho = disagreements(m, mixture, p)
     block = max(1, round(1 / step))
     starts = np.arange(0, len(p) - 1, block)

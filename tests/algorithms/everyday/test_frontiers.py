@@ -1,0 +1,205 @@
+"""The frontiers of a quantile and of two arms: against all rules there are, exact laws, and what algorithms attain."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+from scipy.stats import binom
+
+from algorithms.coin_frontier import acceptance_of, disagreement_of, frontier
+from algorithms.everyday import arms_frontier, quantile_frontier
+from algorithms.everyday.arms_frontier import error_at, likeliest, named_first, rho_at, two_arms
+from algorithms.everyday.quantile_frontier import Task
+
+SPOTS = [(400, 0.9, 0.05, 0.152125), (1000, 0.9, 0.05, 0.091953), (100, 0.95, 0.04, 0.305579)]
+
+
+def least_of_all(disagree: np.ndarray, errors: np.ndarray, delta: float) -> float:
+    """The least worst-case rho of mixtures of all rules, at the places of the rows."""
+    of_rho = np.hstack([disagree, -np.ones((len(disagree), 1))])
+    of_errors = np.hstack([errors, np.zeros((len(errors), 1))])
+    last = np.append(np.zeros(disagree.shape[1]), 1.0)
+    limits = np.append(np.zeros(len(disagree)), np.full(len(errors), delta))
+    rows = np.vstack([of_rho, of_errors])
+    return float(linprog(last, A_ub=rows, b_ub=limits, A_eq=1 - last[None, :], b_eq=[1.0]).fun)
+
+
+@pytest.mark.parametrize(("n", "q", "tau", "rho"), SPOTS)
+def test_spot_values(n: int, q: float, tau: float, rho: float) -> None:
+    found = quantile_frontier.quantile_frontier(n, q, tau)
+    assert found.lower == pytest.approx(rho, abs=4e-6)
+    assert found.upper == pytest.approx(rho, abs=4e-6)
+
+
+@pytest.mark.parametrize(("n", "tau", "delta"), [(60, 0.1, 1 / 16), (400, 0.1, 1 / 16), (25, 0.3, 0.01)])
+def test_at_a_half_it_is_the_coins(n: int, tau: float, delta: float) -> None:
+    ours, coins = quantile_frontier.quantile_frontier(n, 0.5, tau, delta), frontier(n, tau, delta)
+    print(f"[{ours.lower}, {ours.upper}] and [{coins.lower}, {coins.upper}]")
+    assert max(ours.lower, coins.lower) <= min(ours.upper, coins.upper)
+
+
+@given(st.integers(1, 60), st.floats(0.05, 0.95), st.floats(0.05, 0.95), st.floats(0.01, 0.49))
+def test_the_mixture_of_a_quantile_is_feasible_and_the_values_are_close(
+    n: int, q: float, share: float, delta: float
+) -> None:
+    tau = share * min(q, 1 - q)
+    assume(Task(n, q - tau, q + tau, delta).least_error() <= delta)
+    found = quantile_frontier.quantile_frontier(n, q, tau, delta)
+    t, weights = found.mixture
+    assert weights.sum() == pytest.approx(1, abs=1e-12)
+    assert weights @ acceptance_of(n, t, q - tau) <= delta * (1 + 1e-9)
+    assert 1 - weights @ acceptance_of(n, t, q + tau) <= delta * (1 + 1e-9)
+    attained = disagreement_of(n, t, np.linspace(q - tau, q + tau, 301)[:, None]) @ weights
+    assert attained.max() <= found.upper
+    assert found.lower <= found.upper
+    assert found.gap <= 1e-4 or found.upper - found.lower < 1e-8
+    mirrored = quantile_frontier.quantile_frontier(n, 1 - q, tau, delta)
+    assert max(found.lower, mirrored.lower) <= min(found.upper, mirrored.upper) + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("n", "q", "tau", "delta"),
+    [(1, 0.6, 0.3, 0.4), (3, 0.7, 0.25, 0.3), (5, 0.8, 0.19, 0.25), (7, 0.3, 0.2, 0.2), (8, 0.75, 0.2, 0.15)],
+)
+def test_no_mixture_of_any_rules_does_better_on_a_quantile(n: int, q: float, tau: float, delta: float) -> None:
+    """All 2^(n+1) rules, at 401 biases."""
+    rules = np.array(list(itertools.product([0.0, 1.0], repeat=n + 1)))
+    accepted = binom.pmf(np.arange(n + 1), n, np.linspace(q - tau, q + tau, 401)[:, None]) @ rules.T
+    best = least_of_all(2 * accepted * (1 - accepted), np.stack([accepted[0], 1 - accepted[-1]]), delta)
+    found = quantile_frontier.quantile_frontier(n, q, tau, delta)
+    print(f"all rules {best:.7f}, thresholds [{found.lower:.7f}, {found.upper:.7f}]")
+    assert found.lower - 1e-5 <= best <= found.upper + 1e-9
+
+
+@pytest.mark.parametrize(("q", "tau", "delta"), [(0.7, 0.25, 0.2), (0.4, 0.3, 0.1), (0.5, 0.2, 0.28)])
+def test_with_fewer_rows_nothing_decides(q: float, tau: float, delta: float) -> None:
+    """Any rule a_j in [0, 1]: the least of its larger error is at most delta, and above it with one row less."""
+    n = quantile_frontier.plain_size(q, tau, delta)
+    assert n > 1
+    for rows, enough in ((n, True), (n - 1, False)):
+        low, high = (binom.pmf(np.arange(rows + 1), rows, p) for p in (q - tau, q + tau))
+        errors = np.stack([np.append(low, -1.0), np.append(-high, -1.0)])
+        last, bounds = np.append(np.zeros(rows + 1), 1.0), [(0, 1)] * (rows + 1) + [(None, None)]
+        assert (linprog(last, A_ub=errors, b_ub=[0.0, -1.0], bounds=bounds).fun <= delta + 1e-12) is enough
+
+
+@pytest.mark.parametrize(("n", "q", "tau"), [(400, 0.9, 0.05), (200, 0.5, 0.1)])
+def test_an_order_statistic_is_above_the_frontier(n: int, q: float, tau: float) -> None:
+    """The plain one disagrees half the time where F(c) is q; one of a uniform rank is above the frontier by little."""
+    biases = np.linspace(q - tau, q + tau, 2001)
+    assert disagreement_of(n, round(n * q), biases).max() == pytest.approx(0.5, abs=1e-3)
+    t = np.arange(round(n * (q - 0.8 * tau)), round(n * (q + 0.8 * tau)) + 1)
+    uniform = disagreement_of(n, t, biases[:, None]).mean(axis=1).max()
+    error = float(Task(n, q - tau, q + tau, 0.4).errors(t).mean(axis=1).max())
+    lower = quantile_frontier.quantile_frontier(n, q, tau, error).lower
+    print(f"uniform ranks: rho {uniform:.4f} with error {error:.4f}, frontier {lower:.4f}")
+    assert lower <= uniform <= 1.4 * lower
+
+
+# Two arms.
+
+
+def test_the_law_of_two_arms_is_that_of_all_outcomes() -> None:
+    n, p1, p2 = 3, Fraction(3, 8), Fraction(1, 4)
+    exact = [Fraction(0)] * (2 * n + 2)
+    for coins in itertools.product((0, 1), repeat=2 * n):
+        mass = Fraction(1)
+        for number, coin in enumerate(coins):
+            p = p1 if number < n else 1 - p2
+            mass *= p if coin else 1 - p
+        for t in range(sum(coins) + 1):
+            exact[t] += mass
+    mixture = np.arange(2 * n + 2), np.full(2 * n + 2, 1 / (2 * n + 2))
+    found = named_first(n, mixture, np.array([float(p1)]), np.array([float(p2)]))
+    np.testing.assert_allclose(found[0], [float(one) for one in exact], atol=1e-14)
+
+
+@pytest.mark.parametrize(("n", "gap", "delta"), [(1, 0.8, 0.2), (2, 0.6, 0.25), (2, 0.9, 0.1)])
+def test_no_mixture_of_any_rules_does_better_on_two_arms(n: int, gap: float, delta: float) -> None:
+    """All rules on (j1, j2), at means on a grid; errors on the grid's points that are gap apart."""
+    states = (n + 1) ** 2
+    rules = np.array(list(itertools.product([0.0, 1.0], repeat=states)))
+    middles, halves = np.linspace(0, 1, 41), np.linspace(-gap / 2, gap / 2, 41)
+    means = np.array([(m + d, m - d) for m in middles for d in halves if abs(d) <= m <= 1 - abs(d)])
+    j = np.arange(n + 1)
+    laws = (binom.pmf(j, n, means[:, :1])[:, :, None] * binom.pmf(j, n, means[:, 1:])[:, None, :]).reshape(-1, states)
+    accepted = laws @ rules.T
+    apart = means[:, 0] - means[:, 1]
+    errors = np.vstack([accepted[np.isclose(apart, -gap)], 1 - accepted[np.isclose(apart, gap)]])
+    best = least_of_all(2 * accepted * (1 - accepted), errors, delta)
+    found = two_arms(n, gap, delta)
+    print(f"all rules {best:.7f}, [{found.lower:.7f}, {found.upper:.7f}]")
+    assert found.lower - 1e-5 <= best <= found.upper + 1e-9
+
+
+@pytest.mark.parametrize(("n", "gap", "delta"), [(2, 0.9, 0.1), (20, 0.4, 1 / 16), (50, 0.3, 1 / 16)])
+def test_what_is_certified_of_two_arms_holds_on_a_finer_grid(n: int, gap: float, delta: float) -> None:
+    found, rng = two_arms(n, gap, delta), np.random.default_rng(n)
+    p1 = rng.random(4000)
+    p2 = np.clip(p1 + rng.uniform(-gap, gap, 4000), 0, 1)
+    line = np.linspace(-gap / 2, gap / 2, 401)
+    attained = max(rho_at(n, found.mixture, p1, p2).max(), rho_at(n, found.mixture, 0.5 + line, 0.5 - line).max())
+    low = rng.random(2000) * (1 - gap)
+    above = low + gap + rng.random(2000) * (1 - gap - low)
+    for high in (above, low + gap):
+        assert error_at(n, found.mixture, low, high).max() <= found.error <= delta
+        assert 1 - error_at(n, found.mixture, high, low).min() <= found.error
+    print(f"n={n}: attained {attained:.6f}, certified [{found.lower:.6f}, {found.upper:.6f}]")
+    assert attained <= found.upper
+    assert found.upper - found.lower <= 5e-3 * found.upper
+
+
+def test_the_bends_are_bounded() -> None:
+    """Second differences of rho and of the error, along each mean, against the bounds of the proof."""
+    n, h, rng = 20, 1e-4, np.random.default_rng(0)
+    mixture = two_arms(n, 0.4).mixture
+    p1, p2 = rng.uniform(0.01, 0.99, (2, 500))
+    variance = (n - 2) * (p1 * (1 - p1) + p2 * (1 - p2))
+    most, peak = mixture[1].max(), likeliest(variance)
+    bounds = {rho_at: 4 * n**2 * most * (peak + likeliest(2 * variance)), error_at: 2 * n**2 * most * peak}
+    for f, bound in bounds.items():
+        for a, b in ((h, 0.0), (0.0, h)):
+            bend = (f(n, mixture, p1 + a, p2 + b) - 2 * f(n, mixture, p1, p2) + f(n, mixture, p1 - a, p2 - b)) / h**2
+            assert (np.abs(bend) <= bound + 1e-4).all()
+
+
+@given(st.floats(0, 1), st.floats(0, 1), st.integers(1, 40))
+def test_no_sum_of_coins_has_a_likelier_value(p1: float, p2: float, n: int) -> None:
+    law = np.convolve(binom.pmf(np.arange(n + 1), n, p1), binom.pmf(np.arange(n + 1), n, p2))
+    variance = np.array(n * (p1 * (1 - p1) + p2 * (1 - p2)))
+    assert law.max() <= likeliest(variance) + 1e-12
+    assert (law**2).sum() <= likeliest(2 * variance) + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: quantile_frontier.quantile_frontier(100, 1.0, 0.1), "q=1.0 must be in (0, 1)"),
+        (lambda: quantile_frontier.quantile_frontier(100, 0.75, 0.25), "tau=0.25 must be in (0, min(q, 1 - q) = 0.25)"),
+        (lambda: quantile_frontier.quantile_frontier(100, 0.9, 0.05, 0.5), "delta=0.5 must be in (0, 1/2)"),
+        (lambda: quantile_frontier.quantile_frontier(10, 0.9, 0.05), "n=10 must be at least 80"),
+        (lambda: quantile_frontier.quantile_frontier(6000, 0.9, 0.05), "n=6000 must be at most 5000"),
+        (lambda: two_arms(0, 0.2), "n=0 must be an integer from 1 to 500"),
+        (lambda: two_arms(10, 0.2), "n=10 must be at least 30"),
+        (lambda: two_arms(50, 1.2), "gap=1.2 must be in (0, 1)"),
+        (lambda: two_arms(50, 0.2, 0.6), "delta=0.6 must be in (0, 1/2)"),
+    ],
+)
+def test_what_cannot_be_asked_gets_a_sentence(call: Callable[[], object], words: str) -> None:
+    with pytest.raises(ValueError, match=r".+") as caught:
+        call()
+    assert words in str(caught.value)
+
+
+def test_as_bounds_they_say_nothing_where_there_is_no_frontier() -> None:
+    assert quantile_frontier.least_by_frontier(10, 0.9, 0.05, 1 / 16) is None
+    assert quantile_frontier.least_by_frontier(400, 0.9, 0.05, 1 / 16) == pytest.approx(0.152123, abs=1e-6)
+    assert arms_frontier.least_by_frontier(10, 0.2, 1 / 16) is None
+    assert arms_frontier.least_by_frontier(50, 0.3, 1 / 16) == frontier(100, 0.15).lower
