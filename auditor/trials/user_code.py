@@ -63,14 +63,19 @@ def path_words(cell: Cell, source: Source) -> str:
     return f"PYTHONPATH={shlex.quote(os.pathsep.join(words))}{kept} "
 
 
-def _resolved(place: str) -> Path:
+def _resolved(place: str | Path) -> Path:
+    return _real(os.path.abspath(place))
+
+
+@functools.lru_cache(maxsize=256)  # every folder above it is looked at, for every place of sys.path in every record
+def _real(place: str) -> Path:
     return Path(os.path.realpath(place))
 
 
 def _fresh(here: Path) -> set[Path]:
     """Where any Python that is started here looks, or looks for a file that the command names."""
-    named = (Path(file).parent.resolve() for file in file_modules().values())
-    return {here.resolve(), _OURS, *_installed(), *named}
+    named = (_resolved(Path(file).parent) for file in file_modules().values())
+    return {_resolved(here), _OURS, *_installed(), *named}
 
 
 @functools.cache  # sysconfig expands every variable it knows for each of them
