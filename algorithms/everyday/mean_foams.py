@@ -1,18 +1,19 @@
-"""A mean in R^d, reproducibly: the empirical mean, rounded by a centred foam. Idea: Impagliazzo et al. (2022), section 5.
+"""A mean in R^d, reproducibly: the empirical mean, rounded by a centred foam. Idea: Impagliazzo et al. (2022).
 
-Guarantee: that of `mean_vector`, with `sample_size` of its own: Pr[A(s1; r) = A(s2; r)] >= 1 - rho if each coordinate of
-a row has a deviation of at most sigma, Pr[|A(s; r) - mu|_2 > eps] <= delta if each is sub-Gaussian with sigma; parameters
-as there. Two means are rounded apart with probability at most sqrt(8 pi) |T - T'|_2 / w, which does not grow with d.
+Guarantee: that of `mean_vector`, with `sample_size` of its own: Pr[A(s1; r) = A(s2; r)] >= 1 - rho if each coordinate
+of a row has a deviation of at most sigma, Pr[|A(s; r) - mu|_2 > eps] <= delta if each is sub-Gaussian with sigma;
+parameters as there. Two means are rounded apart with probability at most sqrt(8 pi) |T - T'|_2 / w, which does not grow
+with d.
 
     Z_t, H_t, f   the stages of a foam: see `auditor.repair.foams`; stage t accepts x iff f(x + Z_t) > H_t
     R(x)          floor(x + Z_t) - Z_t + 1/2 at the first stage t that accepts x, where `foams` has floor(x + Z_t)
     A             w R(T / w)
 
-Centred: x is in the unit cube around R(x), so |R(x) - x|_2 <= sqrt(d)/2, half of what floor(x + Z_t) allows. And R parts
-no more than the proof for `foams` counts: neighbours on the way from x to y have the same stage and the same floor
-unless a stage takes one of them alone, or takes both where a cell ends between them, where f is nearly 0: of the order
-of h^3 for neighbours h apart, and their number is 1/h. So two points are parted with probability at most |x - y|_2 times
-the largest E|df/du| over unit vectors u. The paper bounds that by 2 pi:
+Centred: x is in the unit cube around R(x), so |R(x) - x|_2 <= sqrt(d)/2, half of what floor(x + Z_t) allows. And R
+parts no more than the proof for `foams` counts: neighbours on the way from x to y have the same stage and the same
+floor unless a stage takes one of them alone, or takes both where a cell ends between them, where f is nearly 0: of the
+order of h^3 for neighbours h apart, and their number is 1/h. So two points are parted with probability at most |x -
+y|_2 times the largest E|df/du| over unit vectors u. The paper bounds that by 2 pi:
 
     E|df/du| = 2 pi E|S|,  S = sum_i u_i C_i,  C_i = cot(pi X_i),  X_i of density 2 sin^2(pi x): E C_i = 0, E C_i^2 = 1.
 
@@ -29,9 +30,9 @@ first stage that takes either must take both (`foam_parted`). R(x) - x has the d
 whatever x is: A is unbiased, E|A - mu|^2 = E|T - mu|^2 + d w^2 (1/12 - 1/(2 pi^2)), 2.5 times less than boxes at the
 same w. What is declared is the upper bound; at the default rho is about 0.075 where 0.1 is claimed.
 
-Boxes or foams? At rho = 0.1 and delta = 0.05 boxes take 9 times fewer rows at d = 3 and 2 times at d = 10. From d = 20 on
-foams take fewer, as they part less often in many dimensions and move a point less far; from d = 25 on their 2^d stages
-are out of reach.
+Boxes or foams? At rho = 0.1 and delta = 0.05 boxes take 7 times fewer rows at d = 3 and 2 times at d = 10. From d = 20
+on foams take fewer, as they part less often in many dimensions and move a point less far; from d = 25 on their 2^d
+stages are out of reach.
 
 Cost: one pass over the rows or one multinomial draw, and 2^d stages.
 """

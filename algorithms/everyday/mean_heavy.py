@@ -14,22 +14,23 @@ deviation of at most sigma. Clipped: E(X_i - centre)^2 <= sigma^2 for a centre t
 Medians of means (Nemirovsky, Yudin, 1983). A group's mean is c sigma / sqrt(m) or more above mu_i with probability at
 most p = 1 / (1 + c^2) (Cantelli), so the median is with at most B_k(p) = Pr[Bin(k, p) >= (k + 1) / 2], and as much
 below. 2 d B_k(p) = delta gives c, and |T - mu|_2 <= c sigma sqrt(d k / n) but for delta. Rounding: a median of k has
-the distribution function B_k(F), F that of one; B_k(x) is further from 1/2 than x on the same side, so
-E|T_i - T'_i| = 2 int B_k(F) (1 - B_k(F)) <= 2 int F (1 - F), what two single groups have: 2 sigma / sqrt(3 m) at most
-(Gini, `mean_sizes`). So w sqrt(n) = 2 d sigma sqrt(k) / (sqrt(3) rho) =: a, and sqrt(n) = (b + a sqrt(d)/2) / eps.
+the distribution function B_k(F), F that of one; B_k(x) is further from 1/2 than x on the same side, so E|T_i - T'_i| =
+2 int B_k(F) (1 - B_k(F)) <= 2 int F (1 - F), what two single groups have: 2 sigma / sqrt(3 m) at most (Gini,
+`mean_sizes`). So w sqrt(n) = 2 d sigma sqrt(k) / (sqrt(3) rho) =: a, and sqrt(n) = (b + a u) / eps.
 
-The root of k is no weakness of the proof. `hard_bias`: a row is large with probability about ln(2) / m, else 0. Half of the
-groups then have no large row, and the median is 0 or a whole step: E|T_i - T'_i| is 0.6 sigma / sqrt(m) however large k
-is. A median has to choose, and two samples choose differently. The mean itself needs no more than a variance to be
-reproducible: medians only make delta cheap, and pay sqrt(k) for it in w. So k = 1, which is the mean, is best until
+The root of k is no weakness of the proof. `hard_bias`: a row is large with probability about ln(2) / m, else 0. Half of
+the groups then have no large row, and the median is 0 or a whole step: E|T_i - T'_i| is 0.6 sigma / sqrt(m) however
+large k is. A median has to choose, and two samples choose differently. The mean itself needs no more than a variance to
+be reproducible: medians only make delta cheap, and pay sqrt(k) for it in w. So k = 1, which is the mean, is best until
 delta is small.
 
-Clipped. Y = clip(X_i - centre, -B, B) has E Y^2 <= sigma^2 and its mean is off by at most E(|X_i - centre| - B)+, at most
-sigma^2 / (4 B), as |x| - B <= x^2 / (4 B). By Bernstein's inequality for Y <= B, its mean over n rows is within
-sqrt(2 sigma^2 L / n) + B L / (3 n) of its expectation but for 2 exp(-L), L = ln(2 d / delta) for all coordinates. At
-B = sigma sqrt(3 n / (4 L)) all this is at most (sqrt(2) + 1/sqrt(3)) sigma sqrt(L / n): b = 1.992 sigma sqrt(d L). The
-deviation of Y is at most sigma, so a = 2 d sigma / (sqrt(3) rho) as in `mean_vector`, with no root of k. At the defaults
-that takes 5 times fewer rows than medians of means do; what it asks for is a centre.
+Clipped. Y = clip(X_i - centre, -B, B) has E Y^2 <= sigma^2 and its mean is off by at most E(|X_i - centre| - B)+, at
+most sigma^2 / (4 B), as |x| - B <= x^2 / (4 B). By Bernstein's inequality (E exp(t Y) <= exp(t E Y + sigma^2 t^2 / (2 -
+2 t B / 3)) for Y <= B), its mean over n rows is within sqrt(2 sigma^2 L / n) + B L / (3 n) of its expectation but for 2
+exp(-L), L = ln(2 d / delta) for all coordinates. At B = sigma sqrt(3 n / (4 L)) all this is at most (sqrt(2) +
+1/sqrt(3)) sigma sqrt(L / n): b = 1.992 sigma sqrt(d L). The deviation of Y is at most sigma, so a = 2 d sigma /
+(sqrt(3) rho) as in `mean_vector`, with no root of k. At the defaults that takes 5 times fewer rows than medians of
+means do; what it asks for is a centre.
 
 Exact truth, for rows of two values: medians of binomials (`mean_laws.median_parted`). The offsets are integrated.
 
@@ -39,12 +40,13 @@ Cost: one pass over the rows, for the clipped mean with a copy of them; on count
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from algorithms.everyday.mean_sizes import GINI, Plan, check_parameters, planned
+from algorithms.everyday.mean_sizes import GINI, Plan, check_parameters, least_plan
 from algorithms.everyday.mean_vector import BOUNDS, Reals, checked, coins, is_near
 from algorithms.statistical_query import scaled
 from auditor import Randomness, Sample, subject
@@ -72,10 +74,13 @@ def by_medians(eps: float, rho: float, delta: float, sigma: float, d: int) -> tu
 
 
 def _with_groups(k: int, eps: float, rho: float, delta: float, sigma: float, d: int) -> tuple[Plan, int]:
-    """Of one group the rows, then of k."""
-    noise = group_reach(k, delta / (2 * d)) * sigma * math.sqrt(d)
-    group = planned(eps, noise, GINI * d * sigma / rho, math.sqrt(d) / 2)
-    return Plan(k * group.rows, group.width), k
+    """A plan for the rows of one group, then k times as many."""
+
+    def noise(left: float) -> float:
+        return group_reach(k, left / (2 * d)) * sigma * math.sqrt(d)
+
+    group = least_plan(eps, delta, d, noise=noise, parting=GINI * d * sigma / rho)
+    return replace(group, rows=k * group.rows), k
 
 
 def plain_size(eps: float, delta: float, sigma: float, d: int) -> int:
@@ -156,10 +161,12 @@ def r_mean_vector_heavy(
 def by_clipping(eps: float, rho: float, delta: float, sigma: float, d: int) -> tuple[Plan, float]:
     """The plan, and B."""
     check_parameters(eps, rho, delta, sigma, d)
-    logarithm = math.log(2 * d / delta)
-    noise = CLIPPED * sigma * math.sqrt(d * logarithm)
-    plan = planned(eps, noise, GINI * d * sigma / rho, math.sqrt(d) / 2)
-    return plan, sigma * math.sqrt(3 * plan.rows / (4 * logarithm))
+
+    def noise(left: float) -> float:
+        return CLIPPED * sigma * math.sqrt(d * math.log(2 * d / left))
+
+    plan = least_plan(eps, delta, d, noise=noise, parting=GINI * d * sigma / rho)
+    return plan, sigma * math.sqrt(3 * plan.rows / (4 * math.log(2 * d / plan.delta)))
 
 
 def clipped_plain_size(eps: float, delta: float, sigma: float, d: int) -> int:

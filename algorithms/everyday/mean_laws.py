@@ -1,16 +1,15 @@
 """What is rho of a rounded mean, exactly? Laws of two means, by binomials, normals, and medians of binomials.
 
 Guarantee: each number is E min(1, |V - V'| / w) for two independent copies of V, but for rounding and what is beyond
-`REACH` deviations of a binomial; `together` is rho for independent coordinates with an offset each,
-1 - prod(1 - E min(1, |T_i - T'_i| / w)).
+`REACH` deviations of a binomial; `together` is rho for independent coordinates with an offset each, 1 - prod(1 - E
+min(1, |T_i - T'_i| / w)).
 
     V    a coordinate of what is rounded: a mean of n rows, or the median of k means of m rows each
     w    width of a cell
 
 Binomials: the law of the difference by convolution, over the values within `REACH` deviations. Medians: with F the
-distribution function of a group's mean, Pr[median <= x] = Pr[Bin(k, F(x)) >= (k + 1) / 2].
-Normal rows: V - V' has the deviation s = sqrt(2/n) sigma; with z = w/s, E min(1, |Z| / z) =
-(2/z) (phi(0) - phi(z)) + 2 (1 - Phi(z)).
+distribution function of a group's mean, Pr[median <= x] = Pr[Bin(k, F(x)) >= (k + 1) / 2]. Normal rows: V - V' has the
+deviation s = sqrt(2/n) sigma; with z = w/s, E min(1, |Z| / z) = (2/z) (phi(0) - phi(z)) + 2 (1 - Phi(z)).
 
 Cost: 24 sqrt(n) numbers and one transform of them: 0.1 s for 10^9 rows.
 """

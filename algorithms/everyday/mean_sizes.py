@@ -17,29 +17,29 @@ so sqrt(n) is the root of the plain size, (b / eps)^2, plus a u / eps: what repr
 
 Noise, of rows whose coordinates are sub-Gaussian, E exp(t (X_i - mu_i)) <= exp(t^2 sigma^2 / 2) for all t, as numbers
 in an interval of length 2 sigma are (Hoeffding); they may depend on each other as they like. With Y = T - mu and g a
-normal variable, exp(x Y_i^2 / 2) is the mean of exp(sqrt(x) g Y_i), so E exp(x n Y_i^2 / (2 sigma^2)) <= (1 - x)^(-1/2)
-for 0 <= x < 1. By the inequality of means exp(x n |Y|^2 / (2 d sigma^2)) is at most the mean of these over i, so by
-Markov Pr[|Y|^2 >= s d sigma^2 / n] <= (1 - x)^(-1/2) exp(-x s / 2), which is sqrt(s) exp(-(s - 1) / 2) at x = 1 - 1/s:
-it is delta at s = -W(-delta^2 / e), W the lower branch of Lambert's function. For few coordinates the union of 2 d tails
-is less: s = 2 ln(2 d / delta). Hence b = sigma sqrt(d s). No log d is needed, and sigma sqrt(2 ln(1/delta)) sqrt(d)
-cannot be avoided where all coordinates are one.
+normal variable of its own, exp(x n Y_i^2 / (2 sigma^2)) = E_g exp(sqrt(x n) g Y_i / sigma), so its mean is at most E
+exp(x g^2 / 2) = (1 - x)^(-1/2) for 0 <= x < 1. By the inequality of means exp(x n |Y|^2 / (2 d sigma^2)) is at most the
+mean of these over i, so by Markov Pr[|Y|^2 >= s d sigma^2 / n] <= (1 - x)^(-1/2) exp(-x s / 2), which is sqrt(s)
+exp(-(s - 1) / 2) at x = 1 - 1/s: it is delta at s = -W(-delta^2 / e), W the lower branch of Lambert's function. For few
+coordinates the union of 2 d tails is less: s = 2 ln(2 d / delta). Hence b = sigma sqrt(d s). No log d is needed, and
+sigma sqrt(2 ln(1/delta)) sqrt(d) cannot be avoided where all coordinates are one.
 
-Parting by boxes: rho <= E|T - T'|_1 / w, and E|T_i - T'_i| <= 2 sigma / sqrt(3 n) whatever the law of variance
-sigma^2 / n (Gini): with Q the quantile function of V, F its distribution function,
-E|V - V'| = 2 int F (1 - F) = 2 int x (1 - x) dQ(x) = 2 int Q(x) (2 x - 1) dx, which is 2 Cov(Q(U), 2 U - 1), at most
-2 sd(V) / sqrt(3). So a = 2 d sigma / (sqrt(3) rho): 2.4 percent above what fair coins and normal rows have,
-2 sigma / sqrt(pi n), and more than that no rows in an interval of length 2 sigma have: of all laws on an interval with a
-given mean the one on its ends is the largest in convex order, so E|T - T'| is at most that of two binomials, which
-grows with p (1 - p) as there are more steps to a symmetric walk; at p = 1/2 it is C(2n, n) / 4^n <= 1 / sqrt(pi n).
+Parting by boxes: rho <= E|T - T'|_1 / w, and E|T_i - T'_i| <= 2 sigma / sqrt(3 n) whatever the law of variance sigma^2
+/ n (Gini): with Q the quantile function of V, F its distribution function, E|V - V'| = 2 int F (1 - F) = 2 int x (1 -
+x) dQ(x) = 2 int Q(x) (2 x - 1) dx, which is 2 Cov(Q(U), 2 U - 1), at most 2 sd(V) / sqrt(3). So a = 2 d sigma /
+(sqrt(3) rho): 2.4 percent above what fair coins and normal rows have, 2 sigma / sqrt(pi n), and more than that no rows
+in an interval of length 2 sigma have: of all laws on an interval with a given mean the one on its ends is the largest
+in convex order, so E|T - T'| is at most that of two binomials, which grows with p (1 - p) as there are more steps to a
+symmetric walk; at p = 1/2 it is C(2n, n) / 4^n <= 1 / sqrt(pi n).
 
-Parting by foams: rho <= sqrt(8 pi) E|T - T'|_2 / w (`mean_foams`) and E|T - T'|_2^2 <= 2 d sigma^2 / n, so
-a = 4 sqrt(pi d) sigma / rho.
+Parting by foams: rho <= sqrt(8 pi) E|T - T'|_2 / w (`mean_foams`) and E|T - T'|_2^2 <= 2 d sigma^2 / n, so a = 4
+sqrt(pi d) sigma / rho.
 
 Radius: sqrt(d)/2 always. Both move T by w U, U in [-1/2, 1/2]^d independent of T and its coordinates of each other.
-U_i^2 <= 1/4 has the mean q and the variance v (1/12 and 1/180 by boxes; by foams 1/12 - 1/(2 pi^2) and
-1/180 - 1/(6 pi^2) + 5/(4 pi^4)), so |U|^2 <= q d + c + sqrt(c^2 + 2 d v L) but for delta/2 = exp(-L), c = (1/4 - q) L/3
-(Bernstein), where T has the other half of delta. At delta = 0.05 that is smaller from d = 4 (foams: 3) on, for large d by
-sqrt(3) (foams: 2.8) times.
+U_i^2 <= 1/4 has the mean q and the variance v (1/12 and 1/180 by boxes; by foams 1/12 - 1/(2 pi^2) and 1/180 - 1/(6
+pi^2) + 5/(4 pi^4)), so |U|^2 <= q d + sqrt(2 d v L) + (1/4 - q) L/3 but for delta/2 = exp(-L) (Bernstein), where T has
+the other half of delta. At delta = 0.05 that is smaller from d = 4 (foams: 2) on, for large d by sqrt(3) (foams: 2.8)
+times.
 
 Cost: a few logarithms; plans are kept.
 """
@@ -47,9 +47,9 @@ Cost: a few logarithms; plans are kept.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 FOAM = math.sqrt(8 * math.pi)  # how often a foam of width 1 parts two points, by their distance
 GINI = 2 / math.sqrt(3)  # E|V - V'| by the deviation of V
@@ -62,12 +62,13 @@ DROPLET: Moments = (1 / 12 - 1 / (2 * math.pi**2), 1 / 180 - 1 / (6 * math.pi**2
 class Plan:
     rows: int
     width: float
+    delta: float  # what of it is left for T
 
 
-def planned(eps: float, noise: float, parting: float, radius: float) -> Plan:
+def planned(eps: float, delta: float, noise: float, parting: float, radius: float) -> Plan:
     """sqrt(n) = (b + a u) / eps, and w = a / sqrt(n) before n is rounded up."""
     root = (noise + parting * radius) / eps
-    return Plan(math.ceil(root**2), parting / root)
+    return Plan(math.ceil(root**2), parting / root, delta)
 
 
 def check_parameters(eps: float, rho: float, delta: float, sigma: float, d: int) -> None:
@@ -95,33 +96,37 @@ def radii(delta: float, d: int, moved: Moments) -> Iterator[tuple[float, float]]
     """What is left of delta for T, and u, for each of the two ways to bound it."""
     yield delta, math.sqrt(d) / 2
     q, v = moved
-    tail = (0.25 - q) * math.log(2 / delta) / 3
-    yield delta / 2, math.sqrt(q * d + tail + math.sqrt(tail**2 + 2 * d * v * math.log(2 / delta)))
+    logarithm = math.log(2 / delta)
+    yield delta / 2, math.sqrt(q * d + math.sqrt(2 * d * v * logarithm) + (0.25 - q) * logarithm / 3)
 
 
-def least_plan(eps: float, delta: float, sigma: float, d: int, parting: float, moved: Moments) -> Plan:
-    """The one with fewer rows of the two."""
-    plans = [planned(eps, sub_gaussian_noise(left, sigma, d), parting, u) for left, u in radii(delta, d, moved)]
+def least_plan(
+    eps: float, delta: float, d: int, *, noise: Callable[[float], float], parting: float, moved: Moments = BOX
+) -> Plan:
+    """The one with fewer rows of the two; `noise` is b as a function of what is left of delta."""
+    plans = [planned(eps, left, noise(left), parting, u) for left, u in radii(delta, d, moved)]
     return min(plans, key=lambda plan: plan.rows)
 
 
 @lru_cache
 def by_boxes(eps: float, rho: float, delta: float, sigma: float, d: int) -> Plan:
     check_parameters(eps, rho, delta, sigma, d)
-    return least_plan(eps, delta, sigma, d, GINI * d * sigma / rho, BOX)
+    noise = partial(sub_gaussian_noise, sigma=sigma, d=d)
+    return least_plan(eps, delta, d, noise=noise, parting=GINI * d * sigma / rho)
 
 
 @lru_cache
 def by_one_offset(eps: float, rho: float, delta: float, sigma: float, d: int) -> Plan:
     """Boxes whose coordinates share an offset: the same parting, and the radius that always holds."""
     check_parameters(eps, rho, delta, sigma, d)
-    return planned(eps, sub_gaussian_noise(delta, sigma, d), GINI * d * sigma / rho, math.sqrt(d) / 2)
+    return planned(eps, delta, sub_gaussian_noise(delta, sigma, d), GINI * d * sigma / rho, math.sqrt(d) / 2)
 
 
 @lru_cache
 def by_foams(eps: float, rho: float, delta: float, sigma: float, d: int) -> Plan:
     check_parameters(eps, rho, delta, sigma, d)
-    return least_plan(eps, delta, sigma, d, FOAM * math.sqrt(2 * d) * sigma / rho, DROPLET)
+    noise = partial(sub_gaussian_noise, sigma=sigma, d=d)
+    return least_plan(eps, delta, d, noise=noise, parting=FOAM * math.sqrt(2 * d) * sigma / rho, moved=DROPLET)
 
 
 def plain_size(eps: float, delta: float, sigma: float, d: int) -> int:

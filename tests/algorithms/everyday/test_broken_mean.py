@@ -75,5 +75,5 @@ def test_every_twin_is_caught_at_the_rate_of_its_fault(name: str) -> None:
 def test_the_twins_differ_from_what_they_are_twins_of() -> None:
     assert by_boxes(*PLAN).rows == SIZE
     assert coins_rho(SIZE, (0.5, 0.3, 0.1), WIDTH) < 0.1
-    assert AT_A_QUARTER * (1 - AT_A_QUARTER) == pytest.approx(1 / 16)
+    assert math.isclose(AT_A_QUARTER * (1 - AT_A_QUARTER), 1 / 16)
     assert {*RATES} == {name for name, one in vars(broken_mean).items() if hasattr(one, "__auditor__")}

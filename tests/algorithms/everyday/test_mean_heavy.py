@@ -27,7 +27,7 @@ from algorithms.everyday.mean_heavy import (
     r_mean_vector_clipped,
     r_mean_vector_heavy,
 )
-from algorithms.everyday.mean_sizes import GINI
+from algorithms.everyday.mean_sizes import BOX, GINI, radii
 from auditor.randomness import from_key, root_key
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
@@ -61,15 +61,16 @@ parameters = st.tuples(
 def test_a_plan_meets_the_proofs_sums(given_: tuple[float, float, float, float, int]) -> None:
     eps, rho, delta, sigma, d = given_
     (plan, k), (clipped, reach) = by_medians(*given_), by_clipping(*given_)
-    m, c, n = plan.rows // k, group_reach(k, delta / (2 * d)), clipped.rows
+    m, c, n = plan.rows // k, group_reach(k, plan.delta / (2 * d)), clipped.rows
+    radius = dict(radii(delta, d, BOX))
     assert plan.rows == k * m
-    assert majority(k, 1 / (1 + c * c)) == pytest.approx(delta / (2 * d), rel=1e-6)
-    assert c * sigma * math.sqrt(d / m) + plan.width * math.sqrt(d) / 2 <= eps * (1 + 1e-9)
+    assert majority(k, 1 / (1 + c * c)) == pytest.approx(plan.delta / (2 * d), rel=1e-6)
+    assert c * sigma * math.sqrt(d / m) + plan.width * radius[plan.delta] <= eps * (1 + 1e-9)
     assert GINI * d * sigma / (plan.width * math.sqrt(m)) <= rho * (1 + 1e-9)
-    log = math.log(2 * d / delta)
+    log = math.log(2 * d / clipped.delta)
     off = sigma**2 / (4 * reach) + math.sqrt(2 * sigma**2 * log / n) + reach * log / (3 * n)
     assert off == pytest.approx(CLIPPED * sigma * math.sqrt(log / n))
-    assert math.sqrt(d) * (off + clipped.width / 2) <= eps * (1 + 1e-9)
+    assert math.sqrt(d) * off + clipped.width * radius[clipped.delta] <= eps * (1 + 1e-9)
     assert GINI * d * sigma / (clipped.width * math.sqrt(n)) <= rho * (1 + 1e-9)
 
 
