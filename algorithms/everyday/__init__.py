@@ -25,7 +25,7 @@ Mean by one offset: so it is with one offset for all coordinates, at the same co
     test_mean_vector::test_one_offset_parts_as_its_arcs_cover
     test_mean_vector::test_neither_one_offset_nor_several_is_always_the_better
 Mean by foams: a mean rounded by a centred foam, parted at most sqrt(8 pi) |T - T'|_2 / w
-    mean_foams:r_mean_vector_foams mean_foams:centred_foam mean_foams:foam_parted
+    mean_foams:r_mean_vector_foams auditor.repair:centred_foams mean_foams:foam_parted
     sharpened: sqrt(8 pi) < 5.02 for 2 pi, and a point moves by at most sqrt(d)/2 for sqrt(d)
     test_mean_foams::test_no_direction_has_more_than_the_normal_rate
     test_mean_foams::test_the_constant_is_the_limit_of_diagonals_and_four_along_an_axis

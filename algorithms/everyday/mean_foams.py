@@ -5,24 +5,14 @@ of a row has a deviation of at most sigma, Pr[|A(s; r) - mu|_2 > eps] <= delta i
 parameters as there. Two means are rounded apart with probability at most sqrt(8 pi) |T - T'|_2 / w, which does not grow
 with d.
 
-    Z_t, H_t, f   the stages of a foam: see `auditor.repair.foams`; stage t accepts x iff f(x + Z_t) > H_t
-    R(x)          floor(x + Z_t) - Z_t + 1/2 at the first stage t that accepts x, where `foams` has floor(x + Z_t)
-    A             w R(T / w)
+    R      `auditor.repair.centred_foams`: to the middle floor(x + Z_t) - Z_t + 1/2 of a unit cube that holds x, of the
+           first stage t that accepts x, f(x + Z_t) > H_t; f is the product of 2 sin^2(pi x_i)
+    A      w R(T / w)
 
-Centred: x is in the unit cube around R(x), so |R(x) - x|_2 <= sqrt(d)/2, half of what floor(x + Z_t) allows. And R
-parts no more than the proof for `foams` counts: neighbours on the way from x to y have the same stage and the same
-floor unless a stage takes one of them alone, or takes both where a cell ends between them, where f is nearly 0: of the
-order of h^3 for neighbours h apart, and their number is 1/h. So two points are parted with probability at most |x -
-y|_2 times the largest E|df/du| over unit vectors u. The paper bounds that by 2 pi:
-
-    E|df/du| = 2 pi E|S|,  S = sum_i u_i C_i,  C_i = cot(pi X_i),  X_i of density 2 sin^2(pi x): E C_i = 0, E C_i^2 = 1.
-
-Sharper: C_i has the density 2 / (pi (1 + c^2)^2), Student's with 3 degrees of freedom over sqrt(3), whose
-characteristic function is (1 + |t|) exp(-|t|) >= exp(-t^2 / 2), since ln(1 + t) >= t - t^2 / 2 for t >= 0. So that of S
-is at least exp(-t^2 / 2), and E|S| = (2/pi) int_0^inf (1 - E cos(tS)) / t^2 dt is at most what a normal variable has,
-sqrt(2/pi): the constant is 2 pi sqrt(2/pi) = sqrt(8 pi) < 5.02. It is attained in the limit, by close points on a
-diagonal as d grows; along an axis the rate is 4.
-
+Proof. x is in the unit cube around R(x), so |R(x) - x|_2 <= sqrt(d)/2, half of what a foam that is not centred allows.
+R parts points with probability at most sqrt(8 pi) < 5.02 times their distance, where the paper has 2 pi: the
+mechanism's docstring has the proof, which compares the characteristic function of a direction's cotangents with the
+normal one. In the limit that is attained, by close points on a diagonal as d grows; along an axis the rate is 4. And
 E|T - T'|_2 <= sqrt(2 d / n) sigma, hence rho <= 4 sqrt(pi d / n) sigma / w: `mean_sizes` makes a size of it.
 
 Exact: in one dimension Pr[R(x) != R(y)] = 1 - E[min(f(x + Z), f(y + Z)); same floor] / E max(f(x + Z), f(y + Z)): the
@@ -47,7 +37,7 @@ from algorithms.everyday.mean_sizes import FOAM, by_foams, plain_size
 from algorithms.everyday.mean_vector import BOUNDS, Reals, coins, is_near, mean_of
 from algorithms.statistical_query import scaled
 from auditor import Randomness, Sample, subject
-from auditor.repair import first_stages
+from auditor.repair import centred_foams
 
 MOST = 24  # dimensions
 
@@ -69,20 +59,12 @@ def promise(size: int, eps: float, rho: float, delta: float, sigma: float, d: in
     return min(1.0, FOAM * math.sqrt(2 * d / max(size, 1)) * sigma / width)
 
 
-def centred_foam(x: Reals, r: Randomness) -> Reals:
-    """R(x): the middle of the cube of the first stage that accepts x; a foam is the same around every whole number."""
-    whole = np.floor(x)
-    into = x - whole
-    ((_, _, z),) = [*first_stages(into[None], r)]
-    cell = whole + np.floor(into + z[0])  # before anything else, so that a middle depends on its cell alone
-    return np.asarray(cell - z[0] + 0.5)
-
-
 def to_foam(t: Reals, r: Randomness, *, eps: float, rho: float, delta: float, sigma: float, d: int) -> Reals:
     """The middle of T's cell."""
     check_dimension(d)
     width = by_foams(eps, rho, delta, sigma, d).width
-    return np.asarray(width * centred_foam(t / width, r))
+    whole, into = np.divmod(t, width)
+    return np.asarray(width * centred_foams(into / width, r, whole=whole))
 
 
 def foam_parts(t1: Reals, t2: Reals, *, eps: float, rho: float, delta: float, sigma: float, d: int) -> float:

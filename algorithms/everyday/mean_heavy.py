@@ -46,6 +46,7 @@ from typing import Any
 
 import numpy as np
 
+from algorithms.everyday.mean_laws import coin_parted, least_size, median_parted, together
 from algorithms.everyday.mean_sizes import GINI, Plan, check_parameters, least_plan
 from algorithms.everyday.mean_vector import BOUNDS, Reals, checked, coins, is_near
 from algorithms.statistical_query import scaled
@@ -104,6 +105,21 @@ def promise(size: int, eps: float, rho: float, delta: float, sigma: float, d: in
 def hard_bias(m: int) -> float:
     """How likely a row must be large for half of the groups of m rows to have none."""
     return -math.expm1(-math.log(2) / m)
+
+
+def exact_rho(size: int, eps: float, rho: float, delta: float, sigma: float, d: int) -> float:
+    """rho at any size on the hard source of that size: independent coordinates of `hard_bias`."""
+    plan, k = by_medians(eps, rho, delta, sigma, d)
+    m = max(size // k, 2)
+    p = hard_bias(m)
+    return together([median_parted(k, m, p, plan.width, sigma / math.sqrt(p * (1 - p)))] * d)
+
+
+def measured_size(eps: float, rho: float, delta: float, sigma: float, d: int) -> int:
+    """The fewest rows with which rho is as asked there, in the same groups and boxes."""
+    plan, k = by_medians(eps, rho, delta, sigma, d)
+    fewest = least_size(rho, lambda m: exact_rho(k * m, eps, rho, delta, sigma, d), most=plan.rows // k)
+    return k * fewest
 
 
 def median_of_means(sample: Any, *, eps: float, rho: float, delta: float, sigma: float, d: int) -> Reals:
@@ -183,6 +199,18 @@ def clipped_promise(size: int, eps: float, rho: float, delta: float, sigma: floa
     """What the proof makes of rho at any size; B and the boxes stay what they are."""
     width = by_clipping(eps, rho, delta, sigma, d)[0].width
     return min(1.0, GINI * d * sigma / (width * math.sqrt(max(size, 1))))
+
+
+def clipped_exact_rho(size: int, eps: float, rho: float, delta: float, sigma: float, d: int) -> float:
+    """rho at any size for independent fair coins, sigma to either side of the centre, of which nothing is clipped."""
+    plan, reach = by_clipping(eps, rho, delta, sigma, d)
+    return together([coin_parted(size, 0.5, plan.width, 2 * min(sigma, reach))] * d)
+
+
+def clipped_measured_size(eps: float, rho: float, delta: float, sigma: float, d: int) -> int:
+    """The fewest rows with which rho is as asked there, in the same boxes."""
+    most = by_clipping(eps, rho, delta, sigma, d)[0].rows
+    return least_size(rho, lambda n: clipped_exact_rho(n, eps, rho, delta, sigma, d), most=most)
 
 
 def clipped_mean(

@@ -52,6 +52,7 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.everyday import mean_sizes
+from algorithms.everyday.mean_laws import coin_parted, least_size, together
 from algorithms.everyday.mean_sizes import by_boxes, by_one_offset, least_by_frontier, least_by_lemma, plain_size
 from algorithms.statistical_query import scaled
 from auditor import Randomness, Sample, subject
@@ -80,6 +81,18 @@ def promise(size: int, eps: float, rho: float, delta: float, sigma: float, d: in
     """What the proof makes of rho at any size: 2 d sigma / (w sqrt(3 n)); the boxes stay what they are."""
     width = by_boxes(eps, rho, delta, sigma, d).width
     return min(1.0, mean_sizes.GINI * d * sigma / (width * math.sqrt(max(size, 1))))
+
+
+def exact_rho(size: int, eps: float, rho: float, delta: float, sigma: float, d: int) -> float:
+    """rho at any size on the hard source: independent fair coins, 0 or 2 sigma."""
+    width = by_boxes(eps, rho, delta, sigma, d).width
+    return together([coin_parted(size, 0.5, width, 2 * sigma)] * d)
+
+
+def measured_size(eps: float, rho: float, delta: float, sigma: float, d: int) -> int:
+    """The fewest rows with which rho is as asked on the hard source, in the same boxes."""
+    most = by_boxes(eps, rho, delta, sigma, d).rows
+    return least_size(rho, lambda n: exact_rho(n, eps, rho, delta, sigma, d), most=most)
 
 
 def mean_of(sample: Any, *, d: int) -> Reals:

@@ -14,11 +14,11 @@ from scipy.integrate import quad
 
 import auditor
 from algorithms.everyday import mean_foams
-from algorithms.everyday.mean_foams import centred_foam, foam_parted, r_mean_vector_foams
+from algorithms.everyday.mean_foams import foam_parted, r_mean_vector_foams
 from algorithms.everyday.mean_sizes import DROPLET, FOAM, by_boxes, by_foams
 from algorithms.everyday.mean_vector import coins
 from auditor.randomness import from_key, root_key
-from auditor.repair import first_stages
+from auditor.repair import centred_foams, first_stages, foam_mismatch
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
@@ -70,8 +70,8 @@ def test_close_points_are_parted_at_the_rate_four_in_one_dimension(start: float)
 def test_two_points_are_parted_as_exactly_in_one_dimension(x: float, y: float) -> None:
     n, truth = 1500, foam_parted(x, y)
     k = sum(
-        centred_foam(np.array([x]), from_key(root_key(i))).item()
-        != centred_foam(np.array([y]), from_key(root_key(i))).item()
+        centred_foams(np.array([x]), from_key(root_key(i))).item()
+        != centred_foams(np.array([y]), from_key(root_key(i))).item()
         for i in range(n)
     )
     low, high = clopper_pearson_lower(n, k, 2.5e-7), clopper_pearson_upper(n, k, 2.5e-7)
@@ -82,7 +82,7 @@ def test_two_points_are_parted_as_exactly_in_one_dimension(x: float, y: float) -
 def test_two_points_are_parted_within_the_bound_in_three_dimensions() -> None:
     n, x, step = 1000, np.array([0.2, 0.9, 0.5]), np.full(3, 0.03 / math.sqrt(3))
     k = sum(
-        bool((centred_foam(x, from_key(root_key(i))) != centred_foam(x + step, from_key(root_key(i)))).any())
+        bool((centred_foams(x, from_key(root_key(i))) != centred_foams(x + step, from_key(root_key(i)))).any())
         for i in range(n)
     )
     low = clopper_pearson_lower(n, k, 1e-6)
@@ -93,26 +93,30 @@ def test_two_points_are_parted_within_the_bound_in_three_dimensions() -> None:
 @given(vectors, st.integers(0, 2**32), st.integers(-9, 9))
 def test_a_point_is_in_the_cube_around_what_it_becomes(x: Reals, seed: int, by: int) -> None:
     x = np.round(x * 64) / 64  # so that the shift itself rounds nothing
-    there = centred_foam(x, from_key(root_key(seed)))
+    there = centred_foams(x, from_key(root_key(seed)))
     assert (np.abs(there - x) <= 0.5 + 1e-9).all()
-    assert centred_foam(x + by, from_key(root_key(seed))) == pytest.approx(there + by)
+    assert centred_foams(x + by, from_key(root_key(seed))) == pytest.approx(there + by)
+    assert centred_foams(x, from_key(root_key(seed)), whole=by) == pytest.approx(there + by)
+    assert foam_mismatch(x, x + 0.01) == pytest.approx(min(1.0, FOAM * 0.01 * math.sqrt(len(x))))
 
 
 @given(st.integers(0, 2**32), st.integers(1, 4))
 def test_on_either_side_of_a_whole_number_a_cell_has_one_middle(seed: int, d: int) -> None:
     """To the last digit, where the two have one stage and one cell."""
-    x = np.stack([np.full(d, 1.0 - 1e-9), np.full(d, 1.0)])
-    stages = [t.item() for one in x for _, t, _ in first_stages((one - np.floor(one))[None], from_key(root_key(seed)))]
-    below, above = (centred_foam(one, from_key(root_key(seed))) for one in x)
-    if stages[0] == stages[1] and np.abs(below - above).max() < 0.5:
-        assert below.tolist() == above.tolist()
+    x = np.stack([np.full(d, 1.0 - 1e-9), np.full(d, 0.0)])
+    stages = [t.item() for one in x for _, t, _ in first_stages(one[None], from_key(root_key(seed)))]
+    below, above = (
+        centred_foams(one, from_key(root_key(seed)), whole=whole) for one, whole in zip(x, (6.0, 7.0), strict=True)
+    )
+    assert stages[0] == stages[1]  # 2e-9 apart: another one has probability 1e-8 at most
+    assert below.tolist() == above.tolist()
 
 
 def test_how_far_a_point_moves_has_the_droplets_law() -> None:
     """Mean 0 and mean square q a coordinate, whatever the point; five deviations of the mean are 6e-7."""
     n = 600
     for x in (np.array([0.0, 0.5]), np.array([7.77, 0.1])):
-        moved = np.array([centred_foam(x, from_key(root_key(i))) for i in range(n)]) - x
+        moved = np.array([centred_foams(x, from_key(root_key(i))) for i in range(n)]) - x
         q, v = DROPLET
         assert np.abs(moved.mean(axis=0)).max() <= 5 * math.sqrt(q / n)
         assert np.abs((moved**2).mean(axis=0) - q).max() <= 5 * math.sqrt(v / n)

@@ -48,6 +48,10 @@ def test_sizes_to_the_number() -> None:
     assert [by_medians(0.5, 0.2, delta, 1.0, 2)[1] for delta in (0.05, 0.01, 1e-6)] == [1, 3, 11]
     assert mean_heavy.promise(5285, **DEFAULTS) == pytest.approx(0.2, abs=1e-4)
     assert mean_heavy.clipped_promise(1060, **DEFAULTS) == pytest.approx(0.2, abs=1e-4)
+    assert mean_heavy.measured_size(**DEFAULTS) == 1590
+    assert mean_heavy.exact_rho(1590, **DEFAULTS) <= 0.2 < mean_heavy.exact_rho(1585, **DEFAULTS)
+    assert mean_heavy.clipped_measured_size(**DEFAULTS) == 908
+    assert mean_heavy.clipped_exact_rho(908, **DEFAULTS) <= 0.2 < mean_heavy.clipped_exact_rho(907, **DEFAULTS)
     assert hard_bias(M) == pytest.approx(HARD[0], rel=1e-3)
     assert TALL**2 * HARD[0] <= 1
 
@@ -135,7 +139,7 @@ def test_the_claims_hold_at_the_theorems_size() -> None:
 
 def test_clipped_coins_have_their_exact_rho() -> None:
     plan, _ = by_clipping(**DEFAULTS)
-    truth = mean_laws.together([mean_laws.coin_parted(plan.rows, 0.5, plan.width, 2.0)] * 2)
+    truth = mean_heavy.clipped_exact_rho(plan.rows, **DEFAULTS)
     fair = "points([[-1, -1], [-1, 1], [1, -1], [1, 1]])"
     record = auditor.audit(r_mean_vector_clipped, fair, rho=0.4, fixed=60, confidence=1 - 1e-6)
     assert record.rho is not None

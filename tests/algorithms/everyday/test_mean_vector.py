@@ -77,10 +77,10 @@ def test_the_claim_holds_for_fair_coins_at_the_defaults() -> None:
 def test_the_size_and_what_it_is_of_the_truth() -> None:
     assert (PLAN.rows, plain_size(0.2, 0.05, 0.5, 3)) == (7770, 173)
     assert PLAN.width == pytest.approx(0.1965058)
+    assert mean_vector.exact_rho(7770, **DEFAULTS) == pytest.approx(0.09457, abs=6e-6)
     assert mean_laws.coins_rho(7770, FAIR, PLAN.width) == pytest.approx(0.09457, abs=6e-6)
-    least = mean_laws.least_size(0.1, lambda n: mean_laws.coins_rho(n, FAIR, PLAN.width), most=7770)
-    assert least == 6922
-    assert mean_laws.coins_rho(least, FAIR, PLAN.width) <= 0.1 < mean_laws.coins_rho(least - 1, FAIR, PLAN.width)
+    assert mean_vector.measured_size(**DEFAULTS) == 6922
+    assert mean_vector.exact_rho(6922, **DEFAULTS) <= 0.1 < mean_vector.exact_rho(6921, **DEFAULTS)
     assert mean_vector.promise(7770, **DEFAULTS) == pytest.approx(0.1, abs=1e-4)
     assert mean_vector.promise(7770 * 4, **DEFAULTS) == pytest.approx(0.05, abs=1e-4)
     assert mean_vector.sample_size(**DEFAULTS, sample_scale=0.5) == 3885
