@@ -44,7 +44,7 @@ Mean by clipping: so is the mean of clipped rows, without the root of k, where a
     test_mean_heavy::test_clipped_coins_have_their_exact_rho
 Means differ by Gini's bound: E|V - V'| <= 2 sd(V) / sqrt(3), and fair coins differ most of rows in an interval
     mean_sizes:GINI
-    attained by the uniform law; C(2n, n) / 4^n for coins, 2.4 percent below it
+    attained by the uniform law; C(2n, n) / 4^n for coins, 2.3 percent below it
     test_mean_vector::test_two_draws_are_as_near_as_ginis_bound_says
     test_mean_vector::test_of_rows_in_an_interval_fair_coins_part_most
 """

@@ -25,12 +25,12 @@ be reproducible: medians only make delta cheap, and pay sqrt(k) for it in w. So 
 delta is small.
 
 Clipped. Y = clip(X_i - centre, -B, B) has E Y^2 <= sigma^2 and its mean is off by at most E(|X_i - centre| - B)+, at
-most sigma^2 / (4 B), as |x| - B <= x^2 / (4 B). By Bernstein's inequality (E exp(t Y) <= exp(t E Y + sigma^2 t^2 / (2 -
-2 t B / 3)) for Y <= B), its mean over n rows is within sqrt(2 sigma^2 L / n) + B L / (3 n) of its expectation but for 2
-exp(-L), L = ln(2 d / delta) for all coordinates. At B = sigma sqrt(3 n / (4 L)) all this is at most (sqrt(2) +
-1/sqrt(3)) sigma sqrt(L / n): b = 1.992 sigma sqrt(d L). The deviation of Y is at most sigma, so a = 2 d sigma /
-(sqrt(3) rho) as in `mean_vector`, with no root of k. At the defaults that takes 5 times fewer rows than medians of
-means do; what it asks for is a centre.
+most sigma^2 / (4 B), as |x| - B <= x^2 / (4 B). By Bernstein's inequality (E exp(t Y) <= exp(t E Y + sigma^2
+t^2 / (2 - 2 t B / 3)) for Y <= B), its mean over n rows is within sqrt(2 sigma^2 L / n) + B L / (3 n) of its
+expectation but for 2 exp(-L), L = ln(2 d / delta) for all coordinates. At B = sigma sqrt(3 n / (4 L)) all this is at
+most (sqrt(2) + 1/sqrt(3)) sigma sqrt(L / n): b = 1.992 sigma sqrt(d L). The deviation of Y is at most sigma, so a = 2 d
+sigma / (sqrt(3) rho) as in `mean_vector`, with no root of k. At the defaults that takes 5 times fewer rows than medians
+of means do; what it asks for is a centre.
 
 Exact truth, for rows of two values: medians of binomials (`mean_laws.median_parted`). The offsets are integrated.
 

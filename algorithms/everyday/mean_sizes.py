@@ -17,29 +17,29 @@ so sqrt(n) is the root of the plain size, (b / eps)^2, plus a u / eps: what repr
 
 Noise, of rows whose coordinates are sub-Gaussian, E exp(t (X_i - mu_i)) <= exp(t^2 sigma^2 / 2) for all t, as numbers
 in an interval of length 2 sigma are (Hoeffding); they may depend on each other as they like. With Y = T - mu and g a
-normal variable of its own, exp(x n Y_i^2 / (2 sigma^2)) = E_g exp(sqrt(x n) g Y_i / sigma), so its mean is at most E
-exp(x g^2 / 2) = (1 - x)^(-1/2) for 0 <= x < 1. By the inequality of means exp(x n |Y|^2 / (2 d sigma^2)) is at most the
-mean of these over i, so by Markov Pr[|Y|^2 >= s d sigma^2 / n] <= (1 - x)^(-1/2) exp(-x s / 2), which is sqrt(s)
-exp(-(s - 1) / 2) at x = 1 - 1/s: it is delta at s = -W(-delta^2 / e), W the lower branch of Lambert's function. For few
-coordinates the union of 2 d tails is less: s = 2 ln(2 d / delta). Hence b = sigma sqrt(d s). No log d is needed, and
-sigma sqrt(2 ln(1/delta)) sqrt(d) cannot be avoided where all coordinates are one.
+normal variable of its own, exp(x n Y_i^2 / (2 sigma^2)) = E_g exp(sqrt(x n) g Y_i / sigma), so its mean is at most
+E exp(x g^2 / 2) = (1 - x)^(-1/2) for 0 <= x < 1. By the inequality of means exp(x n |Y|^2 / (2 d sigma^2)) is at most
+the mean of these over i, so by Markov Pr[|Y|^2 >= s d sigma^2 / n] <= (1 - x)^(-1/2) exp(-x s / 2), which is
+sqrt(s) exp(-(s - 1) / 2) at x = 1 - 1/s: it is delta at s = -W(-delta^2 / e), W the lower branch of Lambert's function.
+For few coordinates the union of 2 d tails is less: s = 2 ln(2 d / delta). Hence b = sigma sqrt(d s). No log d is
+needed, and sigma sqrt(2 ln(1/delta)) sqrt(d) cannot be avoided where all coordinates are one.
 
-Parting by boxes: rho <= E|T - T'|_1 / w, and E|T_i - T'_i| <= 2 sigma / sqrt(3 n) whatever the law of variance sigma^2
-/ n (Gini): with Q the quantile function of V, F its distribution function, E|V - V'| = 2 int F (1 - F) = 2 int x (1 -
-x) dQ(x) = 2 int Q(x) (2 x - 1) dx, which is 2 Cov(Q(U), 2 U - 1), at most 2 sd(V) / sqrt(3). So a = 2 d sigma /
-(sqrt(3) rho): 2.4 percent above what fair coins and normal rows have, 2 sigma / sqrt(pi n), and more than that no rows
-in an interval of length 2 sigma have: of all laws on an interval with a given mean the one on its ends is the largest
-in convex order, so E|T - T'| is at most that of two binomials, which grows with p (1 - p) as there are more steps to a
-symmetric walk; at p = 1/2 it is C(2n, n) / 4^n <= 1 / sqrt(pi n).
+Parting by boxes: rho <= E|T - T'|_1 / w, and E|T_i - T'_i| <= 2 sigma / sqrt(3 n) whatever the law of variance
+sigma^2 / n (Gini): with Q the quantile function of V, F its distribution function, E|V - V'| = 2 int F (1 - F) = 2
+int x (1 - x) dQ(x) = 2 int Q(x) (2 x - 1) dx, which is 2 Cov(Q(U), 2 U - 1), at most 2 sd(V) / sqrt(3). So a = 2 d
+sigma / (sqrt(3) rho): 2.3 percent above what fair coins and normal rows have, 2 sigma / sqrt(pi n), and more than that
+no rows in an interval of length 2 sigma have: of all laws on an interval with a given mean the one on its ends is the
+largest in convex order, so E|T - T'| is at most that of two binomials, which grows with p (1 - p) as there are more
+steps to a symmetric walk; at p = 1/2 it is C(2n, n) / 4^n <= 1 / sqrt(pi n).
 
-Parting by foams: rho <= sqrt(8 pi) E|T - T'|_2 / w (`mean_foams`) and E|T - T'|_2^2 <= 2 d sigma^2 / n, so a = 4
-sqrt(pi d) sigma / rho.
+Parting by foams: rho <= sqrt(8 pi) E|T - T'|_2 / w (`mean_foams`) and E|T - T'|_2^2 <= 2 d sigma^2 / n, so a =
+4 sqrt(pi d) sigma / rho.
 
 Radius: sqrt(d)/2 always. Both move T by w U, U in [-1/2, 1/2]^d independent of T and its coordinates of each other.
-U_i^2 <= 1/4 has the mean q and the variance v (1/12 and 1/180 by boxes; by foams 1/12 - 1/(2 pi^2) and 1/180 - 1/(6
-pi^2) + 5/(4 pi^4)), so |U|^2 <= q d + sqrt(2 d v L) + (1/4 - q) L/3 but for delta/2 = exp(-L) (Bernstein), where T has
-the other half of delta. At delta = 0.05 that is smaller from d = 4 (foams: 2) on, for large d by sqrt(3) (foams: 2.8)
-times.
+U_i^2 <= 1/4 has the mean q and the variance v (1/12 and 1/180 by boxes; by foams 1/12 - 1/(2 pi^2) and
+1/180 - 1/(6 pi^2) + 5/(4 pi^4)), so |U|^2 <= q d + sqrt(2 d v L) + (1/4 - q) L/3 but for delta/2 = exp(-L) (Bernstein),
+where T has the other half of delta. At delta = 0.05 that is smaller from d = 4 (foams: 2) on, for large d by
+sqrt(3) (foams: 2.8) times.
 
 Cost: a few logarithms; plans are kept.
 """

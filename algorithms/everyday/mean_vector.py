@@ -16,22 +16,22 @@ coordinate has a deviation of at most sigma, and Pr[|A(s; r) - mu|_2 > eps] <= d
 Sample size: sqrt(n) = sqrt(plain) + 2 d sigma u / (sqrt(3) rho eps), u = sqrt(d)/2 or less: `mean_sizes` has the proof.
 So reproducibility costs d^3 sigma^2 / (3 rho^2 eps^2) rows, and the plain mean about 2 d sigma^2 ln(1/delta) / eps^2.
 
-Proof. Two means share a box in coordinate i unless a box ends between them, which it does with probability min(1, |T_i
-- T'_i| / w) over the offset. Offsets of coordinates are independent, so given T and T' outputs differ with probability
-1 - prod(1 - min(1, |T_i - T'_i| / w)) <= |T - T'|_1 / w, and rho is the mean of that. Exactly so, and declared: an
-audit integrates the offsets. |A - T|_2 <= w sqrt(d)/2, so |A - mu|_2 <= |T - mu|_2 + w sqrt(d)/2.
+Proof. Two means share a box in coordinate i unless a box ends between them, which it does with probability min(1,
+|T_i - T'_i| / w) over the offset. Offsets of coordinates are independent, so given T and T' outputs differ with
+probability 1 - prod(1 - min(1, |T_i - T'_i| / w)) <= |T - T'|_1 / w, and rho is the mean of that. Exactly so, and
+declared: an audit integrates the offsets. |A - T|_2 <= w sqrt(d)/2, so |A - mu|_2 <= |T - mu|_2 + w sqrt(d)/2.
 
 Exact truth. For independent coordinates rho = 1 - prod(1 - E min(1, |T_i - T'_i| / w)): binomials for coins
 (`mean_laws`). Normal rows of any covariance are at most at that, the independent ones at it: (1 - |x| / w)+ is a mean
-of indicators of |x| <= c, and Sidak's inequality says that E of a product of those is at least the product. A - T is w
-U, U uniform in [-1/2, 1/2)^d and independent of T: A is unbiased, and E|A - mu|^2 = E|T - mu|^2 + d w^2 / 12. At the
-default size rho is 0.0945 for fair coins, the hard source, where 0.1 is claimed: Gini's bound loses 2.4 percent there
+of indicators of |x| <= c, and Sidak's inequality says that E of a product of those is at least the product. A - T is
+w U, U uniform in [-1/2, 1/2)^d and independent of T: A is unbiased, and E|A - mu|^2 = E|T - mu|^2 + d w^2 / 12. At the
+default size rho is 0.0946 for fair coins, the hard source, where 0.1 is claimed: Gini's bound loses 2.3 percent there
 and the union over coordinates 3.2.
 
 One offset for all coordinates is fine too (`r_mean_vector_one_offset`). Then the boxes' ends are one uniform point z
 modulo w, and outputs differ iff z falls into one of d arcs, from T_i to T'_i: the length of their union over w, which
-is at most |T - T'|_1 / w again. Neither is always the better: arcs that lie apart add up, equal ones count once. But A
-- T is no longer uniform in a cube: where all means are equal modulo w all coordinates move together, so the radius is
+is at most |T - T'|_1 / w again. Neither is always the better: arcs that lie apart add up, equal ones count once. But
+A - T is no longer uniform in a cube: where all means are equal modulo w all coordinates move together, so the radius is
 sqrt(d)/2 and not less: at d = 1,000 that takes 2.8 times the rows.
 
 Broken twins, in `broken_mean`: an offset that depends on the rows, a width that follows their spread, a grid at rest.
@@ -169,6 +169,12 @@ def one_offset_size(eps: float, rho: float, delta: float, sigma: float, d: int, 
     return scaled(by_one_offset(eps, rho, delta, sigma, d).rows, sample_scale)
 
 
+def one_offset_promise(size: int, eps: float, rho: float, delta: float, sigma: float, d: int) -> float:
+    """What the proof makes of rho at any size, as for an offset each."""
+    width = by_one_offset(eps, rho, delta, sigma, d).width
+    return min(1.0, mean_sizes.GINI * d * sigma / (width * math.sqrt(max(size, 1))))
+
+
 def to_boxes_of_one(t: Reals, r: Randomness, *, eps: float, rho: float, delta: float, sigma: float, d: int) -> Reals:
     """The middle of the box that holds T, all coordinates shifted alike."""
     return on_grid(t, r.random(), by_one_offset(eps, rho, delta, sigma, d).width)
@@ -202,6 +208,7 @@ def arcs_covered(first: Reals, second: Reals, width: float) -> float:
     delta=lambda delta: delta,
     accuracy=is_near,
     theorem="Mean by one offset",
+    promise=one_offset_promise,
     bounds=BOUNDS,
     plain=plain_size,
     core=mean_of,

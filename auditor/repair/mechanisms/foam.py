@@ -10,9 +10,10 @@ R(x) = floor(x + Z_t) at the first stage t with f(x + Z_t) > H_t, and (r, t) alo
 the way from x to y, of direction u, are parted only by a stage that takes one of them alone, as f is 0 where cells end:
 at a rate of E|df/du| / E f = 2 pi E_f|S|, S = sum u_i cot(pi x_i). Under the density f the cotangents are independent,
 of mean 0 and variance 1, which makes that at most 2 pi. Sharper: each has the density 2 / (pi (1 + c^2)^2), Student's
-with 3 degrees of freedom over sqrt(3), whose characteristic function is (1 + |t|) exp(-|t|) >= exp(-t^2 / 2), as ln(1 +
-t) >= t - t^2 / 2 for t >= 0. So E|S| = (2/pi) int_0^inf (1 - E cos(tS)) / t^2 dt is at most that of a normal variable,
-sqrt(2/pi), and the rate at most sqrt(8 pi) < 5.02: in the limit attained on a diagonal as d grows; 4 on an axis.
+with 3 degrees of freedom over sqrt(3), whose characteristic function is (1 + |t|) exp(-|t|) >= exp(-t^2 / 2), as
+ln(1 + t) >= t - t^2 / 2 for t >= 0. So E|S| = (2/pi) int_0^inf (1 - E cos(tS)) / t^2 dt is at most that of a normal
+variable, sqrt(2/pi), and the rate at most sqrt(8 pi) < 5.02: in the limit attained on a diagonal as d grows; 4 on an
+axis.
 
 Centred: floor(x + Z_t) - Z_t + 1/2 is the middle of a unit cube that x is in. It depends on the stage too, but that is
 what the proof counts: neighbours of one stage have one floor, but for an end of a cell between them, where f is 0.

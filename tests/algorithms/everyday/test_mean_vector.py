@@ -83,6 +83,7 @@ def test_the_size_and_what_it_is_of_the_truth() -> None:
     assert mean_vector.exact_rho(6922, **DEFAULTS) <= 0.1 < mean_vector.exact_rho(6921, **DEFAULTS)
     assert mean_vector.promise(7770, **DEFAULTS) == pytest.approx(0.1, abs=1e-4)
     assert mean_vector.promise(7770 * 4, **DEFAULTS) == pytest.approx(0.05, abs=1e-4)
+    assert mean_vector.one_offset_promise(7770, **DEFAULTS) == pytest.approx(0.1, abs=1e-4)
     assert mean_vector.sample_size(**DEFAULTS, sample_scale=0.5) == 3885
 
 
