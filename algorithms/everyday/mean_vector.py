@@ -69,7 +69,7 @@ def coins(*biases: float, height: int = 1) -> str:
     return f"points({(height * corners).tolist()}, weights={[round(float(one), 12) for one in weights]})"
 
 
-COINS = (0.5, 0.3, 0.1)
+COINS = (0.5, 0.1, 0.01)
 
 
 def sample_size(eps: float, rho: float, delta: float, sigma: float, d: int, sample_scale: float = 1.0) -> int:

@@ -48,7 +48,7 @@ r_halfspace_foams | rho=0.2 tau=0.4 d=3 sample_scale=1.0 | 25864740795 | 0.2 | 0
 r_heavy_hitters | rho=0.1 v=0.3 eps=0.1 sample_scale=1.0 | 3051756737 | 0.1 | 0.05 | pass
 r_mean_vector | eps=0.2 rho=0.1 delta=0.05 sigma=0.5 d=3 sample_scale=1.0 | 7770 | 0.1 | 0.05 | pass
 r_mean_vector_clipped | eps=0.5 rho=0.2 delta=0.001 sigma=1.0 d=2 centre=0.0 sample_scale=1.0 | 1060 | 0.2 | 0.001 | pass
-r_mean_vector_foams | eps=0.2 rho=0.1 delta=0.05 sigma=0.5 d=2 sample_scale=1.0 | 34293 | 0.1 | 0.05 | pass
+r_mean_vector_foams | eps=0.2 rho=0.2 delta=0.05 sigma=0.5 d=2 sample_scale=1.0 | 9648 | 0.2 | 0.05 | pass
 r_mean_vector_heavy | eps=0.5 rho=0.2 delta=0.001 sigma=1.0 d=2 sample_scale=1.0 | 5285 | 0.2 | 0.001 | pass
 r_mean_vector_one_offset | eps=0.2 rho=0.1 delta=0.05 sigma=0.5 d=3 sample_scale=1.0 | 7770 | 0.1 | 0.05 | pass
 r_median | d=8 tau=0.05 rho=0.2 sample_scale=1.0 | 10311449832992238451227 | 0.2 | 0.1 | pass
