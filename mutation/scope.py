@@ -54,6 +54,15 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "algorithms/coin_frontier.py": ("tests/algorithms/test_coin_sizes.py",),
     "algorithms/coin_problem.py": ("tests/algorithms/test_coin_sizes.py", "tests/algorithms/test_finishing.py"),
     "algorithms/halfspace.py": ("tests/algorithms/test_finishing.py",),
+    "algorithms/everyday/mean_sizes.py": (
+        "tests/algorithms/everyday/test_mean_vector.py",
+        "tests/algorithms/everyday/test_mean_foams.py",
+        "tests/algorithms/everyday/test_mean_heavy.py",
+    ),
+    "algorithms/everyday/mean_laws.py": (
+        "tests/algorithms/everyday/test_mean_vector.py",
+        "tests/algorithms/everyday/test_mean_heavy.py",
+    ),
     "algorithms/data_reuse.py": ("tests/algorithms/test_consequences.py",),
     "algorithms/generalisation.py": ("tests/algorithms/test_consequences.py",),
     "algorithms/median_as_published.py": ("tests/algorithms/test_median.py",),

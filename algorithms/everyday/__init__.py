@@ -12,6 +12,41 @@ from algorithms import Statement, read
 # name: what it says / where it is / its constants / the tests that hold it
 
 MEANS = """
+Mean by boxes: a mean in R^d rounded to boxes is rho-reproducible and within eps but for delta
+    mean_vector:r_mean_vector mean_sizes:by_boxes mean_laws:coins_rho
+    sqrt(n) = sqrt(plain) + 2 d sigma u / (sqrt(3) rho eps), u <= sqrt(d)/2; rho exact by binomials
+    test_mean_vector::test_audited_rho_agrees_with_the_exact_one
+    test_mean_vector::test_a_plan_meets_both_of_the_proofs_sums
+    test_mean_vector::test_the_claims_hold_at_the_theorems_size_on_hard_sources
+    test_mean_vector::test_means_are_as_near_as_the_noise_says
+Mean by one offset: so it is with one offset for all coordinates, at the same constant
+    mean_vector:r_mean_vector_one_offset mean_vector:arcs_covered
+    given two means the length of a union of arcs, exactly; u = sqrt(d)/2
+    test_mean_vector::test_one_offset_parts_as_its_arcs_cover
+    test_mean_vector::test_neither_one_offset_nor_several_is_always_the_better
+Mean by foams: a mean rounded by a centred foam, parted at most sqrt(8 pi) |T - T'|_2 / w
+    mean_foams:r_mean_vector_foams auditor.repair:centred_foams mean_foams:foam_parted
+    sharpened: sqrt(8 pi) < 5.02 for 2 pi, and a point moves by at most sqrt(d)/2 for sqrt(d)
+    test_mean_foams::test_no_direction_has_more_than_the_normal_rate
+    test_mean_foams::test_the_constant_is_the_limit_of_diagonals_and_four_along_an_axis
+    test_mean_foams::test_two_points_are_parted_as_exactly_in_one_dimension
+    test_mean_foams::test_the_claims_hold_at_the_theorems_size
+Mean by medians: medians of k means, rounded to boxes, for rows that have a variance and no more
+    mean_heavy:r_mean_vector_heavy mean_heavy:by_medians mean_laws:median_parted
+    E|T_i - T'_i| <= 2 sigma sqrt(k / (3 n)), and 0.6 sigma sqrt(k / n) on its hard source
+    test_mean_heavy::test_medians_are_as_near_and_as_far_apart_as_the_proof_says
+    test_mean_heavy::test_the_root_of_k_is_no_weakness_of_the_proof
+    test_mean_heavy::test_the_mean_of_the_declared_mismatch_is_the_exact_rho_on_the_hard_source
+Mean by clipping: so is the mean of clipped rows, without the root of k, where a centre is known
+    mean_heavy:r_mean_vector_clipped mean_heavy:by_clipping
+    |T_i - mu_i| <= (sqrt(2) + 1/sqrt(3)) sigma sqrt(ln(2 d / delta) / n) but for delta
+    test_mean_heavy::test_clipped_means_are_as_near_as_the_proof_says
+    test_mean_heavy::test_clipped_coins_have_their_exact_rho
+Means differ by Gini's bound: E|V - V'| <= 2 sd(V) / sqrt(3), and fair coins differ most of rows in an interval
+    mean_sizes:GINI
+    attained by the uniform law; C(2n, n) / 4^n for coins, 2.3 percent below it
+    test_mean_vector::test_two_draws_are_as_near_as_ginis_bound_says
+    test_mean_vector::test_of_rows_in_an_interval_fair_coins_part_most
 """
 
 QUANTILES = """

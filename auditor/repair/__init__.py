@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from auditor.repair.choosing import chosen as chosen
     from auditor.repair.deciding import thresholded as thresholded
     from auditor.repair.mechanisms.foam import block_size as block_size
+    from auditor.repair.mechanisms.foam import centred_foams as centred_foams
     from auditor.repair.mechanisms.foam import first_stages as first_stages
     from auditor.repair.mechanisms.foam import foam_mismatch as foam_mismatch
     from auditor.repair.mechanisms.foam import foams as foams
@@ -56,6 +57,7 @@ _HOMES = {
     "aligned": "aligning",
     "block_size": "mechanisms.foam",
     "boxes": "mechanisms.grid",
+    "centred_foams": "mechanisms.foam",
     "choice_mismatch": "mechanisms.gumbel",
     "choose": "mechanisms.gumbel",
     "chosen": "choosing",

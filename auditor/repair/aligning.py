@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy.typing as npt
 
 from auditor.errors import SubjectError, check_count
 from auditor.randomness import Randomness
-from auditor.repair.mechanisms.grid import any_of, boxes, has_cells, parted, stretch
+from auditor.repair.mechanisms.grid import APART, any_of, boxes, has_cells, parted, stretch
 from auditor.repair.seam import Repaired, positive
 from auditor.subjects.outcome import describe
 
@@ -91,7 +90,7 @@ class Aligned(Repaired):
         check_count("centres", centres, least=1, example=3)
         check_count("coordinates", coordinates, least=1, example=2)
         positive("spread", spread, "a standard deviation", 0.1)
-        return min(1.0, math.sqrt(2) * spread * centres * coordinates / self.width)
+        return min(1.0, APART * spread * centres * coordinates / self.width)
 
 
 def covered(x: Reals, y: Reals, width: float) -> float:

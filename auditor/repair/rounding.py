@@ -11,8 +11,8 @@ import numpy as np
 
 from auditor.errors import BadValue, SubjectError, UsageError, check_count, suggestion
 from auditor.randomness import Randomness
-from auditor.repair.mechanisms.foam import foam_mismatch, foams
-from auditor.repair.mechanisms.grid import grid_mismatch, has_cells, on_grid, parted
+from auditor.repair.mechanisms.foam import RATE, centred_foams, foam_mismatch
+from auditor.repair.mechanisms.grid import APART, grid_mismatch, has_cells, on_grid, parted
 from auditor.repair.mechanisms.gumbel import uniforms
 from auditor.repair.numbers_of import Apart, Reals, Widths, put_back, take_apart
 from auditor.repair.seam import Repaired, positive
@@ -27,10 +27,11 @@ def rounded(learner: Any, width: Any, *, tiling: str = "boxes") -> Rounded | Rou
     """The learner with the numbers of its output on a grid, each path with a random offset of its own.
 
     Guarantee: rho = E[1 - prod_i (1 - min(1, |c_i - c'_i| / w_i))] exactly, c and c' the numbers of two runs, if all
-    else in the output is the same; at most `claimed(spread)`. Foams: at most 2 pi E|c - c'|_2 / w.
+    else in the output is the same; at most `claimed(spread)`. Foams: at most sqrt(8 pi) E|c - c'|_2 / w.
     Proof: two numbers share a cell unless one of its ends falls between them, and ends are uniform modulo the width;
-    offsets are independent, so the probabilities of no difference multiply. E|c - c'| <= sqrt(2) times c's deviation.
-    Price: a number moves by at most half its width; by foams all of d together by at most sqrt(d) widths.
+    offsets are independent, so the probabilities of no difference multiply. E|c - c'| is at most 2/sqrt(3) times c's
+    deviation (`mechanisms.grid`).
+    Price: a number moves by at most half its width; by foams all of d together by at most sqrt(d)/2 widths.
 
     `width` is a number, or maps paths to numbers: {"coef": 0.1, "output[0]": 2.0}. What has none stays as it is, whole
     numbers too. Of an estimator the fitted attributes that predictions are made of are named: {"coef_": 0.1, ...}; what
@@ -78,18 +79,18 @@ class Rounded(Repaired):
     def claimed(self, spread: float, *, numbers: int = 1) -> float:
         """What rho is at most, where none of so many numbers has a standard deviation above `spread`."""
         positive("spread", spread, "a standard deviation", 0.1)
-        return min(1.0, math.sqrt(2) * self._factor(numbers) * spread / self.widths.least)
+        return min(1.0, self._factor(numbers) * spread / self.widths.least)
 
     def sample_size(self, rho: float, spread: float, *, numbers: int = 1) -> int:
         """Rows after which `claimed` is rho, where the numbers are means of rows with a deviation of `spread`."""
         positive("rho", rho, "how often two outputs may differ", 0.1)
         positive("spread", spread, "the standard deviation of a row", 1.0)
-        return math.ceil(2 * (self._factor(numbers) * spread / (rho * self.widths.least)) ** 2)
+        return math.ceil((self._factor(numbers) * spread / (rho * self.widths.least)) ** 2)
 
     def _factor(self, numbers: int) -> float:
         """Boxes by a union bound over the numbers, foams by E|c - c'|_2 <= sqrt(2 d) spread."""
         check_count("numbers", numbers, least=1, example=10)
-        return numbers if self.tiling == "boxes" else 2 * math.pi * math.sqrt(numbers)
+        return APART * numbers if self.tiling == "boxes" else RATE * math.sqrt(2 * numbers)
 
 
 class RoundedPredictions(Repaired):
@@ -148,4 +149,4 @@ def _boxed(core: Apart, r: Randomness) -> Reals:
 def _foamed(core: Apart, r: Randomness) -> Reals:
     """Foams are the same around every whole number, so only remainders are rounded, which have all their digits."""
     cell, into = np.divmod(core.numbers, core.widths)
-    return np.asarray((cell + foams(into / core.widths, r.child("foams"))) * core.widths)
+    return np.asarray(centred_foams(into / core.widths, r.child("foams"), whole=cell) * core.widths)

@@ -27,6 +27,9 @@ heavy_hitters_fixed_threshold |  | 3051756737 | None | None | fail
 heavy_hitters_in_order_of_appearance |  | 1000 | None | None | fail
 hidden_state |  | 1 | None | None | error
 mean |  | 100 | None | None | fail
+mean_vector_no_offset |  | 7770 | None | None | fail
+mean_vector_offset_of_data |  | 7770 | None | None | fail
+mean_vector_width_of_data |  | 7770 | None | None | fail
 measured_halfspace | rho=0.1 delta=0.05 tau=0.4 d=3 sample_scale=1.0 | 62280871855 | 0.1 | 0.15 | pass
 median | tau=0.05 delta=0.05 | 1993 | None | 0.05 | fail
 memoriser | q=0.01 | 50 | 0.1 | None | pass
@@ -43,6 +46,11 @@ r_halfspace_boosted_boxes | rho=0.5 eps=0.3 tau=0.47 d=2 sample_scale=1.0 | 1087
 r_halfspace_boxes | rho=0.2 tau=0.4 d=3 sample_scale=1.0 | 11009806707 | 0.2 | 0.05 | pass
 r_halfspace_foams | rho=0.2 tau=0.4 d=3 sample_scale=1.0 | 25864740795 | 0.2 | 0.05 | pass
 r_heavy_hitters | rho=0.1 v=0.3 eps=0.1 sample_scale=1.0 | 3051756737 | 0.1 | 0.05 | pass
+r_mean_vector | eps=0.2 rho=0.1 delta=0.05 sigma=0.5 d=3 sample_scale=1.0 | 7770 | 0.1 | 0.05 | pass
+r_mean_vector_clipped | eps=0.5 rho=0.2 delta=0.001 sigma=1.0 d=2 centre=0.0 sample_scale=1.0 | 1060 | 0.2 | 0.001 | pass
+r_mean_vector_foams | eps=0.2 rho=0.2 delta=0.05 sigma=0.5 d=2 sample_scale=1.0 | 9648 | 0.2 | 0.05 | pass
+r_mean_vector_heavy | eps=0.5 rho=0.2 delta=0.001 sigma=1.0 d=2 sample_scale=1.0 | 5285 | 0.2 | 0.001 | pass
+r_mean_vector_one_offset | eps=0.2 rho=0.1 delta=0.05 sigma=0.5 d=3 sample_scale=1.0 | 7770 | 0.1 | 0.05 | pass
 r_median | d=8 tau=0.05 rho=0.2 sample_scale=1.0 | 10311449832992238451227 | 0.2 | 0.1 | pass
 r_median_as_published | d=8 tau=0.05 rho=0.05 | 5708355181924381307508312024605 | 0.05 | 0.025 | fail
 reused_sample | tau=0.1 rho=0.02 delta=0.005 sample_scale=1.0 | 18335682 | 0.12 | 0.1 | pass

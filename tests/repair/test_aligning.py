@@ -90,4 +90,4 @@ def test_what_has_no_centres_gets_a_sentence() -> None:
 
 def test_what_is_claimed_is_a_union_bound() -> None:
     learner = aligned(itself, 2.0)
-    assert learner.claimed(0.01, centres=3, coordinates=2) == pytest.approx(math.sqrt(2) * 0.03)
+    assert learner.claimed(0.01, centres=3, coordinates=2) == pytest.approx(2 / math.sqrt(3) * 0.03)

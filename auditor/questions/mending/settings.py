@@ -110,8 +110,8 @@ class Family(Protocol):
 class Rounding:
     """`rounded`: the numbers of an output; of a linear model its coefficients, of any other regressor its predictions.
 
-    Boxes alone: in every dimension that foams can be run in (24 at most) boxes move a vector half as far, and part it
-    with probability |c - c'|_1 / w <= sqrt(24) |c - c'|_2 / w, which is below the 2 pi |c - c'|_2 / w of foams.
+    Boxes alone: in every dimension that foams can be run in (24 at most) boxes part a vector with probability
+    |c - c'|_1 / w <= sqrt(24) |c - c'|_2 / w at most, which is below the sqrt(8 pi) |c - c'|_2 / w of foams.
     """
 
     verb: ClassVar[str] = "rounded"

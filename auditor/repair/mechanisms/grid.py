@@ -5,10 +5,14 @@ exactly, and |R(x) - x| <= w/2. With an offset for each of several coordinates 1
 
 Proof: x and y share a cell unless one of the cells' ends, w (k + z - 1/2) for an integer k, falls between them; they
 are one uniform point modulo w, and |x - y| of every w lies between x and y. Offsets of coordinates are independent.
+
+How far apart are two independent copies of a number V? E|V - V'| <= 2 sd(V) / sqrt(3) (Gini): with Q its quantile
+function E|V - V'| = 2 int F (1 - F) = 2 int x (1 - x) dQ(x) = 2 int Q(x) (2 x - 1) dx, which is 2 Cov(Q(U), 2 U - 1).
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -19,6 +23,7 @@ from auditor.randomness import Randomness
 Reals = npt.NDArray[np.float64]
 Numbers = Any  # a float or an array of them
 
+APART = 2 / math.sqrt(3)  # of two copies, by their deviation: attained by the uniform law
 MOST_CELLS = 2.0**50  # between 0 and a number: beyond, a float cannot tell the cells around it apart
 
 

@@ -1,0 +1,181 @@
+"""Means of heavy tails. Chance: 1e-6 in each test at most."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import betainc
+from scipy.stats import binom
+
+import auditor
+from algorithms.everyday import mean_heavy, mean_laws
+from algorithms.everyday.mean_heavy import (
+    CLIPPED,
+    HARD,
+    TALL,
+    by_clipping,
+    by_medians,
+    clipped_mean,
+    group_reach,
+    hard_bias,
+    median_of_means,
+    r_mean_vector_clipped,
+    r_mean_vector_heavy,
+)
+from algorithms.everyday.mean_sizes import BOX, GINI, radii
+from auditor.randomness import from_key, root_key
+
+pytestmark = pytest.mark.usefixtures("no_second_process")
+DEFAULTS: Any = {"eps": 0.5, "rho": 0.2, "delta": 0.001, "sigma": 1.0, "d": 2}
+PLAN, K = by_medians(**DEFAULTS)
+M = PLAN.rows // K
+
+
+def majority(k: int, x: Any) -> Any:
+    return betainc((k + 1) // 2, (k + 1) // 2, x)
+
+
+def test_sizes_to_the_number() -> None:
+    assert (PLAN.rows, K, M) == (5285, 5, 1057)
+    assert mean_heavy.sample_size(**DEFAULTS, sample_scale=0.5) == 5 * 529
+    assert by_clipping(**DEFAULTS)[0].rows == 1060
+    assert (mean_heavy.plain_size(0.5, 0.001, 1.0, 2), mean_heavy.clipped_plain_size(0.5, 0.001, 1.0, 2)) == (795, 264)
+    assert [by_medians(0.5, 0.2, delta, 1.0, 2)[1] for delta in (0.05, 0.01, 1e-6)] == [1, 3, 11]
+    assert mean_heavy.promise(5285, **DEFAULTS) == pytest.approx(0.2, abs=1e-4)
+    assert mean_heavy.clipped_promise(1060, **DEFAULTS) == pytest.approx(0.2, abs=1e-4)
+    assert mean_heavy.measured_size(**DEFAULTS) == 1590
+    assert mean_heavy.exact_rho(1590, **DEFAULTS) <= 0.2 < mean_heavy.exact_rho(1585, **DEFAULTS)
+    assert mean_heavy.clipped_measured_size(**DEFAULTS) == 908
+    assert mean_heavy.clipped_exact_rho(908, **DEFAULTS) <= 0.2 < mean_heavy.clipped_exact_rho(907, **DEFAULTS)
+    assert hard_bias(M) == pytest.approx(HARD[0], rel=1e-3)
+    assert TALL**2 * HARD[0] <= 1
+
+
+parameters = st.tuples(
+    st.floats(0.05, 5), st.floats(0.02, 1), st.floats(1e-9, 0.5), st.floats(0.1, 10), st.integers(1, 500)
+)
+
+
+@given(parameters)
+def test_a_plan_meets_the_proofs_sums(given_: tuple[float, float, float, float, int]) -> None:
+    eps, rho, delta, sigma, d = given_
+    (plan, k), (clipped, reach) = by_medians(*given_), by_clipping(*given_)
+    m, c, n = plan.rows // k, group_reach(k, plan.delta / (2 * d)), clipped.rows
+    radius = dict(radii(delta, d, BOX))
+    assert plan.rows == k * m
+    assert majority(k, 1 / (1 + c * c)) == pytest.approx(plan.delta / (2 * d), rel=1e-6)
+    assert c * sigma * math.sqrt(d / m) + plan.width * radius[plan.delta] <= eps * (1 + 1e-9)
+    assert GINI * d * sigma / (plan.width * math.sqrt(m)) <= rho * (1 + 1e-9)
+    log = math.log(2 * d / clipped.delta)
+    off = sigma**2 / (4 * reach) + math.sqrt(2 * sigma**2 * log / n) + reach * log / (3 * n)
+    assert off == pytest.approx(CLIPPED * sigma * math.sqrt(log / n))
+    assert math.sqrt(d) * off + clipped.width * radius[clipped.delta] <= eps * (1 + 1e-9)
+    assert GINI * d * sigma / (clipped.width * math.sqrt(n)) <= rho * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("k", [1, 3, 5, 21, 199])
+def test_a_majority_is_further_from_a_half(k: int) -> None:
+    x = np.linspace(0, 1, 1001)
+    of_k = majority(k, x)
+    assert (of_k * (1 - of_k) <= x * (1 - x) + 1e-12).all()
+
+
+# (k, m, p): groups of rows that are 1 with probability p
+LAWS = [(3, 5, 0.5), (5, 40, 0.1), (11, 200, 0.01), (21, 50, 0.0138), (7, 12, 0.3)]
+
+
+@pytest.mark.parametrize(("k", "m", "p"), LAWS)
+def test_medians_are_as_near_and_as_far_apart_as_the_proof_says(k: int, m: int, p: float) -> None:
+    """Exactly, for rows of two values."""
+    j, spread = np.arange(m + 1), math.sqrt(p * (1 - p) / m)
+    law = np.diff(majority(k, np.minimum(binom.cdf(j, m, p), 1.0)), prepend=0.0)
+    for delta in (0.3, 0.02, 1e-5):
+        reach = group_reach(k, delta / 2) * spread
+        assert law[np.abs(j / m - p) >= reach * (1 + 1e-12)].sum() <= delta
+    apart = law @ np.abs(j[:, None] - j) @ law / m
+    assert apart <= GINI * spread
+    assert mean_laws.median_parted(k, m, p, 1e6) * 1e6 == pytest.approx(apart, abs=1e-8)
+
+
+def test_the_root_of_k_is_no_weakness_of_the_proof() -> None:
+    """Where half of the groups have no large row, more groups of the same size bring medians no nearer."""
+    for k in (11, 51, 199):
+        p = hard_bias(2000)
+        apart = mean_laws.median_parted(k, 2000, p, 1e6) * 1e6 / math.sqrt(p * (1 - p) / 2000)
+        print(f"k={k}: {apart:.3f}, at most {GINI:.3f}")
+        assert apart == pytest.approx(0.5 / math.sqrt(math.log(2)), rel=0.02)
+
+
+def test_two_values_in_groups_of_one_come_near_the_bound() -> None:
+    """Groups of one row that is -1 or 1: one deviation apart, of at most 1.155."""
+    for k in (1, 9, 99):
+        assert mean_laws.median_parted(k, 1, 0.5, 1e6, height=2.0) * 1e6 == pytest.approx(1.0)
+
+
+def test_the_mean_of_the_declared_mismatch_is_the_exact_rho_on_the_hard_source() -> None:
+    each = mean_laws.median_parted(K, M, HARD[0], PLAN.width, TALL)
+    truth = mean_laws.together([each, each])
+    record = auditor.audit(r_mean_vector_heavy, rho=0.4, fixed=60, confidence=1 - 1e-6)
+    assert record.rho is not None
+    print(f"{truth:.5f} in [{record.rho.low:.4f}, {record.rho.high:.4f}]")
+    assert truth == pytest.approx(0.1121, abs=1e-3)
+    assert record.rho.low <= truth <= record.rho.high
+
+
+def test_the_claims_hold_at_the_theorems_size() -> None:
+    assert auditor.audit(r_mean_vector_heavy).verdict == "pass"
+    fair = "points([[-1, -1], [-1, 1], [1, -1], [1, 1]])"
+    record = auditor.audit(r_mean_vector_clipped, fair, params={"rho": 0.5})
+    print(record.reason)
+    assert record.verdict == "pass"
+    assert record.accuracy is not None
+    assert record.accuracy.failures == 0
+
+
+def test_clipped_coins_have_their_exact_rho() -> None:
+    plan, _ = by_clipping(**DEFAULTS)
+    truth = mean_heavy.clipped_exact_rho(plan.rows, **DEFAULTS)
+    fair = "points([[-1, -1], [-1, 1], [1, -1], [1, 1]])"
+    record = auditor.audit(r_mean_vector_clipped, fair, rho=0.4, fixed=60, confidence=1 - 1e-6)
+    assert record.rho is not None
+    print(f"{truth:.5f} in [{record.rho.low:.4f}, {record.rho.high:.4f}]")
+    assert 0.18 < truth < 0.2
+    assert record.rho.low <= truth <= record.rho.high
+
+
+@pytest.mark.parametrize("p", [1e-5, 1e-3, 0.05, 0.5])
+@pytest.mark.parametrize("delta", [0.05, 1e-6])
+def test_clipped_means_are_as_near_as_the_proof_says(p: float, delta: float) -> None:
+    """Exactly, for rows that are 0 or 1 / sqrt(p): of second moment 1, clipped where they are beyond B."""
+    plan, reach = by_clipping(0.5, 0.2, delta, 1.0, 1)
+    n, height = plan.rows, 1 / math.sqrt(p)
+    j = np.arange(n + 1)
+    off = np.abs(j / n * min(height, reach) - p * height)
+    allowed = CLIPPED * math.sqrt(math.log(2 / delta) / n)
+    assert binom.pmf(j, n, p)[off > allowed].sum() <= delta
+    assert p * max(height - reach, 0) <= 1 / (4 * reach)
+
+
+@given(st.integers(0, 2**32))
+def test_what_is_rounded_is_a_median_of_means_or_a_clipped_mean(seed: int) -> None:
+    rows = from_key(root_key(seed)).standard_t(3, size=(23, 2))
+    means = [rows[4 * i : 4 * i + 4].mean(axis=0) for i in range(5)]
+    t = median_of_means(rows, **DEFAULTS)
+    assert t.tolist() == pytest.approx(np.median(means, axis=0).tolist())
+    _, reach = by_clipping(**DEFAULTS)
+    about = clipped_mean(100 * rows + 7, **DEFAULTS, centre=7.0)
+    assert about == pytest.approx(np.clip(100 * rows, -reach, reach).mean(axis=0) + 7)
+
+
+def test_too_few_rows_and_bad_parameters_get_a_sentence() -> None:
+    r = from_key(root_key(0))
+    with pytest.raises(ValueError, match="3 rows are fewer than the 5 groups of these parameters: take at least 5"):
+        r_mean_vector_heavy(np.ones((3, 2)), r)  # type: ignore[arg-type]
+    for subject in (r_mean_vector_heavy, r_mean_vector_clipped):
+        with pytest.raises(auditor.AuditorError, match="sigma=0 must be above 0"):
+            auditor.audit(subject, params={"sigma": 0})
