@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
 from pathlib import Path
@@ -27,7 +28,8 @@ ROOMS += " flow questions report cli __main__ integrations"
 PUBLIC = {f"auditor.{name}" for name in (*auditor.__all__, "repair", *(f"repair.{n}" for n in repair.__all__))}
 
 
-def imports(path: Path) -> set[str]:
+@functools.cache
+def imports(path: Path) -> frozenset[str]:
     """Modules imported anywhere in a file, but for the lines that only a type checker reads."""
     tree = ast.parse(path.read_text())
     skipped = {
@@ -44,7 +46,7 @@ def imports(path: Path) -> set[str]:
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found |= {node.module} | {f"{node.module}.{alias.name}" for alias in node.names}
-    return found
+    return frozenset(found)
 
 
 def room(name: str) -> str:
