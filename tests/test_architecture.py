@@ -29,9 +29,14 @@ PUBLIC = {f"auditor.{name}" for name in (*auditor.__all__, "repair", *(f"repair.
 
 
 @functools.cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+@functools.cache
 def imports(path: Path) -> frozenset[str]:
     """Modules imported anywhere in a file, but for the lines that only a type checker reads."""
-    tree = ast.parse(path.read_text())
+    tree = tree_of(path)
     skipped = {
         id(node)
         for block in ast.walk(tree)
@@ -112,7 +117,7 @@ def test_public_names_are_all_there() -> None:
 
 def test_nothing_evaluates_or_unpickles() -> None:
     for name, path in MODULES.items():
-        calls = [node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+        calls = [node.func for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call)]
         names = {ast.unparse(call) for call in calls}
         assert not names & {"eval", "exec", "pickle.load", "pickle.loads"}, name
 
@@ -121,7 +126,7 @@ def test_functions_fit_on_a_screen() -> None:
     lengths = sorted(
         node.end_lineno - node.lineno + 1
         for path in MODULES.values()
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(tree_of(path))
         if isinstance(node, ast.FunctionDef) and node.end_lineno
     )
     print(f"median {lengths[len(lengths) // 2]}, 95th percentile {lengths[len(lengths) * 95 // 100]} of {len(lengths)}")
