@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from auditor.repair.mechanisms.gumbel import choice_mismatch as choice_mismatch
     from auditor.repair.mechanisms.gumbel import choose as choose
     from auditor.repair.mechanisms.gumbel import gumbels as gumbels
+    from auditor.repair.mechanisms.gumbel import top_mismatch as top_mismatch
     from auditor.repair.mechanisms.heavy import heavy_mismatch as heavy_mismatch
     from auditor.repair.mechanisms.heavy import heavy_values as heavy_values
     from auditor.repair.mechanisms.threshold import random_threshold as random_threshold
@@ -74,6 +75,7 @@ _HOMES = {
     "sorted_rows": "steadying",
     "threshold_mismatch": "mechanisms.threshold",
     "thresholded": "deciding",
+    "top_mismatch": "mechanisms.gumbel",
     "voted": "voting",
 }
 __all__ = [*_HOMES]
