@@ -47,6 +47,20 @@ LISTS = """
 """
 
 HEAVY = """
+Single heavy hitter: where some value has v, one of v/2 or more, from 1 / (v rho^2) rows but for logarithms
+    single_heavy_hitter:r_single_heavy_hitter single_heavy_hitter:rho_at_most auditor.repair:first_heavy_mismatch
+    (H_J - 1) D / (3 v / 8) and strays, J = floor(2/v) - 1; known: (4 d / v) ln(2/v) for shares that differ by d
+    test_single_heavy_hitter::test_the_audited_rho_is_that_of_all_pairs_of_samples
+    test_single_heavy_hitter::test_the_largest_difference_is_on_average_at_most_d
+    test_single_heavy_hitter::test_runs_stray_no_more_often_than_the_proof_says
+    test_single_heavy_hitter::test_the_claim_is_upheld_at_its_own_size
+    repair/mechanisms/test_heavy::test_near_shares_part_by_at_most_the_harmonic_bound
+Amplification by majority: Theorem A.3 with 1 / (2 eps^2 (rho/k)^2) runs of the base a string
+    algorithms.amplification:amplified_by_majority algorithms.amplification:majority_size
+    no union over Q1: above 1/2 there is at most one heavy hitter; accuracy as in Theorem A.3
+    algorithms/test_amplification::test_two_votes_differ_no_more_often_than_the_proof_says
+    algorithms/test_amplification::test_by_majority_few_runs_have_their_exact_law_on_rows_and_on_counts
+    algorithms/test_amplification::test_at_its_own_size_an_audit_passes
 """
 
 FRONTIERS = """

@@ -13,6 +13,7 @@ from auditor.subjects.subject import load_subject
 # name | parameters | rows | claimed rho | delta | expected
 DECLARED = """
 amplified | base_size=401 width=64 tau=0.15 eta=0.1 nu=0.3 beta=0.02 rho=0.1 sample_scale=1.0 | 638173853869487 | 0.1 | 0.0861017 | pass
+amplified_by_majority | base_size=401 width=64 tau=0.15 eta=0.1 nu=0.3 beta=0.02 rho=0.1 sample_scale=1.0 | 2462641250 | 0.1 | 0.0861017 | pass
 amplified_from_rho | base_size=401 width=64 tau=0.15 base_rho=0.12 alpha=0.1 beta=0.02 rho=0.05 sample_scale=1.0 | 12625689195051793 | 0.05 | 0.0919212 | pass
 bias_by_median | tau=0.4 rho=0.5 sample_scale=1.0 | 1324836 | 0.5 | 0.25 | pass
 bias_from_few_coins | tau=0.4 | 54 | None | 0.1 | fail
@@ -25,6 +26,8 @@ first_bit |  | 1 | None | None | fail
 fixed_threshold | tau=0.1 delta=0.0625 | 59 | None | 0.0625 | fail
 float_sum_in_sample_order |  | 1000 | None | None | fail
 good_and_bad | bad=0.02 stray=0.0 wrong=0.0 | 1 | 0.1 | None | pass
+heavy_hitter_by_appearance |  | 15503 | None | None | fail
+heavy_hitter_most_frequent |  | 15503 | None | None | fail
 heavy_hitters_fixed_threshold |  | 3051756737 | None | None | fail
 heavy_hitters_in_order_of_appearance |  | 1000 | None | None | fail
 hidden_state |  | 1 | None | None | error
@@ -48,6 +51,7 @@ r_halfspace_foams | rho=0.2 tau=0.4 d=3 sample_scale=1.0 | 25864740795 | 0.2 | 0
 r_heavy_hitters | rho=0.1 v=0.3 eps=0.1 sample_scale=1.0 | 3051756737 | 0.1 | 0.05 | pass
 r_median | d=8 tau=0.05 rho=0.2 sample_scale=1.0 | 10311449832992238451227 | 0.2 | 0.1 | pass
 r_median_as_published | d=8 tau=0.05 rho=0.05 | 5708355181924381307508312024605 | 0.05 | 0.025 | fail
+r_single_heavy_hitter | rho=0.1 v=0.3 sample_scale=1.0 | 15503 | 0.1 | 0.05 | pass
 r_top_choice | tau=0.1 rho=0.1 delta=0.05 candidates=4 top=2 sample_scale=1.0 | 129743 | 0.1 | 0.05 | pass
 reused_sample | tau=0.1 rho=0.02 delta=0.005 sample_scale=1.0 | 18335682 | 0.12 | 0.1 | pass
 reused_sample_plain |  | 24000 | None | 0.1 | fail
