@@ -55,6 +55,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -91,6 +92,7 @@ def swaps(candidates: int, top: int) -> float:
     return math.fsum((candidates - top) / (candidates - i) for i in range(top))
 
 
+@lru_cache(maxsize=256, typed=True)
 def strength(tau: float, rho: float, delta: float, candidates: int, top: int = 1) -> float:
     """beta."""
     check_parameters(tau, rho, delta, candidates, top)

@@ -68,6 +68,8 @@ def choose(scores: Scores, strength: float, r: Randomness, *, top: int = 1) -> t
     """The names of the `top` largest noisy scores, the largest first."""
     names = [*scores]
     noisy = strengths(scores, strength) + gumbels(r, names)
+    if top == 1:
+        return (names[noisy.argmax()],)
     return tuple(names[i] for i in np.argsort(-noisy, kind="stable")[:top])
 
 
