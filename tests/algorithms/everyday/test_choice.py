@@ -188,23 +188,42 @@ def test_the_audited_rho_is_the_exact_one() -> None:
     rho_held(coin, rho_of_opposites(300, beta))
 
 
+def last_together(x: Any, y: Any, i: int) -> Any:
+    """How likely i arrives last in both races, at rates x and y: E prod_j (1 - exp(-c_j E)) over the others."""
+    c = np.delete(np.minimum(x / x[..., i : i + 1], y / y[..., i : i + 1]), i, axis=-1)
+    parts = (list(s) for k in range(c.shape[-1] + 1) for s in itertools.combinations(range(c.shape[-1]), k))
+    return sum((-1) ** len(s) / (1 + c[..., s].sum(axis=-1)) for s in parts)
+
+
 def test_the_audited_rho_of_a_top_that_leaves_one_out_is_the_exact_one() -> None:
     """Three bits, two rows: the set differs as the last to arrive does; over every pair of samples, 1e-6."""
     n, beta = 2, strength(0.9, 0.5, 0.1, 3, 2)
     outcomes = np.array([*itertools.product(range(n + 1), repeat=3)])
     mass = binom.pmf(outcomes, n, 0.5).prod(axis=1)
     x = np.exp(beta * outcomes / n)
-    same = np.zeros((len(x), len(x)))
-    for i in range(3):
-        ratios = np.delete(x / x[:, i : i + 1], i, axis=1)
-        c = np.minimum(ratios[:, None], ratios[None])
-        for k in range(3):
-            for part in itertools.combinations(range(2), k):
-                same += (-1) ** k / (1 + c[..., list(part)].sum(axis=-1))
-    truth = 1 - float(mass @ same @ mass)
+    truth = 1 - float(mass @ sum(last_together(x[:, None], x[None], i) for i in range(3)) @ mass)
     bits = f"points({[*map(list, itertools.product((0, 1), repeat=3))]})"
     params = {"candidates": 3, "top": 2, "tau": 0.9, "rho": 0.5, "delta": 0.1}
     rho_held(auditor.audit(r_top_choice, bits, params=params, size=n, fixed=50, rho=0.9, confidence=1 - 1e-6), truth)
+
+
+@pytest.mark.parametrize(("rows", "weights"), [law for law in LAWS if len(law[0][0]) >= 3])
+@pytest.mark.parametrize(("n", "beta"), [(4, 1.0), (7, 0.5), (7, 4.0)])
+def test_sets_differ_no_more_often_than_they_flatter_themselves(rows: Any, weights: Any, n: int, beta: float) -> None:
+    """(4) for all but one of the candidates, over every pair of samples."""
+    counts = np.array([c for c in itertools.product(range(n + 1), repeat=len(rows)) if sum(c) == n])
+    mass, scores = multinomial.pmf(counts, n, weights), np.asarray(rows, dtype=float)
+    s, means = counts @ scores / n, np.asarray(weights) @ scores
+    x, top = np.exp(beta * s), len(means) - 1
+    m = 1 - sum(last_together(x[:, None], x[None], i) for i in range(top + 1))
+    chosen_with = 1 - np.stack([last_together(x, x, i) for i in range(top + 1)], axis=1)
+    flattery = float(mass @ (chosen_with * (s - means)).sum(axis=1))
+    gaps = scores[:, :, None] - scores[:, None]
+    variance = float((np.tensordot(weights, gaps**2, 1) - np.tensordot(weights, gaps, 1) ** 2).max())
+    g = swaps(top + 1, top)
+    assert float(mass @ m @ mass) ** 2 <= float(mass @ m**2 @ mass) + 1e-12 <= beta * g * flattery + 2e-12
+    assert flattery <= math.exp((top + 1) * beta / n) * beta / (2 * n) * g * variance + 1e-12
+    assert float(mass @ m @ mass) <= rho_at_most(n, beta, top + 1, top)
 
 
 # Sizes and what is declared.
@@ -371,16 +390,26 @@ def labelled(rng: np.random.Generator, size: int) -> tuple[Any, Any]:
     return x, x[:, 0] + x[:, 1] + rng.normal(size=size) > 0
 
 
-def test_the_examples_of_features_and_models_are_reproducible_at_the_theorems_size() -> None:
+def reward_of_each_arm(sample: Any, r: Any) -> dict[str, float]:
+    """The best arm: the mean reward of each, of which a row has one."""
+    return dict(zip("abc", sample.mean(axis=0).tolist(), strict=True))
+
+
+def rewards(rng: np.random.Generator, size: int) -> Any:
+    return rng.random((size, 3)) < [0.5, 0.5, 0.3]
+
+
+def test_the_examples_of_features_models_and_arms_are_reproducible_at_the_theorems_size() -> None:
     """Two features of four are equally good: the plain best splits evenly, the noisy one is within rho."""
     tau, rho = 0.3, 0.3
-    for scores, top, candidates in (
-        (how_each_feature_does, 1, 4),
-        (how_each_feature_does, 2, 4),
-        (one_less_the_loss, 1, 3),
+    for scores, source, top, candidates in (
+        (how_each_feature_does, labelled, 1, 4),
+        (how_each_feature_does, labelled, 2, 4),
+        (one_less_the_loss, labelled, 1, 3),
+        (reward_of_each_arm, rewards, 1, 3),
     ):
         n, beta = (f(tau, rho, 0.05, candidates, top) for f in (sample_size, strength))
-        record = auditor.audit(chosen(scores, beta, top=top), labelled, size=n, rho=rho, confidence=0.99)
+        record = auditor.audit(chosen(scores, beta, top=top), source, size=n, rho=rho, confidence=0.99)
         print(f"{scores.__name__}, top {top} of {candidates}: {n} rows, {record.reason}")
         assert record.verdict == "pass"
 
