@@ -23,6 +23,17 @@ Sample size: k (Q1 + Q2) m with the heavy hitters' Q1 and Q2 at (rho/k, v, eps).
 (base_rho/x, x)-reproducible for every x: a string without an output of probability 1 - eta gives two outputs with
 probability above eta.
 
+What it costs by majority (`by_majority`, `majority_size`): above 1/2 there is at most one heavy hitter, so neither
+candidates nor a union over Q1 of them are needed, and M = 1 / (2 eps^2 (rho/k)^2) runs a string suffice, where Q2 is
+2^7 ln(Q1 k / rho) Q1^2 M: at the defaults 361,250 runs for 93,615,058,511, and 2.5 * 10^9 rows for 6.4 * 10^14. In all
+k M m = 2 k^3 m / ((1/2 - eta)^2 rho^2) rows.
+Proof: v' is uniform in an interval of length 2 eps from 1/2 up. Two runs of a string differ iff v' falls between f_x
+and f'_x for some x, shares of the M outputs: above 1/2 is at most one x in each run, and if they are x and y, f'_x and
+f_y are below 1/2; so the probability is at most max_x |f_x - f'_x| / (2 eps), whose square has a mean of at most
+sum_x 2 p_x (1 - p_x) / (4 M eps^2) <= 1 / (2 M eps^2) = (rho/k)^2. Accuracy is as before: an output of probability
+1 - eta is not found with probability E (1 - eta - f)_+ / (2 eps) <= 1 / (8 eps sqrt(M)) < rho/k, and one below 1/2 is
+found with probability at most 1 / (2 eps sqrt(M)) < rho/k.
+
 Where the paper slips: (3/4)^k <= beta needs the logarithm to base 2. The corollary's alpha / (1 - 2 alpha) is 1/2 - eta
 at base_rho = 1/4 - alpha alone, which is the worst; the size here takes eta itself.
 
@@ -44,11 +55,12 @@ from typing import Any
 import numpy as np
 
 from algorithms.boosting import BOTTOM
-from algorithms.heavy_hitters import r_heavy_hitters, step_sizes
+from algorithms.heavy_hitters import items, r_heavy_hitters, step_sizes, threshold
 from algorithms.known_answers import rounded_medians
 from algorithms.median import is_approximate_median
-from algorithms.statistical_query import rstat
+from algorithms.statistical_query import rstat, scaled
 from auditor import Randomness, Sample, fingerprint, subject
+from auditor.repair import heavy_values
 
 Algorithm = Callable[[Any, Any], Any]
 Outputs = Callable[[Sample, Randomness], Sample]  # fresh rows into fresh outputs of A, all with one string
@@ -101,19 +113,51 @@ def sample_size(base_size: int, eta: float, nu: float, beta: float, rho: float, 
     return runs_a_string(eta, nu, beta, rho, sample_scale) * strings(beta) * base_size
 
 
-def amplify(
-    outputs: Outputs, *, base_size: int, eta: float, nu: float, beta: float, rho: float, sample_scale: float = 1.0
-) -> Callable[[Any, Randomness], Any]:
-    """A'(sample, r) from A, which takes base_size rows a run."""
+def majority_runs(eta: float, nu: float, beta: float, rho: float, sample_scale: float = 1.0) -> int:
+    """M times the scale."""
     vote = vote_parameters(eta, nu, beta, rho)
-    rows_a_string = runs_a_string(eta, nu, beta, rho, sample_scale) * base_size
+    return scaled(math.ceil(1 / (2 * (vote["eps"] * vote["rho"]) ** 2)), sample_scale)
+
+
+def majority_size(base_size: int, eta: float, nu: float, beta: float, rho: float, sample_scale: float = 1.0) -> int:
+    """Rows that the theorem asks for by majority."""
+    return majority_runs(eta, nu, beta, rho, sample_scale) * strings(beta) * base_size
+
+
+def majority(found: Sample, r: Randomness, *, v: float, eps: float) -> tuple[Any, ...]:
+    """The value that a share v' of the outputs have, v' >= 1/2 being random; empty if none is so frequent."""
+    v_prime = threshold(r, v, eps)
+    values, counts = found.counts()
+    return tuple(items(heavy_values(values, counts / found.size, v_prime))[:1])
+
+
+def amplify(
+    outputs: Outputs,
+    *,
+    base_size: int,
+    eta: float,
+    nu: float,
+    beta: float,
+    rho: float,
+    sample_scale: float = 1.0,
+    by_majority: bool = False,
+) -> Callable[[Any, Randomness], Any]:
+    """A'(sample, r) from A, which takes base_size rows a run; with the paper's heavy hitters, or by majority."""
+    vote = vote_parameters(eta, nu, beta, rho)
+    runs = (majority_runs if by_majority else runs_a_string)(eta, nu, beta, rho, sample_scale)
+    rows_a_string = runs * base_size
+
+    def heavy_hitters(found: Sample, voting: Randomness) -> tuple[Any, ...]:
+        if by_majority:
+            return majority(found, voting, v=vote["v"], eps=vote["eps"])
+        return r_heavy_hitters(found, voting, **vote, sample_scale=sample_scale)
 
     def amplified_base(sample: Any, r: Randomness) -> Any:
         pieces = [(r.child("string", i), r.child("vote", i)) for i in range(strings(beta))]
         rows = Sample.of(sample)
         for string, voting in pieces:
             found = outputs(rows.take(rows_a_string), string)
-            heavy = r_heavy_hitters(found, voting, **vote, sample_scale=sample_scale)
+            heavy = heavy_hitters(found, voting)
             if heavy:
                 return heavy[0].value if isinstance(heavy[0], Output) else heavy[0]
         return BOTTOM
@@ -187,8 +231,36 @@ def amplified(
 ) -> Any:
     """The rounded median of 401 rows, which is (0.1, 0.27)-reproducible and wrong in 0.014 of its runs, amplified."""
     base = partial(rounded_medians, m=base_size, width=width)
-    settings = {"eta": eta, "nu": nu, "beta": beta, "rho": rho, "sample_scale": sample_scale}
+    settings: Any = {"eta": eta, "nu": nu, "beta": beta, "rho": rho, "sample_scale": sample_scale}
     return amplify(base, base_size=base_size, **settings)(sample, r)
+
+
+@subject(
+    source="randint(0, 256)",
+    sample="counts",
+    size=majority_size,
+    claimed=lambda rho: rho,
+    delta=allowed,
+    accuracy=is_accurate,
+    theorem="Amplification by majority",
+)
+def amplified_by_majority(
+    sample: Sample,
+    r: Randomness,
+    *,
+    base_size: int = 401,
+    width: int = 64,
+    tau: float = 0.15,
+    eta: float = 0.1,
+    nu: float = 0.3,
+    beta: float = 0.02,
+    rho: float = 0.1,
+    sample_scale: float = 1.0,
+) -> Any:
+    """The same, by majority."""
+    base = partial(rounded_medians, m=base_size, width=width)
+    settings: Any = {"eta": eta, "nu": nu, "beta": beta, "rho": rho, "sample_scale": sample_scale}
+    return amplify(base, base_size=base_size, by_majority=True, **settings)(sample, r)
 
 
 # Corollary A.4.
@@ -271,5 +343,5 @@ def amplified_base(
     sample_scale: float = 1e-8,
 ) -> Any:
     """Any base, amplified run by run; rSTAT on too few rows unless another is given. Bottom has probability beta."""
-    settings = {"eta": eta, "nu": nu, "beta": beta, "rho": rho, "sample_scale": sample_scale}
+    settings: Any = {"eta": eta, "nu": nu, "beta": beta, "rho": rho, "sample_scale": sample_scale}
     return amplify(run_by_run(base, base_size), base_size=base_size, **settings)(sample, r)

@@ -66,6 +66,9 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "algorithms/data_reuse.py": ("tests/algorithms/test_consequences.py",),
     "algorithms/generalisation.py": ("tests/algorithms/test_consequences.py",),
     "algorithms/median_as_published.py": ("tests/algorithms/test_median.py",),
+    "algorithms/everyday/choice_laws.py": ("tests/algorithms/everyday/test_choice.py",),
+    "algorithms/everyday/broken_choice.py": ("tests/algorithms/everyday/test_choice.py",),
+    "algorithms/everyday/broken_heavy_hitter.py": ("tests/algorithms/everyday/test_single_heavy_hitter.py",),
 }
 
 

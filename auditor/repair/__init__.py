@@ -38,6 +38,9 @@ if TYPE_CHECKING:
     from auditor.repair.mechanisms.gumbel import choice_mismatch as choice_mismatch
     from auditor.repair.mechanisms.gumbel import choose as choose
     from auditor.repair.mechanisms.gumbel import gumbels as gumbels
+    from auditor.repair.mechanisms.gumbel import top_mismatch as top_mismatch
+    from auditor.repair.mechanisms.heavy import first_heavy as first_heavy
+    from auditor.repair.mechanisms.heavy import first_heavy_mismatch as first_heavy_mismatch
     from auditor.repair.mechanisms.heavy import heavy_mismatch as heavy_mismatch
     from auditor.repair.mechanisms.heavy import heavy_values as heavy_values
     from auditor.repair.mechanisms.threshold import random_threshold as random_threshold
@@ -61,6 +64,8 @@ _HOMES = {
     "choice_mismatch": "mechanisms.gumbel",
     "choose": "mechanisms.gumbel",
     "chosen": "choosing",
+    "first_heavy": "mechanisms.heavy",
+    "first_heavy_mismatch": "mechanisms.heavy",
     "first_stages": "mechanisms.foam",
     "foam_mismatch": "mechanisms.foam",
     "foams": "mechanisms.foam",
@@ -76,6 +81,7 @@ _HOMES = {
     "sorted_rows": "steadying",
     "threshold_mismatch": "mechanisms.threshold",
     "thresholded": "deciding",
+    "top_mismatch": "mechanisms.gumbel",
     "voted": "voting",
 }
 __all__ = [*_HOMES]

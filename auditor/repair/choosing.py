@@ -18,12 +18,12 @@ def chosen(scores: Any, strength: float, *, top: int | None = None) -> Chosen:
     """The best of the candidates that a learner scores: the largest strength * score + Gumbel noise of the name.
 
     Guarantee: rho = E[1 - J] exactly, J = sum_i 1 / sum_j max(x_j / x_i, y_j / y_i) with x, y proportional to
-    exp(strength * score) in two runs; at most 1 - exp(-strength * range(score - score')). The top k as a set:
-    at most 1 - exp(-k * strength * range).
+    exp(strength * score) in two runs; at most strength * range(score - score') / 4. The top k as a set: at most
+    1 - exp(-k * strength * range), and k * strength * range / 2.
     Proof: with E = exp(-noise), which is exponential, i is the best in both runs iff E_j is at least
     E_i max(x_j / x_i, y_j / y_i) for all j. The top k stay while the k-th noisy score is above the next by more
-    than strength * range (`gumbel`).
-    Price: the expected score lost is at most ln(K) / strength, for K candidates.
+    than strength * range; how fast they change where scores move is known exactly (`gumbel`).
+    Price: the expected score lost is at most W((K - 1) / e) / strength, for K candidates and Lambert's W.
 
     `scores` is a learner that returns a dict of scores by name, or one of scikit-learn's SelectKBest, SelectFromModel
     (features; `top` is its own k or max_features unless given), GridSearchCV and RandomizedSearchCV (settings). The
@@ -64,19 +64,28 @@ class Chosen(Repaired):
         return top_mismatch(first.scores, second.scores, self.strength, self.top)
 
     def claimed(self, spread: float) -> float:
-        """What rho is at most, where score - score' of the candidates lie within `spread` of each other."""
-        positive("spread", spread, "the range of what scores move by", 0.01)
-        return -math.expm1(-self.top * self.strength * spread)
+        """What rho is at most, where score - score' of the candidates lie within `spread` of each other.
+
+        A score that moves by D parts sum_(i<j) w_ij |D_i - D_j|, which is at most a quarter of the range for the best
+        one (w_ij = p_i p_j), and k/2 of it for the top k (`gumbel`).
+        """
+        moved = self.top * self.strength * positive("spread", spread, "the range of what scores move by", 0.01)
+        return min(-math.expm1(-moved), moved / (4 if self.top == 1 else 2))
 
     def sample_size(self, rho: float, spread: float, *, candidates: int) -> int:
         """Rows after which rho is as asked, where scores are means of rows that are sub-Gaussian with this deviation.
 
-        score_i - score'_i is sub-Gaussian with 2 spread^2 / n, so E range <= 2 sqrt(2 ln(2 K) 2 spread^2 / n).
+        The best one: with x in a run and y at the true means, E KL(y; x) = E ln sum_i y_i exp(strength * (score_i -
+        mean_i)) is at most (strength * spread)^2 / 2n by Jensen, and x and y part with probability at most 2 TV <=
+        sqrt(2 KL); two runs part at most twice as often. The top k: score_i - score'_i is sub-Gaussian with 2 spread^2
+        / n, its range at most 4 spread sqrt(ln(K) / n) on average, and k strength / 2 of that parts. Where rows are in
+        [0, 1] less will do: (strength / rho)^2 / 6 for the best one, but for an exp(strength / n).
         """
         positive("rho", rho, "how often two choices may differ", 0.1)
         positive("spread", spread, "the deviation of a row", 1.0)
         check_count("candidates", candidates, least=1, example=10)
-        return math.ceil(16 * math.log(2 * candidates) * (self.top * self.strength * spread / rho) ** 2)
+        logs = 1.0 if self.top == 1 else math.log(candidates)
+        return max(1, math.ceil(4 * logs * (self.top * self.strength * spread / rho) ** 2))
 
 
 def _settled(scores: Any, top: int | None) -> int:

@@ -16,19 +16,23 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from scipy.stats import binom
+from scipy.stats import binom, multinomial
 
 import auditor
 from algorithms import amplification
 from algorithms.amplification import (
     amplified,
     amplified_base,
+    amplified_by_majority,
     amplified_from_rho,
     amplify,
     failure,
     from_rho,
     is_accurate,
     is_answer,
+    majority,
+    majority_runs,
+    majority_size,
     run_by_run,
     runs_a_string,
     sample_size,
@@ -154,15 +158,27 @@ def test_a_run_of_the_base_is_one_output_of_its_law() -> None:
 
 
 def amplified_law(
-    laws: Laws, is_right: Callable[[int], bool], *, eta: float, nu: float, beta: float, rho: float, sample_scale: float
+    laws: Laws,
+    is_right: Callable[[int], bool],
+    *,
+    eta: float,
+    nu: float,
+    beta: float,
+    rho: float,
+    sample_scale: float,
+    by_majority: bool = False,
 ) -> tuple[float, float]:
     """rho and failure rate of A', exactly: v' from ]c - 1, c] / Q2 finds whoever was counted c times or more.
 
     An output is found in a round if it is among Q1 candidates and counted so often; at most one is. Two runs share the
     strings and the v': either both stop, or both go on, or one stops at z and the other may find z later.
+    By majority all are candidates.
     """
     vote, k = vote_parameters(eta, nu, beta, rho), strings(beta)
+    q1: float
     q1, q2 = step_sizes(**vote, sample_scale=sample_scale)
+    if by_majority:
+        q1, q2 = math.inf, majority_runs(eta, nu, beta, rho, sample_scale)
     low, high = vote["v"] - vote["eps"], vote["v"] + vote["eps"]
     c = np.arange(math.ceil(low * q2), q2 + 1)
     shares = np.clip(c / q2, low, high) - np.clip((c - 1) / q2, low, high)
@@ -275,7 +291,7 @@ def test_what_may_fail_grows_with_each(name: str, smaller: float, larger: float)
 # At the theorem's own size.
 
 
-@pytest.mark.parametrize("learner", [amplified, amplified_from_rho])
+@pytest.mark.parametrize("learner", [amplified, amplified_from_rho, amplified_by_majority])
 def test_at_its_own_size_an_audit_passes(learner: Any) -> None:
     declared = load_subject(learner)
     record = auditor.audit(learner, confidence=0.99)
@@ -314,6 +330,68 @@ def test_the_oracle_knows_the_last_accurate_output(output: Any, accurate: bool) 
     source, r = load_source("randint(0, 256)"), from_key(root_key(0))
     assert is_accurate(output, source=source, r=r, params={"tau": 0.15}) is accurate
     assert is_answer(output, source=source, r=r, params={}) is (output is not BOTTOM)
+
+
+# By majority.
+
+
+def test_a_majority_takes_a_250_000th_of_the_runs() -> None:
+    known = {"eta": 0.1, "nu": 0.3, "beta": 0.02, "rho": 0.1}
+    assert majority_runs(**known) == 361_250 == math.ceil(17**2 / (2 * 0.2**2 * 0.1**2))
+    assert runs_a_string(**known) == 93_615_058_511
+    assert majority_size(401, **known) == 17 * 361_250 * 401 == load_subject(amplified_by_majority).declares("size")
+    assert load_subject(amplified_by_majority).declares("delta") == load_subject(amplified).declares("delta")
+    q1, q2 = step_sizes(**vote_parameters(**known))
+    assert q2 == pytest.approx(2**7 * math.log(q1 * 17 / 0.1) * q1**2 * 361_250, rel=1e-5)
+
+
+@pytest.mark.parametrize("runs", [3, 8, 15])
+@pytest.mark.parametrize("law", [(0.5, 0.5), (0.6, 0.4), (0.5, 0.3, 0.2), (1 / 3, 1 / 3, 1 / 3), (0.45, 0.45, 0.1)])
+@pytest.mark.parametrize("eta", [0.1, 0.4])
+def test_two_votes_differ_no_more_often_than_the_proof_says(runs: int, law: tuple[float, ...], eta: float) -> None:
+    """Over every pair of counts: exactly, max_x |f_x - f'_x|, and the root of its square; and how often a vote errs."""
+    counts = np.array([c for c in itertools.product(range(runs + 1), repeat=len(law)) if sum(c) == runs])
+    mass, shares, eps = multinomial.pmf(counts, runs, law), counts / runs, (0.5 - eta) / 2
+    found = np.clip((shares - 0.5) / (2 * eps), 0, 1)  # how likely each value is found, over v'
+    apart = np.abs(found[:, None] - found[None]).max(axis=-1)
+    largest = np.abs(shares[:, None] - shares[None]).max(axis=-1) / (2 * eps)
+    assert (apart <= largest + 1e-12).all()
+    rate = float(mass @ apart @ mass)
+    assert rate**2 <= float(mass @ largest**2 @ mass) <= 1 / (2 * runs * eps**2) + 1e-12
+    light = float(mass @ (found * (np.array(law) < 0.5)).max(axis=1))
+    assert light <= 1 / (2 * eps * math.sqrt(runs)) + 1e-12
+    if max(law) >= 1 - eta:
+        missed = float(mass @ (1 - found[:, int(np.argmax(law))]))
+        assert missed <= 1 / (8 * eps * math.sqrt(runs)) + 1e-12
+
+
+@pytest.mark.parametrize("kind", ["rows", "counts"])
+def test_by_majority_few_runs_have_their_exact_law_on_rows_and_on_counts(kind: str) -> None:
+    few = {**FEW, "sample_scale": 0.002}
+    rho, wrong = amplified_law(rounded_laws(16, 5, 8), lambda x: right(x, 16, 0.2), **few, by_majority=True)
+    assert rho > 0.05
+    assert wrong > 0.05
+    params = {**BASE, **few}
+    record = auditor.audit(amplified_by_majority, "randint(0, 16)", params=params, sample=kind, fixed=300, rho=0.5)
+    check(kind, record, rho, wrong)
+
+
+def test_by_majority_the_exact_rho_at_its_own_size_is_within_the_claim() -> None:
+    asked = {**FEW, "sample_scale": 1.0}
+    rho, _ = amplified_law(rounded_laws(16, 5, 8), lambda x: right(x, 16, 0.2), **asked, by_majority=True)
+    print(f"{majority_runs(0.3, 0.4, 0.4, 0.3)} runs a string: rho {rho:.4f}, at most {asked['rho']}")
+    assert 0.01 < rho <= asked["rho"]
+
+
+def test_a_majority_is_one_value_of_half_or_more() -> None:
+    def found(rows: list[Any]) -> tuple[Any, ...]:
+        return majority(Sample.of(np.array(rows)), from_key(root_key(0)), v=0.7, eps=0.2)
+
+    v_prime = 0.5 + 0.4 * from_key(root_key(0)).random()
+    enough = math.ceil(v_prime * 100)
+    assert found([7] * enough + [3] * (100 - enough)) == (7,)
+    assert found([7] * (enough - 1) + [3] * (101 - enough)) == ()
+    assert found([*range(100)]) == ()
 
 
 # Which randomness, which rows.

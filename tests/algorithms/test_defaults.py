@@ -13,9 +13,12 @@ from auditor.subjects.subject import load_subject
 # name | parameters | rows | claimed rho | delta | expected
 DECLARED = """
 amplified | base_size=401 width=64 tau=0.15 eta=0.1 nu=0.3 beta=0.02 rho=0.1 sample_scale=1.0 | 638173853869487 | 0.1 | 0.0861017 | pass
+amplified_by_majority | base_size=401 width=64 tau=0.15 eta=0.1 nu=0.3 beta=0.02 rho=0.1 sample_scale=1.0 | 2462641250 | 0.1 | 0.0861017 | pass
 amplified_from_rho | base_size=401 width=64 tau=0.15 base_rho=0.12 alpha=0.1 beta=0.02 rho=0.05 sample_scale=1.0 | 12625689195051793 | 0.05 | 0.0919212 | pass
 bias_by_median | tau=0.4 rho=0.5 sample_scale=1.0 | 1324836 | 0.5 | 0.25 | pass
 bias_from_few_coins | tau=0.4 | 54 | None | 0.1 | fail
+choice_by_argmax |  | 27691 | None | None | fail
+choice_noise_by_position |  | 27691 | None | None | fail
 coin_from_r |  | 1 | 0 | None | pass
 coin_from_rstat | tau=0.1 rho=0.1 delta=0.025 | 96818 | 0.1 | 0.025 | pass
 constant |  | 1 | 0 | None | pass
@@ -23,6 +26,8 @@ first_bit |  | 1 | None | None | fail
 fixed_threshold | tau=0.1 delta=0.0625 | 59 | None | 0.0625 | fail
 float_sum_in_sample_order |  | 1000 | None | None | fail
 good_and_bad | bad=0.02 stray=0.0 wrong=0.0 | 1 | 0.1 | None | pass
+heavy_hitter_by_appearance |  | 15503 | None | None | fail
+heavy_hitter_most_frequent |  | 15503 | None | None | fail
 heavy_hitters_fixed_threshold |  | 3051756737 | None | None | fail
 heavy_hitters_in_order_of_appearance |  | 1000 | None | None | fail
 hidden_state |  | 1 | None | None | error
@@ -41,6 +46,7 @@ own_coin | q=0.1 p=0.01 | 1 | 0.2 | None | pass
 plain_answer |  | 4000 | None | None | fail
 point_by_queries | domain=1024 tau=0.1 rho=0.1 | 15279735 | 0.1 | 0.025 | pass
 r_boost_desynchronised |  | 40000 | None | None | fail
+r_choice | tau=0.1 rho=0.1 delta=0.05 candidates=4 sample_scale=1.0 | 27691 | 0.1 | 0.05 | pass
 r_halfspace_boosted | rho=0.5 eps=0.3 tau=0.47 d=2 rounding=foams sample_scale=1.0 | 831367771925222818612363 | 0.5 | 0.5 | pass
 r_halfspace_boosted_boxes | rho=0.5 eps=0.3 tau=0.47 d=2 sample_scale=1.0 | 1087779804517758791156875 | 0.5 | 0.5 | pass
 r_halfspace_boxes | rho=0.2 tau=0.4 d=3 sample_scale=1.0 | 11009806707 | 0.2 | 0.05 | pass
@@ -53,6 +59,8 @@ r_mean_vector_heavy | eps=0.5 rho=0.2 delta=0.001 sigma=1.0 d=2 sample_scale=1.0
 r_mean_vector_one_offset | eps=0.2 rho=0.1 delta=0.05 sigma=0.5 d=3 sample_scale=1.0 | 7770 | 0.1 | 0.05 | pass
 r_median | d=8 tau=0.05 rho=0.2 sample_scale=1.0 | 10311449832992238451227 | 0.2 | 0.1 | pass
 r_median_as_published | d=8 tau=0.05 rho=0.05 | 5708355181924381307508312024605 | 0.05 | 0.025 | fail
+r_single_heavy_hitter | rho=0.1 v=0.3 sample_scale=1.0 | 15503 | 0.1 | 0.05 | pass
+r_top_choice | tau=0.1 rho=0.1 delta=0.05 candidates=4 top=2 sample_scale=1.0 | 129743 | 0.1 | 0.05 | pass
 reused_sample | tau=0.1 rho=0.02 delta=0.005 sample_scale=1.0 | 18335682 | 0.12 | 0.1 | pass
 reused_sample_plain |  | 24000 | None | 0.1 | fail
 rounded_median | m=401 width=64 tau=0.15 | 401 | 0.2 | 0.05 | pass

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from typing import Any, ClassVar
@@ -96,7 +97,45 @@ def test_what_is_claimed_holds_at_the_size_that_is_asked_for() -> None:
     mass = binom.pmf(np.arange(n + 1), n, 0.5)
     near = mass > 1e-12
     assert float(mass[near] @ np.abs(up[near][:, None] - up[near]) @ mass[near]) <= 0.2
-    assert learner.claimed(0.1) == pytest.approx(1 - math.exp(-0.4))
+    assert n == 400
+    assert chosen(shares, 4.0, top=2).sample_size(0.2, 0.5, candidates=3) == math.ceil(1600 * math.log(3))
+    assert learner.claimed(0.1) == pytest.approx(0.1)
+    assert chosen(shares, 4.0, top=2).claimed(0.1) == pytest.approx(0.4)
+    assert chosen(shares, 4.0, top=3).claimed(1.0) == pytest.approx(1 - math.exp(-12))
+    assert learner.claimed(1.0) == pytest.approx(1 - math.exp(-4))
+
+
+@given(tables, tables, st.integers(1, 3))
+def test_what_is_claimed_of_a_range_holds_for_every_pair_of_scores(left: Any, right: Any, top: int) -> None:
+    names = sorted({*left} & {*right})
+    if len(names) > top:
+        first, second = ({name: side[name] for name in names} for side in (left, right))
+        spread = float(np.ptp([first[name] - second[name] for name in names]))
+        learner = chosen(itself, 2.0, top=top)
+        cores = (learner.core(side, from_key(root_key(0))) for side in (first, second))
+        bound = top_exactly(first, second, 2.0, top)
+        assert bound <= (learner.claimed(spread) if spread else 0.0) + 1e-9
+        assert bound <= learner.mismatch(*cores) + 1e-9
+
+
+def top_exactly(first: Any, second: Any, strength: float, top: int) -> float:
+    """How likely the top k differ, exactly where k is 1 or leaves one out; 0 else.
+
+    Who is left out is the last to arrive in a race: i is in both with probability E prod_j (1 - exp(-c_j E)),
+    c_j = min(x_j / x_i, y_j / y_i), which is a sum over subsets of the others.
+    """
+    x, y = (np.exp(strength * np.array([*side.values()])) for side in (first, second))
+    if top not in (1, len(x) - 1):
+        return 0.0
+    same = 0.0
+    for i in range(len(x)):
+        ratios = np.delete([x / x[i], y / y[i]], i, axis=1)
+        if top == 1:
+            same += 1 / (1 + ratios.max(axis=0).sum())
+        else:
+            parts = (s for k in range(len(x)) for s in itertools.combinations(ratios.min(axis=0), k))
+            same += sum((-1) ** len(s) / (1 + sum(s)) for s in parts)
+    return 1 - same
 
 
 def test_select_k_best_is_chosen_by_its_scores() -> None:

@@ -6,6 +6,15 @@ sum_x |p_x - q_x| / (high - low). Above 1/2 a set has at most one value.
 
 Proof: a value is in one of the sets alone iff the threshold falls between its two shares.
 Price: a value whose share is in [low, high] is in the set or not as r decides.
+
+The first of them: one value of the set, in an order that r keeps for *values*. Two sets A and A' have different firsts
+with probability |A sym.diff A'| / |A u A'| exactly, as the first of A u A' is any of its values with the same
+probability; its mean over the threshold is at most d (H_N - 1) / (high - low) where shares differ by at most d, one
+value reaches `high` in both runs, N have a share of `low` or more in either, and H_N = 1 + 1/2 + ... + 1/N.
+
+Proof: with M(t) the number of values whose larger share is at least t, but at least 1, the smaller share is at least t
+for M(t + d) of them: 1 - M(t + d) / M(t) <= H_M(t) - H_M(t + d), and over [low, high] what is left of the integral is
+at most d (H_N - H_1).
 """
 
 from __future__ import annotations
@@ -15,7 +24,9 @@ from typing import Any
 
 import numpy as np
 
+from auditor.randomness import Randomness
 from auditor.repair.mechanisms.grid import stretch
+from auditor.repair.mechanisms.gumbel import choose
 
 Shares = Mapping[Hashable, float]
 
@@ -30,3 +41,21 @@ def heavy_mismatch(first: Shares, second: Shares, low: float, high: float) -> fl
     names = [*{**first, **second}]
     mine, theirs = (np.array([side.get(name, 0.0) for name in names]) for side in (first, second))
     return stretch(np.minimum(mine, theirs), np.maximum(mine, theirs), low, high)
+
+
+def first_heavy(shares: Shares, threshold: float, r: Randomness) -> Any:
+    """Of the values whose share is at least the threshold, the first in r's order; None if there is none."""
+    heavy = {value: 0.0 for value, share in shares.items() if share >= threshold}
+    return choose(heavy, 1.0, r)[0] if heavy else None
+
+
+def first_heavy_mismatch(first: Shares, second: Shares, low: float, high: float) -> float:
+    """Pr over the threshold and the order that the first heavy values differ."""
+    names = [*{**first, **second}]
+    mine, theirs = (np.clip([side.get(name, 0.0) for name in names], low, high) for side in (first, second))
+    ends = np.unique(np.concatenate([mine, theirs, [low, high]]))
+    either, both = (
+        (side[:, None] >= ends[1:]).sum(axis=0) for side in (np.maximum(mine, theirs), np.minimum(mine, theirs))
+    )
+    apart = (either - both) / np.maximum(either, 1)
+    return float(apart @ np.diff(ends)) / (high - low)

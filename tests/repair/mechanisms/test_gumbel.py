@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from itertools import permutations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from scipy.stats import kstest
 
 from auditor import AuditorError
 from auditor.randomness import from_key, root_key
-from auditor.repair.mechanisms.gumbel import choice_mismatch, choose, gumbels, law_mismatch, top_mismatch
+from auditor.repair.mechanisms.gumbel import choice_mismatch, choose, gumbels, law_mismatch, swap_rate, top_mismatch
 
 weights = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=7)
 scores = st.lists(st.floats(-3, 3), min_size=2, max_size=6).map(
@@ -141,3 +141,57 @@ def test_nothing_to_choose_from_gets_a_sentence() -> None:
     for empty in ({}, {"a": -math.inf}):
         with pytest.raises(AuditorError, match=r"none of \d candidates has a score above -inf"):
             choose(empty, 1.0, from_key(root_key(0)))
+
+
+def last_apart(x: Any, y: Any) -> float:
+    """How likely all but one of the candidates differ as sets: who arrives last, by inclusion and exclusion."""
+    same = 0.0
+    for i in range(len(x)):
+        c = np.delete(np.minimum(x / x[i], y / y[i]), i)
+        same += sum((-1) ** k / (1 + sum(s)) for k in range(len(c) + 1) for s in combinations(c, k))
+    return 1 - same
+
+
+@given(st.lists(st.tuples(st.floats(-2, 2), st.floats(-1, 1)), min_size=2, max_size=5), st.floats(0.001, 1))
+def test_the_bound_of_the_top_k_holds_and_is_exact_for_small_moves(pairs: Any, scale: float) -> None:
+    """For all but one of the candidates, whose law is known: within a factor that goes to 1 as scores move less."""
+    values, moves = (np.array(side) for side in zip(*pairs, strict=True))
+    first, second = values, values + scale * moves
+    exact = last_apart(np.exp(first), np.exp(second))
+    bound = top_mismatch(dict(enumerate(first)), dict(enumerate(second)), 1.0, len(values) - 1)
+    assert exact <= bound + 1e-9
+    h = len(values) * scale * np.ptp(moves) / 2
+    if h < 0.4:
+        rate = swap_rate((first + second) / 2, scale * moves, len(values) - 1)
+        assert bound <= rate * (1 + h) + 1e-9
+        assert exact == pytest.approx(rate, rel=h, abs=1e-9)
+
+
+@pytest.mark.parametrize(("count", "top"), [(2, 1), (4, 2), (8, 3), (20, 5), (6, 6)])
+def test_where_all_are_tied_the_rate_of_swaps_is_the_races(count: int, top: int) -> None:
+    """One that moves meets the others at (K - k)(1/K + ... + 1/(K - k + 1)) in all, the density of the gap at 0."""
+    one = np.zeros(count)
+    one[0] = 1.0
+    density = sum((count - top) / (count - i) for i in range(top))
+    assert count * swap_rate(np.zeros(count), one, top) == pytest.approx(density, abs=1e-12)
+    assert swap_rate(np.full(count, 7.0), 3 * one, top) == pytest.approx(3 * density / count, abs=1e-12)
+
+
+@given(scores, st.integers(1, 4))
+def test_no_scores_swap_more_often_than_tied_ones(found: Any, top: int) -> None:
+    """sum_(i<j) w_ij <= G / 2: every candidate's moves alone, added up, see each pair twice."""
+    logs = np.array([*found.values()])
+    top = min(top, len(logs))
+    total = sum(swap_rate(logs, row, top) for row in np.eye(len(logs)))
+    assert total <= sum((len(logs) - top) / (len(logs) - i) for i in range(top)) + 1e-9
+
+
+@given(scores, st.lists(st.floats(-1, 1), min_size=6, max_size=6))
+def test_the_rate_of_the_best_one_is_the_mean_difference(found: Any, moves: Any) -> None:
+    logs, moves = np.array([*found.values()]), np.array(moves[: len(found)])
+    p = np.exp(logs) / np.exp(logs).sum()
+    by_pairs = (np.abs(moves[:, None] - moves) * p[:, None] * p).sum() / 2
+    assert swap_rate(logs, moves, 1) == pytest.approx(by_pairs, abs=1e-12)
+    assert (
+        by_pairs <= math.sqrt(p @ moves**2 - (p @ moves) ** 2 + 1e-15) / math.sqrt(3) + 1e-9
+    )  # Gini's mean difference
