@@ -36,7 +36,7 @@ Acc of samples that are decided so moves by sqrt(m) at most for each unit of the
 other, at a uniform angle, that is on average at least (V(Acc_1) - V(Acc_0)) / (sqrt(m) * angles), V(x) = x^2 - 2/3 x^3;
 and as 1 - E Acc_1 and E Acc_0 are delta at most over r, E V(Acc_1) >= 1/3 - 3/8 delta (the line through (1/4, V(1/4))
 and (1, 1/3) is below V) and E V(Acc_0) <= 3/8 delta. So rho >= (1/3 - 3/4 delta) / (sqrt(n (1 - 4 s)) * angles). For
-the coin itself Lemma 7.2 has a constant 23 times smaller, and the exact frontier one that is 1.8 times larger.
+the coin itself Lemma 7.2 has a constant 23 times smaller, and the exact frontier one about twice as large.
 
 Cost: one pass over the rows that sorts them, or one multinomial draw on counts.
 """
