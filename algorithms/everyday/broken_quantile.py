@@ -46,7 +46,7 @@ def nearly_covers(output: float, *, source: Any, r: np.random.Generator, params:
 @subject(
     source="randint(0, 2000)",
     sample="counts",
-    size=59_839,
+    size=153_166,
     delta=0.05,
     accuracy=nearly_covers,
     expect="fail",
@@ -60,7 +60,7 @@ def conformal_to_nearest(sample: Sample, r: np.random.Generator) -> float:
 @subject(
     source="randint(0, 2000)",
     sample="counts",
-    size=59_839,
+    size=153_166,
     expect="fail",
     reason="a grid whose width is measured in the sample is another grid for each",
 )
