@@ -52,11 +52,25 @@ def law_of_kth(values: Any, weights: Any, n: int, k: int) -> tuple[Reals, Reals]
 def rho_of_law(values: Any, weights: Any, n: int, k: int, width: float) -> float:
     """rho where the values are listed, on rows or counts."""
     x, chances = law_of_kth(values, weights, n, k)
-    x = x - x[len(x) // 2]
-    mass, moment = (np.concatenate([[0.0], np.cumsum(part)]) for part in (chances, chances * x))
-    here, near = np.arange(len(x)), np.searchsorted(x, x - width)  # from `near` on values are within a cell below x
-    parted = mass[near] + (x * (mass[here] - mass[near]) - moment[here] + moment[near]) / width
-    return float(2 * chances @ parted)
+    return float(2 * chances @ _share_above(x, chances, x, width))
+
+
+def coverage_of_law(values: Any, weights: Any, n: int, k: int, width: float) -> float:
+    """E F(q), q = T rounded up: of what is above T, each value is covered with the probability that q reaches it."""
+    x, chances = law_of_kth(values, weights, n, k)
+    order = np.argsort(values, kind="stable")
+    sides = (np.asarray(side, dtype=float)[order] for side in (values, weights))
+    return float(1 - chances @ _share_above(*sides, x, width))
+
+
+def _share_above(values: Reals, weights: Reals, x: Reals, width: float) -> Reals:
+    """E clip((Y - x) / w, 0, 1) at each x, for the law of Y with sorted values, by sums from the left."""
+    middle = x[len(x) // 2]  # so that no digits are lost far from 0
+    values, x = values - middle, x - middle
+    mass, moment = (np.concatenate([[0.0], np.cumsum(part)]) for part in (weights, weights * values))
+    low, high = (np.searchsorted(values, end, side="right") for end in (x, x + width))
+    near = moment[high] - moment[low] - x * (mass[high] - mass[low])
+    return np.asarray(near / width + mass[-1] - mass[high])
 
 
 def rho_of_cdf(
@@ -69,10 +83,3 @@ def rho_of_cdf(
     x = edges[:-1, None] + half * (1 + nodes)
     within = chance_at_most(n, k, cdf(x + width)) - chance_at_most(n, k, cdf(x))
     return float(1 - (half * weights * within**2).sum() / width)
-
-
-def coverage_of_law(values: Any, weights: Any, n: int, k: int, width: float) -> float:
-    """E F(q), q = T rounded up: each value x above T is covered with the probability that q reaches it."""
-    x, chances = law_of_kth(values, weights, n, k)
-    reached = 1 - np.clip((np.asarray(values, dtype=float) - x[:, None]) / width, 0.0, 1.0)
-    return float(chances @ reached @ np.asarray(weights, dtype=float))

@@ -63,11 +63,11 @@ def test_law_rho_and_coverage_are_those_of_every_sample(law: dict[int, tuple[int
     [(uniform, 50, 45, 0.1), (norm, 200, 100, 0.2), (norm, 30, 30, 1.0), (expon, 1000, 900, 0.5), (expon, 9, 9, 2.0)],
 )
 def test_the_quadrature_is_that_over_two_betas(frozen: Any, n: int, k: int, width: float) -> None:
-    """E min(1, |Q(B) - Q(B')| / w) on a fine grid of equally likely B: the midpoints' error is below 1e-4 here."""
-    t = frozen.ppf(betaincinv(k, n + 1 - k, (np.arange(2000) + 0.5) / 2000))
+    """E min(1, |Q(B) - Q(B')| / w) on a fine grid of equally likely B: the midpoints' error is below 1e-3 here."""
+    t = frozen.ppf(betaincinv(k, n + 1 - k, (np.arange(1000) + 0.5) / 1000))
     by_betas = float(np.minimum(np.abs(t[:, None] - t) / width, 1).mean())
     ends = tuple(frozen.ppf(betaincinv(k, n + 1 - k, [1e-13, 1 - 1e-13])).tolist())
-    assert rho_of_cdf(frozen.cdf, ends, n, k, width) == pytest.approx(by_betas, abs=5e-4)
+    assert rho_of_cdf(frozen.cdf, ends, n, k, width) == pytest.approx(by_betas, abs=1e-3)
     finer = rho_of_cdf(frozen.cdf, ends, n, k, width, pieces=1600)
     assert rho_of_cdf(frozen.cdf, ends, n, k, width) == pytest.approx(finer, abs=1e-9)
 
@@ -120,9 +120,9 @@ def test_the_kth_smallest(rows: list[int], data: st.DataObject) -> None:
 
 
 def test_on_counts_it_has_the_same_law() -> None:
-    """800 samples of 40 rows as counts: Pr[T <= x] within 0.1 of the exact one, but for 2 exp(-16) (DKW)."""
+    """500 samples of 40 rows as counts: Pr[T <= x] within 0.12 of the exact one, but for 2 exp(-14.4) (DKW)."""
     law = load_source("randint(0, 50)").law()
-    drawn = [kth_smallest(CountSample(law, 40, from_key(root_key(i))), 36) for i in range(800)]
+    drawn = [kth_smallest(CountSample(law, 40, from_key(root_key(i))), 36) for i in range(500)]
     values, chances = law_of_kth(law.values, law.weights, 40, 36)
-    seen = np.searchsorted(np.sort(drawn), values, side="right") / 800
-    assert np.abs(seen - np.cumsum(chances)).max() <= 0.1
+    seen = np.searchsorted(np.sort(drawn), values, side="right") / 500
+    assert np.abs(seen - np.cumsum(chances)).max() <= 0.12
