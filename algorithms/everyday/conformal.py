@@ -52,7 +52,7 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.everyday.order_statistics import kth_smallest
+from algorithms.everyday.order_statistics import chance_at_most, kth_smallest, least_size, rho_of_law
 from auditor import Sample, subject
 from auditor.repair import conformal_rank, grid_mismatch, rank_mismatch, rank_size, rank_tail_size, up_to_grid
 
@@ -93,6 +93,19 @@ def sample_size(a: Any, rho: float, delta: float, width: float, density: float, 
     check_parameters(a, rho, delta, width, density, slack, step)
     for_rho = rank_size(rho, p=covered(a), slack=slack, cell=density * width, step=density * step)
     return max(for_rho, plain_size(a, delta, slack))
+
+
+def measured_size(law: Any, a: Any, rho: float, delta: float, width: float, slack: float) -> int:
+    """Scores at which a finite threshold keeps the exact rho on one law, listed with its values and weights, and delta
+    on all of them."""
+
+    def keeps(n: int) -> bool:
+        k = conformal_rank(n, a)
+        if k > n or float(chance_at_most(n, k, covered(a) - slack)) > delta:
+            return False
+        return rho_of_law(law.values, law.weights, n, k, width) <= rho
+
+    return least_size(keeps)
 
 
 def plain_size(a: Any, delta: float, slack: float) -> int:

@@ -16,6 +16,7 @@ and r.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -29,9 +30,10 @@ NEVER = 1e-18  # a probability that is left out
 
 
 def kth_smallest(sample: Any, k: int) -> float:
-    """T, of rows or of counts."""
+    """T, of rows or of counts; of integers beyond 2^53 the next float above."""
     values, counts = Sample.of(sample).counts()
-    return float(values[np.searchsorted(np.cumsum(counts), k)])
+    exact = values[np.searchsorted(np.cumsum(counts), k)].item()
+    return float(exact) if float(exact) >= exact else math.nextafter(exact, math.inf)
 
 
 def chance_at_most(n: int, k: int, shares: Any) -> Reals:
@@ -59,8 +61,8 @@ def coverage_of_law(values: Any, weights: Any, n: int, k: int, width: float) -> 
     """E F(q), q = T rounded up: of what is above T, each value is covered with the probability that q reaches it."""
     x, chances = law_of_kth(values, weights, n, k)
     order = np.argsort(values, kind="stable")
-    sides = (np.asarray(side, dtype=float)[order] for side in (values, weights))
-    return float(1 - chances @ _share_above(*sides, x, width))
+    y, masses = (np.asarray(side, dtype=float)[order] for side in (values, weights))
+    return float(1 - chances @ _share_above(np.clip(y, x[0], x[-1] + width), masses, x, width))
 
 
 def _share_above(values: Reals, weights: Reals, x: Reals, width: float) -> Reals:
@@ -83,3 +85,15 @@ def rho_of_cdf(
     x = edges[:-1, None] + half * (1 + nodes)
     within = chance_at_most(n, k, cdf(x + width)) - chance_at_most(n, k, cdf(x))
     return float(1 - (half * weights * within**2).sum() / width)
+
+
+def least_size(keeps: Callable[[int], bool]) -> int:
+    """A number of rows that keeps a claim where one row fewer does not: what is measured, beside what is proved."""
+    high = 1
+    while not keeps(high):
+        high *= 2
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if keeps(middle) else (middle, high)
+    return high

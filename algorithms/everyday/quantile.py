@@ -49,7 +49,7 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.everyday.order_statistics import kth_smallest
+from algorithms.everyday.order_statistics import kth_smallest, law_of_kth, least_size, rho_of_law
 from auditor import Sample, subject
 from auditor.repair import grid_mismatch, on_grid, quantile_rank, rank_mismatch, rank_size, rank_tail_size
 
@@ -104,6 +104,18 @@ def sample_size(p: Any, eps: float, rho: float, delta: float, density: float, st
     return max(for_delta, rank_size(rho, p=share(p), slack=slack, cell=density * w, step=density * step))
 
 
+def measured_size(law: Any, p: Any, eps: float, rho: float, delta: float, step: float) -> int:
+    """Rows at which the exact rho and failure rate on one law, listed with its values and weights, are kept."""
+    w, x_p = width(eps, rho, delta, step), quantile_of(law, p)
+
+    def keeps(n: int) -> bool:
+        t, chances = law_of_kth(law.values, law.weights, n, quantile_rank(n, p))
+        off = np.clip((np.abs(t - x_p) - eps) / w + 0.5, 0.0, 1.0)  # an answer is uniform within w/2 of T
+        return rho_of_law(law.values, law.weights, n, quantile_rank(n, p), w) <= rho and float(chances @ off) <= delta
+
+    return least_size(keeps)
+
+
 def plain_size(p: Any, eps: float, delta: float, density: float, step: float) -> int:
     """Rows from which on T itself is within eps of x_p but for a share delta."""
     return rank_tail_size(delta, p=share(p), slack=density * (eps - step))
@@ -133,11 +145,13 @@ def least_for_coin(flips: float, low: float, high: float, delta: float) -> float
 
 def is_within(output: float, *, source: Any, r: np.random.Generator, params: Mapping[str, Any]) -> bool:
     """Whether an answer is within eps of x_p."""
-    law = source.law()
+    return bool(abs(output - quantile_of(source.law(), params["p"])) <= params["eps"])
+
+
+def quantile_of(law: Any, p: Any) -> float:
+    """x_p of a law that lists its values."""
     order = np.argsort(law.values, kind="stable")
-    reached = np.cumsum(law.weights[order])
-    x_p = law.values[order][np.searchsorted(reached, share(params["p"]) - 1e-12)]
-    return bool(abs(output - x_p) <= params["eps"])
+    return float(law.values[order][np.searchsorted(np.cumsum(law.weights[order]), share(p) - 1e-12)])
 
 
 def quantile(sample: Sample, *, p: Any) -> float:

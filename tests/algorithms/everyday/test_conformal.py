@@ -21,6 +21,7 @@ import auditor
 from algorithms.everyday.conformal import (
     GAP,
     covers,
+    measured_size,
     order_statistic,
     over_coverage,
     plain_size,
@@ -140,6 +141,17 @@ def test_spot_values() -> None:
     assert promise(SIZE, 0.1, 40.0, 0.00025, 0.02, 1.0) == pytest.approx(0.0990, abs=5e-5)
     many = 10**9
     assert rho_of_law(*law_of(GAP), many, conformal_rank(many, 0.1), 40.0) == pytest.approx(0.5, abs=0.001)
+
+
+def test_what_is_measured_is_the_least_that_the_exact_law_allows() -> None:
+    laws = [load_source(spec).law() for spec in (HARDEST, "randint(0, 2000)")]
+    found = [measured_size(law, 0.1, 0.1, 0.05, 40.0, 0.02) for law in laws]
+    assert found == [114_584, 28_642]
+    assert found == pytest.approx(
+        [4 / math.pi * 0.09 / (0.1 * density * 40) ** 2 for density in (1 / 4000, 1 / 2000)], 1e-3
+    )
+    at, fewer = (rho_of_law(*law_of(HARDEST), n, conformal_rank(n, 0.1), 40.0) for n in (found[0], found[0] - 1))
+    assert at <= 0.1 < fewer
 
 
 @given(st.floats(0.05, 0.95), st.floats(0.02, 0.8), st.floats(0.01, 0.3), st.floats(0.02, 0.4), st.floats(0.1, 0.9))

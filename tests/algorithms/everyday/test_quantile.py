@@ -25,6 +25,7 @@ from algorithms.everyday.quantile import (
     is_within,
     least_for_coin,
     least_rho,
+    measured_size,
     plain_size,
     promise,
     quantile,
@@ -104,6 +105,16 @@ def test_spot_values() -> None:
         assert rho_of_law(law.values, law.weights, n, quantile_rank(n, 0.9), w) == pytest.approx(exact, abs=5e-5)
     assert promise(n, **DEFAULT) == pytest.approx(0.0990, abs=5e-5)
     assert least_rho(n, 0.9, 50.0, 0.05, 0.0005, 1.0) == pytest.approx(0.0215, abs=5e-5)
+
+
+def test_what_is_measured_is_the_least_that_the_exact_law_allows() -> None:
+    """On the hardest law a sixth less than is proved, on the default source a fifth of it."""
+    laws = [load_source(spec).law() for spec in (HARDEST, "randint(0, 1000)")]
+    found = [measured_size(law, 0.9, 50.0, 0.1, 0.05, 1.0) for law in laws]
+    assert found == [10_475, 2622]
+    law, w = load_source(HARDEST).law(), width(50.0, 0.1, 0.05, 1.0)
+    at, fewer = (rho_of_law(law.values, law.weights, n, quantile_rank(n, 0.9), w) for n in (found[0], found[0] - 1))
+    assert at <= 0.1 < fewer
 
 
 def test_without_a_step_the_claim_is_within_six_percent_of_the_truth() -> None:
