@@ -55,6 +55,10 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "algorithms/coin_problem.py": ("tests/algorithms/test_coin_sizes.py", "tests/algorithms/test_finishing.py"),
     "algorithms/halfspace.py": ("tests/algorithms/test_finishing.py",),
     "algorithms/data_reuse.py": ("tests/algorithms/test_consequences.py",),
+    "algorithms/everyday/broken_quantile.py": (
+        "tests/algorithms/everyday/test_quantile.py",
+        "tests/algorithms/everyday/test_conformal.py",
+    ),
     "algorithms/generalisation.py": ("tests/algorithms/test_consequences.py",),
     "algorithms/median_as_published.py": ("tests/algorithms/test_median.py",),
 }

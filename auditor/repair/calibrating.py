@@ -49,9 +49,7 @@ def conformal(scores: Any, a: Any, width: float) -> Conformal:
 class _Above(Repaired):
     """A core that is one number, finished by rounding it up."""
 
-    width: float
-
-    def _take(self, learner: Any, words: str, width: float, cure: str) -> None:
+    def __init__(self, learner: Any, words: str, width: float, *, cure: str) -> None:
         self.width = positive("width", width, "that of a cell", 0.1)
         super().__init__(learner, words)
         if self.is_estimator:
@@ -67,7 +65,10 @@ class _Above(Repaired):
 
     def _checked(self, exact: Any) -> float:
         """The least float that is not below the number, if the grid has a cell for it."""
-        number = float(exact)
+        try:
+            number = float(exact)
+        except OverflowError:
+            raise SubjectError(f"{describe(exact, 60)} is beyond all floats: return a number below 1e308") from None
         number = float(np.nextafter(number, math.inf)) if number < exact else number
         if math.isfinite(number) and not has_cells(number, self.width):
             least = at_most(abs(number) * 2.0**-50, 2)
@@ -82,12 +83,12 @@ class RoundedUp(_Above):
     verb = "rounded_up"
 
     def __init__(self, learner: Any, width: float) -> None:
-        self._take(learner, f"width={width!r}", width, "a grid takes a number: write def limit(sample, r)")
+        super().__init__(learner, f"width={width!r}", width, cure="a grid takes a number: write def limit(sample, r)")
 
     def core(self, sample: Any, r: Randomness, **params: Any) -> float:
         number = self.run(sample, r, **params)
         number = number.item() if hasattr(number, "item") and getattr(number, "size", 0) == 1 else number
-        if not isinstance(number, Real) or math.isnan(number):
+        if not isinstance(number, Real) or number != number:
             raise SubjectError(f"the output is {describe(number, 60)}, and a grid takes one number that is not NaN")
         return self._checked(number)
 
@@ -110,7 +111,8 @@ class Conformal(_Above):
 
     def __init__(self, scores: Any, a: Any, width: float) -> None:
         self.a, self.cover = a, float(1 - as_typed("a", a))
-        self._take(scores, f"a={a!r}, width={width!r}", width, "a threshold takes scores: write def scores(sample, r)")
+        cure = "a threshold takes scores: write def scores(sample, r)"
+        super().__init__(scores, f"a={a!r}, width={width!r}", width, cure=cure)
 
     def core(self, sample: Any, r: Randomness, **params: Any) -> float:
         return self._checked(smallest(self.run(sample, r, **params), self.a))

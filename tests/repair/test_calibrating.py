@@ -103,6 +103,8 @@ def test_too_fine_a_grid_and_an_estimator_get_a_sentence() -> None:
         AuditorError, match=r"cells of width 0.1 are too fine for floats such as 1e\+30: use a width of"
     ):
         rounded_up(itself, 0.1)(1e30, 0)
+    with pytest.raises(AuditorError, match=r"10+.* is beyond all floats: return a number below 1e308"):
+        rounded_up(itself, 0.1)(10**400, 0)
     with pytest.raises(AuditorError, match="is an estimator, and a grid takes a number: write def limit"):
         rounded_up(Ridge(), 0.1)
     with pytest.raises(AuditorError, match="is an estimator, and a threshold takes scores: write def scores"):
