@@ -64,6 +64,10 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
         "tests/algorithms/everyday/test_mean_heavy.py",
     ),
     "algorithms/data_reuse.py": ("tests/algorithms/test_consequences.py",),
+    "algorithms/everyday/broken_quantile.py": (
+        "tests/algorithms/everyday/test_quantile.py",
+        "tests/algorithms/everyday/test_conformal.py",
+    ),
     "algorithms/generalisation.py": ("tests/algorithms/test_consequences.py",),
     "algorithms/median_as_published.py": ("tests/algorithms/test_median.py",),
     "algorithms/everyday/choice_laws.py": ("tests/algorithms/everyday/test_choice.py",),

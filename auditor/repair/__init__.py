@@ -4,6 +4,8 @@ A public package, as `auditor` itself is: the names below are for everybody, and
 here. Wrappers take a learner A(sample, r) and are one:
 
     rounded(learner, width)              numbers on a grid with a random offset
+    rounded_up(learner, width)           a limit on such a grid, never below the learner's own
+    conformal(scores, a, width)          the threshold of conformal prediction, with its coverage
     chosen(scores, strength)             the best of named candidates, with noise that belongs to the name
     thresholded(score, low, high)        a decision against a random threshold
     voted(learner, chunks)               a classifier by the vote of fits on disjoint chunks; of churn, not of rho
@@ -15,7 +17,7 @@ here. Wrappers take a learner A(sample, r) and are one:
 
 and `auditor.repair.sklearn` has estimators of them. Each is a `Repaired` (`seam`): what is computed from the sample,
 `core`, comes apart from what shared randomness makes of it, `finish`. The other names are the mechanisms: `boxes`,
-`foams`, `random_threshold`, `choose`, `heavy_values`, and the probabilities that go with them.
+`foams`, `up_to_grid`, `random_threshold`, `choose`, `heavy_values`, and the probabilities that go with them.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from auditor.repair.agreeing import agreed as agreed
     from auditor.repair.aligning import aligned as aligned
+    from auditor.repair.calibrating import conformal as conformal
+    from auditor.repair.calibrating import rounded_up as rounded_up
     from auditor.repair.choosing import chosen as chosen
     from auditor.repair.deciding import thresholded as thresholded
     from auditor.repair.mechanisms.foam import block_size as block_size
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
     from auditor.repair.mechanisms.grid import boxes as boxes
     from auditor.repair.mechanisms.grid import grid_mismatch as grid_mismatch
     from auditor.repair.mechanisms.grid import on_grid as on_grid
+    from auditor.repair.mechanisms.grid import up_to_grid as up_to_grid
     from auditor.repair.mechanisms.gumbel import choice_mismatch as choice_mismatch
     from auditor.repair.mechanisms.gumbel import choose as choose
     from auditor.repair.mechanisms.gumbel import gumbels as gumbels
@@ -43,6 +48,12 @@ if TYPE_CHECKING:
     from auditor.repair.mechanisms.heavy import first_heavy_mismatch as first_heavy_mismatch
     from auditor.repair.mechanisms.heavy import heavy_mismatch as heavy_mismatch
     from auditor.repair.mechanisms.heavy import heavy_values as heavy_values
+    from auditor.repair.mechanisms.ranks import conformal_rank as conformal_rank
+    from auditor.repair.mechanisms.ranks import quantile_rank as quantile_rank
+    from auditor.repair.mechanisms.ranks import rank_mismatch as rank_mismatch
+    from auditor.repair.mechanisms.ranks import rank_size as rank_size
+    from auditor.repair.mechanisms.ranks import rank_spread as rank_spread
+    from auditor.repair.mechanisms.ranks import rank_tail_size as rank_tail_size
     from auditor.repair.mechanisms.threshold import random_threshold as random_threshold
     from auditor.repair.mechanisms.threshold import threshold_mismatch as threshold_mismatch
     from auditor.repair.rounding import rounded as rounded
@@ -64,6 +75,8 @@ _HOMES = {
     "choice_mismatch": "mechanisms.gumbel",
     "choose": "mechanisms.gumbel",
     "chosen": "choosing",
+    "conformal": "calibrating",
+    "conformal_rank": "mechanisms.ranks",
     "first_heavy": "mechanisms.heavy",
     "first_heavy_mismatch": "mechanisms.heavy",
     "first_stages": "mechanisms.foam",
@@ -74,14 +87,21 @@ _HOMES = {
     "heavy_mismatch": "mechanisms.heavy",
     "heavy_values": "mechanisms.heavy",
     "on_grid": "mechanisms.grid",
+    "quantile_rank": "mechanisms.ranks",
     "random_threshold": "mechanisms.threshold",
+    "rank_mismatch": "mechanisms.ranks",
+    "rank_size": "mechanisms.ranks",
+    "rank_spread": "mechanisms.ranks",
+    "rank_tail_size": "mechanisms.ranks",
     "rounded": "rounding",
+    "rounded_up": "calibrating",
     "single_thread": "steadying",
     "sites": "steadying",
     "sorted_rows": "steadying",
     "threshold_mismatch": "mechanisms.threshold",
     "thresholded": "deciding",
     "top_mismatch": "mechanisms.gumbel",
+    "up_to_grid": "mechanisms.grid",
     "voted": "voting",
 }
 __all__ = [*_HOMES]

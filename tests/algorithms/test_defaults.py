@@ -21,6 +21,8 @@ choice_by_argmax |  | 27691 | None | None | fail
 choice_noise_by_position |  | 27691 | None | None | fail
 coin_from_r |  | 1 | 0 | None | pass
 coin_from_rstat | tau=0.1 rho=0.1 delta=0.025 | 96818 | 0.1 | 0.025 | pass
+conformal_by_own_scale |  | 153166 | None | None | fail
+conformal_to_nearest |  | 153166 | None | 0.05 | fail
 constant |  | 1 | 0 | None | pass
 first_bit |  | 1 | None | None | fail
 fixed_threshold | tau=0.1 delta=0.0625 | 59 | None | 0.0625 | fail
@@ -45,8 +47,11 @@ optimal_coin | tau=0.1 rho=0.1 delta=0.0625 | 2500 | 0.1 | 0.0625 | pass
 own_coin | q=0.1 p=0.01 | 1 | 0.2 | None | pass
 plain_answer |  | 4000 | None | None | fail
 point_by_queries | domain=1024 tau=0.1 rho=0.1 | 15279735 | 0.1 | 0.025 | pass
+quantile_by_histogram |  | 10000 | None | None | fail
+quantile_to_whole_widths |  | 12541 | None | None | fail
 r_boost_desynchronised |  | 40000 | None | None | fail
 r_choice | tau=0.1 rho=0.1 delta=0.05 candidates=4 sample_scale=1.0 | 27691 | 0.1 | 0.05 | pass
+r_conformal | a=0.1 rho=0.1 delta=0.05 width=40.0 density=0.00025 slack=0.02 step=1.0 | 153166 | 0.1 | 0.05 | pass
 r_halfspace_boosted | rho=0.5 eps=0.3 tau=0.47 d=2 rounding=foams sample_scale=1.0 | 831367771925222818612363 | 0.5 | 0.5 | pass
 r_halfspace_boosted_boxes | rho=0.5 eps=0.3 tau=0.47 d=2 sample_scale=1.0 | 1087779804517758791156875 | 0.5 | 0.5 | pass
 r_halfspace_boxes | rho=0.2 tau=0.4 d=3 sample_scale=1.0 | 11009806707 | 0.2 | 0.05 | pass
@@ -61,6 +66,7 @@ r_median | d=8 tau=0.05 rho=0.2 sample_scale=1.0 | 10311449832992238451227 | 0.2
 r_median_as_published | d=8 tau=0.05 rho=0.05 | 5708355181924381307508312024605 | 0.05 | 0.025 | fail
 r_single_heavy_hitter | rho=0.1 v=0.3 sample_scale=1.0 | 15503 | 0.1 | 0.05 | pass
 r_top_choice | tau=0.1 rho=0.1 delta=0.05 candidates=4 top=2 sample_scale=1.0 | 129743 | 0.1 | 0.05 | pass
+r_quantile | p=0.9 eps=50.0 rho=0.1 delta=0.05 density=0.0005 step=1.0 | 12541 | 0.1 | 0.05 | pass
 reused_sample | tau=0.1 rho=0.02 delta=0.005 sample_scale=1.0 | 18335682 | 0.12 | 0.1 | pass
 reused_sample_plain |  | 24000 | None | 0.1 | fail
 rounded_median | m=401 width=64 tau=0.15 | 401 | 0.2 | 0.05 | pass

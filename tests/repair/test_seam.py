@@ -20,6 +20,7 @@ from auditor.trials.own_code import code_of
 
 WRAPPED = {
     "rounded": lambda learner: repair.rounded(learner, 0.3),
+    "rounded_up": lambda learner: repair.rounded_up(learner, 0.3),
     "thresholded": lambda learner: repair.thresholded(learner, -0.2, 0.2),
     "agreed": lambda learner: repair.agreed(learner, 5),
     "sorted_rows": repair.sorted_rows,

@@ -17,6 +17,7 @@ from auditor.errors import SubjectError, UsageError
 from auditor.literals import read_call
 from auditor.repair.agreeing import agreed
 from auditor.repair.aligning import aligned
+from auditor.repair.calibrating import conformal, rounded_up
 from auditor.repair.candidates import candidates_of, last_step, own_top
 from auditor.repair.choosing import chosen
 from auditor.repair.deciding import thresholded
@@ -32,7 +33,7 @@ COIN, MEAN = 0.6, 0.8  # of the target: what as many pairs as an audit has can s
 AIM = 0.9  # of that: what the middle of the settings is made for, from few pairs
 _STEPS = range(-5, 4)  # from there, by factors of sqrt(2)
 _MAKERS: Mapping[str, Callable[..., Repaired]] = {
-    fn.__name__: fn for fn in (rounded, chosen, thresholded, voted, agreed, aligned, sites)
+    fn.__name__: fn for fn in (rounded, rounded_up, conformal, chosen, thresholded, voted, agreed, aligned, sites)
 }
 _KEEP = ("rounded", "voted", "agreed", "sites")  # the kind of output that the learner had, and so its view
 _ATTRIBUTES = ("coef_", "intercept_")  # that predictions are made of

@@ -3,8 +3,12 @@
 Guarantee: with cells of width w and an offset z uniform in [0, 1) of a cell, Pr[R(x) != R(y)] = min(1, |x - y| / w)
 exactly, and |R(x) - x| <= w/2. With an offset for each of several coordinates 1 - prod(1 - min(1, |x_i - y_i| / w_i)).
 
+Rounded up, to the least w (k + z) that is no smaller, the same holds of two numbers, and x <= R(x) < x + w: R(x) - x is
+uniform in [0, w).
+
 Proof: x and y share a cell unless one of the cells' ends, w (k + z - 1/2) for an integer k, falls between them; they
 are one uniform point modulo w, and |x - y| of every w lies between x and y. Offsets of coordinates are independent.
+Rounded up the ends are the points w (k + z) themselves.
 
 How far apart are two independent copies of a number V? E|V - V'| <= 2 sd(V) / sqrt(3) (Gini): with Q its quantile
 function E|V - V'| = 2 int F (1 - F) = 2 int x (1 - x) dQ(x) = 2 int Q(x) (2 x - 1) dx, which is 2 Cov(Q(U), 2 U - 1).
@@ -46,6 +50,17 @@ def on_grid(x: Numbers, offset: Numbers, width: Numbers = 1.0) -> Reals:
     cell += np.floor(into)
     cell += offset
     return np.asarray(cell * width)
+
+
+def up_to_grid(x: Numbers, offset: Numbers, width: Numbers = 1.0) -> Reals:
+    """The least grid points width * (k + offset) that are not below x, which they are compared with once more: the grid
+    is that of the floats, and no rounding takes a point below x. Look with `has_cells` first whether x has a cell."""
+    x = np.asarray(x, dtype=float)
+    cell, into = np.divmod(x, width)
+    cell += np.ceil(into / width - offset)
+    cell += np.where((cell + offset) * width < x, 1.0, 0.0)
+    cell -= np.where((cell - 1.0 + offset) * width >= x, 1.0, 0.0)
+    return np.asarray((cell + offset) * width)
 
 
 def has_cells(x: Numbers, width: Numbers) -> npt.NDArray[np.bool_]:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auditor.randomness import from_key, root_key
-from auditor.repair.mechanisms.grid import any_of, boxes, grid_mismatch, has_cells, on_grid, stretch
+from auditor.repair.mechanisms.grid import any_of, boxes, grid_mismatch, has_cells, on_grid, stretch, up_to_grid
 
 OFFSETS = (np.arange(4096) + 0.5) / 4096  # as good as all of them: a boundary moves a share by at most 1/4096
 widths = st.sampled_from([1e-300, 1e-3, 0.1, 1 / 3, 1.0, 7.0, 1e200])
@@ -38,6 +38,35 @@ def test_far_from_zero_no_offset_is_lost(x: float) -> None:
     fine, after = (np.arange(2**14) + 0.5) / 2**14, float(np.nextafter(x, math.inf))
     apart = on_grid(np.full_like(fine, x), fine) != on_grid(np.full_like(fine, after), fine)
     assert abs(int(apart.sum()) - (after - x) * 2**14) < 1
+
+
+@given(places, steps, widths)
+def test_rounded_up_two_numbers_are_parted_by_the_same_share(place: float, step: float, width: float) -> None:
+    place = math.fmod(place, 2.0**38)  # farther from 0 the points themselves are rounded to a part of a cell
+    x, y = place * width, place * width + step * width
+    above = [up_to_grid(np.full_like(OFFSETS, number), OFFSETS, width) for number in (x, y)]
+    assert (above[0] != above[1]).mean() == pytest.approx(grid_mismatch(x, y, width), abs=3 / 4096)
+
+
+@given(places, widths, st.floats(0, 1, exclude_max=True))
+def test_the_point_above_is_the_least_that_is_not_below(place: float, width: float, offset: float) -> None:
+    x = place * width
+    q = float(up_to_grid(x, offset, width))
+    assert q >= x
+    near = math.floor(x / width) + np.arange(-3, 4.0)
+    points = (near + offset) * width
+    assert q == points[points >= x].min()
+    assert q <= x + width + 4 * abs(x) * 2.0**-52
+
+
+def test_on_a_point_of_the_grid_it_stays_and_a_float_above_it_goes_on() -> None:
+    """As often as not the float of a grid's point is below the point itself: it is compared again."""
+    for k in range(-200, 200):
+        for offset, width in ((0.1, 0.1), (0.7, 0.3), (0.0, 1e-3), (1 / 3, 7.0)):
+            point = (k + offset) * width
+            assert float(up_to_grid(point, offset, width)) == point
+            after = float(np.nextafter(point, math.inf))
+            assert float(up_to_grid(after, offset, width)) == (k + 1 + offset) * width
 
 
 def test_what_has_no_cell_is_known() -> None:

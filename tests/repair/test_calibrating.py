@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from finishing import check_frequency, finished_apart
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import betainc
+from scipy.stats import norm
+
+import auditor
+from auditor import AuditorError, Sample, repair
+from auditor.questions.mending.settings import read_setting
+from auditor.randomness import from_key, root_key
+from auditor.repair import conformal, rounded_up
+
+numbers = st.floats(-1e6, 1e6) | st.sampled_from([math.inf, -math.inf])
+scores = st.lists(st.floats(-1e6, 1e6) | st.integers(-5, 5) | st.just(math.inf), max_size=40)
+
+
+def itself(sample, r):
+    return sample
+
+
+def mean(sample, r):
+    return float(np.mean(sample))
+
+
+# What is rounded up
+
+
+@given(numbers, st.floats(1e-3, 10), st.integers(0, 2**40))
+def test_a_limit_is_never_below_the_learners_own(x: float, width: float, seed: int) -> None:
+    q = rounded_up(itself, width)(x, seed)
+    assert q >= x
+    assert q == x or q - x <= width * (1 + 1e-9) + abs(x) * 2.0**-50
+
+
+@pytest.mark.parametrize(
+    "x",
+    [2**53 + 1, 2**60 + 1, np.int64(2**53 + 1), np.uint64(2**63 + 1), Fraction(10**30 + 1, 10**13), np.float32(0.1)],
+)
+def test_no_conversion_to_float_takes_it_below(x: Any) -> None:
+    width = float(x) * 2.0**-45
+    for seed in range(20):
+        assert rounded_up(itself, width)(x, seed) >= (x.item() if hasattr(x, "item") else x)
+
+
+def test_integer_scores_beyond_floats_are_not_undercut() -> None:
+    rows = np.arange(2**53 + 1, 2**53 + 1 + 99 * 2, 2)
+    for seed in range(20):
+        assert int(conformal(itself, 0.1, 1024.0)(rows, seed)) >= int(np.sort(rows)[89])
+
+
+@given(numbers, numbers)
+def test_mismatch_is_a_probability_symmetric_and_none_of_itself(x: float, y: float) -> None:
+    learner = rounded_up(itself, 0.5)
+    assert 0 <= learner.mismatch(x, y) == learner.mismatch(y, x) <= 1
+    assert learner.mismatch(x, x) == 0.0
+    if x != y and math.inf in (abs(x), abs(y)):
+        assert learner.mismatch(x, y) == 1.0
+
+
+@pytest.mark.parametrize(("x", "y"), [(0.1, 0.4), (-5.0, 0.2), (1e9, 1e9 + 0.25), (0.3, 0.3), (math.inf, 2.0)])
+def test_cores_finish_apart_as_often_as_the_formula_says(x: float, y: float) -> None:
+    """False alarm 1e-7 each."""
+    learner = rounded_up(itself, 0.7)
+    check_frequency(finished_apart(learner, x, y, 400), 400, learner.mismatch(x, y), alarm=1e-7)
+
+
+def test_what_a_limit_grows_by_is_uniform() -> None:
+    """Kolmogorov's distance of 2,000 r from the uniform law is above 0.06 with probability at most 2 exp(-14.4)."""
+    learner = rounded_up(itself, 2.0)
+    grown = np.sort([learner(0.123, seed) - 0.123 for seed in range(2000)]) / 2
+    assert np.abs(grown - (np.arange(2000) + 0.5) / 2000).max() <= 0.06
+
+
+def test_what_is_claimed_holds_and_rows_buy_it() -> None:
+    learner = rounded_up(mean, 0.5)
+    n = learner.sample_size(0.1, 1.0)
+    assert n == 800
+    assert learner.claimed(1 / math.sqrt(n)) <= 0.1 < learner.claimed(1 / math.sqrt(n - 2))
+    spread = math.sqrt(2 / n)
+    exact = 2 * (norm.pdf(0) - norm.pdf(0.5 / spread)) * spread / 0.5 + 2 * norm.sf(0.5 / spread)
+    assert exact <= learner.claimed(1 / math.sqrt(n))
+
+
+@pytest.mark.parametrize("output", [math.nan, "high", None, np.array([1.0, 2.0]), 1j])
+def test_what_is_no_number_gets_a_sentence(output: Any) -> None:
+    with pytest.raises(AuditorError, match=r"the output is .*, and a grid takes one number that is not NaN"):
+        rounded_up(itself, 1.0)(output, 0)
+
+
+def test_too_fine_a_grid_and_an_estimator_get_a_sentence() -> None:
+    from sklearn.linear_model import Ridge
+
+    with pytest.raises(
+        AuditorError, match=r"cells of width 0.1 are too fine for floats such as 1e\+30: use a width of"
+    ):
+        rounded_up(itself, 0.1)(1e30, 0)
+    with pytest.raises(AuditorError, match=r"10+.* is beyond all floats: return a number below 1e308"):
+        rounded_up(itself, 0.1)(10**400, 0)
+    with pytest.raises(AuditorError, match="is an estimator, and a grid takes a number: write def limit"):
+        rounded_up(Ridge(), 0.1)
+    with pytest.raises(AuditorError, match="is an estimator, and a threshold takes scores: write def scores"):
+        conformal(Ridge(), 0.1, 0.1)
+    with pytest.raises(AuditorError, match=r"width=0 must be a number above 0"):
+        rounded_up(itself, 0)
+
+
+# Conformal thresholds
+
+
+@pytest.mark.parametrize("law", [{0: (1, 2), 1: (1, 2)}, {0: (1, 5), 2: (1, 2), 3: (3, 10)}, {1: (1, 1)}])
+@pytest.mark.parametrize("a", ["0.1", "1/4", "1/3", "0.5", "0.9"])
+def test_every_r_keeps_the_coverage_ties_included(law: dict[int, tuple[int, int]], a: str) -> None:
+    """All samples of up to four scores of a small law, in fractions: at each r, and no luck in it."""
+    masses = {x: Fraction(*part) for x, part in law.items()}
+    for n, seed in itertools.product(range(5), range(3)):
+        learner, k = conformal(itself, a, 0.8), math.ceil((1 - Fraction(a)) * (n + 1))
+        covered = Fraction(0)
+        for rows in itertools.product(masses, repeat=n):
+            q = learner(np.array(rows, dtype=float), seed)
+            chance = math.prod((masses[x] for x in rows), start=Fraction(1))
+            covered += chance * sum(mass for x, mass in masses.items() if x <= q)
+        assert covered >= Fraction(k, n + 1) >= 1 - Fraction(a)
+
+
+def test_rounded_to_the_nearest_it_would_not_be_kept() -> None:
+    """The same enumeration notices a grid that rounds down: 9 scores of {0, .., 9} a tenth each, at an offset of 0."""
+    chances = np.diff(betainc(9, 1, np.arange(11) / 10))  # of S_(9), the largest of 9
+    to_nearest, above = (
+        sum(c * min(1.0, (math.floor(f(x / 4)) * 4 + 1) / 10) for x, c in enumerate(chances))
+        for f in (lambda cell: cell + 0.5, math.ceil)
+    )
+    assert to_nearest < 0.9 <= above
+
+
+@given(scores, st.sampled_from([0.1, 0.05, "1/3", 0.9]), st.integers(0, 2**32))
+def test_a_threshold_is_above_as_many_scores_as_it_says(rows: list[float], a: Any, seed: int) -> None:
+    q, k = conformal(itself, a, 0.3)(np.array(rows, dtype=float), seed), repair.conformal_rank(len(rows), a)
+    assert (q == math.inf) if k > len(rows) else sum(x <= q for x in rows) >= k
+
+
+def test_too_few_scores_have_an_infinite_threshold_which_is_always_the_same() -> None:
+    learner = conformal(itself, 0.1, 1.0)
+    assert [learner(np.arange(n), 0) == math.inf for n in (0, 8, 9)] == [True, True, False]
+    assert learner.mismatch(math.inf, math.inf) == 0.0
+    assert learner.claimed(8, 1.0, 0.05) == 0.0
+
+
+def test_the_audited_rho_holds_the_exact_one(no_second_process: None) -> None:
+    """Uniform scores: E min(1, |B - B'| / w) over two Betas, of a threshold 0.95 of 200; 1e-6."""
+    n, k, width = 200, 191, 0.08
+    x = np.linspace(-width, 1, 200_001)
+    within = betainc(k, n + 1 - k, np.clip(x + width, 0, 1)) - betainc(k, n + 1 - k, np.clip(x, 0, 1))
+    truth = 1 - float(np.trapezoid(within**2, x)) / width
+    record = auditor.audit(conformal(itself, 0.05, width), "uniform", size=n, rho=0.5, fixed=80, confidence=1 - 1e-6)
+    print(f"in [{record.rho.low:.4f}, {record.rho.high:.4f}], exact {truth:.4f}")
+    assert record.rho.low <= truth <= record.rho.high
+    assert truth <= conformal(itself, 0.05, width).claimed(n, 1.0, 0.049)
+
+
+def test_what_is_claimed_holds_from_its_size_on_and_what_it_costs() -> None:
+    learner = conformal(itself, 0.1, 0.05)
+    n = learner.sample_size(0.1, 1.0, 0.05)
+    assert n == 4691
+    assert learner.claimed(n, 1.0, 0.05) <= 0.1 < learner.claimed(n * 9 // 10, 1.0, 0.05)
+    assert learner.claimed(n, 0.5, 0.05) > 0.15
+    assert learner.sample_size(0.1, 1.0, 0.05, step=0.002) > 1.4 * n
+    assert learner.over_coverage(9, 2.0) == pytest.approx(0.05)
+    assert learner.over_coverage(10, 2.0) == pytest.approx(10 / 11 - 0.9 + 0.05)
+
+
+def test_wrong_numbers_get_a_sentence() -> None:
+    learner = conformal(itself, 0.1, 0.05)
+    for call, words in (
+        (lambda: learner.claimed(0, 1.0, 0.05), "scores=0 must be an integer of at least 1"),
+        (lambda: learner.claimed(10, 0.0, 0.05), "density=0.0 must be a number above 0"),
+        (lambda: learner.claimed(10, 1.0, 0.1), r"slack=0.1 must be in \(0, min\(a, 1 - a\)\) = \(0, 0.1\), e.g. 0.02"),
+        (lambda: learner.claimed(10, 1.0, 0.05, step=-1.0), "step=-1.0 must be 0 or above"),
+        (lambda: learner.sample_size(0.1, 1.0, 0.05, step=0.01), r"step=0.01 must be below 1.98 rho width = 0.0099"),
+        (lambda: conformal(itself, 1.0, 0.05), "a=1.0 must be above 0 and below 1"),
+        (lambda: learner(np.array([1.0, math.nan]), 0), "the scores are .*, and a threshold takes an array of numbers"),
+        (lambda: learner(np.ones((3, 2)), 0), "none of them NaN: one for each row of the calibration set"),
+        (lambda: learner(np.array(["a"]), 0), "a threshold takes an array of numbers"),
+    ):
+        with pytest.raises(AuditorError, match=words):
+            call()
+
+
+def test_scores_of_a_model_that_was_fitted_to_other_rows(no_second_process: None) -> None:
+    """The threshold of |y - model(x)|; of 300 of them at least 0.9 - 0.09 are covered (one in 10^6 by Hoeffding)."""
+    from sklearn.linear_model import Ridge
+
+    def drawn(rng: Any, size: int) -> tuple[Any, Any]:
+        x = rng.normal(size=(size, 2))
+        return x, x @ [1.0, 2.0] + rng.normal(size=size)
+
+    model = Ridge().fit(*drawn(from_key(root_key(1)), 100))
+
+    def residuals(sample, r):
+        return np.abs(sample[1] - model.predict(sample[0]))
+
+    record = auditor.audit(conformal(residuals, 0.1, 1.0), drawn, size=400, rho=0.5, fixed=40)
+    assert record.rho.high < 0.5
+    covered = 0
+    for i in range(300):
+        fresh = drawn(from_key(root_key(i).child("rows")), 101)
+        calibration, (x, y) = (fresh[0][1:], fresh[1][1:]), (fresh[0][:1], fresh[1][:1])
+        covered += float(np.abs(y - model.predict(x))[0]) <= conformal(residuals, 0.1, 0.5)(calibration, i)
+    assert covered >= 300 * 0.81
+
+
+def test_they_are_wrappers_as_all_others_are() -> None:
+    def of_sample(sample: Sample, r: Any) -> Any:
+        return sample.rows()
+
+    assert repr(conformal(of_sample, "1/10", 0.5)).startswith("conformal(")
+    assert repr(rounded_up(mean, 0.5)) == "rounded_up(mean, width=0.5)"
+    assert conformal(of_sample, 0.1, 0.5)(np.arange(100.0), 7) >= 90
+    wrapped = read_setting("conformal(a=0.1, width=0.5)").wrap(itself)
+    assert repr(wrapped) == "conformal(itself, a=0.1, width=0.5)"
