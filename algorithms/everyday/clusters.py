@@ -5,10 +5,10 @@ probability 1 - delta
 
     rms(A) <= sqrt(alpha) rms(best k centres) + eps,        so cost(A) <= (1 + c) alpha OPT + (1 + 1/c) eps^2, any c > 0
 
-rms being the root of cost, the source's mean squared distance to the nearest centre; alpha is 1 for d = 1, else 2, while
-the coreset has at most `weighted_means.MOST_SUBSETS` sets of k points. Two runs that have the same coreset have the same
-centres, so rho is the coreset's: see there for its two stages. What is declared of two cores is how likely the coresets
-differ, an upper bound: centres that have a leaf for themselves do not change with its weight.
+rms being the root of cost, the source's mean squared distance to the nearest centre; alpha is 1 for d = 1, else 2,
+while the coreset has at most `weighted_means.MOST_SUBSETS` sets of k points. Two runs that have the same coreset have
+the same centres, so rho is the coreset's: see there for its two stages. What is declared of two cores is how likely the
+coresets differ, an upper bound: centres that have a leaf for themselves do not change with its weight.
 
     k       how many centres
     R       E |x - y|^2, y the middle of the leaf that x is in
@@ -16,22 +16,22 @@ differ, an upper bound: centres that have a leaf for themselves do not change wi
     e       sum |p - share| over the cells of level L
 
 Proof. sqrt of cost is within sqrt(R) of that for middles in place of rows (triangle inequality in L2). Let C be the
-output and B the best centres. The coreset's costs of C are at most alpha times those of B, and going to the true p changes
-the comparison by sum (p - w m) (|y - C|^2 - alpha |y - B|^2) <= alpha d t, as squared distances in the box are at most d. So
-rms(C) <= sqrt(alpha (rms(B) + sqrt(R))^2 + alpha d t) + sqrt(R)
-       <= sqrt(alpha) rms(B) + (1 + sqrt(alpha)) sqrt(R) + sqrt(alpha d t).
+output and B the best centres. The coreset's costs of C are at most alpha times those of B, and going to the true p
+changes that by sum (p - w m) (|y - C|^2 - alpha |y - B|^2) <= alpha d t, as squared distances in the box are at most d.
+So rms(C) <= sqrt(alpha (rms(B) + sqrt(R))^2 + alpha d t) + sqrt(R)
+          <= sqrt(alpha) rms(B) + (1 + sqrt(alpha)) sqrt(R) + sqrt(alpha d t).
 A weight is off by less than one, so t <= M w + e. By `quad_tree.rounding` sum share a_l / 4 over the leaves is at most
-what is said there, whatever the sample; p exceeds shares by e/2 in all, and costs d/4 there at most: R <= that + d e / 8.
+what it says, whatever the sample; p exceeds shares by e/2 in all, and costs d/4 there at most: R <= that + d e / 8.
 e is at most sqrt((M - 1) / n) in the mean, and exceeds that by sqrt(2 ln(1/delta) / n) with probability delta at most
 (McDiarmid: a row moves e by 2/n). `Plan.error` adds it up.
 
-What nobody can do better (`coin_tau`): rows at the even corners of a cube of 2^b corners, b the number of bits of k, with
-probability p in all, at the odd ones with 1 - p. With f = (2^b - k) / 2^(b - 1), pairs of neighbours give
+What nobody can do better (`coin_tau`): rows at the even corners of a cube of 2^b corners, b the number of bits of k,
+with probability p in all, at the odd ones with 1 - p. With f = (2^b - k) / 2^(b - 1), pairs of neighbours give
 OPT(p) <= f p (1 - p), and OPT(1/2) >= f/4, as corners are at distance 1 and more. Centres that are good enough for 1/2 + tau
-and for 1/2 - tau would be so for their mean, 1/2; if sqrt(alpha f (1/4 - tau^2)) + eps < sqrt(f) / 2, none are. So clusters
-decide between two coins, and what holds for coins holds for them.
+and for 1/2 - tau would be so for their mean, 1/2; if sqrt(alpha f (1/4 - tau^2)) + eps < sqrt(f) / 2, none are. So
+clusters decide between two coins, and what holds for coins holds for them.
 
-At the defaults the source's clusters have rho = 0.04 where 0.2 is proved; 81 equal points in a grid, 0.15.
+At the defaults the source's clusters have rho = 0.04 where 0.2 is proved, and 81 points in a grid (`hard_source`) 0.17.
 
 Cost: that of the coreset, and of the subsets of at most M points.
 """
@@ -77,8 +77,8 @@ def rows_for(k: int, d: int, eps: float, rho: float, delta: float, sample_scale:
 def plain_size(k: int, d: int, eps: float, delta: float) -> int:
     """Rows for the same accuracy, at alpha = 1, without reproducibility: the best k of g^d middles on the sample.
 
-    Some such centres have an rms within h = sqrt(d) / (2 g) of the best, and Hoeffding puts the costs of all g^(d k) sets
-    that might be chosen, and of this one, within (eps - h)^2 / 2 of the truth.
+    Some such centres have an rms within h = sqrt(d) / (2 g) of the best, and Hoeffding puts the costs of all g^(d k)
+    sets that might be chosen, and of this one, within (eps - h)^2 / 2 of the truth.
     """
     check_count(k)
     check_parameters(d, eps)
@@ -117,7 +117,7 @@ def is_near_best(output: Reals, *, source: Any, r: Randomness, params: Mapping[s
     points = np.asarray(law.values, dtype=float).reshape(len(law.weights), -1)
     best = best_centres(points, law.weights, params["k"], r)
     own, least = (math.sqrt(cost(points, law.weights, centres)) for centres in (output, best))
-    return own <= math.sqrt(factor(params["d"])) * least + params["eps"]
+    return bool(own <= math.sqrt(factor(params["d"])) * least + params["eps"])
 
 
 def centres_of(core: Cells, r: Randomness, *, k: int, d: int, eps: float) -> Reals:

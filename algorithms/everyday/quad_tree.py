@@ -64,7 +64,7 @@ def places_of(codes: Integers, d: int, depth: int) -> Integers:
 
 
 class Cells(NamedTuple):
-    """What a sample has in a shifted tree: cells of level L by code, their rows, and the scores of those around them."""
+    """What a sample has in a shifted tree: cells of level L by code, their rows, and scores of the cells around them."""
 
     shift: Reals
     codes: Integers
@@ -98,9 +98,13 @@ class Leaves(NamedTuple):
     def shares(self) -> Reals:
         return np.asarray(self.counts / self.counts.sum())
 
+    @property
+    def sides(self) -> Reals:
+        return np.asarray(2.0 ** (1 - self.levels), dtype=float)
+
     def middles(self, shift: Reals) -> Reals:
         """Of what each has of the box."""
-        side = 2.0 ** (1 - self.levels)[:, None]
+        side = self.sides[:, None]
         low = self.places * side - shift
         return np.asarray((np.clip(low, 0, 1) + np.clip(low + side, 0, 1)) / 2)
 

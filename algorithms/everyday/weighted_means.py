@@ -1,14 +1,13 @@
 """k-means of a few weighted points: a function of these and of r, so that the same points have the same centres.
 
-Guarantee: on a line the centres are the best that there are. Else, while there are at most `MOST_SUBSETS` ways to choose
-k of the points, they cost at most twice the best. Beyond, no factor is claimed: Lloyd's steps from seeds that r draws,
-each with a probability in proportion to its squared distance from those before (Arthur and Vassilvitskii, 2007).
+Guarantee: on a line the centres are the best that there are. Else, while there are at most `MOST_SUBSETS` ways to
+choose k of the points, they cost at most twice the best. Beyond, no factor is claimed: Lloyd's steps from seeds that r
+draws, each with a probability in proportion to its squared distance from those before (Arthur and Vassilvitskii, 2007).
 
 Proof. On a line clusters of the best centres are intervals, and dynamic programming tries all of these. In a cluster of
-weight W and mean c, taking a point y for the centre costs sum_x w_x |x - y|^2, and the mean of that over y, by weight, is
-2 sum_x w_x |x - c|^2: some point costs at most twice what the mean does. The best k points cost no more, and Lloyd's
-steps from them only lower it.
-"""
+weight W and mean c, taking a point y for the centre costs sum_x w_x |x - y|^2, and the mean of that over y, by weight,
+is 2 sum_x w_x |x - c|^2: some point costs at most twice what the mean does. The best k points cost no more, and Lloyd's
+steps from them only lower it."""
 
 from __future__ import annotations
 
@@ -58,7 +57,9 @@ def on_a_line(x: Reals, w: Reals, k: int) -> Reals:
     interval = interval_costs(x, w)
     best, begins = interval[0], []
     for _ in range(k - 1):
-        table = np.concatenate([[np.inf], best[:-1]])[:, None] + interval  # a cluster from i to j, after the best to i - 1
+        table = (
+            np.concatenate([[np.inf], best[:-1]])[:, None] + interval
+        )  # a cluster from i to j, after the best to i - 1
         begins.append(table.argmin(axis=0))
         best = table.min(axis=0)
     ends = [len(x)]
@@ -90,7 +91,7 @@ def best_subset(points: Reals, w: Reals, k: int) -> Reals:
         functools.reduce(np.minimum, (distances[column] for column in chosen[i : i + AT_ONCE].T)) @ w
         for i in range(0, len(chosen), AT_ONCE)
     ]
-    return points[chosen[np.argmin(np.concatenate(costs))]]
+    return np.asarray(points[chosen[np.argmin(np.concatenate(costs))]])
 
 
 def drawn_seeds(points: Reals, w: Reals, k: int, r: Randomness) -> Reals:
