@@ -27,9 +27,9 @@ e is at most sqrt((M - 1) / n) in the mean, and exceeds that by sqrt(2 ln(1/delt
 
 What nobody can do better (`coin_tau`): rows at the even corners of a cube of 2^b corners, b the number of bits of k,
 with probability p in all, at the odd ones with 1 - p. With f = (2^b - k) / 2^(b - 1), pairs of neighbours give
-OPT(p) <= f p (1 - p), and OPT(1/2) >= f/4, as corners are at distance 1 and more. Centres that are good enough for 1/2 + tau
-and for 1/2 - tau would be so for their mean, 1/2; if sqrt(alpha f (1/4 - tau^2)) + eps < sqrt(f) / 2, none are. So
-clusters decide between two coins, and what holds for coins holds for them.
+OPT(p) <= f p (1 - p), and OPT(1/2) >= f/4, as corners are at distance 1 and more. Centres that are good enough for
+1/2 + tau and for 1/2 - tau would be so for their mean, 1/2, and if sqrt(alpha f (1/4 - tau^2)) + eps < sqrt(f) / 2 none
+are. So clusters decide between two coins, and what holds for coins holds for them.
 
 At the defaults the source's clusters have rho = 0.04 where 0.2 is proved, and 81 points in a grid (`hard_source`) 0.17.
 

@@ -185,9 +185,10 @@ class Coreset(NamedTuple):
 def count_cells(sample: Sample, r: Randomness, *, d: int, eps: float) -> Cells:
     """The rows by cell of a shifted tree."""
     plan, shift = plan_for(d, eps), r.child("shift").random(d)
-    codes, counts = Sample.of(sample).map(lambda x: codes_of(x, shift, plan.depth)).counts()
-    if not len(codes):
+    rows = Sample.of(sample)
+    if not rows.size:
         raise ValueError("an empty sample has no coreset: give at least one row")
+    codes, counts = rows.map(lambda x: codes_of(x, shift, plan.depth)).counts()
     return cells_with(codes, counts, shift, plan.depth)
 
 

@@ -64,7 +64,7 @@ def places_of(codes: Integers, d: int, depth: int) -> Integers:
 
 
 class Cells(NamedTuple):
-    """What a sample has in a shifted tree: cells of level L by code, their rows, and scores of the cells around them."""
+    """What a sample has in a shifted tree: cells of level L by code, their rows, the scores of cells around them."""
 
     shift: Reals
     codes: Integers
