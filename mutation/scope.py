@@ -57,6 +57,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "algorithms/data_reuse.py": ("tests/algorithms/test_consequences.py",),
     "algorithms/generalisation.py": ("tests/algorithms/test_consequences.py",),
     "algorithms/median_as_published.py": ("tests/algorithms/test_median.py",),
+    "algorithms/everyday/broken_clusters.py": ("tests/algorithms/everyday/test_clusters.py",),
 }
 
 

@@ -37,8 +37,8 @@ def clusters_without_constants(sample: Sample, r: Randomness) -> Reals:
 
 
 def rows_of_stage(level: int, parts: int) -> int:
-    """Rows with which the shares of a level's cells are told apart with probability CLAIMED / parts: by a random threshold
-    of its own, or at the last level by the offset of the weights."""
+    """Rows with which a level's shares are told apart with probability CLAIMED / parts: by a random threshold of its
+    own, or at the last level by the offset of the weights."""
     width = 2.0 ** (1 - level) if level < DEPTH else WIDTH
     return math.ceil(4 * (cells_of_level(level, 1) - 1) / (math.pi * (width * CLAIMED / parts) ** 2))
 
