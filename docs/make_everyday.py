@@ -19,7 +19,10 @@ from auditor.subjects.subject import Subject
 
 PAGE = Path(__file__).parent / "everyday.md"
 PAIRS = 20_000
-COSTS = ("costs", "| subject | task | claim | plain | measured | proved | no algorithm below |\n|---|---|---|---|---|---|---|\n")
+COSTS = (
+    "costs",
+    "| subject | task | claim | plain | measured | proved | no algorithm below |\n|---|---|---|---|---|---|---|\n",
+)
 MAP = ("map", "| result | what it says | where | constants | tested by |\n|---|---|---|---|---|\n")
 
 
@@ -42,7 +45,9 @@ def with_table(page: str, name: str, table: str) -> str:
 def claimed() -> list[Subject]:
     """The subjects that carry a result of this room."""
     names = {statement.name for statement in LATER}
-    return [subject for subject in with_theorem() if subject.declared.theorem in names and subject.declared.expect == "pass"]
+    return [
+        subject for subject in with_theorem() if subject.declared.theorem in names and subject.declared.expect == "pass"
+    ]
 
 
 def cost(name: str, subject: Subject) -> str:
@@ -73,9 +78,10 @@ def main() -> None:
     PAGE.write_text(page)
     if given.map:
         return
-    rows = dict(re.findall(r"^(\| `(?P<name>\w+)`.*\n)", between(page, COSTS[0]), re.M) and [
-        (name, line) for line, name in re.findall(r"^(\| `(\w+)`.*\n)", between(page, COSTS[0]), re.M)
-    ])
+    rows = dict(
+        re.findall(r"^(\| `(?P<name>\w+)`.*\n)", between(page, COSTS[0]), re.M)
+        and [(name, line) for line, name in re.findall(r"^(\| `(\w+)`.*\n)", between(page, COSTS[0]), re.M)]
+    )
     for subject in claimed():
         name = subject.name.partition(":")[2]
         if given.only in (None, name):

@@ -73,6 +73,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "algorithms/everyday/choice_laws.py": ("tests/algorithms/everyday/test_choice.py",),
     "algorithms/everyday/broken_choice.py": ("tests/algorithms/everyday/test_choice.py",),
     "algorithms/everyday/broken_heavy_hitter.py": ("tests/algorithms/everyday/test_single_heavy_hitter.py",),
+    "algorithms/everyday/broken_clusters.py": ("tests/algorithms/everyday/test_clusters.py",),
 }
 
 

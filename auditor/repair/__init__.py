@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from auditor.repair.mechanisms.grid import boxes as boxes
     from auditor.repair.mechanisms.grid import grid_mismatch as grid_mismatch
     from auditor.repair.mechanisms.grid import on_grid as on_grid
+    from auditor.repair.mechanisms.grid import one_grid_mismatch as one_grid_mismatch
     from auditor.repair.mechanisms.grid import up_to_grid as up_to_grid
     from auditor.repair.mechanisms.gumbel import choice_mismatch as choice_mismatch
     from auditor.repair.mechanisms.gumbel import choose as choose
@@ -87,6 +88,7 @@ _HOMES = {
     "heavy_mismatch": "mechanisms.heavy",
     "heavy_values": "mechanisms.heavy",
     "on_grid": "mechanisms.grid",
+    "one_grid_mismatch": "mechanisms.grid",
     "quantile_rank": "mechanisms.ranks",
     "random_threshold": "mechanisms.threshold",
     "rank_mismatch": "mechanisms.ranks",

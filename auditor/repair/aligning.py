@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from auditor.errors import SubjectError, check_count
 from auditor.randomness import Randomness
-from auditor.repair.mechanisms.grid import APART, any_of, boxes, has_cells, parted, stretch
+from auditor.repair.mechanisms.grid import APART, any_of, boxes, has_cells, one_grid_mismatch, parted
 from auditor.repair.seam import Repaired, positive
 from auditor.subjects.outcome import describe
 
@@ -83,7 +83,7 @@ class Aligned(Repaired):
         cost = np.minimum(parted(first[:, None], second[None]) / self.width, 1.0).sum(axis=-1)
         mine, theirs = linear_sum_assignment(cost)
         pairs = zip(first[mine].T, second[theirs].T, strict=True)
-        return any_of([covered(x, y, self.width) for x, y in pairs])
+        return any_of([one_grid_mismatch(x, y, self.width) for x, y in pairs])
 
     def claimed(self, spread: float, *, centres: int, coordinates: int) -> float:
         """What rho is at most, where no coordinate of a centre has a standard deviation above `spread`."""
@@ -91,12 +91,3 @@ class Aligned(Repaired):
         check_count("coordinates", coordinates, least=1, example=2)
         positive("spread", spread, "a standard deviation", 0.1)
         return min(1.0, APART * spread * centres * coordinates / self.width)
-
-
-def covered(x: Reals, y: Reals, width: float) -> float:
-    """The share of offsets that part x_i from y_i for any i: what intervals cover together modulo the width."""
-    lengths = np.minimum(parted(x, y), width)
-    starts = np.mod(np.minimum(x, y), width)
-    ends = starts + lengths
-    wrapped = np.maximum(ends - width, 0.0)  # what reaches beyond the end goes on at the start
-    return stretch(np.concatenate([starts, np.zeros_like(x)]), np.concatenate([ends, wrapped]), 0.0, width)

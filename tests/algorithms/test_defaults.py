@@ -19,6 +19,9 @@ bias_by_median | tau=0.4 rho=0.5 sample_scale=1.0 | 1324836 | 0.5 | 0.25 | pass
 bias_from_few_coins | tau=0.4 | 54 | None | 0.1 | fail
 choice_by_argmax |  | 27691 | None | None | fail
 choice_noise_by_position |  | 27691 | None | None | fail
+clusters_with_offsets_in_turn |  | 10371392927612 | 0.2 | None | fail
+clusters_with_rho_unsplit | parts=1 | 2555776 | 0.1 | None | fail
+clusters_without_constants |  | 278 | 0.2 | None | fail
 coin_from_r |  | 1 | 0 | None | pass
 coin_from_rstat | tau=0.1 rho=0.1 delta=0.025 | 96818 | 0.1 | 0.025 | pass
 conformal_by_own_scale |  | 153166 | None | None | fail
@@ -52,6 +55,8 @@ quantile_to_whole_widths |  | 12541 | None | None | fail
 r_boost_desynchronised |  | 40000 | None | None | fail
 r_choice | tau=0.1 rho=0.1 delta=0.05 candidates=4 sample_scale=1.0 | 27691 | 0.1 | 0.05 | pass
 r_conformal | a=0.1 rho=0.1 delta=0.05 width=40.0 density=0.00025 slack=0.02 step=1.0 | 153166 | 0.1 | 0.05 | pass
+r_clusters | k=3 d=2 eps=0.3 rho=0.2 delta=0.05 sample_scale=1.0 | 10371392927612 | 0.2 | 0.05 | pass
+r_coreset | d=2 eps=0.3 rho=0.2 delta=0.05 sample_scale=1.0 | 10371392927612 | 0.2 | None | pass
 r_halfspace_boosted | rho=0.5 eps=0.3 tau=0.47 d=2 rounding=foams sample_scale=1.0 | 831367771925222818612363 | 0.5 | 0.5 | pass
 r_halfspace_boosted_boxes | rho=0.5 eps=0.3 tau=0.47 d=2 sample_scale=1.0 | 1087779804517758791156875 | 0.5 | 0.5 | pass
 r_halfspace_boxes | rho=0.2 tau=0.4 d=3 sample_scale=1.0 | 11009806707 | 0.2 | 0.05 | pass

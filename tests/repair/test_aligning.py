@@ -13,22 +13,12 @@ from hypothesis.extra.numpy import arrays
 from auditor import AuditorError
 from auditor.randomness import from_key, root_key
 from auditor.repair import aligned
-from auditor.repair.aligning import covered
 
 centres = arrays(float, st.tuples(st.integers(1, 3), st.just(2)), elements=st.floats(-3, 3))
 
 
 def itself(sample, r):
     return sample
-
-
-@given(
-    st.lists(st.tuples(st.integers(-40, 40), st.integers(-40, 40)), min_size=1, max_size=5),
-)
-def test_offsets_that_part_are_what_intervals_cover_modulo_the_width(pairs: list[tuple[int, int]]) -> None:
-    ends = np.array(pairs, dtype=float)
-    parting = {place % 16 for a, b in pairs for place in range(min(a, b), max(a, b))}
-    assert covered(ends[:, 0], ends[:, 1], 16.0) == pytest.approx(len(parting) / 16)
 
 
 @given(centres, centres)

@@ -2,6 +2,7 @@
 
 Guarantee: with cells of width w and an offset z uniform in [0, 1) of a cell, Pr[R(x) != R(y)] = min(1, |x - y| / w)
 exactly, and |R(x) - x| <= w/2. With an offset for each of several coordinates 1 - prod(1 - min(1, |x_i - y_i| / w_i)).
+With one offset for several numbers it is the share of a cell that the intervals between x_i and y_i cover modulo w.
 
 Rounded up, to the least w (k + z) that is no smaller, the same holds of two numbers, and x <= R(x) < x + w: R(x) - x is
 uniform in [0, w).
@@ -93,3 +94,12 @@ def stretch(starts: Any, ends: Any, low: float, high: float) -> float:
     starts, ends = starts[order], ends[order]
     reached = np.maximum.accumulate(np.concatenate([[low], ends]))[:-1]  # by the intervals before
     return float(min(1.0, np.maximum(ends - np.maximum(starts, reached), 0.0).sum() / (high - low)))
+
+
+def one_grid_mismatch(first: Numbers, second: Numbers, width: float = 1.0) -> float:
+    """Pr over one offset for all numbers that any lands in another cell: what intervals cover together modulo it."""
+    lengths = np.minimum(parted(first, second), width)
+    starts = np.mod(np.minimum(first, second), width)
+    ends = starts + lengths
+    wrapped = np.maximum(ends - width, 0.0)  # what reaches beyond the end goes on at the start
+    return stretch(np.concatenate([starts, np.zeros_like(starts)]), np.concatenate([ends, wrapped]), 0.0, width)

@@ -8,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auditor.randomness import from_key, root_key
-from auditor.repair.mechanisms.grid import any_of, boxes, grid_mismatch, has_cells, on_grid, stretch, up_to_grid
+from auditor.repair.mechanisms.grid import (
+    any_of,
+    boxes,
+    grid_mismatch,
+    has_cells,
+    on_grid,
+    one_grid_mismatch,
+    stretch,
+    up_to_grid,
+)
 
 OFFSETS = (np.arange(4096) + 0.5) / 4096  # as good as all of them: a boundary moves a share by at most 1/4096
 widths = st.sampled_from([1e-300, 1e-3, 0.1, 1 / 3, 1.0, 7.0, 1e200])
@@ -96,3 +105,12 @@ def test_a_stretch_is_what_intervals_cover_together(ends: list[tuple[int, int]],
     covered = {place for a, b in ends for place in range(min(a, b), max(a, b))} & set(range(low, high))
     sides = np.array(ends, dtype=float).reshape(-1, 2)
     assert stretch(sides.min(axis=1), sides.max(axis=1), low, high) == pytest.approx(len(covered) / 11)
+
+
+@given(
+    st.lists(st.tuples(st.integers(-40, 40), st.integers(-40, 40)), min_size=1, max_size=5),
+)
+def test_offsets_that_part_are_what_intervals_cover_modulo_the_width(pairs: list[tuple[int, int]]) -> None:
+    ends = np.array(pairs, dtype=float)
+    parting = {place % 16 for a, b in pairs for place in range(min(a, b), max(a, b))}
+    assert one_grid_mismatch(ends[:, 0], ends[:, 1], 16.0) == pytest.approx(len(parting) / 16)
