@@ -64,7 +64,7 @@ import numpy.typing as npt
 from algorithms import coin_problem
 from algorithms.statistical_query import scaled
 from auditor import Randomness, Sample, subject
-from auditor.repair import gumbels, random_threshold
+from auditor.repair import random_threshold
 
 Reals = npt.NDArray[np.float64]
 Pulls = tuple[int, ...]  # an arm, how often it is pulled, the next arm, how often that is, ...
@@ -211,7 +211,7 @@ def has_little_regret(output: Pulls, *, source: Any, r: Randomness, params: Mapp
     names = ("arms", "tau", "rho", "delta", "sample_scale")
     gaps, m = gaps_of(source, params["arms"]), pulls_of_each(**{name: params[name] for name in names})
     allowed = regret_bound(gaps, m, params["horizon"], params["tau"])
-    return regret(output, gaps) <= allowed + 1e-9 * params["horizon"]
+    return bool(regret(output, gaps) <= allowed + 1e-9 * params["horizon"])
 
 
 def _regrets(arms: int, horizon: int, tau: float, rho: float, delta: float, sample_scale: float) -> str:
@@ -253,11 +253,14 @@ def explore(
     return tuple(mean_of(rows, m, arm, arms) for arm in range(arms))
 
 
-def keep(means: Mapping[int, float], r: Randomness, width: float) -> int:
-    """The first arm, in an order from r, whose mean is within a threshold from [0, width] of the largest."""
+def keep(means: Mapping[int, float], arms: int, r: Randomness, width: float) -> int:
+    """The first arm, in an order from r, whose mean is within a threshold from [0, width] of the largest.
+
+    r draws the order of all arms, also where some are out already: what it draws must not depend on the sample.
+    """
     theta, best = random_threshold(r, 0, width), max(means.values())
-    near = [arm for arm, mean in means.items() if best - mean <= theta]
-    return near[int(np.argmax(gumbels(r, near)))]  # of children of r by name, whatever was drawn from r itself
+    order: list[int] = r.permutation(arms).tolist()
+    return next(arm for arm in order if arm in means and best - means[arm] <= theta)
 
 
 def parted(first: Sequence[float], second: Sequence[float], width: float) -> float:
@@ -289,7 +292,7 @@ def commit(
     """All pulls: m of each arm, and the rest of the one that is kept."""
     m = pulls_of_each(arms, tau, rho, delta, sample_scale)
     check_horizon(horizon, arms * m)
-    kept = keep(dict(enumerate(means)), r, threshold_range(arms, tau, rho, delta))
+    kept = keep(dict(enumerate(means)), arms, r, threshold_range(arms, tau, rho, delta))
     return run_lengths([*((arm, m) for arm in range(arms)), (kept, horizon - arms * m)])
 
 
