@@ -239,7 +239,7 @@ def column(arm: int, arms: int) -> Callable[[Any], Any]:
 
 def mean_of(rows: Sample, m: int, arm: int, arms: int) -> float:
     """What m pulls of an arm pay on average."""
-    mean = float(rows.take(m).mean(column(arm, arms)))
+    mean = float(rows.take(m).map(column(arm, arms)).mean())
     if not 0 <= mean <= 1:
         raise ValueError(f"arm {arm} pays {mean!r} on average, outside [0, 1]: scale the rewards to [0, 1]")
     return mean

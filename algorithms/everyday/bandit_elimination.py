@@ -33,7 +33,7 @@ probability at most 2u <= delta. Without one the regret is as stated.
 
 Without a mistake in either run, two runs that have the same arms in phase i can part in it only by an arm whose gap is
 inside (s_(i+1), s_i), and every arm has one such phase at most. By arm j they part if the threshold falls between g_j
-and g'_j, the distances of its mean from the largest, M: with probability at most E|g_j - g'_j| / (s_i - s_(i+1) - 2e_i).
+and g'_j, how far its mean is below the largest, M: with probability at most E|g_j - g'_j| / (s_i - s_(i+1) - 2 e_i).
 E|g_j - g'_j| <= E[R] <= v / sqrt(b), as in `bandit`. It is also at most sqrt(2 Var g_j), and by Efron and Stein Var g_j
 is at most the sum over rewards x of E max(0, g_j - g_j with x redrawn as x')^2. This is not 0 only for those of arm j,
 at most (x' - x)^2 / b^2 where x' > x, together Var(x) / b <= 1 / (4b); and for those of the arm that has M, at most
@@ -70,6 +70,7 @@ from typing import Any
 
 import numpy as np
 
+from algorithms.everyday import bandit
 from algorithms.everyday.bandit import (
     BOUNDS,
     TIE,
@@ -181,9 +182,9 @@ def sample_size(arms: int, tau: float, rho: float, delta: float, phases: int, sa
 
 def promise(size: int, arms: int, tau: float, rho: float, delta: float, phases: int) -> float:
     """What the proof makes of rho at any size: pulls change in proportion, the thresholds' ranges stay."""
-    root, at = math.sqrt(size / sample_size(arms, tau, rho, delta, phases)), reach_of(arms, rho, delta, phases)
     if phases == 1:
-        return min(1.0, rho / root)
+        return bandit.promise(size, arms, tau, rho, delta)
+    root, at = math.sqrt(size / sample_size(arms, tau, rho, delta, phases)), reach_of(arms, rho, delta, phases)
     rest = rho - 4 * mistakes(rho, delta)
     least = worst_split(arms) * (arms - 1) / rest  # a root of b_i, in every phase that drops
     wider = max(1.0, gap_spread(arms, root * least) / gap_spread(arms, least))
