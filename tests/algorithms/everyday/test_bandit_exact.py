@@ -164,7 +164,7 @@ def test_no_size_has_more_than_is_promised(share: float, gap: float) -> None:
         promised = promise(2 * sum(one.pulls for one in pulls), **DEFAULTS, **more)
         rho = exact(pulls, 0.5 + gap / 2, 0.5 - gap / 2, 10 * T).rho
         assert rho <= promised
-        if plan is COMMIT and gap == 0:
+        if plan is COMMIT and gap == 0 and share >= 0.3:  # else differences leave the range
             assert rho == pytest.approx(math.sqrt(3 / math.pi) * promised, rel=1e-3)  # E|N - N'| by 2 / sqrt(3)
 
 
