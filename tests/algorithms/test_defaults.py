@@ -15,6 +15,9 @@ DECLARED = """
 amplified | base_size=401 width=64 tau=0.15 eta=0.1 nu=0.3 beta=0.02 rho=0.1 sample_scale=1.0 | 638173853869487 | 0.1 | 0.0861017 | pass
 amplified_by_majority | base_size=401 width=64 tau=0.15 eta=0.1 nu=0.3 beta=0.02 rho=0.1 sample_scale=1.0 | 2462641250 | 0.1 | 0.0861017 | pass
 amplified_from_rho | base_size=401 width=64 tau=0.15 base_rho=0.12 alpha=0.1 beta=0.02 rho=0.05 sample_scale=1.0 | 12625689195051793 | 0.05 | 0.0919212 | pass
+bandit_larger_mean |  | 73744 | None | None | fail
+bandit_thresholds_in_turn |  | 80000 | None | None | fail
+bandit_ucb |  | 400 | None | None | fail
 bias_by_median | tau=0.4 rho=0.5 sample_scale=1.0 | 1324836 | 0.5 | 0.25 | pass
 bias_from_few_coins | tau=0.4 | 54 | None | 0.1 | fail
 choice_by_argmax |  | 27691 | None | None | fail
@@ -52,6 +55,8 @@ plain_answer |  | 4000 | None | None | fail
 point_by_queries | domain=1024 tau=0.1 rho=0.1 | 15279735 | 0.1 | 0.025 | pass
 quantile_by_histogram |  | 10000 | None | None | fail
 quantile_to_whole_widths |  | 12541 | None | None | fail
+r_bandit | arms=2 horizon=1000000 tau=0.03 rho=0.1 delta=0.05 sample_scale=1.0 | 73744 | 0.1 | 0.05 | pass
+r_bandit_elimination | arms=2 horizon=1000000 tau=0.03 rho=0.1 delta=0.05 phases=3 sample_scale=1.0 | 135306 | 0.1 | 0.05 | pass
 r_boost_desynchronised |  | 40000 | None | None | fail
 r_choice | tau=0.1 rho=0.1 delta=0.05 candidates=4 sample_scale=1.0 | 27691 | 0.1 | 0.05 | pass
 r_conformal | a=0.1 rho=0.1 delta=0.05 width=40.0 density=0.00025 slack=0.02 step=1.0 | 153166 | 0.1 | 0.05 | pass
