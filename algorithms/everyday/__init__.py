@@ -20,7 +20,7 @@ Mean by boxes: a mean in R^d rounded to boxes is rho-reproducible and within eps
     test_mean_vector::test_the_claims_hold_at_the_theorems_size_on_hard_sources
     test_mean_vector::test_means_are_as_near_as_the_noise_says
 Mean by one offset: so it is with one offset for all coordinates, at the same constant
-    mean_vector:r_mean_vector_one_offset mean_vector:arcs_covered
+    mean_vector:r_mean_vector_one_offset auditor.repair:one_grid_mismatch
     given two means the length of a union of arcs, exactly; u = sqrt(d)/2
     test_mean_vector::test_one_offset_parts_as_its_arcs_cover
     test_mean_vector::test_neither_one_offset_nor_several_is_always_the_better

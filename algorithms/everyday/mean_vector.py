@@ -56,7 +56,7 @@ from algorithms.everyday.mean_laws import coin_parted, least_size, together
 from algorithms.everyday.mean_sizes import by_boxes, by_one_offset, least_by_frontier, least_by_lemma, plain_size
 from algorithms.statistical_query import scaled
 from auditor import Randomness, Sample, subject
-from auditor.repair import grid_mismatch, on_grid
+from auditor.repair import grid_mismatch, on_grid, one_grid_mismatch
 
 Reals = npt.NDArray[np.float64]
 BOUNDS = {"Lemma 7.2": least_by_lemma, "frontier": least_by_frontier}
@@ -182,22 +182,7 @@ def to_boxes_of_one(t: Reals, r: Randomness, *, eps: float, rho: float, delta: f
 
 def one_offset_parts(t1: Reals, t2: Reals, *, eps: float, rho: float, delta: float, sigma: float, d: int) -> float:
     """Pr over the one offset that two means are rounded apart."""
-    return arcs_covered(t1, t2, by_one_offset(eps, rho, delta, sigma, d).width)
-
-
-def arcs_covered(first: Reals, second: Reals, width: float) -> float:
-    """The share of a circle of length w that the arcs from x_i to y_i cover together."""
-    lengths = np.abs(first - second) / width
-    if (lengths >= 1).any():
-        return 1.0
-    starts = np.minimum(first, second) / width % 1.0
-    ends = starts + lengths
-    over = ends > 1  # these go on at the start of the circle
-    starts, ends = np.append(starts, np.zeros(over.sum())), np.append(np.minimum(ends, 1.0), ends[over] - 1)
-    order = np.argsort(starts)
-    starts, ends = starts[order], ends[order]
-    reached = np.maximum.accumulate(np.append(0.0, ends))[:-1]  # by the arcs before
-    return float(min(1.0, np.maximum(ends - np.maximum(starts, reached), 0.0).sum()))
+    return one_grid_mismatch(t1, t2, by_one_offset(eps, rho, delta, sigma, d).width)
 
 
 @subject(

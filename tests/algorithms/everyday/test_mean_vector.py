@@ -16,9 +16,9 @@ from scipy.stats import binom, chi2, multivariate_normal
 import auditor
 from algorithms.everyday import mean_laws, mean_sizes, mean_vector
 from algorithms.everyday.mean_sizes import BOX, GINI, by_boxes, by_one_offset, plain_size
-from algorithms.everyday.mean_vector import COINS, arcs_covered, coins, r_mean_vector, r_mean_vector_one_offset
+from algorithms.everyday.mean_vector import COINS, coins, r_mean_vector, r_mean_vector_one_offset
 from auditor.randomness import from_key, root_key
-from auditor.repair import on_grid, rounded
+from auditor.repair import on_grid, one_grid_mismatch, rounded
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
@@ -259,15 +259,15 @@ def test_one_offset_parts_as_its_arcs_cover(pairs: list[tuple[float, float]], wi
     offsets = (np.arange(2000) + 0.5) / 2000
     boxes = [on_grid(np.tile(one, (2000, 1)), offsets[:, None], width) for one in (x, y)]
     apart = (boxes[0] != boxes[1]).any(axis=1)
-    covered = arcs_covered(x, y, width)
+    covered = one_grid_mismatch(x, y, width)
     assert covered == pytest.approx(apart.mean(), abs=(len(pairs) + 1) * 2 / 2000)
     assert covered <= min(1.0, np.abs(x - y).sum() / width) + 1e-9
 
 
 def test_neither_one_offset_nor_several_is_always_the_better() -> None:
     x, each = np.array([0.1, 0.4, 0.7]), 1 - 0.9**3
-    assert arcs_covered(x, x + 0.1, 1.0) == pytest.approx(0.3)
-    assert arcs_covered(x * 0, x * 0 + 0.1, 1.0) == pytest.approx(0.1)
+    assert one_grid_mismatch(x, x + 0.1, 1.0) == pytest.approx(0.3)
+    assert one_grid_mismatch(x * 0, x * 0 + 0.1, 1.0) == pytest.approx(0.1)
     assert 0.1 < each < 0.3
 
 
