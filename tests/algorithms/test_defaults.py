@@ -59,8 +59,8 @@ r_bandit | arms=2 horizon=1000000 tau=0.03 rho=0.1 delta=0.05 sample_scale=1.0 |
 r_bandit_elimination | arms=2 horizon=1000000 tau=0.03 rho=0.1 delta=0.05 phases=3 sample_scale=1.0 | 135306 | 0.1 | 0.05 | pass
 r_boost_desynchronised |  | 40000 | None | None | fail
 r_choice | tau=0.1 rho=0.1 delta=0.05 candidates=4 sample_scale=1.0 | 27691 | 0.1 | 0.05 | pass
-r_conformal | a=0.1 rho=0.1 delta=0.05 width=40.0 density=0.00025 slack=0.02 step=1.0 | 153166 | 0.1 | 0.05 | pass
 r_clusters | k=3 d=2 eps=0.3 rho=0.2 delta=0.05 sample_scale=1.0 | 10371392927612 | 0.2 | 0.05 | pass
+r_conformal | a=0.1 rho=0.1 delta=0.05 width=40.0 density=0.00025 slack=0.02 step=1.0 | 153166 | 0.1 | 0.05 | pass
 r_coreset | d=2 eps=0.3 rho=0.2 delta=0.05 sample_scale=1.0 | 10371392927612 | 0.2 | None | pass
 r_halfspace_boosted | rho=0.5 eps=0.3 tau=0.47 d=2 rounding=foams sample_scale=1.0 | 831367771925222818612363 | 0.5 | 0.5 | pass
 r_halfspace_boosted_boxes | rho=0.5 eps=0.3 tau=0.47 d=2 sample_scale=1.0 | 1087779804517758791156875 | 0.5 | 0.5 | pass
@@ -74,9 +74,9 @@ r_mean_vector_heavy | eps=0.5 rho=0.2 delta=0.001 sigma=1.0 d=2 sample_scale=1.0
 r_mean_vector_one_offset | eps=0.2 rho=0.1 delta=0.05 sigma=0.5 d=3 sample_scale=1.0 | 7770 | 0.1 | 0.05 | pass
 r_median | d=8 tau=0.05 rho=0.2 sample_scale=1.0 | 10311449832992238451227 | 0.2 | 0.1 | pass
 r_median_as_published | d=8 tau=0.05 rho=0.05 | 5708355181924381307508312024605 | 0.05 | 0.025 | fail
+r_quantile | p=0.9 eps=50.0 rho=0.1 delta=0.05 density=0.0005 step=1.0 | 12541 | 0.1 | 0.05 | pass
 r_single_heavy_hitter | rho=0.1 v=0.3 sample_scale=1.0 | 15503 | 0.1 | 0.05 | pass
 r_top_choice | tau=0.1 rho=0.1 delta=0.05 candidates=4 top=2 sample_scale=1.0 | 129743 | 0.1 | 0.05 | pass
-r_quantile | p=0.9 eps=50.0 rho=0.1 delta=0.05 density=0.0005 step=1.0 | 12541 | 0.1 | 0.05 | pass
 reused_sample | tau=0.1 rho=0.02 delta=0.005 sample_scale=1.0 | 18335682 | 0.12 | 0.1 | pass
 reused_sample_plain |  | 24000 | None | 0.1 | fail
 rounded_median | m=401 width=64 tau=0.15 | 401 | 0.2 | 0.05 | pass
