@@ -108,7 +108,7 @@ def _too_small(cell: Cell, error: str) -> str:
 
 def _nothing_fresh(cell: Cell) -> Iterator[Finding]:
     """Of the cell that decides: one that is shared stands beside it to be compared, whatever it is."""
-    if cell.size == 0 and cell.private != "unshared":
+    if cell.size == 0 and cell.private != "unshared" and cell.question != "list":  # where each run has its own r
         message = "two runs of a pair get the same r and no sample: they can only agree; write A(sample, r, private)"
         yield Finding("nothing-fresh", "warning", message)
 
