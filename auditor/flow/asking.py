@@ -32,8 +32,9 @@ def audit(subject: str | Callable[..., Any], source: object = None, **keywords: 
     """Run A(sample, r) on pairs of fresh samples until it is known whether rho is at most `rho`; what `check` is.
 
     Options of another question ask that one: eta and nu for (eta, nu)-reproducibility, list and eta for a list of
-    outputs, loss for generalisation, gate="churn" for the share of predictions that change; several sources, or `inputs`, for the worst of them. All
-    else is as in `ask`. `family` is how many audits are to pass together: each then fails with its share of the error.
+    outputs, loss for generalisation, gate="churn" for the share of predictions that change; several sources, or
+    `inputs`, for the worst of them. All else is as in `ask`. `family` is how many audits are to pass together: each
+    then fails with its share of the error.
     """
     return answer(make_request(None, subject, source, {"jobs": 1, **keywords}))
 

@@ -1,7 +1,7 @@
 """list: do few outputs have nearly all of the mass? Runs on fresh samples, each with an r of its own.
 
-A learner is list-reproducible where, over sample and r, all but a mass eta of its outputs are among L of them. What they
-are is learnt on the way: see `misses`.
+A learner is list-reproducible where, over sample and r, all but a mass eta of its outputs are among L of them. Which
+these are is learnt on the way: see `misses`.
 """
 
 from __future__ import annotations

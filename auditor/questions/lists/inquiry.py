@@ -160,8 +160,10 @@ class Runs(Steady):
         if self.plan.design == "fixed":
             once = "a fixed design is judged once: for another try take --runs, and a new --seed"
             return f"{self._seen()}: {left}; {once}"
-        more = f"--runs {4 * budget} with a new --seed may; from a --ledger, --resume --runs {4 * budget} goes on from here"
-        return f"{self._seen()}: {left}; {more}"
+        more = f"--runs {4 * budget}"
+        return (
+            f"{self._seen()}: {left}; {more} with a new --seed may; from a --ledger, --resume {more} goes on from here"
+        )
 
     def _design(self) -> str:
         """A fixed design that was cut short has looked early: only the sequence still holds."""

@@ -1,22 +1,22 @@
 """How much of a law is outside its L most frequent values? Two counts of what a list misses: pure, no randomness.
 
-q is the least mass outside any set of L values, i.i.d. outputs are seen in turn, and the list is not known beforehand.
+q is the least mass outside any set of L values; i.i.d. outputs are seen in turn, and no list is known beforehand.
 
-    before   x_i = [output i is not in the list made of those before it], from the first run that is counted on. Whatever
-             that list is, Pr[x_i = 1 | the past] >= q.
-    after    k_n = runs outside the list made of all n. It keeps as many as any set of L values can, so that k_n is at
-             most what the best set misses, and that is Bin(n, q).
+    before   x_i = [output i is not in the list made of those before it], from the first run on that is counted.
+             Whatever that list is, Pr[x_i = 1 | the past] >= q.
+    after    k_n = runs outside the list made of all n. No set of L values keeps more of them, so that k_n is at most
+             what the best set misses, which is Bin(n, q).
 
-A pass is wrong where q > eta. There let y_i = x_i z_i, with z_i = 1 of probability eta / Pr[x_i = 1 | the past]: given the
-past y_i is a coin of eta, so the y_i are i.i.d., and y_i <= x_i. Whoever passes where sum x_i <= a_n has sum y_i <= a_n.
+A pass is wrong where q > eta. There let y_i = x_i z_i, with z_i = 1 of probability eta / Pr[x_i = 1 | the past]: given
+the past y_i is a coin of eta, so the y_i are i.i.d., and y_i <= x_i. Where sum x_i <= a_n, sum y_i <= a_n too.
 A fail is wrong where q <= eta. There the misses of the best set are coins of at most eta, and reach b_n where k_n does.
 So a gate {k <= a_n}, {k >= b_n} for coins, calibrated to a budget or not, errs here at most as often as with coins at
-its target eta: a pass by x, a fail by k. At any q only one of the two can be wrong, so each has all of alpha. For the
-same reason the upper limits of a coin hold for q with x, and the lower ones with k: a sequence's at every n at once,
+its target eta, if it passes by x and fails by k. At any q only one of the two can be wrong, so each has all of alpha.
+For the same reason a coin's upper limits hold for q with x, and its lower ones with k: a sequence's at every n at once,
 Clopper-Pearson's at an n that was fixed.
 
-The first runs only name a list. Of L values of mass 1/L about L exp(-m / L) are not yet in it after m runs; each costs a
-miss, and a miss about 2.5 / eta runs more: m = L ln(2.5 / eta) costs least.
+The first m runs only name a list. Of L values of mass 1/L about L exp(-m / L) are not on it by then; each costs a miss,
+and a miss about 2.5 / eta runs more: m = L ln(2.5 / eta) costs least.
 """
 
 from __future__ import annotations

@@ -109,7 +109,8 @@ def _check_asked(cell: Cell, options: NuOptions) -> tuple[float, float]:
     if missing:
         others = [f"--{name}" for name in given if name not in ("eta", "nu")]
         words = f"{' and '.join(others)} goes with --eta and --nu" if others else f"--{given[0]} is half of a question"
-        raise UsageError(f"{words}: add e.g. --{missing[0]} 0.1")
+        also = ", or --list 3" if given == ["eta"] else ""
+        raise UsageError(f"{words}: add e.g. --{missing[0]} 0.1{also}")
     eta, nu, beta = options.eta or 0.0, options.nu or 0.0, options.beta
     for name, value, meaning in (
         ("eta", options.eta, "how often a good string may give another output, e.g. 0.1"),
