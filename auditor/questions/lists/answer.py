@@ -33,7 +33,7 @@ class ListAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question"
     outside: int  # of all, those outside the list made of all of them
     distinct: int
     outputs: list[Frequent]  # the first ones of that list, the most frequent first
-    other: Frequent | None  # the last that came and is not on it
+    other: Frequent | None  # one that is not on it, the last that came or left
     cell: str = ""  # whose it is, where there are several: the one that looks worst
 
 

@@ -57,7 +57,7 @@ class Runs(Steady):
     misses: Misses = field(init=False)
     tally: Tally = field(default_factory=Tally)  # of what an oracle judged
     shown: dict[str, tuple[str, int]] = field(default_factory=dict)  # what is on the list: its text, and a run of it
-    other: tuple[str, str, int] | None = None  # what came last and was not on it
+    other: tuple[str, str, int] | None = None  # what came last, or left last, and is not
     bench: Bench | None = None
     decided: bool = False
     gate: Gate = field(init=False)
@@ -83,14 +83,18 @@ class Runs(Steady):
         name, text = trial.payload["output"], trial.payload["shown"]
         self.misses.add(name)
         self.tally = self.tally.plus(differs=False, accurate=trial.accurate)
-        if name not in self.misses.listed:
-            self.other = name, text, trial.index
-        elif name not in self.shown:
-            self.shown = {one: known for one, known in self.shown.items() if one in self.misses.listed}
-            self.shown[name] = text, trial.index
+        self._show(name, text, trial.index)
         if self.plan.design == "anytime":
             self.decided = self.outcome() != "inconclusive"
         return self.decided
+
+    def _show(self, name: str, text: str, index: int) -> None:
+        """What is on the list keeps its text; what is off it, or has to leave for what came, is the other."""
+        if name in self.misses.listed and name in self.shown:
+            return
+        self.shown[name] = text, index
+        for gone in self.shown.keys() - self.misses.listed.keys():
+            self.other = gone, *self.shown.pop(gone)
 
     def extended(self, first_budget: int) -> Runs:
         return replace(self, plan=replace(self.plan, first_budget=first_budget))
@@ -218,10 +222,7 @@ class Runs(Steady):
         return Frequent(text, self.misses.counts[name], run, self._replay(run))
 
     def _other(self) -> Frequent | None:
-        """What is on the list by now is no example of what is not."""
-        if self.other is None or self.other[0] in self.misses.listed:
-            return None
-        return self._frequent(*self.other)
+        return self._frequent(*self.other) if self.other else None
 
     def _replay(self, run: int) -> str | None:
         return replay_command(self.cell, self.bench.source, run) if self.bench else None
