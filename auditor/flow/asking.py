@@ -74,11 +74,12 @@ def chosen(given: Mapping[str, Any]) -> str:
         (_, one), (_, other), *_ = asked.items()
         raise UsageError(f"{one} does not go with {other}: leave one of them out")
     question = next(iter(asked), CHECK[0])
+    own = [as_flag(name) for name in given if name in tables[question] and name not in tables[CHECK[0]]]
     for name in given:
         if name not in tables[question]:
             cure = find_question(question).instead.get(name)
             use = f": use {as_flag(cure)}" if cure else ": leave one of them out"
-            raise UsageError(f"{as_flag(name)} {given[name]} does not go with {asked[question]}{use}")
+            raise UsageError(f"{as_flag(name)} {given[name]} does not go with {(own or [asked[question]])[0]}{use}")
     return question
 
 
