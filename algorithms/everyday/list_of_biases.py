@@ -103,13 +103,13 @@ def in_largest_gap(x: Floats) -> npt.NDArray[np.int64]:
 def to_list(means: Floats, eps: float) -> Floats:
     """Means to the vectors of the list, no further than [0, 1]."""
     w = spacing(means.shape[-1], eps)
-    return np.clip(in_largest_gap(means / w) * w, 0.0, 1.0)
+    return np.clip(np.round(in_largest_gap(means / w) * w, 12), 0.0, 1.0)
 
 
 def to_grid(means: Floats, eps: float) -> Floats:
     """Each mean to the nearest point of a grid that is as wide as the same accuracy allows."""
     w = 2 * (eps - reach(means.shape[-1], eps))
-    return np.clip(np.round(means / w) * w, 0.0, 1.0)
+    return np.clip(np.round(np.round(means / w) * w, 12), 0.0, 1.0)
 
 
 def masses(biases: Sequence[float], n: int, eps: float, rounding: Any = to_list) -> dict[tuple[float, ...], float]:
@@ -170,8 +170,8 @@ AT_A_CORNER = "points([[0, 0], [0, 1], [1, 0], [1, 1]], weights=[0.1936, 0.2464,
     delta=lambda eta: eta,
     accuracy=within_eps,
     plain=plain_size,
-    expect="fail",
-    reason="the sample chooses one of d + 1 outputs: what it keeps is check --list 3 --eta 0.1",
+    theorem="List of biases",
+    asks={"list": lambda d: d + 1, "eta": lambda eta: eta},
 )
 def list_of_biases(
     sample: Sample, r: Randomness, *, d: int = 2, eps: float = 0.1, eta: float = 0.1, sample_scale: float = 1.0
@@ -188,8 +188,9 @@ def list_of_biases(
     delta=lambda eta: eta,
     accuracy=within_eps,
     plain=plain_size,
+    asks={"list": lambda d: d + 1, "eta": lambda eta: eta},
     expect="fail",
-    reason="four cells of its grid meet here: neither one output nor a list of three has most of the mass",
+    reason="2^d cells of its grid meet here, and a list of d + 1 misses all but d + 1 of them",
 )
 def biases_on_a_grid(
     sample: Sample, r: Randomness, *, d: int = 2, eps: float = 0.1, eta: float = 0.1, sample_scale: float = 1.0

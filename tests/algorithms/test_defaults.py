@@ -16,6 +16,7 @@ amplified | base_size=401 width=64 tau=0.15 eta=0.1 nu=0.3 beta=0.02 rho=0.1 sam
 amplified_from_rho | base_size=401 width=64 tau=0.15 base_rho=0.12 alpha=0.1 beta=0.02 rho=0.05 sample_scale=1.0 | 12625689195051793 | 0.05 | 0.0919212 | pass
 bias_by_median | tau=0.4 rho=0.5 sample_scale=1.0 | 1324836 | 0.5 | 0.25 | pass
 bias_from_few_coins | tau=0.4 | 54 | None | 0.1 | fail
+biases_on_a_grid | d=2 eps=0.1 eta=0.1 sample_scale=1.0 | 4612 | None | 0.1 | fail
 coin_from_r |  | 1 | 0 | None | pass
 coin_from_rstat | tau=0.1 rho=0.1 delta=0.025 | 96818 | 0.1 | 0.025 | pass
 constant |  | 1 | 0 | None | pass
@@ -26,6 +27,7 @@ good_and_bad | bad=0.02 stray=0.0 wrong=0.0 | 1 | 0.1 | None | pass
 heavy_hitters_fixed_threshold |  | 3051756737 | None | None | fail
 heavy_hitters_in_order_of_appearance |  | 1000 | None | None | fail
 hidden_state |  | 1 | None | None | error
+list_of_biases | d=2 eps=0.1 eta=0.1 sample_scale=1.0 | 4612 | None | 0.1 | pass
 mean |  | 100 | None | None | fail
 measured_halfspace | rho=0.1 delta=0.05 tau=0.4 d=3 sample_scale=1.0 | 62280871855 | 0.1 | 0.15 | pass
 median | tau=0.05 delta=0.05 | 1993 | None | 0.05 | fail

@@ -31,6 +31,7 @@ from auditor.report.formats.junit import junit
 from auditor.report.formats.markdown import markdown
 from auditor.report.terminal import as_text
 from auditor.statistics.gate import Gate
+from auditor.subjects.subject import load_subject
 from auditor.trials.trial import Trial
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
@@ -392,3 +393,15 @@ def test_halves_of_a_data_set_are_refused(tmp_path: Path) -> None:
     rows = np.arange(20.0)
     with pytest.raises(UsageError, match="with --list use bootstrap"):
         auditor.audit(first_row, rows, list=2, eta=0.1, resample="split")
+
+
+def test_a_claim_about_a_list_is_what_audits_by_declarations_ask(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "algorithms.everyday.list_of_biases"]) == 0
+    assert "2 of 2 as expected" in capsys.readouterr().out
+    plain = auditor.audit("list_of_biases")
+    assert (plain.question, plain.verdict) == ("rho", "fail")
+    assert [one.message for one in plain.findings if one.kind == "claim"] == [
+        "what is claimed of it is not rho: check it with --list 3 --eta 0.1"
+    ]
+    asked = auditor.audit("list_of_biases", **load_subject("list_of_biases", {"d": 2, "eta": 0.2}).asks)
+    assert (asked.target, asked.verdict, asked.findings) == (0.2, "pass", [])
