@@ -74,12 +74,11 @@ def chosen(given: Mapping[str, Any]) -> str:
         (_, one), (_, other), *_ = asked.items()
         raise UsageError(f"{one} does not go with {other}: leave one of them out")
     question = next(iter(asked), CHECK[0])
-    own = [as_flag(name) for name in given if name in tables[question] and name not in tables[CHECK[0]]]
     for name in given:
         if name not in tables[question]:
             cure = find_question(question).instead.get(name)
             use = f": use {as_flag(cure)}" if cure else ": leave one of them out"
-            raise UsageError(f"{as_flag(name)} {given[name]} does not go with {(own or [asked[question]])[0]}{use}")
+            raise UsageError(f"{as_flag(name)} {given[name]} does not go with {asked[question]}{use}")
     return question
 
 
@@ -90,16 +89,17 @@ def _check_known(given: Mapping[str, Any], known: Iterable[str]) -> None:
 
 
 def _telling(given: Mapping[str, Any], tables: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
-    """The questions that some option is about alone, each with the first such option as it is typed; of an option that
-    several share, none of them asked by another, the first."""
+    """The questions that some option is about, each with the first option that tells it from the others as it is typed.
+    Of several that share an option, where nothing else tells which is meant, the first."""
     owners = {name: [question for question, table in tables.items() if name in table] for name in given}
+    owners = {name: of for name, of in owners.items() if CHECK[0] not in of}
+    sure = {of[0] for of in owners.values() if len(of) == 1}
+    sure |= {of[0] for of in owners.values() if not sure & {*of}}
     asked: dict[str, str] = {}
     for name, of in owners.items():
-        if len(of) == 1:
-            asked.setdefault(of[0], as_flag(name))
-    for name, of in owners.items():
-        if CHECK[0] not in of and not asked.keys() & set(of):
-            asked[of[0]] = as_flag(name)
+        meant = sure & {*of}
+        if len(meant) == 1:
+            asked.setdefault(meant.pop(), as_flag(name))
     gate = given.get("gate", CHECK[0])
     if gate not in _GATES:
         raise BadValue("gate", gate, f"must be one of {', '.join(_GATES)}{suggestion(str(gate), _GATES)}")
