@@ -24,11 +24,13 @@ import auditor
 from algorithms.controls import first_bit
 from auditor.cli.command_line import run
 from auditor.errors import BadValue, UsageError
+from auditor.flow.ledger import read_history
 from auditor.flow.record import read_record, to_json
 from auditor.questions.lists.inquiry import Runs
 from auditor.questions.lists.misses import Misses, runs_to_name
 from auditor.report.formats.junit import junit
 from auditor.report.formats.markdown import markdown
+from auditor.report.history import counts_of
 from auditor.report.terminal import as_text
 from auditor.statistics.gate import Gate
 from auditor.subjects.subject import load_subject
@@ -336,6 +338,8 @@ def test_an_undecided_audit_goes_on_from_its_ledger(tmp_path: Path) -> None:
     assert "--resume --runs 320" in first.reason
     more = audit(**asked, runs=3000, resume=True)
     assert (more.first_budget, more.answer.runs > 80) == (80, True)
+    (past,) = read_history(str(asked["ledger"]), more.subject)
+    assert counts_of(past) == (more.answer.runs, more.answer.outside)
 
 
 @pytest.mark.parametrize(
