@@ -33,6 +33,7 @@ from auditor.report.formats.markdown import markdown
 from auditor.report.history import counts_of
 from auditor.report.terminal import as_text
 from auditor.statistics.gate import Gate
+from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.subjects.subject import load_subject
 from auditor.trials.trial import Trial
 
@@ -228,6 +229,30 @@ def test_an_output_that_never_comes_back_fails_within_the_default_budget() -> No
         assert isinstance(inquiry, Runs)
         at = next(i for i in range(inquiry.plan.budget) if inquiry.add(0, _trial(i, f"{i}")))
         assert (inquiry.verdict().outcome, at < inquiry.plan.budget) == ("fail", True)
+
+
+@given(st.lists(st.sampled_from("aaaaaaaabbbcd"), min_size=1, max_size=150), st.integers(1, 3), st.booleans())
+def test_an_audit_ends_where_a_count_meets_its_boundary(outputs: list[str], length: int, fixed: bool) -> None:
+    """A pass by what the lists before missed, a fail by what that of all misses, and by nothing else."""
+    options = {"fixed": len(outputs)} if fixed and len(outputs) > 40 else {}
+    inquiry = inquiry_of(first_row, VALUES, "list", size=1, list=length, eta=0.3, **options)
+    seen, gate, ended = Misses(length, runs_to_name(length, 0.3)), inquiry.plan.gate, "inconclusive"
+    for index, output in enumerate(outputs):
+        stops = inquiry.add(0, _trial(index, output))
+        seen.add(output)
+        if not options:
+            fails = gate.is_fail(seen.runs, seen.after)
+            passes = seen.counted > 0 and gate.is_pass(seen.counted, seen.before)
+            ended = "fail" if fails else "pass" if passes else "inconclusive"
+            assert stops == (ended != "inconclusive")
+            if stops:
+                break
+    if options:
+        fails = clopper_pearson_lower(seen.runs, seen.after, 0.05) > 0.3
+        passes = clopper_pearson_upper(seen.counted, seen.before, 0.05) <= 0.3
+        ended = "fail" if fails else "pass" if passes else "inconclusive"
+    assert inquiry.verdict().outcome == ended
+    assert inquiry.answer().rows[0].verdict == ended
 
 
 def _trial(index: int, output: str, accurate: bool | None = None) -> Trial:
