@@ -434,3 +434,15 @@ def test_a_claim_about_a_list_is_what_audits_by_declarations_ask(capsys: pytest.
     ]
     asked = auditor.audit("list_of_biases", **load_subject("list_of_biases", {"d": 2, "eta": 0.2}).asks)
     assert (asked.target, asked.verdict, asked.findings) == (0.2, "pass", [])
+
+
+def test_counts_that_contradict_each_other_leave_all_that_is_between() -> None:
+    """Thirty runs that are all different, and then one output only, which is as rare as one of the limits is wrong."""
+    seen = Misses(1, 30)
+    for output in [*map(str, range(30)), *["0"] * 60]:
+        seen.add(output)
+    assert (seen.before, seen.counted, seen.after) == (0, 60, 29)
+    low, high = seen.lower("anytime", 0.025), seen.upper("anytime", 0.025)
+    assert low > high
+    assert seen.interval("anytime", 0.05) == (high, low)
+    assert Misses(1, 30).interval("fixed", 0.05) == (0.0, 1.0)
