@@ -14,8 +14,11 @@ from algorithms.known_answers import constant_breaks
 from auditor.flow.asking import make_request
 from auditor.flow.question import find_question
 from auditor.questions.every import Every
+from auditor.questions.lists.misses import Misses, runs_to_name
 from auditor.questions.pairs import Pairs
 from auditor.questions.reuse.transcripts import Transcript, bound_distance
+from auditor.statistics.cost import prospect
+from auditor.statistics.gate import Gate
 from auditor.statistics.nu import Groups, NuGate, nu_lower, nu_upper
 from auditor.subjects.outcome import Difference
 from auditor.trials.trial import Trial
@@ -83,6 +86,42 @@ def _gate_walk(law: np.ndarray, rng: np.random.Generator) -> tuple[int, str]:
     return 2000, "open"
 
 
+LISTS = (
+    (1, (1.0,)),
+    (1, (0.95, 0.05)),
+    (1, (0.7, 0.3)),
+    (3, (1 / 3, 1 / 3, 1 / 3)),
+    (3, (0.32, 0.32, 0.32, 0.02, 0.02)),
+    (3, (0.25, 0.25, 0.25, 0.25)),
+    (10, (0.1,) * 10),
+    (10, (0.097,) * 10 + (0.01,) * 3),
+    (10, (0.01,) * 100),
+)
+
+
+def lists() -> Iterator[Row]:
+    """How many runs the gate of a mass 0.1 outside takes, and one that knows the list beforehand; at most 1,000."""
+    rng, gate = np.random.default_rng(3), Gate(0.1, 0.05, budget=1000)
+    for length, law in LISTS:
+        outside = math.fsum(sorted(law)[:-length])
+        ended = [_list_walk(length, law, gate, rng) for _ in range(200)]
+        counts = [sum(outcome == word for _, outcome in ended) for word in ("pass", "fail", "open")]
+        known = prospect(outside, target=0.1, alpha=0.05, budget=1000).expected_pairs
+        mean = np.mean([runs for runs, _ in ended])
+        yield f"{length}", f"{len(law)}", f"{outside:.3g}", f"{mean:.0f}", f"{known:.0f}", *map(str, counts)
+
+
+def _list_walk(length: int, law: Sequence[float], gate: Gate, rng: np.random.Generator) -> tuple[int, str]:
+    seen = Misses(length, runs_to_name(length, 0.1))
+    for runs, output in enumerate(rng.choice(len(law), size=1000, p=law).tolist(), 1):
+        seen.add(str(output))
+        if seen.counted and gate.is_pass(seen.counted, seen.before):
+            return runs, "pass"
+        if gate.is_fail(runs, seen.after):
+            return runs, "fail"
+    return 1000, "open"
+
+
 def arms() -> Iterator[Row]:
     """Pairs that 20 arms take at target 0.05."""
     rng = np.random.default_rng(2)
@@ -144,6 +183,7 @@ def breaks() -> Iterator[Row]:
 TABLES = {
     profiles: ("strings", "bound", "mean low", "mean high", "missed"),
     gates: ("bad strings", "good ones stray", "strings", "pass", "fail", "open"),
+    lists: ("L", "outputs", "mass outside", "runs", "with a known list", "pass", "fail", "open"),
     arms: ("rho of the arms", "pairs", "failed"),
     distances: ("transcripts", "distance", "mean low", "mean high", "missed"),
     breaks: ("rows", "delta", "exact share"),

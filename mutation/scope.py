@@ -18,6 +18,7 @@ SCOPE = (
     "auditor/sources/law.py",
     "auditor/subjects/outcome.py",
     "auditor/questions/nu/gate.py",
+    "auditor/questions/lists/misses.py",
     "auditor/questions/reuse/transcripts.py",
 )
 DEFAULTS = "tests/algorithms/test_defaults.py"  # what each algorithm declares where nobody says otherwise
@@ -28,6 +29,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "auditor/statistics/threshold.py": ("tests/test_calibration.py",),
     "auditor/statistics/nu.py": ("tests/statistics/test_nu_bounds.py", "tests/questions/test_shares_of_searches.py"),
     "auditor/questions/nu/gate.py": ("tests/questions/test_nu.py", "tests/questions/test_shares.py"),
+    "auditor/questions/lists/misses.py": ("tests/questions/test_lists.py",),
     "auditor/questions/reuse/transcripts.py": (
         "tests/questions/test_reuse.py",
         "tests/questions/test_shares_of_searches.py",

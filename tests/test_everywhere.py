@@ -22,6 +22,7 @@ QUESTIONS: dict[str, tuple[str, str, Any, dict[str, Any]]] = {
     "fixed": ("rho", FIRST_BIT, "bernoulli(0.2)", {"size": 1, "rho": 0.4, "fixed": 40}),
     "churn": ("churn", TREE, MOONS, {"size": 40, "rho": 0.4, "probe": 20}),
     "nu": ("nu", GOOD_AND_BAD, None, {"eta": 0.3, "nu": 0.3}),
+    "list": ("list", FIRST_BIT, "bernoulli(0.2)", {"size": 1, "list": 1, "eta": 0.4}),
     "every rho": ("rho", FIRST_BIT, ["bernoulli(0.05)", "bernoulli(0.3)"], {"size": 1, "rho": 0.3}),
     "every nu": ("nu", GOOD_AND_BAD, None, {"inputs": {"bad": [0.0, 0.9]}, "eta": 0.3, "nu": 0.3}),
     # Shared it never differs, unshared in half of the pairs.

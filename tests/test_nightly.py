@@ -60,6 +60,6 @@ def test_rstat_on_counts_has_its_exact_rho(p: float, tau: float, size: int) -> N
 def test_every_theorem_is_upheld_at_other_seeds(seed: int) -> None:
     """A sound claim fails with probability at most 1e-8 here; the others must be caught."""
     for subject in with_theorem():
-        record = auditor.audit(subject.name, seed=1000 + seed, confidence=1 - 1e-8)
+        record = auditor.audit(subject.name, seed=1000 + seed, confidence=1 - 1e-8, **subject.asks)
         print(f"seed {seed}: {subject.name} {record.verdict} after {record.pairs} pairs")
         assert record.verdict in (record.expect, "inconclusive"), record.reason

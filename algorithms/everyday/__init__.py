@@ -167,6 +167,17 @@ Two-armed bandits exactly: rho and expected regret of both, by dynamic programmi
 """
 
 LISTS = """
+List of biases: the biases of d coins within eps, all outputs but a mass eta among d + 1 vectors
+    list_of_biases:list_of_biases list_of_biases:in_largest_gap
+    reach eps / (2d + 1), sharp for d = 2; n = ln(2d/eta) / (2 reach^2), by Hoeffding
+    test_list_of_biases::test_what_is_near_goes_to_a_vector_of_the_point
+    test_list_of_biases::test_sizes_are_those_of_the_proof
+    test_list_of_biases::test_audited_masses_agree_with_the_exact_ones
+Corners of a grid: plain rounding has 2^d outputs where its cells meet, and a list of d + 1 misses all but d + 1 of them
+    list_of_biases:biases_on_a_grid
+    exact by binomials
+    test_list_of_biases::test_exact_laws_at_the_declared_sources
+    test_list_of_biases::test_each_is_audited_at_its_own_size
 """
 
 HEAVY = """

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 click.rich_click.TEXT_MARKUP = None
 click.rich_click.MAX_WIDTH = 100
-_IN_CHECK = ("rho", "churn", "loss", "nu")  # asked by the options of `check`
+_IN_CHECK = ("rho", "churn", "loss", "nu", "list")  # asked by the options of `check`
 
 
 class Commands(click.RichGroup):

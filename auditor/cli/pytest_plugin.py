@@ -214,10 +214,11 @@ class AuditItem(pytest.Item):
                 raise UsageError(f"{MARK} takes keywords only, e.g. {MARK}(source='bernoulli(0.5)', size=1000)")
             options |= mark.kwargs
         forced = self._forced()
-        if "eta" in options and "pairs" in forced:
-            forced["strings"] = forced.pop("pairs")  # what is counted there
+        counted = "runs" if "list" in options else "strings" if "eta" in options else "pairs"
+        if "pairs" in forced:
+            forced[counted] = forced.pop("pairs")  # what is counted there
         if options.get("fixed") is not None:
-            forced = {name: value for name, value in forced.items() if name not in ("pairs", "strings")}
+            forced.pop(counted, None)
         return options | forced
 
     def _forced(self) -> dict[str, int]:

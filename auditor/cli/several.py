@@ -30,10 +30,13 @@ def settled_together(targets: Sequence[str], given: Mapping[str, Any]) -> Settle
     """An audit of each by its declarations, with its share of the error."""
     from auditor.flow.asking import make_request
     from auditor.questions.several import settle, share
+    from auditor.subjects.subject import load_subject
 
     options = {**given, "confidence": share(confidence_of(given), len(targets))}
     with stdout_kept():
-        return settle([make_request(None, target, None, options) for target in targets])
+        claims = [load_subject(target).asks for target in targets]
+        requests = [make_request(None, one, None, asks | options) for one, asks in zip(targets, claims, strict=True)]
+        return settle(requests)
 
 
 def confidence_of(given: Mapping[str, Any]) -> float:

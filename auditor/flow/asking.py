@@ -12,7 +12,7 @@ from auditor.flow.run import answer
 from auditor.process.limits import read_duration
 from auditor.request import Listed, OverCells, Request, as_flag, as_name, listed, make_options
 
-CHECK = ("rho", "churn", "loss", "nu")  # the questions that the options of `check` choose from
+CHECK = ("rho", "churn", "loss", "nu", "list")  # the questions that the options of `check` choose from
 _GATES = CHECK[:2]
 _NOTHING: Mapping[str, Any] = {}
 
@@ -31,9 +31,10 @@ def ask(question: str, subject: str | Callable[..., Any], source: object = None,
 def audit(subject: str | Callable[..., Any], source: object = None, **keywords: Any) -> Record:
     """Run A(sample, r) on pairs of fresh samples until it is known whether rho is at most `rho`; what `check` is.
 
-    Options of another question ask that one: eta and nu for (eta, nu)-reproducibility, loss for generalisation,
-    gate="churn" for the share of predictions that change; several sources, or `inputs`, for the worst of them. All
-    else is as in `ask`. `family` is how many audits are to pass together: each then fails with its share of the error.
+    Options of another question ask that one: eta and nu for (eta, nu)-reproducibility, list and eta for a list of
+    outputs, loss for generalisation, gate="churn" for the share of predictions that change; several sources, or
+    `inputs`, for the worst of them. All else is as in `ask`. `family` is how many audits are to pass together: each
+    then fails with its share of the error.
     """
     return answer(make_request(None, subject, source, {"jobs": 1, **keywords}))
 
@@ -88,12 +89,17 @@ def _check_known(given: Mapping[str, Any], known: Iterable[str]) -> None:
 
 
 def _telling(given: Mapping[str, Any], tables: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
-    """The questions that some option is about alone, each with the first such option as it is typed."""
+    """The questions that some option is about, each with the first option that tells it from the others as it is typed.
+    Of several that share an option, where nothing else tells which is meant, the first."""
+    owners = {name: [question for question, table in tables.items() if name in table] for name in given}
+    owners = {name: of for name, of in owners.items() if CHECK[0] not in of}
+    sure = {of[0] for of in owners.values() if len(of) == 1}
+    sure |= {of[0] for of in owners.values() if not sure & {*of}}
     asked: dict[str, str] = {}
-    for name in given:
-        owners = [question for question, table in tables.items() if name in table]
-        if len(owners) == 1:
-            asked.setdefault(owners[0], as_flag(name))
+    for name, of in owners.items():
+        meant = sure & {*of}
+        if len(meant) == 1:
+            asked.setdefault(meant.pop(), as_flag(name))
     gate = given.get("gate", CHECK[0])
     if gate not in _GATES:
         raise BadValue("gate", gate, f"must be one of {', '.join(_GATES)}{suggestion(str(gate), _GATES)}")

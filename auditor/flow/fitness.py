@@ -10,6 +10,7 @@ from auditor.engine.engine import Engine, keep_nothing
 from auditor.errors import SubjectError, UsageError
 from auditor.flow.plan import Plan
 from auditor.flow.record import Finding
+from auditor.request import as_flag
 from auditor.sources.datasets import Dataset
 from auditor.sources.distribution import tails_cut
 from auditor.subjects.estimators import Fit, names_its_labels
@@ -58,6 +59,7 @@ class Fitness:
             warnings = [Finding(name, "warning", message) for name, message in checked.warnings]
             warnings += [Finding(name, "info", message) for name, message in checked.notes]
             warnings += [*_nothing_fresh(cell), *_own_labels(cell), *_tolerated(cell), *_not_integrated(cell, plan)]
+            warnings += [*_another_claim(cell)]
         elif cell.kin:
             return replace(bench, copies=checked.copies, judges=bench.judges and checked.knows_truth), []
         judges = bench.judges and checked.knows_truth
@@ -108,7 +110,7 @@ def _too_small(cell: Cell, error: str) -> str:
 
 def _nothing_fresh(cell: Cell) -> Iterator[Finding]:
     """Of the cell that decides: one that is shared stands beside it to be compared, whatever it is."""
-    if cell.size == 0 and cell.private != "unshared":
+    if cell.size == 0 and cell.private != "unshared" and cell.question != "list":  # where each run has its own r
         message = "two runs of a pair get the same r and no sample: they can only agree; write A(sample, r, private)"
         yield Finding("nothing-fresh", "warning", message)
 
@@ -146,6 +148,13 @@ def _not_integrated(cell: Cell, plan: Plan) -> Iterator[Finding]:
     short = "so few pairs decide nothing by a mean" if plan.budget < plan.least_integrated else "that was asked for"
     words = f"counts outputs that differ, and does not integrate the randomness of the finish: {why_not(cell) or short}"
     yield Finding("not-integrated", "info", words)
+
+
+def _another_claim(cell: Cell) -> Iterator[Finding]:
+    asks = cell.subject.asks if cell.question == "rho" else {}
+    if asks:
+        options = " ".join(f"{as_flag(name)} {value}" for name, value in asks.items())
+        yield Finding("claim", "info", f"what is claimed of it is not rho: check it with {options}")
 
 
 def _of_source(cell: Cell, bench: Bench, plan: Plan) -> Iterator[Finding]:

@@ -39,6 +39,7 @@ class Plan:
     eta: float | None = None  # how often a good string's output may be another, where the gate is on nu
     first_budget: int | None = None  # that the gate was calibrated to, where an undecided audit goes on after it
     family: int = 1  # audits that are to pass together: a fail has its share of the error, a pass all of it
+    named: int = 0  # trials that are run before those that count for a pass
     integrates: bool = False  # whether rho is the mean of what is known of each pair, and no count of coins
 
     @property
@@ -87,7 +88,7 @@ class Plan:
             return self.budget
         # Of several cells each has its share of the budget.
         planned = None if self.is_of_means else (self.first_budget or self.budget) // self.cells
-        return self.cells * least_pairs(self.target, self.alpha, self.design, planned)
+        return self.cells * (self.named + least_pairs(self.target, self.alpha, self.design, planned))
 
 
 def error_probability(confidence: float) -> float:

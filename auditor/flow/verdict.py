@@ -47,8 +47,8 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """`decided_by` is "mismatches", "churn", "accuracy", "budget", "clock", "interrupt" or "error", or "formula" where
-    a declared mismatch is not true."""
+    """`decided_by` is "mismatches", "churn", "strings", "list", "accuracy", "budget", "clock", "interrupt" or "error",
+    or "formula" where a declared mismatch is not true."""
 
     outcome: str
     reason: str
@@ -91,10 +91,8 @@ def _sides(plan: Plan, gate: Gate, tally: Tally, mean: MeanEvidence) -> tuple[bo
 
 def outcome(plan: Plan, gate: Gate, tally: Tally, mean: MeanEvidence) -> str:
     """The verdict without its words, which cost more."""
-    if plan.delta is not None and tally.failures:
-        least = BOUNDS[plan.design][0](tally.runs, tally.failures, gate.alpha_fail)
-        if _is_inaccurate(plan, gate, tally, least):
-            return "fail"
+    if is_inaccurate(plan, gate, tally):
+        return "fail"
     passes, fails = _sides(plan, gate, tally, mean)
     return "pass" if passes else "fail" if fails else "inconclusive"
 
@@ -108,22 +106,20 @@ def decide(
     judged: Judged,
 ) -> Verdict:
     """The verdict at the stop, with the one-sided bound that says it."""
-    if plan.delta is not None and tally.failures:
-        least = BOUNDS[plan.design][0](tally.runs, tally.failures, gate.alpha_fail)
-        if _is_inaccurate(plan, gate, tally, least):
-            return Verdict("fail", _inaccurate(plan, tally, least, gate.alpha_fail, judged), "accuracy", plan.alpha)
+    if is_inaccurate(plan, gate, tally):
+        return inaccurate(plan, gate, tally, judged)
     passes, fails = _sides(plan, gate, tally, mean)
     low, high = _bounds(plan, gate, tally, mean)
     decider = "mismatches" if plan.gates == "rho" else "churn"
     if passes:
-        bound = _decided_bound(plan, gate, high)
+        bound = decided_bound(plan, gate, high)
         rate = _rate(plan, tally, mean)
-        reason = f"{rate} at most {_held(bound, gate.target)}{_accuracy_words(plan, tally, judged)}"
+        reason = f"{rate} at most {held(bound, gate.target)}{accuracy_words(plan, tally, judged)}"
         return Verdict("pass", reason, decider, plan.alpha, bound)
     if fails:
-        bound = _decided_bound(plan, gate, low)
+        bound = decided_bound(plan, gate, low)
         verb = "above" if bound.value == gate.target else "at least"
-        reason = f"{_rate(plan, tally, mean)} {verb} {_held(bound, gate.target)}"
+        reason = f"{_rate(plan, tally, mean)} {verb} {held(bound, gate.target)}"
         return Verdict("fail", reason, decider, plan.alpha, bound)
     reason = _undecided(plan, gate, tally, mean, low, high)
     return Verdict("inconclusive", reason, "budget", plan.alpha)
@@ -143,7 +139,7 @@ def _rate(plan: Plan, tally: Tally, mean: MeanEvidence) -> str:
     return f"{what} is about {rate:.3g}, and"
 
 
-def _decided_bound(plan: Plan, gate: Gate, bound: Bound) -> Bound:
+def decided_bound(plan: Plan, gate: Gate, bound: Bound) -> Bound:
     """A calibrated gate decides with less evidence than a bound at every n has: what it shows is the target's side."""
     side = "pass" if bound.side == "upper" else "fail"
     if plan.is_of_means or plan.design == "fixed" or not gate.is_calibrated(side):
@@ -151,7 +147,7 @@ def _decided_bound(plan: Plan, gate: Gate, bound: Bound) -> Bound:
     return Bound(bound.side, gate.target, bound.confidence)
 
 
-def _held(bound: Bound, target: float) -> str:
+def held(bound: Bound, target: float) -> str:
     """The bound against the target."""
     if bound.value == target:
         return f"{target:g}, the target ({sure(bound.confidence)})"
@@ -168,7 +164,7 @@ def is_accuracy_certified(plan: Plan, tally: Tally) -> bool | None:
     return BOUNDS[design][1](tally.runs, tally.failures, plan.alpha) <= plan.delta
 
 
-def _accuracy_words(plan: Plan, tally: Tally, judged: Judged) -> str:
+def accuracy_words(plan: Plan, tally: Tally, judged: Judged) -> str:
     """A pass fails to refute the accuracy that was promised, which is less than showing it."""
     certified = is_accuracy_certified(plan, tally)
     if certified is None:
@@ -178,10 +174,13 @@ def _accuracy_words(plan: Plan, tally: Tally, judged: Judged) -> str:
     return f"; {judged.open}"
 
 
-def _is_inaccurate(plan: Plan, gate: Gate, tally: Tally, least: float) -> bool:
+def is_inaccurate(plan: Plan, gate: Gate, tally: Tally) -> bool:
+    """Whether more runs are shown to be inaccurate than may be."""
+    if plan.delta is None or not tally.failures:
+        return False
     if plan.design == "anytime" or plan.delta == 0:
         return gate.is_inaccurate(tally.runs, tally.failures)
-    return plan.delta is not None and least > plan.delta
+    return BOUNDS["fixed"][0](tally.runs, tally.failures, gate.alpha_fail) > plan.delta
 
 
 def _bounds(plan: Plan, gate: Gate, tally: Tally, mean: MeanEvidence) -> tuple[Bound, Bound]:
@@ -196,6 +195,12 @@ def _bounds(plan: Plan, gate: Gate, tally: Tally, mean: MeanEvidence) -> tuple[B
         Bound("lower", least, 1 - plan.cells * gate.alpha_fail),  # of whichever cell it is
         Bound("upper", most, 1 - gate.alpha_pass),
     )
+
+
+def inaccurate(plan: Plan, gate: Gate, tally: Tally, judged: Judged) -> Verdict:
+    """The verdict where too many runs are."""
+    least = BOUNDS[plan.design][0](tally.runs, tally.failures, gate.alpha_fail)
+    return Verdict("fail", _inaccurate(plan, tally, least, gate.alpha_fail, judged), "accuracy", plan.alpha)
 
 
 def _inaccurate(plan: Plan, tally: Tally, least: float, alpha: float, judged: Judged) -> str:

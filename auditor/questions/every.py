@@ -69,6 +69,11 @@ class Every(Steady):
         """Of each cell."""
         return self.leaves[0].plan.budget
 
+    @property
+    def _against(self) -> str:
+        """What is counted."""
+        return "outside" if self.plan.unit == "runs" else "mismatches"
+
     def opened(self, cell: int, bench: Bench) -> None:
         self.leaves[cell].opened(0, bench)
 
@@ -114,12 +119,12 @@ class Every(Steady):
         open_cells = [cell for cell, state in enumerate(self.states) if state == "inconclusive"]
         worst = max(open_cells, key=lambda cell: self.leaves[cell].row().high)
         row, unit = self.leaves[worst].row(), self.plan.unit
-        target = "--nu" if self.plan.gates == "nu" else "--rho"
+        target = {"strings": "--nu", "runs": "--eta"}.get(unit, "--rho")
         is_spent = all(self._done[cell] >= self._budget for cell in open_cells)
         after = f"{self._budget:,} {unit} each" if is_spent else f"{sum(self._done):,} {unit} in all"
         reason = (
             f"{len(open_cells)} of {len(self.cells)} arms are undecided after {after}, "
-            f"{self.cells[worst].name} with {row.mismatches:,} mismatches, {between(row.low, row.high)} (all arms "
+            f"{self.cells[worst].name} with {row.mismatches:,} {self._against}, {between(row.low, row.high)} (all arms "
             f"together, {sure(row.confidence)})"
         )
         if is_spent:
@@ -145,7 +150,8 @@ class Every(Steady):
         rates = [leaf.row().estimate or 0.0 for leaf in self.leaves]
         largest = max(rates)
         if not largest:
-            return f"no mismatch in any of {sum(self._done):,} {self.plan.unit}"
+            none = "no mismatch in any" if self._against == "mismatches" else "none outside"
+            return f"{none} of {sum(self._done):,} {self.plan.unit}"
         return f"the largest that was seen is {largest:.3g}, with {self.cells[rates.index(largest)].name}"
 
     def _worst(self) -> int:
@@ -180,8 +186,8 @@ class Every(Steady):
             fields,
             measures=[own, *others],
             rows=rows,
-            pairs=sum(one.pairs or 0 for one in said),
-            mismatches=sum(one.mismatches or 0 for one in said),
+            pairs=None if worst.pairs is None else sum(one.pairs or 0 for one in said),
+            mismatches=None if worst.pairs is None else sum(one.mismatches or 0 for one in said),
             rho=rho,
             accuracy=self._accuracy(said),
             examples=self._examples(said),

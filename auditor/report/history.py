@@ -74,8 +74,11 @@ def _day(audit: Past) -> str:
 
 
 def counts_of(audit: Past) -> tuple[int, int]:
-    """Pairs and mismatches: of its record, else of its trials."""
+    """Pairs and mismatches: of its record, else of its trials. A question that counts no pairs has its own measure."""
     record = audit.record
+    own = record.measures[0] if record and record.pairs is None and record.measures else None
+    if own and own.of:
+        return own.of, own.count or 0
     return (record and record.pairs) or audit.pairs, (record and record.mismatches) or audit.mismatches
 
 

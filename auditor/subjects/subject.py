@@ -57,6 +57,7 @@ class Declaration:
     finish: Callable[..., Any] | None = None  # finish(core, r): the last step, where the shared randomness acts
     mismatch: Callable[..., Any] | None = None  # mismatch(first, second): how likely two cores finish differently
     mismatch_is: str = "exact"  # or "upper"
+    asks: Mapping[str, Declared] = field(default_factory=dict)  # options of what is claimed, where it is not rho
 
 
 def subject(
@@ -79,6 +80,7 @@ def subject(
     finish: Callable[..., Any] | None = None,
     mismatch: Callable[..., Any] | None = None,
     mismatch_is: str = "exact",
+    asks: Mapping[str, Declared] | None = None,
 ) -> Callable[[F], F]:
     """Declare what is known of a learner; the function itself stays as it is.
 
@@ -91,6 +93,9 @@ def subject(
     r.child("core")), r.child("finish")), or finish(core(sample), r) for a core that takes no r, and mismatch(first,
     second) how likely two cores finish differently, or with `mismatch_is="upper"` what that is at most. Each is given
     the parameters of A that it names. An audit of rho then takes several times fewer pairs.
+
+    `asks` are the options of `check` for a claim about something else than rho, as {"list": 3, "eta": 0.1}, numbers or
+    functions of parameters: where many subjects are audited by what they declare, that is what is asked of this one.
     """
     check_sample_kind(sample)
     check_steps(core, finish, mismatch, mismatch_is)
@@ -100,7 +105,14 @@ def subject(
         raise UsageError(f"expect={expect!r} needs a reason: why is this subject no pass?")
     known = (source, size, claimed, delta, accuracy, theorem, expect, reason, sample, note, view)
     steps = {"core": core, "finish": finish, "mismatch": mismatch, "mismatch_is": mismatch_is}
-    declaration = Declaration(*known, promise=promise, bounds=bounds or {}, plain=plain, **steps)  # type: ignore[arg-type]
+    declaration = Declaration(
+        *known,
+        promise=promise,
+        bounds=bounds or {},
+        plain=plain,
+        asks=asks or {},
+        **steps,  # type: ignore[arg-type]
+    )
 
     def declare(fn: F) -> F:
         fn.__auditor__ = declaration  # type: ignore[attr-defined]
@@ -154,6 +166,11 @@ class Subject:
     def declares(self, name: str) -> Any:
         """A declared number: itself, or the function's value at this subject's parameters."""
         return self._at_parameters(f"declared {name}", getattr(self.declared, name))
+
+    @property
+    def asks(self) -> dict[str, Any]:
+        """The options of what is claimed, where that is not rho."""
+        return {name: self._at_parameters(f"asked {name}", value) for name, value in self.declared.asks.items()}
 
     def promised(self, size: int) -> float | None:
         """What the theorem says that rho is at most at this size."""

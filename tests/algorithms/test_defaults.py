@@ -25,6 +25,7 @@ choice_noise_by_position |  | 27691 | None | None | fail
 clusters_with_offsets_in_turn |  | 10371392927612 | 0.2 | None | fail
 clusters_with_rho_unsplit | parts=1 | 2555776 | 0.1 | None | fail
 clusters_without_constants |  | 278 | 0.2 | None | fail
+biases_on_a_grid | d=2 eps=0.1 eta=0.1 sample_scale=1.0 | 4612 | None | 0.1 | fail
 coin_from_r |  | 1 | 0 | None | pass
 coin_from_rstat | tau=0.1 rho=0.1 delta=0.025 | 96818 | 0.1 | 0.025 | pass
 conformal_by_own_scale |  | 153166 | None | None | fail
@@ -39,6 +40,7 @@ heavy_hitter_most_frequent |  | 15503 | None | None | fail
 heavy_hitters_fixed_threshold |  | 3051756737 | None | None | fail
 heavy_hitters_in_order_of_appearance |  | 1000 | None | None | fail
 hidden_state |  | 1 | None | None | error
+list_of_biases | d=2 eps=0.1 eta=0.1 sample_scale=1.0 | 4612 | None | 0.1 | pass
 mean |  | 100 | None | None | fail
 mean_vector_no_offset |  | 7770 | None | None | fail
 mean_vector_offset_of_data |  | 7770 | None | None | fail

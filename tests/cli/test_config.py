@@ -171,6 +171,13 @@ nu = 0.2
 target = "learners_of_gate.py:steady"
 source = "learners_of_gate.py:rows"
 size = 3
+list = 2
+eta = 0.2
+
+[[tool.auditor.subject]]
+target = "learners_of_gate.py:steady"
+source = "learners_of_gate.py:rows"
+size = 3
 inputs = { value = [1, 2, 3] }
 fixed = 60
 
@@ -186,11 +193,11 @@ pairs = 200
 def test_a_gate_asks_every_question(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "pyproject.toml").write_text(EVERY)
     assert run(["gate", "--json", "all.json"]) == 0
-    assert "4 of 4 as expected" in capsys.readouterr().out
+    assert "5 of 5 as expected" in capsys.readouterr().out
     records = json.loads((project / "all.json").read_text())
-    assert [record["question"] for record in records] == ["rho", "nu", "rho", "curve"]
-    assert [len(record["cells"]) for record in records] == [2, 1, 3, 2]
-    assert [record["error_spent"] for record in records[:3]] == pytest.approx([0.0125] * 3)
+    assert [record["question"] for record in records] == ["rho", "nu", "list", "rho", "curve"]
+    assert [len(record["cells"]) for record in records] == [2, 1, 1, 3, 2]
+    assert [record["error_spent"] for record in records[:4]] == pytest.approx([0.01] * 4)
     assert records[0]["cost"]["limits"] == {"jobs": 1, "timeout": 60}
     assert run(["gate", "--jobs", "2", "--json", "two.json"]) == 0
     again = json.loads((project / "two.json").read_text())

@@ -258,6 +258,9 @@ EVERY = f"""{HEADER}
 @reproducible(source=draw, size=10, eta=0.2, nu=0.2)
 def test_strings(sample, r): return 1
 
+@reproducible(source=draw, size=10, list=1, eta=0.2)
+def test_list(sample, r): return 1
+
 @reproducible(source=[draw, "uniform"], size=10)
 def test_sources(sample, r): return 1
 
@@ -293,10 +296,11 @@ def test_a_mark_asks_every_question_that_check_does(run: Any, pytester: Any) -> 
         """
     )
     result = run(EVERY, "-s", "--auditor-pairs", "200")
-    result.assert_outcomes(passed=6, failed=1)
+    result.assert_outcomes(passed=7, failed=1)
     told = dict(found for line in result.outlines if (found := _told(line)))
     assert told == {
         "test_strings": ["nu", "pass", "1", "{'jobs': 1}"],
+        "test_list": ["list", "pass", "1", "{'jobs': 1}"],
         "test_sources": ["rho", "pass", "2", "{'jobs': 1}"],
         "test_inputs": ["rho", "pass", "2", "{'jobs': 1}"],
         "test_loss": ["loss", "pass", "1", "{'jobs': 1}"],

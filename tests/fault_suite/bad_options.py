@@ -39,6 +39,9 @@ _QUESTIONS = {
     ("--eta", "0.1", "--nu", "0.1", "--beta"): _PROBABILITY,
     ("--eta", "0.1", "--nu", "0.1", "--runs"): (*_COUNT, "0", "1"),
     ("--eta", "0.1", "--nu", "0.1", "--strings"): (*_COUNT, "0"),
+    ("--eta", "0.1", "--list"): (*_COUNT, "0"),
+    ("--list", "2", "--eta"): _PROBABILITY,
+    ("--list", "2", "--eta", "0.1", "--runs"): (*_COUNT, "0", "5"),
     ("--loss", "mine:loss", "--delta"): _PROBABILITY,
     ("--loss",): ("", " ", "x", "mine:", "mine:nothing", "mine:NOT", "nowhere:fn", "\x00", "[/b]:fn"),
     ("--inputs", "[1, 2]", "--replay", "0", "--arm"): (*_COUNT, "2"),
@@ -134,6 +137,19 @@ _TOGETHER = """
 --loss mine:loss --eta 0.1 --nu 0.1
 --eta 0.1 --nu 0.1 --pairs 99
 --eta 0.1 --nu 0.1 --rho 0.1
+--list 2
+--list 2 --nu 0.1
+--list 2 --eta 0.1 --nu 0.1
+--list 2 --eta 0.1 --pairs 99
+--list 2 --eta 0.1 --rho 0.1
+--list 2 --eta 0.1 --strings 9
+--list 2 --eta 0.1 --gate churn
+--list 2 --eta 0.1 --loss mine:loss
+--list 2 --eta 0.1 --atol 0.1
+--list 2 --eta 0.1 --runs 99 --fixed 99
+--list 2 --eta 1e-300
+--list 1e29 --eta 0.1
+--list 2 --eta 0.1 --replay 0 --arm 1
 --resample split
 --resample bootstrap
 --gate churn
@@ -179,6 +195,7 @@ _CARRIED_OUT = """
 --loss mine:loss --replay 0
 --loss mine:loss --source norm
 --eta 0.1 --nu 0.1 --replay 0
+--list 2 --eta 0.1 --replay 0
 --source norm --source norm --loss mine:loss
 """.strip().splitlines()
 _WRONG = """

@@ -34,14 +34,18 @@ ETAS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)  # where a profile is shown, 
 MOST_RUNS = 2000  # with each string: the bounds look at every number of them
 
 
+ETA = option("With --nu: how often a good r may give another output; with --list: the mass outside.", "E", OTHER)
+RUNS = option("With --nu: runs with each r; with --list: at most so many.  [default: 2 / eta; 100 / eta]", "K", OTHER)
+
+
 class NuOptions(OverCells, frozen=True, kw_only=True):
     """What a question about random strings takes."""
 
-    eta: Annotated[float | None, option("With --nu: how often a good r may give another output.", "E", OTHER)] = None
+    eta: Annotated[float | None, ETA] = None
     nu: Annotated[float | None, option("With --eta: the share of r that need not be good.", "V", OTHER)] = None
-    beta: Annotated[float | None, option("With --eta: share of r whose answer may be inaccurate.", "B", OTHER)] = None
-    runs: Annotated[int | None, option("With --eta: runs with each r.  [default: 2 / eta]", "K", OTHER)] = None
-    strings: Annotated[int | None, option("With --eta: at most so many r.  [default: 100 / nu]", "MAX", OTHER)] = None
+    beta: Annotated[float | None, option("With --nu: share of r whose answer may be inaccurate.", "B", OTHER)] = None
+    runs: Annotated[int | None, RUNS] = None
+    strings: Annotated[int | None, option("With --nu: at most so many r.  [default: 100 / nu]", "MAX", OTHER)] = None
 
 
 class Nu:
@@ -105,7 +109,8 @@ def _check_asked(cell: Cell, options: NuOptions) -> tuple[float, float]:
     if missing:
         others = [f"--{name}" for name in given if name not in ("eta", "nu")]
         words = f"{' and '.join(others)} goes with --eta and --nu" if others else f"--{given[0]} is half of a question"
-        raise UsageError(f"{words}: add e.g. --{missing[0]} 0.1")
+        also = ", or --list 3" if given == ["eta"] else ""
+        raise UsageError(f"{words}: add e.g. --{missing[0]} 0.1{also}")
     eta, nu, beta = options.eta or 0.0, options.nu or 0.0, options.beta
     for name, value, meaning in (
         ("eta", options.eta, "how often a good string may give another output, e.g. 0.1"),

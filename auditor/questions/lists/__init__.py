@@ -1,0 +1,128 @@
+"""list: do few outputs have nearly all of the mass? Runs on fresh samples, each with an r of its own.
+
+A learner is list-reproducible where, over sample and r, all but a mass eta of its outputs are among L of them. Which
+these are is learnt on the way: see `misses`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Annotated, ClassVar
+
+from auditor.errors import BadValue, UsageError, check_count
+from auditor.flow.parts import Listing, Part, Words
+from auditor.flow.plan import MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, least_pairs, make_plan
+from auditor.flow.question import Inquiry
+from auditor.flow.record import Record
+from auditor.questions.lists.answer import list_parts
+from auditor.questions.lists.inquiry import Runs, one_run
+from auditor.questions.lists.misses import runs_to_name
+from auditor.questions.nu import ETA, RUNS
+from auditor.questions.over_cells import begin
+from auditor.request import OTHER, OverCells, Request, option
+from auditor.sources.datasets import Dataset
+from auditor.statistics.outward import sure
+from auditor.statistics.threshold import MOST_CALIBRATED
+from auditor.subjects.closeness import NO_CLASSES
+from auditor.subjects.outcome import describe
+from auditor.trials.cell import Cell
+from auditor.trials.trial import Bench
+
+_LONGER = 2000  # characters of an output that is shown again
+_OUTPUTS_TIMES = 10  # so that a subject that never repeats itself fails within the default budget
+
+
+class ListOptions(OverCells, frozen=True, kw_only=True):
+    """What a question about a list takes."""
+
+    list: Annotated[
+        int | None, option("With --eta: do so many outputs have all mass but eta, over sample and r?", "L", OTHER)
+    ] = None
+    eta: Annotated[float | None, ETA] = None
+    runs: Annotated[int | None, RUNS] = None
+
+
+class ListQuestion:
+    """Are the outputs, over fresh samples and fresh r, among L of them but for a mass of at most eta?"""
+
+    name: ClassVar[str] = "list"
+    Options: ClassVar[type[ListOptions]] = ListOptions
+    instead: ClassVar[Mapping[str, str]] = {"pairs": "runs", "rho": "eta"}
+
+    def begin(self, request: Request) -> Inquiry:
+        return begin(self, request)
+
+    def settle(self, cell: Cell, options: ListOptions) -> Runs:
+        """One cell's inquiry; BadValue or UsageError where no number of runs could decide it."""
+        length, eta = _check_asked(options)
+        if cell.within:
+            raise UsageError(f"{cell.within.words}: {NO_CLASSES}")
+        if isinstance(cell.source, Dataset) and cell.source.drawn_together:
+            raise UsageError("--resample split makes two halves and no more: with --list use bootstrap")
+        plan = _plan(cell, options, length, eta)
+        again = (*cell.again, "--list", str(length), "--eta", f"{eta!r}")
+        return Runs(replace(cell, unit=one_run, again=again), plan, length)
+
+    def parts(self, record: Record) -> Iterator[Part]:
+        yield from list_parts(record)
+
+    def again(self, bench: Bench, index: int) -> Iterator[Part]:
+        yield Words(f"RUN  {index}", "title")
+        yield Listing("output:", [describe(bench.see(bench.run(index, 0)), _LONGER)])
+
+
+def _check_asked(options: ListOptions) -> tuple[int, float]:
+    if options.list is None or options.eta is None:
+        cure = "--list 3" if options.list is None else "--eta 0.1"
+        raise UsageError(f"a list is asked about with --list and --eta: add e.g. {cure}")
+    check_count("list", options.list, least=1, example=3)
+    if isinstance(options.eta, bool) or not isinstance(options.eta, (int, float)) or not 0 < options.eta < 1:
+        raise BadValue("eta", options.eta, "must be in (0, 1): the mass that may be outside the list, e.g. 0.1")
+    if options.runs is not None and options.fixed is not None:
+        raise UsageError(f"--runs {options.runs} and --fixed {options.fixed} are two designs: choose one")
+    return options.list, float(options.eta)
+
+
+def _plan(cell: Cell, options: ListOptions, length: int, eta: float) -> Plan:
+    option, budget = ("runs", options.runs) if options.fixed is None else ("fixed", options.fixed)
+    if budget is None:
+        budget = math.ceil(PAIRS_TIMES_TARGET / eta - 1e-9) + math.ceil(_OUTPUTS_TIMES * length / (1 - eta))
+    check_count(option, budget, least=1, example=1000)
+    if budget > MAX_PAIRS:
+        asked = f"--{option} {budget}" if getattr(options, option) else f"--list {length} --eta {eta:g}"
+        raise UsageError(f"{asked} would take more than {MAX_PAIRS:.0e} runs, which no audit finishes: ask for less")
+    delta = cell.subject.declares("delta") if cell.subject.declared.accuracy else None
+    plan = replace(
+        make_plan(target=eta, confidence=options.confidence, delta=delta),
+        design="anytime" if options.fixed is None else "fixed",
+        budget=budget,
+        gates=f"the mass outside a list of {length:,}",
+        runs=1,
+        unit="runs",
+        family=options.family,
+        named=runs_to_name(length, eta),
+    )
+    _check_decidable(plan, option)
+    return plan
+
+
+def _check_decidable(plan: Plan, option: str) -> None:
+    """Whether runs that all fall into the list that the first of them named would pass."""
+    budget = needed = plan.budget
+    while (least := _least(plan, needed, plan.design)) > needed:
+        soonest = _least(plan, needed, "fixed")  # a gate that looks more than once takes no fewer
+        needed = least if needed > MOST_CALIBRATED else max(soonest, needed + 1 + needed // 1000)
+    if needed > budget:
+        raise BadValue(
+            option,
+            budget,
+            f"cannot decide {plan.gates} at eta {plan.target:g}, {sure(plan.confidence)}: even if no run is outside it "
+            f"takes {needed} runs, of which the first {plan.named} name the list; use --{option} {needed} or more",
+        )
+
+
+def _least(plan: Plan, budget: int, design: str) -> int:
+    """The runs after which none outside passes, with this budget."""
+    return plan.named + least_pairs(plan.target or 0.0, plan.alpha, design, budget)

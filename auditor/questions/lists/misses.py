@@ -1,0 +1,88 @@
+"""How much of a law is outside its L most frequent values? Two counts of what a list misses: pure, no randomness.
+
+q is the least mass outside any set of L values; i.i.d. outputs are seen in turn, and no list is known beforehand.
+
+    before   x_i = [output i is not in the list made of those before it], from the first run on that is counted.
+             Whatever that list is, Pr[x_i = 1 | the past] >= q.
+    after    k_n = runs outside the list made of all n. No set of L values keeps more of them, so that k_n is at most
+             what the best set misses, which is Bin(n, q).
+
+A pass is wrong where q > eta. There let y_i = x_i z_i, with z_i = 1 of probability eta / Pr[x_i = 1 | the past]: given
+the past y_i is a coin of eta, so the y_i are i.i.d., and y_i <= x_i. Where sum x_i <= a_n, sum y_i <= a_n too.
+A fail is wrong where q <= eta. There the misses of the best set are coins of at most eta, and reach b_n where k_n does.
+So a gate {k <= a_n}, {k >= b_n} for coins, calibrated to a budget or not, errs here at most as often as with coins at
+its target eta, if it passes by x and fails by k. At any q only one of the two can be wrong, so each has all of alpha.
+For the same reason a coin's upper limits hold for q with x, and its lower ones with k: a sequence's at every n at once,
+Clopper-Pearson's at an n that was fixed.
+
+The first m runs only name a list. Of L values of mass 1/L about L exp(-m / L) are not on it by then; each costs a miss,
+and a miss about 2.5 / eta runs more: m = L ln(2.5 / eta) costs least.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+
+from auditor.statistics.interval import BOUNDS
+
+
+def runs_to_name(length: int, eta: float) -> int:
+    """How many runs come before the first that is counted for a pass: fixed beforehand."""
+    return math.ceil(length * math.log(2.5 / eta))
+
+
+@dataclass(slots=True)
+class Misses:
+    """Outputs by name, and which `length` of them are the list: the most frequent, of equals the one that was there."""
+
+    length: int
+    named: int  # runs that are not counted before
+    counts: dict[str, int] = field(default_factory=dict)
+    listed: dict[str, None] = field(default_factory=dict)  # in the order in which they came
+    runs: int = 0
+    before: int = 0
+    after: int = 0
+    _least: int = 0  # runs that every output of a full list has at least
+
+    @property
+    def counted(self) -> int:
+        """Runs that were held against the list before them."""
+        return max(0, self.runs - self.named)
+
+    def add(self, name: str) -> None:
+        was_there = name in self.listed
+        self.counts[name] = self.counts.get(name, 0) + 1
+        if not was_there:
+            self._enlist(name)
+        self.runs += 1
+        self.before += not was_there and self.runs > self.named
+        self.after += name not in self.listed  # where it is in the list now, the list keeps one run more
+
+    def _enlist(self, name: str) -> None:
+        if len(self.listed) < self.length:
+            self.listed[name] = None
+        elif self.counts[name] > self._least:
+            last = min(self.listed, key=self.counts.__getitem__)
+            self._least = self.counts[last]
+            if self.counts[name] > self._least:
+                del self.listed[last]
+                self.listed[name] = None
+
+    def ranked(self) -> list[str]:
+        """The list, the most frequent first."""
+        return sorted(self.listed, key=lambda name: -self.counts[name])
+
+    def lower(self, design: str, alpha: float) -> float:
+        """With probability 1 - alpha q is at or above this."""
+        return BOUNDS[design][0](self.runs, self.after, alpha) if self.runs else 0.0
+
+    def upper(self, design: str, alpha: float) -> float:
+        """With probability 1 - alpha q is at or below this."""
+        return BOUNDS[design][1](self.counted, self.before, alpha) if self.counted else 1.0
+
+    def interval(self, design: str, alpha: float) -> tuple[float, float]:
+        """Both, at half of alpha each. The two counts may contradict each other, as seldom as one of them errs: then
+        all that is between."""
+        low, high = self.lower(design, alpha / 2), self.upper(design, alpha / 2)
+        return min(low, high), max(low, high)

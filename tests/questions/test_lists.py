@@ -1,0 +1,448 @@
+"""Audits of a list: the two counts, exact errors of the gate on small laws, the record, the replay, the refusals."""
+
+from __future__ import annotations
+
+import json
+import math
+import shlex
+import xml.etree.ElementTree
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from asking import bench_of, inquiry_of
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binom
+
+import auditor
+from algorithms.controls import first_bit
+from auditor.cli.command_line import run
+from auditor.errors import BadValue, UsageError
+from auditor.flow.ledger import read_history
+from auditor.flow.record import read_record, to_json
+from auditor.questions.lists.inquiry import Runs
+from auditor.questions.lists.misses import Misses, runs_to_name
+from auditor.report.formats.junit import junit
+from auditor.report.formats.markdown import markdown
+from auditor.report.history import counts_of
+from auditor.report.terminal import as_text
+from auditor.statistics.gate import Gate
+from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
+from auditor.subjects.subject import load_subject
+from auditor.trials.trial import Trial
+
+pytestmark = pytest.mark.usefixtures("no_second_process")
+VALUES = "pmf([0.5, 0.3, 0.12, 0.05, 0.03])"
+
+
+def first_row(sample: Any, r: np.random.Generator) -> int:
+    """Whatever the source is, so is the output."""
+    return int(sample[0])
+
+
+def audit(source: str = VALUES, **options: Any) -> auditor.Record:
+    return auditor.ask("list", first_row, source, **{"size": 1, "list": 3, "eta": 0.1, **options})
+
+
+@given(st.lists(st.sampled_from("abcdefg"), max_size=60), st.integers(1, 5), st.integers(0, 9))
+def test_both_counts_are_what_they_say(outputs: list[str], length: int, named: int) -> None:
+    """Held against lists that are sorted anew for every run."""
+    seen, missed = Misses(length, named), 0
+    for i, output in enumerate(outputs):
+        before = dict(seen.listed)
+        counts = Counter(outputs[:i])
+        assert sum(counts[one] for one in before) == sum(count for _, count in counts.most_common(length))
+        missed += i >= named and output not in before
+        seen.add(output)
+    counts = Counter(outputs)
+    assert seen.before == missed
+    assert seen.after == len(outputs) - sum(count for _, count in counts.most_common(length))
+    assert seen.after <= seen.before + min(named, len(outputs)), "hindsight misses no more"
+    assert [seen.counts[name] for name in seen.ranked()] == sorted((counts[name] for name in seen.listed), reverse=True)
+
+
+@cache
+def stepped(counts: tuple[int, ...], listed: tuple[str, ...], length: int, value: int) -> tuple[Any, ...]:
+    """What one more run makes of counts and list, and whether it was outside before and after."""
+    named = {str(i): count for i, count in enumerate(counts)}
+    seen = Misses(length, 0, named, dict.fromkeys(listed), sum(counts))
+    seen.add(str(value))
+    return tuple(seen.counts.values()), tuple(seen.listed), seen.before, seen.after
+
+
+State = tuple[tuple[int, ...], tuple[str, ...], int, int]  # counts, the list, misses before and after
+
+
+def walked(law: Sequence[float], length: int, named: int, n: int) -> Iterator[tuple[int, dict[State, float]]]:
+    """The exact law of the two counts after each run: dynamic programming over all that they depend on. Whoever takes
+    states out of what is handed out has ended them."""
+    alive: dict[State, float] = {((0,) * len(law), (), 0, 0): 1.0}
+    for runs in range(n):
+        then: dict[State, float] = {}
+        for (counts, listed, before, after), chance in alive.items():
+            for value, mass in enumerate(law):
+                more, now, was_outside, is_outside = stepped(counts, listed, length, value)
+                state = (more, now, before + (runs >= named and was_outside), after + is_outside)
+                then[state] = then.get(state, 0.0) + chance * mass
+        alive = then
+        yield runs + 1, alive
+
+
+def ended(walk: Iterator[tuple[int, dict[State, float]]], ends: Callable[[int, int, int], bool]) -> float:
+    """How likely it is that, after any run, its number and the two counts are as they should not be."""
+    total = 0.0
+    for runs, alive in walk:
+        for state in [state for state in alive if ends(runs, *state[2:])]:
+            total += alive.pop(state)
+    return total
+
+
+def coin_ends(p: float, n: int, ends: Callable[[int, int], bool]) -> float:
+    """The same of a coin, whose misses are one count."""
+    alive, total = {0: 1.0}, 0.0
+    for runs in range(1, n + 1):
+        then = Counter[int]()
+        for k, chance in alive.items():
+            then[k] += chance * (1 - p)  # type: ignore[assignment]
+            then[k + 1] += chance * p  # type: ignore[assignment]
+        alive = {k: chance for k, chance in then.items() if not ends(runs, k)}
+        total += sum(chance for k, chance in then.items() if k not in alive)
+    return total
+
+
+# The rest in two values, in one, nearly tied with the first; a list of two; and all tied, where a list is hard to find
+LAWS = [
+    ((0.8, 0.1, 0.1), 1, 24),
+    ((0.6, 0.4), 1, 24),
+    ((0.6, 0.2, 0.2), 1, 24),
+    ((0.6, 0.39, 0.01), 1, 24),
+    ((0.34, 0.33, 0.33), 1, 20),
+    ((0.4, 0.3, 0.3), 2, 20),
+    ((0.26, 0.25, 0.25, 0.24), 2, 12),
+]
+
+
+@pytest.mark.parametrize(("law", "length", "n"), LAWS)
+@pytest.mark.parametrize("named", [0, 3])
+def test_both_verdicts_err_no_more_than_with_coins(law: tuple[float, ...], length: int, n: int, named: int) -> None:
+    """Exact, at q = eta, where both are just about wrong: the gate is calibrated to coins of eta."""
+    alpha, q = 0.1, 1 - math.fsum(sorted(law)[-length:])
+    gate = Gate(q, alpha, budget=n)
+    passed = ended(walked(law, length, named, n), lambda runs, x, k: runs > named and gate.is_pass(runs - named, x))
+    failed = ended(walked(law, length, named, n), lambda runs, x, k: gate.is_fail(runs, k))
+    as_coins = coin_ends(q, n - named, gate.is_pass), coin_ends(q, n, gate.is_fail)
+    print(f"{law} L={length} eta={q:.3g}: passes {passed:.4f}, fails {failed:.4f}; coins {as_coins}")
+    assert passed <= as_coins[0] + 1e-12
+    assert failed <= as_coins[1] + 1e-12
+    assert max(as_coins) <= alpha
+    if law[0] == 0.8:
+        assert failed > 0.02
+        assert passed > 0.02 or not named, "which then counts a miss before any list is there"
+
+
+@cache
+def limit(side: str, design: str, n: int, k: int, alpha: float) -> float:
+    """As `Misses` has it, which is asked for the same numbers again and again."""
+    seen = Misses(1, 0, runs=n, before=k, after=k)
+    return seen.lower(design, alpha) if side == "lower" else seen.upper(design, alpha)
+
+
+@pytest.mark.parametrize(("law", "length"), [((0.5, 0.3, 0.2), 1), ((0.34, 0.33, 0.33), 1), ((0.4, 0.3, 0.2, 0.1), 2)])
+@pytest.mark.parametrize("named", [0, 4])
+def test_limits_miss_q_as_seldom_as_they_say(law: tuple[float, ...], length: int, named: int) -> None:
+    """Exact: Clopper-Pearson's at a fixed n, the sequence's at every n up to it at once; each side at its own alpha."""
+    n, alpha, q = 14, 0.2, 1 - math.fsum(sorted(law)[-length:])
+    missed = {}
+    for design in ("fixed", "anytime"):
+
+        def looks(runs: int, design: str = design) -> bool:
+            return design == "anytime" or runs == n
+
+        def above(runs: int, x: int, k: int, design: str = design) -> bool:
+            return looks(runs, design) and limit("lower", design, runs, k, alpha) > q + 1e-12
+
+        def below(runs: int, x: int, k: int, design: str = design) -> bool:
+            counted = max(0, runs - named)
+            return looks(runs, design) and counted > 0 and limit("upper", design, counted, x, alpha) < q - 1e-12
+
+        missed[design] = [ended(walked(law, length, named, n), one) for one in (above, below)]
+    print(f"{law} L={length} named={named}: {missed}")
+    assert max(*missed["fixed"], *missed["anytime"]) <= alpha
+    assert sum(missed["fixed"]) > 0
+
+
+def test_of_two_values_hindsight_misses_the_rarer() -> None:
+    *_, (_, law) = walked((0.97, 0.03), 1, 5, 20)
+    after = {k: math.fsum(chance for (*_, found), chance in law.items() if found == k) for k in range(4)}
+    for k, chance in after.items():
+        assert chance == pytest.approx(binom.pmf(k, 20, 0.03) + binom.pmf(20 - k, 20, 0.03))
+
+
+def test_the_first_runs_cost_least() -> None:
+    assert [runs_to_name(length, 0.1) for length in (1, 2, 3, 10)] == [4, 7, 10, 33]
+    assert runs_to_name(3, 0.9) == 4
+
+
+@pytest.mark.parametrize(
+    ("length", "eta", "verdict"), [(3, 0.2, "pass"), (2, 0.1, "fail"), (1, 0.1, "fail"), (9, 0.1, "pass")]
+)
+def test_the_gate_says_what_is_so(length: int, eta: float, verdict: str) -> None:
+    """Seeds are fixed, so this is no matter of chance; each verdict is right with probability 0.95 at least."""
+    record = audit(list=length, eta=eta)
+    truth = math.fsum([0.5, 0.3, 0.12, 0.05, 0.03][length:])
+    assert (record.verdict, record.question, record.unit, record.decided_by) == (verdict, "list", "runs", "list")
+    (own,) = record.measures
+    assert own.low <= truth <= own.high
+    assert (own.name, own.of, record.cells[0].pairs) == ("outside", record.answer.runs, record.cost.runs)
+    assert own.count == record.cells[0].mismatches == record.answer.outside
+    assert record.bound is not None
+    assert (record.bound.side, record.bound.value) == ("upper" if verdict == "pass" else "lower", eta)
+    assert (record.target, record.rho, record.pairs, record.exit_code) == (eta, None, None, int(verdict == "fail"))
+    assert record.answer.named == runs_to_name(length, eta)
+    assert sum(one.runs for one in record.answer.outputs) == record.answer.runs - record.answer.outside
+
+
+def test_the_interval_at_a_millionth_holds_the_truth() -> None:
+    """Wrong with probability 1e-6, over the source whose law is known; judged once."""
+    record = audit(list=2, eta=0.1, fixed=3000, confidence=1 - 1e-6)
+    assert record.measures[0].low <= 0.2 <= record.measures[0].high
+    assert record.measures[0].high - record.measures[0].low < 0.09
+    assert (record.verdict, record.design, record.measures[0].method) == ("fail", "fixed", "Clopper-Pearson")
+
+
+def test_one_output_passes_after_the_first_runs_and_a_spotless_rest() -> None:
+    record = auditor.ask("list", "algorithms.controls:constant", list=1, eta=0.1)
+    inquiry = inquiry_of("algorithms.controls:constant", question="list", list=1, eta=0.1)
+    assert (record.verdict, record.answer.runs, record.answer.distinct) == ("pass", inquiry.plan.least_trials, 1)
+    assert record.answer.other is None
+
+
+def test_an_output_that_never_comes_back_fails_within_the_default_budget() -> None:
+    for length, eta in ((1, 0.1), (20, 0.1), (5, 0.8), (1, 0.9)):
+        inquiry = inquiry_of(first_row, VALUES, "list", size=1, list=length, eta=eta)
+        assert isinstance(inquiry, Runs)
+        at = next(i for i in range(inquiry.plan.budget) if inquiry.add(0, _trial(i, f"{i}")))
+        assert (inquiry.verdict().outcome, at < inquiry.plan.budget) == ("fail", True)
+
+
+@given(st.lists(st.sampled_from("aaaaaaaabbbcd"), min_size=1, max_size=150), st.integers(1, 3), st.booleans())
+def test_an_audit_ends_where_a_count_meets_its_boundary(outputs: list[str], length: int, fixed: bool) -> None:
+    """A pass by what the lists before missed, a fail by what that of all misses, and by nothing else."""
+    options = {"fixed": len(outputs)} if fixed and len(outputs) > 40 else {}
+    inquiry = inquiry_of(first_row, VALUES, "list", size=1, list=length, eta=0.3, **options)
+    seen, gate, ended = Misses(length, runs_to_name(length, 0.3)), inquiry.plan.gate, "inconclusive"
+    for index, output in enumerate(outputs):
+        stops = inquiry.add(0, _trial(index, output))
+        seen.add(output)
+        if not options:
+            fails = gate.is_fail(seen.runs, seen.after)
+            passes = seen.counted > 0 and gate.is_pass(seen.counted, seen.before)
+            ended = "fail" if fails else "pass" if passes else "inconclusive"
+            assert stops == (ended != "inconclusive")
+            if stops:
+                break
+    if options:
+        fails = clopper_pearson_lower(seen.runs, seen.after, 0.05) > 0.3
+        passes = clopper_pearson_upper(seen.counted, seen.before, 0.05) <= 0.3
+        ended = "fail" if fails else "pass" if passes else "inconclusive"
+    assert inquiry.verdict().outcome == ended
+    assert inquiry.answer().rows[0].verdict == ended
+
+
+def _trial(index: int, output: str, accurate: bool | None = None) -> Trial:
+    return Trial(index, None, accurate, 0.0, payload={"output": output, "shown": f"<{output}>"})
+
+
+def test_the_list_that_is_shown_is_the_one_of_all_runs() -> None:
+    inquiry = inquiry_of(first_row, VALUES, "list", size=1, list=2, eta=0.2)
+    for index, output in enumerate("abccdccdd"):
+        inquiry.add(0, _trial(index, output))
+    found: Any = inquiry.answer().fields
+    assert [(one.output, one.runs) for one in found.outputs] == [("<c>", 4), ("<d>", 3)]
+    assert (found.outside, found.distinct, found.other.output) == (2, 4, "<b>")
+    assert inquiry.outlook().words.startswith("2 of 9 runs are outside their 2 most frequent outputs")
+
+
+def test_a_trial_is_the_first_run_of_a_pair_and_replays(capsys: pytest.CaptureFixture[str]) -> None:
+    record = auditor.ask("list", "first_bit", "bernoulli(0.3)", size=1, list=1, eta=0.1, seed=3)
+    other = record.answer.other
+    bench = bench_of("first_bit", "bernoulli(0.3)", size=1, seed=3)
+    assert str(bench.run(other.run, 0)) == other.output
+    command = shlex.split(str(other.replay))
+    assert command[:3] == ["python", "-m", "auditor"]
+    assert run(command[3:]) == 0
+    shown = capsys.readouterr().out
+    assert f"RUN  {other.run}" in shown
+    assert other.output in shown
+    assert record.cells[0].replay == other.replay
+
+
+def test_a_record_is_the_same_from_its_file_and_in_every_format(tmp_path: Path) -> None:
+    record = audit(list=2, eta=0.1)
+    file = tmp_path / "record.json"
+    file.write_bytes(to_json(record))
+    again = read_record(file)
+    for one in (record, again):
+        assert "outside their 2 most frequent outputs" in as_text(one)
+        assert "that is not on it" in as_text(one)
+    assert as_text(record) == as_text(again)
+    assert "outside their 2 most frequent outputs" in markdown([record], 0.95)
+    assert xml.etree.ElementTree.fromstring(junit([record], 0.95)).find(".//failure") is not None
+    document = json.loads(to_json(record))
+    assert document["answer"]["question"] == "list"
+    assert document["asked"]["list"] == 2
+
+
+def test_the_options_choose_it_in_python_and_at_the_shell(tmp_path: Path) -> None:
+    record = auditor.audit(first_bit, "bernoulli(0.5)", size=1, list=2, eta=0.1)
+    assert (record.question, record.verdict) == ("list", "pass")
+    words = ["check", "first_bit", "--list", "1", "--eta", "0.1", "--json", str(tmp_path / "r.json")]
+    assert run(words) == 1
+    assert read_record(tmp_path / "r.json").question == "list"
+    assert auditor.audit("good_and_bad", eta=0.3, nu=0.3).question == "nu"
+
+
+def test_each_run_has_an_r_of_its_own() -> None:
+    """A coin that r tosses is reproducible, and two outputs have half of the mass each."""
+    assert auditor.audit("coin_from_r").verdict == "pass"
+    assert auditor.audit("coin_from_r", list=1, eta=0.3).verdict == "fail"
+    assert auditor.audit("coin_from_r", list=2, eta=0.1).verdict == "pass"
+
+
+def test_several_sources_are_judged_by_the_worst() -> None:
+    sources = ["bernoulli(0.01)", "bernoulli(0.4)"]
+    failed = auditor.audit(first_bit, sources, size=1, list=1, eta=0.1)
+    assert (failed.verdict, [cell.verdict for cell in failed.cells][1]) == ("fail", "fail")
+    assert failed.reason.startswith("with bernoulli(0.4)")
+    passed = auditor.audit(first_bit, sources, size=1, list=2, eta=0.1)
+    assert passed.verdict == "pass"
+    assert "none outside of" in passed.reason
+    assert passed.pairs is None
+    open_ = auditor.audit(first_bit, ["bernoulli(0.1)", "bernoulli(0.01)"], size=1, list=1, eta=0.1, runs=60)
+    assert "use more --runs and a new --seed, or a larger --eta" in open_.reason
+
+
+def test_inaccurate_beyond_what_is_declared_fails() -> None:
+    def is_zero(output: int, *, source: Any, r: Any, params: Any) -> bool:
+        return output == 0
+
+    @auditor.subject(source="bernoulli(0.4)", size=1, delta=0.1, accuracy=is_zero)
+    def coin(sample: Any, r: np.random.Generator) -> int:
+        return int(sample[0])
+
+    record = auditor.audit(coin, list=2, eta=0.02)
+    assert (record.verdict, record.decided_by) == ("fail", "accuracy")
+    assert record.accuracy is not None
+    assert record.accuracy.allowed == 0.1
+
+
+def test_runs_without_an_output_are_one_output() -> None:
+    def raises(sample: Any, r: np.random.Generator) -> int:
+        if sample[0]:
+            raise ValueError(f"{r.random()}")
+        return 0
+
+    bench = bench_of(raises, "bernoulli(0.4)", "list", size=1, list=2, eta=0.1)
+    trials = [replace(bench, bottoms=True).trial(i) for i in range(20)]
+    assert len({trial.payload["output"] for trial in trials}) == 2
+    assert {trial.payload["shown"] for trial in trials} == {"0", "no output"}
+    assert {len(trial.bottoms) for trial in trials} == {0, 1}
+    assert auditor.ask("list", raises, "bernoulli(0.4)", size=1, list=2, eta=0.1).exit_code == 4
+
+
+def test_an_undecided_audit_goes_on_from_its_ledger(tmp_path: Path) -> None:
+    asked: dict[str, Any] = {"list": 3, "eta": 0.1, "ledger": tmp_path / "audits.sqlite"}
+    first = audit(**asked, runs=80)
+    assert first.verdict == "inconclusive"
+    assert "--resume --runs 320" in first.reason
+    more = audit(**asked, runs=3000, resume=True)
+    assert (more.first_budget, more.answer.runs > 80) == (80, True)
+    (past,) = read_history(str(asked["ledger"]), more.subject)
+    assert counts_of(past) == (more.answer.runs, more.answer.outside)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"list": 0}, "list=0 must be an integer of at least 1, e.g. 3"),
+        ({"list": 1.5}, "list=1.5 must be an integer"),
+        ({"list": True}, "list=True must be an integer"),
+        ({"eta": 0}, "eta=0 must be in (0, 1): the mass that may be outside the list, e.g. 0.1"),
+        ({"eta": 1.0}, "eta=1.0 must be in (0, 1)"),
+        ({"eta": True}, "eta=True must be in (0, 1)"),
+        ({"eta": None}, "a list is asked about with --list and --eta: add e.g. --eta 0.1"),
+        ({"list": None}, "add e.g. --list 3"),
+        ({"runs": 0}, "runs=0 must be an integer of at least 1"),
+        ({"runs": 20}, "even if no run is outside it takes 39 runs, of which the first 10 name the list"),
+        ({"fixed": 30}, "use --fixed 39 or more"),
+        ({"runs": 50, "fixed": 50}, "--runs 50 and --fixed 50 are two designs: choose one"),
+        ({"runs": 10**13}, "would take more than 1e+12 runs"),
+        ({"eta": 1e-12}, "--list 3 --eta 1e-12 would take more than 1e+12 runs"),
+        ({"atol": 0.1}, "that takes an equivalence"),
+        ({"confidence": 0.4}, "must be above 0.5"),
+    ],
+)
+def test_what_cannot_be_asked_is_refused_with_a_sentence(options: dict[str, Any], words: str) -> None:
+    with pytest.raises((BadValue, UsageError)) as caught:
+        audit(**options)
+    assert words in str(caught.value)
+
+
+def test_the_least_budget_that_is_named_does() -> None:
+    for option in ("runs", "fixed"):
+        assert inquiry_of(first_row, VALUES, "list", size=1, list=3, eta=0.1, **{option: 39}).plan.least_trials == 39
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"list": 2, "eta": 0.1, "nu": 0.1}, "--list does not go with --nu"),
+        ({"nu": 0.1, "list": 2}, "--nu does not go with --list"),
+        ({"list": 2, "eta": 0.1, "pairs": 100}, "--pairs 100 does not go with --list: use --runs"),
+        ({"list": 2, "eta": 0.1, "rho": 0.1}, "--rho 0.1 does not go with --list: use --eta"),
+        ({"list": 2, "eta": 0.1, "gate": "churn"}, "--gate churn does not go with --list"),
+        ({"list": 2, "eta": 0.1, "strings": 9}, "--list does not go with --strings"),
+        ({"eta": 0.1}, "--eta is half of a question: add e.g. --nu 0.1, or --list 3"),
+        ({"runs": 9}, "--runs goes with --eta and --nu"),
+    ],
+)
+def test_two_questions_at_once_are_refused(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        auditor.audit(first_bit, "bernoulli(0.5)", size=1, **options)
+    assert words in str(caught.value)
+
+
+def test_halves_of_a_data_set_are_refused(tmp_path: Path) -> None:
+    rows = np.arange(20.0)
+    with pytest.raises(UsageError, match="with --list use bootstrap"):
+        auditor.audit(first_row, rows, list=2, eta=0.1, resample="split")
+
+
+def test_a_claim_about_a_list_is_what_audits_by_declarations_ask(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["check", "algorithms.everyday.list_of_biases"]) == 0
+    assert "2 of 2 as expected" in capsys.readouterr().out
+    plain = auditor.audit("list_of_biases")
+    assert (plain.question, plain.verdict) == ("rho", "fail")
+    assert [one.message for one in plain.findings if one.kind == "claim"] == [
+        "what is claimed of it is not rho: check it with --list 3 --eta 0.1"
+    ]
+    asked = auditor.audit("list_of_biases", **load_subject("list_of_biases", {"d": 2, "eta": 0.2}).asks)
+    assert (asked.target, asked.verdict, asked.findings) == (0.2, "pass", [])
+
+
+def test_counts_that_contradict_each_other_leave_all_that_is_between() -> None:
+    """Thirty runs that are all different, and then one output only, which is as rare as one of the limits is wrong."""
+    seen = Misses(1, 30)
+    for output in [*map(str, range(30)), *["0"] * 60]:
+        seen.add(output)
+    assert (seen.before, seen.counted, seen.after) == (0, 60, 29)
+    low, high = seen.lower("anytime", 0.025), seen.upper("anytime", 0.025)
+    assert low > high
+    assert seen.interval("anytime", 0.05) == (high, low)
+    assert Misses(1, 30).interval("fixed", 0.05) == (0.0, 1.0)
