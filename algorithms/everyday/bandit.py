@@ -58,8 +58,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -267,9 +265,8 @@ def keep(means: Mapping[int, float], arms: int, r: Randomness, width: float) -> 
 
     r draws the order of all arms, also where some are out already: what it draws must not depend on the sample.
     """
-    theta, best = random_threshold(r, 0, width), max(means.values())
-    order: list[int] = r.permutation(arms).tolist()
-    return next(arm for arm in order if arm in means and best - means[arm] <= theta)
+    theta, places, best = random_threshold(r, 0, width), r.random(arms).tolist(), max(means.values())
+    return min((arm for arm, mean in means.items() if best - mean <= theta), key=places.__getitem__)
 
 
 def parted(first: Sequence[float], second: Sequence[float], width: float) -> float:
@@ -283,8 +280,13 @@ def parted(first: Sequence[float], second: Sequence[float], width: float) -> flo
 
 def run_lengths(blocks: Sequence[tuple[int, int]]) -> Pulls:
     """The same sequence with neighbouring blocks of one arm made one, so that equal sequences are equal tuples."""
-    groups = groupby((block for block in blocks if block[1]), key=itemgetter(0))
-    return tuple(number for arm, group in groups for number in (arm, sum(times for _, times in group)))
+    runs: list[int] = []
+    for arm, times in blocks:
+        if runs and runs[-2] == arm:
+            runs[-1] += times
+        elif times:
+            runs += (arm, times)
+    return tuple(runs)
 
 
 def commit(
