@@ -174,6 +174,16 @@ def test_the_claims_hold_exactly(tau: float, rho: float, delta: float, phases: i
     assert exact(plan, p, q, 10**7).rho <= rho
 
 
+def test_what_is_asked_for_is_proved_is_so_and_is_needed() -> None:
+    sizes, width = (49_162, 46_946), threshold_range(**DEFAULTS)
+    assert bandit.promise(sizes[0], **DEFAULTS) <= 0.1 < bandit.promise(sizes[0] - 2, **DEFAULTS)
+    least = sizes[1] // 2
+    assert exact(commits(least, width), 0.5, 0.5, T).rho <= 0.1 < exact(commits(least - 1, width), 0.5, 0.5, T).rho
+    needed = bandit.least_by_frontier(30_000, 0.03, 0.05)
+    assert needed is not None
+    assert needed > 0.1
+
+
 def test_bounds_from_below_are_below() -> None:
     size = 2 * COMMIT[0].pulls
     lemma = bandit.least_by_lemma(size, 0.03, 0.05)
