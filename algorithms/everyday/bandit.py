@@ -37,11 +37,12 @@ probability at most 1/w times the integral of exp(-m x^2) over x > tau - w, whic
 
 How sharp: for two arms R = |X - X'| with X the difference of two means, and E|X - X'| = 4 Cov(X, U) <= 2 sd(X) /
 sqrt(3) where X is the quantile function at U: so rho <= 0.816 / (2 w sqrt(m)), and at the hardest source,
-Bernoulli(1/2) arms, it is 0.798 / (2 w sqrt(m)). `promise` has this, and two thirds of the rows are proved to suffice;
-m is left as it is, since no audit can tell rho from rho. `bandit_exact` has rho and expected regret exactly. No
-algorithm can do without: an arm that pays a coin, and another that pays 1 - coin, have a gap of |2p - 1|, so a bandit
-that keeps an arm within tau decides between the biases 1/2 - tau/2 and 1/2 + tau/2 (at which its errors are what they
-are just beyond, as polynomials in p), and Lemma 7.2 holds for it.
+Bernoulli(1/2) arms, it is 0.798 / (2 w sqrt(m)). `promise` has this; m is left as it is, since no audit can tell rho
+from rho. `bandit_exact` has rho and expected regret exactly. No algorithm can do without: an arm that pays a coin, and
+another that pays 1 - coin, have a gap of |2p - 1|, so a bandit that keeps an arm within tau decides between the biases
+1/2 - tau/2 and 1/2 + tau/2 (at which its errors are what they are just beyond, as polynomials in p), and Lemma 7.2
+holds for it. At the defaults 73,744 rows are asked for, 49,162 are proved to have rho = 0.1, 46,946 have it exactly, no
+algorithm has it with 30,000 (`coin_frontier`), and 6,658 suffice without reproducibility.
 
 What it costs: sqrt(m) is at most C / tau more than the plain one, for rho <= 1/2. At the best tau for a horizon,
 `best_tau`, the regret is of order T^(2/3), and of order rho^(-2/3) besides: of 10^6 pulls at most 36,872 at the
@@ -58,8 +59,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from itertools import groupby
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -267,9 +266,8 @@ def keep(means: Mapping[int, float], arms: int, r: Randomness, width: float) -> 
 
     r draws the order of all arms, also where some are out already: what it draws must not depend on the sample.
     """
-    theta, best = random_threshold(r, 0, width), max(means.values())
-    order: list[int] = r.permutation(arms).tolist()
-    return next(arm for arm in order if arm in means and best - means[arm] <= theta)
+    theta, places, best = random_threshold(r, 0, width), r.random(arms).tolist(), max(means.values())
+    return min((arm for arm, mean in means.items() if best - mean <= theta), key=places.__getitem__)
 
 
 def parted(first: Sequence[float], second: Sequence[float], width: float) -> float:
@@ -283,8 +281,13 @@ def parted(first: Sequence[float], second: Sequence[float], width: float) -> flo
 
 def run_lengths(blocks: Sequence[tuple[int, int]]) -> Pulls:
     """The same sequence with neighbouring blocks of one arm made one, so that equal sequences are equal tuples."""
-    groups = groupby((block for block in blocks if block[1]), key=itemgetter(0))
-    return tuple(number for arm, group in groups for number in (arm, sum(times for _, times in group)))
+    runs: list[int] = []
+    for arm, times in blocks:
+        if runs and runs[-2] == arm:
+            runs[-1] += times
+        elif times:
+            runs += (arm, times)
+    return tuple(runs)
 
 
 def commit(

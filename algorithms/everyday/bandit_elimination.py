@@ -51,8 +51,8 @@ over the gaps between two Bernoulli arms with 1/2 between them, where they are t
 0.1 (`bandit_exact`).
 
 What it costs: where two arms are tied, 1.8 times the pulls of `bandit`. But the expected regret of 10^6 pulls is at
-most 4,112 over all such gaps, and that of `bandit` 36,872. To commit to the larger mean without any randomness has as
-little after 4,112 pulls of each, and then half of all pairs differ where arms are tied.
+most 4,113 over all such gaps, and that of `bandit` 36,872. To commit to the larger mean without any randomness has as
+little after 4,113 pulls of each, and then half of all pairs differ where arms are tied.
 
 The idea is that of Esfandiari, Kalavasis, Karbasi, Krause, Mirrokni and Velegkas (Replicable Bandits, 2023).
 

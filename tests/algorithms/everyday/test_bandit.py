@@ -84,6 +84,9 @@ def test_the_threshold_has_its_range_and_its_margin_and_no_pull_is_too_many(p: d
     assert (p["arms"] - 1) * missed(reach, margin) <= p["delta"] * (1 + 1e-9)
     assert m - 1 < ((reach + margin) / p["tau"]) ** 2 * (1 + 1e-12)
     assert bandit.promise(p["arms"] * m, **p) <= p["rho"] * (1 + 1e-9)
+    if p["rho"] <= 0.5:  # what reproducibility costs
+        plain = math.sqrt(math.log((p["arms"] - 1) / p["delta"])) / p["tau"]
+        assert math.sqrt(m - 1) <= plain + reach / p["tau"] * (1 + 1e-9)
 
 
 @given(parameters, st.integers(2, 5))
@@ -244,8 +247,8 @@ def test_a_sequence_explores_and_keeps_the_first_arm_within_the_threshold() -> N
     kept = set()
     for seed in range(40):
         r = from_key(root_key(seed))
-        theta, order = r.uniform(0, w), r.permutation(2).tolist()
-        expected = 1 if order[0] == 1 and theta >= 0.25 else 0
+        theta, places = r.uniform(0, w), r.random(2)
+        expected = 1 if places[1] < places[0] and theta >= 0.25 else 0
         kept.add(expected)
         assert few(seed, rows) == ((0, 4, 1, 4, 0, 92) if expected == 0 else (0, 4, 1, 96))
     assert kept == {0, 1}
@@ -360,9 +363,9 @@ def test_a_worse_arm_is_kept_as_often_as_is_exact() -> None:
 @pytest.mark.parametrize(
     ("which", "arms"),
     [
-        (r_bandit, (0.5,) * 4),
+        pytest.param(r_bandit, (0.5,) * 4, marks=pytest.mark.nightly),
         (r_bandit, (0.6, 0.56, 0.52, 0.48)),
-        (r_bandit_elimination, (0.6, 0.6, 0.2, 0.2)),
+        pytest.param(r_bandit_elimination, (0.6, 0.6, 0.2, 0.2), marks=pytest.mark.nightly),
         (r_bandit_elimination, (0.9, 0.5, 0.5, 0.5)),
     ],
     ids=["all tied", "stairs", "two critical", "three critical"],
