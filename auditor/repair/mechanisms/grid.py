@@ -58,7 +58,7 @@ def up_to_grid(x: Numbers, offset: Numbers, width: Numbers = 1.0) -> Reals:
     is that of the floats, and no rounding takes a point below x. Look with `has_cells` first whether x has a cell."""
     x = np.asarray(x, dtype=float)
     cell, into = np.divmod(x, width)
-    cell += np.ceil(into / width - offset)
+    cell = cell + np.ceil(into / width - offset)
     cell += np.where((cell + offset) * width < x, 1.0, 0.0)
     cell -= np.where((cell - 1.0 + offset) * width >= x, 1.0, 0.0)
     return np.asarray((cell + offset) * width)

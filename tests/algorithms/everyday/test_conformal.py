@@ -20,6 +20,7 @@ from scipy.special import betainc
 import auditor
 from algorithms.everyday.conformal import (
     GAP,
+    at_two_points,
     covers,
     measured_size,
     order_statistic,
@@ -193,6 +194,8 @@ def test_too_few_scores_are_reproducibly_infinite() -> None:
     record = auditor.audit(r_conformal, size=8, rho=0.5, fixed=20)
     assert record.rho.estimate == 0.0
     assert r_conformal(np.arange(8.0), from_key(root_key(0))) == math.inf
+    assert at_two_points(math.inf, float("inf"), width=1.0) == 0.0
+    assert at_two_points(math.inf, 1.0, width=1.0) == 1.0
 
 
 @pytest.mark.parametrize("name", ["conformal_to_nearest", "conformal_by_own_scale"])
@@ -208,8 +211,8 @@ def test_what_the_twin_that_rounds_to_the_nearest_loses_is_coverage_and_not_rho(
 
 
 def test_the_oracle_knows_the_coverage() -> None:
-    source, r = load_source("pmf({1: 0.5, 2: 0.4, 3: 0.1})"), from_key(root_key(0))
-    for q, slack, verdict in ((2.0, 0.0, True), (1.99, 0.0, False), (1.99, 0.4, True), (math.inf, 0.0, True)):
+    source, r = load_source("pmf({1: 0.5, 2: 0.399, 2.5: 0.001, 3: 0.1})"), from_key(root_key(0))
+    for q, slack, verdict in ((2.5, 0.0, True), (2.49, 0.0, False), (1.99, 0.4, True), (math.inf, 0.0, True)):
         assert covers(q, source=source, r=r, params={"a": 0.1, "slack": slack}) == verdict
 
 

@@ -112,11 +112,33 @@ def test_the_bound_is_sharp_where_the_density_is_no_more() -> None:
         assert exact == pytest.approx(rank_mismatch(n, k, p=0.9, slack=0.08, cell=0.2), rel=1e-4)
 
 
+def test_half_a_step_is_what_a_lattice_adds_at_most() -> None:
+    """A million rows of a hundred values with F = 1/2 at one of them: T is that or the next, as often as not."""
+    n, width = 10**6, 5.0
+    exact = rho_of_law(np.arange(100.0), np.full(100, 0.01), n, n // 2, width)
+    bound = rank_mismatch(n, n // 2, p=0.5, slack=0.1, cell=0.01 * width, step=0.01)
+    assert exact == pytest.approx(0.5 / width, rel=1e-3)
+    assert exact <= bound <= 1.15 * exact
+
+
+def test_two_tails_are_what_is_beyond_the_slack_at_most() -> None:
+    """One value between the quantiles 1/2 -+ slack, and all else far away: T and T' are parted if either is beyond."""
+    n, slack = 400, 0.06
+    exact = rho_of_law([-1e9, 0.0, 1e9], [0.44 - 1e-9, 0.12 + 2e-9, 0.44 - 1e-9], n, n // 2, 1.0)
+    bound = rank_mismatch(n, n // 2, p=0.5, slack=slack, cell=1e9)
+    assert exact <= bound <= 1.02 * exact
+
+
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=60), st.data())
 def test_the_kth_smallest(rows: list[int], data: st.DataObject) -> None:
     k = data.draw(st.integers(1, len(rows)))
     assert kth_smallest(np.array(rows), k) == sorted(rows)[k - 1]
     assert kth_smallest(Sample.of(np.array(rows, dtype=float)), k) == sorted(rows)[k - 1]
+
+
+def test_of_integers_beyond_floats_it_is_the_next_float_above() -> None:
+    rows = np.array([2**53 + 1, 2**53 + 3, 5])
+    assert [int(kth_smallest(rows, k)) for k in (1, 2, 3)] == [5, 2**53 + 2, 2**53 + 4]
 
 
 def test_on_counts_it_has_the_same_law() -> None:

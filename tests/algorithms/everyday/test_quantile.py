@@ -34,7 +34,7 @@ from algorithms.everyday.quantile import (
     width,
 )
 from auditor.randomness import from_key, root_key
-from auditor.repair import quantile_rank
+from auditor.repair import on_grid, quantile_rank
 from auditor.sources.source import load_source
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
@@ -115,6 +115,21 @@ def test_what_is_measured_is_the_least_that_the_exact_law_allows() -> None:
     law, w = load_source(HARDEST).law(), width(50.0, 0.1, 0.05, 1.0)
     at, fewer = (rho_of_law(law.values, law.weights, n, quantile_rank(n, 0.9), w) for n in (found[0], found[0] - 1))
     assert at <= 0.1 < fewer
+
+
+def test_where_delta_decides_what_is_measured_keeps_it() -> None:
+    """The failure rate at 2,000 offsets, of every T."""
+    law = load_source(HARDEST).law()
+    n, w = measured_size(law, 0.9, 50.0, 0.99, 0.001, 1.0), width(50.0, 0.99, 0.001, 1.0)
+
+    def failures(n: int) -> float:
+        t, chances = law_of_kth(law.values, law.weights, n, quantile_rank(n, 0.9))
+        answers = on_grid(np.repeat(t[:, None], 2000, axis=1), (np.arange(2000) + 0.5) / 2000, w)
+        return float(chances @ (np.abs(answers - 1799) > 50).mean(axis=1))
+
+    assert rho_of_law(law.values, law.weights, n - 1, quantile_rank(n - 1, 0.9), w) < 0.9
+    assert failures(n) <= 0.001 * 1.01
+    assert failures(n - 10) > 0.001
 
 
 def test_without_a_step_the_claim_is_within_six_percent_of_the_truth() -> None:
