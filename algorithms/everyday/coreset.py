@@ -4,8 +4,8 @@ The idea, of a reproducible coreset from heavy hitters on the levels of a quad t
 Mirrokni, Velegkas and Zhou (2023), after Frahling and Sohler (2005); statement, proof and constants are our own.
 
 Guarantee: for i.i.d. rows in [0, 1]^d, Pr[A(s1; r) = A(s2; r)] >= 1 - rho at `sample_size` rows. With probability
-1 - delta the points y with masses w m_y are such that every set of centres has a root mean squared distance to them
-within `Plan.error` of that to the source, as `clusters` puts it.
+1 - delta the points y with masses w m_y are such that every set of centres in the box has a root mean squared distance
+to them within `Plan.error` of that to the source: within sqrt(R) + sqrt(d t), and `clusters` has these and their proof.
 
     quad tree   N_l, a_l, L: see there
     eta         a threshold uniform in [0, eta], from r, says which cells are heavy
