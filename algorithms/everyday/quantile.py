@@ -27,16 +27,17 @@ How sharp that is: at the default setting `rho_of_law` says 0.0914 on a law with
 is claimed; 0.0076 of the difference is the step's h/2. On the default source, with twice of c, rho is 0.0457. The hard
 source is one with less than was said: `LOW_DENSITY` has a tenth of c at x_p, and a rho of 0.573 at this size.
 
-What no algorithm can beat: `least_rho`, for the same task, 0.0215 at the default setting. Take laws with mass c for each
-unit (a step at a time, for h > 0) within 2 eps + 2h of 0, 2s on either side with s = c (eps + h), and the rest far
-away; then only the rows outside tell what F(0) = b is, by the side they are on: flips of a coin of bias
-(b - 2s) / (1 - 4s). At b = p - s x_p is above eps, at b = p + s below -eps; whether the answer is above 0 decides
-between them. With m flips and at any r, the share Acc of samples that are decided so moves by sqrt(m) at most for each
-unit of the angle arcsin(sqrt(bias)) (`algorithms.coin_problem`), E sqrt(m) <= sqrt(n (1 - 4s)), and two runs differ with probability 2 Acc (1 - Acc). On the way from one bias to the
-other, at a uniform angle, that is on average at least (V(Acc_1) - V(Acc_0)) / (sqrt(m) * angles), V(x) = x^2 - 2/3 x^3;
-and as 1 - E Acc_1 and E Acc_0 are delta at most over r, E V(Acc_1) >= 1/3 - 3/8 delta (the line through (1/4, V(1/4))
-and (1, 1/3) is below V) and E V(Acc_0) <= 3/8 delta. So rho >= (1/3 - 3/4 delta) / (sqrt(n (1 - 4 s)) * angles). For
-the coin itself Lemma 7.2 has a constant 23 times smaller, and the exact frontier one about twice as large.
+What no algorithm can beat: `least_rho`, for the same task, 0.0215 at the default setting. Take laws with mass c for
+each unit (a step at a time, for h > 0) within 2 eps + 2h of 0, 2s on either side with s = c (eps + h), and the rest far
+away; then only the rows outside tell what F(0) = b is, by the side they are on: flips of a coin of bias (b - 2s) / (1 -
+4s). At b = p - s x_p is above eps, at b = p + s below -eps; whether the answer is above 0 decides between them. With m
+flips and at any r, the share Acc of samples that are decided so moves by sqrt(m) at most for each unit of the angle
+arcsin(sqrt(bias)) (`algorithms.coin_problem`), E sqrt(m) <= sqrt(n (1 - 4s)), and two runs differ with probability 2
+Acc (1 - Acc). On the way from one bias to the other, at a uniform angle, that is on average at least (V(Acc_1) -
+V(Acc_0)) / (sqrt(m) * angles), V(x) = x^2 - 2/3 x^3; and as 1 - E Acc_1 and E Acc_0 are delta at most over r, E
+V(Acc_1) >= 1/3 - 3/8 delta (the line through (1/4, V(1/4)) and (1, 1/3) is below V) and E V(Acc_0) <= 3/8 delta. So rho
+>= (1/3 - 3/4 delta) / (sqrt(n (1 - 4 s)) * angles). For the coin itself Lemma 7.2 has a constant 23 times smaller, and
+the exact frontier one about twice as large.
 
 Cost: one pass over the rows that sorts them, or one multinomial draw on counts.
 """
