@@ -105,6 +105,20 @@ def test_sizes_and_their_parts_to_the_number(d: int, eps: float, depth: int, eta
     assert sample_size(d, eps, 0.2, 0.05) == size == pytest.approx(((tree + roots[-1] / width) / 0.2) ** 2, rel=1e-8)
 
 
+def test_promise_and_error_to_the_number() -> None:
+    plan = Plan(1, 2, 0.5, 0.1)  # N_1 = 2, N_2 = 3, a_1 = 1
+    assert plan.parts == pytest.approx((math.sqrt(6 / math.pi) / 0.5, math.sqrt(10 / math.pi) / 0.1))
+    assert plan.promise(10**6) == pytest.approx(sum(plan.parts) / 1000)
+    wide = Plan(1, 2, 50.0, 20.0)
+    assert wide.promise(9) == pytest.approx(sum(wide.parts) / 3)  # from M^2 rows
+    assert wide.promise(8) == pytest.approx(sum(wide.parts) / math.sqrt(8) * math.sqrt(math.pi / 2))
+    assert wide.promise(8) >= (math.sqrt(2 / 8) / 50 + math.sqrt(4 / 8) / 20)
+    assert plan.promise(0) == plan.promise(1) == 1.0
+    strayed = math.sqrt(2 / 400) + math.sqrt(2 * math.log(20) / 400)
+    moved = 1 / 4  # two leaves of level 1 hold everything below eta
+    assert plan.error(400, 0.05) == pytest.approx(2 * math.sqrt(moved + strayed / 8) + math.sqrt(0.3 + strayed))
+
+
 def square(d: int) -> Callable[[int], float]:
     """a_l."""
     return lambda level: d * (2.0 ** (1 - level)) ** 2
@@ -274,6 +288,14 @@ def test_weights_are_right_in_the_mean_and_nothing_has_none() -> None:
     assert np.mean(found, axis=0) == pytest.approx(np.array([0.3, 0.7]) / width, abs=1e-3)
     drawn = coreset_of(core, from_key(root_key(0)), d=1, eps=0.3)
     assert drawn.weights.tolist() in [one.tolist() for one in found]
+
+
+def test_a_leaf_without_weight_is_left_out() -> None:
+    """One row of 10,000 is a fifteenth of w: it has a weight with that probability, and is no point without one."""
+    rows = np.repeat([0.1, 0.9], [9_999, 1])
+    found = [r_coreset(rows, from_key(root_key(seed)), d=1) for seed in range(100)]
+    assert {len(one.points) for one in found} == {1, 2}
+    assert all((one.weights > 0).all() and len(one.points) == len(one.sides) == len(one.weights) for one in found)
 
 
 @pytest.mark.parametrize(

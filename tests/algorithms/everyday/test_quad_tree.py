@@ -95,6 +95,13 @@ def test_the_bound_of_rounding_by_hand() -> None:
     assert [cells_of_level(level, 2) for level in (1, 2, 3, 4)] == [4, 9, 25, 81]
 
 
+def test_a_cell_whose_score_is_the_threshold_is_heavy() -> None:
+    shift = np.array([0.25])
+    cells = cells_with(*np.unique(codes_of([0.1, 0.9], shift, 2), return_counts=True), shift, 2)
+    assert cells.scores.tolist() == [[0.5, 0.5]]
+    assert [leaves_of(cells, threshold).levels.tolist() for threshold in (0.5, 0.5000001)] == [[2, 2], [1, 1]]
+
+
 def test_points_outside_the_box_or_of_another_dimension_are_refused() -> None:
     for outside in (-0.1, 1.5, np.nan):
         with pytest.raises(ValueError, match=r"outside \[0, 1\]: scale"):

@@ -61,6 +61,15 @@ def test_the_best_of_many_subsets_is_found_in_pieces(monkeypatch: pytest.MonkeyP
     assert best_subset(points, weights, 3).tolist() == whole.tolist()
 
 
+def test_as_many_subsets_as_allowed_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    points, weights = rng.random((6, 2)), rng.random(6)
+    whole = best_centres(points, weights, 2, R)
+    monkeypatch.setattr(weighted_means, "drawn_seeds", None)
+    monkeypatch.setattr(weighted_means, "MOST_SUBSETS", 15)
+    assert best_centres(points, weights, 2, R).tolist() == whole.tolist()
+
+
 def test_beyond_the_subsets_r_alone_draws_the_seeds(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(1)
     points, weights = rng.random((30, 2)), rng.integers(1, 9, 30)
