@@ -163,5 +163,3 @@ def test_the_reports_in_the_repository_are_of_the_registered_theorems() -> None:
     assert (published.verdict, published.decided_by) == ("fail", "accuracy")
     assert (folder / "theorems.md").read_text() == markdown(records, 0.95)
     assert (folder / "theorems.svg").read_text() == picture(records)
-    readme = (folder.parent / "README.md").read_text()
-    assert (folder / "theorems.md").read_text().partition("\n\n")[0] in readme
