@@ -9,21 +9,86 @@ from __future__ import annotations
 
 import argparse
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import auditor
 from algorithms.__main__ import row as map_row
-from algorithms.everyday import LATER
+from algorithms.everyday import LATER, mean_heavy, mean_vector
+from algorithms.everyday.mean_laws import least_size
 from auditor.questions.price.parts import answer_of, size_text
 from auditor.questions.several import with_theorem
-from auditor.subjects.subject import Subject
+from auditor.sources.source import load_source
+from auditor.subjects.subject import Subject, load_subject
 
 PAGE = Path(__file__).parent / "everyday.md"
-PAIRS = 20_000
+PAIRS = 31_000
 COSTS, MAP = "costs", "map"
 HEADS = {
-    COSTS: "| subject | task | rho | plain | measured | proved | no algorithm below |\n|---|---|---|---|---|---|---|\n",
+    COSTS: "| subject | task | rho | plain | measured | exact, hard source | proved | no algorithm below |\n"
+    "|---|---|---|---|---|---|---|---|\n",
     MAP: "| result | what it says | where | constants | tested by |\n|---|---|---|---|---|\n",
+}
+
+
+def of_quantile() -> int:
+    from algorithms.everyday.quantile import measured_size, r_quantile
+
+    at = defaults(r_quantile)
+    law = as_thin_as_allowed(at["density"])
+    return measured_size(law, at["p"], at["eps"], at["rho"], at["delta"], at["step"])
+
+
+def of_conformal() -> int:
+    from algorithms.everyday.conformal import measured_size, r_conformal
+
+    at = defaults(r_conformal)
+    law = as_thin_as_allowed(at["density"])
+    return measured_size(law, at["a"], at["rho"], at["delta"], at["width"], at["slack"])
+
+
+def as_thin_as_allowed(density: float) -> Any:
+    """The law of whole numbers whose density is what is asked for and no more."""
+    return load_source(f"randint(0, {round(1 / density)})").law()
+
+
+def of_choice() -> int:
+    from algorithms.everyday.choice import r_choice, sample_size, strength
+    from algorithms.everyday.choice_laws import rho_of_bits
+
+    at = defaults(r_choice)
+    beta, k = strength(at["tau"], at["rho"], at["delta"], at["candidates"]), at["candidates"]
+    most = sample_size(at["tau"], at["rho"], at["delta"], k)
+    return least_size(at["rho"], lambda n: rho_of_bits(n, beta, k), most=most)
+
+
+def of_one_value() -> int:
+    from algorithms.everyday.single_heavy_hitter import STAIRS, r_single_heavy_hitter, rho_of_stairs, sample_size
+
+    at, law = defaults(r_single_heavy_hitter), load_source(STAIRS).law()
+    masses = dict(zip(law.values.tolist(), law.weights.tolist(), strict=True))
+    most = sample_size(at["rho"], at["v"])
+    return least_size(at["rho"], lambda n: rho_of_stairs(n, at["v"], masses), most=most)
+
+
+def defaults(fn: Callable[..., object]) -> dict[str, Any]:
+    return dict(load_subject(fn).settings)
+
+
+def of_mean(measured: Callable[..., int], fn: Callable[..., object]) -> int:
+    return measured(**{name: value for name, value in defaults(fn).items() if name not in ("sample_scale", "centre")})
+
+
+# The least rows at which the exact rho is as claimed, on the hardest source whose law is known.
+EXACT: dict[str, Callable[[], int]] = {
+    "r_mean_vector": lambda: of_mean(mean_vector.measured_size, mean_vector.r_mean_vector),
+    "r_mean_vector_heavy": lambda: of_mean(mean_heavy.measured_size, mean_heavy.r_mean_vector_heavy),
+    "r_mean_vector_clipped": lambda: of_mean(mean_heavy.clipped_measured_size, mean_heavy.r_mean_vector_clipped),
+    "r_quantile": of_quantile,
+    "r_conformal": of_conformal,
+    "r_choice": of_choice,
+    "r_single_heavy_hitter": of_one_value,
 }
 
 
@@ -64,6 +129,7 @@ def cost(name: str, subject: Subject) -> str:
         f"{rho.limit:g}",
         "-" if answer.plain is None else f"{answer.plain:,}",
         size_text(rho.low, rho.high),
+        f"{EXACT[name]():,}" if name in EXACT else "-",
         "-" if answer.promised is None else f"{answer.promised:,}",
         ", ".join(f"{size:,} ({which})" for which, size in answer.bounds.items()) or "-",
     )
