@@ -98,6 +98,8 @@ def proved_rho(low: float, high: float, mean: Of, spread: Of, most: float) -> fl
 def first_from(fn: Of, most: float) -> float | None:
     """A point of [0, most] from which a function that changes sign once is not negative, at most 1e-12 too far."""
     start, end = 0.0, most
+    if fn(start) >= 0:
+        return start
     if fn(end) < 0:
         return None
     while end - start > 1e-12 * end:
@@ -111,7 +113,9 @@ def least_rows(enough: Callable[[int], bool], *, most: int = 2**50) -> int:
     end = 2
     while not enough(end):
         if end > most:
-            raise ValueError(f"no size up to 2^{int(math.log2(most))} is enough: ask for a larger rho, delta or distance")
+            raise ValueError(
+                f"no size up to 2^{int(math.log2(most))} is enough: ask for a larger rho, delta or distance"
+            )
         end *= 2
     start = end // 2
     while end - start > 1:

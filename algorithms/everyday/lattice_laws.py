@@ -83,5 +83,3 @@ def _mean(cells: Sequence[Cell], rows: int | None) -> float:
     """E of the sum; N_i has the variance of a binomial count where the rows are fixed."""
     squares = (mean**2 + mean - (mean**2 / rows if rows else 0.0) for mean, _, _ in cells)
     return math.fsum(a * square + b * mean for square, (mean, a, b) in zip(squares, cells, strict=True))
-
-
