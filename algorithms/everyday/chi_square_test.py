@@ -8,11 +8,11 @@
     alpha    the level, by the chi^2 law of K - 1 degrees
 
 Guarantee, for n = `sample_size` rows: Pr[A(s1; r) != A(s2; r)] <= rho whatever p is; an effect is missed with
-probability at most beta, for every r. alpha is nominal, as it always is for this test: `exact_levels` has what it is for
-these n and q, the mean over r and the largest, by the exact law of X^2.
+probability at most beta, for every r. alpha is nominal, as it always is for this test: `exact_levels` has what it is
+for these n and q, the mean over r and the largest, by the exact law of X^2.
 
-rho: T = f(v), v_i = (N_i - n q_i) / sqrt(n q_i), f(v) = sqrt(|v|^2 + K - 1). f is convex, its gradient at most 1 and its
-second derivative at most 1 / sqrt(K - 1). v is a sum over rows; without row j, of value x, it is v_j = v - z_j /
+rho: T = f(v), v_i = (N_i - n q_i) / sqrt(n q_i), f(v) = sqrt(|v|^2 + K - 1). f is convex, its gradient at most 1 and
+its second derivative at most 1 / sqrt(K - 1). v is a sum over rows; without row j, of value x, it is v_j = v - z_j /
 sqrt(n), where z_j = e_x / sqrt(q_x) less its mean a = (p_i / sqrt(q_i)). By Efron and Stein
 Var T <= sum_j E (f(v) - f(v_j))^2, and
     f(v) - f(v_j) = <f'(v_j), z_j> / sqrt(n) + something between 0 and |z_j|^2 / (2 n sqrt(K - 1)).
@@ -43,7 +43,9 @@ import numpy as np
 
 from algorithms.everyday.critical_values import (
     AUDITABLE,
+    Levels,
     acceptance_by_r,
+    critical_interval,
     least_rows,
     proved_rho,
     rho_of_law,
@@ -52,7 +54,7 @@ from algorithms.everyday.critical_values import (
 from algorithms.everyday.identity_design import Null, law_of, weights_of
 from algorithms.everyday.identity_test import counted
 from algorithms.everyday.lattice_laws import Floats, law_of_sum
-from algorithms.everyday.usual_tests import Levels, Statistic, check_test, critical_interval
+from algorithms.everyday.usual_tests import Statistic, check_test
 from auditor import Sample, subject
 from auditor.repair import random_threshold, threshold_mismatch
 
@@ -143,13 +145,8 @@ def promise(size: int, null: Null, alpha: float, rho: float, level: str) -> floa
         low, high = interval(size, null, alpha, rho, level)
     except ValueError:
         return None
-    return proved_rho(
-        low,
-        high,
-        lambda d: moments(null, size, d)[0],
-        lambda d: moments(null, size, d)[1],
-        float(1 / checked(null).min()),
-    )
+    most = float(1 / checked(null).min())
+    return proved_rho(low, high, lambda d: moments(null, size, d)[0], lambda d: moments(null, size, d)[1], most)
 
 
 # What is exactly so
@@ -177,7 +174,8 @@ def exact_rho(p: Sequence[float], null: Null, rows: int, low: float, high: float
     """E|h(T) - h(T')|."""
     q = checked(null)
     mean, spread = moments(null, rows, float(((np.asarray(p) - q) ** 2 / q).sum()))
-    return rho_of_law(*exact_law(p, null, rows, reach=16 * spread * (mean + 4 * spread)), low, high)
+    values, masses = exact_law(p, null, rows, reach=16 * spread * (mean + 4 * spread))
+    return rho_of_law(values, masses, low, high)
 
 
 # The test
@@ -234,6 +232,6 @@ def r_chi_square_test(
     rho: float = 0.1,
     level: str = "largest",
 ) -> bool:
-    """Rejects that the rows follow the null law iff X^2 + K - 1 is at least c^2. A number K stands for the uniform law: a die."""
+    """Rejects that the rows follow the null law, uniform if it is a number K, iff X^2 + K - 1 >= c^2."""
     check_test(alpha, beta, rho, effect, level)
     return rejects(statistic(sample, null=null), r, null=null, alpha=alpha, rho=rho, level=level)

@@ -1,4 +1,4 @@
-"""A statistic against a random critical value: how often two runs part, exactly, and which interval keeps that below rho.
+"""A statistic against a random critical value: how often two runs part, exactly, and which interval keeps rho.
 
 A test rejects iff its statistic T is at least c, which r draws uniformly from [low, high]. With w = high - low and
 h(t) = clip((t - low) / w, 0, 1), two samples are decided apart with probability rho = E|h(T) - h(T')| exactly: c is
@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -34,9 +35,18 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 Of = Callable[[float], float]
+Tail = Callable[[Any], Any]  # Pr[T >= c] under the null law
 
 GINI = 2 / math.sqrt(3)  # E|X - X'| over sd(X), at most
 AUDITABLE = 0.75  # of the rho that is claimed: what sizes are made for, since no audit can tell rho from rho
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """How often the null law is rejected: on average over r, and by the r that rejects it most."""
+
+    mean: float
+    largest: float
 
 
 def check_rates(rho: float, delta: float) -> None:
@@ -95,6 +105,34 @@ def proved_rho(low: float, high: float, mean: Of, spread: Of, most: float) -> fl
     return spread_bound(spread(most if end is None else end), high - low)
 
 
+def levels(tail: Tail, low: float, high: float) -> Levels:
+    """Both, of a statistic with a smooth law."""
+    return Levels(mean_over(tail, low, high, pieces=64), float(tail(low)))
+
+
+def critical_interval(
+    alpha: float,
+    level: str,
+    usual: float,
+    tail: Tail,
+    upper: Callable[[float], float | None],
+    *,
+    least: float = 0.0,
+) -> tuple[float, float] | None:
+    """[low, high]: from the usual critical value on, or from where the mean is alpha (from `least`, where it is less
+    even then); None if none fits."""
+
+    def mean_level(low: float) -> float:
+        high = upper(low)
+        return math.inf if high is None else levels(tail, low, high).mean
+
+    low = usual
+    if level == "mean":
+        low = least + (first_from(lambda x: alpha - mean_level(least + x), usual - least) or 0.0)
+    high = upper(low)
+    return None if high is None else (low, high)
+
+
 def first_from(fn: Of, most: float) -> float | None:
     """A point of [0, most] from which a function that changes sign once is not negative, at most 1e-12 too far."""
     start, end = 0.0, most
@@ -114,7 +152,7 @@ def least_rows(enough: Callable[[int], bool], *, most: int = 2**50) -> int:
     while not enough(end):
         if end > most:
             raise ValueError(
-                f"no size up to 2^{int(math.log2(most))} is enough: ask for a larger rho, delta or distance"
+                f"no size up to 2^{int(math.log2(most))} is enough: allow a larger rho, or a larger distance"
             )
         end *= 2
     start = end // 2

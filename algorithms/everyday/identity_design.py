@@ -71,13 +71,9 @@ def weights_of(null: Null) -> Weights:
 @lru_cache(maxsize=64)
 def _weights(null: tuple[float, ...]) -> Weights:
     if len(null) < 2 or not all(isinstance(x, int | float) and 0 <= x <= 1 for x in null):
-        raise ValueError(
-            f"null={null!r} must be two probabilities or more, of the rows 0, 1, ..., or their number, e.g. 8"
-        )
+        raise ValueError(f"null={null!r} must be two probabilities or more, of the rows 0, 1, ..., or a number, e.g. 8")
     if abs(math.fsum(null) - 1) > 1e-9:
-        raise ValueError(
-            f"null={null!r} adds up to {math.fsum(null):.6g}, and must to 1: give what is left a value too"
-        )
+        raise ValueError(f"null={null!r} adds up to {math.fsum(null):.6g}, and must to 1: give the rest a value too")
     q = np.array(null, dtype=float)
     return Weights(q, np.maximum(q, 1 / len(q)))
 

@@ -11,14 +11,14 @@ Guarantee, for n = `sample_size` i.i.d. rows of any law p on K values, q the nul
     U        sum_i N_i (N_i - 1) / (w_i n (n - 1)) - 2 sum_i N_i q_i / (n w_i) + sum_i q_i^2 / w_i
     low, high   `Design`     the critical value is uniform between them
 
-U has the mean D: it is the mean over pairs of rows of k(x, y) = [x = y] / w_x - q_x / w_x - q_y / w_y + sum q_i^2 / w_i.
-Its variance (Hoeffding's decomposition) is 4 v_1 / n + 2 v_2 / (n (n - 1)), where v_1 = Var((p_x - q_x) / w_x) and v_2,
-of what is left of k without its two margins, is at most E [x = y] / w_x^2. Let d = p - q, g = max 1/w_i (at most K) and
-Q = sum (q_i / w_i)^2. As q_i <= w_i and l_3 norms are at most l_2 norms,
+Over pairs of rows U is the mean of k(x, y) = [x = y] / w_x - q_x / w_x - q_y / w_y + sum q_i^2 / w_i, so
+its mean is D. Its variance (Hoeffding's decomposition) is 4 v_1 / n + 2 v_2 / (n (n - 1)), v_1 being the variance of
+(p_x - q_x) / w_x, and v_2, of what is left of k without its two margins, at most E [x = y] / w_x^2. Let d = p - q,
+g = max 1/w_i (at most K) and Q = sum (q_i / w_i)^2. As q_i <= w_i and l_3 norms are at most l_2 norms,
     v_1 <= sum p_i d_i^2 / w_i^2 <= D + sum |d_i|^3 / w_i^2 <= D + sqrt(g) D^(3/2),
     v_2 <= sum p_i^2 / w_i^2 <= (sqrt(Q) + sqrt(g D))^2                                          (Minkowski),
     s(D)^2 = 4 (D + sqrt(g) D^(3/2)) / n + 2 (sqrt(Q) + sqrt(g D))^2 / (n (n - 1))               (`spread`).
-s rises with D, and (D - high) / s(D) too where it is positive: (D - high)^2 over each of D, D^(3/2) and (1 + c sqrt(D))^2
+s rises with D, and (D - high) / s(D) too where it is positive: (D - high)^2 over each of D, D^(3/2), (1 + c sqrt(D))^2
 does. So `critical_values` applies with x = m(x) = D. low is s(0) sqrt(1/delta - 1), so that q exceeds it with
 probability at most delta (Cantelli); high is what rho asks for; and n is the least with
 4 eps^2 / W - high >= s(4 eps^2 / W) sqrt(1/delta - 1), so that at TV >= eps U is below high as rarely.
@@ -28,14 +28,14 @@ is heavy under p (`heavy_source`, the hard one): Liu and Ye (2024), whose proble
 statistic.
 
 With a Poisson number of rows (`r_identity_test_poisson`) the statistic is sum ((N_i - n q_i)^2 - N_i) / (w_i n^2), of
-mean D and variance sum (2 p_i^2 / n^2 + 4 p_i d_i^2 / n) / w_i^2, which is below s^2 as well. N is drawn by the *sample*
-(`Sample.poisson`): by r it would be the same in both runs, and by neither it would not be random. Of `size` rows on
-offer the mean n is (sqrt(size + 3) - 3)^2, so that more than size are asked for with probability below 1e-7 (Chernoff;
-from n = 10 on); all are taken then.
+mean D and variance sum (2 p_i^2 / n^2 + 4 p_i d_i^2 / n) / w_i^2, which is below s^2 as well. N is drawn by the
+*sample* (`Sample.poisson`): by r it would be the same in both runs, and by neither it would not be random. Of `size`
+rows on offer the mean n is (sqrt(size + 3) - 3)^2, so that more than size are asked for with probability below 1e-7
+(Chernoff; from n = 10 on); all are taken then.
 
 Exactly (`exact_rho`, by `lattice_laws`) rho at the defaults is 0.034 halfway and 0.048 at D = low + 0.88 w, about the
-worst, where the proof has 0.075: half of what it loses is in v_1, half in the step past high. U spreads the more the
-larger it is; `chi_square_test` takes the root for that, and n well above K.
+worst, where the proof has 0.075. U spreads the more the larger it is; `chi_square_test` takes the root for that, and n
+well above K.
 
 Cost: counting the rows, or one multinomial draw on counts.
 """
@@ -137,7 +137,8 @@ def exact_rho(p: Sequence[float], null: Null, size: int, low: float, high: float
     grain = 1e-4 * (high - low) / len(one.q)
     if float(np.ptp(one.w)) == 0 and not poisson and span * n * (n - 1) * float(one.w[0]) < 2**16:
         grain = 2 / (float(one.w[0]) * n * (n - 1))  # of N_i (N_i - 1) / (w n (n - 1)) the multiples
-    return rho_of_law(*exact_law(p, null, size, grain, span, poisson=poisson), low, high)
+    values, masses = exact_law(p, null, size, grain, span, poisson=poisson)
+    return rho_of_law(values, masses, low, high)
 
 
 def heavy_source(null: Null, d: float) -> tuple[float, ...]:

@@ -1,4 +1,4 @@
-"""The exact law of a statistic of counts: sum_i score_i(N_i) over K values, for so many rows, or a Poisson number of them.
+"""The exact law of a statistic of counts, sum_i score_i(N_i) over K values, of so many rows or a Poisson number.
 
     N_i    how often value i occurs among the rows
     score  a function of it, in multiples of `grain`
@@ -7,7 +7,8 @@
 With N ~ Poisson(n) rows in all the N_i are independent, and the law of the sum is the convolution of K laws: a product
 of Fourier transforms. With n rows the N_i are those same Poisson counts given that they add up to n, so
 
-    Pr[S = s | N = n] = Pr[S = s, N = n] / Pr[N = n],   Pr[S = s, N = n] = (1/Y) sum_k e^(i t_k n) E[e^(-i t_k N); S = s]
+    Pr[S = s | N = n] = Pr[S = s, N = n] / Pr[N = n]
+    Pr[S = s, N = n] = (1/Y) sum_k e^(i t_k n) E[e^(-i t_k N); S = s]
 
 with t_k = 2 pi k / Y: the sum picks N = n from those that equal n modulo Y, and for Y = 10 sqrt(n) the others are
 e^-50 of it. For each t_k the expectation is the convolution of K complex laws.
@@ -76,7 +77,7 @@ def _in_order(masses: Floats, cells: Sequence[Cell], grain: float, rows: int | N
     length = len(masses)
     middle = round(_mean(cells, rows) / grain)
     steps = np.arange(length) + middle - length // 2
-    return steps * grain, masses[steps % length]
+    return np.asarray(steps * grain, dtype=np.float64), masses[steps % length]
 
 
 def _mean(cells: Sequence[Cell], rows: int | None) -> float:

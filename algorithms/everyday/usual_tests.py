@@ -15,12 +15,13 @@ largest is alpha; the mean is then far below. With level="mean" the *mean* is al
 tests at a far larger level: at rho = 0.1 the largest is 0.98, the mean 0.05. Say which of the two you mean.
 
 rho of the z-test: T is the distance of a normal number of deviation 1 from 0, so w = (2 / sqrt(3)) / rho is enough
-(`critical_values`). Exactly it is the mean of 2 F (1 - F) over [low, high] (`z_rho`); hard source: halfway, theta in the
-middle, where a fixed critical value has rho = 1/2 and this one 2 / (sqrt(pi) w), 2.3 % below the bound.
-rho of the t-test: T = |Z + theta| / S, S^2 = chi^2_v / v with v = n - 1; T without the bars has the mean g theta and the
-variance v (1 + theta^2) / (v - 2) - (g theta)^2, g = sqrt(v/2) Gamma((v - 1)/2) / Gamma(v/2). That is a + b theta^2, a
-and b positive, so it rises, and (g theta - high)^2 over it rises too where g theta > high, its derivative having the
-sign of g a + b theta high. So `critical_values` gives high, from n of about 1/rho^2 on.
+(`critical_values`). Exactly it is the mean of 2 F (1 - F) over [low, high] (`z_rho`). Hard source: theta halfway, where
+a fixed critical value has rho = 1/2 and this one about 2 / (sqrt(pi) w), 2.3 % below the bound.
+rho of the t-test: T = |Z + theta| / S, S^2 = chi^2_v / v with v = n - 1; without the bars it has the mean g theta and
+the variance v (1 + theta^2) / (v - 2) - (g theta)^2, g = sqrt(v/2) Gamma((v - 1)/2) / Gamma(v/2). That is
+a + b theta^2, a and b positive, so it rises, and (g theta - high)^2 over it rises too where g theta > high, its
+derivative having the sign of g a + b theta high. So `critical_values` gives high, from n of about 1/rho^2 on. Exactly,
+`t_rho`: at the defaults 0.070 at most, where the proof has 0.075.
 
 Sample size: the z-test notices the effect for every r once sqrt(n) effect >= high + z_beta; the t-test once
 Pr[T < high] <= beta by the noncentral law. So n is ((w + low + z_beta) / effect)^2 for ((low + z_beta) / effect)^2.
@@ -36,8 +37,7 @@ Cost: a mean and a deviation.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -47,7 +47,7 @@ import numpy.typing as npt
 from algorithms.everyday.critical_values import (
     AUDITABLE,
     GINI,
-    first_from,
+    critical_interval,
     least_rows,
     mean_over,
     proved_rho,
@@ -59,18 +59,9 @@ from auditor.repair import random_threshold, threshold_mismatch
 
 Rows = npt.NDArray[np.float64]
 Statistic = tuple[float, int]  # T, and of how many rows
-Tail = Callable[[Any], Any]  # Pr[T >= c] under the null law
 
 LEVELS = ("largest", "mean")
 FURTHEST = 1e4  # theta beyond which no interval is looked for
-
-
-@dataclass(frozen=True, slots=True)
-class Levels:
-    """How often the null law is rejected: on average over r, and by the r that rejects it most."""
-
-    mean: float
-    largest: float
 
 
 def check_test(alpha: float, beta: float, rho: float, effect: float, level: str) -> None:
@@ -83,34 +74,6 @@ def check_test(alpha: float, beta: float, rho: float, effect: float, level: str)
         raise ValueError(f"effect={effect!r} must be above 0: what is to be noticed, in deviations, e.g. 0.5")
     if level not in LEVELS:
         raise ValueError(f"level={level!r} must be largest or mean: which of the two over r alpha is")
-
-
-def levels(tail: Tail, low: float, high: float) -> Levels:
-    """Both, of a statistic with a smooth law."""
-    return Levels(mean_over(tail, low, high, pieces=64), float(tail(low)))
-
-
-def critical_interval(
-    alpha: float,
-    level: str,
-    usual: float,
-    tail: Tail,
-    upper: Callable[[float], float | None],
-    *,
-    least: float = 0.0,
-) -> tuple[float, float] | None:
-    """[low, high]: from the usual critical value on, or from where the mean is alpha (from `least`, where it is less
-    even then); None if none fits."""
-
-    def mean_level(low: float) -> float:
-        high = upper(low)
-        return math.inf if high is None else levels(tail, low, high).mean
-
-    low = usual
-    if level == "mean":
-        low = least + (first_from(lambda x: alpha - mean_level(least + x), usual - least) or 0.0)
-    high = upper(low)
-    return None if high is None else (low, high)
 
 
 # z

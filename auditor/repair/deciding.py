@@ -12,6 +12,8 @@ from auditor.repair.mechanisms.threshold import random_threshold, threshold_mism
 from auditor.repair.seam import Repaired, positive
 from auditor.subjects.outcome import describe
 
+GINI = 2 / math.sqrt(3)  # E|c - c'| over the standard deviation of c, at most
+
 
 def thresholded(score: Any, low: float, high: float) -> Thresholded:
     """Whether a learner's number reaches a threshold that r draws from [low, high]: a test, an alarm, a stopping rule.
@@ -19,7 +21,8 @@ def thresholded(score: Any, low: float, high: float) -> Thresholded:
     Guarantee: rho = E|h(c) - h(c')| exactly, h(c) = clip((c - low) / (high - low), 0, 1), c and c' the numbers of two
     runs; at most `claimed(spread)`.
     Proof: two numbers are decided apart iff the threshold falls between them; it is uniform, and independent of both.
-    E|c - c'| is at most sqrt(2) times c's standard deviation.
+    E|c - c'| = 2 E (c - Ec) G(c), G(x) = Pr[c' < x] - Pr[c' > x], whose mean square is at most that of a uniform number
+    in [-1, 1]: so it is at most 2 / sqrt(3) times c's standard deviation (Cauchy, Schwarz).
     Price: scores between low and high are decided by r. Those outside are decided as any threshold between them would.
     """
     return Thresholded(score, low, high)
@@ -59,10 +62,10 @@ class Thresholded(Repaired):
     def claimed(self, spread: float) -> float:
         """What rho is at most, where the score's standard deviation is at most `spread`; 1/2 is the most there is."""
         positive("spread", spread, "a standard deviation", 0.1)
-        return min(0.5, math.sqrt(2) * spread / (self.high - self.low))
+        return min(0.5, GINI * spread / (self.high - self.low))
 
     def sample_size(self, rho: float, spread: float) -> int:
         """Rows after which `claimed` is rho, where the score is a mean of rows with a deviation of `spread`."""
         positive("rho", rho, "how often two decisions may differ", 0.1)
         positive("spread", spread, "the standard deviation of a row", 1.0)
-        return math.ceil(2 * (spread / (rho * (self.high - self.low))) ** 2)
+        return math.ceil((GINI * spread / (rho * (self.high - self.low))) ** 2)

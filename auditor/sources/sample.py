@@ -7,8 +7,8 @@ An algorithm written over a Sample runs on both kinds: on rows that are there, a
 2^63 - 1 rows a look, whose laws are exact.
 
 A sample has randomness of its own, independent of its rows, of r and of the other run's: `thin` accepts and `poisson`
-draws with it, on rows as on counts, so that one algorithm has one rho on both. (Bits of r, shared by position, could not
-be drawn for counts: they have no positions.)
+draws with it, on rows as on counts, so that one algorithm has one rho on both. (Bits of r, shared by position, could
+not be drawn for counts: they have no positions.)
 """
 
 from __future__ import annotations
