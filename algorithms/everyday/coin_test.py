@@ -57,6 +57,7 @@ def least_size(p0: float, eps: float, rho: float, delta: float) -> int:
 
 def sample_size(p0: float, eps: float, rho: float, delta: float) -> int:
     """Flips that are proved to be enough for a little less than rho."""
+    check_rates(rho, delta)
     return least_size(p0, eps, AUDITABLE * rho, delta)
 
 

@@ -66,7 +66,12 @@ def rho_of_law(values: Any, masses: Any, low: float, high: float) -> float:
 
 def rho_of_cdf(cdf: Callable[[Floats], Any], low: float, high: float, *, pieces: int = 16) -> float:
     """E|h(T) - h(T')| of a T with a smooth distribution function, by quadrature."""
-    return mean_over(lambda c: 2 * cdf(c) * (1 - cdf(c)), low, high, pieces=pieces)
+
+    def parted(c: Floats) -> Any:
+        below = np.asarray(cdf(c))
+        return 2 * below * (1 - below)
+
+    return mean_over(parted, low, high, pieces=pieces)
 
 
 def mean_over(fn: Callable[[Floats], Any], low: float, high: float, *, pieces: int = 16) -> float:
@@ -134,13 +139,13 @@ def critical_interval(
 
 
 def first_from(fn: Of, most: float) -> float | None:
-    """A point of [0, most] from which a function that changes sign once is not negative, at most 1e-12 too far."""
+    """A point of [0, most] from which a function that changes sign once is not negative, hardly too far."""
     start, end = 0.0, most
     if fn(start) >= 0:
         return start
     if fn(end) < 0:
         return None
-    while end - start > 1e-12 * end:
+    while end - start > 1e-12 * end + 1e-15 * most:
         middle = (start + end) / 2
         start, end = (start, middle) if fn(middle) >= 0 else (middle, end)
     return end

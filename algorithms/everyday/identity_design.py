@@ -104,14 +104,21 @@ def _ends(one: Weights, rows: int, eps: float, rho: float, delta: float) -> tupl
     return None if high is None or far - high < rare * one.spread(rows, far) else (low, high)
 
 
+def auditable(null: Null, eps: float, rho: float, delta: float) -> Design:
+    """For a little less than rho, since no audit can tell rho from rho."""
+    check_rates(rho, delta)
+    return design(null, eps, AUDITABLE * rho, delta)
+
+
 def interval(null: Null, eps: float, rho: float, delta: float) -> tuple[float, float]:
-    made = design(null, eps, AUDITABLE * rho, delta)
+    """Of the critical value."""
+    made = auditable(null, eps, rho, delta)
     return made.low, made.high
 
 
 def sample_size(null: Null, eps: float, rho: float, delta: float) -> int:
     """Rows that are proved to be enough for a little less than rho."""
-    return design(null, eps, AUDITABLE * rho, delta).rows
+    return auditable(null, eps, rho, delta).rows
 
 
 def plain_size(null: Null, eps: float, delta: float) -> int:

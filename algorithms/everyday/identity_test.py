@@ -130,13 +130,28 @@ def exact_law(p: Sequence[float], null: Null, size: int, grain: float, span: flo
     return values + float((one.q**2 / one.w).sum()) - (0.0 if poisson else 2 * base), masses
 
 
-def exact_rho(p: Sequence[float], null: Null, size: int, low: float, high: float, *, poisson: bool = False) -> float:
-    """E|h(U) - h(U')| by the law of U: exactly for uniform nulls and few rows, else within 1e-4."""
+def exact_rho(
+    p: Sequence[float],
+    null: Null,
+    size: int,
+    low: float,
+    high: float,
+    *,
+    poisson: bool = False,
+    grain: float | None = None,
+) -> float:
+    """E|h(U) - h(U')| by the law of U: exactly where its values are multiples of the grain, else within K grain / w.
+
+    Without a grain that is exact for uniform null laws and few rows, else within 1e-4.
+    """
     one, n = weights_of(null), poisson_mean(size) if poisson else size
     span = 16 * one.spread(n, float(((np.asarray(p) - one.q) ** 2 / one.w).sum()))
-    grain = 1e-4 * (high - low) / len(one.q)
-    if float(np.ptp(one.w)) == 0 and not poisson and span * n * (n - 1) * float(one.w[0]) < 2**16:
-        grain = 2 / (float(one.w[0]) * n * (n - 1))  # of N_i (N_i - 1) / (w n (n - 1)) the multiples
+    if not poisson:
+        span = min(span, one.most + 4)
+    whole = 2 / (float(one.w[0]) * n * (n - 1))  # of N_i (N_i - 1) / (w n (n - 1)) the multiples
+    if grain is None:
+        lattice = float(np.ptp(one.w)) == 0 and not poisson and span / whole < 2**17
+        grain = whole if lattice else 1e-4 * (high - low) / len(one.q)
     values, masses = exact_law(p, null, size, grain, span, poisson=poisson)
     return rho_of_law(values, masses, low, high)
 
