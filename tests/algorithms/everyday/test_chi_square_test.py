@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -44,7 +45,7 @@ def test_past_high_the_distance_in_spreads_rises(p: Any, null: Any, high: float)
     at = np.linspace(0, 1 / min(null), 400)
     pairs = [cs.moments(null, n, d) for d in at.tolist()]
     past = [(m - high) / s for m, s in pairs if m > high]
-    assert all(a <= b + 1e-12 for a, b in zip(past, past[1:], strict=False))
+    assert all(a <= b + 1e-12 for a, b in itertools.pairwise(past))
 
 
 @pytest.mark.parametrize("n", [5, 12])
@@ -75,7 +76,7 @@ def test_sizes_and_intervals_to_the_number() -> None:
     assert cs.sample_size(6, 0.05, 0.05, 0.1, 0.3, "largest") == 10_409
     assert cs.sample_size(6, 0.05, 0.05, 0.1, 0.3, "mean") == 9261
     assert cs.plain_size(6, 0.05, 0.05, 0.3) == 1080
-    low, high = cs.interval(10_409, 6, 0.05, 0.1, "largest")
+    _, high = cs.interval(10_409, 6, 0.05, 0.1, "largest")
     mean, spread = cs.moments(6, 10_409, 0.09)
     assert spread**2 / (spread**2 + (mean - high) ** 2) == pytest.approx(0.05, rel=1e-3)
     assert cs.promise(10_409, 6, 0.05, 0.1, "largest") == pytest.approx(0.075)
@@ -136,7 +137,7 @@ def test_bad_parameters_get_name_value_range_and_cure(bad: dict[str, Any], words
 
 
 def test_too_few_rows_get_a_sentence() -> None:
-    with pytest.raises(ValueError, match="100 rows are too few for rho=0.1: T spreads too far; take at least 607"):
+    with pytest.raises(ValueError, match=r"100 rows are too few for rho=0.1: T spreads too far; take at least 607"):
         cs.interval(100, 6, 0.05, 0.1, "largest")
     with pytest.raises(ValueError, match="an empty sample has no"):
         cs.statistic(np.array([], dtype=int), null=6)

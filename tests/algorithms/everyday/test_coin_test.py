@@ -30,7 +30,13 @@ from algorithms.everyday.coin_test import (
 from auditor.randomness import from_key, root_key
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
-SETTINGS = [(0.5, 0.1, 0.1, 0.05), (0.5, 0.2, 0.3, 0.01), (0.1, 0.1, 0.2, 0.1), (0.02, 0.3, 0.1, 0.2), (0.9, 0.4, 0.5, 0.05)]
+SETTINGS = [
+    (0.5, 0.1, 0.1, 0.05),
+    (0.5, 0.2, 0.3, 0.01),
+    (0.1, 0.1, 0.2, 0.1),
+    (0.02, 0.3, 0.1, 0.2),
+    (0.9, 0.4, 0.5, 0.05),
+]
 
 
 def test_sizes_to_the_number() -> None:

@@ -55,9 +55,7 @@ def test_the_spreads_bound_is_exact_for_a_uniform_statistic_and_a_half_for_two_v
 
 def normal_area(x: float) -> float:
     """An integral of Phi (1 - Phi)."""
-    return float(
-        x * ndtr(x) * ndtr(-x) + norm.pdf(x) * (1 - 2 * ndtr(x)) + ndtr(math.sqrt(2) * x) / math.sqrt(math.pi)
-    )
+    return float(x * ndtr(x) * ndtr(-x) + norm.pdf(x) * (1 - 2 * ndtr(x)) + ndtr(math.sqrt(2) * x) / math.sqrt(math.pi))
 
 
 @pytest.mark.parametrize(("low", "high"), [(-1.0, 2.0), (-9.0, 9.0), (3.0, 4.0)])
