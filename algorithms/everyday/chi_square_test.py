@@ -152,11 +152,13 @@ def promise(size: int, null: Null, alpha: float, rho: float, level: str) -> floa
 # What is exactly so
 
 
-def exact_law(p: Sequence[float], null: Null, rows: int, *, reach: float) -> Any:
-    """Values and masses of T for rows of p; exactly for a uniform null law. `reach` is how far X^2 does, in all."""
+def exact_law(p: Sequence[float], null: Null, rows: int, *, reach: float, grain: float | None = None) -> Any:
+    """Values and masses of T for rows of p; exactly where N^2 / (n q_i) are multiples of the grain, as without one they
+    are for a uniform null law. `reach` is how far X^2 does, in all."""
     q = checked(null)
-    grain = 1 / (rows * float(q.min()))
-    grain = grain if float(np.ptp(q)) == 0 else min(grain, reach / 2**17)
+    if grain is None:
+        grain = 1 / (rows * float(q.min()))
+        grain = grain if float(np.ptp(q)) == 0 else min(grain, reach / 2**16)
     cells = [(rows * mass, 1 / (rows * each), 0.0) for mass, each in zip(p, q.tolist(), strict=True)]
     values, masses = law_of_sum(cells, grain, reach, rows)
     return np.sqrt(np.maximum(values - rows, 0.0) + len(q) - 1), masses
@@ -170,11 +172,13 @@ def exact_levels(rows: int, null: Null, low: float, high: float) -> Levels:
     return Levels(mean, float(masses[values >= low - 1e-9].sum()))
 
 
-def exact_rho(p: Sequence[float], null: Null, rows: int, low: float, high: float) -> float:
+def exact_rho(
+    p: Sequence[float], null: Null, rows: int, low: float, high: float, *, grain: float | None = None
+) -> float:
     """E|h(T) - h(T')|."""
     q = checked(null)
     mean, spread = moments(null, rows, float(((np.asarray(p) - q) ** 2 / q).sum()))
-    values, masses = exact_law(p, null, rows, reach=16 * spread * (mean + 4 * spread))
+    values, masses = exact_law(p, null, rows, reach=16 * spread * (mean + 4 * spread), grain=grain)
     return rho_of_law(values, masses, low, high)
 
 

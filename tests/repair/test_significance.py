@@ -39,7 +39,7 @@ def test_the_audited_rho_holds_the_exact_one(no_second_process: None) -> None:
     """A one-sided z-test at theta = 6; 1e-6."""
     learner = significant(upper_tail, width=8.0)
     truth = rho_of_z(6.0, learner.low, learner.high)
-    record = auditor.audit(learner, "norm(0.6, 1)", size=100, rho=0.4, fixed=100, confidence=1 - 1e-6)
+    record = auditor.audit(learner, "norm(0.6, 1)", size=100, rho=0.4, fixed=60, confidence=1 - 1e-6)
     print(f"{truth:.4f} in [{record.rho.low:.4f}, {record.rho.high:.4f}]")
     assert record.rho.low <= truth <= record.rho.high
     assert truth <= learner.claimed(1.0) == pytest.approx(2 / math.sqrt(3) / 8)

@@ -76,7 +76,7 @@ def test_the_interval_keeps_rho_at_every_alternative(rho: float, b: float) -> No
     high = upper_end(rho, low, lambda x: x, spread, 1e4)
     assert high is not None
     assert proved_rho(low, high, lambda x: x, spread, 1e4) == pytest.approx(rho)
-    for x in np.linspace(-3, 2 * high, 60).tolist():
+    for x in np.linspace(-3, 2 * high, 40).tolist():
         s = spread(max(x, 0))
         parted = [rho_of_cdf(lambda c, x=x, s=s: ndtr((c - x) / s), low, high)]
         parted += [rho_of_law([x - s, x + s], [0.5, 0.5], low, high)]

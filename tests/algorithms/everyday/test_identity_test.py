@@ -139,9 +139,9 @@ def test_with_a_poisson_number_it_holds_all_that_is_proved_at_its_own_size(null:
     even = np.minimum.reduceat(one.q, range(0, len(one.q), 2)).repeat(2) * np.resize([1, -1], len(one.q))
     for towards in (even, np.asarray(heavy_source(null, 0.01)) - one.q):
         p = one.q + 0.25 * towards / (np.abs(towards).sum() / 2)
-        values, masses = exact_law(p.tolist(), null, size, 1e-6, 1.0, poisson=True)
+        values, masses = exact_law(p.tolist(), null, size, 1e-5, 1.0, poisson=True)
         assert masses[values < high].sum() <= 0.05
-    values, masses = exact_law(one.q.tolist(), null, size, 1e-7, 0.05, poisson=True)
+    values, masses = exact_law(one.q.tolist(), null, size, 1e-6, 0.05, poisson=True)
     assert masses[values >= low].sum() <= 0.05
 
 
@@ -161,11 +161,6 @@ def test_the_audited_rho_holds_the_exact_one() -> None:
 def test_the_claim_is_upheld_at_its_own_size_and_hard_source(name: str) -> None:
     record = auditor.audit(f"algorithms.everyday.identity_test:{name}")
     assert (record.verdict, record.claimed) == ("pass", 0.1)
-
-
-@pytest.mark.parametrize("source", ["pmf({0: 0.25, 1: 0.25, 2: 0.125, 3: 0.125, 4: 0.125, 5: 0.125})", "pmf({0: 1.0})"])
-def test_at_the_null_law_and_far_from_it_decisions_are_right(source: str) -> None:
-    assert auditor.audit(r_identity_test, source).verdict == "pass"
 
 
 def test_the_sample_draws_its_number_of_rows_and_r_has_no_part_in_it() -> None:

@@ -37,7 +37,7 @@ def test_the_z_test_keeps_rho_and_both_errors(level: str, rho: float) -> None:
     n = ut.z_size(0.05, 0.01, rho, 0.3, level)
     assert getattr(levels(ut.z_tail, low, high), level) == pytest.approx(0.05)
     assert norm.cdf(high - math.sqrt(n) * 0.3) <= 0.01 < norm.cdf(high - math.sqrt(n - 1) * 0.3)
-    found = {theta: ut.z_rho(theta, low, high) for theta in np.linspace(0, high + 4, 60).tolist()}
+    found = {theta: ut.z_rho(theta, low, high) for theta in np.linspace(0, high + 4, 30).tolist()}
     assert max(found.values()) <= ut.z_promise(0.05, rho, level) <= 0.75 * rho + 1e-12
 
 
@@ -58,7 +58,7 @@ def test_the_t_statistics_moments_and_law(v: int, theta: float) -> None:
         assert ut.t_cdf(v, theta, c) == pytest.approx(float(nctdtr(v, theta, c)), abs=1e-8)
 
 
-@pytest.mark.parametrize(("rows", "rho", "reached"), [(1664, 0.1, 0.93), (300, 0.1, 0.7), (40, 0.5, 0.65)])
+@pytest.mark.parametrize(("rows", "rho", "reached"), [(1664, 0.1, 0.93), (40, 0.5, 0.65)])
 def test_the_t_test_keeps_rho_at_every_effect(rows: int, rho: float, reached: float) -> None:
     low, high = ut.t_interval(rows, 0.05, rho, "largest")
     promised = ut.t_promise(rows, 0.05, rho, "largest")
@@ -93,7 +93,7 @@ def test_the_audited_rho_holds_the_exact_one(test: Any, law: str) -> None:
     """400 rows, theta = 9; each interval misses with probability 1e-6 at most."""
     ends = ut.z_interval(0.05, 0.1, "largest") if law == "z" else ut.t_interval(400, 0.05, 0.1, "largest")
     truth = ut.z_rho(9.0, *ends) if law == "z" else ut.t_rho(9.0, 400, *ends)
-    record = auditor.audit(test, "norm(0.45, 1)", size=400, rho=0.3, fixed=80, confidence=1 - 1e-6)
+    record = auditor.audit(test, "norm(0.45, 1)", size=400, rho=0.3, fixed=50, confidence=1 - 1e-6)
     print(f"{law}: {truth:.4f} in [{record.rho.low:.4f}, {record.rho.high:.4f}]")
     assert record.rho.low <= truth <= record.rho.high
 
