@@ -57,6 +57,11 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "algorithms/data_reuse.py": ("tests/algorithms/test_consequences.py",),
     "algorithms/generalisation.py": ("tests/algorithms/test_consequences.py",),
     "algorithms/median_as_published.py": ("tests/algorithms/test_median.py",),
+    "algorithms/everyday/identity_design.py": ("tests/algorithms/everyday/test_identity_test.py",),
+    "algorithms/everyday/lattice_laws.py": (
+        "tests/algorithms/everyday/test_identity_test.py",
+        "tests/algorithms/everyday/test_chi_square_test.py",
+    ),
 }
 
 

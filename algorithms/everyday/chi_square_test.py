@@ -26,8 +26,8 @@ Exactly, `exact_rho`, by `lattice_laws`: at the defaults 0.059 halfway, where th
 0.04999 at most and 0.0007 on average over r.
 
 Price: T must get past high, which is about low + 1.15 / rho: at the defaults n D is 937 where the usual test has 97.
-`identity_test` does with n of the order of sqrt(K) where this takes n well above K, and is a factor of up to 4 dearer
-where there are many more rows than values.
+`identity_test` does with n of the order of sqrt(K) where this takes n well above K; with many more rows than values it
+is the dearer.
 
 Cost: counting the rows, or one multinomial draw on counts.
 """

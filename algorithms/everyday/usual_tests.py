@@ -7,12 +7,12 @@
     theta   sqrt(n) (mu - mu0) / sigma
 
 Guarantee: Pr[A(s1; r) != A(s2; r)] <= rho at every mean; mu0 is rejected with probability at most alpha and an effect
-missed with probability at most beta, both for *every* r.
+missed with probability at most beta, both for *every* r (with level="mean" alpha is on average over r).
 
 Level: given r it is Pr[T >= c]. The largest over r is that of low, and the mean over r is
 (E(T - low)^+ - E(T - high)^+) / w, both at mu0 (`Levels`). With level="largest" low is the usual critical value and the
 largest is alpha; the mean is then far below. With level="mean" the *mean* is alpha, and somebody who drew a small c
-tests at a far larger level: at rho = 0.1 the largest is 0.98, the mean 0.05. Say which of the two you mean.
+tests at a far larger level: at rho = 0.1 the largest is 0.98. Say which of the two is meant.
 
 rho of the z-test: T is the distance of a normal number of deviation 1 from 0, so w = (2 / sqrt(3)) / rho is enough
 (`critical_values`). Exactly it is the mean of 2 F (1 - F) over [low, high] (`z_rho`). Hard source: theta halfway, where
@@ -20,7 +20,7 @@ a fixed critical value has rho = 1/2 and this one about 2 / (sqrt(pi) w), 2.3 % 
 rho of the t-test: T = |Z + theta| / S, S^2 = chi^2_v / v with v = n - 1; without the bars it has the mean g theta and
 the variance v (1 + theta^2) / (v - 2) - (g theta)^2, g = sqrt(v/2) Gamma((v - 1)/2) / Gamma(v/2). That is
 a + b theta^2, a and b positive, so it rises, and (g theta - high)^2 over it rises too where g theta > high, its
-derivative having the sign of g a + b theta high. So `critical_values` gives high, from n of about 1/rho^2 on. Exactly,
+derivative having the sign of g a + b theta high. So `critical_values` gives high, from n a little above 1/rho^2 on. Exactly,
 `t_rho`: at the defaults 0.070 at most, where the proof has 0.075.
 
 Sample size: the z-test notices the effect for every r once sqrt(n) effect >= high + z_beta; the t-test once
