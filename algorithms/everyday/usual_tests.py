@@ -20,8 +20,8 @@ a fixed critical value has rho = 1/2 and this one about 2 / (sqrt(pi) w), 2.3 % 
 rho of the t-test: T = |Z + theta| / S, S^2 = chi^2_v / v with v = n - 1; without the bars it has the mean g theta and
 the variance v (1 + theta^2) / (v - 2) - (g theta)^2, g = sqrt(v/2) Gamma((v - 1)/2) / Gamma(v/2). That is
 a + b theta^2, a and b positive, so it rises, and (g theta - high)^2 over it rises too where g theta > high, its
-derivative having the sign of g a + b theta high. So `critical_values` gives high, from n a little above 1/rho^2 on. Exactly,
-`t_rho`: at the defaults 0.070 at most, where the proof has 0.075.
+derivative having the sign of g a + b theta high. So `critical_values` gives high, from n a little above 1/rho^2 on.
+Exactly, `t_rho`: at the defaults 0.070 at most, where the proof has 0.075.
 
 Sample size: the z-test notices the effect for every r once sqrt(n) effect >= high + z_beta; the t-test once
 Pr[T < high] <= beta by the noncentral law. So n is ((w + low + z_beta) / effect)^2 for ((low + z_beta) / effect)^2.
