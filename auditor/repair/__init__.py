@@ -8,6 +8,7 @@ here. Wrappers take a learner A(sample, r) and are one:
     conformal(scores, a, width)          the threshold of conformal prediction, with its coverage
     chosen(scores, strength)             the best of named candidates, with noise that belongs to the name
     thresholded(score, low, high)        a decision against a random threshold
+    significant(p_value, alpha=0.05)     a test at a random critical value
     voted(learner, chunks)               a classifier by the vote of fits on disjoint chunks; of churn, not of rho
     agreed(learner, chunks)              a discrete output that enough disjoint chunks agree on
     aligned(clusterer, width)            clusters by rounded centres, in the order of these
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from auditor.repair.rounding import rounded as rounded
     from auditor.repair.seam import Repaired as Repaired
     from auditor.repair.seam import Seam as Seam
+    from auditor.repair.significance import significant as significant
     from auditor.repair.steadying import single_thread as single_thread
     from auditor.repair.steadying import sites as sites
     from auditor.repair.steadying import sorted_rows as sorted_rows
@@ -97,6 +99,7 @@ _HOMES = {
     "rank_tail_size": "mechanisms.ranks",
     "rounded": "rounding",
     "rounded_up": "calibrating",
+    "significant": "significance",
     "single_thread": "steadying",
     "sites": "steadying",
     "sorted_rows": "steadying",

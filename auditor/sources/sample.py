@@ -6,9 +6,9 @@ examples; what has been looked at is not fresh any more, so it can be looked at 
 An algorithm written over a Sample runs on both kinds: on rows that are there, and on counts that stand for up to
 2^63 - 1 rows a look, whose laws are exact.
 
-A sample has randomness of its own, independent of its rows, of r and of the other run's: `thin` accepts with it, on
-rows as on counts, so that one algorithm has one rho on both. (Bits of r, shared by position, could not be drawn for
-counts: they have no positions.)
+A sample has randomness of its own, independent of its rows, of r and of the other run's: `thin` accepts and `poisson`
+draws with it, on rows as on counts, so that one algorithm has one rho on both. (Bits of r, shared by position, could
+not be drawn for counts: they have no positions.)
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Sample(ABC):
         """A sample from rows (an array, a list, or (X, y)); a Sample is one already.
 
         `own` is the sample's own randomness, which an audit gives to every subject that takes a Sample: a generator
-        that neither r nor the rows nor another run has a part in. Only `thin` needs it.
+        that neither r nor the rows nor another run has a part in. Only `thin` and `poisson` need it.
         """
         if isinstance(data, Sample):
             return data
@@ -69,6 +69,13 @@ class Sample(ABC):
             raise SampleError(f"{n:,} examples were asked for, and {self._left:,} are left")
         self._left -= n
         return n
+
+    def poisson(self, mean: float) -> Self:
+        """The next N examples, N drawn from the Poisson law of this mean by the sample's own randomness: how often each
+        value occurs is then independent of the others. All examples that are left, where N is more."""
+        if not 0 <= mean <= LARGEST / 2:
+            raise SampleError(f"a Poisson number of mean {mean!r} cannot be drawn: take a mean of 0 to 2^62")
+        return self.take(min(int(self._randomness().poisson(mean)), self._left))
 
     def mean(self, query: Query | None = None) -> Any:
         """The mean of query(examples), a vector where each gives one; integers are added as integers."""
@@ -110,6 +117,10 @@ class Sample(ABC):
 
         Acceptance is by the sample's own randomness: two runs with the same r accept independently of each other.
         """
+
+    @abstractmethod
+    def _randomness(self) -> Generator:
+        """The sample's own."""
 
     @abstractmethod
     def _split(self, n: int) -> Self:
@@ -219,6 +230,9 @@ class CountSample(Sample):
 
     def _handed_on(self, law: Law, size: int) -> CountSample:
         return CountSample(law, size, self._rng)
+
+    def _randomness(self) -> Generator:
+        return self._rng
 
     def counts(self) -> tuple[Any, Integers]:
         drawn, times = self._look()

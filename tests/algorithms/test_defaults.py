@@ -30,6 +30,10 @@ coin_from_r |  | 1 | 0 | None | pass
 coin_from_rstat | tau=0.1 rho=0.1 delta=0.025 | 96818 | 0.1 | 0.025 | pass
 conformal_by_own_scale |  | 153166 | None | None | fail
 conformal_to_nearest |  | 153166 | None | 0.05 | fail
+chi_square_test_usual |  | 250 | None | None | fail
+coin_from_r |  | 1 | 0 | None | pass
+coin_from_rstat | tau=0.1 rho=0.1 delta=0.025 | 96818 | 0.1 | 0.025 | pass
+coin_test_fixed |  | 10846 | None | None | fail
 constant |  | 1 | 0 | None | pass
 first_bit |  | 1 | None | None | fail
 fixed_threshold | tau=0.1 delta=0.0625 | 59 | None | 0.0625 | fail
@@ -41,6 +45,7 @@ heavy_hitters_fixed_threshold |  | 3051756737 | None | None | fail
 heavy_hitters_in_order_of_appearance |  | 1000 | None | None | fail
 hidden_state |  | 1 | None | None | error
 list_of_biases | d=2 eps=0.1 eta=0.1 sample_scale=1.0 | 4612 | None | 0.1 | pass
+identity_test_fixed |  | 15863 | None | None | fail
 mean |  | 100 | None | None | fail
 mean_vector_no_offset |  | 7770 | None | None | fail
 mean_vector_offset_of_data |  | 7770 | None | None | fail
@@ -64,6 +69,8 @@ r_choice | tau=0.1 rho=0.1 delta=0.05 candidates=4 sample_scale=1.0 | 27691 | 0.
 r_clusters | k=3 d=2 eps=0.3 rho=0.2 delta=0.05 sample_scale=1.0 | 10371392927612 | 0.2 | 0.05 | pass
 r_conformal | a=0.1 rho=0.1 delta=0.05 width=40.0 density=0.00025 slack=0.02 step=1.0 | 153166 | 0.1 | 0.05 | pass
 r_coreset | d=2 eps=0.3 rho=0.2 delta=0.05 sample_scale=1.0 | 10371392927612 | 0.2 | None | pass
+r_chi_square_test | null=6 effect=0.3 alpha=0.05 beta=0.05 rho=0.1 level=largest | 10409 | 0.1 | 0.05 | pass
+r_coin_test | p0=0.5 eps=0.1 rho=0.1 delta=0.05 | 10846 | 0.1 | 0.05 | pass
 r_halfspace_boosted | rho=0.5 eps=0.3 tau=0.47 d=2 rounding=foams sample_scale=1.0 | 831367771925222818612363 | 0.5 | 0.5 | pass
 r_halfspace_boosted_boxes | rho=0.5 eps=0.3 tau=0.47 d=2 sample_scale=1.0 | 1087779804517758791156875 | 0.5 | 0.5 | pass
 r_halfspace_boxes | rho=0.2 tau=0.4 d=3 sample_scale=1.0 | 11009806707 | 0.2 | 0.05 | pass
@@ -79,6 +86,13 @@ r_median_as_published | d=8 tau=0.05 rho=0.05 | 5708355181924381307508312024605 
 r_quantile | p=0.9 eps=50.0 rho=0.1 delta=0.05 density=0.0005 step=1.0 | 12541 | 0.1 | 0.05 | pass
 r_single_heavy_hitter | rho=0.1 v=0.3 sample_scale=1.0 | 15503 | 0.1 | 0.05 | pass
 r_top_choice | tau=0.1 rho=0.1 delta=0.05 candidates=4 top=2 sample_scale=1.0 | 129743 | 0.1 | 0.05 | pass
+r_identity_test | null=(0.25, 0.25, 0.125, 0.125, 0.125, 0.125) eps=0.25 rho=0.1 delta=0.05 | 16313 | 0.1 | 0.05 | pass
+r_identity_test_poisson | null=(0.25, 0.25, 0.125, 0.125, 0.125, 0.125) eps=0.25 rho=0.1 delta=0.05 | 17086 | 0.1 | 0.05 | pass
+r_median | d=8 tau=0.05 rho=0.2 sample_scale=1.0 | 10311449832992238451227 | 0.2 | 0.1 | pass
+r_median_as_published | d=8 tau=0.05 rho=0.05 | 5708355181924381307508312024605 | 0.05 | 0.025 | fail
+r_t_test | mu0=0.0 effect=0.5 alpha=0.05 beta=0.05 rho=0.1 level=largest | 1664 | 0.1 | 0.05 | pass
+r_uniformity_test | null=8 eps=0.25 rho=0.1 delta=0.05 | 15863 | 0.1 | 0.05 | pass
+r_z_test | mu0=0.0 sigma=1.0 effect=0.5 alpha=0.05 beta=0.05 rho=0.1 level=largest | 1445 | 0.1 | 0.05 | pass
 reused_sample | tau=0.1 rho=0.02 delta=0.005 sample_scale=1.0 | 18335682 | 0.12 | 0.1 | pass
 reused_sample_plain |  | 24000 | None | 0.1 | fail
 rounded_median | m=401 width=64 tau=0.15 | 401 | 0.2 | 0.05 | pass
@@ -86,9 +100,11 @@ rstat | tau=0.1 rho=0.1 delta=0.025 sample_scale=1.0 | 96624 | 0.1 | 0.025 | pas
 rstat_answer | tau=0.25 rho=0.1 delta=0.025 | 4000 | 0.04 | None | pass
 rstat_no_offset |  | 96624 | None | None | fail
 rstat_unshared_offset |  | 96624 | None | None | fail
+t_test_usual |  | 100 | None | None | fail
 threshold_by_plain_means | d=4 eps=0.2 rho=0.2 sample_scale=1.0 | 1706276 | None | 0.05 | fail
 threshold_by_queries | d=4 eps=0.2 rho=0.2 sample_scale=1.0 | 1706276 | 0.2 | 0.05 | pass
 uniform_threshold | tau=0.1 rho=0.1 delta=0.0625 | 5000 | 0.1 | 0.0625 | pass
+z_test_usual |  | 100 | None | None | fail
 """  # noqa: E501
 ROWS = [[part.strip() for part in line.split("|")] for line in DECLARED.strip().splitlines()]
 

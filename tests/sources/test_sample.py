@@ -225,6 +225,28 @@ def test_integers_are_added_as_integers() -> None:
     assert signs.sum() % 2 == 1
 
 
+@pytest.mark.parametrize("kind", ["rows", "counts"])
+def test_a_poisson_number_is_drawn_by_the_samples_own_randomness(kind: str) -> None:
+    """A chi-square of 2000 numbers of mean 4 against their law; 1e-8."""
+    own = from_key(root_key(5).child(kind))
+    made = [RowSample(np.arange(50), own) if kind == "rows" else CountSample(LAW, 50, own) for _ in range(2000)]
+    sizes = np.bincount([sample.poisson(4.0).size for sample in made], minlength=51)
+    expected = 2000 * scipy.stats.poisson.pmf(np.arange(51), 4)
+    seen, wanted = np.append(sizes[:11], sizes[11:].sum()), np.append(expected[:11], 2000 - expected[:11].sum())
+    assert float(((seen - wanted) ** 2 / wanted).sum()) < chi2.isf(ALPHA, 11)
+    assert sum(sample.size for sample in made) == 50 * 2000 - int(sizes @ np.arange(51))
+
+
+def test_a_poisson_number_takes_what_is_left_at_most() -> None:
+    own = np.random.default_rng(0)
+    assert RowSample(np.arange(3), own).poisson(1e6).size == 3
+    assert CountSample(LAW, 3, own).poisson(0.0).size == 0
+    with pytest.raises(SampleError, match=r"a Poisson number of mean -1 cannot be drawn"):
+        CountSample(LAW, 3, own).poisson(-1)
+    with pytest.raises(UsageError, match="no randomness of their own"):
+        RowSample(np.arange(3)).poisson(2.0)
+
+
 def test_more_than_can_be_counted_is_refused_before_anything_is_drawn() -> None:
     rng = from_key(root_key(3))
     state = rng.bit_generator.state

@@ -1,0 +1,153 @@
+"""The z- and the t-test: levels, rho and power by their exact laws, at every effect and for every r."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import nctdtr
+from scipy.stats import nct, norm, ttest_1samp
+from scipy.stats import t as student
+
+import auditor
+from algorithms.everyday import usual_tests as ut
+from algorithms.everyday.critical_values import levels
+from auditor.randomness import from_key, root_key
+from auditor.sources.source import load_source
+
+pytestmark = pytest.mark.usefixtures("no_second_process")
+DEFAULTS = {"alpha": 0.05, "beta": 0.05, "rho": 0.1, "effect": 0.5}
+
+
+def test_sizes_to_the_number() -> None:
+    assert ut.z_size(**DEFAULTS, level="largest") == 1445
+    assert ut.z_size(**DEFAULTS, level="mean") == 1166
+    assert ut.t_size(**DEFAULTS, level="largest") == 1664
+    assert ut.plain_size(0.05, 0.05, 0.5) == math.ceil(4 * (norm.isf(0.025) + norm.isf(0.05)) ** 2) == 52
+
+
+@pytest.mark.parametrize("level", ut.LEVELS)
+@pytest.mark.parametrize("rho", [0.1, 0.4])
+def test_the_z_test_keeps_rho_and_both_errors(level: str, rho: float) -> None:
+    low, high = ut.z_interval(0.05, rho, level)
+    n = ut.z_size(0.05, 0.01, rho, 0.3, level)
+    assert getattr(levels(ut.z_tail, low, high), level) == pytest.approx(0.05)
+    assert norm.cdf(high - math.sqrt(n) * 0.3) <= 0.01 < norm.cdf(high - math.sqrt(n - 1) * 0.3)
+    found = {theta: ut.z_rho(theta, low, high) for theta in np.linspace(0, high + 4, 30).tolist()}
+    assert max(found.values()) <= ut.z_promise(0.05, rho, level) <= 0.75 * rho + 1e-12
+
+
+def test_at_the_defaults_the_levels_are_those_that_are_said() -> None:
+    largest = levels(ut.z_tail, *ut.z_interval(0.05, 0.1, "largest"))
+    assert (largest.mean, largest.largest) == (pytest.approx(0.001227, abs=1e-6), pytest.approx(0.05))
+    assert levels(ut.z_tail, *ut.z_interval(0.05, 0.1, "mean")).largest == pytest.approx(0.977, abs=1e-3)
+    middle = sum(ut.z_interval(0.05, 0.1, "largest")) / 2
+    assert ut.z_rho(middle, *ut.z_interval(0.05, 0.1, "largest")) == pytest.approx(0.07329, abs=1e-5)
+
+
+@pytest.mark.parametrize(("v", "theta"), [(3, 0.0), (3, 2.0), (10, 5.0), (50, 12.5), (400, 30.0)])
+def test_the_t_statistics_moments_and_law(v: int, theta: float) -> None:
+    mean, variance = nct.stats(v, theta, moments="mv") if theta else student.stats(v, moments="mv")
+    assert ut.t_moments(v, theta)[0] == pytest.approx(float(mean), rel=1e-9)
+    assert ut.t_moments(v, theta)[1] ** 2 == pytest.approx(float(variance), rel=1e-7)
+    for c in (theta * 0.9 + 0.1, theta + 1):
+        assert ut.t_cdf(v, theta, c) == pytest.approx(float(nctdtr(v, theta, c)), abs=1e-8)
+
+
+@pytest.mark.parametrize(("rows", "rho", "reached"), [(1664, 0.1, 0.93), (40, 0.5, 0.65)])
+def test_the_t_test_keeps_rho_at_every_effect(rows: int, rho: float, reached: float) -> None:
+    low, high = ut.t_interval(rows, 0.05, rho, "largest")
+    promised = ut.t_promise(rows, 0.05, rho, "largest")
+    assert promised == pytest.approx(0.75 * rho)
+    found = [ut.t_rho(theta, rows, low, high) for theta in np.linspace(0, 1.4 * high, 8).tolist()]
+    assert reached * promised < max(found) <= promised
+    assert levels(lambda c: ut.t_tail(rows - 1, c), low, high).largest == pytest.approx(0.05)
+
+
+def test_the_t_test_notices_its_effect_for_every_r_and_not_one_row_earlier() -> None:
+    n = ut.t_size(**DEFAULTS, level="largest")
+    for rows, enough in ((n, True), (n - 1, False)):
+        high = ut.t_interval(rows, 0.05, 0.1, "largest")[1]
+        assert (nctdtr(rows - 1, math.sqrt(rows) * 0.5, high) <= 0.05) is np.bool_(enough)
+
+
+def test_no_z_test_does_much_better() -> None:
+    """Below the worst of this one, above 0.7 of it; and true of the usual test, whose rho is 1/2 at theta = 1.96."""
+    n, ends = ut.z_size(**DEFAULTS, level="largest"), ut.z_interval(0.05, 0.1, "largest")
+    bound = ut.least_by_neyman_pearson(n, 0.05, 0.05, 0.5, "largest")
+    assert bound is not None
+    assert 0.7 * ut.z_rho(sum(ends) / 2, *ends) < bound < ut.z_rho(sum(ends) / 2, *ends)
+    theta = math.sqrt(52) * 0.5
+    rejected = norm.sf(1.96 - np.linspace(0, theta, 2001)) + norm.cdf(-1.96 - np.linspace(0, theta, 2001))
+    usual = ut.least_by_neyman_pearson(52, 0.05, 0.05, 0.5, "largest")
+    assert np.trapezoid(2 * rejected * (1 - rejected), dx=1 / 2000) >= usual
+    assert ut.least_by_neyman_pearson(52, 0.05, 0.05, 0.5, "mean") is None
+
+
+@pytest.mark.parametrize(("test", "law"), [(ut.r_z_test, "z"), (ut.r_t_test, "t")])
+def test_the_audited_rho_holds_the_exact_one(test: Any, law: str) -> None:
+    """400 rows, theta = 9; each interval misses with probability 1e-6 at most."""
+    ends = ut.z_interval(0.05, 0.1, "largest") if law == "z" else ut.t_interval(400, 0.05, 0.1, "largest")
+    truth = ut.z_rho(9.0, *ends) if law == "z" else ut.t_rho(9.0, 400, *ends)
+    record = auditor.audit(test, "norm(0.45, 1)", size=400, rho=0.3, fixed=50, confidence=1 - 1e-6)
+    print(f"{law}: {truth:.4f} in [{record.rho.low:.4f}, {record.rho.high:.4f}]")
+    assert record.rho.low <= truth <= record.rho.high
+
+
+@pytest.mark.parametrize("name", ["r_z_test", "r_t_test"])
+def test_the_claim_is_upheld_at_its_own_size_and_hard_source(name: str) -> None:
+    assert auditor.audit(f"algorithms.everyday.usual_tests:{name}").verdict == "pass"
+
+
+@given(st.lists(st.floats(-5, 5), min_size=2, max_size=20).filter(lambda x: np.std(x) > 1e-3))
+def test_the_statistics_are_the_usual_ones(rows: list[float]) -> None:
+    t, n = ut.t_statistic(np.array(rows), mu0=0.5)
+    assert (t, n) == (pytest.approx(abs(ttest_1samp(rows, 0.5).statistic), rel=1e-6, abs=1e-9), len(rows))
+    z, _ = ut.z_statistic(np.array(rows), mu0=0.5, sigma=2.0)
+    assert z == pytest.approx(abs(np.mean(rows) - 0.5) * math.sqrt(n) / 2)
+
+
+def test_rows_without_spread_have_a_statistic_too() -> None:
+    assert ut.t_statistic(np.ones(5), mu0=1.0) == (0.0, 5)
+    assert ut.t_statistic(np.ones(5), mu0=0.0) == (math.inf, 5)
+
+
+def test_the_oracle_lets_what_is_between_be() -> None:
+    for mean, allowed in ((0.0, {False}), (0.3, {True, False}), (0.5, {True}), (-0.7, {True})):
+        right = [
+            one
+            for one in (True, False)
+            if ut.notices(one, source=load_source(f"norm({mean}, 1)"), r=None, params={"mu0": 0.0, "effect": 0.5})
+        ]
+        assert set(right) == allowed
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        ({"alpha": 0.5}, r"alpha=0.5 must be in \(0, 1/2\): the level"),
+        ({"beta": 0}, r"beta=0 must be in \(0, 1/2\)"),
+        ({"rho": 1.5}, r"rho=1.5 must be in \(0, 1\]"),
+        ({"effect": -1}, "effect=-1 must be above 0"),
+        ({"level": "most"}, "level='most' must be largest or mean"),
+    ],
+)
+def test_bad_parameters_get_name_value_range_and_cure(bad: dict[str, Any], words: str) -> None:
+    with pytest.raises(auditor.AuditorError, match=words):
+        auditor.audit("algorithms.everyday.usual_tests:r_t_test", params=bad)
+
+
+def test_too_few_rows_and_bad_ones_get_a_sentence() -> None:
+    r = from_key(root_key(0))
+    with pytest.raises(ValueError, match=r"20 rows are too few for rho=0.1: T spreads too far; take at least 213"):
+        ut.r_t_test(np.arange(20.0), r)
+    assert ut.t_promise(20, 0.05, 0.1, "largest") is None
+    assert ut.t_promise(213, 0.05, 0.1, "largest") == pytest.approx(0.075)
+    with pytest.raises(ValueError, match="finite numbers"):
+        ut.r_z_test(np.array([1.0, math.nan]), r)
+    with pytest.raises(ValueError, match=r"sigma=0 must be above 0"):
+        ut.r_z_test(np.ones(3), r, sigma=0)
