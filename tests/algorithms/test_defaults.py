@@ -20,20 +20,18 @@ bandit_thresholds_in_turn |  | 80000 | None | None | fail
 bandit_ucb |  | 400 | None | None | fail
 bias_by_median | tau=0.4 rho=0.5 sample_scale=1.0 | 1324836 | 0.5 | 0.25 | pass
 bias_from_few_coins | tau=0.4 | 54 | None | 0.1 | fail
+biases_on_a_grid | d=2 eps=0.1 eta=0.1 sample_scale=1.0 | 4612 | None | 0.1 | fail
+chi_square_test_usual |  | 250 | None | None | fail
 choice_by_argmax |  | 27691 | None | None | fail
 choice_noise_by_position |  | 27691 | None | None | fail
 clusters_with_offsets_in_turn |  | 10371392927612 | 0.2 | None | fail
 clusters_with_rho_unsplit | parts=1 | 2555776 | 0.1 | None | fail
 clusters_without_constants |  | 278 | 0.2 | None | fail
-biases_on_a_grid | d=2 eps=0.1 eta=0.1 sample_scale=1.0 | 4612 | None | 0.1 | fail
-coin_from_r |  | 1 | 0 | None | pass
-coin_from_rstat | tau=0.1 rho=0.1 delta=0.025 | 96818 | 0.1 | 0.025 | pass
-conformal_by_own_scale |  | 153166 | None | None | fail
-conformal_to_nearest |  | 153166 | None | 0.05 | fail
-chi_square_test_usual |  | 250 | None | None | fail
 coin_from_r |  | 1 | 0 | None | pass
 coin_from_rstat | tau=0.1 rho=0.1 delta=0.025 | 96818 | 0.1 | 0.025 | pass
 coin_test_fixed |  | 10846 | None | None | fail
+conformal_by_own_scale |  | 153166 | None | None | fail
+conformal_to_nearest |  | 153166 | None | 0.05 | fail
 constant |  | 1 | 0 | None | pass
 first_bit |  | 1 | None | None | fail
 fixed_threshold | tau=0.1 delta=0.0625 | 59 | None | 0.0625 | fail
@@ -44,8 +42,8 @@ heavy_hitter_most_frequent |  | 15503 | None | None | fail
 heavy_hitters_fixed_threshold |  | 3051756737 | None | None | fail
 heavy_hitters_in_order_of_appearance |  | 1000 | None | None | fail
 hidden_state |  | 1 | None | None | error
-list_of_biases | d=2 eps=0.1 eta=0.1 sample_scale=1.0 | 4612 | None | 0.1 | pass
 identity_test_fixed |  | 15863 | None | None | fail
+list_of_biases | d=2 eps=0.1 eta=0.1 sample_scale=1.0 | 4612 | None | 0.1 | pass
 mean |  | 100 | None | None | fail
 mean_vector_no_offset |  | 7770 | None | None | fail
 mean_vector_offset_of_data |  | 7770 | None | None | fail
@@ -65,17 +63,19 @@ quantile_to_whole_widths |  | 12541 | None | None | fail
 r_bandit | arms=2 horizon=1000000 tau=0.03 rho=0.1 delta=0.05 sample_scale=1.0 | 73744 | 0.1 | 0.05 | pass
 r_bandit_elimination | arms=2 horizon=1000000 tau=0.03 rho=0.1 delta=0.05 phases=3 sample_scale=1.0 | 135306 | 0.1 | 0.05 | pass
 r_boost_desynchronised |  | 40000 | None | None | fail
+r_chi_square_test | null=6 effect=0.3 alpha=0.05 beta=0.05 rho=0.1 level=largest | 10409 | 0.1 | 0.05 | pass
 r_choice | tau=0.1 rho=0.1 delta=0.05 candidates=4 sample_scale=1.0 | 27691 | 0.1 | 0.05 | pass
 r_clusters | k=3 d=2 eps=0.3 rho=0.2 delta=0.05 sample_scale=1.0 | 10371392927612 | 0.2 | 0.05 | pass
+r_coin_test | p0=0.5 eps=0.1 rho=0.1 delta=0.05 | 10846 | 0.1 | 0.05 | pass
 r_conformal | a=0.1 rho=0.1 delta=0.05 width=40.0 density=0.00025 slack=0.02 step=1.0 | 153166 | 0.1 | 0.05 | pass
 r_coreset | d=2 eps=0.3 rho=0.2 delta=0.05 sample_scale=1.0 | 10371392927612 | 0.2 | None | pass
-r_chi_square_test | null=6 effect=0.3 alpha=0.05 beta=0.05 rho=0.1 level=largest | 10409 | 0.1 | 0.05 | pass
-r_coin_test | p0=0.5 eps=0.1 rho=0.1 delta=0.05 | 10846 | 0.1 | 0.05 | pass
 r_halfspace_boosted | rho=0.5 eps=0.3 tau=0.47 d=2 rounding=foams sample_scale=1.0 | 831367771925222818612363 | 0.5 | 0.5 | pass
 r_halfspace_boosted_boxes | rho=0.5 eps=0.3 tau=0.47 d=2 sample_scale=1.0 | 1087779804517758791156875 | 0.5 | 0.5 | pass
 r_halfspace_boxes | rho=0.2 tau=0.4 d=3 sample_scale=1.0 | 11009806707 | 0.2 | 0.05 | pass
 r_halfspace_foams | rho=0.2 tau=0.4 d=3 sample_scale=1.0 | 25864740795 | 0.2 | 0.05 | pass
 r_heavy_hitters | rho=0.1 v=0.3 eps=0.1 sample_scale=1.0 | 3051756737 | 0.1 | 0.05 | pass
+r_identity_test | null=(0.25, 0.25, 0.125, 0.125, 0.125, 0.125) eps=0.25 rho=0.1 delta=0.05 | 16313 | 0.1 | 0.05 | pass
+r_identity_test_poisson | null=(0.25, 0.25, 0.125, 0.125, 0.125, 0.125) eps=0.25 rho=0.1 delta=0.05 | 17086 | 0.1 | 0.05 | pass
 r_mean_vector | eps=0.2 rho=0.1 delta=0.05 sigma=0.5 d=3 sample_scale=1.0 | 7770 | 0.1 | 0.05 | pass
 r_mean_vector_clipped | eps=0.5 rho=0.2 delta=0.001 sigma=1.0 d=2 centre=0.0 sample_scale=1.0 | 1060 | 0.2 | 0.001 | pass
 r_mean_vector_foams | eps=0.2 rho=0.2 delta=0.05 sigma=0.5 d=2 sample_scale=1.0 | 9648 | 0.2 | 0.05 | pass
@@ -85,12 +85,8 @@ r_median | d=8 tau=0.05 rho=0.2 sample_scale=1.0 | 10311449832992238451227 | 0.2
 r_median_as_published | d=8 tau=0.05 rho=0.05 | 5708355181924381307508312024605 | 0.05 | 0.025 | fail
 r_quantile | p=0.9 eps=50.0 rho=0.1 delta=0.05 density=0.0005 step=1.0 | 12541 | 0.1 | 0.05 | pass
 r_single_heavy_hitter | rho=0.1 v=0.3 sample_scale=1.0 | 15503 | 0.1 | 0.05 | pass
-r_top_choice | tau=0.1 rho=0.1 delta=0.05 candidates=4 top=2 sample_scale=1.0 | 129743 | 0.1 | 0.05 | pass
-r_identity_test | null=(0.25, 0.25, 0.125, 0.125, 0.125, 0.125) eps=0.25 rho=0.1 delta=0.05 | 16313 | 0.1 | 0.05 | pass
-r_identity_test_poisson | null=(0.25, 0.25, 0.125, 0.125, 0.125, 0.125) eps=0.25 rho=0.1 delta=0.05 | 17086 | 0.1 | 0.05 | pass
-r_median | d=8 tau=0.05 rho=0.2 sample_scale=1.0 | 10311449832992238451227 | 0.2 | 0.1 | pass
-r_median_as_published | d=8 tau=0.05 rho=0.05 | 5708355181924381307508312024605 | 0.05 | 0.025 | fail
 r_t_test | mu0=0.0 effect=0.5 alpha=0.05 beta=0.05 rho=0.1 level=largest | 1664 | 0.1 | 0.05 | pass
+r_top_choice | tau=0.1 rho=0.1 delta=0.05 candidates=4 top=2 sample_scale=1.0 | 129743 | 0.1 | 0.05 | pass
 r_uniformity_test | null=8 eps=0.25 rho=0.1 delta=0.05 | 15863 | 0.1 | 0.05 | pass
 r_z_test | mu0=0.0 sigma=1.0 effect=0.5 alpha=0.05 beta=0.05 rho=0.1 level=largest | 1445 | 0.1 | 0.05 | pass
 reused_sample | tau=0.1 rho=0.02 delta=0.005 sample_scale=1.0 | 18335682 | 0.12 | 0.1 | pass
