@@ -176,7 +176,7 @@ class Hunt(Steady):
         yield from self._run(one)
 
     def _measured(self, one: Confirmation) -> Iterator[Sequence[Work]]:
-        """All its pairs, for the sake of its interval: of what was found, and of what looked worst where nothing was."""
+        """All its pairs, for the sake of its interval: of what was found, or of what looked worst."""
         one.more = True
         yield from self._run(one)
 
