@@ -22,10 +22,11 @@ from scipy.stats import binom
 
 import auditor
 from auditor.errors import UsageError
+from auditor.flow.parts import Chart
 from auditor.flow.record import Record, to_json
 from auditor.questions.hunting.confirming import Confirmation, Evidence
 from auditor.questions.hunting.family import Range, make_family, read_range
-from auditor.questions.hunting.parts import HuntAnswer, answer_of
+from auditor.questions.hunting.parts import HuntAnswer, answer_of, hunt_parts
 from auditor.questions.hunting.search import Search
 from auditor.report.formats.svg import picture
 from auditor.report.terminal import as_text
@@ -192,9 +193,13 @@ def test_sizes_vary_within_bounds_and_functions_take_values() -> None:
     answer = answer_of(record)
     assert set(answer.names) == {"p", "size"}
     assert {row.size for row in record.cells} <= set(range(3, 22))
+    chart = next(part for part in hunt_parts(record) if isinstance(part, Chart))
+    darkest = next(one for one in reversed(chart.series) if one.kind == "tile" and one.points)
+    assert all(0.3 < p < 0.7 for p, *_ in darkest.points)
+    assert sum(len(one.points) for one in chart.series if one.kind == "tile") == 29 * 16
     assert answer.worst is not None
     assert answer.worst.source.startswith("learners.hunted:coins(p=0.")
-    assert b"<svg" in picture(record)
+    assert picture(record).count(b'class="tiles"') > 1
 
 
 @pytest.mark.parametrize(
@@ -249,6 +254,7 @@ def test_places_of_a_simplex_are_laws_and_faces_have_room() -> None:
         assert min(values.values()) >= 0
     assert laws.values(np.array([0.1, 0.1, 1.0, 1.0])) == {"0": 0, "1": 0, "2": 0.5, "3": 0.5}
     assert laws.values(np.zeros(4)) == {"0": 0.25, "1": 0.25, "2": 0.25, "3": 0.25}
+    assert laws.on_face({"0": 0.1, "1": 0.4, "2": 0.3, "3": 0.2}, 2) == {"0": 0, "1": 0.5714, "2": 0.4286, "3": 0}
     assert laws.source({"0": 0.35, "1": 0.0, "2": 0.65, "3": 0.0}) == "pmf({0: 0.35, 2: 0.65})"
 
 

@@ -22,7 +22,7 @@ from auditor.trials.integrated import why_not
 from auditor.trials.trial import Bench
 
 PAIRS = 20_000
-_LEAST = 512  # pairs below which nothing is searched
+_LEAST = 128  # pairs below which nothing is searched
 _CONFIRMING = 1000  # pairs of a confirmation, or more where the target is small
 
 
