@@ -142,9 +142,10 @@ def of_published() -> str:
     assert judged is not None
     return (
         f"Over all laws on three values no rho above its claim is found:\n\n{rows}\n\n"
-        "rho alone does not show what is wrong with it: both runs of a pair return the same wrong value. An audit of "
+        "rho alone does not show what is wrong with it: its runs agree on a wrong value. An audit of "
         f"its accuracy does,\n`python -m auditor check {PUBLISHED}`: {record.verdict}; {judged.failures} of "
-        f"{judged.runs} runs are inaccurate, and a share of {judged.allowed} may be."
+        f"{judged.runs} runs are inaccurate, and a share of {judged.allowed} may be; "
+        f"{record.mismatches} of {record.pairs} pairs differ."
     )
 
 
