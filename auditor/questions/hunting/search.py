@@ -7,10 +7,10 @@ numbers steer, and every pair counts. Where half of the pairs have led nowhere n
 is left is better spent on bounds.
 
 What was compared: more pairs for each of fewer candidates, lost at 1,000 pairs (eight for each: `fixed_threshold` in 5
-of 10 seeds, and 20 of 20 with two); cross-entropy alone, which chose worse ones in the end, by luck of few pairs; halving with steps of fixed size, lost
-on laws of five values; estimates smoothed over neighbours, lost on spikes and corners; a Gaussian process with Thompson
-sampling, about as good in one and two parameters, no better on laws, and slower by far. `benchmarks/hunt.py` has random
-search, Sobol alone and differential evolution.
+of 10 seeds, and 20 of 20 with two); cross-entropy alone, which chose worse ones in the end, by luck of few pairs;
+halving with steps of fixed size, lost on laws of five values; estimates smoothed over neighbours, lost on spikes and
+corners; a Gaussian process with Thompson sampling, about as good in one and two parameters, no better on laws, and
+slower by far. `benchmarks/hunt.py` has random search, Sobol alone and differential evolution.
 """
 
 from __future__ import annotations
