@@ -37,7 +37,7 @@ import numpy as np
 
 from algorithms.statistical_query import scaled
 from auditor import Sample, subject
-from auditor.repair import heavy_values, random_threshold
+from auditor.repair import heavy_mismatch, heavy_values, random_threshold
 
 
 def check_parameters(rho: float, v: float, eps: float) -> None:
@@ -81,6 +81,32 @@ def is_exact(output: tuple[Hashable, ...], *, source: Any, r: np.random.Generato
     return set(output) == set(items(heavy_values(law.values, law.weights, v_prime)))
 
 
+def measured(sample: Sample, *, rho: float, v: float, eps: float, sample_scale: float) -> dict[Hashable, float]:
+    """Of each candidate that v' can reach its share of the second step's rows, in the order of the values."""
+    q1, q2 = step_sizes(rho, v, eps, sample_scale)
+    rows = Sample.of(sample)
+    candidates, _ = rows.take(q1).counts()  # step 1
+    values, counts = rows.take(q2).counts()  # step 2
+    shares = counts / q2
+    within, seen = shares >= v - eps, set(items(candidates))
+    return {x: share for x, share in zip(items(values[within]), shares[within].tolist(), strict=True) if x in seen}
+
+
+def above_threshold(
+    shares: Mapping[Hashable, float], r: np.random.Generator, *, v: float, eps: float
+) -> tuple[Hashable, ...]:
+    """The v'-heavy ones."""
+    v_prime = threshold(r, v, eps)
+    return tuple(x for x, share in shares.items() if share >= v_prime)  # step 3
+
+
+def parted_by_threshold(
+    first: Mapping[Hashable, float], second: Mapping[Hashable, float], *, v: float, eps: float
+) -> float:
+    """Pr over v' that it falls between the two shares of a candidate."""
+    return heavy_mismatch(first, second, v - eps, v + eps)
+
+
 @subject(
     source="pmf({1: 0.45, 2: 0.3, 3: 0.15, 4: 0.1})",
     sample="counts",
@@ -90,6 +116,9 @@ def is_exact(output: tuple[Hashable, ...], *, source: Any, r: np.random.Generato
     accuracy=is_exact,
     theorem="Lemma 3.3",
     plain=plain_size,
+    core=measured,
+    finish=above_threshold,
+    mismatch=parted_by_threshold,
 )
 def r_heavy_hitters(
     sample: Sample,
@@ -101,14 +130,8 @@ def r_heavy_hitters(
     sample_scale: float = 1.0,
 ) -> tuple[Hashable, ...]:
     """The v'-heavy values of the sample's source, sorted."""
-    q1, q2 = step_sizes(rho, v, eps, sample_scale)
-    v_prime = threshold(r, v, eps)
-    rows = Sample.of(sample)
-    candidates, _ = rows.take(q1).counts()  # step 1
-    values, counts = rows.take(q2).counts()  # step 2
-    heavy = heavy_values(values, counts / q2, v_prime)  # step 3
-    seen = set(items(candidates))
-    return tuple(x for x in items(heavy) if x in seen)
+    shares = measured(sample, rho=rho, v=v, eps=eps, sample_scale=sample_scale)
+    return above_threshold(shares, r, v=v, eps=eps)
 
 
 def items(values: Any) -> list[Hashable]:

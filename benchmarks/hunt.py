@@ -1,32 +1,38 @@
 """How many pairs does it take to find the worst source? The search of `hunt` against others, on exactly known rho.
 
-    python benchmarks/hunt.py [SEEDS] [PAIRS]       a table: ours, random search, Sobol alone, differential evolution
-    python benchmarks/hunt.py calibration [SEEDS]   how often the interval of a confirmation holds the exact rho
+    python benchmarks/hunt.py [SEEDS] [PAIRS] [NAME]   a table: ours, random search, Sobol alone, differential evolution
+    python benchmarks/hunt.py calibration [SEEDS]      how often the interval of a confirmation holds the exact rho
 
-A pair is a coin of the exact rho of its candidate; those of a round have common random numbers, as in a hunt. Each
-search chooses among its candidates by what its own pairs showed, and is judged by the exact rho of its choice.
+Ours is a hunt as it is, round numbers and faces included, whose pairs are drawn here: a coin of the exact rho of its
+candidate, or for heavy hitters of 2,000 rows the probability over the threshold that two samples' sets differ, which is
+what an audit of them steers by. Those of a round have common random numbers. Each search chooses among its candidates
+by what its own pairs showed, and is judged by the exact rho of its choice (`heavy_rho.py`).
 """
 
 from __future__ import annotations
 
-import itertools
 import math
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
 
 import numpy as np
+from heavy_rho import WORST, heavy_rho, parted
 from scipy.optimize import differential_evolution
 from scipy.special import bdtrc, gammaln
 from scipy.stats import binom
 from scipy.stats.qmc import Sobol
 
-from auditor.questions.hunting.search import Candidate, Search
+from auditor.flow.question import find_question
+from auditor.questions.hunting.inquiry import Hunt
+from auditor.questions.hunting.search import Candidate
+from auditor.request import Request, make_options
 from auditor.statistics.interval import log_e_fail, log_e_pass, two_sided
 
 _EACH = 20  # pairs of a candidate, for searches that give each as many
-_FLOOR = 0.2  # as in the family of all laws
+_ROWS = 2000  # of heavy hitters
 
 
 def majority(x: np.ndarray) -> float:
@@ -57,160 +63,191 @@ def corner(x: np.ndarray) -> float:
     return float(0.6 * math.exp(-2 * (1 - x).sum()))
 
 
+Values = Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A family, and what is known of it."""
+
+    name: str
+    over: str | None
+    dimensions: int
+    largest: float
+
+    def rho(self, values: Values) -> float:
+        return EXACT[self.name](np.array([*values.values()]))
+
+    def draw(self, values: Values, rng: np.random.Generator, pairs: int) -> np.ndarray:
+        return (rng.random(pairs) < self.rho(values)).astype(float)
+
+    def is_near(self, values: Values) -> bool:
+        """Whether it is within 10 % of the largest."""
+        return self.rho(values) >= 0.9 * self.largest
+
+    def hunt(self, pairs: int, seed: int) -> Hunt:
+        names = [f"x{one}" for one in range(self.dimensions)]
+        given = {"over": self.over} if self.over else {"range": [f"{name}=0:1" for name in names]}
+        source = () if self.over else ("bernoulli(0.5)",)
+        question = find_question("hunt")
+        options = make_options(question.Options, {**given, "size": 1, "pairs": pairs, "seed": seed}, "hunt")
+        found: Any = question.begin(Request("hunt", _stub, source, options))
+        return found
+
+
+def _stub(
+    sample: Any,
+    r: Any,
+    *,
+    x0: float = 0.0,
+    x1: float = 0.0,
+    x2: float = 0.0,
+    x3: float = 0.0,
+    x4: float = 0.0,
+    x5: float = 0.0,
+) -> int:
+    """What a hunt is about; no pair of it is run."""
+    return 0
+
+
+class Laws(Case):
+    """Heavy hitters, on all laws of so many values."""
+
+    def rho(self, values: Values) -> float:
+        return heavy_rho(_sorted(values), _ROWS)
+
+    def draw(self, values: Values, rng: np.random.Generator, pairs: int) -> np.ndarray:
+        law = np.array([*values.values()])
+        return parted(law / law.sum(), _ROWS, rng, pairs)
+
+    def is_near(self, values: Values) -> bool:
+        return _is_near(_sorted(values), self.largest)
+
+
+def _sorted(values: Values) -> tuple[float, ...]:
+    return tuple(sorted(one for one in values.values() if one))
+
+
 @cache
-def _factors(rows: int) -> np.ndarray:
-    return np.array([-gammaln(count + 1) for count in range(rows + 1)])
+def _is_near(law: tuple[float, ...], largest: float) -> bool:
+    """By 4,000 pairs where these leave no doubt, at eight standard errors; else exactly."""
+    seen = parted(np.array(law) / sum(law), _ROWS, np.random.default_rng(0), 4000)
+    if abs(seen.mean() - 0.9 * largest) > 8 * seen.std() / math.sqrt(4000):
+        return bool(seen.mean() > 0.9 * largest)
+    return heavy_rho(law, _ROWS) >= 0.9 * largest
 
 
-def heavy_hitters(x: np.ndarray, rows: int = 20) -> float:
-    """Sets of values with a share of v' or more, v' uniform in [0.2, 0.4], of two samples: exact, by convolution over
-    the values with all sets side by side."""
-    weights = np.maximum(0.0, x - _FLOOR)
-    p = weights / weights.sum() if weights.sum() > 0 else np.full(len(x), 1 / len(x))
-    counts = np.arange(rows + 1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        terms = np.exp(np.where(counts == 0, 0.0, counts * np.log(p)[:, None]) + _factors(rows))
-    edges = np.unique([0.2 * rows, *range(math.ceil(0.2 * rows), math.floor(0.4 * rows) + 1), 0.4 * rows])
-    apart = 0.0
-    for low, high in itertools.pairwise(edges):
-        is_heavy = counts >= high - 1e-9
-        sets = np.zeros((1, rows + 1))
-        sets[0, 0] = 1.0
-        for term in terms:
-            sets = np.vstack([_times(sets, np.where(is_heavy, 0, term)), _times(sets, np.where(is_heavy, term, 0))])
-            sets = sets[sets.any(axis=1)]
-        chances = sets[:, rows] * math.exp(gammaln(rows + 1))
-        apart += (high - low) * (1 - float((chances**2).sum()))
-    return apart / (edges[-1] - edges[0])
-
-
-def _times(sets: np.ndarray, term: np.ndarray) -> np.ndarray:
-    """Products of power series, up to as many rows as there are."""
-    size = len(term)
-    shifted = np.lib.stride_tricks.sliding_window_view(np.concatenate([np.zeros(size - 1), term]), size)[:, ::-1]
-    return sets @ shifted.T
-
-
-CASES: dict[str, tuple[Callable[[np.ndarray], float], int]] = {
-    "fixed threshold": (majority, 1),
-    "rstat on coins": (rounded_mean, 1),
-    "spike of width 0.01": (spike, 1),
-    "corner in six": (corner, 6),
-    "heavy hitters, simplex(3)": (heavy_hitters, 3),
-    "heavy hitters, simplex(5)": (heavy_hitters, 5),
-    "heavy hitters, simplex(8)": (heavy_hitters, 8),
+EXACT = {
+    "fixed threshold": majority,
+    "rstat on coins": rounded_mean,
+    "spike of width 0.01": spike,
+    "corner in six": corner,
 }
-KNOWN = {"fixed threshold": 0.5, "spike of width 0.01": 0.5, "corner in six": 0.6}
-
-
-@cache
-def supremum(name: str) -> float:
-    rho, dimensions = CASES[name]
-    if name in KNOWN:
-        return KNOWN[name]
-    found = differential_evolution(lambda x: -rho(x), [(0, 1)] * dimensions, seed=1, maxiter=60, popsize=8)
-    return float(-found.fun)
+_LARGEST = {count: heavy_rho(law, _ROWS) for count, law in WORST.items()}
+CASES = [
+    Case("fixed threshold", None, 1, 0.5),
+    Case("rstat on coins", None, 1, max(rounded_mean(np.array([p])) for p in np.linspace(0.3, 0.7, 401))),
+    Case("spike of width 0.01", None, 1, 0.5),
+    Case("corner in six", None, 6, 0.6),
+    *(Laws(f"heavy hitters, simplex({k})", f"simplex({k})", k, _LARGEST[min(k, 4)]) for k in range(3, 9)),
+]
 
 
 @dataclass
-class Coins:
-    """Pairs of candidates with a known rho; the exact rho of the best so far, by pairs spent."""
+class Pairs:
+    """Pairs of one search, and what it would have chosen, by pairs spent."""
 
-    rho: Callable[[np.ndarray], float]
-    rng: np.random.Generator
-    exact: list[float] = field(default_factory=list)
-    trace: list[tuple[int, float]] = field(default_factory=list)
+    case: Case
+    seed: int
+    trace: list[tuple[int, Values]] = field(default_factory=list)
 
-    def known(self, tried: list[Candidate]) -> None:
-        self.exact += [self.rho(one.place) for one in tried[len(self.exact) :]]
-
-    def run(self, tried: list[Candidate], who: list[int], pairs: int) -> None:
-        self.known(tried)
-        common = self.rng.random(pairs)
-        for one in who:
-            tried[one].pairs += pairs
-            tried[one].total += int((common < self.exact[one]).sum())
+    def run(self, candidate: Candidate, values: Values, number: int, pairs: int) -> None:
+        for value in self.case.draw(values, np.random.default_rng([self.seed, number]), pairs):
+            candidate.add(float(value))
 
 
-def ours(coins: Coins, dimensions: int, pairs: int, seed: int) -> float:
-    search = Search(dimensions, pairs, seed)
-    for who, each in search.rounds():
-        coins.run(search.tried, who, each)
-        coins.trace.append((sum(one.pairs for one in search.tried), coins.exact[search.best(1)[0]]))
-    return coins.exact[search.best(1)[0]]
+def ours(pairs: Pairs, budget: int) -> Values:
+    hunt = pairs.case.hunt(budget, pairs.seed)
+    search = hunt.search
+    for number, work in enumerate(hunt._searched()):
+        for one in work:
+            pairs.run(search.tried[one.cell], hunt.values[one.cell], number, len(one.wanted))
+        pairs.trace.append((sum(one.pairs for one in search.tried), hunt.values[search.best(1)[0]]))
+    return hunt.values[search.best(1)[0]]
 
 
-def of_design(coins: Coins, pairs: int, places: np.ndarray) -> float:
+def of_design(pairs: Pairs, places: np.ndarray) -> Values:
     """A design as it is: so many pairs for each."""
-    tried = [Candidate(place) for place in places]
-    best = 0
-    for start in range(0, len(tried), 50):
-        who = [*range(start, min(start + 50, len(tried)))]
-        coins.run(tried, who, _EACH)
-        best = max([best, *who], key=lambda one: tried[one].score)
-        coins.trace.append(((who[-1] + 1) * _EACH, coins.exact[best]))
-    return coins.exact[best]
+    family, tried = pairs.case.hunt(512, 0).family, [Candidate(place) for place in places]
+    for number, one in enumerate(tried, 1):
+        pairs.run(one, family.values(one.place), number, _EACH)
+        if number % 50 == 0 or number == len(tried):
+            best = max(tried[:number], key=lambda one: one.score)
+            pairs.trace.append((number * _EACH, family.values(best.place)))
+    return pairs.trace[-1][1]
 
 
-def at_random(coins: Coins, dimensions: int, pairs: int, seed: int) -> float:
-    return of_design(coins, pairs, np.random.default_rng(seed).random((pairs // _EACH, dimensions)))
+def at_random(pairs: Pairs, budget: int) -> Values:
+    return of_design(pairs, np.random.default_rng(pairs.seed).random((budget // _EACH, pairs.case.dimensions)))
 
 
-def sobol(coins: Coins, dimensions: int, pairs: int, seed: int) -> float:
-    power = (pairs // _EACH).bit_length()
-    return of_design(coins, pairs, Sobol(dimensions, seed=seed).random_base2(power)[: pairs // _EACH])
+def sobol(pairs: Pairs, budget: int) -> Values:
+    power = (budget // _EACH).bit_length()
+    return of_design(pairs, Sobol(pairs.case.dimensions, seed=pairs.seed).random_base2(power)[: budget // _EACH])
 
 
-def evolution(coins: Coins, dimensions: int, pairs: int, seed: int) -> float:
+def evolution(pairs: Pairs, budget: int) -> Values:
     """scipy's differential evolution, each look at a place with so many pairs."""
-    tried: list[Candidate] = []
+    family, tried, dimensions = pairs.case.hunt(512, 0).family, list[Candidate](), pairs.case.dimensions
 
     def looked(x: np.ndarray) -> float:
-        if len(tried) < pairs // _EACH:
+        if len(tried) < budget // _EACH:
             tried.append(Candidate(np.array(x)))
-            coins.run(tried, [len(tried) - 1], _EACH)
-        best = max(range(len(tried)), key=lambda one: tried[one].score) if len(tried) % 50 == 0 else None
-        if best is not None:
-            coins.trace.append((len(tried) * _EACH, coins.exact[best]))
-        return -tried[-1].score
+            pairs.run(tried[-1], family.values(tried[-1].place), len(tried), _EACH)
+            if len(tried) % 50 == 0:
+                best = max(tried, key=lambda one: one.score)
+                pairs.trace.append((len(tried) * _EACH, family.values(best.place)))
+        return -tried[-1].rate
 
-    size = max(4, min(64, pairs // _EACH // 10) // dimensions)
-    rounds = pairs // _EACH // (size * dimensions) + 1
-    differential_evolution(looked, [(0, 1)] * dimensions, seed=seed, maxiter=rounds, popsize=size, polish=False, tol=0)
-    return coins.exact[max(range(len(tried)), key=lambda one: tried[one].score)]
+    size = max(4, min(64, budget // _EACH // 10) // dimensions)
+    rounds = budget // _EACH // (size * dimensions) + 1
+    bounds = [(0, 1)] * dimensions
+    differential_evolution(looked, bounds, seed=pairs.seed, maxiter=rounds, popsize=size, polish=False, tol=0)
+    return family.values(max(tried, key=lambda one: one.score).place)
 
 
 SEARCHES = {"hunt": ours, "random": at_random, "Sobol": sobol, "evolution": evolution}
 
 
-def lines(seeds: int, pairs: int) -> Iterator[str]:
-    yield "| family | sup rho | " + " | ".join(f"{name}: within 10 %, pairs to there" for name in SEARCHES) + " |"
-    yield "|---" * (2 + len(SEARCHES)) + "|"
-    for name, (rho, dimensions) in CASES.items():
-        shown = []
-        for search in SEARCHES.values():
-            found, needed = 0, []
-            for seed in range(seeds):
-                coins = Coins(rho, np.random.default_rng(seed))
-                found += search(coins, dimensions, pairs, seed) >= 0.9 * supremum(name)
-                reached = next((at for at, exact in coins.trace if exact >= 0.9 * supremum(name)), None)
-                needed.append(math.inf if reached is None else reached)
-            median = float(np.median(needed))
-            shown.append(f"{found} of {seeds}, {'never' if math.isinf(median) else f'{median:,.0f}'}")
-        yield f"| {name} | {supremum(name):.3f} | " + " | ".join(shown) + " |"
-
-
-def calibration(seeds: int, pairs: int = 2000) -> str:
-    """Search, confirm the best on fresh coins until it is decided against 0.1, as a hunt does; all are counted."""
-    held = decided = 0
+def shown(case: Case, search: Callable[[Pairs, int], Values], seeds: int, budget: int) -> str:
+    found, needed = 0, []
     for seed in range(seeds):
-        coins = Coins(majority if seed % 2 else rounded_mean, np.random.default_rng(seed))
-        rho, n, k, over = ours(coins, 1, pairs, seed), 0, 0, False
+        pairs = Pairs(case, seed)
+        found += case.is_near(search(pairs, budget))
+        needed.append(next((float(at) for at, values in pairs.trace if case.is_near(values)), math.inf))
+    median = float(np.median(needed))
+    return f"{found} of {seeds}, {'never' if math.isinf(median) else f'{median:,.0f}'}"
+
+
+def lines(seeds: int, budget: int, name: str) -> Iterator[str]:
+    yield "| family | sup rho | " + " | ".join(f"{one}: within 10 %, pairs to there" for one in SEARCHES) + " |"
+    yield "|---" * (2 + len(SEARCHES)) + "|"
+    for case in (one for one in CASES if name in one.name):
+        each = [shown(case, search, seeds, budget) for search in SEARCHES.values()]
+        yield f"| {case.name} | {case.largest:.3f} | " + " | ".join(each) + " |"
+
+
+def calibration(seeds: int, budget: int = 2000) -> str:
+    """Search, confirm the best on fresh coins until it is decided against 0.1, as a hunt does; all are counted."""
+    held = 0
+    for seed in range(seeds):
+        case, rng = CASES[seed % 2], np.random.default_rng([seed, 0, 0])
+        rho, n, k, over = case.rho(ours(Pairs(case, seed), budget)), 0, 0, False
         while n < 1000 and not over:
-            n, k = n + 1, k + int(coins.rng.random() < rho)
+            n, k = n + 1, k + int(rng.random() < rho)
             over = bool(log_e_fail(n, k, 0.1) >= math.log(40) or log_e_pass(n, k, 0.1) >= math.log(20))
         low, high = two_sided("anytime", n, k, 1 - 0.05 / 2)
-        held, decided = held + (low <= rho <= high), decided + over
+        held += low <= rho <= high
     least = int(binom.ppf(1e-6, seeds, 0.975))
     return f"{held} of {seeds} intervals hold the exact rho (97.5 % each; fewer than {least} has probability 1e-6)"
 
@@ -219,5 +256,6 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["calibration"]:
         print(calibration(int(sys.argv[2]) if len(sys.argv) > 2 else 200))
     else:
-        for line in lines(*(int(word) for word in (*sys.argv[1:], *("20", "20000")[len(sys.argv) - 1 :]))):
+        words = [*sys.argv[1:], *("20", "20000", "")[len(sys.argv) - 1 :]]
+        for line in lines(int(words[0]), int(words[1]), words[2]):
             print(line, flush=True)

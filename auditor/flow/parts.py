@@ -73,7 +73,8 @@ class Series:
     """Points (x, low, estimate, high) of one thing. A "band" is measured, "points" are too, where nothing is said of
     what lies between them, and a "step" is, of what never rises: a limit from above holds from its x on, one from below
     up to it. A "line" is what it is held against, a "mark" an x of which something is known, and a "span" reaches from
-    the x of its first point to that of its last, at the height of their estimate."""
+    the x of its first point to that of its last, at the height of their estimate. "tile" is one level of a map: x and
+    estimate are its two axes, and its tiles reach halfway to those beside them."""
 
     name: str
     kind: str

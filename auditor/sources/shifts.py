@@ -28,6 +28,8 @@ from auditor.sources.datasets import Dataset
 from auditor.sources.frames import library_of
 from auditor.sources.law import Law, Query
 
+_ONE_HAS_LABELS = "one of the two has labels, and the other has none"
+
 
 class Rows(NamedTuple):
     """Of a sample, and of the data set that it is from."""
@@ -97,7 +99,7 @@ class Mixture:
         from_second = rng.random(size) < self.share
         one, other = self.first.draw(rng, size), self.second.draw(rng, size)
         if isinstance(one, tuple) != isinstance(other, tuple):
-            raise SourceError(f"source {self.spec}: one of the two has labels, and the other has none")
+            raise SourceError(f"source {self.spec}: {_ONE_HAS_LABELS}")
         if isinstance(one, tuple):
             return tuple(self._mixed(a, b, from_second) for a, b in zip(one, other, strict=True))
         return self._mixed(one, other, from_second)
@@ -113,10 +115,13 @@ class Mixture:
 
     def law(self, size: int = LARGEST) -> Law:
         one, other = self.first.law(size), self.second.law(size)
-        if isinstance(one.values, tuple) or isinstance(other.values, tuple):
-            raise UnknownTruth(f"the values of {self.spec} cannot be listed: they have labels")
-        weights = np.concatenate([(1 - self.share) * one.weights, self.share * other.weights])
-        return Law(np.concatenate([one.values, other.values]), weights).distinct()
+        if isinstance(one.values, tuple) != isinstance(other.values, tuple):
+            raise SourceError(f"source {self.spec}: {_ONE_HAS_LABELS}")
+        if isinstance(one.values, tuple):
+            values: Any = tuple(np.concatenate(pair) for pair in zip(one.values, other.values, strict=True))
+        else:
+            values = np.concatenate([one.values, other.values])
+        return Law(values, np.concatenate([(1 - self.share) * one.weights, self.share * other.weights])).distinct()
 
 
 def parts_of(source: Any) -> Iterator[Any]:

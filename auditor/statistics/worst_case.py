@@ -1,10 +1,15 @@
 """What may be said of a worst case that was looked for? Bounds that hold for all candidates at once. Pure.
 
-The j-th candidate, in order of appearance, takes alpha_j = 6 alpha / (pi^2 j^2), and these add up to alpha. Its limit
-U_j is that of a confidence sequence on pairs whose randomness no earlier candidate has used: given all that had been
-seen when it was proposed, they are independent coins of its rho. So with probability 1 - alpha no rho_j is above its
-U_j, however candidates were chosen, in which order pairs went to them, and whenever the search was stopped. Candidates
-that are proposed together may share their pairs' randomness: a union of events asks for no independence.
+Candidates are proposed in batches, from what had been seen by then, and run on pairs whose randomness nothing that was
+seen has used: given all that, a candidate's pairs are independent coins of its rho, and the limit of their confidence
+sequence may be looked at whenever one likes.
+
+The largest rho of all. Which candidate of batch t has the largest rho of its batch is settled before one of its pairs
+is drawn; only its limit has to hold. So with limits at alpha_t = 6 alpha / (pi^2 t^2), which add up to alpha, no rho is
+above the largest of all limits, with probability 1 - alpha, however many candidates a batch has.
+
+Each of them. That all limits hold at once takes more: the j-th candidate in order of appearance takes
+6 alpha / (pi^2 j^2). Candidates of a batch may share their pairs' randomness: neither argument asks for independence.
 
 What is confirmed on fresh randomness, one try after the other, takes alpha 2^-i: also at most alpha in all.
 
@@ -20,8 +25,8 @@ from collections.abc import Iterable
 from auditor.statistics.interval import sequence_upper
 
 
-def share_of_candidate(alpha: float, place: int) -> float:
-    """The error of the candidate that appeared as number `place`, from 1 on."""
+def share_of(alpha: float, place: int) -> float:
+    """The error of the batch, or of the candidate, that appeared as number `place`, from 1 on."""
     return 6 * alpha / (math.pi * place) ** 2
 
 
@@ -30,14 +35,10 @@ def share_of_try(alpha: float, number: int) -> float:
     return alpha * 2.0**-number
 
 
-def upper_of_candidate(pairs: int, mismatches: int, alpha: float, place: int) -> float:
-    return sequence_upper(pairs, mismatches, share_of_candidate(alpha, place)) if pairs else 1.0
-
-
-def largest_upper(counts: Iterable[tuple[int, int]], alpha: float) -> float:
-    """With probability 1 - alpha none of these candidates has a larger rho; counts are (pairs, mismatches) in order of
-    appearance, and those without a pair were not looked at."""
-    bounds = [upper_of_candidate(n, k, alpha, place) for place, (n, k) in enumerate(counts, 1) if n]
+def largest_upper(counts: Iterable[tuple[int, int, int]], alpha: float) -> float:
+    """With probability 1 - alpha none of these candidates has a larger rho; counts are (pairs, mismatches, batch), and
+    those without a pair were not looked at."""
+    bounds = [sequence_upper(n, k, share_of(alpha, batch)) for n, k, batch in counts if n]
     return max(bounds, default=1.0)
 
 

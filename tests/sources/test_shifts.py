@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import auditor
-from auditor.errors import UsageError
+from auditor.errors import SourceError, UsageError
 from auditor.sources.shifts import parts_of, split_arguments
 from auditor.sources.source import is_dataset, load_source
 
@@ -87,6 +87,16 @@ def test_a_mixture_has_the_exact_law_and_mean_of_one() -> None:
     rows = source.draw(np.random.default_rng(2), ROWS)
     assert near((rows == 2).sum(), 0.125)
     assert [one.name for one in parts_of(source)] == ["bernoulli(0.5)", "pmf({1: 0.5, 2: 0.5})"]
+
+
+def test_a_mixture_of_labelled_points_has_its_law() -> None:
+    one, other = "points([[1], [2]], labels=[1, -1], weights=[0.5, 0.5])", "points([[2], [2]], labels=[1, -1])"
+    law = load_source(f"mixture({one}, {other}, 0.5)").law()
+    (x, y), weights = law.values, law.weights
+    found = {(int(row[0]), int(label)): p for row, label, p in zip(x, y, weights, strict=True)}
+    assert found == pytest.approx({(1, 1): 0.25, (2, -1): 0.5, (2, 1): 0.25})
+    with pytest.raises(SourceError, match="has labels, and the other has none"):
+        load_source(f"mixture({one}, bernoulli(0.5), 0.5)").law()
 
 
 def test_mixtures_with_another_share_see_the_same_rows() -> None:

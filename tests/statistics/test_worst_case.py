@@ -19,29 +19,34 @@ from auditor.statistics.worst_case import (
     farthest,
     largest_upper,
     least_overlap,
-    share_of_candidate,
+    share_of,
     share_of_try,
-    upper_of_candidate,
 )
 
 
 def test_shares_add_up_to_the_error_and_no_more() -> None:
-    candidates = math.fsum(share_of_candidate(0.05, j) for j in range(1, 200_001))
+    candidates = math.fsum(share_of(0.05, j) for j in range(1, 200_001))
     assert 0.05 - 0.05 / 200_000 < candidates < 0.05
     assert math.fsum(share_of_try(0.05, i) for i in range(1, 60)) == pytest.approx(0.05)
     assert share_of_try(0.05, 1) == 0.025
-    assert share_of_candidate(0.05, 2) == pytest.approx(share_of_candidate(0.05, 1) / 4)
+    assert share_of(0.05, 2) == pytest.approx(share_of(0.05, 1) / 4)
 
 
-def test_the_largest_limit_is_that_of_its_candidate_with_its_share() -> None:
-    counts = [(100, 3), (0, 0), (50, 10), (400, 0)]
-    each = [sequence_upper(n, k, 6 * 0.05 / (math.pi * j) ** 2) for j, (n, k) in ((1, (100, 3)), (3, (50, 10)))]
-    assert largest_upper(counts, 0.05) == max(each)
-    assert largest_upper([(0, 0)], 0.05) == 1.0 == upper_of_candidate(0, 0, 0.05, 1)
+def test_the_largest_limit_is_that_of_its_candidate_with_the_share_of_its_batch() -> None:
+    counts = [(100, 3, 1), (0, 0, 1), (50, 10, 2), (400, 0, 2)]
+    each = [sequence_upper(n, k, 6 * 0.05 / (math.pi * batch) ** 2) for n, k, batch in counts if n]
+    assert largest_upper(counts, 0.05) == max(each) == each[1]
+    assert largest_upper([(0, 0, 1)], 0.05) == 1.0
 
 
 RHOS = (0.15, 0.3, 0.45, 0.6)  # of a family of four
-limit = cache(upper_of_candidate)
+
+
+@cache
+def limit(pairs: int, mismatches: int, alpha: float, place: int) -> float:
+    return sequence_upper(pairs, mismatches, share_of(alpha, place))
+
+
 FIRST, THEN = 6, 9  # pairs of a generation
 
 
@@ -55,10 +60,17 @@ def wrong(first: tuple[int, int], then: tuple[int, int], counts: dict[int, tuple
     return any(limit(*counts[one], alpha, order.index(one) + 1) < RHOS[one] for one in counts)
 
 
+def too_low(first: tuple[int, int], then: tuple[int, int], counts: dict[int, tuple[int, int]], alpha: float) -> bool:
+    """Whether the largest limit, with a share for each batch, is below the largest rho, at either look."""
+    largest = max(limit(*counts[one], alpha, 1 if one in first else 2) for one in counts)
+    return largest < max(RHOS[one] for one in counts)
+
+
 @pytest.mark.parametrize("towards", [max, min])
 @pytest.mark.parametrize("alpha", [0.5, 0.2])
+@pytest.mark.parametrize("wrong", [wrong, too_low])
 def test_limits_of_an_adaptive_search_on_common_randomness_are_wrong_with_its_error_at_most(
-    towards: Callable[..., int], alpha: float
+    towards: Callable[..., int], alpha: float, wrong: Callable[..., bool]
 ) -> None:
     """Two candidates on the same pairs, then the better one and its neighbour on the next: pair i differs at a
     candidate if one uniform number is below its rho, so that candidates hang together as closely as they can."""
@@ -95,10 +107,10 @@ def test_pairs_that_had_a_say_in_the_choice_would_not_do() -> None:
     """A family with one learner for each set of half of 16 equally likely strings of r, which differs on these: rho is
     1/2 for all. After 8 pairs at any candidate some member differs on none of them, which is what a search that looks
     for a small rho proposes: on the same pairs its limit would always be wrong; on fresh ones it hardly ever is."""
-    reused = upper_of_candidate(8, 0, 0.2, 2)
+    reused = limit(8, 0, 0.2, 2)
     assert reused < 0.5  # whatever the pairs were: 8 strings at most, and 8 others to choose from
-    fresh = sum(p for k, p in enumerate(law(8, 0.5)) if upper_of_candidate(8, k, 0.2, 2) < 0.5)
-    assert fresh <= share_of_candidate(0.2, 2)
+    fresh = sum(p for k, p in enumerate(law(8, 0.5)) if limit(8, k, 0.2, 2) < 0.5)
+    assert fresh <= share_of(0.2, 2)
 
 
 @pytest.mark.parametrize(("p", "q"), [(0.5, 0.45), (0.1, 0.12), (0.0, 0.02), (0.3, 0.9)])

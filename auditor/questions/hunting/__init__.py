@@ -14,7 +14,7 @@ from auditor.flow.record import CellRow, Record
 from auditor.questions.hunting.family import make_family
 from auditor.questions.hunting.inquiry import SIMPLER, TRIES, Hunt
 from auditor.questions.hunting.parts import answer_of, hunt_parts
-from auditor.questions.hunting.search import FEW, Search
+from auditor.questions.hunting.search import Search
 from auditor.questions.one_pair import run_again, show_pair
 from auditor.request import SURE, Options, Request, option
 from auditor.trials.cell import Cell
@@ -22,7 +22,7 @@ from auditor.trials.integrated import why_not
 from auditor.trials.trial import Bench
 
 PAIRS = 20_000
-_LEAST = 64 * FEW  # pairs below which nothing is searched
+_LEAST = 128  # pairs below which nothing is searched
 _CONFIRMING = 1000  # pairs of a confirmation, or more where the target is small
 
 
@@ -70,7 +70,7 @@ class HuntQuestion:
         target = next(one for one in (options.rho, claimed, DEFAULT_TARGET) if one is not None)
         check_target(target)
         confirming = min(options.pairs, max(_CONFIRMING, math.ceil(PAIRS_TIMES_TARGET / target)))
-        search = Search(family.dimensions, options.pairs, options.seed)
+        search = Search(family.dimensions, options.pairs, options.seed, float(target))
         budget = options.pairs + confirming * (TRIES + SIMPLER)
         plan = Plan(float(target), float(options.confidence), "search", budget)
         hunt = Hunt(family, search, plan, confirming, options.accept_search, integrates=False)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from auditor.questions.hunting.confirming import Confirmation, Evidence
 from auditor.questions.hunting.parts import HuntAnswer, Worst
 from auditor.questions.pairs import METHODS
 from auditor.statistics.outward import at_least, at_most, sure
-from auditor.statistics.worst_case import least_overlap
+from auditor.statistics.worst_case import least_overlap, share_of
 from auditor.trials.cell import replay_command
 
 if TYPE_CHECKING:
@@ -69,9 +70,15 @@ def _faulted(hunt: Hunt) -> list[Evidence]:
 
 
 def largest_bound(hunt: Hunt) -> float:
-    """Of all candidates that were looked at, those that faulted later included."""
-    bounds = (one.upper(hunt.plan.alpha, place) for place, one in enumerate(hunt.candidates, 1) if one.counts[0])
-    return max(bounds, default=1.0)
+    """Of all candidates that were looked at, those that faulted later included; limits that cannot be the largest are
+    not worked out."""
+    largest, looked = 0.0, False
+    for one, candidate in zip(hunt.candidates, hunt.search.tried, strict=False):
+        share = share_of(hunt.plan.alpha, candidate.batch)
+        if one.counts[0] and one.evidence(largest)[1] < -math.log(share):
+            largest = max(largest, one.upper(share))
+        looked = looked or one.counts[0] > 0
+    return largest if looked else 1.0
 
 
 def answer_of_hunt(hunt: Hunt) -> Answer:
@@ -87,7 +94,7 @@ def answer_of_hunt(hunt: Hunt) -> Answer:
         pairs_search=sum(one.counts[0] for one in hunt.candidates),
         pairs_confirm=sum(one.shown.counts[0] for one in hunt.tries),
         largest_bound=largest,
-        not_excluded=_not_excluded(hunt),
+        not_excluded=_not_excluded(hunt, rows, largest),
         over=hunt.family.name,
         names=[*hunt.values[0]] if hunt.values else [],
         values=[[*one.values()] for one in hunt.values],
@@ -124,7 +131,7 @@ def _measures(hunt: Hunt, rho: Rho | None, largest: float) -> Iterator[Measure]:
 def _rows(hunt: Hunt) -> Iterator[CellRow]:
     alpha, confidence = hunt.plan.alpha, hunt.plan.confidence
     for place, one in enumerate(hunt.candidates, 1):
-        yield _row(one, (0.0, one.upper(alpha, place) if one.counts[0] else 1.0), confidence, "inconclusive")
+        yield _row(one, (0.0, one.upper(share_of(alpha, place))), confidence, "inconclusive")
     for again in hunt.tries:
         yield _row(again.shown, again.band, confidence, again.outcome)
 
@@ -160,20 +167,20 @@ def _command(hunt: Hunt, one: Confirmation) -> str | None:
     return None if command is None else command.replace(" --replay 0", f" --rho {hunt.goal:g}")
 
 
-def _not_excluded(hunt: Hunt) -> str:
+def _not_excluded(hunt: Hunt, rows: Sequence[CellRow], largest: float) -> str:
     """What may still be above the target, for all that is known."""
-    alpha, target = hunt.plan.alpha, hunt.goal
-    bounds = [one.upper(alpha, place) for place, one in enumerate(hunt.candidates, 1) if one.counts[0]]
-    above = sum(bound > target for bound in bounds)
-    words = f"{above:,} of {len(bounds):,} candidates, whose bounds are above {target:g}"
-    least = min(bounds, default=1.0)
-    rows = hunt.candidates[0].counted.cell.size
-    overlap = least_overlap(least, target, rows)
+    target, looked = hunt.goal, [row for row in rows[: len(hunt.values)] if row.pairs]
+    above = sum(row.high > target for row in looked) if largest > target else 0
+    words = f"{above:,} of {len(looked):,} candidates" if above else "no candidate"
+    least = min((row.high for row in looked), default=1.0)
+    size = hunt.candidates[0].counted.cell.size
+    overlap = least_overlap(least, target, size)
     if overlap is None:
-        return f"{words}, and every other source"
+        return f"{words}, but every source that was not tried" if not above else f"{words}, and every other source"
     return (
-        f"{words}, and every other source, but for those whose Bhattacharyya coefficient with a candidate of bound U "
-        f"is (1 - ({target:g} - U)^2)^(1 / {4 * rows:,}) or more: {overlap:.9g} at best"
+        f"{words}, {'and' if above else 'but'} every source that was not tried, unless it is all but equal to one that "
+        f"was: a bound U carries over from a Bhattacharyya coefficient of (1 - ({target:g} - U)^2)^(1 / {4 * size:,}) "
+        f"on, {overlap:.9g} at best"
     )
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 import msgspec
 
 from auditor.questions.counted import Counted
-from auditor.statistics.interval import MeanEvidence, log_e_fail, log_e_pass, two_sided
-from auditor.statistics.worst_case import share_of_candidate, share_of_try, upper_of_candidate
+from auditor.statistics.interval import MeanEvidence, log_e_fail, log_e_pass, sequence_upper, two_sided
+from auditor.statistics.worst_case import share_of_try
 from auditor.trials.integrated import FINISHES, Shown
 from auditor.trials.trial import Trial
 
@@ -49,11 +49,11 @@ class Evidence:
         n, k = self.counts
         return None if not n else k / n if self.mean is None else self.mean.total / n
 
-    def upper(self, alpha: float, place: int) -> float:
-        """Of the candidate that appeared as number `place`."""
-        if self.mean is None:
-            return upper_of_candidate(*self.counts, alpha, place)
-        return self.mean.upper(share_of_candidate(alpha, place))
+    def upper(self, alpha: float) -> float:
+        """With probability 1 - alpha rho is not above it, whenever one looks."""
+        if not self.counts[0]:
+            return 1.0
+        return sequence_upper(*self.counts, alpha) if self.mean is None else self.mean.upper(alpha)
 
     def limits(self, alpha: float) -> tuple[float, float]:
         if self.mean is None or not self.mean.n:

@@ -172,11 +172,14 @@ class Family:
                 yield one
 
     def _fewer(self, values: Values) -> Iterator[dict[str, float]]:
-        """A law on fewer values: those of least weight left out."""
-        support = sorted(_support(values), key=lambda v: -values[v]) if self.simplex else []
-        for count in range(1, len(support)):
-            law = _law([values[str(v)] if str(v) in support[:count] else 0.0 for v in range(self.simplex)])
-            yield {**values, **law}
+        """A law on fewer values."""
+        for count in range(1, len(_support(values))) if self.simplex else ():
+            yield self.on_face(values, count)
+
+    def on_face(self, values: Values, count: int) -> dict[str, float]:
+        """So many values, those of largest weight: a face of the simplex, which a design that fills it never meets."""
+        kept = sorted(_support(values), key=lambda v: -values[v])[:count]
+        return {**values, **_law([values[str(v)] if str(v) in kept else 0.0 for v in range(self.simplex)])}
 
     def rounded(self, values: Values, digits: int) -> dict[str, float]:
         """The same with so few digits, as far as that is a law."""

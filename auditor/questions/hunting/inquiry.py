@@ -6,6 +6,7 @@ had: what was chosen was chosen without them, so that all of them count.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,6 +24,7 @@ from auditor.questions.hunting.search import Search
 from auditor.randomness import arm_seed
 from auditor.statistics.interval import MeanEvidence
 from auditor.statistics.outward import at_most
+from auditor.statistics.worst_case import share_of
 from auditor.trials.cell import Cell
 from auditor.trials.integrated import run_integrated
 from auditor.trials.preflight import HiddenState
@@ -30,6 +32,7 @@ from auditor.trials.trial import Bench, Trial
 
 TRIES = 3  # candidates that may be confirmed, one after the other
 SIMPLER = 8  # simpler sources that may be
+_LOWEST = 64  # of the goal, where no more is shown
 
 
 @dataclass(slots=True)
@@ -99,6 +102,8 @@ class Hunt(Steady):
                 yield from self._measured(self.found)
                 yield from self._simplified()
                 break
+        if self.tries and self.found is None:
+            yield from self._measured(self.tries[0])
         self.over = True
 
     @property
@@ -115,19 +120,46 @@ class Hunt(Steady):
             yield [Work(one, range(self.used, self.used + pairs)) for one in who]
             self.used += pairs
             work = next(self._rounds, None)
+        yield from self._bounded()
+
+    def _bounded(self) -> Iterator[Sequence[Work]]:
+        """What the search has left over goes to candidates that may still be above the goal, those first that lack most
+        to show that they are not; then above half of the goal, and so on."""
+        left, each, level = self.search.budget - self.search.spent, self.search.few, self.goal
+        while left >= each and level > self.goal / _LOWEST:
+            lacking = {one: self._lacks(one, level) for one in range(len(self.values))}
+            still = [one for one, lack in lacking.items() if lack > 0 and not self.search.tried[one].is_out]
+            if not still:
+                level /= 2
+                continue
+            chosen = sorted(still, key=lambda one: -lacking[one])[: left // each]
+            yield [Work(one, range(self.used, self.used + each)) for one in sorted(chosen)]
+            self.used, left = self.used + each, left - each * len(chosen)
+
+    def _lacks(self, one: int, level: float) -> float:
+        """Of the evidence that a candidate is not above this level, with the share of its batch."""
+        share = share_of(self.plan.alpha, self.search.tried[one].batch)
+        return -math.log(share) - self.seen[one].evidence(level)[1]
 
     def _open_candidates(self) -> None:
         """A cell for each candidate that the search has proposed since."""
         seed = arm_seed(self.search.seed, 0)
         start = len(self._first[0]) if self._first else 0
         for number, candidate in enumerate(self.search.tried[len(self.values) :], len(self.values)):
-            values = self.family.values(candidate.place)
-            rounder = self.family.rounded(values, digits) if (digits := _digits(number, start)) else values
-            if tuple(rounder.values()) not in self._tried:
-                values, candidate.place = rounder, self.family.place(rounder)
+            values = self._simpler(self.family.values(candidate.place), number, start)
+            if tuple(values.values()) in self._tried:
+                values = self.family.values(candidate.place)
+            candidate.place = self.family.place(values)
             self._tried.add(tuple(values.values()))
             self.values.append(values)
             self._open(replace(self.family.cell(values, name_of(values)), seed=seed))
+
+    def _simpler(self, values: dict[str, float], number: int, start: int) -> dict[str, float]:
+        """Every other law of the start has as many values as its turn says, and some have few digits."""
+        if self.family.simplex > 2 and number < start and number % 2:
+            values = self.family.on_face(values, 2 + number // 2 % (self.family.simplex - 1))
+        digits = _digits(number, start)
+        return self.family.rounded(values, digits) if digits else values
 
     def _open(self, cell: Cell) -> Evidence:
         cell = replace(cell, unit=run_integrated) if self.integrates else cell
@@ -144,7 +176,7 @@ class Hunt(Steady):
         yield from self._run(one)
 
     def _measured(self, one: Confirmation) -> Iterator[Sequence[Work]]:
-        """All its pairs, for the sake of its interval."""
+        """All its pairs, for the sake of its interval: of what was found, or of what looked worst."""
         one.more = True
         yield from self._run(one)
 
@@ -177,8 +209,7 @@ class Hunt(Steady):
             one = self.tries[cell - len(self.values)]
             with_example(self.examples, cell, trial, EXAMPLES)
             return one.add(trial)
-        candidate = self.search.tried[cell]
-        candidate.pairs, candidate.total = candidate.pairs + 1, candidate.total + self.seen[cell].add(trial)
+        self.search.tried[cell].add(self.seen[cell].add(trial))
         return False
 
     def failed(self, cell: int, error: AuditorError) -> None:
@@ -211,7 +242,7 @@ def _digits(number: int, start: int) -> int | None:
     """Where learners part is often a round number, and a needle to any design: half of the start, and every fourth
     candidate after it, has one digit or two."""
     if number < start:
-        return None if number < start // 2 else 1 + number % 2
+        return None if number < start // 2 else 1 + number // 2 % 2
     return 2 if number % 4 == 0 else None
 
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
+from typing import Any
 
 import msgspec
+import numpy as np
 
 from auditor.flow.parts import Chart, Command, Facts, Part, Series, Table, Words
 from auditor.flow.record import CellRow, Record
 from auditor.statistics.outward import at_least, at_most, percent
 
 _SHOWN = 10  # candidates in a table
-_LEVELS = 4  # of rho, on a map of two parameters
+_LEVELS = 6  # of rho, on a map of two parameters
+_COLUMNS, _ROWS = 29, 16  # of its tiles
+_RATIO = 100  # from which on a parameter is drawn by ratios
 
 
 class Worst(msgspec.Struct, frozen=True, kw_only=True):
@@ -135,19 +139,43 @@ def _held(record: Record, ends: Sequence[float]) -> Series:
 
 
 def _map(record: Record, answer: HuntAnswer, rows: Sequence[CellRow]) -> Chart:
-    """Both parameters; what was seen is a step of a scale."""
-    top = max((row.estimate or 0.0) for row in rows) or 1.0
+    """Both parameters: what was seen near each tile of a map, in levels."""
+    seen = [(one, row) for one, row in zip(answer.values, rows, strict=True) if row.estimate is not None]
+    by_ratios = [_goes_by_ratios([one[axis] for one, _ in seen]) for axis in (0, 1)]
+    tiles = _tiles(np.array([one for one, _ in seen]), [row for _, row in seen], by_ratios)
+    top = max(rate for _, _, rate in tiles) or 1.0
     series = []
     for level in range(_LEVELS):
         low, high = top * level / _LEVELS, top * (level + 1) / _LEVELS
-        points = [
-            (one[0], None, one[1], None)
-            for one, row in zip(answer.values, rows, strict=True)
-            if row.estimate is not None and (low < row.estimate <= high or (level == 0 and row.estimate == 0))
-        ]
-        if points:
-            series.append(Series(f"rho seen up to {at_most(high, 2)}", "points", sorted(points)))
-    return Chart(f"{record.subject}  rho over {answer.over}", answer.names[0], answer.names[1], series)
+        of_level = [(x, None, y, None) for x, y, rate in tiles if low < rate <= high or (level == 0 and rate == 0)]
+        series.append(Series(f"rho seen up to {at_most(high, 2)}", "tile", of_level))
+    if answer.worst and len(answer.worst.values) == 2:
+        x, y = answer.worst.values.values()
+        series.append(Series("confirmed on fresh randomness", "points", [(x, None, y, None)]))
+    names = answer.names
+    title = f"{record.subject}  rho over {answer.over}"
+    return Chart(title, names[0], names[1], series, x_log=by_ratios[0], y_log=by_ratios[1])
+
+
+def _goes_by_ratios(values: Sequence[float]) -> bool:
+    return min(values) > 0 and max(values) > _RATIO * min(values)
+
+
+def _tiles(places: Any, rows: Sequence[CellRow], by_ratios: Sequence[bool]) -> list[tuple[float, float, float]]:
+    """Evenly spaced: of each its place, and the mean rate of candidates, by their pairs and how near they are: within
+    about a tile, or as far as the nearest is."""
+    across = np.where(by_ratios, np.log(np.where(by_ratios, places, 1.0)), places)
+    low, wide = across.min(axis=0), np.ptp(across, axis=0) + (np.ptp(across, axis=0) == 0)
+    scaled, rates = (across - low) / wide, np.array([row.estimate for row in rows])
+    found = []
+    for u in np.linspace(0, 1, _COLUMNS):
+        for v in np.linspace(0, 1, _ROWS):
+            far = ((scaled - (u, v)) ** 2).sum(axis=1)
+            weights = np.exp(-(far - far.min()) / (2 * max(far.min(), 1 / _COLUMNS**2))) * [row.pairs for row in rows]
+            at = low + wide * (u, v)
+            x, y = (float(np.exp(one) if is_log else one) for one, is_log in zip(at, by_ratios, strict=True))
+            found.append((x, y, float(weights @ rates / weights.sum())))
+    return found
 
 
 def _best_so_far(record: Record, answer: HuntAnswer, rows: Sequence[CellRow]) -> Chart:

@@ -3,14 +3,19 @@
 Cross-entropy with successive halving. A round proposes places around the elite, spread as the elite is; all get a few
 pairs, the best quarter of them and the elite get more; a last quarter of all pairs halves the best until one is left.
 Those that are run together are run on the same pairs' randomness, which no earlier choice has seen: common random
-numbers steer, and every pair counts. Of what was compared at 20,000 pairs, cross-entropy alone chose worse ones in
-the end, by luck of few pairs, and halving with steps of fixed size was lost on laws of five values; a Gaussian process
-with Thompson sampling was about as good in one and two parameters, no better on laws of five and eight values, and took
-seconds where this takes a tenth of one. `benchmarks/hunt.py` has random search, Sobol alone and differential evolution.
+numbers steer, and every pair counts. Where half of the pairs have led nowhere near the goal the search ends early: what
+is left is better spent on bounds.
+
+What was compared: more pairs for each of fewer candidates, lost at 1,000 pairs (eight for each: `fixed_threshold` in 5
+of 10 seeds, and 20 of 20 with two); cross-entropy alone, which chose worse ones in the end, by luck of few pairs;
+halving with steps of fixed size, lost on laws of five values; estimates smoothed over neighbours, lost on spikes and
+corners; a Gaussian process with Thompson sampling, about as good in one and two parameters, no better on laws, and
+slower by far. `benchmarks/hunt.py` has random search, Sobol alone and differential evolution.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -20,10 +25,12 @@ import numpy.typing as npt
 from auditor.randomness import from_key, root_key
 
 Place = npt.NDArray[np.float64]
-FEW = 8  # pairs that a new candidate has
-_START = 8  # a part 1/8 of the pairs is for the start
+_START = 4  # a part 1/4 of the pairs is for the start
 _LAST = 4  # and 1/4 for the choice among the best
+_LITTLE = 16  # or 1/16, where they are far below the goal
+_HOPE = 2  # a part 1/2 of the pairs is enough to see that they are
 _MOST = 256  # candidates of a start
+_SMALL = 2_000  # pairs below which new candidates have two
 _FINAL = 16  # candidates that the last part chooses from
 _SNAPPED = 0.1  # of coordinates that are moved: those that go to an end of their range
 
@@ -33,9 +40,14 @@ class Candidate:
     """A place that was tried: what its pairs showed, as a number in [0, 1] for each."""
 
     place: Place
+    batch: int = 1  # those that were proposed together have the same
     pairs: int = 0
     total: float = 0.0
+    squares: float = 0.0
     is_out: bool = False  # it gave no outcome
+
+    def add(self, value: float) -> None:
+        self.pairs, self.total, self.squares = self.pairs + 1, self.total + value, self.squares + value * value
 
     @property
     def rate(self) -> float:
@@ -44,7 +56,13 @@ class Candidate:
     @property
     def score(self) -> float:
         """Its rate less one standard error: few pairs are no reason to be thought the worst."""
-        return self.rate - float(np.sqrt(self.rate * (1 - self.rate) / (self.pairs + 1)))
+        return self.rate - math.sqrt(self._variance / (self.pairs + 1))
+
+    @property
+    def _variance(self) -> float:
+        """Of a pair's value, as if two more had been those of a coin: probabilities vary less than coins do."""
+        spread = self.squares - self.total**2 / self.pairs if self.pairs else 0.0
+        return (max(0.0, spread) + 2 * self.rate * (1 - self.rate)) / (self.pairs + 2)
 
 
 @dataclass(slots=True)
@@ -54,32 +72,57 @@ class Search:
     dimensions: int
     budget: int
     seed: int
+    goal: float = 0.0  # what is looked for is above it
     tried: list[Candidate] = field(default_factory=list)
     finalists: list[int] = field(default_factory=list)
     spent: int = 0
 
+    @property
+    def few(self) -> int:
+        """Pairs that a new candidate has."""
+        return 2 if self.budget < _SMALL else 4
+
     def rounds(self) -> Iterator[tuple[list[int], int]]:
         """Candidates by their numbers, and how many pairs each of them gets."""
-        first = [self._propose(place) for place in self._start()]
+        first = [self._propose(place, 1) for place in self._start()]
         pool, elite = max(4, len(first) // 4), max(4, len(first) // 24)
-        yield from self._run(first, FEW)
+        yield from self._run(first, self.few)
         for part in (2, 4, 8):
-            yield from self._run(self._largest(first, len(first) // part), FEW * part // 2)
-        number = 0
+            yield from self._run(self._largest(first, len(first) // part), self.few * part // 2)
+        yield from self._learned(pool, elite)
+        yield from self._halved(self.budget // _LITTLE if self._is_far(elite) else self.budget - self.spent)
+
+    def _learned(self, pool: int, elite: int) -> Iterator[tuple[list[int], int]]:
+        """Around the best, as long as there are pairs, and hope; where nothing has differed, more pairs for all."""
+        number = 1
         while self.best(1) and self.spent < self.budget - self.budget // _LAST:
+            if self._is_far(elite) and self.spent > self.budget // _HOPE:
+                return
+            everyone = range(len(self.tried))
+            if self._mean(everyone) == 0:
+                yield from self._run([*everyone], self.few)
+                continue
             number += 1
             best = self.best(elite)
-            fresh = [self._propose(place) for place in self._around(best, pool, number)]
-            yield from self._run(fresh, FEW)
+            fresh = [self._propose(place, number) for place in self._around(best, pool, number)]
+            yield from self._run(fresh, self.few)
             again = self._largest(fresh, pool // 4)
-            yield from self._run([*dict.fromkeys((*again, *best))], 2 * FEW)
-        yield from self._halved()
+            yield from self._run([*dict.fromkeys((*again, *best))], 2 * self.few)
 
-    def _halved(self) -> Iterator[tuple[list[int], int]]:
-        """What is left goes to the best, in equal parts to ever fewer of them."""
+    def _mean(self, who: Sequence[int]) -> float:
+        """Of all their pairs."""
+        some = [self.tried[one] for one in self._alive(who)]
+        return sum(one.total for one in some) / max(1, sum(one.pairs for one in some))
+
+    def _is_far(self, elite: int) -> bool:
+        """Whether the best do not look half as bad as what is looked for."""
+        return self._mean(self.best(elite)) < self.goal / 2
+
+    def _halved(self, most: int) -> Iterator[tuple[list[int], int]]:
+        """So many pairs go to the best, in equal parts to ever fewer of them."""
         left = self.best(_FINAL)
         stages = max(1, len(left).bit_length() - 1)
-        share = (self.budget - self.spent) // stages
+        share = min(most, self.budget - self.spent) // stages
         for _ in range(stages):
             if not left:
                 return
@@ -105,15 +148,15 @@ class Search:
         order = sorted(alive, key=lambda one: -self.tried[one].score)
         return [*dict.fromkeys((*self._alive(self.finalists), *order))][:count]
 
-    def _propose(self, place: Place) -> int:
-        self.tried.append(Candidate(np.clip(place, 0.0, 1.0)))
+    def _propose(self, place: Place, batch: int) -> int:
+        self.tried.append(Candidate(np.clip(place, 0.0, 1.0), batch))
         return len(self.tried) - 1
 
     def _start(self) -> list[Place]:
         """A design that fills the cube."""
         from scipy.stats.qmc import Sobol
 
-        room = max(8, min(_MOST, self.budget // (_START * FEW)))
+        room = max(8, min(_MOST, self.budget // (_START * self.few)))
         power = room.bit_length() - 1
         engine = Sobol(self.dimensions, scramble=True, seed=from_key(root_key(self.seed).child("design")))
         return [*engine.random_base2(power)]

@@ -25,6 +25,7 @@ from auditor.report.pictures.ink import (
     dot,
     line,
     small,
+    tiles,
     upper_limit,
     width_of,
 )
@@ -36,6 +37,7 @@ _LEFT, _TOP, _WIDTH, _HEIGHT = 64, 56, 560, 300
 _BOTTOM = _TOP + _HEIGHT
 _MEASURED = ("#2a6f97", "#b5651d", "#5b8e3e")
 _COLOURS = ("#c0392b", "#b8860b", "#555555", "#7d3c98", "#117a65", "#333333", "#d35400", "#a0522d")
+_LEVELS = ("#f3f6f8", "#cfe0ea", "#9fc3d6", "#649ebb", "#2a6f97", "#123f5a")  # of a map, the darkest the highest
 _VERDICTS = {"pass": ("#2a9d54", "passed"), "fail": ("#c0392b", "failed"), "error": ("#8e44ad", "could not be audited")}
 _OPEN = ("#b8860b", "undecided")
 _DASHES, _SIGN, _NAME = "5 3", 26, 80  # of lines; columns of a sign in the legend; characters of a name
@@ -156,8 +158,11 @@ def _strokes(chart: Chart, width: float) -> Iterator[str | Words]:
 
 def _colours(series: Sequence[Series]) -> Iterator[str]:
     """What was measured has colours of its own."""
-    measured, others = itertools.cycle(_MEASURED), itertools.cycle(_COLOURS)
-    return (next(measured if one.kind in _POINTS else others) for one in series)
+    levels = itertools.cycle(_LEVELS)
+    is_map = any(one.kind == "tile" for one in series)
+    measured, others = itertools.cycle(_COLOURS if is_map else _MEASURED), itertools.cycle(_COLOURS)
+    kinds = {**dict.fromkeys(_POINTS, measured), "tile": levels}
+    return (next(kinds.get(one.kind, others)) for one in series)
 
 
 def _legend(entries: Sequence[tuple[str, str, str]], notes: Sequence[str]) -> Iterator[str | Words]:
@@ -165,7 +170,7 @@ def _legend(entries: Sequence[tuple[str, str, str]], notes: Sequence[str]) -> It
     yield _BEGIN
     for sign, name, colour in entries:
         yield from _sign(sign, _LEFT, y - 4, colour)
-        yield Words(_LEFT + _SIGN, y, shortened(name, 4 * _NAME), fill=colour)
+        yield Words(_LEFT + _SIGN, y, shortened(name, 4 * _NAME), fill=DARK if sign == "tile" else colour)
         y += LINE
     yield _END
     for note in notes:
@@ -177,6 +182,8 @@ def _sign(sign: str, x: float, y: float, colour: str) -> Iterator[str]:
     """As it is drawn above, but small."""
     if sign in ("band", "step", "span"):
         yield box(x, y - 5, 20, 10, colour, 1 if sign == "span" else 0.35)
+    if sign == "tile":
+        yield box(x, y - 6, 20, 12, colour)
     if sign in ("band", "points", "step"):
         yield dot(x + 10, y, colour)
     if sign == "line":
@@ -195,7 +202,7 @@ def _axes(chart: Chart, frame: _Frame) -> Iterator[str | Words]:
         yield line((_LEFT, y), (frame.right, y), LIGHT)
         yield Words(_LEFT - 6, y + 4, f"{tick:g}", "end", GREY)
     values, labels = [point[0] for one in chart.series[:1] for point in one.points], labels_of(chart)
-    if not chart.labels and any(one.kind in ("step", "points") for one in chart.series):
+    if not chart.labels and any(one.kind in ("step", "points", "tile") for one in chart.series):
         values = frame.across.ticks(8)
         labels = [f"{tick:g}" for tick in values]
     below = sorted(zip(values, labels, strict=False), key=lambda one: one[0])
@@ -257,6 +264,17 @@ def _span(series: Series, frame: _Frame, colour: str, chart: Chart) -> Iterator[
     yield from (line((x, y - 9), (x, y + 9), colour, width=2) for x in (left, right))
 
 
+def _tiles(series: Series, frame: _Frame, colour: str, chart: Chart) -> Iterator[str]:
+    """Each as wide and high as a map of evenly spaced tiles has them, and within the frame."""
+    places = [(point[0], point[2] or 0.0) for one in chart.series if one.kind == "tile" for point in one.points]
+    columns, rows = (len({place[axis] for place in places}) for axis in (0, 1))
+    wide, high = frame.width / max(1, columns - 1) / 2, _HEIGHT / max(1, rows - 1) / 2
+    at = [(frame.x(point[0]), frame.y(point[2] or 0.0)) for point in series.points]
+    within = [(max(_LEFT, x - wide), max(_TOP, y - high), min(frame.right, x + wide)) for x, y in at]
+    bottoms = [min(_BOTTOM, y + high) for _, y in at]
+    yield tiles([(*one, bottom) for one, bottom in zip(within, bottoms, strict=True)], colour)
+
+
 def _mark(series: Series, frame: _Frame, colour: str, chart: Chart) -> Iterator[str]:
     for x, *_ in series.points:
         yield line((frame.x(x), _TOP), (frame.x(x), _BOTTOM), colour, dash="2 3")
@@ -270,6 +288,7 @@ _KINDS = {
     "line": (_line, "line"),
     "span": (_span, "span"),
     "mark": (_mark, "mark"),
+    "tile": (_tiles, "tile"),
 }
 
 

@@ -58,7 +58,10 @@ def x_scale(chart: Chart) -> Scale:
 
 def y_scale(chart: Chart) -> Scale:
     """By ratios down to the smallest number that is no zero, where the chart says so; else from 0. A chart of shares
-    ends at 1, and one with a corner leaves out what is far above it."""
+    ends at 1, one with a corner leaves out what is far above it, and a map ends where it ends."""
+    across = [point[2] for one in chart.series if one.kind == "tile" for point in one.points if point[2] is not None]
+    if across:
+        return Scale(min(across), max(across) if max(across) > min(across) else min(across) + 1, log=chart.y_log)
     shown = list(_heights(chart))
     top = 1.15 * max(shown, default=1.0)
     if is_of_shares(chart):

@@ -73,6 +73,12 @@ def box(x: float, y: float, width: float, height: float, colour: str, opacity: f
     return f'<rect {place} fill="{colour}" fill-opacity="{opacity:g}"/>'
 
 
+def tiles(corners: Iterable[tuple[float, float, float, float]], colour: str) -> str:
+    """Boxes of one colour, as (left, top, right, bottom)."""
+    path = "".join(f"M{x:.1f} {y:.1f}H{right:.1f}V{bottom:.1f}H{x:.1f}z" for x, y, right, bottom in corners)
+    return f'<path class="tiles" d="{path}" fill="{colour}" stroke="{colour}" stroke-width="0.5"/>'
+
+
 def upper_limit(x: float, y: float, colour: str) -> str:
     """A cap, and an arrow down from it: nothing was seen, and it is not above this."""
     path = f"M {x - 5:.1f} {y:.1f} h 10 M {x:.1f} {y:.1f} v 16 m -3.5 -5 l 3.5 5 l 3.5 -5"
