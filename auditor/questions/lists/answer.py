@@ -72,7 +72,7 @@ def _facts(record: Record, found: ListAnswer, here: str) -> Iterator[tuple[str, 
     yield (
         "list",
         f"made of the first {found.named:,} runs, and anew after each: {found.missed:,} of {counted:,} later runs were "
-        f"outside the list before them; {found.distinct:,} distinct outputs in all",
+        f"outside the list before them; {found.distinct:,} distinct output{'s'[: found.distinct != 1]} in all",
     )
     if record.error_spent:
         wrong = f"the verdict is wrong with probability at most {at_most(record.error_spent)}"
