@@ -226,6 +226,11 @@ def test_one_output_passes_after_the_first_runs_and_a_spotless_rest() -> None:
     assert "; 1 distinct output in all" in " ".join(as_text(record).split())
 
 
+def test_a_fail_before_a_list_is_named_speaks_of_no_later_runs() -> None:
+    text = " ".join(as_text(audit("randint(0, 1000)", list=2, eta=0.05)).split())
+    assert "made of all runs: for a pass the first 8 only name it; " in text
+
+
 def test_a_fixed_number_that_was_cut_short_is_bounded_as_if_looked_at_all_along() -> None:
     """Who interrupts may have looked: Clopper-Pearson's limits are for the number that was fixed."""
     inquiry = inquiry_of(first_row, VALUES, "list", size=1, list=1, eta=0.3, fixed=100)
