@@ -320,7 +320,7 @@ def _default_view_name(subject: Subject) -> str:
 def replay_command(cell: Cell, source: Source, index: int) -> str | None:
     """What a shell needs to run this trial again; None where only Python can reach the subject or the source."""
     subject = cell.subject
-    if cell.again:  # no command line can carry the value itself
+    if "--inputs" in cell.again:  # no command line can carry the value itself
         subject = replace(subject, params={name: one for name, one in subject.params.items() if name != cell.varies})
     if not subject.is_reachable or source.spec is None or cell.view.spec is None or cell.command is None:
         return None

@@ -301,6 +301,32 @@ def test_a_trial_is_the_first_run_of_a_pair_and_replays(capsys: pytest.CaptureFi
     assert record.cells[0].replay == other.replay
 
 
+SHIFTED = """
+import numpy as np
+
+def shifted(sample, r, *, x=0):
+    return int(sample[0]) + int(np.sum(x))
+
+def arrays(rng):
+    yield np.array([40, 2])
+"""
+
+
+@pytest.mark.parametrize(("inputs", "words"), [("[42]", "--param x=42"), ("moved.py:arrays", "--arm 0")])
+def test_a_replay_names_its_input(
+    inputs: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By its value, or by its place where no command line carries that."""
+    (tmp_path / "moved.py").write_text(SHIFTED)
+    monkeypatch.chdir(tmp_path)
+    asked = {"size": 1, "list": 1, "eta": 0.1, "inputs": inputs}
+    record = auditor.ask("list", "moved.py:shifted", "bernoulli(0.0)", **asked)
+    (found,) = record.answer.outputs
+    assert (found.output, words in found.replay) == ("42", True)
+    assert run(shlex.split(found.replay)[3:]) == 0
+    assert "42" in capsys.readouterr().out.split()
+
+
 def test_a_record_is_the_same_from_its_file_and_in_every_format(tmp_path: Path) -> None:
     record = audit(list=2, eta=0.1)
     file = tmp_path / "record.json"
