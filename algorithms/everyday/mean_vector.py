@@ -70,9 +70,9 @@ def coins(*biases: float, height: int = 1) -> str:
 
 
 def in_turn(d: int) -> str:
-    """The source of d coordinates that are 0 or 1 equally often, in as few rows: half of them are 1, shifted round."""
-    ones = [int(i < (d + 1) // 2) for i in range(d)]
-    return f"points({[ones[-i:] + ones[:-i] for i in range(d)]})" if d > 1 else "bernoulli(0.5)"
+    """The source of d fair coins in two rows: every other one is heads, or those between."""
+    heads = [1 - i % 2 for i in range(d)]
+    return f"points({[heads, [1 - one for one in heads]]})" if d > 1 else "bernoulli(0.5)"
 
 
 COINS = (0.5, 0.1, 0.01)
