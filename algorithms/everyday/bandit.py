@@ -71,7 +71,14 @@ from auditor.repair import random_threshold
 
 Reals = npt.NDArray[np.float64]
 Pulls = tuple[int, ...]  # an arm, how often it is pulled, the next arm, how often that is, ...
-TIE = "pmf({(0, 0): 0.5, (1, 1): 0.5})"  # a pull reads one entry, so how those of a row hang together is all the same
+
+
+def tie(arms: int) -> str:
+    """The hard source. A pull reads one entry, so how those of a row hang together is all the same."""
+    return f"pmf({{{(0,) * arms}: 0.5, {(1,) * arms}: 0.5}})"
+
+
+TIE = tie(2)
 
 
 def check_parameters(arms: int, tau: float, rho: float, delta: float) -> None:
@@ -85,7 +92,7 @@ def check_parameters(arms: int, tau: float, rho: float, delta: float) -> None:
         raise ValueError(f"delta={delta!r} must be in (0, 1): how often a worse arm may be kept, e.g. 0.05")
 
 
-def check_horizon(horizon: int, explored: int) -> None:
+def check_horizon(horizon: float, explored: int) -> None:
     if horizon < explored:
         cure = "give a longer horizon, or a larger tau or rho"
         raise ValueError(f"horizon={horizon!r} must be at least {explored:,}, the pulls that exploring takes: {cure}")
@@ -143,9 +150,13 @@ def threshold_range(arms: int, tau: float, rho: float, delta: float) -> float:
     return tau * reach / (reach + margin)
 
 
-def sample_size(arms: int, tau: float, rho: float, delta: float, sample_scale: float = 1.0) -> int:
+def sample_size(
+    arms: int, tau: float, rho: float, delta: float, sample_scale: float = 1.0, horizon: float = math.inf
+) -> int:
     """Rows that are looked at."""
-    return arms * pulls_of_each(arms, tau, rho, delta, sample_scale)
+    rows = arms * pulls_of_each(arms, tau, rho, delta, sample_scale)
+    check_horizon(horizon, rows)
+    return rows
 
 
 def plain_pulls(arms: int, tau: float, delta: float) -> int:
@@ -239,7 +250,8 @@ def column(arm: int, arms: int) -> Callable[[Any], Any]:
     def reward(rows: Any) -> Any:
         if np.ndim(rows) != 2 or rows.shape[1] != arms:
             shape = "x".join(map(str, np.shape(rows)))
-            raise ValueError(f"the rows are {shape}, and arms={arms} asks for {arms} rewards a row: give arms as it is")
+            cure = "give arms as it is, or another --source"
+            raise ValueError(f"the rows are {shape}, and arms={arms} asks for {arms} rewards a row: {cure}")
         return rows[:, arm]
 
     return reward
@@ -316,7 +328,7 @@ def kept_apart(
 
 
 @subject(
-    source=TIE,
+    source=tie,
     sample="counts",
     size=sample_size,
     claimed=lambda rho: rho,

@@ -74,7 +74,6 @@ import numpy as np
 from algorithms.everyday import bandit
 from algorithms.everyday.bandit import (
     BOUNDS,
-    TIE,
     Pulls,
     Reals,
     check_horizon,
@@ -92,6 +91,7 @@ from algorithms.everyday.bandit import (
     regret,
     run_lengths,
     spread,
+    tie,
 )
 from algorithms.statistical_query import scaled
 from auditor import Randomness, Sample, subject
@@ -177,9 +177,19 @@ def schedule(
     return *made, Phase(scaled(math.ceil(root**2), sample_scale), 0.0, reach.keeping / root)
 
 
-def sample_size(arms: int, tau: float, rho: float, delta: float, phases: int, sample_scale: float = 1.0) -> int:
+def sample_size(
+    arms: int,
+    tau: float,
+    rho: float,
+    delta: float,
+    phases: int,
+    sample_scale: float = 1.0,
+    horizon: float = math.inf,
+) -> int:
     """Rows of all phases, with no arm dropped."""
-    return arms * sum(phase.pulls for phase in schedule(arms, tau, rho, delta, phases, sample_scale))
+    rows = arms * sum(phase.pulls for phase in schedule(arms, tau, rho, delta, phases, sample_scale))
+    check_horizon(horizon, rows)
+    return rows
 
 
 def promise(size: int, arms: int, tau: float, rho: float, delta: float, phases: int) -> float:
@@ -308,7 +318,7 @@ def _apart(rest: Sequence[tuple[Phase, Sequence[float], Sequence[float]]], left:
 
 
 @subject(
-    source=TIE,
+    source=tie,
     sample="counts",
     size=sample_size,
     claimed=lambda rho: rho,

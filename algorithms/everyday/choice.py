@@ -61,6 +61,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.everyday.mean_vector import in_turn
 from algorithms.statistical_query import scaled
 from auditor import Randomness, Sample, subject
 from auditor.repair import choice_mismatch, choose, top_mismatch
@@ -69,6 +70,13 @@ Scores = dict[str, float]  # by the candidate's name, which is its column's numb
 
 TIED = f"points({[*map(list, itertools.product((0, 1), repeat=4))]})"  # four fair bits, independent
 HALVES = f"points({[[int(i in pair) for i in range(4)] for pair in itertools.combinations(range(4), 2)]})"
+
+
+def tied(candidates: int) -> str:
+    """The declared source: all means are equal."""
+    return TIED if candidates == 4 else in_turn(candidates)
+
+
 COIN = 1.001 / 2  # of tau: half of what the means of x and 1 - x have to differ by
 
 
@@ -166,7 +174,8 @@ def mean_scores(sample: Sample, *, candidates: int) -> Scores:
     rows = Sample.of(sample)
     means = np.atleast_1d(rows.mean())
     if means.shape != (candidates,):
-        raise ValueError(f"a row has {means.size} scores, and candidates={candidates}: give each candidate a column")
+        cure = "give each candidate a column, by candidates or by another --source"
+        raise ValueError(f"a row has {means.size} scores, and candidates={candidates}: {cure}")
     if not ((means >= 0) & (means <= 1)).all():
         raise ValueError(f"the mean scores are {means.tolist()}, outside [0, 1]: scale scores into [0, 1]")
     return {str(i): mean for i, mean in enumerate(means.tolist())}
@@ -194,7 +203,7 @@ def choose_apart(first: Scores, second: Scores, *, tau: float, rho: float, delta
 
 
 @subject(
-    source=TIED,
+    source=tied,
     sample="counts",
     size=sample_size,
     claimed=lambda rho: rho,
@@ -240,7 +249,7 @@ def choose_sets_apart(
 
 
 @subject(
-    source=TIED,
+    source=tied,
     sample="counts",
     size=sample_size,
     claimed=lambda rho: rho,

@@ -52,6 +52,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.everyday.mean_vector import in_turn
 from auditor import Randomness, Sample, subject
 
 Floats = npt.NDArray[np.float64]
@@ -154,7 +155,8 @@ def means_of(sample: Sample, d: int) -> Floats:
     """The share of heads of each coin."""
     means = np.atleast_1d(np.asarray(sample.mean(), dtype=float))
     if means.shape != (d,) or not ((means >= 0) & (means <= 1)).all():
-        raise ValueError(f"the rows must be {d} bits each, and their means are {means!r}: give d={len(means)}")
+        cure = f"give d={len(means)}, or another --source"
+        raise ValueError(f"the rows must be {d} bits each, and their means are {means.tolist()}: {cure}")
     return means
 
 
@@ -163,8 +165,12 @@ AT_A_THIRD = "points([[0, 0], [0, 1], [1, 0], [1, 1]], weights=[0.2112, 0.2288, 
 AT_A_CORNER = "points([[0, 0], [0, 1], [1, 0], [1, 1]], weights=[0.1936, 0.2464, 0.2464, 0.3136])"  # 0.56, 0.56
 
 
+def declared_source(d: int) -> str:
+    return {1: "points([[0], [1]])", 2: AT_A_THIRD}.get(d) or in_turn(d)
+
+
 @subject(
-    source=AT_A_THIRD,
+    source=declared_source,
     sample="counts",
     size=sample_size,
     delta=lambda eta: eta,

@@ -34,7 +34,7 @@ import math
 import numpy as np
 
 from algorithms.everyday.mean_sizes import FOAM, by_foams, plain_size
-from algorithms.everyday.mean_vector import BOUNDS, Reals, coins, is_near, mean_of
+from algorithms.everyday.mean_vector import BOUNDS, Reals, coins, in_turn, is_near, mean_of
 from algorithms.statistical_query import scaled
 from auditor import Randomness, Sample, subject
 from auditor.repair import centred_foams
@@ -81,7 +81,7 @@ def foam_parted(x: float, y: float, *, steps: int = 20_000) -> float:
 
 
 @subject(
-    source=coins(0.5, 0.1),
+    source=lambda d: coins(0.5, 0.1) if d == 2 else in_turn(d),
     sample="counts",
     size=sample_size,
     claimed=lambda rho: rho,

@@ -58,6 +58,16 @@ CLIPPED = math.sqrt(2) + 1 / math.sqrt(3)
 HARD, TALL = (0.000656, 0.000656), 39  # hard_bias(m) at the defaults, and what has a second moment of 1 with it
 
 
+def hard_source(d: int) -> str:
+    """Rare tall coins: two that are independent, one, or more of which a row has one at most."""
+    if d == 1:
+        return f"pmf({{0: {1 - HARD[0]!r}, {TALL}: {HARD[0]!r}}})"
+    if d == len(HARD):
+        return coins(*HARD, height=TALL)
+    tall = [[TALL * (i == j) for i in range(d)] for j in range(d)]
+    return f"points({[[0] * d, *tall]}, weights={[1 - d * HARD[0], *[HARD[0]] * d]})"
+
+
 def group_reach(k: int, delta: float) -> float:
     """c: the median of k groups is c deviations of one or more above its mean with probability delta at most."""
     from scipy.special import betaincinv
@@ -143,7 +153,7 @@ def medians_part(t1: Reals, t2: Reals, *, eps: float, rho: float, delta: float, 
 
 
 @subject(
-    source=coins(*HARD, height=TALL),
+    source=hard_source,
     sample="counts",
     size=sample_size,
     claimed=lambda rho: rho,
@@ -232,7 +242,7 @@ def clipped_part(t1: Reals, t2: Reals, *, eps: float, rho: float, delta: float, 
 
 
 @subject(
-    source=coins(*HARD, height=TALL),
+    source=hard_source,
     sample="counts",
     size=clipped_size,
     claimed=lambda rho: rho,

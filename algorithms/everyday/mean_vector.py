@@ -69,7 +69,17 @@ def coins(*biases: float, height: int = 1) -> str:
     return f"points({(height * corners).tolist()}, weights={[round(float(one), 12) for one in weights]})"
 
 
+def in_turn(d: int) -> str:
+    """The source of d fair coins in two rows: every other one is heads, or those between."""
+    heads = [1 - i % 2 for i in range(d)]
+    return f"points({[heads, [1 - one for one in heads]]})" if d > 1 else "bernoulli(0.5)"
+
+
 COINS = (0.5, 0.1, 0.01)
+
+
+def declared_source(d: int) -> str:
+    return coins(*COINS) if d == len(COINS) else in_turn(d)
 
 
 def sample_size(eps: float, rho: float, delta: float, sigma: float, d: int, sample_scale: float = 1.0) -> int:
@@ -103,7 +113,8 @@ def mean_of(sample: Any, *, d: int) -> Reals:
 def checked(means: Any, d: int) -> Reals:
     t = np.atleast_1d(np.asarray(means, dtype=float))
     if t.shape != (d,):
-        raise ValueError(f"d={d} must be the rows' dimension, which is {' x '.join(map(str, t.shape))}")
+        shape = " x ".join(map(str, t.shape))
+        raise ValueError(f"d={d} must be the rows' dimension, which is {shape}: give that, or another --source")
     if not np.isfinite(t).all():
         raise ValueError(
             f"the mean of coordinate {int(np.argmin(np.isfinite(t)))} is no number: drop or fill such rows"
@@ -135,7 +146,7 @@ def is_near(output: Reals, *, source: Any, r: Any, params: Mapping[str, Any]) ->
 
 
 @subject(
-    source=coins(*COINS),
+    source=declared_source,
     sample="counts",
     size=sample_size,
     claimed=lambda rho: rho,
@@ -186,7 +197,7 @@ def one_offset_parts(t1: Reals, t2: Reals, *, eps: float, rho: float, delta: flo
 
 
 @subject(
-    source=coins(*COINS),
+    source=declared_source,
     sample="counts",
     size=one_offset_size,
     claimed=lambda rho: rho,

@@ -42,7 +42,8 @@ def codes_of(points: Any, shift: Reals, depth: int) -> Integers:
     x = np.asarray(points, dtype=float)
     x = x.reshape(len(x), -1)
     if x.shape[1] != d:
-        raise ValueError(f"d={d!r} must be the number of coordinates, and a row has {x.shape[1]}: give d={x.shape[1]}")
+        cure = f"give d={x.shape[1]}, or another --source"
+        raise ValueError(f"d={d!r} must be the number of coordinates, and a row has {x.shape[1]}: {cure}")
     outside = ~((x >= 0) & (x <= 1))
     if outside.any():
         raise ValueError(f"a coordinate is {x[outside][0]:g}, outside [0, 1]: scale the points into the box first")

@@ -241,12 +241,13 @@ def settle(
 
 
 def _settled(entry: Entry, given: Mapping[str, Any], before: Baseline | None) -> tuple[Request, Inquiry]:
-    if entry.expect == NO_WORSE and entry.question in (None, "rho"):
-        expect = "pass" if before and before.is_made else NO_WORSE  # to be counted in full
-        return held_against(before, lambda counts: _begun(entry, {**given, "baseline": counts}, expect), entry.margin)
-    if entry.expect == NO_WORSE and entry.question != "compare":
-        raise UsageError(f"expect = {NO_WORSE!r} is for rho, and {entry.question} is another question: leave one out")
-    return _begun(entry, given, entry.expect)
+    if entry.expect != NO_WORSE or entry.question == "compare":
+        return _begun(entry, given, entry.expect)
+    asked = make_request(entry.question, entry.target, entry.source, given, expected=NO_WORSE).question
+    if asked != "rho":
+        raise UsageError(f"expect = {NO_WORSE!r} is for rho, and {asked} is another question: leave one out")
+    expect = "pass" if before and before.is_made else NO_WORSE  # to be counted in full
+    return held_against(before, lambda counts: _begun(entry, {**given, "baseline": counts}, expect), entry.margin)
 
 
 def _begun(entry: Entry, given: Mapping[str, Any], expect: str) -> tuple[Request, Inquiry]:

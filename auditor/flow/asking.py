@@ -78,7 +78,8 @@ def chosen(given: Mapping[str, Any]) -> str:
         if name not in tables[question]:
             cure = find_question(question).instead.get(name)
             use = f": use {as_flag(cure)}" if cure else ": leave one of them out"
-            raise UsageError(f"{as_flag(name)} {given[name]} does not go with {asked[question]}{use}")
+            typed = as_flag(name) if given[name] is True else f"{as_flag(name)} {given[name]}"
+            raise UsageError(f"{typed} does not go with {asked[question]}{use}")
     return question
 
 

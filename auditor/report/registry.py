@@ -67,6 +67,8 @@ def _declared(subject: Subject) -> Iterator[tuple[str, ...]]:
             continue
         if name in ("size", "claimed", "delta", "note", "plain"):
             value = subject.declares(name)
+        elif name == "source":
+            value = subject.source
         yield name, "", _whole(value)
 
 

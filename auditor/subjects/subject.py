@@ -84,10 +84,11 @@ def subject(
 ) -> Callable[[F], F]:
     """Declare what is known of a learner; the function itself stays as it is.
 
-    `size`, `claimed`, `delta` and `plain` are numbers or functions of the parameters that they name; `sample` is the
-    kind that an audit without options uses, "rows" or "counts". `promise` is a function of `size` and parameters: what
-    the theorem says that rho is at most. `bounds` maps a name such as "Lemma 7.2" to such a function for what no
-    algorithm for the same task can be below. Both may be None where they say nothing.
+    `size`, `claimed`, `delta` and `plain` are numbers or functions of the parameters that they name; so may `source` be
+    what such a function has, as rows of d columns; `sample` is the kind that an audit without options uses, "rows" or
+    "counts". `promise` is a function of `size` and parameters: what the theorem says that rho is at most. `bounds` maps
+    a name such as "Lemma 7.2" to such a function for what no algorithm for the same task can be below. Both may be None
+    where they say nothing.
 
     Where the shared randomness acts last, `core`, `finish` and `mismatch` say so: A(sample, r) is finish(core(sample,
     r.child("core")), r.child("finish")), or finish(core(sample), r) for a core that takes no r, and mismatch(first,
@@ -168,6 +169,13 @@ class Subject:
         return self._at_parameters(f"declared {name}", getattr(self.declared, name))
 
     @property
+    def source(self) -> object:
+        """The declared source, or what a function of parameters has at these; fn(rng, size) is a source itself."""
+        value = self.declared.source
+        asked = inspect.signature(value).parameters.keys() if inspect.isfunction(value) else ()
+        return self._at_parameters("declared source", value) if asked and asked <= self.settings.keys() else value
+
+    @property
     def asks(self) -> dict[str, Any]:
         """The options of what is claimed, where that is not rho."""
         return {name: self._at_parameters(f"asked {name}", value) for name, value in self.declared.asks.items()}
@@ -200,7 +208,7 @@ class Subject:
                 raise UsageError(f"{self.name}: its {what} asks for {key!r}, and it has no parameter {key!r}")
         try:
             return call(value, **{key: known[key] for key in wanted})
-        except ValueError as error:
+        except (ValueError, UsageError) as error:
             raise UsageError(f"{self.name}: {error}") from error
         except BaseException as error:
             if is_interrupt(error):

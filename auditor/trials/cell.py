@@ -107,7 +107,7 @@ def make_cell(
     declared_size = subject.declares("size")
     _check_claim(subject)
     size = _first(size, options.size)
-    source_used = _first(source, subject.declared.source)
+    source_used = _first(source, subject.source)
     if source_used is None and _first(size, declared_size) == 0:
         source_used = "nothing"  # no sample at all: all that is random is inside
     kind_of_rows = _kind_of_rows(subject, source_used, options)
@@ -168,7 +168,7 @@ def _tolerance(options: Options, seen: View) -> Tolerance | None:
 
 def _overridden(subject: Subject, source: object, size: int | None, options: Options) -> tuple[Any, ...]:
     given = (
-        ("source", subject.declared.source, source),
+        ("source", subject.source, source),
         ("size", subject.declares("size"), size),
         ("rho", subject.declares("claimed"), getattr(options, "rho", None)),
         ("sample", subject.declared.sample, options.sample),
@@ -320,12 +320,12 @@ def _default_view_name(subject: Subject) -> str:
 def replay_command(cell: Cell, source: Source, index: int) -> str | None:
     """What a shell needs to run this trial again; None where only Python can reach the subject or the source."""
     subject = cell.subject
-    if cell.again:  # no command line can carry the value itself
+    if "--inputs" in cell.again:  # no command line can carry the value itself
         subject = replace(subject, params={name: one for name, one in subject.params.items() if name != cell.varies})
     if not subject.is_reachable or source.spec is None or cell.view.spec is None or cell.command is None:
         return None
     words = ["python", "-m", "auditor", cell.command, str(subject.target)]
-    if not isinstance(subject.declared.source, str) or source.spec != subject.declared.source:
+    if not isinstance(subject.source, str) or source.spec != subject.source:
         words += ["--source", source.spec]
     if cell.size != subject.declares("size"):
         words += ["--size", str(cell.size)]

@@ -34,6 +34,7 @@ from auditor.report.history import counts_of
 from auditor.report.terminal import as_text
 from auditor.statistics.gate import Gate
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
+from auditor.statistics.outward import at_least
 from auditor.subjects.subject import load_subject
 from auditor.trials.trial import Trial
 
@@ -59,7 +60,8 @@ def test_both_counts_are_what_they_say(outputs: list[str], length: int, named: i
         counts = Counter(outputs[:i])
         assert sum(counts[one] for one in before) == sum(count for _, count in counts.most_common(length))
         missed += i >= named and output not in before
-        seen.add(output)
+        off = seen.add(output)
+        assert {off} - {None} == {*before, output} - {*seen.listed}
     counts = Counter(outputs)
     assert seen.before == missed
     assert seen.after == len(outputs) - sum(count for _, count in counts.most_common(length))
@@ -221,6 +223,22 @@ def test_one_output_passes_after_the_first_runs_and_a_spotless_rest() -> None:
     inquiry = inquiry_of("algorithms.controls:constant", question="list", list=1, eta=0.1)
     assert (record.verdict, record.answer.runs, record.answer.distinct) == ("pass", inquiry.plan.least_trials, 1)
     assert record.answer.other is None
+    assert "; 1 distinct output in all" in " ".join(as_text(record).split())
+
+
+def test_a_fail_before_a_list_is_named_speaks_of_no_later_runs() -> None:
+    text = " ".join(as_text(audit("randint(0, 1000)", list=2, eta=0.05)).split())
+    assert "made of all runs: for a pass the first 8 only name it; " in text
+
+
+def test_a_fixed_number_that_was_cut_short_is_bounded_as_if_looked_at_all_along() -> None:
+    """Who interrupts may have looked: Clopper-Pearson's limits are for the number that was fixed."""
+    inquiry = inquiry_of(first_row, VALUES, "list", size=1, list=1, eta=0.3, fixed=100)
+    for index in range(50):
+        inquiry.add(0, _trial(index, "ab"[index % 2]))
+    assert inquiry.verdict().outcome == "inconclusive"
+    least = at_least(limit("lower", "anytime", 50, 25, 0.05))
+    assert f"is at least {least} (95 % confidence)" in inquiry.verdict().reason
 
 
 def test_an_output_that_never_comes_back_fails_within_the_default_budget() -> None:
@@ -281,6 +299,32 @@ def test_a_trial_is_the_first_run_of_a_pair_and_replays(capsys: pytest.CaptureFi
     assert f"RUN  {other.run}" in shown
     assert other.output in shown
     assert record.cells[0].replay == other.replay
+
+
+SHIFTED = """
+import numpy as np
+
+def shifted(sample, r, *, x=0):
+    return int(sample[0]) + int(np.sum(x))
+
+def arrays(rng):
+    yield np.array([40, 2])
+"""
+
+
+@pytest.mark.parametrize(("inputs", "words"), [("[42]", "--param x=42"), ("moved.py:arrays", "--arm 0")])
+def test_a_replay_names_its_input(
+    inputs: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By its value, or by its place where no command line carries that."""
+    (tmp_path / "moved.py").write_text(SHIFTED)
+    monkeypatch.chdir(tmp_path)
+    asked = {"size": 1, "list": 1, "eta": 0.1, "inputs": inputs}
+    record = auditor.ask("list", "moved.py:shifted", "bernoulli(0.0)", **asked)
+    (found,) = record.answer.outputs
+    assert (found.output, words in found.replay) == ("42", True)
+    assert run(shlex.split(found.replay)[3:]) == 0
+    assert "42" in capsys.readouterr().out.split()
 
 
 def test_a_record_is_the_same_from_its_file_and_in_every_format(tmp_path: Path) -> None:
@@ -384,6 +428,7 @@ def test_an_undecided_audit_goes_on_from_its_ledger(tmp_path: Path) -> None:
         ({"runs": 50, "fixed": 50}, "--runs 50 and --fixed 50 are two designs: choose one"),
         ({"runs": 10**13}, "would take more than 1e+12 runs"),
         ({"eta": 1e-12}, "--list 3 --eta 1e-12 would take more than 1e+12 runs"),
+        ({"list": 10**6, "eta": 0.999999999}, "--list 1000000 --eta 0.999999999 would take more than 1e+12 runs"),
         ({"atol": 0.1}, "that takes an equivalence"),
         ({"confidence": 0.4}, "must be above 0.5"),
     ],
@@ -407,6 +452,10 @@ def test_the_least_budget_that_is_named_does() -> None:
         ({"list": 2, "eta": 0.1, "pairs": 100}, "--pairs 100 does not go with --list: use --runs"),
         ({"list": 2, "eta": 0.1, "rho": 0.1}, "--rho 0.1 does not go with --list: use --eta"),
         ({"list": 2, "eta": 0.1, "gate": "churn"}, "--gate churn does not go with --list"),
+        (
+            {"list": 2, "eta": 0.1, "no_integrate": True},
+            "--no-integrate does not go with --list: leave",
+        ),
         ({"list": 2, "eta": 0.1, "strings": 9}, "--list does not go with --strings"),
         ({"eta": 0.1}, "--eta is half of a question: add e.g. --nu 0.1, or --list 3"),
         ({"runs": 9}, "--runs goes with --eta and --nu"),

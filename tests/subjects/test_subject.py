@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from asking import bench_of
 
 import auditor
-from auditor.errors import UsageError
+from auditor.errors import BadValue, UsageError
 from auditor.lookup import find_object, full_target, importable_name, registered
 from auditor.randomness import root_key
 from auditor.subjects.subject import code_hash, load_subject, param_text, parse_param
@@ -174,6 +175,39 @@ def test_declarations_are_numbers_or_functions_of_the_parameters_they_name() -> 
 
     with pytest.raises(UsageError, match="nothing"):
         load_subject(wrong).declares("size")
+
+
+def test_a_source_may_be_a_function_of_parameters_and_one_of_rng_and_size_is_a_source() -> None:
+    def bits(rng: Any, size: int) -> Any:
+        return rng.integers(2, size=size)
+
+    @auditor.subject(source=lambda d: f"randint(0, {d})", size=4)
+    def by_d(sample: Any, r: Any, *, d: int = 2) -> int:
+        return int(sample.max())
+
+    @auditor.subject(source=bits, size=4)
+    def drawn(sample: Any, r: Any, *, d: int = 2) -> int:
+        return int(sample.max())
+
+    assert load_subject(by_d).source == "randint(0, 2)"
+    assert load_subject(by_d, {"d": 9}).source == "randint(0, 9)"
+    assert load_subject(drawn).source is bits
+    assert bench_of(by_d, params={"d": 7}).source.spec == "randint(0, 7)"
+
+
+def test_a_declaration_that_refuses_its_parameters_is_a_sentence() -> None:
+    """Also where it does so with what `auditor` itself raises."""
+    for error in (ValueError("share=2 must be less"), BadValue("share", 2, "must be less")):
+
+        def size(share: int, error: Exception = error) -> int:
+            raise error
+
+        @auditor.subject(size=size)
+        def refused(sample: Any, r: Any, *, share: int = 2) -> int:
+            return share
+
+        with pytest.raises(UsageError, match="refused: share=2 must be less"):
+            load_subject(refused).declares("size")
 
 
 def test_an_expectation_other_than_pass_needs_a_reason() -> None:

@@ -91,7 +91,7 @@ def _plan(cell: Cell, options: ListOptions, length: int, eta: float) -> Plan:
         budget = math.ceil(PAIRS_TIMES_TARGET / eta - 1e-9) + math.ceil(_OUTPUTS_TIMES * length / (1 - eta))
     check_count(option, budget, least=1, example=1000)
     if budget > MAX_PAIRS:
-        asked = f"--{option} {budget}" if getattr(options, option) else f"--list {length} --eta {eta:g}"
+        asked = f"--{option} {budget}" if getattr(options, option) else f"--list {length} --eta {eta!r}"
         raise UsageError(f"{asked} would take more than {MAX_PAIRS:.0e} runs, which no audit finishes: ask for less")
     delta = cell.subject.declares("delta") if cell.subject.declared.accuracy else None
     plan = replace(

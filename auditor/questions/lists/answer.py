@@ -62,21 +62,25 @@ def list_parts(record: Record) -> Iterator[Part]:
 
 
 def _facts(record: Record, found: ListAnswer, here: str) -> Iterator[tuple[str, str]]:
-    own, counted = record.measures[0], max(0, found.runs - found.named)
+    own = record.measures[0]
     largest = "; the largest mass outside is" if len(record.cells) > 1 else "; a mass"
     yield (
         "outside",
         f"{found.outside:,} of {found.runs:,} runs{here} are outside their {most_frequent(found.length)}{largest} "
         f"{between(own.low, own.high)} ({percent(own.confidence)} two-sided{_beside(record)})",
     )
-    yield (
-        "list",
-        f"made of the first {found.named:,} runs, and anew after each: {found.missed:,} of {counted:,} later runs were "
-        f"outside the list before them; {found.distinct:,} distinct outputs in all",
-    )
+    yield "list", f"{_made(found)}; {found.distinct:,} distinct output{'s'[: found.distinct != 1]} in all"
     if record.error_spent:
         wrong = f"the verdict is wrong with probability at most {at_most(record.error_spent)}"
         yield "confidence", f"{wrong}; each interval has its own {percent(record.confidence)}, apart from the verdict"
+
+
+def _made(found: ListAnswer) -> str:
+    counted = found.runs - found.named
+    if counted <= 0:
+        return f"made of all runs: for a pass the first {found.named:,} only name it"
+    later = f"{found.missed:,} of {counted:,} later runs were outside the list before them"
+    return f"made of the first {found.named:,} runs, and anew after each: {later}"
 
 
 def _beside(record: Record) -> str:

@@ -81,20 +81,18 @@ class Runs(Steady):
 
     def add(self, cell: int, trial: Trial) -> bool:
         name, text = trial.payload["output"], trial.payload["shown"]
-        self.misses.add(name)
+        self._show(name, text, trial.index, self.misses.add(name))
         self.tally = self.tally.plus(differs=False, accurate=trial.accurate)
-        self._show(name, text, trial.index)
         if self.plan.design == "anytime":
             self.decided = self.outcome() != "inconclusive"
         return self.decided
 
-    def _show(self, name: str, text: str, index: int) -> None:
+    def _show(self, name: str, text: str, index: int, off: str | None) -> None:
         """What is on the list keeps its text; what is off it, or has to leave for what came, is the other."""
-        if name in self.misses.listed and name in self.shown:
-            return
-        self.shown[name] = text, index
-        for gone in self.shown.keys() - self.misses.listed.keys():
-            self.other = gone, *self.shown.pop(gone)
+        if name not in self.shown:
+            self.shown[name] = text, index
+        if off is not None:
+            self.other = off, *self.shown.pop(off)
 
     def extended(self, first_budget: int) -> Runs:
         return replace(self, plan=replace(self.plan, first_budget=first_budget))
@@ -143,7 +141,7 @@ class Runs(Steady):
 
     def _bounds(self) -> tuple[Bound, Bound]:
         """One-sided limits from below and above, each at the level that its verdict has."""
-        gate, design = self.gate, self.plan.design
+        gate, design = self.gate, self._design()
         return (
             Bound("lower", self.misses.lower(design, gate.alpha_fail), 1 - self.plan.cells * gate.alpha_fail),
             Bound("upper", self.misses.upper(design, gate.alpha_pass), 1 - gate.alpha_pass),

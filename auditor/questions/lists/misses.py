@@ -44,30 +44,42 @@ class Misses:
     before: int = 0
     after: int = 0
     _least: int = 0  # runs that every output of a full list has at least
+    _rare: list[str] = field(default_factory=list)  # those that had no more when it was last looked through
 
     @property
     def counted(self) -> int:
         """Runs that were held against the list before them."""
         return max(0, self.runs - self.named)
 
-    def add(self, name: str) -> None:
+    def add(self, name: str) -> str | None:
+        """Counts it. Where it did not stay on the list: which output is off it now, it or another."""
         was_there = name in self.listed
         self.counts[name] = self.counts.get(name, 0) + 1
-        if not was_there:
-            self._enlist(name)
+        off = None if was_there else self._enlist(name)
         self.runs += 1
         self.before += not was_there and self.runs > self.named
-        self.after += name not in self.listed  # where it is in the list now, the list keeps one run more
+        self.after += off == name  # where it is in the list now, the list keeps one run more
+        return off
 
-    def _enlist(self, name: str) -> None:
-        if len(self.listed) < self.length:
-            self.listed[name] = None
-        elif self.counts[name] > self._least:
-            last = min(self.listed, key=self.counts.__getitem__)
-            self._least = self.counts[last]
-            if self.counts[name] > self._least:
-                del self.listed[last]
-                self.listed[name] = None
+    def _enlist(self, name: str) -> str | None:
+        off = None
+        if len(self.listed) >= self.length:
+            if self.counts[name] <= self._least or self.counts[name] <= self.counts[self._rarest()]:
+                return name
+            off = self._rare.pop()
+            del self.listed[off]
+        self.listed[name] = None
+        return off
+
+    def _rarest(self) -> str:
+        """Of the list, the last of `_rare`. A full list has no more of them until the least rises, so that it is looked
+        through seldom."""
+        while self._rare and self.counts[self._rare[-1]] > self._least:
+            self._rare.pop()
+        if not self._rare:
+            self._least = min(map(self.counts.__getitem__, self.listed))
+            self._rare = [name for name in reversed(self.listed) if self.counts[name] == self._least]
+        return self._rare[-1]
 
     def ranked(self) -> list[str]:
         """The list, the most frequent first."""

@@ -35,7 +35,11 @@ MOST_RUNS = 2000  # with each string: the bounds look at every number of them
 
 
 ETA = option("With --nu: how often a good r may give another output; with --list: the mass outside.", "E", OTHER)
-RUNS = option("With --nu: runs with each r; with --list: at most so many.  [default: 2 / eta; 100 / eta]", "K", OTHER)
+RUNS = option(
+    "With --nu: runs with each r; with --list: at most so many.  [default: 2 / eta; 100 / eta + 10 L / (1 - eta)]",
+    "K",
+    OTHER,
+)
 
 
 class NuOptions(OverCells, frozen=True, kw_only=True):
