@@ -181,10 +181,11 @@ def swap_rate(logs: Reals, moves: Reals, top: int) -> float:
 
 
 def _log_times(logs: Reals, top: int) -> Reals:
-    """Where arrivals k and k + 1 can meet: before, nobody has arrived, and after, more than k have."""
-    start = -float(np.logaddexp.reduce(logs)) - 20
-    end = math.log(50) - float(np.sort(logs)[::-1][min(top, len(logs)) - 1])
-    return np.arange(start, min(end, start + 2000) + _STEP, _STEP)[:, None]
+    """Where arrivals k and k + 1 can meet: not before any two others than the k - 1 largest arrive, and not after the k
+    largest have. The k - 1 may be there long before, so it is not they that say when to start."""
+    ordered = np.sort(logs)[::-1][min(top, len(logs)) - 1 :]  # all but the k - 1 largest
+    start, end = -float(np.logaddexp.reduce(ordered)) - 20, math.log(50) - float(ordered[0])
+    return np.arange(start, end + _STEP, _STEP)[:, None]
 
 
 def _arrive(table: Reals, stay: Reals, hazard: Reals) -> Reals:
