@@ -101,10 +101,10 @@ def strength(tau: float, rho: float, delta: float, candidates: int, top: int = 1
 
 
 def rho_at_most(size: int, beta: float, candidates: int, top: int = 1) -> float:
-    """What the proof makes of rho at any size and strength."""
+    """What the proof makes of rho at any size and strength; above 1 it says nothing of rho, but still of the slack."""
     n = max(size, 1)
     whole = beta * swaps(candidates, top) * _exp((top + 1) * beta / (2 * n)) / math.sqrt(2 * n)
-    return min(1.0, whole, beta * _exp(beta / (2 * n)) / math.sqrt(6 * n) if top == 1 else 1.0)
+    return min(whole, beta * _exp(beta / (2 * n)) / math.sqrt(6 * n)) if top == 1 else whole
 
 
 def _exp(x: float) -> float:
@@ -112,12 +112,13 @@ def _exp(x: float) -> float:
 
 
 def promise(size: int, tau: float, rho: float, delta: float, candidates: int, top: int = 1) -> float:
-    return rho_at_most(size, strength(tau, rho, delta, candidates, top), candidates, top)
+    return min(1.0, rho_at_most(size, strength(tau, rho, delta, candidates, top), candidates, top))
 
 
 def sample_size(tau: float, rho: float, delta: float, candidates: int, top: int = 1, sample_scale: float = 1.0) -> int:
     """The least number of rows at which the proof gives rho, times the scale."""
-    return scaled(least(lambda n: promise(n, tau, rho, delta, candidates, top), rho), sample_scale)
+    beta = strength(tau, rho, delta, candidates, top)
+    return scaled(least(lambda n: rho_at_most(n, beta, candidates, top), rho), sample_scale)
 
 
 def least(falling: Callable[[int], float], target: float) -> int:

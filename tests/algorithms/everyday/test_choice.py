@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.stats import binom, multinomial
@@ -97,7 +97,6 @@ def test_rho_is_at_most_what_the_choice_flatters_itself_and_that_is_small(
     assert rho <= rho_at_most(n, beta, len(means))
     assert rho_at_most(n, beta, len(means)) == pytest.approx(
         min(
-            1,
             beta * math.exp(beta / (2 * n)) / math.sqrt(6 * n),
             beta * (1 - 1 / len(means)) * math.exp(beta / n) / math.sqrt(2 * n),
         )
@@ -121,6 +120,8 @@ def test_swaps_are_at_most_k(candidates: int, data: st.DataObject) -> None:
 
 
 @given(asked)
+@example((0.1, 1.0, 0.05, 4))
+@example((1.0, 1.0, 0.49, 2))
 def test_the_strength_makes_bad_choices_as_rare_as_delta(p: Any) -> None:
     """(5) at the theorem's own size, where beta^2 / 2n is at most the slack."""
     tau, rho, delta, candidates = p
@@ -242,12 +243,13 @@ def test_spot_sizes() -> None:
 
 
 @given(asked)
+@example((0.1, 1.0, 0.05, 4))
 def test_the_size_is_the_least_of_the_proof(p: Any) -> None:
     tau, rho, delta, candidates = p
     for top in {1, candidates - 1}:
-        n = sample_size(tau, rho, delta, candidates, top)
-        assert promise(n, tau, rho, delta, candidates, top) <= rho
-        assert n == 1 or promise(n - 1, tau, rho, delta, candidates, top) > rho
+        n, beta = sample_size(tau, rho, delta, candidates, top), strength(tau, rho, delta, candidates, top)
+        assert promise(n, tau, rho, delta, candidates, top) <= rho_at_most(n, beta, candidates, top) <= rho
+        assert n == 1 or rho_at_most(n - 1, beta, candidates, top) > rho
 
 
 def test_plainly_the_best_is_found_as_often_as_it_says() -> None:
