@@ -86,6 +86,8 @@ def check_parameters(arms: int, tau: float, rho: float, delta: float) -> None:
 
 
 def check_horizon(horizon: int, explored: int) -> None:
+    if isinstance(horizon, bool) or not isinstance(horizon, int):
+        raise ValueError(f"horizon={horizon!r} must be an integer: how many pulls there are in all, e.g. 1000000")
     if horizon < explored:
         cure = "give a longer horizon, or a larger tau or rho"
         raise ValueError(f"horizon={horizon!r} must be at least {explored:,}, the pulls that exploring takes: {cure}")

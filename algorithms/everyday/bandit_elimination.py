@@ -186,7 +186,8 @@ def promise(size: int, arms: int, tau: float, rho: float, delta: float, phases: 
     """What the proof makes of rho at any size: pulls change in proportion, the thresholds' ranges stay."""
     if phases == 1:
         return bandit.promise(size, arms, tau, rho, delta)
-    root, at = math.sqrt(size / sample_size(arms, tau, rho, delta, phases)), reach_of(arms, rho, delta, phases)
+    share, at = max(size, 1) / sample_size(arms, tau, rho, delta, phases), reach_of(arms, rho, delta, phases)
+    root = math.sqrt(share)
     rest = rho - 4 * mistakes(rho, delta)
     least = worst_split(arms) * (arms - 1) / rest  # a root of b_i, in every phase that drops
     wider = max(1.0, gap_spread(arms, root * least) / gap_spread(arms, least))
