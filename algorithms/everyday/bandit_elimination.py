@@ -130,7 +130,8 @@ def check_phases(phases: int) -> None:
 def worst_split(arms: int) -> float:
     """f."""
     rest = harmonic(arms) - 1
-    return max((arms - k) / (arms - 1) + (harmonic(k) - 1) / rest for k in range(1, arms + 1))
+    more = accumulate((1 / k for k in range(2, arms + 1)), initial=0.0)  # H_k - 1
+    return max((arms - k) / (arms - 1) + one / rest for k, one in enumerate(more, 1))
 
 
 def mistakes(rho: float, delta: float) -> float:

@@ -20,7 +20,7 @@ first stage that takes either must take both (`foam_parted`). x - R(x) + 1/2 has
 unbiased, E|A - mu|^2 = E|T - mu|^2 + d w^2 (1/12 - 1/(2 pi^2)), 2.5 times less than boxes at the same w. What is
 declared is the upper bound; at the default rho is about 0.11 where 0.2 is claimed.
 
-Boxes or foams? At rho = 0.1 and delta = 0.05 boxes take 7 times fewer rows at d = 3 and 2 times at d = 10. From d = 20
+Boxes or foams? At rho = 0.1 and delta = 0.05 boxes take 7.5 times fewer rows at d = 3 and 2 times at d = 10. From d = 20
 on foams take fewer, as they part less often in many dimensions and move a point less far; from d = 25 on their 2^d
 stages are out of reach.
 

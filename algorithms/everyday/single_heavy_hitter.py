@@ -31,7 +31,8 @@ square is at most the sum of squares, of mean 2 sum p (1 - p) / n. Second, Pr[|f
 
 How far the theorem is from the truth: at the defaults n = 15,503, and where all probabilities are apart, as in
 `STAIRS`, the exact rho is (1/2 E|f_2 - f'_2| + 1/3 E|f_3 - f'_3| + ...) / (3 v / 8) over those inside, 0.028
-(`rho_of_stairs`). The hard source has as many as possible tied there: one value of v and four of 0.175 have 0.033.
+(`rho_of_stairs`). Ties inside part more often, and more so above the middle: beside one value of v, four of 0.175 have
+0.033, and 0.25, 0.225 and 0.225 have 0.036. The worst source is not known.
 
 The idea is in later work on replicable learning; the constants are ours. With a hash of the *order of appearance* for
 that of values it is not reproducible (`broken_heavy_hitter`).

@@ -194,7 +194,9 @@ def test_too_few_rows_and_bad_parameters_get_a_sentence() -> None:
     r = from_key(root_key(0))
     with pytest.raises(ValueError, match="3 rows are fewer than the 5 groups of these parameters: take at least 5"):
         r_mean_vector_heavy(np.ones((3, 2)), r)  # type: ignore[arg-type]
-    with pytest.raises(auditor.AuditorError, match=r"delta=1e-200 must be at least 2e-99 for d=2, for medians of means"):
+    with pytest.raises(
+        auditor.AuditorError, match=r"delta=1e-200 must be at least 2e-99 for d=2, for medians of means"
+    ):
         auditor.audit(r_mean_vector_heavy, params={"delta": 1e-200})
     for centre in (math.nan, math.inf):
         with pytest.raises(ValueError, match=rf"centre={centre} must be a number: what rows are near to"):
