@@ -39,8 +39,8 @@ most k B / (1 + B) by concavity, B = (K - k) exp(-beta tau + beta^2 / 2n) by Hoe
 Also: the choice's true mean is on average at most W((K - 1) / e) / beta + O below the best (`mean_regret`), W Lambert's
 function. With K = 2 it is the second bound that is smaller. The hard source: all tied. At the defaults and four
 independent fair bits the exact rho is 0.072 where the theorem has 0.1, and half of the rows have 0.1005
-(`choice_laws`); with exactly two of the four bits set it is 0.083. No algorithm can do with less than the coin problem at tau / 2:
-scores x and 1 - x are a coin.
+(`choice_laws`); with exactly two of the four bits set it is 0.083. No algorithm can do with less than the coin problem
+at tau / 2: scores x and 1 - x are a coin.
 
 Uses. Feature selection: a row's scores are how each feature alone does on it. Model selection: one minus the losses of
 K models on a held-out row. The best arm: one reward of each arm a row; docs/repair.md has examples. The idea of shared
