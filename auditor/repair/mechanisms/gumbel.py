@@ -143,8 +143,9 @@ def top_mismatch(first: Scores, second: Scores, strength: float, top: int) -> fl
         return 1.0
     values = numbers({name: theirs[name] for name in mine})
     with np.errstate(over="ignore", invalid="ignore"):
-        logs, moves = strength * values, strength * (numbers(mine) - values)
-        spread = float(np.ptp(moves))
+        moved = numbers(mine) - values  # only differences matter, and a shift of all would cost their digits
+        logs, moves = strength * (values - values.max()), strength * (moved - moved.min())
+        spread = float(moves.max())
     if not (np.isfinite(logs).all() and math.isfinite(spread)):
         return 1.0
     return min(-math.expm1(-top * spread), _along(logs, moves, spread, top)) + 0.0

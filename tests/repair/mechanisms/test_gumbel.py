@@ -207,3 +207,12 @@ def test_those_far_ahead_are_in_the_top_and_the_rest_part_as_if_alone(ahead: flo
     logs, moves = np.array([0.0, 0.3, -1.0]), np.array([0.02, -0.01, 0.0])
     of_all = swap_rate(np.append(ahead + 50, logs), np.append(0.0, moves), 2)
     assert of_all == pytest.approx(swap_rate(logs, moves, 1), rel=1e-9)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e6, 1e12])
+def test_a_shift_of_all_scores_is_no_move(shift: float) -> None:
+    first, second = {"a": 0.0, "b": 0.0, "c": -1.0}, {"a": shift, "b": shift + 2.0**-12, "c": shift - 1.0}
+    alone = {"a": 0.0, "b": 2.0**-12, "c": -1.0}
+    for top in (1, 2):
+        assert top_mismatch(first, second, 1.0, top) == pytest.approx(top_mismatch(first, alone, 1.0, top), rel=1e-12)
+    assert choice_mismatch(first, second, 1.0) <= top_mismatch(first, second, 1.0, 1)
