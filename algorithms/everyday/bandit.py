@@ -159,10 +159,11 @@ def plain_size(arms: int, tau: float, delta: float) -> int:
     return arms * plain_pulls(arms, tau, delta)
 
 
-def promise(size: int, arms: int, tau: float, rho: float, delta: float) -> float:
-    """What the proof makes of rho at any size."""
+def promise(size: int, arms: int, tau: float, rho: float, delta: float, sample_scale: float = 1.0) -> float:
+    """What the proof makes of rho at any size; rows that are not looked at help nobody."""
     parts = proved_spread(arms) * (harmonic(arms) - 1) / threshold_range(arms, tau, rho, delta)
-    return min(1.0, parts / math.sqrt(max(1, size // arms)))
+    read = min(size, sample_size(arms, tau, rho, delta, sample_scale))
+    return min(1.0, parts / math.sqrt(max(1, read // arms)))
 
 
 def least_by_lemma(size: int, tau: float, delta: float) -> float | None:

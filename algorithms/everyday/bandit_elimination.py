@@ -183,12 +183,14 @@ def sample_size(arms: int, tau: float, rho: float, delta: float, phases: int, sa
     return arms * sum(phase.pulls for phase in schedule(arms, tau, rho, delta, phases, sample_scale))
 
 
-def promise(size: int, arms: int, tau: float, rho: float, delta: float, phases: int) -> float:
+def promise(
+    size: int, arms: int, tau: float, rho: float, delta: float, phases: int, sample_scale: float = 1.0
+) -> float:
     """What the proof makes of rho at any size: pulls change in proportion, the thresholds' ranges stay."""
     if phases == 1:
-        return bandit.promise(size, arms, tau, rho, delta)
-    share, at = max(size, 1) / sample_size(arms, tau, rho, delta, phases), reach_of(arms, rho, delta, phases)
-    root = math.sqrt(share)
+        return bandit.promise(size, arms, tau, rho, delta, sample_scale)
+    asked, at = (arms, tau, rho, delta, phases), reach_of(arms, rho, delta, phases)
+    root = math.sqrt(min(max(size, 1), sample_size(*asked, sample_scale)) / sample_size(*asked))
     rest = rho - 4 * mistakes(rho, delta)
     least = worst_split(arms) * (arms - 1) / rest  # a root of b_i, in every phase that drops
     wider = max(1.0, gap_spread(arms, root * least) / gap_spread(arms, least))
