@@ -92,7 +92,9 @@ def check_parameters(arms: int, tau: float, rho: float, delta: float) -> None:
         raise ValueError(f"delta={delta!r} must be in (0, 1): how often a worse arm may be kept, e.g. 0.05")
 
 
-def check_horizon(horizon: float, explored: int) -> None:
+def check_horizon(horizon: int, explored: int) -> None:
+    if isinstance(horizon, bool) or not isinstance(horizon, int):
+        raise ValueError(f"horizon={horizon!r} must be an integer: how many pulls there are in all, e.g. 1000000")
     if horizon < explored:
         cure = "give a longer horizon, or a larger tau or rho"
         raise ValueError(f"horizon={horizon!r} must be at least {explored:,}, the pulls that exploring takes: {cure}")
@@ -151,11 +153,12 @@ def threshold_range(arms: int, tau: float, rho: float, delta: float) -> float:
 
 
 def sample_size(
-    arms: int, tau: float, rho: float, delta: float, sample_scale: float = 1.0, horizon: float = math.inf
+    arms: int, tau: float, rho: float, delta: float, sample_scale: float = 1.0, horizon: int | None = None
 ) -> int:
     """Rows that are looked at."""
     rows = arms * pulls_of_each(arms, tau, rho, delta, sample_scale)
-    check_horizon(horizon, rows)
+    if horizon is not None:
+        check_horizon(horizon, rows)
     return rows
 
 
@@ -168,10 +171,11 @@ def plain_size(arms: int, tau: float, delta: float) -> int:
     return arms * plain_pulls(arms, tau, delta)
 
 
-def promise(size: int, arms: int, tau: float, rho: float, delta: float) -> float:
-    """What the proof makes of rho at any size."""
+def promise(size: int, arms: int, tau: float, rho: float, delta: float, sample_scale: float = 1.0) -> float:
+    """What the proof makes of rho at any size; rows that are not looked at help nobody."""
     parts = proved_spread(arms) * (harmonic(arms) - 1) / threshold_range(arms, tau, rho, delta)
-    return min(1.0, parts / math.sqrt(max(1, size // arms)))
+    read = min(size, sample_size(arms, tau, rho, delta, sample_scale))
+    return min(1.0, parts / math.sqrt(max(1, read // arms)))
 
 
 def least_by_lemma(size: int, tau: float, delta: float) -> float | None:

@@ -130,7 +130,8 @@ def check_phases(phases: int) -> None:
 def worst_split(arms: int) -> float:
     """f."""
     rest = harmonic(arms) - 1
-    return max((arms - k) / (arms - 1) + (harmonic(k) - 1) / rest for k in range(1, arms + 1))
+    more = accumulate((1 / k for k in range(2, arms + 1)), initial=0.0)  # H_k - 1
+    return max((arms - k) / (arms - 1) + one / rest for k, one in enumerate(more, 1))
 
 
 def mistakes(rho: float, delta: float) -> float:
@@ -184,19 +185,23 @@ def sample_size(
     delta: float,
     phases: int,
     sample_scale: float = 1.0,
-    horizon: float = math.inf,
+    horizon: int | None = None,
 ) -> int:
     """Rows of all phases, with no arm dropped."""
     rows = arms * sum(phase.pulls for phase in schedule(arms, tau, rho, delta, phases, sample_scale))
-    check_horizon(horizon, rows)
+    if horizon is not None:
+        check_horizon(horizon, rows)
     return rows
 
 
-def promise(size: int, arms: int, tau: float, rho: float, delta: float, phases: int) -> float:
+def promise(
+    size: int, arms: int, tau: float, rho: float, delta: float, phases: int, sample_scale: float = 1.0
+) -> float:
     """What the proof makes of rho at any size: pulls change in proportion, the thresholds' ranges stay."""
     if phases == 1:
-        return bandit.promise(size, arms, tau, rho, delta)
-    root, at = math.sqrt(size / sample_size(arms, tau, rho, delta, phases)), reach_of(arms, rho, delta, phases)
+        return bandit.promise(size, arms, tau, rho, delta, sample_scale)
+    asked, at = (arms, tau, rho, delta, phases), reach_of(arms, rho, delta, phases)
+    root = math.sqrt(min(max(size, 1), sample_size(*asked, sample_scale)) / sample_size(*asked))
     rest = rho - 4 * mistakes(rho, delta)
     least = worst_split(arms) * (arms - 1) / rest  # a root of b_i, in every phase that drops
     wider = max(1.0, gap_spread(arms, root * least) / gap_spread(arms, least))

@@ -38,9 +38,9 @@ most k B / (1 + B) by concavity, B = (K - k) exp(-beta tau + beta^2 / 2n) by Hoe
 
 Also: the choice's true mean is on average at most W((K - 1) / e) / beta + O below the best (`mean_regret`), W Lambert's
 function. With K = 2 it is the second bound that is smaller. The hard source: all tied. At the defaults and four
-independent fair bits the exact rho is 0.072 where the theorem has 0.1, which half of the rows reach (`choice_laws`);
-with exactly two of the four bits set it is 0.083. No algorithm can do with less than the coin problem at tau / 2:
-scores x and 1 - x are a coin.
+independent fair bits the exact rho is 0.072 where the theorem has 0.1, and half of the rows have 0.1005
+(`choice_laws`); with exactly two of the four bits set it is 0.083. No algorithm can do with less than the coin problem
+at tau / 2: scores x and 1 - x are a coin.
 
 Uses. Feature selection: a row's scores are how each feature alone does on it. Model selection: one minus the losses of
 K models on a held-out row. The best arm: one reward of each arm a row; docs/repair.md has examples. The idea of shared
@@ -109,10 +109,10 @@ def strength(tau: float, rho: float, delta: float, candidates: int, top: int = 1
 
 
 def rho_at_most(size: int, beta: float, candidates: int, top: int = 1) -> float:
-    """What the proof makes of rho at any size and strength."""
+    """What the proof makes of rho at any size and strength; above 1 it says nothing of rho, but still of the slack."""
     n = max(size, 1)
     whole = beta * swaps(candidates, top) * _exp((top + 1) * beta / (2 * n)) / math.sqrt(2 * n)
-    return min(1.0, whole, beta * _exp(beta / (2 * n)) / math.sqrt(6 * n) if top == 1 else 1.0)
+    return min(whole, beta * _exp(beta / (2 * n)) / math.sqrt(6 * n)) if top == 1 else whole
 
 
 def _exp(x: float) -> float:
@@ -120,12 +120,13 @@ def _exp(x: float) -> float:
 
 
 def promise(size: int, tau: float, rho: float, delta: float, candidates: int, top: int = 1) -> float:
-    return rho_at_most(size, strength(tau, rho, delta, candidates, top), candidates, top)
+    return min(1.0, rho_at_most(size, strength(tau, rho, delta, candidates, top), candidates, top))
 
 
 def sample_size(tau: float, rho: float, delta: float, candidates: int, top: int = 1, sample_scale: float = 1.0) -> int:
     """The least number of rows at which the proof gives rho, times the scale."""
-    return scaled(least(lambda n: promise(n, tau, rho, delta, candidates, top), rho), sample_scale)
+    beta = strength(tau, rho, delta, candidates, top)
+    return scaled(least(lambda n: rho_at_most(n, beta, candidates, top), rho), sample_scale)
 
 
 def least(falling: Callable[[int], float], target: float) -> int:

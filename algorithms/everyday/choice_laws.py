@@ -23,14 +23,14 @@ Reals = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 STEP = 0.2  # of log u: an error of exp(-pi^2 / STEP)
-SPREADS = 7.5  # of counts that are looked at: all but 1e-12 of them
+SPREADS, MORE = 7.5, 12  # counts that are looked at, all but 1e-12 of them: those of rare bits have a longer side
 
 
 def _law(size: int, p: float) -> tuple[Integers, Reals]:
     """Counts that can occur, and how likely they are."""
     from scipy.stats import binom
 
-    reach = SPREADS * math.sqrt(size * p * (1 - p)) + 1
+    reach = SPREADS * math.sqrt(size * p * (1 - p)) + MORE
     counts = np.arange(max(0, math.floor(size * p - reach)), min(size, math.ceil(size * p + reach)) + 1, dtype=np.int64)
     mass = binom.pmf(counts, size, p)
     return counts, mass / mass.sum()

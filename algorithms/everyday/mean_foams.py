@@ -18,11 +18,11 @@ E|T - T'|_2 <= sqrt(2 d / n) sigma, hence rho <= 4 sqrt(pi d / n) sigma / w: `me
 Exact: in one dimension Pr[R(x) != R(y)] = 1 - E[min(f(x + Z), f(y + Z)); same floor] / E max(f(x + Z), f(y + Z)): the
 first stage that takes either must take both (`foam_parted`). x - R(x) + 1/2 has the density f whatever x is: A is
 unbiased, E|A - mu|^2 = E|T - mu|^2 + d w^2 (1/12 - 1/(2 pi^2)), 2.5 times less than boxes at the same w. What is
-declared is the upper bound; at the default rho is about 0.11 where 0.2 is claimed.
+declared is the upper bound; at the default rho is about 0.105 where 0.2 is claimed, and 0.13 for fair coins.
 
-Boxes or foams? At rho = 0.1 and delta = 0.05 boxes take 7 times fewer rows at d = 3 and 2 times at d = 10. From d = 20
-on foams take fewer, as they part less often in many dimensions and move a point less far; from d = 25 on their 2^d
-stages are out of reach.
+Boxes or foams? At rho = 0.1 and delta = 0.05 boxes take 7.5 times fewer rows at d = 3 and 2 times at d = 10. From
+d = 20 on foams take fewer, as their bound does not grow with d and they move a point less far; from d = 25 on their
+2^d stages are out of reach.
 
 Cost: one pass over the rows or one multinomial draw, and 2^d stages.
 """

@@ -54,6 +54,7 @@ from auditor import Randomness, Sample, subject
 from auditor.repair import grid_mismatch, on_grid
 
 MOST_GROUPS = 199
+RAREST = 1e-99  # of delta / d
 CLIPPED = math.sqrt(2) + 1 / math.sqrt(3)
 HARD, TALL = (0.000656, 0.000656), 39  # hard_bias(m) at the defaults, and what has a second moment of 1 with it
 
@@ -80,8 +81,16 @@ def group_reach(k: int, delta: float) -> float:
 def by_medians(eps: float, rho: float, delta: float, sigma: float, d: int) -> tuple[Plan, int]:
     """The plan with the fewest rows, k of each m, and k."""
     check_parameters(eps, rho, delta, sigma, d)
+    check_failures(delta, d)
     plans = [_with_groups(k, eps, rho, delta, sigma, d) for k in range(1, MOST_GROUPS + 1, 2)]
     return min(plans, key=lambda one: one[0].rows)
+
+
+def check_failures(delta: float, d: int) -> None:
+    """Whether B_k can be inverted there: beyond, its inverse is off, or none."""
+    if delta / d < RAREST:
+        least = f"at least {RAREST * d:g} for d={d}"
+        raise ValueError(f"delta={delta!r} must be {least}, for medians of means: use r_mean_vector_clipped")
 
 
 def _with_groups(k: int, eps: float, rho: float, delta: float, sigma: float, d: int) -> tuple[Plan, int]:
@@ -118,15 +127,15 @@ def hard_bias(m: int) -> float:
 
 
 def exact_rho(size: int, eps: float, rho: float, delta: float, sigma: float, d: int) -> float:
-    """rho at any size on the hard source of that size: independent coordinates of `hard_bias`."""
+    """rho at any size, independent coordinates of `hard_bias` or fair coins, which part more where k is 1 or 3."""
     plan, k = by_medians(eps, rho, delta, sigma, d)
     m = max(size // k, 2)
-    p = hard_bias(m)
-    return together([median_parted(k, m, p, plan.width, sigma / math.sqrt(p * (1 - p)))] * d)
+    parts = (median_parted(k, m, p, plan.width, sigma / math.sqrt(p * (1 - p))) for p in (hard_bias(m), 0.5))
+    return together([max(parts)] * d)
 
 
 def measured_size(eps: float, rho: float, delta: float, sigma: float, d: int) -> int:
-    """The fewest rows with which rho is as asked there, in the same groups and boxes."""
+    """The fewest rows with which rho is as asked on these sources, in the same groups and boxes."""
     plan, k = by_medians(eps, rho, delta, sigma, d)
     fewest = least_size(rho, lambda m: exact_rho(k * m, eps, rho, delta, sigma, d), most=plan.rows // k)
     return k * fewest
@@ -227,6 +236,8 @@ def clipped_mean(
     sample: Any, *, eps: float, rho: float, delta: float, sigma: float, d: int, centre: float = 0.0
 ) -> Reals:
     """T."""
+    if not -math.inf < centre < math.inf:
+        raise ValueError(f"centre={centre!r} must be a number: what rows are near to, e.g. 0")
     _, reach = by_clipping(eps, rho, delta, sigma, d)
     return checked(Sample.of(sample).mean(lambda rows: np.clip(rows, centre - reach, centre + reach)), d)
 

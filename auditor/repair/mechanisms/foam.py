@@ -27,9 +27,9 @@ for all x at once. Coordinate by coordinate that is easy, but then two points pa
 which is what boxes do; a best-first search through a tree of cells visits about 2^(3d/4) of them, and is slower up to
 any d that can be run. No fast way with the same joint law is known to us.
 
-At equal distance boxes part points less often than foams in every dimension that foams can be run in; what they have is
-a bound that does not grow with d, and centred ones move a point less far: 0.18 sqrt(d) in the root mean square, where
-boxes have 0.29.
+Boxes of the same width part close points less often in up to 22 dimensions: on a diagonal at a rate of sqrt(d), where
+foams have 4.75 for d = 22 and 23. What foams have is a bound that does not grow with d, and centred ones move a point
+less far: 0.18 sqrt(d) in the root mean square, where boxes have 0.29.
 """
 
 from __future__ import annotations

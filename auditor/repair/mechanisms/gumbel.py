@@ -143,8 +143,9 @@ def top_mismatch(first: Scores, second: Scores, strength: float, top: int) -> fl
         return 1.0
     values = numbers({name: theirs[name] for name in mine})
     with np.errstate(over="ignore", invalid="ignore"):
-        logs, moves = strength * values, strength * (numbers(mine) - values)
-        spread = float(np.ptp(moves))
+        moved = numbers(mine) - values  # only differences matter, and a shift of all would cost their digits
+        logs, moves = strength * (values - values.max()), strength * (moved - moved.min())
+        spread = float(moves.max())
     if not (np.isfinite(logs).all() and math.isfinite(spread)):
         return 1.0
     return min(-math.expm1(-top * spread), _along(logs, moves, spread, top)) + 0.0
@@ -181,10 +182,11 @@ def swap_rate(logs: Reals, moves: Reals, top: int) -> float:
 
 
 def _log_times(logs: Reals, top: int) -> Reals:
-    """Where arrivals k and k + 1 can meet: before, nobody has arrived, and after, more than k have."""
-    start = -float(np.logaddexp.reduce(logs)) - 20
-    end = math.log(50) - float(np.sort(logs)[::-1][min(top, len(logs)) - 1])
-    return np.arange(start, min(end, start + 2000) + _STEP, _STEP)[:, None]
+    """Where arrivals k and k + 1 can meet: not before any two others than the k - 1 largest arrive, and not after the k
+    largest have. The k - 1 may be there long before, so it is not they that say when to start."""
+    ordered = np.sort(logs)[::-1][min(top, len(logs)) - 1 :]  # all but the k - 1 largest
+    start, end = -float(np.logaddexp.reduce(ordered)) - 20, math.log(50) - float(ordered[0])
+    return np.arange(start, end + _STEP, _STEP)[:, None]
 
 
 def _arrive(table: Reals, stay: Reals, hazard: Reals) -> Reals:

@@ -116,6 +116,7 @@ def test_one_phase_is_explore_then_commit(p: dict[str, Any], share: float) -> No
     assert only.high == pytest.approx(threshold_range(**p))
     size = max(p["arms"], int(share * bandit.sample_size(**p)))
     assert bandit_elimination.promise(size, **p, phases=1) == bandit.promise(size, **p)
+    assert [bandit_elimination.promise(0, **p, phases=phases) for phases in (1, 3)] == [bandit.promise(0, **p), 1.0]
 
 
 def test_two_arms_pay_for_no_union() -> None:
@@ -402,6 +403,9 @@ def test_what_no_bandit_can_play_is_refused() -> None:
         schedule(2, 0.1, 0.1, 0.05, 0)
     with pytest.raises(ValueError, match=r"horizon=7 must be at least 8, the pulls that exploring takes"):
         few(rows=np.ones((8, 2)), horizon=7)
+    for endless in (math.nan, 100.5, True):
+        with pytest.raises(ValueError, match=rf"horizon={endless} must be an integer: how many pulls"):
+            few(rows=np.ones((8, 2)), horizon=endless)
     with pytest.raises(ValueError, match=r"rows are 4x3, and arms=2 asks for 2 rewards a row"):
         few(rows=np.ones((8, 3)))
     with pytest.raises(ValueError, match=r"arm 0 pays 2.0 on average, outside \[0, 1\]"):

@@ -168,6 +168,19 @@ def test_no_size_has_more_than_is_promised(share: float, gap: float) -> None:
             assert rho == pytest.approx(math.sqrt(3 / math.pi) * promised, rel=1e-3)  # E|N - N'| by 2 / sqrt(3)
 
 
+def test_rows_that_are_not_looked_at_are_no_promise() -> None:
+    """A sample ten times as large leaves rho what it is; a scale of ten has about the root of a tenth."""
+    for subject, plan in ((r_bandit, COMMIT), (r_bandit_elimination, ELIMINATE)):
+        more = {"phases": len(plan)} if len(plan) > 1 else {}
+        size = 2 * sum(one.pulls for one in plan)
+        ours: Any = (bandit_elimination if more else bandit).promise
+        assert exact(plan, 0.5, 0.5, T).rho <= ours(10 * size, **DEFAULTS, **more) == ours(size, **DEFAULTS, **more)
+        tenth = ours(10 * size, **DEFAULTS, **more, sample_scale=10) * math.sqrt(10)
+        assert 0.9 < tenth / ours(size, **DEFAULTS, **more) < 1.001
+        found = auditor.ask("curve", subject, vary=f"size={size},{10 * size}", pairs=128)
+        assert found.answer.promised == [ours(size, **DEFAULTS, **more)] * 2
+
+
 @given(st.floats(0.05, 0.4), st.floats(0.1, 1), st.floats(0.01, 0.5), st.integers(1, 3), probability, probability)
 def test_the_claims_hold_exactly(tau: float, rho: float, delta: float, phases: int, p: float, q: float) -> None:
     plan = schedule(2, tau, rho, delta, phases)

@@ -50,6 +50,11 @@ def test_the_constant_is_the_limit_of_diagonals_and_four_along_an_axis() -> None
     assert FOAM < 5.02
 
 
+@pytest.mark.parametrize("d", [2, 16, 22, 23, 24])
+def test_boxes_part_close_points_on_a_diagonal_less_often_up_to_22_dimensions(d: int) -> None:
+    assert (math.sqrt(d) < 2 * math.pi * mean_length(np.array([d**-0.5]), d)) == (d <= 22)
+
+
 def test_the_cotangents_are_students_over_the_root_of_three() -> None:
     """Their characteristic function, by the midpoint rule over x, and in one dimension E|df/dx| = 4."""
     x = (np.arange(10**5) + 0.5) / 10**5

@@ -111,6 +111,24 @@ def test_the_root_of_k_is_no_weakness_of_the_proof() -> None:
         assert apart == pytest.approx(0.5 / math.sqrt(math.log(2)), rel=0.02)
 
 
+@pytest.mark.parametrize(("delta", "k"), [(0.05, 1), (0.01, 3), (0.001, 5), (1e-6, 11)])
+def test_no_coin_parts_medians_much_more_than_the_hard_sources(delta: float, k: int) -> None:
+    """rho at the theorem's size, over biases: fair coins are the worst of few groups, rare large rows of many."""
+    given_: Any = {**DEFAULTS, "delta": delta}
+    plan, groups = by_medians(**given_)
+    assert groups == k
+    biases = np.concatenate([np.geomspace(1e-5, 0.01, 30), np.linspace(0.02, 0.5, 10)])
+    each = [mean_laws.median_parted(k, plan.rows // k, p, plan.width, 1 / math.sqrt(p * (1 - p))) for p in biases]
+    assert mean_laws.together([max(each)] * 2) <= 1.02 * mean_heavy.exact_rho(plan.rows, **given_) <= 1.02 * 0.2
+
+
+@pytest.mark.parametrize("k", [1, 3, 21, 199])
+def test_the_inverse_of_a_majority_is_as_good_as_it_must_be(k: int) -> None:
+    """At the smallest chance that is admitted: delta / 2d, which may be halved."""
+    for chance in (mean_heavy.RAREST / 4, 1e-40, 1e-9, 0.2):
+        assert majority(k, 1 / (1 + group_reach(k, chance) ** 2)) == pytest.approx(chance, rel=1e-6)
+
+
 def test_two_values_in_groups_of_one_come_near_the_bound() -> None:
     """Groups of one row that is -1 or 1: one deviation apart, of at most 1.155."""
     for k in (1, 9, 99):
@@ -176,6 +194,13 @@ def test_too_few_rows_and_bad_parameters_get_a_sentence() -> None:
     r = from_key(root_key(0))
     with pytest.raises(ValueError, match="3 rows are fewer than the 5 groups of these parameters: take at least 5"):
         r_mean_vector_heavy(np.ones((3, 2)), r)  # type: ignore[arg-type]
+    with pytest.raises(
+        auditor.AuditorError, match=r"delta=1e-200 must be at least 2e-99 for d=2, for medians of means"
+    ):
+        auditor.audit(r_mean_vector_heavy, params={"delta": 1e-200})
+    for centre in (math.nan, math.inf):
+        with pytest.raises(ValueError, match=rf"centre={centre} must be a number: what rows are near to"):
+            r_mean_vector_clipped(np.ones((3, 2)), r, centre=centre)  # type: ignore[arg-type]
     for subject in (r_mean_vector_heavy, r_mean_vector_clipped):
         with pytest.raises(auditor.AuditorError, match="sigma=0 must be above 0"):
             auditor.audit(subject, params={"sigma": 0})

@@ -195,3 +195,24 @@ def test_the_rate_of_the_best_one_is_the_mean_difference(found: Any, moves: Any)
     assert (
         by_pairs <= math.sqrt(p @ moves**2 - (p @ moves) ** 2 + 1e-15) / math.sqrt(3) + 1e-9
     )  # Gini's mean difference
+
+
+@pytest.mark.parametrize("ahead", [10.0, 1500.0, 2500.0, 1e6])
+def test_those_far_ahead_are_in_the_top_and_the_rest_part_as_if_alone(ahead: float) -> None:
+    """One candidate that is always chosen: the top two differ as the best of the others do, however far ahead it is."""
+    rest, moved = {"b": 0.0, "c": 0.3, "d": -1.0}, {"b": 0.02, "c": 0.29, "d": -1.0}
+    alone = choice_mismatch(rest, moved, 1.0)
+    bound = top_mismatch({"a": ahead} | rest, {"a": ahead} | moved, 1.0, 2)
+    assert 0 < alone - 1e-4 <= bound <= 1.05 * alone
+    logs, moves = np.array([0.0, 0.3, -1.0]), np.array([0.02, -0.01, 0.0])
+    of_all = swap_rate(np.append(ahead + 50, logs), np.append(0.0, moves), 2)
+    assert of_all == pytest.approx(swap_rate(logs, moves, 1), rel=1e-9)
+
+
+@pytest.mark.parametrize("shift", [0.0, 1e6, 1e12])
+def test_a_shift_of_all_scores_is_no_move(shift: float) -> None:
+    first, second = {"a": 0.0, "b": 0.0, "c": -1.0}, {"a": shift, "b": shift + 2.0**-12, "c": shift - 1.0}
+    alone = {"a": 0.0, "b": 2.0**-12, "c": -1.0}
+    for top in (1, 2):
+        assert top_mismatch(first, second, 1.0, top) == pytest.approx(top_mismatch(first, alone, 1.0, top), rel=1e-12)
+    assert choice_mismatch(first, second, 1.0) <= top_mismatch(first, second, 1.0, 1)
