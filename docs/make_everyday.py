@@ -17,7 +17,7 @@ import auditor
 from algorithms.__main__ import row as map_row
 from algorithms.everyday import LATER, mean_heavy, mean_vector
 from algorithms.everyday.mean_laws import least_size
-from auditor.questions.price.parts import answer_of, size_text
+from auditor.questions.price.parts import PriceAnswer, answer_of, size_text
 from auditor.questions.several import with_theorem
 from auditor.sources.source import load_source
 from auditor.subjects.subject import Subject, load_subject
@@ -119,6 +119,13 @@ def claims() -> dict[str, Subject]:
     return {one.name.partition(":")[2]: one for one in chosen}
 
 
+def both(answer: PriceAnswer) -> tuple[int | None, int | None]:
+    """The bracket of sizes that are enough for all claims: rho, and how many runs may be inaccurate."""
+    lows = [one.low for one in answer.asked if one.low is not None]
+    highs = [one.high for one in answer.asked if one.high is not None]
+    return max(lows, default=None), max(highs) if len(highs) == len(answer.asked) else None
+
+
 def cost(name: str, subject: Subject) -> str:
     """A row: what the claim costs at the declared source, beside what was proved of it."""
     answer = answer_of(auditor.ask("price", name, pairs=PAIRS))
@@ -128,7 +135,7 @@ def cost(name: str, subject: Subject) -> str:
         str(subject.declared.theorem),
         f"{rho.limit:g}",
         "-" if answer.plain is None else f"{answer.plain:,}",
-        size_text(rho.low, rho.high),
+        size_text(*both(answer)),
         f"{EXACT[name]():,}" if name in EXACT else "-",
         "-" if answer.promised is None else f"{answer.promised:,}",
         ", ".join(f"{size:,} ({which})" for which, size in answer.bounds.items()) or "-",
