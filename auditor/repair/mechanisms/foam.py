@@ -59,8 +59,7 @@ def block_size(d: int) -> int:
 
 def foams(points: npt.ArrayLike, r: Randomness) -> Integers:
     """R(x) = floor(x + Z_t) at the first stage t with f(x + Z_t) > H_t, for each point x; the stages from r."""
-    x = np.asarray(points, dtype=float)
-    check_dimension(x.shape[-1])
+    x = checked(points)
     flat = x.reshape(-1, x.shape[-1])
     rounded = np.empty(flat.shape, dtype=np.int64)
     for assigned, _, z in first_stages(flat, r):
@@ -73,13 +72,21 @@ def centred_foams(points: npt.ArrayLike, r: Randomness, *, whole: Numbers = 0.0)
 
     A foam is the same around every whole number: give those of x apart, and no digit of the rest is lost.
     """
-    x = np.asarray(points, dtype=float)
-    check_dimension(x.shape[-1])
+    x = checked(points)
     flat, cells = x.reshape(-1, x.shape[-1]), np.broadcast_to(whole, x.shape).reshape(-1, x.shape[-1])
     middles = np.empty(flat.shape)
     for assigned, _, z in first_stages(flat, r):
         middles[assigned] = (cells[assigned] + np.floor(flat[assigned] + z)) - z + 0.5  # by cell and stage alone
     return middles.reshape(x.shape)
+
+
+def checked(points: npt.ArrayLike) -> Reals:
+    """The points, if foams can be run: no stage ever takes one that is not finite."""
+    x = np.asarray(points, dtype=float)
+    check_dimension(x.shape[-1])
+    if not np.isfinite(x).all():
+        raise ValueError("foams need finite numbers, and a point has one that is not: leave such points out")
+    return x
 
 
 def check_dimension(d: int) -> None:

@@ -18,7 +18,7 @@ from algorithms.everyday.mean_foams import foam_parted, r_mean_vector_foams
 from algorithms.everyday.mean_sizes import DROPLET, FOAM, by_boxes, by_foams
 from algorithms.everyday.mean_vector import coins
 from auditor.randomness import from_key, root_key
-from auditor.repair import centred_foams, first_stages, foam_mismatch
+from auditor.repair import centred_foams, first_stages, foam_mismatch, foams
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
@@ -156,3 +156,7 @@ def test_what_foams_cannot_do_gets_a_sentence() -> None:
         auditor.audit(r_mean_vector_foams, params={"d": 25})
     with pytest.raises(ValueError, match="d=25 must be at most 24"):
         r_mean_vector_foams(np.ones((3, 25)), from_key(root_key(0)), d=25)  # type: ignore[arg-type]
+    for bad in (math.nan, math.inf):  # no stage would ever take it
+        for rounding in (foams, centred_foams):
+            with pytest.raises(ValueError, match="foams need finite numbers, and a point has one that is not"):
+                rounding(np.array([0.5, bad]), from_key(root_key(0)))  # type: ignore[operator]
