@@ -210,6 +210,9 @@ class Subject:
             return call(value, **{key: known[key] for key in wanted})
         except (ValueError, UsageError) as error:
             raise UsageError(f"{self.name}: {error}") from error
+        except ArithmeticError as error:
+            words = f"its {what} cannot be computed at these parameters ({in_words(error)}): use less extreme ones"
+            raise UsageError(f"{self.name}: {words}") from error
         except BaseException as error:
             if is_interrupt(error):
                 raise
