@@ -16,7 +16,7 @@ from typing import Any
 import auditor
 from algorithms.__main__ import row as map_row
 from algorithms.everyday import LATER, mean_heavy, mean_vector
-from algorithms.everyday.mean_laws import least_size
+from algorithms.everyday.least_rows import least_rows
 from auditor.questions.price.parts import PriceAnswer, answer_of, size_text
 from auditor.questions.several import with_theorem
 from auditor.sources.source import load_source
@@ -54,22 +54,20 @@ def as_thin_as_allowed(density: float) -> Any:
 
 
 def of_choice() -> int:
-    from algorithms.everyday.choice import r_choice, sample_size, strength
+    from algorithms.everyday.choice import r_choice, strength
     from algorithms.everyday.choice_laws import rho_of_bits
 
     at = defaults(r_choice)
     beta, k = strength(at["tau"], at["rho"], at["delta"], at["candidates"]), at["candidates"]
-    most = sample_size(at["tau"], at["rho"], at["delta"], k)
-    return least_size(at["rho"], lambda n: rho_of_bits(n, beta, k), most=most)
+    return least_rows(lambda n: rho_of_bits(n, beta, k) <= at["rho"])
 
 
 def of_one_value() -> int:
-    from algorithms.everyday.single_heavy_hitter import STAIRS, r_single_heavy_hitter, rho_of_stairs, sample_size
+    from algorithms.everyday.single_heavy_hitter import STAIRS, r_single_heavy_hitter, rho_of_stairs
 
     at, law = defaults(r_single_heavy_hitter), load_source(STAIRS).law()
     masses = dict(zip(law.values.tolist(), law.weights.tolist(), strict=True))
-    most = sample_size(at["rho"], at["v"])
-    return least_size(at["rho"], lambda n: rho_of_stairs(n, at["v"], masses), most=most)
+    return least_rows(lambda n: rho_of_stairs(n, at["v"], masses) <= at["rho"])
 
 
 def defaults(fn: Callable[..., object]) -> dict[str, Any]:

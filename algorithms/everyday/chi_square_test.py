@@ -46,7 +46,6 @@ from algorithms.everyday.critical_values import (
     Levels,
     acceptance_by_r,
     critical_interval,
-    least_rows,
     proved_rho,
     rho_of_law,
     upper_end,
@@ -54,6 +53,7 @@ from algorithms.everyday.critical_values import (
 from algorithms.everyday.identity_design import Null, law_of, weights_of
 from algorithms.everyday.identity_test import counted
 from algorithms.everyday.lattice_laws import Floats, law_of_sum
+from algorithms.everyday.least_rows import least_rows
 from algorithms.everyday.usual_tests import Statistic, check_test
 from auditor import Sample, subject
 from auditor.repair import random_threshold, threshold_mismatch
@@ -93,7 +93,7 @@ def interval(rows: int, null: Null, alpha: float, rho: float, level: str) -> tup
     made = _interval(rows, law_of(null), alpha, AUDITABLE * rho, level) if rows > 1 else None
     if made is None:
         law = law_of(null)
-        least = least_rows(lambda n: _interval(n, law, alpha, AUDITABLE * rho, level) is not None)
+        least = least_rows(lambda n: _interval(n, law, alpha, AUDITABLE * rho, level) is not None, least=2)
         raise ValueError(f"{rows} rows are too few for rho={rho!r}: T spreads too far; take at least {least}")
     return made
 
@@ -124,7 +124,7 @@ def _size(null: tuple[float, ...], alpha: float, beta: float, rho: float, effect
         made, (mean, spread) = _interval(n, null, alpha, rho, level), moments(null, n, effect**2)
         return made is not None and mean - made[1] >= math.sqrt(1 / beta - 1) * spread
 
-    return least_rows(enough)
+    return least_rows(enough, least=2)
 
 
 def plain_size(null: Null, alpha: float, beta: float, effect: float) -> int:
@@ -136,7 +136,7 @@ def plain_size(null: Null, alpha: float, beta: float, effect: float) -> int:
         mean, spread = moments(null, n, effect**2)
         return mean - low >= math.sqrt(1 / beta - 1) * spread
 
-    return least_rows(enough)
+    return least_rows(enough, least=2)
 
 
 def promise(size: int, null: Null, alpha: float, rho: float, level: str) -> float | None:

@@ -54,13 +54,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.everyday.least_rows import least_rows
 from algorithms.everyday.mean_vector import in_turn
 from algorithms.statistical_query import scaled
 from auditor import Randomness, Sample, subject
@@ -126,19 +127,7 @@ def promise(size: int, tau: float, rho: float, delta: float, candidates: int, to
 def sample_size(tau: float, rho: float, delta: float, candidates: int, top: int = 1, sample_scale: float = 1.0) -> int:
     """The least number of rows at which the proof gives rho, times the scale."""
     beta = strength(tau, rho, delta, candidates, top)
-    return scaled(least(lambda n: rho_at_most(n, beta, candidates, top), rho), sample_scale)
-
-
-def least(falling: Callable[[int], float], target: float) -> int:
-    """The least n at which a falling function is at most the target."""
-    high = 1
-    while falling(high) > target:
-        high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if falling(middle) <= target else (middle, high)
-    return high
+    return scaled(least_rows(lambda n: rho_at_most(n, beta, candidates, top) <= rho), sample_scale)
 
 
 def plain_size(tau: float, delta: float, candidates: int, top: int = 1) -> int:

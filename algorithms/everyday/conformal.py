@@ -52,7 +52,8 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.everyday.order_statistics import chance_at_most, kth_smallest, least_size, rho_of_law
+from algorithms.everyday.least_rows import least_rows
+from algorithms.everyday.order_statistics import chance_at_most, kth_smallest, rho_of_law
 from auditor import Sample, subject
 from auditor.repair import conformal_rank, grid_mismatch, rank_mismatch, rank_size, rank_tail_size, up_to_grid
 
@@ -105,7 +106,7 @@ def measured_size(law: Any, a: Any, rho: float, delta: float, width: float, slac
             return False
         return rho_of_law(law.values, law.weights, n, k, width) <= rho
 
-    return least_size(keeps)
+    return least_rows(keeps)
 
 
 def plain_size(a: Any, delta: float, slack: float) -> int:

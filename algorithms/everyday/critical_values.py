@@ -150,19 +150,3 @@ def first_from(fn: Of, most: float) -> float | None:
         middle = (start + end) / 2
         start, end = (start, middle) if fn(middle) >= 0 else (middle, end)
     return end
-
-
-def least_rows(enough: Callable[[int], bool], *, most: int = 2**50) -> int:
-    """The least number of rows that is enough, where more rows are enough too."""
-    end = 2
-    while not enough(end):
-        if end > most:
-            raise ValueError(
-                f"no size up to 2^{int(math.log2(most))} is enough: allow a larger rho, or a larger distance"
-            )
-        end *= 2
-    start = end // 2
-    while end - start > 1:
-        middle = (start + end) // 2
-        start, end = (start, middle) if enough(middle) else (middle, end)
-    return end

@@ -10,7 +10,8 @@ from functools import lru_cache
 import numpy as np
 
 from algorithms.everyday.coin_test import least_between
-from algorithms.everyday.critical_values import AUDITABLE, Floats, check_rates, least_rows, proved_rho, upper_end
+from algorithms.everyday.critical_values import AUDITABLE, Floats, check_rates, proved_rho, upper_end
+from algorithms.everyday.least_rows import least_rows
 
 Null = int | Sequence[float]  # K for the uniform law, or its probabilities
 TOO_FEW = 1e-7  # how often a Poisson number of rows is more than are on offer, at most
@@ -90,7 +91,7 @@ def design(null: Null, eps: float, rho: float, delta: float) -> Design:
 @lru_cache(maxsize=64)
 def _design(null: tuple[float, ...], eps: float, rho: float, delta: float) -> Design:
     one = weights_of(null)
-    rows = least_rows(lambda n: _ends(one, n, eps, rho, delta) is not None)
+    rows = least_rows(lambda n: _ends(one, n, eps, rho, delta) is not None, least=2)
     ends = _ends(one, rows, eps, rho, delta)
     assert ends is not None
     return Design(rows, *ends)
@@ -126,7 +127,7 @@ def plain_size(null: Null, eps: float, delta: float) -> int:
     check_rates(1.0, delta)
     one, rare = weights_of(null), math.sqrt(1 / delta - 1)
     far = one.far(eps)
-    return least_rows(lambda n: rare * (one.spread(n, 0.0) + one.spread(n, far)) <= far)
+    return least_rows(lambda n: rare * (one.spread(n, 0.0) + one.spread(n, far)) <= far, least=2)
 
 
 def promise(size: int, null: Null, eps: float, rho: float, delta: float) -> float | None:

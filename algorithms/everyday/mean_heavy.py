@@ -46,7 +46,8 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.everyday.mean_laws import coin_parted, least_size, median_parted, together
+from algorithms.everyday.least_rows import least_rows
+from algorithms.everyday.mean_laws import coin_parted, median_parted, together
 from algorithms.everyday.mean_sizes import GINI, Plan, check_parameters, least_plan
 from algorithms.everyday.mean_vector import BOUNDS, Reals, checked, coins, is_near
 from algorithms.statistical_query import scaled
@@ -136,8 +137,8 @@ def exact_rho(size: int, eps: float, rho: float, delta: float, sigma: float, d: 
 
 def measured_size(eps: float, rho: float, delta: float, sigma: float, d: int) -> int:
     """The fewest rows with which rho is as asked on these sources, in the same groups and boxes."""
-    plan, k = by_medians(eps, rho, delta, sigma, d)
-    fewest = least_size(rho, lambda m: exact_rho(k * m, eps, rho, delta, sigma, d), most=plan.rows // k)
+    _, k = by_medians(eps, rho, delta, sigma, d)
+    fewest = least_rows(lambda m: exact_rho(k * m, eps, rho, delta, sigma, d) <= rho)
     return k * fewest
 
 
@@ -228,8 +229,7 @@ def clipped_exact_rho(size: int, eps: float, rho: float, delta: float, sigma: fl
 
 def clipped_measured_size(eps: float, rho: float, delta: float, sigma: float, d: int) -> int:
     """The fewest rows with which rho is as asked there, in the same boxes."""
-    most = by_clipping(eps, rho, delta, sigma, d)[0].rows
-    return least_size(rho, lambda n: clipped_exact_rho(n, eps, rho, delta, sigma, d), most=most)
+    return least_rows(lambda n: clipped_exact_rho(n, eps, rho, delta, sigma, d) <= rho)
 
 
 def clipped_mean(

@@ -17,7 +17,7 @@ Cost: 24 sqrt(n) numbers and one transform of them: 0.1 s for 10^9 rows.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -76,12 +76,3 @@ def coins_rho(n: int, biases: Sequence[float], width: float) -> float:
     """rho of boxes, for independent coins of these biases."""
     each = {p: coin_parted(n, p, width) for p in set(biases)}
     return together([each[p] for p in biases])
-
-
-def least_size(rho: float, rho_at: Callable[[int], float], *, most: int) -> int:
-    """The fewest rows n with rho_at(n) <= rho, if it falls with n; `most` is known to be enough."""
-    low, high = 0, most
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if rho_at(middle) <= rho else (middle, high)
-    return high

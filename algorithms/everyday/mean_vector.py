@@ -52,7 +52,8 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.everyday import mean_sizes
-from algorithms.everyday.mean_laws import coin_parted, least_size, together
+from algorithms.everyday.least_rows import least_rows
+from algorithms.everyday.mean_laws import coin_parted, together
 from algorithms.everyday.mean_sizes import by_boxes, by_one_offset, least_by_frontier, least_by_lemma, plain_size
 from algorithms.statistical_query import scaled
 from auditor import Randomness, Sample, subject
@@ -101,8 +102,7 @@ def exact_rho(size: int, eps: float, rho: float, delta: float, sigma: float, d: 
 
 def measured_size(eps: float, rho: float, delta: float, sigma: float, d: int) -> int:
     """The fewest rows with which rho is as asked on the hard source, in the same boxes."""
-    most = by_boxes(eps, rho, delta, sigma, d).rows
-    return least_size(rho, lambda n: exact_rho(n, eps, rho, delta, sigma, d), most=most)
+    return least_rows(lambda n: exact_rho(n, eps, rho, delta, sigma, d) <= rho)
 
 
 def mean_of(sample: Any, *, d: int) -> Reals:

@@ -85,15 +85,3 @@ def rho_of_cdf(
     x = edges[:-1, None] + half * (1 + nodes)
     within = chance_at_most(n, k, cdf(x + width)) - chance_at_most(n, k, cdf(x))
     return float(1 - (half * weights * within**2).sum() / width)
-
-
-def least_size(keeps: Callable[[int], bool]) -> int:
-    """A number of rows that keeps a claim where one row fewer does not: what is measured, beside what is proved."""
-    high = 1
-    while not keeps(high):
-        high *= 2
-    low = high // 2
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if keeps(middle) else (middle, high)
-    return high

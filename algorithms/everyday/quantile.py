@@ -50,7 +50,8 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.everyday.order_statistics import kth_smallest, law_of_kth, least_size, rho_of_law
+from algorithms.everyday.least_rows import least_rows
+from algorithms.everyday.order_statistics import kth_smallest, law_of_kth, rho_of_law
 from auditor import Sample, subject
 from auditor.repair import grid_mismatch, on_grid, quantile_rank, rank_mismatch, rank_size, rank_tail_size
 
@@ -114,7 +115,7 @@ def measured_size(law: Any, p: Any, eps: float, rho: float, delta: float, step: 
         off = np.clip((np.abs(t - x_p) - eps) / w + 0.5, 0.0, 1.0)  # an answer is uniform within w/2 of T
         return rho_of_law(law.values, law.weights, n, quantile_rank(n, p), w) <= rho and float(chances @ off) <= delta
 
-    return least_size(keeps)
+    return least_rows(keeps)
 
 
 def plain_size(p: Any, eps: float, delta: float, density: float, step: float) -> int:

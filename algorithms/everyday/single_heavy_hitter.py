@@ -48,7 +48,7 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.everyday.choice import least
+from algorithms.everyday.least_rows import least_rows
 from algorithms.heavy_hitters import items
 from algorithms.statistical_query import scaled
 from auditor import Randomness, Sample, subject
@@ -115,7 +115,7 @@ def promise(size: int, v: float) -> float:
 def sample_size(rho: float, v: float, sample_scale: float = 1.0) -> int:
     """The least number of rows at which the proof gives rho, times the scale."""
     check_parameters(rho, v)
-    return scaled(max(math.ceil(16 / v), least(lambda n: rho_at_most(n, v), rho)), sample_scale)
+    return scaled(max(math.ceil(16 / v), least_rows(lambda n: rho_at_most(n, v) <= rho)), sample_scale)
 
 
 def plain_size(rho: float, v: float) -> int:
@@ -123,7 +123,7 @@ def plain_size(rho: float, v: float) -> int:
     high, low = _divergence(0.75 * v, v), _divergence(0.75 * v, v / 2)
     return max(
         math.ceil(4 / v),
-        least(lambda n: min(1.0, math.exp(-n * high) + 2 * (1 - v) / v * math.exp(-n * low)), rho / 2),
+        least_rows(lambda n: min(1.0, math.exp(-n * high) + 2 * (1 - v) / v * math.exp(-n * low)) <= rho / 2),
     )
 
 

@@ -48,12 +48,12 @@ from algorithms.everyday.critical_values import (
     AUDITABLE,
     GINI,
     critical_interval,
-    least_rows,
     mean_over,
     proved_rho,
     rho_of_cdf,
     upper_end,
 )
+from algorithms.everyday.least_rows import least_rows
 from auditor import subject
 from auditor.repair import random_threshold, threshold_mismatch
 
@@ -213,7 +213,7 @@ def t_interval(rows: int, alpha: float, rho: float, level: str) -> tuple[float, 
     """For so many rows: the t law depends on their number."""
     made = _t_interval(rows - 1, alpha, AUDITABLE * rho, level) if rows > 3 else None
     if made is None:
-        least = least_rows(lambda n: n > 3 and _t_interval(n - 1, alpha, AUDITABLE * rho, level) is not None)
+        least = least_rows(lambda n: n > 3 and _t_interval(n - 1, alpha, AUDITABLE * rho, level) is not None, least=2)
         raise ValueError(f"{rows} rows are too few for rho={rho!r}: T spreads too far; take at least {least}")
     return made
 
@@ -250,7 +250,7 @@ def t_size(alpha: float, beta: float, rho: float, effect: float, level: str) -> 
         made = _t_interval(n - 1, alpha, AUDITABLE * rho, level) if n > 3 else None
         return made is not None and bool(t_cdf(n - 1, math.sqrt(n) * effect, made[1]) <= beta)
 
-    return least_rows(enough)
+    return least_rows(enough, least=2)
 
 
 def t_rho(theta: float, rows: int, low: float, high: float) -> float:

@@ -16,7 +16,6 @@ from algorithms.everyday.critical_values import (
     GINI,
     critical_interval,
     first_from,
-    least_rows,
     levels,
     mean_over,
     proved_rho,
@@ -91,19 +90,13 @@ def test_a_spread_that_grows_too_fast_has_no_interval() -> None:
     assert proved_rho(0.0, 1.0, lambda x: x, lambda x: 1 + x, 10.0) == 0.5
 
 
-@given(st.floats(0, 5), st.integers(2, 10**6))
-def test_searches_find_the_first(at: float, rows: int) -> None:
+@given(st.floats(0, 5))
+def test_the_search_finds_the_first(at: float) -> None:
     found = first_from(lambda x: x - at, 6.0)
     assert found == pytest.approx(at, rel=1e-11, abs=1e-13)
     assert found is not None
     assert found >= at
     assert first_from(lambda x: -1.0, 6.0) is None
-    assert least_rows(lambda n: n >= rows) == rows
-
-
-def test_no_size_is_enough_gets_a_sentence() -> None:
-    with pytest.raises(ValueError, match=r"no size up to 2\^10 is enough: allow a larger rho"):
-        least_rows(lambda n: False, most=2**10)
 
 
 @pytest.mark.parametrize("width", [1.0, 4.0, 12.0])
