@@ -54,6 +54,15 @@ def edge(sample, r):
         raise MemoryError("no more than 20 rows")
     return float(sample[0]) if r.random() < 0.09 else 0.0
 
+def up_to_forty(sample_scale):
+    if sample_scale > 2:
+        raise ValueError(f"sample_scale={sample_scale!r} must be at most 2")
+    return max(1, round(20 * sample_scale))
+
+@auditor.subject(source="bernoulli(0.5)", sample="counts", size=up_to_forty, theorem="Theorem W")
+def within(sample, r, *, sample_scale=1.0):
+    return float(sample.take(up_to_forty(sample_scale)).mean())
+
 def asks(sample, r, *, rho=0.5, width=1.0):
     return float(sample[0]) if r.random() < rho / len(sample) else 0.0
 """
@@ -142,6 +151,14 @@ def test_a_size_that_does_not_run_is_no_measurement_above_one_that_does(folder: 
     assert (one.low or 0) <= 1
     assert [finding.kind for finding in found.findings] == ["refused"]
     assert "no more than 20 rows" in found.findings[0].message
+
+
+def test_a_size_that_a_subject_does_not_have_ends_the_search_there(folder: Path) -> None:
+    """Its declared size refuses what is more than twice the theorem's; no size of the others is reproducible."""
+    (one,) = told(price(folder, "within", pairs=2000)).asked
+    assert one.high is None
+    assert one.low is not None
+    assert 20 <= one.low <= 40
 
 
 def test_sizes_have_randomness_of_their_own(found: Record) -> None:

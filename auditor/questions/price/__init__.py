@@ -120,7 +120,12 @@ class PriceInquiry(Steady):
         """Pairs at a size until its gate decides, or it has had its part of them."""
         if claim.left <= 0 and size not in self.counted:
             raise _Spent
-        one, self.at = self.open(size), (size, claim.name)
+        try:
+            one, self.at = self.open(size), (size, claim.name)
+        except UsageError:
+            if not self.counted:
+                raise
+            return self._unanswered(size)  # a subject may have no such size: a horizon that is shorter, say
         while one.error is None and (passes := claim.passes(size, one)) is None:
             if claim.left <= 0:
                 raise _Spent
@@ -130,9 +135,11 @@ class PriceInquiry(Steady):
                 return None
             yield Work(list(self.counted).index(size), range(done, done + more))
             claim.left -= one.tally.pairs - done
-        if one.error:
-            return False if size < self.sizes.start else None  # too small; above a size that runs it is no answer
-        return passes
+        return self._unanswered(size) if one.error else passes
+
+    def _unanswered(self, size: int) -> bool | None:
+        """Of a size that cannot be run: too small; above a size that can it is no answer."""
+        return False if size < self.sizes.start else None
 
     def add(self, cell: int, trial: Trial) -> bool:
         self._numbered(cell).add(trial)
