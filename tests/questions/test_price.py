@@ -60,7 +60,7 @@ def up_to_forty(sample_scale):
     return max(1, round(20 * sample_scale))
 
 @auditor.subject(source="bernoulli(0.5)", sample="counts", size=up_to_forty, theorem="Theorem W")
-def within(sample, r, *, sample_scale=1.0):
+def within(sample: auditor.Sample, r, *, sample_scale=1.0):
     return float(sample.take(up_to_forty(sample_scale)).mean())
 
 def asks(sample, r, *, rho=0.5, width=1.0):
