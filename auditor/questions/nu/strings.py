@@ -29,11 +29,13 @@ class Group(msgspec.Struct, frozen=True, array_like=True):
     @property
     def ranked(self) -> list[int]:
         """The distinct outputs, the most frequent first; of several the one that came first."""
-        return sorted(set(self.which), key=lambda one: (-self.which.count(one), one))
+        distinct = {*self.which}
+        return sorted(distinct, key=lambda one: (-self.which.count(one), one)) if len(distinct) > 1 else [*distinct]
 
     @property
     def outside(self) -> int:
-        return len(self.which) - max(map(self.which.count, {*self.which}))
+        distinct = {*self.which}  # one, of nearly all strings
+        return len(self.which) - max(map(self.which.count, distinct)) if len(distinct) > 1 else 0
 
     def runs_of(self, output: int) -> list[int]:
         return [run for run, other in enumerate(self.which) if other == output]
