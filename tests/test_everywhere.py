@@ -41,7 +41,7 @@ QUESTIONS: dict[str, tuple[str, str, Any, dict[str, Any]]] = {
         "hunt",
         FIRST_BIT,
         None,
-        {"over": "bernoulli({p})", "range": "p=0:1", "size": 1, "pairs": 600},
+        {"over": "bernoulli({p})", "range": "p=0:1", "size": 1, "pairs": 128},
     ),
     "repair": ("repair", "algorithms.controls:mean", None, {"rho": 0.3}),
     "reuse": (

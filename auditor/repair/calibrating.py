@@ -148,8 +148,8 @@ class Conformal(_Above):
         """What `mechanisms.ranks` asks for."""
         positive("density", density, "the least one of scores near the threshold", 0.1)
         if not 0 < slack < min(self.cover, 1 - self.cover):
-            most = min(self.cover, 1 - self.cover)
-            raise BadValue("slack", slack, f"must be in (0, min(a, 1 - a)) = (0, {most:g}), e.g. {most / 5:g}")
+            limit = min(self.cover, 1 - self.cover)
+            raise BadValue("slack", slack, f"must be in (0, min(a, 1 - a)) = (0, {limit:g}), e.g. {limit / 5:g}")
         if not 0 <= step < math.inf:
             raise BadValue("step", step, "must be 0 or above: what scores are multiples of, e.g. 0.01")
         return {"p": self.cover, "slack": slack, "cell": density * self.width, "step": density * step}

@@ -90,8 +90,8 @@ def rank_size(rho: float, *, p: float, slack: float, cell: float, step: float = 
     """A number of scores from which on `rank_mismatch` is at most rho, at every k of the module's."""
     room = (1 - TAILS) * rho * cell - step / 2
     if room <= 0:
-        most = 2 * (1 - TAILS) * rho * cell
-        raise BadValue("step", step, f"must be below {most:.3g}: scores on so coarse a lattice need wider cells")
+        limit = 2 * (1 - TAILS) * rho * cell
+        raise BadValue("step", step, f"must be below {limit:.3g}: scores on so coarse a lattice need wider cells")
     first, second = (4 / math.pi * number / room**2 for number in (p * (1 - p), 11 / 8))
     for_spread = (first + math.sqrt(first**2 + 4 * second)) / 2 - 1
     return max(1, math.ceil(for_spread), rank_tail_size(TAILS * rho / 2, p=p, slack=slack))
