@@ -16,6 +16,8 @@ import msgspec
 import numpy as np
 import pytest
 from asking import inquiry_of, request_of
+from hypothesis import given
+from hypothesis import strategies as st
 from learners import hunted
 from learners.finished import rounded
 from scipy.stats import binom
@@ -26,7 +28,7 @@ from auditor.flow.parts import Chart
 from auditor.flow.record import Record, to_json
 from auditor.questions.hunting.confirming import Confirmation, Evidence
 from auditor.questions.hunting.family import Range, make_family, read_range
-from auditor.questions.hunting.parts import HuntAnswer, answer_of, hunt_parts
+from auditor.questions.hunting.parts import HuntAnswer, _level, answer_of, hunt_parts
 from auditor.questions.hunting.search import Search
 from auditor.report.formats.svg import picture
 from auditor.report.terminal import as_text
@@ -355,3 +357,11 @@ def test_tries_share_the_error(majority: Record) -> None:
     assert sum(one.share for one in tries) < 0.05
     assert tries[0].share == 0.025
     assert isinstance(answer_of(majority), HuntAnswer)
+
+
+@given(st.floats(1e-6, 1.0), st.integers(0, 6))
+def test_every_rate_has_a_level_of_the_map_the_largest_too(top: float, sixth: int) -> None:
+    """6 (top / 6) may be below top: by comparing with it the largest tile had no colour."""
+    assert _level(top / top) == 5
+    assert _level(0.0) == 0
+    assert _level(top * sixth / 6 / top) in (max(sixth - 1, 0), min(sixth, 5))

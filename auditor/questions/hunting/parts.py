@@ -92,7 +92,8 @@ def sentences(record: Record, answer: HuntAnswer) -> Iterator[str]:
         f"no outcome), and {answer.pairs_confirm:,} pairs went to {len(answer.tried)} "
         f"confirmation{'s' * (len(answer.tried) != 1)}."
     )
-    yield f"No candidate has a rho above {at_most(answer.largest_bound)} ({sure}, all at once)."
+    if answer.largest_bound < 1:
+        yield f"No candidate has a rho above {at_most(answer.largest_bound)} ({sure}, all at once)."
     yield f"Not excluded: {answer.not_excluded}."
 
 
@@ -146,15 +147,19 @@ def _map(record: Record, answer: HuntAnswer, rows: Sequence[CellRow]) -> Chart:
     top = max(rate for _, _, rate in tiles) or 1.0
     series = []
     for level in range(_LEVELS):
-        low, high = top * level / _LEVELS, top * (level + 1) / _LEVELS
-        of_level = [(x, None, y, None) for x, y, rate in tiles if low < rate <= high or (level == 0 and rate == 0)]
-        series.append(Series(f"rho seen up to {at_most(high, 2)}", "tile", of_level))
+        of_level = [(x, None, y, None) for x, y, rate in tiles if _level(rate / top) == level]
+        series.append(Series(f"rho seen up to {at_most(top * (level + 1) / _LEVELS, 2)}", "tile", of_level))
     if answer.worst and len(answer.worst.values) == 2:
         x, y = answer.worst.values.values()
         series.append(Series("confirmed on fresh randomness", "points", [(x, None, y, None)]))
     names = answer.names
     title = f"{record.subject}  rho over {answer.over}"
     return Chart(title, names[0], names[1], series, x_log=by_ratios[0], y_log=by_ratios[1])
+
+
+def _level(share: float) -> int:
+    """Which of the levels a share of the largest rho has: all of them have one, whatever was rounded."""
+    return min(max(math.ceil(share * _LEVELS), 1), _LEVELS) - 1
 
 
 def _goes_by_ratios(values: Sequence[float]) -> bool:
