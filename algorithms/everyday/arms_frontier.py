@@ -32,7 +32,7 @@ leaves open. With two or three pulls the mixture may err more often beside the l
 taken, and the truth lies between: a rule that uses more than the difference might do better than .upper, and none does
 better than .lower. n pulls of each arm are fixed beforehand; a bandit that chooses its pulls is another task.
 
-Cost: the coin's linear program, and some thousand convolutions: about 1 s at n = 50, 10 s at n = 200.
+Cost: the coin's linear program, and some thousand convolutions: about 1 s at n = 50, 20 s at n = 200.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ The linear program: the least rho with sum_t w_t D_t(p) <= rho at all p in [q - 
 delta. Certified as in `coin_frontier`: `lower` by weak duality, min_t [sum_p lambda_p D_t(p) + mu e_t + mu' e'_t]
 - (mu + mu') delta over all t; `upper` by the mixture's maximum on a grid and a bound on its curvature between.
 
-Cost: a linear program with a column a threshold: 0.1 s at n = 400, seconds at a few thousand, which is the most.
+Cost: a linear program with a column a threshold: 0.1 s at n = 400, 1 s at 5,000, which is the most.
 """
 
 from __future__ import annotations
