@@ -1,7 +1,8 @@
 """The distributions that most specs name, drawn without scipy.stats, which takes a second to import.
 
-The draws are scipy's own to the last bit, by the same calls of the same generator. Whatever else is asked of such a
-distribution is asked of scipy.stats, which is imported then.
+The draws are scipy's own to the last bit, by the same calls of the same generator. So are means and supports, and all
+that sums over the two values of a coin. Whatever else is asked of such a distribution is asked of scipy.stats, which is
+imported then.
 """
 
 from __future__ import annotations
@@ -31,10 +32,26 @@ _DRAWS: dict[str, Callable[..., Any]] = {
     "binom": lambda rng, size, n, p: rng.binomial(n, p, size),
     "poisson": lambda rng, size, mu: rng.poisson(mu, size),
 }
+_MEANS: dict[str, Callable[..., float]] = {
+    "norm": lambda: 0.0,
+    "uniform": lambda: 0.5,
+    "expon": lambda: 1.0,
+    "bernoulli": lambda p: p,
+    "binom": lambda n, p: n * p,
+    "poisson": lambda mu: mu,
+}
+_ENDS: dict[str, Callable[..., tuple[float, float]]] = {
+    "norm": lambda: (-math.inf, math.inf),
+    "uniform": lambda: (0, 1),
+    "expon": lambda: (0, math.inf),
+    "bernoulli": lambda p: (0, 1),
+    "binom": lambda n, p: (0, n),
+    "poisson": lambda mu: (0, math.inf),
+}
 
 
 class Common:
-    """A frozen distribution; all but `rvs` is scipy's."""
+    """A frozen distribution; what is not here is scipy's."""
 
     def __init__(
         self, name: str, args: Sequence[Any], keywords: Mapping[str, Any], settings: Mapping[str, Any]
@@ -49,6 +66,13 @@ class Common:
         rows = _DRAWS[name](random_state, size, *self._shapes) * self._scale + self._loc
         return rows.astype(np.int64) if name in _DISCRETE else rows
 
+    def mean(self) -> float:
+        return float(_MEANS[self._call[0]](*self._shapes) * self._scale + self._loc)
+
+    def support(self) -> tuple[float, float]:
+        low, high = (end * self._scale + self._loc for end in _ENDS[self._call[0]](*self._shapes))
+        return low, high
+
     def __getattr__(self, asked: str) -> Any:
         if asked.startswith("_"):
             raise AttributeError(asked)
@@ -58,6 +82,18 @@ class Common:
             name, args, keywords = self._call
             self._frozen = getattr(scipy.stats, name)(*args, **keywords)
         return getattr(self._frozen, asked)
+
+
+class Coin(Common):
+    """Of two values, one apart."""
+
+    def pmf(self, values: Any) -> Any:
+        (p,), places = self._shapes, np.asarray(values) - self._loc
+        return np.where(places == 0, 1 - p, np.where(places == 1, p, 0.0))
+
+    def expect(self, query: Callable[[Any], Any]) -> float:
+        values = np.arange(2) + self._loc
+        return float(np.sum(query(values) * self.pmf(values)))
 
 
 def common_distribution(name: str, args: Sequence[Any], keywords: Mapping[str, Any]) -> Common | None:
@@ -70,7 +106,7 @@ def common_distribution(name: str, args: Sequence[Any], keywords: Mapping[str, A
     named = set(given) | set(keywords) <= set(places) and not set(given) & set(keywords) and len(args) <= len(places)
     if not named or not set(_SHAPES[name]) <= set(settings) or not _in_range(settings):
         return None
-    return Common(name, args, keywords, settings)
+    return (Coin if name == "bernoulli" else Common)(name, args, keywords, settings)
 
 
 def _in_range(settings: Mapping[str, Any]) -> bool:
