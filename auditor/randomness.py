@@ -43,6 +43,10 @@ class Key(ISpawnableSeedSequence):
             digest = _extend(digest, b"int:%d" % name if type(name) is int else _encode(name))
         return Key(digest)
 
+    def again(self) -> Key:
+        """The same place, from which nothing was spawned."""
+        return Key(self.digest)
+
     def spawn(self, n_children: int) -> list[Key]:
         """numpy's own protocol: counts the children it has given out. Never meets a named child."""
         first, self.spawned = self.spawned, self.spawned + n_children

@@ -56,7 +56,7 @@ class Loss:
 
     def __call__(self, bench: Bench, output: Any, index: int) -> bool:
         """Whether the first run of a pair keeps the inequality; its sample is drawn again."""
-        empirical = float(self.of(output, bench.draw(index, 0), bench.size).sum()) / bench.size
+        empirical = float(np.add.reduce(self.of(output, bench.draw(index, 0), bench.size))) / bench.size
         law = _law(bench.source)
         if law is not None:
             risk = law.expect(lambda rows: self.of(output, rows, len(law)))

@@ -38,6 +38,15 @@ class PairKeys:
         self.both_samples = root.child("both samples")  # for sources that draw them together
         self.probe = root.child("probe")
         self.private = root.child("private")
+        self._last: tuple[Key, int, Key] = self.r, -1, self.r
+
+    def r_of(self, index: int) -> Key:
+        """The key of r at an index, anew for each run: numpy counts in it what a run spawns. Hashed once for all."""
+        parent, last, key = self._last
+        if last != index or parent is not self.r:
+            key = self.r.child(index)
+            self._last = self.r, index, key
+        return key.again()
 
     def sample(self, which: int) -> Key:
         """Whence run `which` of every index has its samples: a pair's two runs are 0 and 1, a group's go on."""
@@ -139,7 +148,7 @@ class Bench:
         return self.run_on(self.draw(index, which), index, which)
 
     def run_on(self, sample: Any, index: int, which: int) -> Any:
-        key = self.keys.r.child(index)
+        key = self.keys.r_of(index)
         if self.publish:
             self.publish(index, which, RUNS)
         try:
@@ -295,7 +304,7 @@ def judge(bench: Bench, output: Any, index: int) -> bool | None:
     if bench.oracle is not None:
         return bench.oracle(bench, output, index)
     try:
-        return bench.subject.is_accurate(output, bench.source, bench.keys.r.child(index))
+        return bench.subject.is_accurate(output, bench.source, bench.keys.r_of(index))
     except AuditorError:
         raise
     except BaseException as error:

@@ -171,6 +171,9 @@ class _WatchedKey(Key):
         self.asked.append(True)
         return _WatchedKey(super().child(*names).digest, self.asked)
 
+    def again(self) -> Key:
+        return _WatchedKey(self.digest, self.asked)
+
     def spawn(self, n_children: int) -> list[Key]:  # type: ignore[override]
         self.asked.append(True)
         return super().spawn(n_children)

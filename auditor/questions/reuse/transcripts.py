@@ -20,7 +20,7 @@ import msgspec
 
 from auditor.errors import AuditorError, SubjectError, is_interrupt
 from auditor.process.foreign import call
-from auditor.randomness import from_key
+from auditor.randomness import Key, from_key
 from auditor.sources.sample import copied
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.subjects.outcome import describe, fingerprint, settle
@@ -110,14 +110,14 @@ class Interviews:
     def transcript(self, bench: Bench, index: int, *, reuse: bool) -> Transcript:
         """One interview: a pure function of (bench, index, reuse)."""
         answers: list[Any] = []  # settled
-        kept = bench.draw(index, 0)
+        kept, queries = bench.draw(index, 0), bench.keys.r.child(index, QUERY)
 
         def ask(query: Any) -> Any:
             number = len(answers)
             if number >= self.queries:
                 raise SubjectError(f"{self.name} asks more than {self.queries} queries: use a larger --queries")
             sample = copied(kept) if reuse or not number else bench.draw(index, number)
-            answer = self._answer(bench, sample, index, number, query)
+            answer = self._answer(bench, sample, queries.child(number), index, number, query)
             answers.append(settle(answer))  # the next answer may be written into it
             return answer
 
@@ -125,9 +125,8 @@ class Interviews:
         _guarded(f"the analyst {self.name}", ("in trial {}", index), lambda: call(self.analyst, ask, rng))
         return Transcript.of(answers)
 
-    def _answer(self, bench: Bench, sample: Any, index: int, number: int, query: Any) -> Any:
-        subject = bench.subject
-        key, own = bench.keys.r.child(index, QUERY, number), bench.own(index, number)
+    def _answer(self, bench: Bench, sample: Any, key: Key, index: int, number: int, query: Any) -> Any:
+        subject, own = bench.subject, bench.own(index, number)
         if bench.publish:
             bench.publish(index, number, RUNS)
         place = "at query {} of trial {}", number, index
