@@ -17,7 +17,6 @@ from algorithms.data_reuse import QUERIES
 from auditor.errors import BadValue, UsageError
 from auditor.lookup import registered
 from auditor.randomness import KINDS, Key, Randomness, arm_seed, check_kind, from_key, kind_of, root_key
-from auditor.subjects.subject import load_subject
 
 names = st.lists(st.one_of(st.text(max_size=8), st.integers(-(2**70), 2**70)), min_size=1, max_size=4)
 
@@ -273,7 +272,7 @@ def test_what_one_run_spawns_is_not_counted_in_the_next() -> None:
     def spawns(sample: Any, r: np.random.Generator) -> list[float]:
         return [child.random() for child in (*r.spawn(2), *r.spawn(1))]
 
-    bench = bench_of(load_subject(spawns), "bernoulli(0.5)", size=10)
+    bench = bench_of(spawns, "bernoulli(0.5)", size=10)
     first = [[bench.run(index, which) for which in (0, 1, 2)] for index in (0, 1, 0)]
     assert first[0] == first[2]
     assert all(runs[0] == runs[1] == runs[2] for runs in first)
