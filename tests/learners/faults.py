@@ -97,7 +97,7 @@ def share(marker):
 
 
 def flood(marker):
-    for _ in range(100):
+    for _ in range(16):
         os.write(1, b"from the subject".ljust(2**20, b"."))
 
 
