@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from fault import Tell
-from shell import Ran, Shell, run_here, servers_started
+from processes import servers_started
+from shell import Ran, Shell, run_here
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -21,7 +21,6 @@ from processes import children, descendants, is_alive, wait_until
 
 import auditor
 from auditor.cli.command_line import run
-from auditor.trials.second_server import entrust_folder, server
 
 LIMIT = 90.0  # seconds, far above what any audit here needs
 _PATIENCE = 10.0  # seconds for those who are leaving
@@ -157,12 +156,6 @@ def _end_all(living: Callable[[], Iterable[int]]) -> Iterator[str]:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         wait_until(lambda found=found: not any(map(is_alive, found)))
-
-
-def servers_started() -> None:
-    """The servers of this process, with folders of their own: they outlive any audit of it."""
-    server()
-    entrust_folder(make=True)
 
 
 def run_here(shell: Shell, said: Callable[[], Any], *words: str) -> Ran:
