@@ -69,3 +69,11 @@ def left_behind(mark: str) -> list[str]:
         except OSError:
             continue
     return [command for command in found if command]
+
+
+def servers_started() -> None:
+    """Those of this process, with folders of their own: they outlive its audits, and what a test calls TMPDIR."""
+    from auditor.trials.second_server import entrust_folder, server
+
+    server()
+    entrust_folder(make=True)

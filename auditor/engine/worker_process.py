@@ -27,6 +27,7 @@ from auditor.process.limits import memory_of
 from auditor.trials.second_server import entrust_folder
 from auditor.trials.trial import Bench
 
+_NEEDED = ("auditor.engine.inside_worker", "pebble.pool.process", "cloudpickle", "threadpoolctl")  # by every worker
 _HEAVY = ("scipy.stats", "sklearn.base", "pandas")  # slow to import: once for all workers, if anybody needs them
 _FAREWELL = 5.0  # seconds for the threads of a pool to end
 _PATIENCE = 10  # looks, a twentieth of a second each
@@ -164,7 +165,7 @@ def context() -> Any:
         return multiprocessing.get_context("spawn")
     entrust_folder(make=True)  # where the server's socket will be
     made = multiprocessing.get_context("forkserver")
-    made.set_forkserver_preload(["auditor.engine.inside_worker", *(name for name in _HEAVY if name in sys.modules)])
+    made.set_forkserver_preload([*_NEEDED, *(name for name in _HEAVY if name in sys.modules)])
     return made
 
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 from fault import Tell
-from shell import Shell
+from processes import servers_started
+from shell import Ran, Shell, run_here
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -36,3 +39,25 @@ def shell(tmp_path: Path) -> Iterator[Shell]:
     made = Shell(tmp_path)
     yield made
     made.close()
+
+
+@pytest.fixture
+def audit(
+    request: pytest.FixtureRequest, shell: Shell, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Iterator[Callable[..., Ran]]:
+    """Who audits: a process of its own by `-m nightly`, and this one otherwise, which has everything loaded."""
+    if request.config.getoption("markexpr") == "nightly":
+        yield shell.run
+        return
+
+    def audit(*words: str, **environment: str) -> Ran:
+        for name, value in {"PYTHONHASHSEED": "0", "COLUMNS": "200", **environment}.items():
+            monkeypatch.setenv(name, value)
+        return run_here(shell, capfd.readouterr, *words)
+
+    servers_started()
+    monkeypatch.setattr(tempfile, "tempdir", str(shell.tmp))
+    monkeypatch.chdir(shell.work)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    yield audit
+    sys.modules.pop("mine", None)

@@ -11,15 +11,16 @@ import subprocess
 import sys
 import tempfile
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from processes import is_alive, wait_until
+from processes import children, descendants, is_alive, wait_until
 
 import auditor
+from auditor.cli.command_line import run
 
 LIMIT = 90.0  # seconds, far above what any audit here needs
 _PATIENCE = 10.0  # seconds for those who are leaving
@@ -115,8 +116,8 @@ class Shell:
             process.kill()
             process.wait()
         wait_until(lambda: not [*self.living()], _PATIENCE if code is not None else 1.0)
-        left = [*self._end_the_living(), *self._files()]
-        return Ran(code, self._text("out"), self._text("err"), self.record(), left)
+        out, err = self._text("out"), self._text("err")
+        return Ran(code, out, err, self.record(), [*_end_all(self.living), *self.files(out + err)])
 
     def living(self) -> Iterator[int]:
         """Every process that was started under this mark, whatever became of its parents and its session."""
@@ -126,19 +127,9 @@ class Shell:
                 if mark in environ.read_bytes() and is_alive(int(environ.parent.name)):
                     yield int(environ.parent.name)
 
-    def _end_the_living(self) -> Iterator[str]:
-        while found := [*self.living()]:
-            for pid in found:
-                with suppress(OSError):
-                    command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ")[:60]
-                    yield f"process {command.decode(errors='replace').strip()!r}"
-                with suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            wait_until(lambda found=found: not any(map(is_alive, found)))
-
-    def _files(self) -> Iterator[str]:
+    def files(self, said: str) -> Iterator[str]:
         """Nothing but the log of a subject that printed, which the report names, and what a learner calls its own."""
-        self._logs += self._text("out") + self._text("err")
+        self._logs += said
         for path in (*self.tmp.iterdir(), *self.work.iterdir()):
             named = path.name in self._logs
             if not (path.name.startswith(("mine", "record", "audits.sqlite", "__pycache__")) or named):
@@ -153,3 +144,37 @@ class Shell:
         except (OSError, ValueError):
             return None
         return found if isinstance(found, dict) else None
+
+
+def _end_all(living: Callable[[], Iterable[int]]) -> Iterator[str]:
+    """What those who should be gone are called; they are then."""
+    while found := [*living()]:
+        for pid in found:
+            with suppress(OSError):
+                command = Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ")[:60]
+                yield f"process {command.decode(errors='replace').strip()!r}"
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        wait_until(lambda found=found: not any(map(is_alive, found)))
+
+
+def run_here(shell: Shell, said: Callable[[], Any], *words: str) -> Ran:
+    """An audit in this process, its folder being the shell's, with what it said and left."""
+    before = descendants(os.getpid())
+
+    def living() -> set[int]:
+        servers = {pid for pid in children(os.getpid()) if _is_server(pid)}
+        return {pid for pid in descendants(os.getpid()) - before - servers if is_alive(pid)}
+
+    said()
+    code = run([*words, "--json", "record.json"])
+    now = said()
+    wait_until(lambda: not living(), _PATIENCE)
+    return Ran(code, now.out, now.err, shell.record(), [*_end_all(living), *shell.files(now.out + now.err)])
+
+
+def _is_server(pid: int) -> bool:
+    with suppress(OSError):
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+        return any(word in command for word in (b"forkserver", b"resource_tracker", b"auditor.trials.serving"))
+    return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,13 +10,18 @@ import pytest
 from around import IN_SURROUNDINGS
 from fault import FAILS, FAULT, PASSES, Fault, Tell
 from runs import EXITS, HANGS, IN_RUNS, MEMORY, RAISES
-from shell import Shell
+from shell import Ran, Shell
 from state import IN_STATE
 
 CATALOGUE = IN_RUNS + IN_STATE + IN_SURROUNDINGS
 _PLAN = ("--rho", "0.5", "--fixed", "12")  # so that the pair that goes wrong late is run, whatever the gate would need
 _WORKERS = ("--jobs", "2")
 _BOTTOM = (*_WORKERS, "--on-error", "bottom")
+_ENDS = (  # the process that asks, or outlives its command there: these always have one of their own
+    "in process, exits",
+    "in process, leftovers",
+    *(f"in {place}, {what}" for place in ("process", "workers") for what in ("import", "view")),
+)
 
 
 _NOT_ALWAYS = {  # what is left of the marked ones is tried always; what has a limit runs in a worker anyway
@@ -49,9 +55,10 @@ CASES = IN_PROCESS + IN_WORKERS + AS_BOTTOM
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")
-def test_a_fault_is_named_and_leaves_nothing(case: Fault, tell: Tell, shell: Shell) -> None:
+def test_a_fault_is_named_and_leaves_nothing(case: Fault, tell: Tell, shell: Shell, audit: Callable[..., Ran]) -> None:
     (shell.work / "mine.py").write_text(case.module())
-    ran = shell.run("check", "mine:learner", *_PLAN, *case.options, **dict(case.environment))
+    who = shell.run if case.kind in _ENDS else audit
+    ran = who("check", "mine:learner", *_PLAN, *case.options, **dict(case.environment))
     complaints = ran.complaints(case.codes, case.words, needs_record=case.record)
     if ran.code in (0, 1) and ran.out.count(f"{'PASS' if ran.code == 0 else 'FAIL'}  mine:learner") != 1:
         complaints.append("standard output has not one verdict")

@@ -5,6 +5,7 @@ A moment is what has happened by then, never a time: so many runs begun, or the 
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -91,15 +92,16 @@ def _kills() -> Iterator[Kill]:
 
     yield from several(12, "command", kill, "one", "two", always=1)
     yield from several(3, "command", kill, "limited", "cluster")
-    yield from several(4, "command", term, "one")
-    yield from several(4, "command", term, "two", always=1)
+    yield from several(4, "command", term, "one", always=1)
+    yield from several(4, "command", term, "two")
     yield from several(4, "command", interrupt, "one", always=1)
     yield from several(4, "command", interrupt, "two")
-    yield from several(4, "group", interrupt, "one", "two")
+    yield from several(4, "group", interrupt, "one", always=1)
+    yield from several(4, "group", interrupt, "two")
     yield from several(4, "command", interrupt, "one", times=2)
     yield from several(4, "command", interrupt, "two", times=2, always=1)
     yield from several(2, "command", interrupt, "cluster", times=2)
-    yield from several(10, "worker", kill, "two", always=2)
+    yield from several(10, "worker", kill, "two", always=1)
     yield from several(4, "worker", kill, "limited", "cluster")
     yield from several(3, "worker", term, "two")
     yield from several(8, "anybody", kill, "two", always=1)
@@ -186,46 +188,28 @@ def _group(pid: int) -> int:
 
 @pytest.fixture(scope="module")
 def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    shell = Shell(tmp_path_factory.mktemp("unbroken"))
-    (shell.work / "mine.py").write_text(_MINE)
-    (shell.work / "mine-go").touch()
-    ran = shell.run(*_WORDS)
-    shell.close()
-    assert not ran.complaints((PASSES, FAILS, 3))
-    assert ran.record is not None
-    return timeless(ran.record)
-
-
-@pytest.fixture
-def again(
-    request: pytest.FixtureRequest, shell: Shell, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> Iterator[Callable[..., Ran]]:
-    """Who resumes: a process of its own by `-m nightly`, and this one otherwise, which has everything loaded."""
-    if request.config.getoption("markexpr") == "nightly":
-        yield shell.run
-        return
-
-    def run_here(*words: str) -> Ran:
-        capfd.readouterr()
-        code = run([*words, "--json", "record.json"])
-        said = capfd.readouterr()
-        return Ran(code, said.out, said.err, shell.record())
-
-    monkeypatch.chdir(shell.work)
-    monkeypatch.setenv("PYTHONHASHSEED", "0")
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    yield run_here
+    """What nobody disturbed, in this process."""
+    folder = tmp_path_factory.mktemp("unbroken")
+    (folder / "mine.py").write_text(_MINE)
+    (folder / "mine-go").touch()
+    with pytest.MonkeyPatch.context() as changed:
+        changed.chdir(folder)
+        changed.setenv("PYTHONHASHSEED", "0")
+        changed.setattr(sys, "path", [*sys.path])
+        assert run([*_WORDS, "--json", "record.json"]) in (PASSES, FAILS, 3)
     sys.modules.pop("mine", None)
+    whole: dict[str, Any] = timeless(json.loads((folder / "record.json").read_bytes()))
+    return whole
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="looks into /proc")
 def test_a_killed_audit_ends_as_if_nobody_had_been(
-    case: Kill, tell: Tell, shell: Shell, again: Callable[..., Ran], unbroken: dict[str, Any]
+    case: Kill, tell: Tell, shell: Shell, audit: Callable[..., Ran], unbroken: dict[str, Any]
 ) -> None:
     killer = Killer(shell, case)
     killed = killer.kill()
     complaints = [one for one in killed.complaints(case.codes, needs_record=False) if "whole record" not in one]
-    resumed, repeated = killer.resume(again)
+    resumed, repeated = killer.resume(audit)
     complaints += [f"resumed: {one}" for one in (*resumed.complaints((PASSES, FAILS, 3)), *repeated)]
     if resumed.record is not None and timeless(resumed.record) != unbroken:
         names = [name for name in unbroken if timeless(resumed.record).get(name) != unbroken[name]]

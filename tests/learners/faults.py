@@ -16,6 +16,23 @@ def rows(rng, size):
     return rng.random(size)
 
 
+def hangs_at_once(rng, size):
+    time.sleep(1000)
+
+
+def hangs_for_its_probe(rng, size):
+    return rng.random(size) if size < 1000 else time.sleep(1000)
+
+
+class Model:
+    def predict(self, probe):
+        return np.ones(len(probe))
+
+
+def model(sample, r):
+    return Model()
+
+
 def misbehaves(sample, r, *, bad=-1.0, how="", marker="", pause=0.0):
     """The sample's first number tells the runs apart, so that `bad` is one run of one pair."""
     if pause:
@@ -66,22 +83,21 @@ def segfault(marker):
 
 
 def allocate(marker):
+    """Asked for and never touched: a limit counts what is promised, and pages cost time."""
     kept = []
     while True:
-        kept.append(bytearray(2**24))
+        kept.append(np.empty(2**24, np.uint8))
 
 
 def share(marker):
     import mmap
 
-    shared = mmap.mmap(-1, 5 * 2**27)
-    for page in range(0, 5 * 2**27, mmap.PAGESIZE):
-        shared[page] = 1
+    kept.append(mmap.mmap(-1, 5 * 2**27, mmap.MAP_SHARED | mmap.MAP_ANONYMOUS | mmap.MAP_POPULATE))
     hang(marker)
 
 
 def flood(marker):
-    for _ in range(100):
+    for _ in range(16):
         os.write(1, b"from the subject".ljust(2**20, b"."))
 
 

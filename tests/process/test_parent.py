@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import uuid
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -32,16 +33,6 @@ LEAVES_CHILD = "subprocess.Popen(['sleep', '86400'], start_new_session=True)"
 def watched(body: str, **environment: str) -> subprocess.CompletedProcess[str]:
     code = WATCHED.format(body="\n".join(f"    {line}" for line in body.split("; ")))
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=os.environ | environment)
-
-
-def auditor(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "auditor", *arguments],
-        cwd=SUBJECTS,
-        capture_output=True,
-        text=True,
-        env=os.environ | environment,
-    )
 
 
 @pytest.mark.parametrize(
@@ -112,30 +103,46 @@ def test_a_verdict_reaches_whoever_ignores_the_end_of_children() -> None:
     assert (done.returncode, done.stderr) == (3, "")
 
 
-def test_no_audit_is_passed_by_ending(tmp_path: Path) -> None:
-    done = auditor("check", "unruly:leaves", *ROWS, "--json", "-", GITHUB_ACTIONS="true")
-    assert (done.returncode, done.stdout) == (4, "")
-    assert "ended the process before there was a verdict (exit status 0)" in done.stderr
-    (tmp_path / "pyproject.toml").write_text(
-        '[[tool.auditor.subject]]\ntarget = "leaves_at_import:fine"\nsource = "norm"\nsize = 5\n'
-    )
-    (tmp_path / "leaves_at_import.py").write_text("import os\nos._exit(0)\n")
-    done = auditor("gate", "--config", str(tmp_path / "pyproject.toml"), PYTHONPATH=str(tmp_path))
-    assert (done.returncode, done.stdout) == (4, "")
+# Whole audits, forked off one process that has loaded and reckoned what all of them need.
 
-
-@on_linux
-def test_a_report_comes_out_of_a_process_whose_descriptors_were_closed(tmp_path: Path) -> None:
-    mark, file = uuid.uuid4().hex, tmp_path / "record.json"
-    done = auditor("check", "unruly:closes_everything", *ROWS, "--json", str(file), MARK=mark)
-    assert done.returncode == 0
-    assert done.stdout.startswith("PASS")
-    assert json.loads(file.read_bytes())["verdict"] == "pass"
-    assert left_behind(mark) == []
-
-
-INTERRUPTS = """
-import os, signal, time
+WARM = """
+import contextlib, io, json, os, sys
+from auditor.cli.command_line import run
+from auditor.process.parent import run_watched
+from auditor.trials import second_process, second_server
+FINE = ["check", "unruly:fine", "--source", "unruly:rows", "--size", "5"]
+servers = second_server.server, lambda: None
+def use_server(real):
+    second_server.server = second_process.server = servers[not real]
+use_server(False)  # it is what few of them are about
+with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+    run(FINE)
+def forked(command, **to):
+    child = os.fork()
+    if child == 0:
+        for descriptor, place in to.items():
+            if place is None:
+                setattr(sys, {"d1": "stdout", "d2": "stderr"}[descriptor], None)
+            else:
+                os.dup2(place, int(descriptor[1:]))
+        result = command()
+        for stream in (sys.stdout, sys.stderr):
+            stream and stream.flush()
+        os._exit(result)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+"""
+ENDED = """
+def new(file):
+    return os.open(file, os.O_WRONLY | os.O_CREAT)
+for name, (folder, words) in json.loads(sys.argv[2]).items():
+    os.chdir(folder)
+    use_server(name in ("closes", "forks", "takes"))  # which concern it
+    place = f"{sys.argv[1]}/{name}"
+    code = forked(lambda: run_watched(lambda: run(words)), d1=new(f"{place}.out"), d2=new(f"{place}.err"))
+    os.write(new(f"{place}.code"), str(code).encode())
+"""
+MINE = """
+import builtins, os, random, signal, sys, time
 def rows(rng, size): return rng.random(size)
 def raises(sample, r): raise KeyboardInterrupt
 def is_stopped(sample, r):
@@ -144,38 +151,104 @@ def is_stopped(sample, r):
         time.sleep(60)
     except KeyboardInterrupt:
         raise KeyboardInterrupt from None  # one of its own, and yet the user's
+def forks(sample, r):
+    os.fork()
+    return 1
+def no(*_, **__): raise ValueError("not here")
+def takes_all_away(sample, r):
+    random.random = random.getstate = random.setstate = random.seed = no
+    builtins.print = builtins.open = no
+    sys.stdout.close(); sys.__stdout__.close(); sys.__stderr__.close()
+    sys.path.clear()
+    for name in [*sys.modules]: del sys.modules[name]
+    return 1
 """
+one_process = pytest.mark.xdist_group("forked off one process")
 
 
+@dataclass(frozen=True)
+class Ended:
+    """How each of some audits ended, in a folder that has what it wrote."""
+
+    folder: Path
+
+    def __call__(self, name: str) -> tuple[int, str, str]:
+        """Its exit code, and what it said."""
+        code, out, err = ((self.folder / f"{name}.{kind}").read_text() for kind in ("code", "out", "err"))
+        return int(code), out, err
+
+    def passed(self, name: str) -> bool:
+        """Once, and in the record too."""
+        code, out, _ = self(name)
+        verdict = json.loads((self.folder / f"{name}.json").read_bytes())["verdict"]
+        return (code, out.count("PASS"), verdict) == (0, 1, "pass")
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> Ended:
+    folder, mark = tmp_path_factory.mktemp("ended"), uuid.uuid4().hex
+    (folder / "mine.py").write_text(MINE)
+    (folder / "leaves_at_import.py").write_text("import os\nos._exit(0)\n")
+    (folder / "pyproject.toml").write_text(
+        '[[tool.auditor.subject]]\ntarget = "leaves_at_import:fine"\nsource = "norm"\nsize = 5\n'
+    )
+    mine = ("--source", "mine:rows", "--size", "5")
+    commands = {
+        "leaves": (SUBJECTS, ("check", "unruly:leaves", *ROWS, "--json", "-")),
+        "gate": (folder, ("gate", "--config", "pyproject.toml")),
+        "closes": (SUBJECTS, ("check", "unruly:closes_everything", *ROWS, "--json", f"{folder}/closes.json")),
+        "forks": (folder, ("check", "mine:forks", *mine, "--rho", "0.5", "--json", "forks.json")),
+        "takes": (folder, ("check", "mine:takes_all_away", *mine, "--json", "takes.json")),
+        "raises": (folder, ("check", "mine:raises", *mine)),
+        "is_stopped": (folder, ("check", "mine:is_stopped", *mine)),
+    }
+    told = json.dumps({name: (str(place), words) for name, (place, words) in commands.items()})
+    environment = os.environ | {"GITHUB_ACTIONS": "true", "MARK": mark}
+    command = [sys.executable, "-c", WARM + ENDED, str(folder), told]
+    subprocess.run(command, cwd=SUBJECTS, check=True, env=environment)
+    assert left_behind(mark) == []  # by any of them
+    return Ended(folder)
+
+
+@one_process
+def test_no_audit_is_passed_by_ending(ended: Ended) -> None:
+    code, out, err = ended("leaves")
+    assert (code, out) == (4, "")
+    assert "ended the process before there was a verdict (exit status 0)" in err
+    code, out, _ = ended("gate")
+    assert (code, out) == (4, "")
+
+
+@on_linux
+@one_process
+def test_a_report_comes_out_of_a_process_whose_descriptors_were_closed(ended: Ended) -> None:
+    assert ended.passed("closes")
+
+
+@one_process
+def test_a_copy_of_the_process_does_not_go_on_with_the_audit(ended: Ended) -> None:
+    """A learner that forks, and whose child comes back as well: one audit, one record."""
+    assert ended.passed("forks")
+
+
+@one_process
+def test_a_learner_that_takes_everything_away_is_audited_and_reported(ended: Ended) -> None:
+    assert ended.passed("takes"), ended("takes")
+
+
+@one_process
 @pytest.mark.parametrize(("name", "code"), [("raises", 4), ("is_stopped", 130)])
-def test_only_a_signal_is_an_interrupt(name: str, code: int, tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(INTERRUPTS)
-    done = auditor("check", f"{tmp_path}/mine.py:{name}", "--source", f"{tmp_path}/mine.py:rows", "--size", "5")
-    assert done.returncode == code
-    assert ("raised KeyboardInterrupt in the first run of pair 0" in done.stdout) == (code == 4)
+def test_only_a_signal_is_an_interrupt(name: str, code: int, ended: Ended) -> None:
+    found, out, _ = ended(name)
+    assert found == code
+    assert ("raised KeyboardInterrupt in the first run of pair 0" in out) == (code == 4)
 
 
 # Reports that nobody takes.
 
 UNDELIVERABLE = """
-import json, os, sys
-from auditor.cli.command_line import run
-import auditor.flow.run, auditor.questions.pairs, auditor.report.progress, auditor.report.terminal
-from auditor.trials import second_process, second_server
-second_server.server = second_process.server = lambda: None  # not what is tested, nine times
 def code(*options, **to):
-    child = os.fork()
-    if child == 0:
-        for descriptor, place in to.items():
-            if place is None:
-                setattr(sys, {"d1": "stdout", "d2": "stderr"}[descriptor], None)
-            else:
-                os.dup2(place, int(descriptor[1:]))
-        result = run(["check", "unruly:fine", "--source", "unruly:rows", "--size", "5", *options])
-        for stream in (sys.stdout, sys.stderr):
-            stream and stream.flush()
-        os._exit(result)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return forked(lambda: run([*FINE, *options]), **to)
 full = os.open("/dev/full", os.O_WRONLY)
 read, gone = os.pipe()
 os.close(read)
@@ -194,7 +267,7 @@ print(json.dumps(codes))
 def test_a_report_that_cannot_be_delivered_changes_no_exit_code(tmp_path: Path) -> None:
     said = tmp_path / "said"
     done = subprocess.run(
-        [sys.executable, "-c", UNDELIVERABLE, str(said)], cwd=SUBJECTS, capture_output=True, text=True
+        [sys.executable, "-c", WARM + UNDELIVERABLE, str(said)], cwd=SUBJECTS, capture_output=True, text=True
     )
     assert done.stderr == ""
     assert json.loads(done.stdout) == [0] * 9
