@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import multiprocessing.sharedctypes  # noqa: F401 - pytester forgets what is first loaded inside it, and a second is another
 import os
@@ -17,40 +18,34 @@ import pytest
 import rich.progress  # noqa: F401 - rich draws from `random` when it is first imported, which is no test's doing
 from hypothesis import settings
 
+from auditor.process.foreign import call
+
 settings.register_profile("ci", max_examples=20, derandomize=True, deadline=None)
 settings.register_profile("nightly", max_examples=1000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
-def _states() -> tuple[Any, bytes, int]:
-    numpy_state = np.random.get_state(legacy=False)["state"]
-    return random.getstate(), numpy_state["key"].tobytes(), numpy_state["pos"]
+for _name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
+    os.environ.pop(_name, None)  # a test that audits must not write into the summary of the job that runs it
+
+
+def _states() -> tuple[Any, int, bytes]:
+    """Of both global generators; numpy's from its memory, 624 words and a position: to be asked takes it 100 us."""
+    address = np.random.get_bit_generator().ctypes.state_address
+    return random.getstate(), address, ctypes.string_at(address, 4 * 625)
 
 
 @pytest.fixture(autouse=True)
-def global_generators_stay(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Hypothesis seeds the global generators and puts them back; anything else that moves is a test's own doing."""
-    before = _states()
+def what_a_process_has_once_stays() -> Iterator[None]:
+    """Global generators: Hypothesis seeds them and puts them back, and what else moves them is a test's own doing.
+
+    All foreign code of a process has one context: what one test's subject sets there is not for the next test's.
+    """
+    before, errors = _states(), call(np.geterr)
     yield
-    assert before == _states(), f"{request.node.nodeid} moved a global generator"
-
-
-@pytest.fixture(autouse=True)
-def settings_of_subjects_stay() -> Iterator[None]:
-    """All foreign code of a process has one context: what one test's subject sets there is not for the next test's."""
-    from auditor.process.foreign import call
-
-    before = call(np.geterr)
-    yield
-    if call(np.geterr) != before:
-        call(np.seterr, **before)
-
-
-@pytest.fixture(autouse=True)
-def not_on_github(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test that audits must not write into the summary of the job that runs it."""
-    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
-        monkeypatch.delenv(name, raising=False)
+    if call(np.geterr) != errors:
+        call(np.seterr, **errors)
+    assert before == _states(), f"{os.environ['PYTEST_CURRENT_TEST']} moved a global generator"
 
 
 @pytest.fixture

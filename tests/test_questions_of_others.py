@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,9 @@ from asking import timeless
 
 import auditor
 from auditor.errors import UsageError
+from auditor.flow.question import registered_questions
+
+Command = Callable[..., tuple[int, str, str]]
 
 # The whole of a question: two runs on one sample, each with an r of its own, a fixed number of times, judged once.
 QUESTION = '''
@@ -184,37 +188,43 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def python(site: Path, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(site), "COLUMNS": "200"}
-    command = [sys.executable, *words]
-    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=cwd or site, check=False)
+@pytest.fixture
+def installed(site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """As in an environment that has it: on the path of this process, where what is registered is read again."""
+    monkeypatch.syspath_prepend(str(site))
+    registered_questions.cache_clear()
+    yield site
+    registered_questions.cache_clear()
 
 
-def command(site: Path, *words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return python(site, "-m", "auditor", *words, cwd=cwd)
+def python(site: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])}
+    return subprocess.run([sys.executable, *words], capture_output=True, text=True, env=environment, cwd=site)
 
 
 ASKED = ("mine:coin", "--source", "bernoulli(0.5)", "--size", "20")
 
 
-def test_a_question_of_others_has_a_command_with_its_options_and_its_words(site: Path) -> None:
-    text = command(site, "luck", "--help").stdout
+def test_a_question_of_others_has_a_command_with_its_options_and_its_words(installed: Path, command: Command) -> None:
+    _, text, _ = command("luck", "--help", cwd=installed)
     for words in ("How often do two r give two answers", "--limit", "--trials", "--jobs", "--ledger", "mine:coin"):
         assert words in text
-    assert "luck" in command(site, "--help").stdout
-    refused = command(site, "luck", *ASKED, "--limit", "2")
-    assert refused.returncode == 2
-    assert "--limit 2.0 must be in (0, 1): the share that you accept" in refused.stderr
-    assert "cannot be loaded from luck:Gone" in command(site, "gone", *ASKED).stderr
+    assert "luck" in command("--help", cwd=installed)[1]
+    code, _, complaint = command("luck", *ASKED, "--limit", "2", cwd=installed)
+    assert code == 2
+    assert "--limit 2.0 must be in (0, 1): the share that you accept" in complaint
+    assert "cannot be loaded from luck:Gone" in command("gone", *ASKED, cwd=installed)[2]
 
 
-def test_it_is_asked_from_python_and_gives_a_record_like_any_other(site: Path) -> None:
+def test_a_process_of_its_own_finds_it_and_its_record_is_like_any_other(site: Path) -> None:
     code = """
 import sys, auditor, mine
 record = auditor.ask("luck", mine.coin, "bernoulli(0.5)", size=20, seed=3)
 assert record.answer.lucky == record.cells[0].mismatches == record.measures[0].count
 from auditor.flow.record import to_json
 sys.stdout.buffer.write(to_json(record))
+sys.stdout.flush()
+auditor.ask("luckk", len)
 """
     found = python(site, "-c", code)
     record = json.loads(found.stdout)
@@ -222,36 +232,35 @@ sys.stdout.buffer.write(to_json(record))
     assert (record["verdict"], record["unit"], record["target"]) == ("fail", "samples", 0.1)
     assert record["answer"] == {"question": "luck", "lucky": record["cells"][0]["mismatches"]}
     assert record["preflight"]["second_process"] == "same"
-    typo = python(site, "-c", "import auditor; auditor.ask('luckk', len)")
-    assert "there is no question 'luckk' (did you mean luck?)" in typo.stderr
+    assert "there is no question 'luckk' (did you mean luck?)" in found.stderr
 
 
-def test_whoever_runs_it_its_record_is_one(site: Path, tmp_path: Path) -> None:
+def test_whoever_runs_it_its_record_is_one(installed: Path, tmp_path: Path, command: Command) -> None:
     """In this process; in two workers with a ledger; and again from the ledger alone."""
     records = []
     for how in (["--jobs", "1"], ["--jobs", "2", "--ledger", "l.sqlite"], ["--ledger", "l.sqlite", "--resume"]):
-        done = command(site, "luck", *ASKED, *how, "--json", "record.json", "--junit", "report.xml", cwd=tmp_path)
-        assert done.returncode == 1, done.stderr
-        assert "samples of 40 have two answers" in done.stdout
+        words = ("luck", *ASKED, *how, "--json", "record.json", "--junit", "report.xml")
+        code, said, complaint = command(*words, cwd=tmp_path)
+        assert code == 1, complaint
+        assert "samples of 40 have two answers" in said
         records.append(json.loads((tmp_path / "record.json").read_text()))
     first, *others = (timeless(record) for record in records)
     assert all(other == first for other in others)
     assert records[1]["cost"]["limits"]["jobs"] == 2
     assert "luck" in (tmp_path / "report.xml").read_text()
-    assert "fail" in command(site, "history", "mine:coin", "--ledger", "l.sqlite", cwd=tmp_path).stdout
-    again = command(site, "luck", *ASKED, "--replay", "0")
-    assert "LUCKY  sample 0" in again.stdout
-    of_record = command(site, "replay", "record.json", "--pair", "0", "--trust", cwd=tmp_path)
-    assert of_record.stdout == again.stdout
+    assert "fail" in command("history", "mine:coin", "--ledger", "l.sqlite", cwd=tmp_path)[1]
+    _, again, _ = command("luck", *ASKED, "--replay", "0", cwd=installed)
+    assert "LUCKY  sample 0" in again
+    assert command("replay", "record.json", "--pair", "0", "--trust", cwd=tmp_path)[1] == again
 
 
-def test_a_project_gates_on_it(site: Path, tmp_path: Path) -> None:
+def test_a_project_gates_on_it(installed: Path, tmp_path: Path, command: Command) -> None:
     (tmp_path / "pyproject.toml").write_text(
         "[[tool.auditor.subject]]\nquestion = 'luck'\ntarget = 'mine:majority'\nsource = 'bernoulli(0.1)'\n"
         "size = 9\nlimit = 0.2\n"
     )
-    done = command(site, "gate", "--json", "records.json", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    code, _, complaint = command("gate", "--json", "records.json", cwd=tmp_path)
+    assert code == 0, complaint
     (record,) = json.loads((tmp_path / "records.json").read_text())
     assert (record["question"], record["verdict"]) == ("luck", "pass")
 
@@ -343,12 +352,12 @@ def test_a_source_that_breaks_the_contract_is_told_so() -> None:
         auditor.audit(majority, object(), size=10)
 
 
-def test_the_command_line_finds_one_by_its_name(site: Path, tmp_path: Path) -> None:
+def test_the_command_line_finds_one_by_its_name(installed: Path, tmp_path: Path, command: Command) -> None:
     words = ("check", "mine:majority", "--source", "coins:fair", "--size", "30", "--rho", "0.3")
     records = []
     for jobs in ("1", "2"):
-        done = command(site, *words, "--jobs", jobs, "--json", "record.json", cwd=tmp_path)
-        assert done.returncode == 1, done.stderr
+        code, _, complaint = command(*words, "--jobs", jobs, "--json", "record.json", cwd=tmp_path)
+        assert code == 1, complaint
         records.append(json.loads((tmp_path / "record.json").read_text()))
     assert timeless(records[0]) == timeless(records[1])
     record = records[0]
@@ -356,8 +365,8 @@ def test_the_command_line_finds_one_by_its_name(site: Path, tmp_path: Path) -> N
     assert record["preflight"]["second_process"] == "same"
     assert "--source coins:fair" in record["examples"][0]["replay"]
     pair = str(record["examples"][0]["pair"])
-    assert "DIFFERENT" in command(site, *words, "--replay", pair).stdout
-    assert "DIFFERENT" in command(site, "replay", "record.json", "--pair", pair, "--trust", cwd=tmp_path).stdout
-    counted = command(site, "check", "mine:share", "--sample", "counts", "--json", "-")
-    assert counted.returncode == 0, counted.stderr
-    assert json.loads(counted.stdout)["accuracy"]["failures"] == 0
+    assert "DIFFERENT" in command(*words, "--replay", pair, cwd=installed)[1]
+    assert "DIFFERENT" in command("replay", "record.json", "--pair", pair, "--trust", cwd=tmp_path)[1]
+    code, counted, complaint = command("check", "mine:share", "--sample", "counts", "--json", "-", cwd=installed)
+    assert code == 0, complaint
+    assert json.loads(counted)["accuracy"]["failures"] == 0

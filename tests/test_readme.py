@@ -6,10 +6,12 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+Command = Callable[..., tuple[int, str, str]]
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
 BLOCKS = re.findall(r"```(\w+)\n(.*?)```", README, flags=re.DOTALL)
@@ -33,31 +35,34 @@ def is_slow(block: str) -> bool:
 @pytest.mark.parametrize(
     "block", [pytest.param(text, marks=[pytest.mark.nightly] * is_slow(text)) for text in COMMANDS]
 )
-def test_commands_print_what_is_shown(block: str, folder: Path) -> None:
-    command, *shown = block.strip().splitlines()
-    words = [sys.executable, *shlex.split(command.removeprefix("$ python "))]
-    ended = subprocess.run(words, cwd=folder, capture_output=True, text=True)
-    assert ended.returncode in (0, 1), ended.stderr
-    printed = ended.stdout.splitlines()
+def test_commands_print_what_is_shown(block: str, folder: Path, command: Command) -> None:
+    typed, *shown = block.strip().splitlines()
+    code, printed, complaint = command(*shlex.split(typed.removeprefix("$ python -m auditor ")), cwd=folder, columns=80)
+    assert code in (0, 1), complaint
     assert shown
     for line in shown:
-        assert line in [p.rstrip() for p in printed], ended.stdout
+        assert line in [p.rstrip() for p in printed.splitlines()], printed
 
 
-@pytest.mark.parametrize("text", PYTHON)
-def test_python_runs(text: str, folder: Path) -> None:
-    ended = subprocess.run([sys.executable, "-c", text], cwd=folder, capture_output=True, text=True)
+def test_the_python_runs(folder: Path) -> None:
+    """In one process, each as if it were alone there: a file in the working directory."""
+    for number, text in enumerate(PYTHON):
+        (folder / f"block_{number}.py").write_text(text)
+    names = [f"block_{number}.py" for number in range(len(PYTHON))]
+    code = "import runpy, sys\nfor name in sys.argv[1:]: runpy.run_path(name, run_name='__main__')"
+    ended = subprocess.run([sys.executable, "-c", code, *names], cwd=folder, capture_output=True, text=True)
+    assert PYTHON
     assert ended.returncode == 0, ended.stderr
 
 
-def test_the_declared_subject_is_auditable(folder: Path) -> None:
+def test_the_declared_subject_is_auditable(folder: Path, command: Command) -> None:
     (folder / "declared.py").write_text(next(text for text in PYTHON if "@auditor.subject" in text))
-    words = [sys.executable, "-m", "auditor", "check", "declared.py:rounded"]
-    ended = subprocess.run(words, cwd=folder, capture_output=True, text=True)
-    assert ended.returncode == 0, ended.stdout + ended.stderr
+    code, *said = command("check", "declared.py:rounded", cwd=folder)
+    assert code == 0, said
 
 
 def test_the_set_up_commands_are_what_ci_runs_and_what_they_show_is_true() -> None:
+    """And so as a process of its own, as it is typed."""
     audit, tests = (block for block in CONSOLE if block.startswith("$ python3 -m venv"))
     assert tests.strip().removeprefix("$ ") in (ROOT / ".ci" / "run").read_text()
     command, *shown = audit.strip().splitlines()

@@ -24,6 +24,7 @@ from auditor.trials.preflight import Look, look
 from auditor.trials.trial import Bench, Trial
 
 _FINER = 4  # blocks that each hand gets of what is left
+_FINEST = 16  # parts of a whole block: of less, the sending would take longer than the waiting at the end
 _DEATH = 0.3  # seconds that a run without an output may have cost: most likely it took its worker along
 Keep = Callable[[Sequence[Trial]], None]
 ON_ERROR = ("stop", "bottom")
@@ -217,7 +218,7 @@ class Blocks:
             return None
         stop, most = start + 1, self._pace.trials
         if self._left > 0 and self._hands > 1:
-            most = max(1, min(most, self._left // (_FINER * self._hands)))
+            most = max(1, min(most, max(self._left // (_FINER * self._hands), most // _FINEST)))
         while stop < start + most:
             following = next(self._wanted, None)
             if following != stop:

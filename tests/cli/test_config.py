@@ -9,9 +9,13 @@ from auditor.cli.command_line import run
 from auditor.cli.config import keys, read_config
 from auditor.errors import UsageError
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
 LEARNERS = """
 def rows(rng, size):
     return rng.random(size)
+
+def halves(rng, size):
+    return rng.random(size) / 2
 
 def steady(sample, r, *, value=1):
     return value
@@ -155,7 +159,7 @@ jobs = 1
 
 [[tool.auditor.subject]]
 target = "learners_of_gate.py:steady"
-source = ["learners_of_gate.py:rows", "uniform"]
+source = ["learners_of_gate.py:rows", "learners_of_gate.py:halves"]
 size = 3
 rho = 0.2
 timeout = 60

@@ -14,6 +14,8 @@ import pytest
 import auditor
 from auditor.cli.command_line import run
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
+
 LEARNERS = """
 import numpy as np
 

@@ -14,6 +14,8 @@ import pytest
 
 from auditor.cli.command_line import run
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
+
 LEARNERS = """
 import functools, math, os, pathlib, subprocess
 from collections.abc import Callable

@@ -495,7 +495,8 @@ def test_blocks_shrink_at_the_end_so_that_all_hands_are_done_together() -> None:
     blocks, left = Blocks(range(1000), 1.0, Pace(1000), hands=2), 1000
     while block := blocks.cut():
         assert block.start == 1000 - left
-        assert len(block) <= max(1, left // 2 - 1)
+        assert len(block) <= max(1000 // 16, left // 2 - 1), "at most a sixteenth of a block is waited for"
+        assert len(block) >= min(1000 // 16, left), "and no block is not worth being sent"
         left -= len(block)
     assert left == 0
     alone = Blocks(range(1000), 1.0, Pace(1000)).cut()

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +13,11 @@ import pytest
 
 import auditor
 from auditor.flow.asking import check_table
-from auditor.flow.question import find_question
+from auditor.flow.question import find_question, registered_questions
 from auditor.request import GROUPS
+
+Command = Callable[..., tuple[int, str, str]]
+pytestmark = pytest.mark.usefixtures("no_second_process")
 
 
 def draw(rng: Any, size: int) -> Any:
@@ -214,52 +215,56 @@ class Loud:
 
 
 @pytest.fixture
-def theirs(tmp_path: Path) -> Path:
+def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder that, on the path, is an installed package with a question."""
     (tmp_path / "their_question.py").write_text(THEIRS)
-    (tmp_path / "learner.py").write_text("def rows(rng, size): return rng.random(size)\ndef one(sample, r): return 1\n")
+    learners = "def rows(rng, size): return rng.random(size)\ndef one(sample, r): return 1\n"
+    (tmp_path / "their_learner.py").write_text(learners)
     about = tmp_path / "theirs-1.0.dist-info"
     about.mkdir()
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
     (about / "entry_points.txt").write_text("[auditor.questions]\nloud = their_question:Loud\nlost = nowhere:Nobody\n")
-    return tmp_path
+    monkeypatch.syspath_prepend(str(tmp_path))
+    registered_questions.cache_clear()
+    yield tmp_path
+    registered_questions.cache_clear()
+    for name in ("their_question", "their_learner"):
+        sys.modules.pop(name, None)
 
 
-def _shell(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    env = os.environ | {"PYTHONPATH": str(folder), "COLUMNS": "100"}
-    words = (sys.executable, "-m", "auditor", *words)
-    return subprocess.run(words, cwd=folder, env=env, capture_output=True, text=True, check=False)
-
-
-def test_anybodys_question_is_a_command_with_its_options_and_its_record(theirs: Path) -> None:
-    listed = _shell(theirs, "--help").stdout
+def test_anybodys_question_is_a_command_with_its_options_and_its_record(theirs: Path, command: Command) -> None:
+    _, listed, _ = command("--help", cwd=theirs, columns=100)
     assert "loud      Is TARGET loud?" in listed
     assert "lost" in listed  # nobody is asked before somebody needs it
-    helped = _shell(theirs, "loud", "--help").stdout
+    _, helped, _ = command("loud", "--help", cwd=theirs, columns=100)
     for words in ("Example: python -m auditor loud", "--shout", "Say it loud.", "--jobs", "--json", "How sure"):
         assert words in helped
-    asked = ("loud", "learner:one", "--source", "learner:rows", "--size", "4", "--shout")
+    asked = ("loud", "their_learner:one", "--source", "their_learner:rows", "--size", "4", "--shout")
     how = ("--jobs", "2", "--ledger", "audits.sqlite", "--timeout", "60")
-    done = _shell(theirs, *asked, *how, "--json", "record.json", "--junit", "out.xml", "--markdown", "out.md")
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("PASS  learner:one")
-    assert "it said" in done.stdout
+    reports = ("--json", "record.json", "--junit", "out.xml", "--markdown", "out.md")
+    code, said, complaint = command(*asked, *how, *reports, cwd=theirs)
+    assert code == 0, complaint
+    assert said.startswith("PASS  their_learner:one")
+    assert "it said" in said
     record = json.loads((theirs / "record.json").read_bytes())
     assert (record["question"], record["schema"], record["verdict"]) == ("loud", "auditor.record/2", "pass")
-    assert record["asked"] == {"source": ["learner:rows"], "size": 4, "shout": True}
+    assert record["asked"] == {"source": ["their_learner:rows"], "size": 4, "shout": True}
     assert record["answer"] == {"question": "loud", "said": "LOUD"}
     assert all((theirs / name).read_bytes() for name in ("out.xml", "out.md"))
-    assert "pair 3 gave 1" in _shell(theirs, *asked, "--replay", "3").stdout
-    assert "pair 3 gave 1" in _shell(theirs, "replay", "record.json", "--pair", "3", "--trust").stdout
-    assert "pass" in _shell(theirs, "history", "learner:one").stdout
-    lost = _shell(theirs, "lost", "learner:one")
-    assert lost.returncode == 2
-    assert "the question 'lost' cannot be loaded from nowhere:Nobody" in " ".join(lost.stderr.split())
+    assert "pair 3 gave 1" in command(*asked, "--replay", "3", cwd=theirs)[1]
+    assert "pair 3 gave 1" in command("replay", "record.json", "--pair", "3", "--trust", cwd=theirs)[1]
+    assert "pass" in command("history", "their_learner:one", cwd=theirs)[1]
+    code, _, complaint = command("lost", "their_learner:one", cwd=theirs)
+    assert code == 2
+    assert "the question 'lost' cannot be loaded from nowhere:Nobody" in " ".join(complaint.split())
 
 
-def test_anybodys_question_can_be_in_a_projects_file(theirs: Path) -> None:
-    entry = '[[tool.auditor.subject]]\ntarget = "learner:one"\nsource = "learner:rows"\nsize = 4\nquestion = "loud"\n'
+def test_anybodys_question_can_be_in_a_projects_file(theirs: Path, command: Command) -> None:
+    entry = (
+        '[[tool.auditor.subject]]\ntarget = "their_learner:one"\nsource = "their_learner:rows"\nsize = 4\n'
+        'question = "loud"\n'
+    )
     (theirs / "pyproject.toml").write_text(f"{entry}shout = true\n")
-    assert _shell(theirs, "gate").returncode == 0
+    assert command("gate", cwd=theirs)[0] == 0
     (theirs / "pyproject.toml").write_text(f"{entry}whisper = true\n")
-    assert "unknown key 'whisper'" in _shell(theirs, "gate").stderr
+    assert "unknown key 'whisper'" in command("gate", cwd=theirs)[2]

@@ -21,6 +21,8 @@ from auditor.flow.record_one import First
 from auditor.report.formats import FORMATS
 from auditor.report.terminal import as_text
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
+
 OLD: dict[str, dict[str, Any]] = json.loads(
     (Path(__file__).parents[1] / "data" / "records_of_schema_1.json").read_bytes()
 )  # by kind: a record, and the report that was printed with it

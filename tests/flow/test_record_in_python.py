@@ -16,6 +16,8 @@ from auditor.flow.kept import COLUMNS
 from auditor.flow.record import Record, as_record, to_json
 from auditor.report.terminal import as_text
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
+
 
 def test_it_prints_as_the_terminal_shows_it() -> None:
     assert str(failed()) == as_text(failed())

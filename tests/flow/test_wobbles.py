@@ -18,6 +18,8 @@ from auditor.flow.wobbles import ELEMENTS, WATCHED, Seen, Wobbles, wobbles
 from auditor.subjects.elements import compare
 from auditor.subjects.outcome import same, settle
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
+
 
 def added(pairs: list[tuple[Any, Any]], of: int | None = None, **options: Any) -> Wobbles:
     settled = [(settle(a), settle(b)) for a, b in pairs]

@@ -40,6 +40,8 @@ from auditor.report.formats.junit import junit
 from auditor.report.formats.markdown import markdown
 from auditor.report.terminal import as_text
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
+
 ROOT = Path(__file__).parents[2]
 CI = (ROOT / "docs" / "ci.md").read_text()
 HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}

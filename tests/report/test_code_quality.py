@@ -15,6 +15,8 @@ from auditor.flow.record import Record
 from auditor.report.formats import FORMATS
 from auditor.report.formats.code_quality import code_quality
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
+
 ROOT = Path(__file__).parents[2]
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 

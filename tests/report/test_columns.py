@@ -19,6 +19,8 @@ from auditor.report.prospects import prospects
 from auditor.report.registry import registry
 from auditor.subjects.subject import load_subject
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
+
 WIDTHS = (24, 40, 60, 80, 100, 160)
 Command = Callable[..., tuple[int, str, str]]
 

@@ -13,6 +13,8 @@ import rich.progress  # noqa: F401  # rich draws from `random` when it is first 
 
 from auditor.cli.command_line import run
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
+
 SUBJECTS = Path(__file__).parents[1] / "learners"
 HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 Check = Callable[..., tuple[int, str]]

@@ -26,6 +26,8 @@ from auditor.report.formats.svg import draw_chart, picture
 from auditor.report.pictures.plot import plot
 from auditor.report.terminal import as_text, show_parts
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
+
 NASTY = "[red]<b>\x1b[31m\u202e|`x`"
 BANDS = Series("rho", "band", [(1.0, 0.1, 0.2, 0.3), (10.0, 0.2, 0.4, 0.6), (100.0, None, None, None)])
 HELD = Series("a theorem", "line", [(1.0, None, 2.0, None), (10.0, None, 0.5, None), (100.0, None, 0.25, None)])

@@ -12,6 +12,8 @@ from auditor.flow.parts import Bar
 from auditor.report.pictures.strip import ruler, sparkline, strip, top_of
 from auditor.report.wobbles import wobble_table
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
+
 
 def percent(text: str | None) -> float:
     return float((text or "").rstrip("%"))

@@ -26,6 +26,8 @@ from auditor.report.formats import FORMATS
 from auditor.report.terminal import as_text
 from auditor.report.wobbles import wobble_parts
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
+
 
 def coin(sample: np.ndarray, r: np.random.Generator) -> bool:
     return bool(sample[0] > 0)
