@@ -64,6 +64,14 @@ def no_second_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def nothing_learnt() -> None:
+    """For processes with surroundings of their own: a new one does not load what subjects of other tests needed."""
+    from auditor.trials.second_process import learnt
+
+    learnt.clear()
+
+
+@pytest.fixture
 def no_other_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """For explanations that are not about what other processes say: they agree, and none is started here."""
     from auditor.questions.explain import interpreter

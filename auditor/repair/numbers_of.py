@@ -11,6 +11,7 @@ import dataclasses
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -124,7 +125,7 @@ def take_apart(output: Any, widths: Widths) -> Apart:
 
 def put_back(apart: Apart, numbers: Reals) -> Any:
     """The output with these numbers, in the order of paths, in its holes."""
-    ends = dict(zip(apart.sizes, np.cumsum([*apart.sizes.values()]).tolist(), strict=True))
+    ends = dict(zip(apart.sizes, accumulate(apart.sizes.values()), strict=True))
 
     def fill(_: str, leaf: Any) -> Any:
         if not isinstance(leaf, Hole):

@@ -135,8 +135,8 @@ class MeanEvidence:
 
     def add(self, x: float) -> None:
         self.n, self.total = self.n + 1, self.total + x
-        self._down += np.log1p(x * np.expm1(-TILTS))
-        self._up += np.log1p(x * np.expm1(TILTS))
+        self._down += np.log1p(x * _LOWERED[:-1])
+        self._up += np.log1p(x * _RAISED)
         self._log_none += math.log1p(-x) if x < 1 else -math.inf
         self._log_all += math.log(x) if x > 0 else -math.inf
 
@@ -151,12 +151,12 @@ class MeanEvidence:
     def log_e_pass(self, p: float) -> float:
         """Log evidence against a mean of p or more."""
         atom = self._log_none - self.n * (math.log1p(-p) if p < 1 else _IMPOSSIBLE)
-        return self._mixed(self._down - self.n * np.log1p(p * np.expm1(-TILTS)), atom)
+        return self._mixed(self._down - self.n * np.log1p(p * _LOWERED[:-1]), atom)
 
     def log_e_fail(self, p: float) -> float:
         """Log evidence against a mean of p or less."""
         atom = self._log_all - self.n * (math.log(p) if p > 0 else _IMPOSSIBLE)
-        return self._mixed(self._up - self.n * np.log1p(p * np.expm1(TILTS)), atom)
+        return self._mixed(self._up - self.n * np.log1p(p * _RAISED), atom)
 
     def _mixed(self, terms: Reals, atom: float) -> float:
         everything = np.append(LOG_WEIGHTS + terms, math.log(ATOM) + atom)

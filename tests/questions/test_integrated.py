@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -41,7 +42,7 @@ def audited(subject: Any, **options: Any) -> Record:
     return auditor.audit(subject, **{"rho": 0.2, **options})
 
 
-@pytest.mark.parametrize("width", [0.02, 0.1, 0.5, 3.0])
+@pytest.mark.parametrize("width", [0.02, pytest.param(0.1, marks=pytest.mark.nightly), 0.5, 3.0])
 def test_the_interval_has_the_exact_rho(width: float) -> None:
     """Four intervals and four of coins, each wrong with probability 1e-7 at most."""
     record = audited(finished.rounded, params={"width": width}, fixed=150, confidence=1 - 1e-7)
@@ -66,12 +67,13 @@ def test_an_object_with_core_finish_and_mismatch_is_audited_so_too() -> None:
 
 @pytest.mark.parametrize(("share", "least"), [(0.8, 5), (1.2, 5), (0.5, 2)])
 def test_it_takes_several_times_fewer_pairs_than_coins(share: float, least: float) -> None:
-    """Against what coins take on average, by their gate's exact law; benchmarks/integrated.py has the table."""
+    """Against what coins take on average, by their gate's exact law; benchmarks/integrated.py has the table. Over
+    eight seeds it took a ninth, an eleventh and a third of them on average."""
     target = truth(0.5) / share
     coins = prospect(truth(0.5), target=target, alpha=0.05, budget=10_000).expected_pairs
-    taken = [audited(finished.rounded, rho=target, pairs=10_000, seed=seed).pairs or 0 for seed in range(3)]
+    taken = [audited(finished.rounded, rho=target, pairs=10_000, seed=seed).pairs or 0 for seed in range(2)]
     print(f"rho is {share} of the target: {taken} pairs integrated, {coins:.0f} by coins")
-    assert least * sum(taken) <= 3 * coins
+    assert least * sum(taken) <= 2 * coins
 
 
 def test_the_report_says_so() -> None:
@@ -165,16 +167,18 @@ def test_the_mismatch_of_two_cores_does_not_depend_on_the_pairs_own_coin() -> No
     assert sum(trial.payload["apart"] for trial in fell) > 0
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_stored_audit_goes_on_to_the_record_of_one_that_did_not_stop(jobs: int, tmp_path: Path) -> None:
-    ledger = str(tmp_path / "ledger.db")
-    target = "learners.finished:rounded"
-    whole = audited(target, rho=truth(0.5), pairs=120)
-    first = audited(target, rho=truth(0.5), pairs=60, ledger=ledger)
+def test_a_stored_audit_goes_on_to_the_record_of_one_that_did_not_stop(tmp_path: Path) -> None:
+    """Here, and in workers."""
+    ledger, other = tmp_path / "ledger.db", tmp_path / "other.db"
+    asked: dict[str, Any] = {"subject": "learners.finished:rounded", "rho": truth(0.5)}
+    whole = audited(**asked, pairs=120)
+    first = audited(**asked, pairs=60, ledger=str(ledger))
     assert first.verdict == "inconclusive"
-    again = audited(target, rho=truth(0.5), pairs=120, ledger=ledger, resume=True, jobs=jobs)
-    kept = timeless(msgspec.structs.replace(again, first_budget=None))
-    assert kept == timeless(whole)
+    shutil.copy(ledger, other)
+    for jobs, stored in ((1, ledger), (2, other)):
+        again = audited(**asked, pairs=120, ledger=str(stored), resume=True, jobs=jobs)
+        kept = timeless(msgspec.structs.replace(again, first_budget=None))
+        assert kept == timeless(whole)
 
 
 def test_the_worst_of_several_is_found_by_means() -> None:
@@ -280,11 +284,12 @@ def test_at_the_target_each_verdict_is_wrong_no_more_often_than_is_said() -> Non
     cell = cell_of(finished.rounded, rho=target)
     plan = replace(make_plan(target=target, confidence=0.8, pairs=60), integrates=True)
     rng, count = from_key(root_key(5)), {"pass": 0, "fail": 0, "formula": 0}
-    for _ in range(100):
+    chances = rng.choice(atoms, p=masses, size=(100, 60))
+    differing = rng.binomial(FINISHES, chances)
+    for path in range(100):
         leaf = IntegratedPairs(cell, plan)
         for index in range(60):
-            m = float(rng.choice(atoms, p=masses))
-            if fed(leaf, index, m, int(rng.binomial(FINISHES, m))):
+            if fed(leaf, index, float(chances[path, index]), int(differing[path, index])):
                 found = leaf.verdict()
                 count["formula" if found.decided_by == "formula" else found.outcome] += 1
                 break

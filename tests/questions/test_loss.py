@@ -47,7 +47,7 @@ def test_the_share_is_exact_where_the_law_is_known(rows: int, delta: float) -> N
 
 
 def test_a_memory_breaks_as_often_as_it_is_used_and_no_more_than_the_lemma_allows() -> None:
-    q, rows, delta, pairs = 0.5, 50, 0.05, 400
+    q, rows, delta, pairs = 0.5, 50, 0.05, 200
     options = {"size": rows, "delta": delta, "fixed": pairs, "rho": 0.2, "params": {"q": q}}
     record = auditor.ask("loss", memoriser, lambda rng, n: labelled_noise(rng, n), loss=misses, **options)
     assert record.accuracy is not None

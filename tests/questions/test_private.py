@@ -111,7 +111,7 @@ def test_private_randomness_is_what_its_annotation_asks_for_and_a_default_makes_
         inquiry_of(whole, uniform, size=1, private="sometimes")
 
 
-@pytest.mark.parametrize(("x", "tries"), [(11, 5), (101, 60), (251, 300)])
+@pytest.mark.parametrize(("x", "tries"), [(11, 5), pytest.param(101, 60, marks=pytest.mark.nightly), (251, 300)])
 def test_a_search_without_a_sample_has_its_exact_rho(x: int, tries: int) -> None:
     truth, pairs = search_rho(x, tries), 1500
     k, (low, high) = counted(nonresidue, pairs, params={"x": x, "tries": tries})

@@ -16,6 +16,7 @@ from auditor.flow.record import Record, as_record, exit_code_of
 from auditor.questions.several import declared_in, with_theorem
 from auditor.report.theorems import markdown, picture
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
 PACKAGE = """
 import auditor
 

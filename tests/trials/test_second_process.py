@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +106,16 @@ def test_a_second_process_that_hangs_is_not_waited_for(monkeypatch: pytest.Monke
     assert found == "skipped: the second process ended with no answer in time"
 
 
+@pytest.fixture
+def own_servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The one that all tests share, with all that it has loaded, is left alone."""
+    monkeypatch.setattr(second_server, "_servers", [])
+    yield
+    for one in second_server._servers:
+        one.close()
+
+
+@pytest.mark.usefixtures("nothing_learnt", "own_servers")
 def test_all_come_from_one_server_and_a_dead_one_is_replaced() -> None:
     assert second_opinion(lambda sample, r: 1) == "same"
     (first,) = {id(second_server.server()) for _ in range(3) if second_opinion(lambda sample, r: 2) == "same"}

@@ -232,7 +232,8 @@ def _replaced(changes: list[tuple[Any, str, object]], namespaces: list[dict[str,
     known = [(vars(owner), name, value) for owner, name, value in changes if hasattr(owner, name)]
     by_plain = {id(names[name]): value for names, name, value in known if names[name] is not None}
     for names in namespaces:
-        known += [(names, name, by_plain[id(held)]) for name, held in names.items() if id(held) in by_plain]
+        if not by_plain.keys().isdisjoint(map(id, names.values())):  # most have none of them
+            known += [(names, name, by_plain[id(held)]) for name, held in names.items() if id(held) in by_plain]
     before = [(names, name, names[name]) for names, name, _ in known]
     load = _bootstrap._find_and_load  # where every import ends that finds nothing loaded
 
