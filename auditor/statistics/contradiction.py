@@ -22,6 +22,7 @@ from auditor.statistics.interval import Reals
 
 # From single coins that should not be at all, to a small bias in all of thousands of pairs.
 TILTS: Reals = 24.0 * np.exp2(-np.arange(16.0))
+_UP, _DOWN = np.expm1(TILTS), np.exp(-TILTS)
 _LOG_2 = math.log(2)
 
 
@@ -61,7 +62,7 @@ class Contradiction:
 
 def _log_mean(m: float, sign: float) -> Reals:
     """log(1 + m (e^l - 1)), to all digits."""
-    return np.log1p(m * np.expm1(TILTS)) if sign > 0 else np.log((1 - m) + m * np.exp(-TILTS))
+    return np.log1p(m * _UP) if sign > 0 else np.log((1 - m) + m * _DOWN)
 
 
 def _log_average(logs: Reals) -> float:
