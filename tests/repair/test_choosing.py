@@ -63,9 +63,7 @@ def test_the_audited_rho_of_three_candidates_holds_the_exact_one(no_second_proce
     learner, source = chosen(shares, strength), "pmf({0: 0.5, 1: 0.3, 2: 0.2})"
     samples = [np.repeat(range(3), each) for each in counts]
     assert mean_mismatch(learner, samples, mass, values=3) == pytest.approx(truth)
-    record = auditor.audit(
-        learner, source, size=n, params={"values": 3}, rho=0.5, fixed=50, confidence=1 - 1e-6
-    )
+    record = auditor.audit(learner, source, size=n, params={"values": 3}, rho=0.5, fixed=50, confidence=1 - 1e-6)
     print(f"{record.mismatches} of {record.pairs}, exact {truth:.4f}")
     assert record.rho.low <= truth <= record.rho.high
 

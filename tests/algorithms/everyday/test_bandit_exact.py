@@ -116,7 +116,7 @@ def test_audited_rho_agrees_with_the_exact_one(which: Any, plan: Any, gap: float
 
 def test_the_mean_of_the_declared_mismatch_is_the_exact_rho() -> None:
     truth = exact(ELIMINATE, 0.5, 0.5, T).rho
-    record = auditor.audit(r_bandit_elimination, rho=0.3, fixed=60, confidence=1 - 1e-6 / 6)
+    record = auditor.audit(r_bandit_elimination, rho=0.3, fixed=40, confidence=1 - 1e-6 / 6)
     assert record.rho is not None
     print(f"{truth:.4f} in [{record.rho.low:.4f}, {record.rho.high:.4f}]")
     assert record.measures[0].count is None
@@ -177,7 +177,7 @@ def test_rows_that_are_not_looked_at_are_no_promise() -> None:
         assert exact(plan, 0.5, 0.5, T).rho <= ours(10 * size, **DEFAULTS, **more) == ours(size, **DEFAULTS, **more)
         tenth = ours(10 * size, **DEFAULTS, **more, sample_scale=10) * math.sqrt(10)
         assert 0.9 < tenth / ours(size, **DEFAULTS, **more) < 1.001
-        found = auditor.ask("curve", subject, vary=f"size={size},{10 * size}", pairs=128)
+        found = auditor.ask("curve", subject, vary=f"size={size},{10 * size}", pairs=16)
         assert found.answer.promised == [ours(size, **DEFAULTS, **more)] * 2
 
 
