@@ -3,8 +3,8 @@
 Chance: each audit is at confidence 1 - 1e-8, fewer than 90 of them, and must not fail: a subject that keeps its claims
 fails one with probability 1e-8. One that breaks them passes at confidence 0.999 with probability 0.001. That it passes
 where it keeps them needs a rate below the claim: at 0.01 30 pairs at rho = 0.5 do not pass with probability 2e-8, and
-the theorem's sizes lead to rates far below that (no mismatch was ever seen here). Two-sample tests reject equal laws with
-probability about 1e-8. Together below 1e-6.
+the theorem's sizes lead to rates far below that (no mismatch was ever seen here). Two-sample tests reject equal laws
+with probability about 1e-8. Together below 1e-6.
 """
 
 from __future__ import annotations

@@ -177,6 +177,7 @@ def test_the_exact_rho_of_opposites_is_that_of_all_pairs_of_counts(n: int, beta:
 def rho_held(record: Any, truth: float) -> None:
     print(f"{record.rho.low:.4f} <= {truth:.4f} <= {record.rho.high:.4f} by {record.pairs} pairs")
     assert record.rho.low <= truth <= record.rho.high
+    assert record.measures[0].count is None, "a mean of what is declared, and no count"
 
 
 def test_the_audited_rho_is_the_exact_one() -> None:
