@@ -138,7 +138,7 @@ def boost_size(weak: WeakLearner, rho: float, eps: float, sample_scale: float = 
 
 
 class Growing:
-    """The score of a vote that grows, kept for the rows that were last asked about: on counts each round has the same."""
+    """The score of a vote that grows, kept for the rows that were last asked about: on counts they are the same."""
 
     def __init__(self) -> None:
         self._x: object = None

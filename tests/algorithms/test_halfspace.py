@@ -28,6 +28,7 @@ from algorithms.rounding import boxes, foams
 from auditor.randomness import from_key, root_key
 from auditor.sources.source import load_source
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
 Reals = npt.NDArray[np.float64]
 
 

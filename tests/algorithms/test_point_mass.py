@@ -29,6 +29,7 @@ from auditor.sources.sample import CountSample
 from auditor.sources.source import load_source
 from auditor.subjects.subject import load_subject
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
 Query = Callable[[Any], Any]
 
 

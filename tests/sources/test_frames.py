@@ -297,5 +297,6 @@ def test_nothing_is_recognised_by_importing_it() -> None:
 def test_the_example_of_the_documents_runs() -> None:
     page = (Path(__file__).parents[2] / "docs" / "data.md").read_text()
     (code,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert ended.returncode == 0, ended.stderr
+    found: dict[str, Any] = {"__name__": "example"}
+    exec(compile(code, "docs/data.md", "exec"), found)
+    assert found["record"].verdict == "pass"
