@@ -224,7 +224,7 @@ def test_a_multinomial_asks_for_the_smaller_side_of_each_half() -> None:
     rng = Told()
     counts = multinomial(rng, 8, np.array([0.125, 0.125, 0.5, 0.0, 0.25]))  # type: ignore[arg-type]
     root, halves = [(8, 0.25)], [(0, 0.25 / 0.75), (8, 0.0)]
-    quarters = [(0, 0.5), (0, 0.0), (0, 0.0), (8, 0.0)]
+    quarters = [(0, 0.5), (0, 0.0), (8, 0.0), (0, 0.0)]
     assert [*root, *halves, *quarters] == rng.binomials
     assert not rng.poissons, "0 is no rare value"
     assert counts.tolist() == [0, 0, 0, 0, 8]

@@ -19,7 +19,6 @@ from auditor.errors import NotComparable, UsageError
 from auditor.subjects.outcome import same
 from auditor.subjects.views import make_view
 
-
 pytestmark = pytest.mark.usefixtures("no_second_process")
 
 
