@@ -137,15 +137,32 @@ def boost_size(weak: WeakLearner, rho: float, eps: float, sample_scale: float = 
     return rounds(eps, weak.gamma) * (sizes.offer + sizes.query)
 
 
-def measure(hypotheses: tuple[Hypothesis, ...], gamma: float) -> Callable[[Any], Reals]:
-    """mu after these rounds, as a function of labelled rows."""
+class Growing:
+    """The score of a vote that grows, kept for the rows that were last asked about: on counts they are the same."""
+
+    def __init__(self) -> None:
+        self._x: object = None
+        self._counted = 0
+        self._score: Any = 0
+
+    def score(self, hypotheses: tuple[Hypothesis, ...], x: npt.ArrayLike) -> Reals:
+        if x is not self._x:
+            self._x, self._counted, self._score = x, 0, 0
+        self._score = sum((h.margin(x) for h in hypotheses[self._counted :]), self._score)
+        self._counted = len(hypotheses)
+        return np.asarray(self._score)
+
+
+def measure(hypotheses: tuple[Hypothesis, ...], gamma: float, growing: Growing | None = None) -> Callable[[Any], Reals]:
+    """mu after these rounds, as a function of labelled rows; `growing` knows the rounds before."""
     theta = gamma / (2 + gamma)
+    vote = growing or Growing()
 
     def mu(rows: Any) -> Reals:
         x, y = rows
         if not hypotheses:
             return np.ones(len(y))
-        g = Vote(hypotheses).score(x) * np.asarray(y) - theta * len(hypotheses)
+        g = vote.score(hypotheses, x) * np.asarray(y) - theta * len(hypotheses)
         return np.asarray(np.power(1 - gamma, np.maximum(g, 0) / 2))
 
     return mu
@@ -159,13 +176,14 @@ def r_boost(
     rows, sizes, t_max = Sample.of(sample), RoundSizes.of(weak, rho, eps, sample_scale), rounds(eps, weak.gamma)
     share = Shares.of(rho, t_max)
     hypotheses: tuple[Hypothesis, ...] = ()
+    growing = Growing()
     mu = measure(hypotheses, weak.gamma)  # 1, 2
     for t in range(t_max):  # 4, 5
         kept = rejection_sampler(rows.take(sizes.offer), sizes.learn, mu)  # 7, 8
         if isinstance(kept, Bottom):
             return BOTTOM
         hypotheses += (weak.learn(kept, r.child("learn", t), share.learn),)  # 9
-        mu = measure(hypotheses, weak.gamma)  # 10, 11
+        mu = measure(hypotheses, weak.gamma, growing)  # 10, 11
         density = rstat(  # 12, 13
             rows.take(sizes.query).map(mu), r.child("stop", t), tau=eps / 3, rho=share.stop, delta=share.astray
         )

@@ -8,12 +8,15 @@ is split in halves down a tree, each probability a quotient of sums of its own s
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
 Integers = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
+Split = tuple[Reals, npt.NDArray[np.bool_]]
 
 PIECE = 2**50
 LARGEST = 2**63 - 1
@@ -22,6 +25,8 @@ _TINY = 1e-8
 
 def binomial(rng: Generator, n: Integers, p: Reals) -> Integers:
     """One draw of Bin(n_i, p_i) for each i; p at most 1/2 keeps its digits best."""
+    if not (n >= PIECE).any():
+        return _small_binomial(rng, n, p)
     pieces, rest = np.divmod(n, PIECE)
     drawn = _small_binomial(rng, rest, p)
     large = np.flatnonzero(pieces)
@@ -32,9 +37,9 @@ def binomial(rng: Generator, n: Integers, p: Reals) -> Integers:
 
 
 def _small_binomial(rng: Generator, n: Integers, p: Reals) -> Integers:
-    tiny = (p < _TINY) & (n * p < 30)
-    if not tiny.any():
-        return rng.binomial(n, p)
+    tiny = (p < _TINY) & (p > 0)
+    if not tiny.any() or not (tiny := tiny & (n * p < 30)).any():
+        return rng.binomial(n, p) if len(n) > 1 else np.array([rng.binomial(n[0], p[0])])  # one is drawn much faster
     drawn = np.empty(len(n), dtype=np.int64)
     drawn[tiny] = np.minimum(rng.poisson(n[tiny] * p[tiny]), n[tiny])
     drawn[~tiny] = rng.binomial(n[~tiny], p[~tiny])
@@ -43,15 +48,30 @@ def _small_binomial(rng: Generator, n: Integers, p: Reals) -> Integers:
 
 def multinomial(rng: Generator, n: int, weights: Reals) -> Integers:
     """How n i.i.d. draws fall among len(weights) values; the counts add up to n."""
+    return fall(rng, n, splits(weights))[: len(weights)]
+
+
+def fall(rng: Generator, n: int, tree: Sequence[Split]) -> Integers:
+    """How n draws fall down a tree; whoever draws many times makes it once."""
     counts = np.array([n], dtype=np.int64)
+    for share, is_left in tree:
+        fewer = binomial(rng, counts, share)
+        sides = np.empty((len(counts), 2), dtype=np.int64)
+        sides[:, 0] = np.where(is_left, fewer, counts - fewer)
+        sides[:, 1] = counts - sides[:, 0]
+        counts = sides.ravel()
+    return counts
+
+
+def splits(weights: Reals) -> list[Split]:
+    """Of each block, the share of its smaller half, and whether that is the left one; the root first."""
+    tree = []
     for sums in _halvings(weights):
         left, right = sums[0::2], sums[1::2]
         total = left + right
         share = np.divide(np.minimum(left, right), total, out=np.zeros_like(total), where=total > 0)
-        fewer = binomial(rng, counts, share)
-        more = counts - fewer
-        counts = np.stack([np.where(left <= right, fewer, more), np.where(left <= right, more, fewer)], axis=1).ravel()
-    return counts[: len(weights)]
+        tree.append((share, left <= right))
+    return tree
 
 
 def _halvings(weights: Reals) -> list[Reals]:

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from auditor.sources.counting import Split, splits
+
 Reals = npt.NDArray[np.float64]
 Query = Callable[[Any], Any]
 
@@ -35,6 +37,11 @@ class Law:
         """Where a uniform number in [0, 1) falls among the values: the first place above it, and the last for the
         little that rounding leaves over."""
         return np.cumsum(self.weights[:-1])
+
+    @cached_property
+    def tree(self) -> list[Split]:
+        """How counts fall among the values: every look at a sample draws by it."""
+        return splits(self.weights)
 
     def expect(self, query: Query | None = None) -> float:
         """The exact mean of `query`, or of the values themselves."""

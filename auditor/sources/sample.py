@@ -25,7 +25,7 @@ import numpy.typing as npt
 from numpy.random import Generator
 
 from auditor.errors import SampleError, UsageError
-from auditor.sources.counting import LARGEST, PIECE, multinomial
+from auditor.sources.counting import LARGEST, PIECE, fall
 from auditor.sources.frames import kind_of
 from auditor.sources.law import Law, Query, as_values, prefix, unique
 
@@ -259,7 +259,7 @@ class CountSample(Sample):
             raise SampleError(
                 f"{self._left:,} examples are more than one look can count: take at most 2^63 - 1 of them"
             )
-        return self._law.values, multinomial(self._rng, self._left, self._law.weights)
+        return self._law.values, fall(self._rng, self._left, self._law.tree)[: len(self._law)]
 
     def sum(self, query: Query | None = None) -> Any:
         values, counts = self._look()
@@ -267,7 +267,7 @@ class CountSample(Sample):
         if results.ndim > 1:
             return counts.astype(float) @ results
         if results.dtype.kind in "biu":  # exact, however large
-            return sum(int(value) * int(count) for value, count in zip(results, counts, strict=True))
+            return sum(value * count for value, count in zip(results.tolist(), counts.tolist(), strict=True))
         return math.fsum(results * counts)
 
     def map(self, fn: Query) -> CountSample:

@@ -33,7 +33,7 @@ from algorithms.halfspace import CUBE, Halfspace, check_margin, r_halfspace_boxe
 from algorithms.rejection import BOTTOM
 from algorithms.statistical_query import sample_size as rstat_size
 from auditor.randomness import from_key, root_key
-from auditor.sources.counting import multinomial
+from auditor.sources.counting import fall
 from auditor.sources.sample import CountSample, Sample
 from auditor.sources.source import load_source
 
@@ -222,7 +222,7 @@ def test_a_margin_of_0_37_is_learnt_where_one_hypothesis_errs_on_0_41() -> None:
 
 def test_rounds_without_the_measure_do_not_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(boosting, "rounds", lambda eps, gamma: 40)
-    monkeypatch.setattr(boosting, "measure", lambda hypotheses, gamma: lambda rows: np.ones(len(rows[1])))
+    monkeypatch.setattr(boosting, "measure", lambda *_: lambda rows: np.ones(len(rows[1])))
     vote = boosted(halfspaces(TAU, 2, "boxes"))
     assert len(vote.hypotheses) == 40
     assert errors(vote) == pytest.approx(0.33)
@@ -353,11 +353,11 @@ def test_bad_parameters_get_name_value_range_and_cure(params: dict[str, Any], wo
 def test_a_draw_beyond_two_to_the_63_is_refused_before_anything_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     drawn: list[int] = []
 
-    def noted(rng: Any, n: int, weights: Any) -> Any:
+    def noted(rng: Any, n: int, tree: Any) -> Any:
         drawn.append(n)
-        return multinomial(rng, n, weights)
+        return fall(rng, n, tree)
 
-    monkeypatch.setattr("auditor.sources.sample.multinomial", noted)
+    monkeypatch.setattr("auditor.sources.sample.fall", noted)
     params = {"rho": 1e-6, "eps": 0.01}
     with pytest.raises(auditor.AuditorError, match="more than one look can count"):
         auditor.audit("algorithms.boosting:r_halfspace_boosted", params=params, rho=0.3)

@@ -24,6 +24,7 @@ CASES = [
 ]
 
 
+@pytest.mark.usefixtures("no_second_process")
 @pytest.mark.parametrize(("name", "source", "params", "rho"), CASES)
 def test_the_measured_rate_is_the_known_rho(name: str, source: str, params: dict[str, float], rho: float) -> None:
     record = auditor.audit(f"algorithms.controls:{name}", source, params=params, fixed=2000, rho=0.1)

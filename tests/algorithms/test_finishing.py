@@ -10,7 +10,7 @@ from asking import bench_of
 from scipy.stats import binom
 
 import auditor
-from algorithms import coin_problem, halfspace, statistical_query
+from algorithms import coin_problem, halfspace, heavy_hitters, statistical_query
 from algorithms.coin_frontier import frontier
 from algorithms.coin_problem import exact_rho, rstat_mixture, uniform_mixture
 from auditor.trials.integrated import COMPARED, FINISHES, Shown, run_integrated
@@ -23,18 +23,25 @@ DECLARED = [
     coin_problem.optimal_coin,
     halfspace.r_halfspace_boxes,
     halfspace.r_halfspace_foams,
+    heavy_hitters.r_heavy_hitters,
 ]
+OTHERS: dict[Any, dict[str, Any]] = {
+    halfspace.r_halfspace_boxes: {"size": 100_000},
+    halfspace.r_halfspace_foams: {"size": 100_000},
+    heavy_hitters.r_heavy_hitters: {"params": {"sample_scale": 1e-6}},
+}
 
 
 @pytest.mark.parametrize("algorithm", DECLARED)
 def test_each_is_its_two_steps_and_finishes_as_often_apart_as_it_says(algorithm: Any) -> None:
     """At a size where outputs do differ. A declared mismatch is contradicted wrongly with probability 1e-7 at most."""
-    size = 100_000 if algorithm in (halfspace.r_halfspace_boxes, halfspace.r_halfspace_foams) else 400
-    record = auditor.audit(algorithm, size=size, rho=0.5, fixed=40, confidence=1 - 1e-6, seed=2)
+    asked = OTHERS.get(algorithm, {"size": 400})
+    pairs = 22 if algorithm is halfspace.r_halfspace_foams else 40  # of 2^3 stages a finish
+    record = auditor.audit(algorithm, **asked, rho=0.5, fixed=pairs, confidence=1 - 1e-6, seed=2)
     answer = record.answer.integrated
-    print(f"{algorithm.__name__}: {answer.differing} of {40 * FINISHES} differ, {answer.expected:.1f} are declared")
+    print(f"{algorithm.__name__}: {answer.differing} of {pairs * FINISHES} differ, {answer.expected:.1f} are declared")
     assert record.decided_by != "formula"
-    assert answer.differing > 40
+    assert answer.differing > pairs
     assert answer.declared == ("upper" if algorithm is halfspace.r_halfspace_foams else "exact")
     assert answer.expected >= answer.differing - 6 * np.sqrt(answer.expected)
 

@@ -28,6 +28,7 @@ from algorithms.rounding import boxes, foams
 from auditor.randomness import from_key, root_key
 from auditor.sources.source import load_source
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
 Reals = npt.NDArray[np.float64]
 
 
@@ -239,7 +240,8 @@ NASTY = {
 @pytest.mark.parametrize("learner", ["r_halfspace_foams", "r_halfspace_boxes"])
 @pytest.mark.parametrize("source", NASTY.values(), ids=NASTY)
 def test_claims_are_upheld_at_the_theorems_size(learner: str, source: str) -> None:
-    record = auditor.audit(f"algorithms.halfspace:{learner}", source, confidence=1 - 1e-8)
+    """By outputs alone: what is declared of the last step is held to its finishes in test_finishing."""
+    record = auditor.audit(f"algorithms.halfspace:{learner}", source, confidence=1 - 1e-8, no_integrate=True)
     assert record.verdict == "pass", record.reason
     assert record.sample_scale == 1.0
     assert record.accuracy is not None

@@ -120,7 +120,7 @@ def test_foams_part_points_with_at_most_two_pi_times_their_distance() -> None:
 
 def exact_parting(x: float, y: float) -> float:
     """Pr[R(x) != R(y)] in one dimension: the first stage that accepts either decides, or leaves the other alone."""
-    z = (np.arange(400_000) + 0.5) / 400_000
+    z = (np.arange(20_000) + 0.5) / 20_000
     fx, fy = (2 * np.sin(np.pi * (p + z)) ** 2 for p in (x, y))
     cell_x, cell_y = np.floor(x + z), np.floor(y + z)
     both, only_x, only_y = np.minimum(fx, fy), np.maximum(fx - fy, 0), np.maximum(fy - fx, 0)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 from itertools import product
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from finishing import check_frequency, finished_apart
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom, multinomial
+from scipy.stats import binom
 
 import auditor
 from auditor import AuditorError
@@ -23,19 +24,22 @@ def first_row(sample, r):
     return sample[0].item()
 
 
-def exact_rho(p: list[float], chunks: int) -> float:
-    """One string: over all counts of outputs in two runs, by the heavy hitters' own formula."""
-    counts = [c for c in product(range(chunks + 1), repeat=len(p)) if sum(c) == chunks]
-    mass = multinomial.pmf(counts, chunks, p)
-    shares = [{i: k / chunks for i, k in enumerate(c)} for c in counts]
-    m = np.array([[heavy_mismatch(a, b, LOW, HIGH) for b in shares] for a in shares])
-    return float(mass @ m @ mass)
+def exact_rho(p: float, chunks: int) -> float:
+    """One string of two outputs: over all their counts in two runs, by the heavy hitters' own formula."""
+    mass = binom.pmf(np.arange(chunks + 1), chunks, p)
+    return float(mass @ mismatches(chunks) @ mass)
+
+
+@cache
+def mismatches(chunks: int) -> Any:
+    shares = [{0: k / chunks, 1: 1 - k / chunks} for k in range(chunks + 1)]
+    return np.array([[heavy_mismatch(a, b, LOW, HIGH) for b in shares] for a in shares])
 
 
 def test_the_audited_rho_holds_the_exact_one(no_second_process: None) -> None:
-    """Ten chunks of one row; 1e-6."""
-    truth = exact_rho([0.65, 0.35], 10)
-    record = auditor.audit(agreed(first_row, 10), "bernoulli(0.35)", size=10, rho=0.9, fixed=300, confidence=1 - 1e-6)
+    """Ten chunks of one row; 1e-6. That m is the formula of `exact_rho` is the next test."""
+    truth = exact_rho(0.65, 10)
+    record = auditor.audit(agreed(first_row, 10), "bernoulli(0.35)", size=10, rho=0.9, fixed=50, confidence=1 - 1e-6)
     print(f"{record.mismatches} of {record.pairs}, exact {truth:.4f}")
     assert record.rho.low <= truth <= record.rho.high
 
@@ -65,12 +69,12 @@ def test_any_string_is_within_what_is_claimed(p: float) -> None:
     """All strings with two outputs of these probabilities: eta is out of reach, so nu is all of them but a few."""
     nu = 0.25
     claimed = agreed(first_row, 100).claimed(0.0, nu)
-    assert nu * exact_rho([p, 1 - p], 100) / (1 - nu) <= claimed < 0.25
+    assert nu * exact_rho(p, 100) / (1 - nu) <= claimed < 0.25
 
 
 def test_what_is_claimed_of_good_strings_holds() -> None:
     for eta in (0.0, 0.05, 0.1):
-        assert exact_rho([1 - eta, eta], 40) <= agreed(first_row, 40).claimed(eta, 0.0)
+        assert exact_rho(1 - eta, 40) <= agreed(first_row, 40).claimed(eta, 0.0)
     assert agreed(first_row, 400).claimed(0.05, 0.3) == pytest.approx(0.3 / 0.7 * 12 / np.sqrt(np.pi * 400), rel=1e-9)
 
 

@@ -31,17 +31,28 @@ def shares(sample, r, *, values=2):
 
 
 def test_the_audited_rho_of_two_candidates_holds_the_exact_one(no_second_process: None) -> None:
-    """Shares of 0 and of 1 among n flips part as two logistic numbers do: a sum over two binomials; 1e-6."""
+    """Shares of 0 and of 1 among n flips part as two logistic numbers do: a sum over two binomials, which the mean of m
+    is exactly, and an audit of few pairs but for 1e-6."""
     n, p, strength = 40, 0.45, 6.0
     mass, up = binom.pmf(np.arange(n + 1), n, p), expit(strength * (2 * np.arange(n + 1) / n - 1))
     truth = float(mass @ np.abs(up[:, None] - up) @ mass)
-    record = auditor.audit(chosen(shares, strength), "bernoulli(0.45)", size=n, rho=0.5, fixed=300, confidence=1 - 1e-6)
+    learner = chosen(shares, strength)
+    assert mean_mismatch(learner, [np.repeat([1, 0], [k, n - k]) for k in range(n + 1)], mass) == pytest.approx(truth)
+    record = auditor.audit(learner, "bernoulli(0.45)", size=n, rho=0.5, fixed=50, confidence=1 - 1e-6)
     print(f"{record.mismatches} of {record.pairs}, exact {truth:.4f}")
     assert record.rho.low <= truth <= record.rho.high
 
 
+def mean_mismatch(learner: Any, samples: list[Any], mass: Any, **params: Any) -> float:
+    """Over every pair of samples, weighed by their probabilities: no chance is left."""
+    cores = [learner.core(sample, from_key(root_key(0)), **params) for sample in samples]
+    m = np.array([[learner.mismatch(a, b) for b in cores] for a in cores])
+    return float(mass @ m @ mass)
+
+
 def test_the_audited_rho_of_three_candidates_holds_the_exact_one(no_second_process: None) -> None:
-    """Every pair of counts of three values among eight rows, by the coupling as it is written; 1e-6."""
+    """Every pair of counts of three values among eight rows, by the coupling as it is written, which the mean of m is
+    exactly, and an audit of few pairs but for 1e-6."""
     n, p, strength = 8, [0.5, 0.3, 0.2], 3.0
     counts = [(i, j, n - i - j) for i in range(n + 1) for j in range(n + 1 - i)]
     mass = multinomial.pmf(counts, n, p)
@@ -49,15 +60,10 @@ def test_the_audited_rho_of_three_candidates_holds_the_exact_one(no_second_proce
     ratios = x[:, None, :] / x[:, :, None]  # of candidate j over i, in each outcome
     agree = (1 / np.maximum(ratios[:, None], ratios[None]).sum(axis=-1)).sum(axis=-1)
     truth = float(mass @ (1 - agree) @ mass)
-    record = auditor.audit(
-        chosen(shares, strength),
-        "pmf({0: 0.5, 1: 0.3, 2: 0.2})",
-        size=n,
-        params={"values": 3},
-        rho=0.5,
-        fixed=300,
-        confidence=1 - 1e-6,
-    )
+    learner, source = chosen(shares, strength), "pmf({0: 0.5, 1: 0.3, 2: 0.2})"
+    samples = [np.repeat(range(3), each) for each in counts]
+    assert mean_mismatch(learner, samples, mass, values=3) == pytest.approx(truth)
+    record = auditor.audit(learner, source, size=n, params={"values": 3}, rho=0.5, fixed=50, confidence=1 - 1e-6)
     print(f"{record.mismatches} of {record.pairs}, exact {truth:.4f}")
     assert record.rho.low <= truth <= record.rho.high
 

@@ -34,10 +34,10 @@ def deciding_rho(n: int, p: float, low: float, high: float) -> float:
 
 
 def test_the_audited_rho_holds_the_exact_one(no_second_process: None) -> None:
-    """Shares of heads that straddle both ends of the interval; 1e-6."""
+    """Shares of heads that straddle both ends of the interval; 1e-6. That m has this mean is the next test."""
     truth = deciding_rho(60, 0.5, 0.45, 0.55)
     record = auditor.audit(
-        thresholded(share, 0.45, 0.55), "bernoulli(0.5)", size=60, rho=0.5, fixed=300, confidence=1 - 1e-6
+        thresholded(share, 0.45, 0.55), "bernoulli(0.5)", size=60, rho=0.5, fixed=50, confidence=1 - 1e-6
     )
     print(f"{record.mismatches} of {record.pairs}, exact {truth:.4f}")
     assert record.rho.low <= truth <= record.rho.high

@@ -70,7 +70,7 @@ def compositions(n: int, parts: int) -> list[tuple[int, ...]]:
     ],
 )
 def test_a_small_multinomial_has_its_law(n: int, weights: list[float]) -> None:
-    times, rng = 3000, from_key(root_key(n))
+    times, rng = 2000, from_key(root_key(n))
     seen = Counter(tuple(multinomial(rng, n, np.array(weights)).tolist()) for _ in range(times))
     cells = compositions(n, len(weights))
     expected = [
@@ -103,7 +103,7 @@ def moments_fit(drawn: Integers, n: int, p: float) -> bool:
 @pytest.mark.parametrize("p", [0.5, 0.3, 1e-3])
 @pytest.mark.parametrize("n", LARGE)
 def test_a_large_binomial_keeps_its_last_bits_its_mean_and_its_spread(n: int, p: float) -> None:
-    drawn = draws(7, n, p, 1600 if n <= 2**55 else 400)
+    drawn = draws(7, n, p, 1600 if n <= 2**55 else 200)
     assert drawn.dtype == np.int64
     assert (drawn >= 0).all()
     assert parity_is_fair(drawn)
@@ -186,8 +186,9 @@ class Told:
         self.poissons: list[float] = []
 
     def binomial(self, n: Integers, p: npt.NDArray[np.float64]) -> Integers:
-        self.binomials += zip(n.tolist(), p.tolist(), strict=True)
-        return n.copy()
+        """Of arrays, or of one of each."""
+        self.binomials += zip(np.atleast_1d(n).tolist(), np.atleast_1d(p).tolist(), strict=True)
+        return np.where(p > 0, n, 0)
 
     def poisson(self, mean: npt.NDArray[np.float64]) -> Integers:
         self.poissons += mean.tolist()
@@ -223,9 +224,9 @@ def test_a_multinomial_asks_for_the_smaller_side_of_each_half() -> None:
     rng = Told()
     counts = multinomial(rng, 8, np.array([0.125, 0.125, 0.5, 0.0, 0.25]))  # type: ignore[arg-type]
     root, halves = [(8, 0.25)], [(0, 0.25 / 0.75), (8, 0.0)]
-    quarters = [(0, 0.5), (0, 0.0), (0, 0.0), (8, 0.0)]
-    assert rng.poissons == [0.0 for _, p in (*root, *halves, *quarters) if p < 1e-8]
-    assert [asked for asked in (*root, *halves, *quarters) if asked[1] >= 1e-8] == rng.binomials
+    quarters = [(0, 0.5), (0, 0.0), (8, 0.0), (0, 0.0)]
+    assert [*root, *halves, *quarters] == rng.binomials
+    assert not rng.poissons, "0 is no rare value"
     assert counts.tolist() == [0, 0, 0, 0, 8]
 
 

@@ -114,7 +114,8 @@ def _curve(promised: float) -> Record:
 
 def test_no_report_formats_a_limit_by_itself() -> None:
     """A format of its own would round a limit to the nearest number, which may be inward."""
-    for path in Path(auditor.__file__).parent.rglob("*.py"):
+    suspects = re.compile(r"\b(low|high|least|most)\b\W*[:!]")  # others need not be parsed
+    for path in (path for path in Path(auditor.__file__).parent.rglob("*.py") if suspects.search(path.read_text())):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.FormattedValue) and node.format_spec:
                 words, spec = ast.unparse(node.value), ast.unparse(node.format_spec)

@@ -19,6 +19,8 @@ from auditor.errors import NotComparable, UsageError
 from auditor.subjects.outcome import same
 from auditor.subjects.views import make_view
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
+
 
 def uniform(rng: np.random.Generator, size: int) -> np.ndarray:
     return rng.random(size)

@@ -22,6 +22,7 @@ from algorithms.everyday.bandit_elimination import Phase, r_bandit_elimination, 
 from algorithms.everyday.bandit_exact import Exact, commits, exact, least_share, outcomes, plain, worst
 from auditor.repair import threshold_mismatch
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
+from auditor.subjects.subject import load_subject
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 T = 10**6
@@ -116,7 +117,7 @@ def test_audited_rho_agrees_with_the_exact_one(which: Any, plan: Any, gap: float
 
 def test_the_mean_of_the_declared_mismatch_is_the_exact_rho() -> None:
     truth = exact(ELIMINATE, 0.5, 0.5, T).rho
-    record = auditor.audit(r_bandit_elimination, rho=0.3, fixed=60, confidence=1 - 1e-6 / 6)
+    record = auditor.audit(r_bandit_elimination, rho=0.3, fixed=50, confidence=1 - 1e-6 / 6)
     assert record.rho is not None
     print(f"{truth:.4f} in [{record.rho.low:.4f}, {record.rho.high:.4f}]")
     assert record.measures[0].count is None
@@ -177,8 +178,10 @@ def test_rows_that_are_not_looked_at_are_no_promise() -> None:
         assert exact(plan, 0.5, 0.5, T).rho <= ours(10 * size, **DEFAULTS, **more) == ours(size, **DEFAULTS, **more)
         tenth = ours(10 * size, **DEFAULTS, **more, sample_scale=10) * math.sqrt(10)
         assert 0.9 < tenth / ours(size, **DEFAULTS, **more) < 1.001
-        found = auditor.ask("curve", subject, vary=f"size={size},{10 * size}", pairs=128)
-        assert found.answer.promised == [ours(size, **DEFAULTS, **more)] * 2
+        assert [load_subject(subject).promised(m) for m in (size, 10 * size)] == [ours(size, **DEFAULTS, **more)] * 2
+    size = 2 * COMMIT[0].pulls
+    found = auditor.ask("curve", r_bandit, vary=f"size={size},{10 * size}", pairs=128)
+    assert found.answer.promised == [bandit.promise(size, **DEFAULTS)] * 2
 
 
 @given(st.floats(0.05, 0.4), st.floats(0.1, 1), st.floats(0.01, 0.5), st.integers(1, 3), probability, probability)

@@ -133,7 +133,7 @@ def test_the_audited_rho_is_that_of_all_pairs_of_samples(masses: dict[Any, float
             size=n,
             params={"v": 0.5},
             rho=0.5,
-            fixed=60,
+            fixed=40,
             confidence=1 - 1e-6,
         )
         print(f"{record.rho.low:.4f} <= {rho:.4f} <= {record.rho.high:.4f}")
@@ -151,7 +151,7 @@ def test_the_mean_difference_of_shares_is_that_of_all_pairs_of_counts() -> None:
 def test_the_audited_rho_of_stairs_is_the_exact_one_and_that_of_ties_is_within_the_claim() -> None:
     """Stairs by an audit, 1e-6; ties by 2,000 pairs of samples, within 0.06 but for 1e-6."""
     n = sample_size(0.1, 0.3)
-    record = auditor.audit(r_single_heavy_hitter, STAIRS, rho=0.5, fixed=60, confidence=1 - 1e-6)
+    record = auditor.audit(r_single_heavy_hitter, STAIRS, rho=0.5, fixed=40, confidence=1 - 1e-6)
     truth = rho_of_stairs(n, 0.3, pmf(STAIRS))
     print(f"{record.rho.low:.4f} <= {truth:.4f} <= {record.rho.high:.4f}")
     assert record.rho.low <= truth <= record.rho.high
