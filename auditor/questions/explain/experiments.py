@@ -10,7 +10,7 @@ import numpy as np
 
 from auditor.questions.explain import interpreter, units
 from auditor.sources.datasets import Dataset
-from auditor.trials.causes.elsewhere import run_pair_in_one_thread, run_pair_with_one_hash_seed
+from auditor.trials.causes.elsewhere import run_pair_elsewhere
 from auditor.trials.causes.hidden import run_pair_put_back
 from auditor.trials.causes.keyed_sites import why_unkeyed
 from auditor.trials.trial import Bench, Unit
@@ -49,7 +49,7 @@ HASH_SEED = Experiment(
     "one hash seed",
     "sort before you iterate: for x in sorted(the_set); and never take hash() of a text for a number",
     0,
-    run_pair_with_one_hash_seed,
+    run_pair_elsewhere,
     interpreter.other_hash_seed,
     certain=True,
     twice=interpreter.ELSEWHERE,
@@ -60,7 +60,7 @@ THREADS = Experiment(
     "run it in one thread: with threadpoolctl.threadpool_limits(1), or n_jobs=1; or add up what threads return in a "
     "fixed order",
     0,
-    run_pair_in_one_thread,
+    run_pair_elsewhere,
     interpreter.all_threads,
     certain=True,
     twice=interpreter.ELSEWHERE,

@@ -12,7 +12,7 @@ import numpy as np
 
 from auditor.process.foreign import call
 from auditor.randomness import Key, Name
-from auditor.subjects.outcome import Difference, describe, first_difference, same
+from auditor.subjects.outcome import Difference, same
 from auditor.trials.trial import NONE_FELL, Bench, Bottom, Trial
 
 Change = Callable[[Any], Any]  # of a sample
@@ -53,16 +53,6 @@ class Ran:
     def trial(self, difference: Difference | None, **payload: Any) -> Trial:
         payload = {"runs": self.runs, **payload}
         return Trial(self.index, difference, None, self.seconds, bottoms=tuple(self.bottoms), payload=payload)
-
-
-def apart(first: Any, second: Any) -> Difference | None:
-    """Where two outputs first differ; runs without an output agree with each other."""
-    if isinstance(first, Bottom) or isinstance(second, Bottom):
-        if isinstance(first, Bottom) and isinstance(second, Bottom):
-            return None
-        shown = ["no output" if isinstance(one, Bottom) else describe(one) for one in (first, second)]
-        return Difference("output", *shown)
-    return first_difference(first, second)
 
 
 # Samples.

@@ -25,7 +25,6 @@ from auditor.questions.explain.outputs import (
 )
 from auditor.questions.explain.runs import (
     Ran,
-    apart,
     draws_nothing,
     has_floats,
     in_order,
@@ -39,8 +38,8 @@ from auditor.questions.explain.runs import (
 from auditor.randomness import Key, from_key
 from auditor.sources.datasets import Dataset
 from auditor.sources.sample import Sample
-from auditor.trials.causes.last_digits import LAST_DIGITS, apart_by
-from auditor.trials.trial import Bench, Bottom, Trial
+from auditor.trials.causes import last_digits
+from auditor.trials.trial import Bench, Bottom, Trial, apart
 
 LOOKS = 8  # pairs that are looked at before any is counted
 _NUMBERS = 64  # of an output that have a width each; where there are more, they share one
@@ -159,7 +158,7 @@ def _same_sample(ran: Ran, first: Any, second: Any, **more: Any) -> Trial:
 
 def is_close(first: Any, second: Any) -> bool:
     """Whether two outputs are the same but for last digits."""
-    return not isinstance(first, Bottom) and not isinstance(second, Bottom) and apart_by(first, second) <= LAST_DIGITS
+    return not any(isinstance(one, Bottom) for one in (first, second)) and last_digits.is_close(first, second)
 
 
 def beyond_noise(bench: Bench, index: int, fell: Fell) -> Trial:

@@ -18,10 +18,10 @@ from typing import Any
 
 from auditor.randomness import Key
 from auditor.repair.mechanisms.own_frames import OwnCode
-from auditor.subjects.outcome import Difference, describe, first_difference
+from auditor.subjects.outcome import Difference
 from auditor.trials.causes.outside import CLOCK, ENTROPY, FILE, OTHER, Use, World
 from auditor.trials.causes.places import Kept, Place, Snapshot, places_of, reseed, take, token
-from auditor.trials.trial import NONE_FELL, Bench, Bottom, Trial, run_pair
+from auditor.trials.trial import NONE_FELL, Bench, Trial, apart, run_pair
 
 _TRIES = 6  # runs for each thing that is let go: one that counts may count now and then
 _MOST = 30  # things that are let go
@@ -105,18 +105,7 @@ def shows_hidden_state(bench: Bench, index: int) -> Difference | None:
     bench = replace(bench, copies=True)
     first = bench.settled(bench.run(index, 0))
     bench.run(index, 1)
-    return _difference(first, bench.see(bench.run(index, 0)))
-
-
-def _difference(first: Any, second: Any) -> Difference | None:
-    """Two runs that give no output agree."""
-    if isinstance(first, Bottom) or isinstance(second, Bottom):
-        if isinstance(first, Bottom) and isinstance(second, Bottom):
-            return None
-        return Difference(
-            "output", *("no output" if isinstance(one, Bottom) else describe(one) for one in (first, second))
-        )
-    return first_difference(first, second)
+    return apart(first, bench.see(bench.run(index, 0)))
 
 
 class _Held:
@@ -189,14 +178,14 @@ def _held_still(bench: Bench, index: int, difference: Difference, *, is_first: b
 def _diagnosed(held: _Held, difference: Difference) -> Hidden:
     first = held.run_held()
     moved = held.snapshot.moved()
-    is_all = all(_difference(first, held.run_held()) is None for _ in range(2))
+    is_all = all(apart(first, held.run_held()) is None for _ in range(2))
     candidates = _candidates(held, moved) if is_all else []
     alone = [thing for thing, let_go in candidates if _changes(held, first, let_go)]
     stuck = [f"{one.place.name}, which cannot be put back" for one in moved if not one.can_return]
     notes = tuple(dict.fromkeys([*(use.name for use in held.uses if use.kind == OTHER), *stuck]))
     if alone:
         return Hidden(difference, tuple(_located(held, moved, alone)), True, notes=notes)
-    if candidates and any(_difference(first, held.run_free()) is not None for _ in range(_TRIES)):
+    if candidates and any(apart(first, held.run_free()) is not None for _ in range(_TRIES)):
         return Hidden(difference, tuple(thing for thing, _ in candidates), True, together=True, notes=notes)
     return Hidden(difference, (), False, notes=notes)
 
@@ -223,7 +212,7 @@ def _changes(held: _Held, first: Any, let_go: LetGo) -> bool:
     for attempt in range(_TRIES):
         if attempt == _TRIES - 1:
             held.run_held(which=1)
-        if _difference(first, let_go()) is not None:
+        if apart(first, let_go()) is not None:
             return True
     return False
 
