@@ -78,11 +78,7 @@ def moved(bench: Bench, index: int, fell: Fell) -> Trial:
 def local_apart(bench: Bench, index: int, fell: Fell) -> Trial:
     """The first local value that differs although what its line reads does not."""
     found = first_local_apart(bench, index)
-    told = (
-        {}
-        if found is None
-        else {"where": _place(found.where), "name": found.name, "values": [found.first, found.second]}
-    )
+    told = {"where": _place(found.where), "name": found.name, "values": found[2:]} if found else {}
     return Trial(index, None, None, 0.0, payload={"runs": 2, **told})
 
 

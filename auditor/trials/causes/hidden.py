@@ -9,7 +9,6 @@ both runs find the same state, and generators that r should have been start wher
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -19,6 +18,7 @@ from typing import Any
 from auditor.randomness import Key
 from auditor.repair.mechanisms.own_frames import OwnCode
 from auditor.subjects.outcome import Difference
+from auditor.trials.causes.locals_trace import run_heard
 from auditor.trials.causes.outside import CLOCK, ENTROPY, FILE, OTHER, Use, World
 from auditor.trials.causes.places import Kept, Place, Snapshot, places_of, reseed, take, token
 from auditor.trials.trial import NONE_FELL, Bench, Trial, apart, run_pair
@@ -229,49 +229,33 @@ def _located(held: _Held, moved: list[Kept], alone: list[Moved]) -> list[Moved]:
 
 def _line_that_moves(held: _Held, place: Place) -> str:
     """The line of the subject's own code after which a place is another; "" where none of the first ones is."""
-    watch = _Watch(held.own, place)
-    before = sys.gettrace()
-    fn = held.bench.subject.fn
-
-    def traced(*given: Any, **named: Any) -> Any:
-        sys.settrace(watch.enter)
-        try:
-            return fn(*given, **named)
-        finally:
-            sys.settrace(before)
-            watch.look()
-
     held.put_back()
-    watch.start()
-    bench = replace(held.bench, subject=replace(held.bench.subject, fn=traced))
-    bench.run(held.index, 0)
+    watch = _Watch(place)
+    run_heard(held.bench, held.index, 0, watch)
+    watch.look()
     held.runs += 1
     return watch.where
 
 
 class _Watch:
-    """Looks at a place before each line of the subject's own code."""
+    """Looks at a place before each line."""
 
-    def __init__(self, own: OwnCode, place: Place) -> None:
-        self._own, self._place = own, place
+    def __init__(self, place: Place) -> None:
+        self._place, self._token = place, token(place.read())
         self._left = _LINES
-        self._line = self.where = self._token = ""
+        self._line = self.where = ""
 
-    def start(self) -> None:
-        self._token = token(self._place.read())
+    @property
+    def is_full(self) -> bool:
+        return self._left <= 0 or bool(self.where)
 
-    def enter(self, frame: FrameType, event: str, given: object) -> Any:
-        return self.step if self._own(frame.f_code) and self._left > 0 and not self.where else None
-
-    def step(self, frame: FrameType, event: str, given: object) -> Any:
-        if event in ("line", "return") and self._left > 0 and not self.where:
-            self.look()
-            self._left -= 1
-            self._line = f"{frame.f_code.co_filename}:{frame.f_lineno}"
-        return self.step
+    def hear(self, frame: FrameType, event: str) -> None:
+        self.look()
+        self._left -= 1
+        self._line = f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
     def look(self) -> None:
-        if self._left > 0 and not self.where and token(self._place.read()) != self._token:
+        if not self.is_full and token(self._place.read()) != self._token:
             self.where = self._line
 
 
