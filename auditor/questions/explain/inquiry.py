@@ -19,7 +19,7 @@ from auditor.flow.verdict import Verdict
 from auditor.questions.counted import Counted
 from auditor.questions.explain.cells import LOCALS, LOOK, MOVED, PLAIN, ROWS
 from auditor.questions.explain.evidence import GIVEN_UP, LITTLE, SHOWS, Tried
-from auditor.questions.explain.experiments import Traits, why_not, widths_of
+from auditor.questions.explain.experiments import widths_of
 from auditor.questions.explain.interpreter import STEADY
 from auditor.questions.explain.units import LOOKS, AsItIs
 from auditor.sources.datasets import Dataset
@@ -52,7 +52,7 @@ class Explaining(Steady):
     counted: list[Counted] = field(init=False)
     gate: Gate = field(init=False)
     strict: Gate | None = None  # that rho is above the target, at the share of one experiment
-    traits: Traits | None = None
+    has_begun: bool = False  # whether it is known which experiments fit
     looked: list[dict[str, Any]] = field(default_factory=list)
     differs: list[bool] = field(default_factory=list)  # as it is, by pair
     parted: list[int] = field(default_factory=list)  # samples with another output elsewhere
@@ -111,7 +111,7 @@ class Explaining(Steady):
     def next(self) -> Sequence[Work]:
         if len(self.looked) < LOOKS:
             return [Work(LOOK, range(len(self.looked), LOOKS))]
-        if self.traits is None:
+        if not self.has_begun:
             self._begin()
         if not self.pairs:
             hidden = self.tested("hidden-state")
@@ -123,13 +123,13 @@ class Explaining(Steady):
 
     def _begin(self) -> None:
         """Which experiments fit, and the width of the grid: from pairs that count for nothing else."""
-        self.traits = Traits(self.looked, self.counted[LOOK].tally.mismatches)
+        self.has_begun = True
         bench = self.counted[LOOK].bench
         assert bench is not None
         for one in self.tried:
-            one.why_not = why_not(one.experiment, self.traits, bench)
-        if any(one.kind == "continuous" and not one.why_not for one in self.tried):
-            self.widths = widths_of(self.traits, self.target)
+            one.why_not = one.experiment.why_not(self.looked, bench)
+        if not self.tested("continuous").why_not:
+            self.widths = widths_of(self.looked, self.target)
         self.cells[PLAIN] = replace(self.cells[PLAIN], unit=AsItIs(self.widths))
         self.strict = Gate(self.target, self.plan.alpha / (2 * max(1, len(self.tests))), budget=self.each)
 
@@ -217,15 +217,12 @@ class Explaining(Steady):
         work, first = [], self.differs.index(True)
         if self.traces and not self.aside(LOCALS):
             work.append(Work(self.asides[LOCALS], range(first, first + 1)))
-        if self._has_rows() and not self.is_hidden():
+        if all(one.get("rows") for one in self.looked) and not self.is_hidden():
             work.append(Work(self.asides[ROWS], range(len(self.aside(ROWS)), _REPLACED)))
         return self._affordable(work)
 
     def aside(self, name: str) -> list[dict[str, Any]]:
         return self.told_aside.get(name, [])
-
-    def _has_rows(self) -> bool:
-        return self.traits is not None and self.traits.all("rows")
 
     # What is known.
 

@@ -37,6 +37,7 @@ from auditor.questions.explain.runs import (
 )
 from auditor.randomness import Key, from_key
 from auditor.sources.datasets import Dataset
+from auditor.sources.frames import kind_of
 from auditor.sources.sample import Sample
 from auditor.trials.causes import last_digits
 from auditor.trials.trial import Bench, Bottom, Trial, apart
@@ -112,6 +113,7 @@ def look(bench: Bench, index: int, fell: Fell) -> Trial:
         values=[float(value) for value in numbers if math.isfinite(value)],
         rows=is_drawn_as_rows(sample),
         floats=is_drawn_as_rows(sample) and has_floats(sample),
+        table=kind_of(sample),
     )
 
 
