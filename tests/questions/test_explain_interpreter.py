@@ -15,7 +15,7 @@ from learners import caused
 import auditor
 from auditor.flow.plan import Plan
 from auditor.questions.explain.answer import ExplainAnswer, answer_of
-from auditor.questions.explain.cells import make_cells
+from auditor.questions.explain.evidence import make_cells
 from auditor.questions.explain.inquiry import Explaining
 from auditor.trials.causes.elsewhere import close_processes
 
