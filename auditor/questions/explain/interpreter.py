@@ -52,8 +52,15 @@ def _place(where: str) -> str:
     return min(os.path.relpath(where), where, key=len) if where else where
 
 
+def fallen(index: int, fell: Fell) -> Trial:
+    """Of runs that are known to end their process, each time: nothing is tried, and they agree."""
+    return Trial(index, None, None, 0.0, bottoms=tuple(fell.values()), payload={"runs": 0})
+
+
 def again(bench: Bench, index: int, fell: Fell) -> Trial:
     """One sample and r before and after a run of another; once also in new processes, where a run may be the first."""
+    if fell:
+        return fallen(index, fell)
     found, runs = shows_hidden_state(bench, index), 3
     if found is None and index == 0:
         earlier = earlier_runs_show(bench, index)
@@ -63,9 +70,9 @@ def again(bench: Bench, index: int, fell: Fell) -> Trial:
 
 def moved(bench: Bench, index: int, fell: Fell) -> Trial:
     """What it is that goes on from run to run, found by holding it still; here, or where nothing has run yet."""
+    if fell:
+        return fallen(index, fell)
     found = what_moved(bench, index, shows_hidden_state(bench, index) or _SHOWN)
-    if found is None:
-        return Trial(index, None, None, 0.0, payload={"runs": 3})
     told, runs = found.told, 3 + found.runs
     if not found.moved:
         with contextlib.suppress(NotElsewhere):
@@ -77,6 +84,8 @@ def moved(bench: Bench, index: int, fell: Fell) -> Trial:
 
 def local_apart(bench: Bench, index: int, fell: Fell) -> Trial:
     """The first local value that differs although what its line reads does not."""
+    if fell:
+        return fallen(index, fell)
     found = first_local_apart(bench, index)
     told = {"where": _place(found.where), "name": found.name, "values": found[2:]} if found else {}
     return Trial(index, None, None, 0.0, payload={"runs": 2, **told})

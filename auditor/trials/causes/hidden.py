@@ -147,14 +147,11 @@ class _Held:
         self.files.put_back_files()
 
 
-def what_moved(bench: Bench, index: int, difference: Difference | None = None) -> Hidden | None:
-    """Why `shows_hidden_state` shows it, or whatever else has shown a difference; None where nothing does.
+def what_moved(bench: Bench, index: int, difference: Difference) -> Hidden:
+    """Why `shows_hidden_state` shows a difference, or whatever else has shown one.
 
     Looks first at a pair that nobody has run: a cache may know all others. Leaves state and files as they were found.
     """
-    difference = difference or shows_hidden_state(bench, index)
-    if difference is None:
-        return None
     found = _held_still(bench, index + _UNUSED, difference)
     if found.moved:
         return found
