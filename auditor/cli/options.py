@@ -129,7 +129,7 @@ class TableCommand(click.RichCommand):
         if not any(word.partition("=")[0] in ("-h", "--help", "--replay") for word in args):
             from auditor.trials.second_server import environment_of, start_server
 
-            start_server(environment_of() if self.name == "explain" else None)  # its imports overlap with ours
+            start_server(environment_of() if self.name == "explain" else {})  # its imports overlap with ours
         typed = [*args]
         rest = super().parse_args(ctx, args)  # which says first what is wrong with a value
         self._refuse_twice(ctx, typed)

@@ -168,7 +168,11 @@ def _ended_early(status: int) -> str:
 
 def how_it_ended(status: int) -> str:
     """What waiting for a process said, in words."""
-    code = os.waitstatus_to_exitcode(status)
+    return exit_words(os.waitstatus_to_exitcode(status))
+
+
+def exit_words(code: int) -> str:
+    """The same of an exit code, below 0 where a signal ended it."""
     if code >= 0:
         return f"exit status {code}"
     with contextlib.suppress(ValueError):

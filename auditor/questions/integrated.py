@@ -34,7 +34,6 @@ from auditor.trials.integrated import (
     finishes,
     finishing_keys,
     run_integrated,
-    settled,
     why_not,
 )
 from auditor.trials.trial import Bench, Bottom, Trial
@@ -186,7 +185,9 @@ def show_cores(bench: Bench, index: int) -> Iterator[Part]:
         yield Listing(f"{name} core:", [describe(core, _SHORT)])
     m = declared_mismatch(bench, cores[0], cores[1], index)
     keys = finishing_keys(bench, index)[1:]
-    first, second = ([settled(one) for one in finishes(bench, core, keys, index, i)] for i, core in enumerate(cores))
+    first, second = (
+        [bench.settled(one) for one in finishes(bench, core, keys, index, i)] for i, core in enumerate(cores)
+    )
     apart = sum(map(differ, first, second))
     says = "there is no formula for how likely they finish differently" if m is None else _says(bench, m)
     yield Words(f"{says}; {apart} of {FINISHES} fresh r finish them differently")

@@ -18,11 +18,10 @@ import msgspec
 from auditor.errors import AuditorError, SubjectError, is_interrupt
 from auditor.process.foreign import call
 from auditor.randomness import KINDS, Key
-from auditor.subjects.elements import compare
-from auditor.subjects.outcome import describe, same, settle
+from auditor.subjects.outcome import describe, same
 from auditor.subjects.views import OUTPUT
 from auditor.trials.cell import Cell
-from auditor.trials.trial import NONE_FELL, RUNS, Bench, Bottom, SubjectRaised, Trial, judge, timed_run, with_bottom
+from auditor.trials.trial import NONE_FELL, RUNS, Bench, Bottom, Trial, elements_of, judge, timed_run, with_bottom
 
 FINISHES = 64  # fresh r that each pair of cores is finished with
 COMPARED = 4  # pairs, the first, in which A itself is run and compared with its two steps
@@ -68,9 +67,8 @@ def run_integrated(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL
         trial = with_bottom(bench, index, (first.settled, second.settled), first.accurate, seconds)
         return msgspec.structs.replace(trial, payload=msgspec.to_builtins(Shown(m, apart)))
     difference = bench.difference(first.settled, second.settled)
-    elements = None
-    if index < bench.watched:
-        elements = compare(first.settled, second.settled, differs=difference is not None, by_rows=False)
+    watched = index < bench.watched
+    elements = elements_of(bench, first.settled, second.settled, difference) if watched else None
     payload = msgspec.to_builtins(Shown(m, apart, elements))
     return Trial(index, difference, first.accurate, seconds, payload=payload)
 
@@ -85,13 +83,9 @@ class _Half:
         started = perf_counter()
         output = next(made)  # of the pair's own r
         self.seconds += perf_counter() - started
-        self.settled = settled(output)
+        self.settled = bench.settled(output)
         self.accurate = judge(bench, output, index) if which == 0 else None  # before a finish writes into it
-        self.many = [settled(one) for one in made]
-
-
-def settled(output: Any) -> Any:
-    return output if isinstance(output, Bottom) else settle(output)
+        self.many = [bench.settled(one) for one in made]
 
 
 def differ(one: Any, other: Any) -> bool:
@@ -123,12 +117,7 @@ def finishes(bench: Bench, core: Any, keys: Sequence[Key], index: int, which: in
         try:
             yield call(finished, core, make(key))
         except BaseException as error:
-            if is_interrupt(error) and not bench.publish:
-                raise
-            failed = SubjectRaised(subject.name, index, which, error)
-            if not bench.bottoms or (bench.doubts and bench.doubts(error)):
-                raise failed from error
-            yield Bottom(str(failed))
+            yield bench.no_output(error, index, which)
 
 
 def declared_mismatch(bench: Bench, first: Any, second: Any, index: int) -> float | None:
@@ -149,7 +138,7 @@ def _check_steps(bench: Bench, index: int, half: _Half) -> None:
     """In the first pairs: what is audited in two steps has to be A."""
     if index >= COMPARED:
         return
-    whole = settled(bench.run(index, 0))
+    whole = bench.settled(bench.run(index, 0))
     if not differ(half.settled, whole):
         return
     gave, steps = ("no output" if isinstance(one, Bottom) else describe(one, _SHOWN) for one in (whole, half.settled))

@@ -15,13 +15,14 @@ import signal
 import socket
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from json import loads
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 from auditor.errors import AuditorError, SubjectError, UsageError, in_words, is_interrupt
+from auditor.process.parent import exit_words
 from auditor.subjects.outcome import Difference
 from auditor.trials.cell import make_probe
 from auditor.trials.second_server import receive, send
@@ -50,40 +51,31 @@ else:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Version:
-    """Where another version of a subject is, and with what it is called."""
+    """Where another version of a subject is, and with what it is called; for a cell of it, what a trial is: a pair."""
 
     words: str  # what it is called: "HEAD~1", or a path to Python
     target: str
     python: str
     folder: str  # it runs in
     path: Sequence[str]  # that goes before what its Python has
-    seed: int
-    keys: Sequence[str] = ()  # below which child of the seed's key its keys are
-    params: Mapping[str, Any] = field(default_factory=dict)
-    texts: Mapping[str, str] = field(default_factory=dict)
-    randomness: str | None = None
-    probe: Any = None  # rows, or how many are to be drawn
-    inside: str | None = None  # the folder that its code must be in
-    outside: str | None = None  # and one that nothing of it may be in
-    whole_path: bool = False  # whether `path` is all of it: that of the same Python
-
-
-class Elsewhere:
-    """One pair of another version: what a trial is, for a cell of it."""
-
-    def __init__(self, version: Version) -> None:
-        self.version = version
+    params: Mapping[str, Any]
+    texts: Mapping[str, str]
+    randomness: str | None
+    probe: Any  # rows, or how many are to be drawn
+    inside: str | None  # the folder that its code must be in
+    outside: str | None  # and one that nothing of it may be in
+    whole_path: bool  # whether `path` is all of it: that of the same Python
 
     def __call__(self, bench: Bench, index: int, fell: Mapping[int, str]) -> Trial:
         trial = _trial(index, self._both(bench, index, fell))
-        if index == 0 and not self.version.whole_path:  # what is installed there is told once
-            trial.payload["versions"] = process_of(self.version, bench).about["versions"]
+        if index == 0 and not self.whole_path:  # what is installed there is told once
+            trial.payload["versions"] = process_of(self, bench).versions
         return trial
 
     def start(self, bench: Bench) -> None:
         """So that the first trial takes no longer than any; what keeps it from starting, that trial will say."""
         with contextlib.suppress(AuditorError):
-            process_of(self.version, bench)
+            process_of(self, bench)
 
     def shown(self, bench: Bench, index: int) -> tuple[list[str], Difference | None]:
         """What both outputs of a pair look like, and where they first differ."""
@@ -103,11 +95,11 @@ class Elsewhere:
         return said
 
     def _run(self, bench: Bench, index: int, which: int, sample: Any) -> dict[str, Any]:
-        found = process_of(self.version, bench).ask(index, which, sample, watched=index < bench.watched)
+        process = process_of(self, bench)
+        found = process.ask(index, which, sample, watched=index < bench.watched)
         if "raised" not in found:
             return found
-        name = f"{bench.subject.name} as of {self.version.words}"
-        failed = RunFailed(name, index, which, f"raised {found['raised']}")
+        failed = RunFailed(process.name, index, which, f"raised {found['raised']}")
         failed.details, failed.kind = found["details"], "raised"
         if bench.bottoms:
             return {"bottom": str(failed)}
@@ -130,7 +122,7 @@ class Process:
     """One that runs a version, from this side."""
 
     def __init__(self, version: Version, bench: Bench) -> None:
-        self._name = f"{bench.subject.name} as of {version.words}"
+        self.name = f"{bench.subject.name} as of {version.words}"
         self._inside = version.inside
         ours, theirs = socket.socketpair()
         own = {"PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED") or "0", **dict.fromkeys(_THREADS, "1")}
@@ -152,12 +144,13 @@ class Process:
             raise UsageError(words) from error
         self._link, self._has_group = ours, not bench.publish
         try:
-            self.about = self._hello(version, bench)
+            self.versions = self._hello(version, bench)
         except BaseException:
             self.close()
             raise
 
-    def _hello(self, version: Version, bench: Bench) -> dict[str, Any]:
+    def _hello(self, version: Version, bench: Bench) -> dict[str, str]:
+        """What is installed there."""
         try:
             with contextlib.suppress(BrokenPipeError):  # one that cannot begin says why, and hears nothing
                 send(self._link, _packed(version, bench))
@@ -169,10 +162,11 @@ class Process:
             needs = "reproducibility-auditor and what it needs must be installed there"
             raise SubjectError(f"{version.python} cannot run an audit ({found['raised']}): {needs}")
         if "raised" in found:
-            failed = SubjectError(f"{self._name} cannot be loaded: {found['raised']}")
+            failed = SubjectError(f"{self.name} cannot be loaded: {found['raised']}")
             failed.details = found["details"]
             raise failed
-        return found
+        installed: dict[str, str] = found["versions"]
+        return installed
 
     def ask(self, index: int, which: int, sample: Any, *, watched: bool) -> dict[str, Any]:
         """What came of one run; RunFailed where the process ended."""
@@ -183,17 +177,14 @@ class Process:
             return self._answer(None)
         except OSError as error:
             self.close()
-            raise RunFailed(self._name, index, which, f"ended its process ({self._how()})") from error
+            how = exit_words(self._process.wait())
+            raise RunFailed(self.name, index, which, f"ended its process ({how})") from error
 
     def _answer(self, deadline: float | None) -> dict[str, Any]:
         found: dict[str, Any] = loads(receive(self._link, deadline))
         if self._inside is not None:  # a temporary folder, which no record should depend on
             found = {name: _without(self._inside, value) for name, value in found.items()}
         return found
-
-    def _how(self) -> str:
-        code = self._process.returncode
-        return f"exit status {code}" if code is None or code >= 0 else f"killed by {signal.Signals(-code).name}"
 
     @property
     def is_open(self) -> bool:
@@ -224,22 +215,13 @@ def _packed(version: Version, bench: Bench) -> bytes:
     view = bench.view
     points = make_probe(version.probe, bench.source, bench.keys) if view.needs_probe else None
     head = {
-        "target": version.target,
-        "params": dict(version.params),
-        "texts": dict(version.texts),
-        "randomness": version.randomness,
-        "path": [*version.path],
-        "whole_path": version.whole_path,
-        "inside": version.inside,
-        "outside": version.outside,
+        "version": replace(version, probe=points),
         "size": bench.size,
-        "keys": (version.seed, *version.keys),
+        "keys": bench.keys,
         "counted": bench.counted,
         "shares_private": bench.shares_private,
         "within": bench.within,
-        "view": view.spec,
-        "sees": None if view.spec else view.chain[0].fn,
-        "probe": points,
+        "view": view.spec or view.chain[0].fn,
     }
     try:
         packed: bytes = cloudpickle.dumps(head)

@@ -39,7 +39,7 @@ def code_of(things: Iterable[object]) -> Code:
     files: dict[str, str] = {}
     installed: set[str] = set()
     for name, spec, path in _walked(_defined(things)):
-        if _is_installed(path):
+        if is_installed(path):
             installed.add(name.partition(".")[0])
         else:
             _add(files, _shown(name, spec), path)
@@ -49,9 +49,7 @@ def code_of(things: Iterable[object]) -> Code:
 def own_files(things: Iterable[object]) -> tuple[list[Path], set[str]]:
     """The files of that code, and the names of installed modules that it imports."""
     walked = [(name, path) for name, _, path in _walked(_defined(things))]
-    return [path for _, path in walked if not _is_installed(path)], {
-        name for name, path in walked if _is_installed(path)
-    }
+    return [path for _, path in walked if not is_installed(path)], {name for name, path in walked if is_installed(path)}
 
 
 def roots_of(things: Iterable[object], by_file: Collection[str]) -> list[Path]:
@@ -65,7 +63,7 @@ def _roots(names: tuple[str, ...], by_file: frozenset[str], _path: tuple[str, ..
     found = dict.fromkeys(
         path.parents[name.count(".") + bool(spec.submodule_search_locations)]
         for name, spec, path in _walked(names, by_file)
-        if name not in by_file and not _is_installed(path)
+        if name not in by_file and not is_installed(path)
     )
     return tuple(found)
 
@@ -90,7 +88,7 @@ def _walked(names: Iterable[str], by_file: Collection[str] = ()) -> Iterator[tup
             continue
         path = Path(spec.origin).resolve()
         yield name, spec, path
-        if not _is_installed(path):
+        if not is_installed(path):
             waiting += [] if name in by_file else _parents(name)
             waiting += [*_written(path, spec), *_held(sys.modules.get(name))]
 
@@ -157,7 +155,7 @@ def _find(name: str) -> ModuleSpec | None:
         return None
 
 
-def _is_installed(path: Path) -> bool:
+def is_installed(path: Path) -> bool:
     return any(part in _INSTALLED for part in path.parts) or any(map(path.is_relative_to, _PYTHONS))
 
 

@@ -5,9 +5,10 @@ They use the first pairs' own keys: what goes wrong here goes wrong in a replay 
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, replace
-from random import getstate, seed, setstate
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -74,21 +75,6 @@ class Look:
     cold: float = 0.0  # seconds of a first run, imports and all
 
 
-@dataclass(frozen=True, slots=True)
-class _Twice:
-    """What two runs on the same sample with the same r showed."""
-
-    output: Any
-    settled: Any
-    runs: int
-    changed: bool  # its sample
-    moved: set[str]  # global generators
-    seconds: float  # of the second
-    source_shares: bool
-    unseen: set[str]
-    cold: float  # seconds of the first
-
-
 class HiddenState(SubjectError):
     """The subject's answer depends on something besides (sample, r)."""
 
@@ -97,41 +83,22 @@ def look(bench: Bench, skip: Container[int] = (), timed: Callable[[float], None]
     """Run twice what should come out the same; `skip` has pairs of which a run is known to end its process."""
     state = _global_states()
     bench = replace(bench, copies=True)  # two draws that share memory would always look the same
-    found: list[_Twice] = []
-    outputs: list[Seen] = []
-    first, shared, knows_truth = None, False, None
+    looks: list[Look] = []
+    before: tuple[Any, Any] | None = None
     try:
         for index in (index for index in range(PAIRS) if index not in skip):
-            twice = _run_twice(bench, index)
+            output, settled, seen = _run_twice(bench, index)
             if timed and index == 0:
                 put_back()
-                timed(twice.seconds)
-            shared = shared or bool(found and _was_changed(bench, found[-1]))
-            found.append(twice)
-            if isinstance(twice.output, Bottom):
-                continue
-            outputs.append(Seen(fingerprint(twice.settled), describe(twice.settled, _SHOWN)))
-            if index == 0:
-                first = outputs[0].name
-            if knows_truth is None:
-                knows_truth = _knows_truth(bench, twice.output, index)
+                timed(seen.seconds)
+            shared = before is not None and _was_changed(bench, *before)
+            before = output, settled
+            is_known = isinstance(output, Bottom) or any(one.outputs for one in looks)  # or there is nothing to ask for
+            looks.append(replace(seen, shared=shared, knows_truth=is_known or _knows_truth(bench, output, index)))
     finally:
         put_back()  # what is reckoned from here on is ours
         _restore(state)
-    return Look(
-        sum(each.runs for each in found),
-        any(each.changed for each in found),
-        knows_truth is not False,
-        tuple(sorted(set().union(*(each.moved for each in found)))),
-        next((each.seconds for each in found if each.seconds), 0.0),
-        first,
-        shared,
-        any(each.source_shares for each in found),
-        tuple(sorted(set().union(*(each.unseen for each in found)))),
-        tuple(outputs),
-        random=takes_r(bench),
-        cold=max((each.cold for each in found), default=0.0),
-    )
+    return replace(together(looks), random=takes_r(bench))
 
 
 def together(looks: Iterable[Look]) -> Look:
@@ -142,7 +109,7 @@ def together(looks: Iterable[Look]) -> Look:
         any(one.changes_sample for one in seen),
         all(one.knows_truth for one in seen),
         tuple(sorted({name for one in seen for name in one.moved})),
-        next((one.seconds for one in seen), 0.0),
+        next((one.seconds for one in seen if one.seconds), 0.0),
         next((one.first for one in seen if one.first is not None), None),
         any(one.shared for one in seen),
         any(one.source_shares for one in seen),
@@ -193,27 +160,31 @@ def _warnings(bench: Bench, found: Look, second: str) -> Iterator[tuple[str, str
         yield "changes-sample", "the subject changes its sample in place; each run gets a copy of its own"
 
 
-def _run_twice(bench: Bench, index: int) -> _Twice:
+def _run_twice(bench: Bench, index: int) -> tuple[Any, Any, Look]:
+    """An output and what counts of it, with what two runs on the same sample with the same r showed."""
     sample, spare, source_shares = _draw_twice(bench, index)
     before = _global_states()
     started = perf_counter()
     output = bench.run_on(sample, index, 0)
     cold = perf_counter() - started
-    moved = {name for name, state in _global_states().items() if not _state_equal(state, before[name])}
+    moved = sorted(name for name, state in _global_states().items() if not same(state, before[name]))
     settled = bench.settled(output)
     changed = not _looks_same(sample, spare)
     started = perf_counter()  # once more: the first run may have had imports in it
     again = bench.run_on(spare, index, 0)
     seconds = perf_counter() - started
     if not same(settled, bench.see(again)):
-        culprit = f"it draws from the global generator {' and '.join(sorted(moved))}" if moved else _CAUSES
+        culprit = f"it draws from the global generator {' and '.join(moved)}" if moved else _CAUSES
         raise _hidden(bench, settled, again, culprit)
-    differing = set(unseen(bench, output, again))
-    for name in sorted(moved):
-        _disturb(name)
+    differing = tuple(unseen(bench, output, again))
+    for name in moved:
+        _GENERATORS[name][2](0xA0D17)  # another state than any it is likely to be in
         if not same(settled, bench.see(again := bench.run_on(bench.draw(index, 0), index, 0))):
             raise _hidden(bench, settled, again, f"it draws from the global generator {name}")
-    return _Twice(output, settled, 2 + len(moved), changed, moved, seconds, source_shares, differing, cold)
+    seen = () if isinstance(output, Bottom) else (Seen(fingerprint(settled), describe(settled, _SHOWN)),)
+    first = seen[0].name if seen and index == 0 else None
+    found = Look(2 + len(moved), changed, True, tuple(moved), seconds, first, source_shares=source_shares)
+    return output, settled, replace(found, unseen=differing, outputs=seen, cold=cold)
 
 
 def _draw_twice(bench: Bench, index: int) -> tuple[Any, Any, bool]:
@@ -239,12 +210,12 @@ def _share_memory(left: Any, right: Any) -> bool:
     return left is right and not isinstance(left, (str, bytes, range))
 
 
-def _was_changed(bench: Bench, before: _Twice) -> bool:
+def _was_changed(bench: Bench, output: Any, settled: Any) -> bool:
     """Whether later runs changed what an output shows; one that shows another thing at each look, or can be looked at
     once, says nothing."""
     try:
-        now = bench.settled(before.output)
-        return not same(before.settled, now) and same(now, bench.see(before.output))
+        now = bench.settled(output)
+        return not same(settled, now) and same(now, bench.see(output))
     except AuditorError:
         return False
 
@@ -277,22 +248,16 @@ def _knows_truth(bench: Bench, output: Any, index: int) -> bool:
     return True
 
 
+_GENERATORS: dict[str, tuple[Callable[[], Any], Callable[[Any], object], Callable[[int], object]]] = {
+    "random": (random.getstate, random.setstate, random.seed),
+    "numpy.random": (partial(np.random.get_state, legacy=False), np.random.set_state, np.random.seed),
+}
+
+
 def _global_states() -> dict[str, Any]:
-    return {"random": getstate(), "numpy.random": np.random.get_state(legacy=False)}
-
-
-def _state_equal(left: Any, right: Any) -> bool:
-    return left == right if isinstance(left, tuple) else same(left, right)
-
-
-def _disturb(name: str) -> None:
-    """Another state of a global generator than any it is likely to be in."""
-    if name == "random":
-        seed(0xA0D17)
-    else:
-        np.random.seed(0xA0D17)
+    return {name: read() for name, (read, _, _) in _GENERATORS.items()}
 
 
 def _restore(states: dict[str, Any]) -> None:
-    setstate(states["random"])
-    np.random.set_state(states["numpy.random"])
+    for name, state in states.items():
+        _GENERATORS[name][1](state)

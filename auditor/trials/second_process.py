@@ -9,24 +9,22 @@ from __future__ import annotations
 
 import os
 import sys
-from dataclasses import replace
 from json import dumps, loads
 from time import monotonic
 from typing import Any
 
 from auditor.errors import AuditorError, in_words, is_interrupt
 from auditor.lookup import file_modules, found_by_files, importable_name
-from auditor.process.limits import limit_memory, one_thread
 from auditor.repair.mechanisms.own_frames import INSTALLED
 from auditor.request import OverCells
-from auditor.subjects.outcome import fingerprint
 from auditor.subjects.subject import load_subject, param_text
-from auditor.trials.cell import Cell, make_bench, make_cell
+from auditor.trials.cell import Cell, make_cell
 from auditor.trials.second_server import Request, server
 
 _START = 60.0  # seconds that a second process may take to start and to load
 _SLOWER = 20  # times what a run takes here
 _SHOWN = 200  # characters of what it raised
+_PAIR_0 = dumps({"ask": "run", "index": 0, "after": True}).encode()
 learnt: set[str] = set()  # libraries that a second process had to load: the next ones find them loaded
 
 
@@ -39,7 +37,7 @@ class SecondProcess:
         self._trouble = ""
         try:
             head, packed = _messages(cell, memory)
-            self._request = server().ask(dumps(sorted(learnt)).encode(), head, packed)
+            self._request = server().ask(dumps(sorted(learnt)).encode(), head, packed, _PAIR_0)
         except BaseException as error:  # what cannot be pickled says so in many ways
             if is_interrupt(error):
                 raise
@@ -63,21 +61,30 @@ class SecondProcess:
             return "skipped: the first run gave no output"
         runs = _SLOWER * seconds if self._timeout is None else min(_SLOWER * seconds, 2 * self._timeout)
         try:
-            found = loads(self._request.answer(self._asked + _START + runs))
+            found = self._answer(self._asked + _START + runs)
         except TimeoutError:
             return "skipped: the second process ended with no answer in time"
         except (OSError, ValueError):
             return "skipped: the second process ended with no answer"
-        learnt.update(found.get("loaded", ()))
-        if "fingerprint" in found:
-            return "same" if found["fingerprint"] == expected else "different"
-        return f"skipped: the second process ended with no output ({found.get('raised') or found.get('ended')})"
+        if trouble := found.get("raised") or found.get("ended"):
+            return f"skipped: the second process ended with no output ({trouble})"
+        return "same" if found["fingerprint"] == expected else "different"
+
+    def _answer(self, deadline: float) -> dict[str, Any]:
+        """Of a process that is there, then of its run."""
+        assert self._request is not None
+        for _ in range(2):
+            found: dict[str, Any] = loads(self._request.answer(deadline))
+            learnt.update(found.pop("loaded", ()))
+            if found:
+                break
+        return found
 
 
 def _messages(cell: Cell, memory: int | None) -> tuple[bytes, bytes]:
     """Where the other process finds itself with what by name, and what has to be sent for want of one."""
     request = _named(cell)
-    head = {**whereabouts(), "memory": memory, "named": request}
+    head = {**whereabouts(), "memory": memory, "named": request, "threads": None}
     return dumps(head).encode(), b"" if request else _packed(cell)
 
 
@@ -129,34 +136,6 @@ def libraries() -> set[str]:
     return {name for name, origin in origins.items() if origin and any(place in origin for place in INSTALLED)}
 
 
-def answer(head: bytes, packed: bytes) -> bytes:
-    """What the second process says: the fingerprint of pair 0's first output, or what was raised instead."""
-    found: dict[str, Any]
-    before = libraries()
-    try:
-        found = {"fingerprint": _second_opinion(loads(head), packed)}
-    except BaseException as error:
-        found = {"raised": shown(error)}
-    return dumps(found | {"loaded": sorted(libraries() - before)}).encode()
-
-
-def _second_opinion(head: dict[str, Any], packed: bytes) -> str:
-    settle_in(head)
-    if packed:
-        import cloudpickle
-
-        # From our own parent through a socket: it is as trustworthy as this process.
-        cell = cloudpickle.loads(packed)
-    else:
-        cell = _found_by_name(head["named"])
-    bench = replace(make_bench(cell), copies=True)
-    if head["memory"]:
-        limit_memory(head["memory"])
-    with one_thread():
-        bench.run(0, 1)
-        return fingerprint(bench.see(bench.run(0, 0)))
-
-
 def settle_in(head: dict[str, Any]) -> None:
     """Where the asking process is: its folder, path and environment, but for the hash seed."""
     seed = os.environ["PYTHONHASHSEED"]
@@ -167,7 +146,7 @@ def settle_in(head: dict[str, Any]) -> None:
     os.chdir(head["folder"])
 
 
-def _found_by_name(named: dict[str, Any]) -> Cell:
+def found_by_name(named: dict[str, Any]) -> Cell:
     randomness = None if named["randomness"] == "Generator" else named["randomness"]
     subject = load_subject(named["target"], texts=named["texts"], randomness=randomness)
     names = ("size", "seed", "sample", "view", "probe", "resample", "as_", "private")

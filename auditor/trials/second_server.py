@@ -17,11 +17,12 @@ import sys
 import threading
 from collections.abc import Mapping
 from time import monotonic
+from types import MappingProxyType
 
 from auditor.errors import UsageError
 from auditor.process.descriptors import copied
 
-QUESTION, FOLDER, STAY = b"?", b"/", b"+"  # what a socket that is handed over is for
+QUESTION, FOLDER = b"?", b"/"  # what a socket that is handed over is for
 LENGTH = 8  # bytes that say how long a message is
 _LONGEST = 2**26  # bytes of an answer
 _SENDING = 60.0  # seconds for the server to take a request
@@ -97,11 +98,11 @@ class Request:
 class Server:
     """This process' side of the server."""
 
-    def __init__(self, given: Mapping[str, str] | None = None) -> None:
+    def __init__(self, given: Mapping[str, str]) -> None:
         self._control, theirs = _pair()
         hash_seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
         paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
-        own = {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1", **(given or {})}
+        own = {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1", **given}
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "auditor.trials.serving", str(theirs.fileno())],
@@ -117,12 +118,12 @@ class Server:
     def is_alive(self) -> bool:
         return self._process.poll() is None
 
-    def ask(self, *messages: bytes, kind: bytes = QUESTION) -> Request:
-        """The messages' answer is to be had from what is returned; OSError where there is no server to take them."""
+    def ask(self, *messages: bytes) -> Request:
+        """The messages' answers are to be had from what is returned; OSError where there is no server to take them."""
         ours, theirs = _pair()
         try:
             with theirs:
-                socket.send_fds(self._control, [kind], [theirs.fileno()])
+                socket.send_fds(self._control, [QUESTION], [theirs.fileno()])
             ours.settimeout(_SENDING)
             for message in messages:
                 send(ours, message)
@@ -154,26 +155,19 @@ class Server:
         self._process.wait()
 
 
-_servers: list[Server] = []  # the last is the one in use
-_others: dict[tuple[tuple[str, str], ...], Server] = {}  # by what their environment has of its own
+_servers: dict[tuple[tuple[str, str], ...], Server] = {}  # by what their environment has of its own
 _starting = threading.Lock()
 
 
-def server() -> Server:
-    """The one of this process, started if there is none or if it died."""
-    with _starting:
-        if not _servers or not _servers[-1].is_alive:
-            _servers.append(Server())
-        return _servers[-1]
-
-
-def server_in(environment: Mapping[str, str]) -> Server:
-    """One whose processes are in an environment of their own: another hash seed, other numbers of threads."""
+def server(environment: Mapping[str, str] = MappingProxyType({})) -> Server:
+    """The one of this process for such an environment, started if there is none or if it died."""
     key = tuple(sorted(environment.items()))
     with _starting:
-        if key not in _others or not _others[key].is_alive:
-            _others[key] = Server(environment)
-        return _others[key]
+        if key in _servers and not _servers[key].is_alive:
+            _servers.pop(key).close()
+        if key not in _servers:
+            _servers[key] = Server(environment)
+        return _servers[key]
 
 
 def environment_of(hash_seed: int = 0, threads: int = 1) -> dict[str, str]:
@@ -181,16 +175,16 @@ def environment_of(hash_seed: int = 0, threads: int = 1) -> dict[str, str]:
     return {"PYTHONHASHSEED": str(hash_seed), **dict.fromkeys(_THREADS, str(threads))}
 
 
-def start_server(environment: Mapping[str, str] | None = None) -> None:
+def start_server(environment: Mapping[str, str]) -> None:
     """So that its imports overlap with ours; where it cannot be started, whoever needs it will say so."""
     with contextlib.suppress(OSError):
-        server() if environment is None else server_in(environment)
+        server(environment)
 
 
 def entrust(folder: str) -> None:
-    """A folder that a kill of this process would leave behind, to the server if there is one."""
-    if _servers:
-        _servers[-1].entrust(folder)
+    """A folder that a kill of this process would leave behind, to a server if there is one."""
+    for one in [*_servers.values()][:1]:
+        one.entrust(folder)
 
 
 _entrusted: set[str] = set()
@@ -238,10 +232,8 @@ def _folder_in_use() -> str | None:
 
 @atexit.register
 def _close() -> None:
-    for one in (*_servers, *_others.values()):
-        one.close()
-    _servers.clear()
-    _others.clear()
+    while _servers:
+        _servers.popitem()[1].close()
 
 
 _forgotten: list[Server] = []  # kept, lest their end be reported as a process left running
@@ -250,11 +242,10 @@ _forgotten: list[Server] = []  # kept, lest their end be reported as a process l
 def _forget() -> None:
     global _starting
     _starting = threading.Lock()
-    for one in (*_servers, *_others.values()):
+    for one in _servers.values():
         one.forget()
         _forgotten.append(one)
     _servers.clear()
-    _others.clear()
 
 
 if hasattr(os, "register_at_fork"):

@@ -23,8 +23,7 @@ from time import monotonic
 
 from auditor.process.parent import become_subreaper, die_with_parent, end_children, how_it_ended
 from auditor.trials.causes.attendant import attend
-from auditor.trials.second_process import answer
-from auditor.trials.second_server import FOLDER, STAY, folder_for_sockets, receive, send, use_folder
+from auditor.trials.second_server import FOLDER, folder_for_sockets, receive, send, use_folder
 
 _LEAVING = 1.0  # seconds that a child has for its exit handlers, once its answer has been taken
 _POLL, _IDLE = 20, 1000  # milliseconds between two looks, with children and without
@@ -63,11 +62,11 @@ class Serving:
                     break
                 link = socket.socket(fileno=descriptors[0])
                 link.settimeout(_SENDING)
-                self._take(link) if message == FOLDER else self._begin(link, stays=message == STAY)
+                self._take(link) if message == FOLDER else self._begin(link)
             self._look_after(gone)
         self._end()
 
-    def _begin(self, link: socket.socket, *, stays: bool) -> None:
+    def _begin(self, link: socket.socket) -> None:
         """Fork a child for a request."""
         with contextlib.suppress(OSError, ValueError):
             _preload(json.loads(receive(link)))
@@ -86,7 +85,7 @@ class Serving:
             use_folder(folder)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             link.settimeout(None)
-            attend(link) if stays else send(link, answer(receive(link), receive(link)))
+            attend(link)
             atexit._run_exitfuncs()
             code = 0
         finally:

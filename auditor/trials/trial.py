@@ -155,12 +155,16 @@ class Bench:
             private = self._private(index, which) if self.subject.private else None
             return self.subject.run(sample, key, private, self.own(index, which))
         except BaseException as error:  # SystemExit included: a subject that exits has not answered
-            if is_interrupt(error) and not self.publish:
-                raise  # from the keyboard; a worker hears none
-            failed = SubjectRaised(self.subject.name, index, which, error)
-            if self.bottoms and not (self.doubts and self.doubts(error)):
-                return Bottom(str(failed))
-            raise failed from error
+            return self.no_output(error, index, which)
+
+    def no_output(self, error: BaseException, index: int, which: int) -> Bottom:
+        """Of a run that raised, where that counts as an output; else the error that ends the audit is raised."""
+        if is_interrupt(error) and not self.publish:
+            raise error  # from the keyboard; a worker hears none
+        failed = SubjectRaised(self.subject.name, index, which, error)
+        if self.bottoms and not (self.doubts and self.doubts(error)):
+            return Bottom(str(failed))
+        raise failed from error
 
     def _private(self, index: int, which: int) -> Key:
         return self.keys.private.child(index, 0 if self.shares_private else which)
@@ -252,11 +256,11 @@ def run_pair(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> T
         return with_bottom(bench, index, (first, second), accurate, seconds + more)
     difference = bench.difference(first, second)
     churn = _churn(bench, points, second, difference) if bench.view.rows else None
-    payload = _elements(bench, first, settle(second), difference) if index < bench.watched else None
+    payload = elements_of(bench, first, settle(second), difference) if index < bench.watched else None
     return Trial(index, difference, accurate, seconds + more, churn, payload=payload)
 
 
-def _elements(bench: Bench, first: Any, second: Any, difference: Difference | None) -> Any:
+def elements_of(bench: Bench, first: Any, second: Any, difference: Difference | None) -> Any:
     """Which elements differ; of labels those that do after the names that fit best have been matched."""
     differs, view = difference is not None, bench.view
     names = matched(first, second) if differs and view.is_partition and len(first) == len(second) else None
@@ -288,11 +292,18 @@ def timed_run(bench: Bench, index: int, which: int, fell: Mapping[int, str]) -> 
 def with_bottom(bench: Bench, index: int, seen: Sequence[Any], accurate: bool | None, seconds: float) -> Trial:
     """A pair of which at least one run gave no output."""
     bottoms = tuple(output.why for output in seen if isinstance(output, Bottom))
-    agree = len(bottoms) == 2
-    shown = ("no output" if isinstance(output, Bottom) else describe(output) for output in seen)
-    difference = None if agree else Difference("output", *shown)
-    churn = float(not agree) if bench.view.rows else None
+    difference = apart(*seen)
+    churn = float(difference is not None) if bench.view.rows else None
     return Trial(index, difference, accurate, seconds, churn, bottoms)
+
+
+def apart(first: Any, second: Any) -> Difference | None:
+    """Where two outputs first differ; runs without an output agree with each other."""
+    bottoms = [isinstance(one, Bottom) for one in (first, second)]
+    if not any(bottoms):
+        return first_difference(first, second)
+    shown = ("no output" if isinstance(one, Bottom) else describe(one) for one in (first, second))
+    return None if all(bottoms) else Difference("output", *shown)
 
 
 def judge(bench: Bench, output: Any, index: int) -> bool | None:

@@ -11,28 +11,24 @@ import os
 import signal
 import socket
 import sys
+from dataclasses import asdict
 from json import dumps
 from pathlib import Path
 from time import perf_counter
 from types import ModuleType
 from typing import Any
 
-import msgspec
-
 from auditor.errors import AuditorError, SubjectError, in_words
 from auditor.lookup import module_of
 from auditor.process.limits import one_thread
 from auditor.process.parent import become_subreaper, die_with_parent, end_children
-from auditor.subjects.closeness import Tolerance
-from auditor.subjects.elements import compare
 from auditor.subjects.outcome import describe, fingerprint, settle
 from auditor.subjects.subject import Subject, load_subject
-from auditor.subjects.views import View, make_view
-from auditor.subjects.views.partition import matched
+from auditor.subjects.views import make_view
+from auditor.trials.other_version import Version
+from auditor.trials.own_code import is_installed
 from auditor.trials.second_server import receive, send
-from auditor.trials.trial import Bench, PairKeys
-
-_INSTALLED = ("site-packages", "dist-packages")
+from auditor.trials.trial import Bench, elements_of
 
 
 def main(descriptor: int) -> None:
@@ -58,8 +54,8 @@ def _serve(link: socket.socket) -> None:
     # From our own parent through a socket: it is as trustworthy as this process.
     packed = receive(link)
     try:
-        bench, subject = _settle(cloudpickle.loads, packed)
-        said = {"file": _file(subject), "versions": _versions()}
+        bench = _settle(cloudpickle.loads, packed)
+        said: dict[str, Any] = {"versions": _versions()}
     except BaseException as error:
         send(link, dumps(_raised(error)).encode())
         return
@@ -83,40 +79,34 @@ def _raised(error: BaseException) -> dict[str, Any]:
     return {"raised": words, "details": details}
 
 
-def _settle(unpack: Any, packed: bytes) -> tuple[Bench, Subject]:
+def _settle(unpack: Any, packed: bytes) -> Bench:
     sys.path.insert(0, os.getcwd())
     head = unpack(packed)
-    sys.path[:] = [*head["path"], *(() if head["whole_path"] else sys.path)]
+    version: Version = head["version"]
+    sys.path[:] = [*version.path, *(() if version.whole_path else sys.path)]
     importlib.invalidate_caches()
-    subject = load_subject(head["target"], head["params"], texts=head["texts"], randomness=head["randomness"])
-    _check_place(subject, head)
+    subject = load_subject(version.target, version.params, texts=version.texts, randomness=version.randomness)
+    if version.inside and version.outside:
+        _check_place(subject, version.inside, version.outside)
     if head["counted"] and not subject.takes_sample:
         raise SubjectError(f"{subject.name} takes rows, and the new version takes counts: use --sample rows")
-    view = make_view(head["view"] if head["view"] else head["sees"])
-    bench = Bench(
+    view = make_view(head["view"])
+    return Bench(
         subject,
         None,  # type: ignore[arg-type]  # samples come from the other side
         head["size"],
-        PairKeys(*head["keys"]),
+        head["keys"],
         counted=head["counted"],
         judges=False,
-        view=view if head["probe"] is None else view.on_probe(head["probe"]),
+        view=view if version.probe is None else view.on_probe(version.probe),
         shares_private=head["shares_private"],
         within=head["within"],
     )
-    return bench, subject
 
 
-def _file(subject: Subject) -> str | None:
-    """Where the module is that the target names something of."""
-    return getattr(module_of(subject.target), "__file__", None)
-
-
-def _check_place(subject: Subject, head: dict[str, Any]) -> None:
+def _check_place(subject: Subject, inside: str, outside: str) -> None:
     """Old code must come from where it was checked out, and none of the new with it."""
-    inside, outside, file = head["inside"], head["outside"], _file(subject)
-    if inside is None:
-        return
+    file = getattr(module_of(subject.target), "__file__", None)
     trap = "what is installed, or on PYTHONPATH, would be compared with itself"
     if file is None or not _is_in(file, inside):
         raise SubjectError(
@@ -137,7 +127,7 @@ def _is_in(file: str, folder: str) -> bool:
 
 
 def _is_ours(module: ModuleType, file: str) -> bool:
-    return module.__name__.partition(".")[0] == "auditor" or any(part in _INSTALLED for part in Path(file).parts)
+    return module.__name__.partition(".")[0] == "auditor" or is_installed(Path(file))
 
 
 def _versions() -> dict[str, str]:
@@ -160,20 +150,7 @@ def _run(bench: Bench, index: int, which: int, sample: Any, first: Any, *, watch
     if which == 0:
         return said, (index, settled)
     if first and first[0] == index:
-        said |= _compared(bench, first[1], settled, watched=watched)
+        found = bench.difference(first[1], settled)
+        said["difference"] = found and asdict(found)
+        said["elements"] = elements_of(bench, first[1], settled, found) if watched else None
     return said, None
-
-
-def _compared(bench: Bench, first: Any, second: Any, *, watched: bool) -> dict[str, Any]:
-    found = bench.difference(first, second)
-    told = found and {"path": found.path, "left": found.left, "right": found.right}
-    if not watched:
-        return {"difference": told}
-    return {"difference": told, "elements": elements_of(bench.view, bench.within, first, second, differs=bool(found))}
-
-
-def elements_of(view: View, within: Tolerance | None, first: Any, second: Any, *, differs: bool) -> Any:
-    """Which elements differ; of labels those that do after the names that fit best have been matched."""
-    names = matched(first, second) if differs and view.is_partition and len(first) == len(second) else None
-    found = compare(first, second, differs=differs, by_rows=bool(view.rows), within=within, matched=names)
-    return msgspec.to_builtins(found)

@@ -199,6 +199,21 @@ def test_a_data_set_compares_a_quarter_of_its_rows_with_all(tmp_path: Path) -> N
     )
 
 
+@pytest.mark.parametrize(("kind", "state"), [("dict", "not shown"), ("polars", "not run")])
+def test_tables_of_any_library_have_rows(kind: str, state: str) -> None:
+    import polars as pl
+
+    def first_of_column(sample: Any, r: np.random.Generator) -> bool:
+        return bool(sample["x"][0] > 0)
+
+    columns = {"x": np.random.Generator(np.random.PCG64(5)).normal(size=300), "n": np.arange(300)}
+    table = columns if kind == "dict" else pl.DataFrame(columns)
+    _, answer = explained(first_of_column, table, size=50, pairs=40, confidence=0.95)
+    assert "row-order" in [cause.kind for cause in answer.causes]
+    (noise,) = (one for one in answer.experiments if one.kind == "rounding-noise")
+    assert (noise.state, "no noise can be put on a polars DataFrame" in noise.note) == (state, kind == "polars")
+
+
 def test_how_many_fresh_rows_change_the_answer() -> None:
     """One that looks at its first row alone turns there; a raw mean at any row."""
     _, answer = explained(caused.first_row)

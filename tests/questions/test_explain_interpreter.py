@@ -9,15 +9,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import cell_of
+from asking import bench_of, cell_of
 from learners import caused
 
 import auditor
 from auditor.flow.plan import Plan
 from auditor.questions.explain.answer import ExplainAnswer, answer_of
-from auditor.questions.explain.cells import make_cells
+from auditor.questions.explain.evidence import make_cells
 from auditor.questions.explain.inquiry import Explaining
+from auditor.questions.explain.interpreter import again, local_apart, moved
+from auditor.questions.explain.units import other_r
 from auditor.trials.causes.elsewhere import close_processes
+from auditor.trials.trial import Unit
 
 pytestmark = pytest.mark.usefixtures("nothing_learnt")
 
@@ -85,6 +88,14 @@ def test_threads_are_behind_what_is_steady_in_one_and_often_another_with_all(
     threads.shown = threads.beyond = 2
     threads.steady, threads.varied = steady, varied
     assert [one.kind for one in tried if inquiry.is_cause(one)] == [kind]
+
+
+@pytest.mark.parametrize("unit", [again, moved, local_apart, other_r])
+def test_a_run_that_ends_its_process_is_not_tried_again(unit: Unit) -> None:
+    """In a worker it would end that, and every worker that is started in its place."""
+    called = []
+    trial = unit(bench_of(lambda sample, r: called.append(1), "norm", size=2), 0, {0: "it ended its process"})
+    assert (trial.difference, called) == (None, [])
 
 
 @pytest.mark.nightly

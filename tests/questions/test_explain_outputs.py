@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from auditor.questions.explain.experiments import Traits, widths_of
+from auditor.questions.explain.experiments import widths_of
 from auditor.questions.explain.outputs import gaps, has_labels, has_order, read, renamed, unordered
 from auditor.questions.explain.runs import in_order, mixed, shuffled, taken, with_noise
 from auditor.randomness import root_key
@@ -84,9 +84,8 @@ def test_what_looks_like_labels_and_what_like_a_list() -> None:
     assert not has_order(settle(np.array([True, False, True])))
 
 
-def traits(found: list[list[float] | None], numbers: int = 1) -> Traits:
-    payloads = [{"gaps": one, "numbers": numbers, "values": []} for one in found]
-    return Traits(payloads, len(found))
+def traits(found: list[list[float] | None], numbers: int = 1) -> list[dict[str, Any]]:
+    return [{"gaps": one, "numbers": numbers, "values": []} for one in found]
 
 
 def test_a_width_leaves_half_of_the_target() -> None:
@@ -140,6 +139,36 @@ def test_frames_keep_their_columns() -> None:
     assert noisy["name"].tolist() == ["b", "d", "c"]
     assert (noisy["x"] != frame["x"]).all()
     assert mixed(frame, frame.iloc[::-1].reset_index(drop=True), np.array([0]))["name"].tolist() == ["c", "d", "c"]
+
+
+@pytest.mark.parametrize("kind", ["dict", "pandas", "polars", "pyarrow"])
+def test_the_rows_of_any_table_are_sorted_exchanged_and_shuffled(kind: str) -> None:
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+
+    make = {"dict": dict, "pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}[kind]
+    table, other = (make({"x": np.array(x), "n": np.arange(3) + n}) for x, n in (([2.5, 1.5, 0.5], 0), ([7.0] * 3, 10)))
+
+    def rows(of: Any) -> list[tuple[float, int]]:
+        assert type(of) is type(table)
+        return [*zip(np.asarray(of["x"]).tolist(), np.asarray(of["n"]).tolist(), strict=True)]
+
+    assert rows(in_order(table)) == [(0.5, 2), (1.5, 1), (2.5, 0)]
+    assert rows(mixed(table, other, np.array([1]))) == [(2.5, 0), (7.0, 11), (0.5, 2)]
+    assert sorted(rows(shuffled(table, root_key(0)))) == sorted(rows(table))
+    if kind == "pandas":
+        assert in_order(table).loc[0, "n"] == 2  # rows are numbered from 0 again, as those that are drawn are
+    if kind in ("dict", "pandas"):
+        assert rows(with_noise(table, root_key(0))) != rows(table)
+
+
+def test_a_column_that_is_no_array_gets_noise_too() -> None:
+    import pandas as pd
+
+    column = pd.Series([2.5, 1.0], name="x")
+    noisy = with_noise(column, root_key(0))
+    assert (noisy.name, noisy[1], noisy[0] != 2.5) == ("x", 1.0, True)
 
 
 def test_noise_is_one_part_in_2_to_the_50() -> None:

@@ -6,17 +6,17 @@ from collections.abc import Iterator
 
 from auditor.flow.parts import Listing, Part, Words
 from auditor.questions.one_pair import run_again, show_pair
-from auditor.trials.other_version import Elsewhere
+from auditor.trials.other_version import Version
 from auditor.trials.trial import Bench
 
 
 def show_again(bench: Bench, index: int) -> Iterator[Part]:
-    if not isinstance(bench.unit, Elsewhere):
+    if not isinstance(bench.unit, Version):
         yield from show_pair(run_again(bench, index))
         return
     shown, found = bench.unit.shown(bench, index)
     state = "SAME" if found is None else "DIFFERENT"
-    yield Words(f"{state}  pair {index}, as of {bench.unit.version.words}", "title")
+    yield Words(f"{state}  pair {index}, as of {bench.unit.words}", "title")
     if found is None:
         yield Listing("both outputs:", shown[:1])
         return

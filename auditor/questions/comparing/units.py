@@ -8,8 +8,7 @@ from typing import Any
 import msgspec
 
 from auditor.subjects.outcome import fingerprint, settle
-from auditor.trials.trial import Bench, Bottom, Trial, timed_run, with_bottom
-from auditor.trials.version_serving import elements_of
+from auditor.trials.trial import Bench, Bottom, Trial, elements_of, timed_run, with_bottom
 
 _NO_OUTPUT = "no output"
 
@@ -27,8 +26,7 @@ def versioned_pair(bench: Bench, index: int, fell: Mapping[int, str]) -> Trial:
         trial = with_bottom(bench, index, seen, None, seconds)
         return msgspec.structs.replace(trial, churn=None, payload=_payload(prints, None))
     found = bench.difference(*seen)
-    is_watched = index < bench.watched
-    elements = elements_of(bench.view, bench.within, *seen, differs=found is not None) if is_watched else None
+    elements = elements_of(bench, seen[0], seen[1], found) if index < bench.watched else None
     return Trial(index, found, None, seconds, None, payload=_payload(prints, elements))
 
 

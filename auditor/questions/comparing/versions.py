@@ -19,7 +19,7 @@ from auditor.questions.comparing.units import versioned_pair
 from auditor.request import Request
 from auditor.subjects.subject import Subject, load_subject, param_text
 from auditor.trials.cell import Cell, given_probe, make_cell
-from auditor.trials.other_version import Elsewhere, Version
+from auditor.trials.other_version import Version
 from auditor.trials.own_code import code_of
 from auditor.trials.second_server import entrust
 from auditor.trials.user_code import user_code
@@ -42,7 +42,7 @@ class Versions:
 
     @property
     def is_elsewhere(self) -> bool:
-        return isinstance(self.cells[OLD].unit, Elsewhere)
+        return isinstance(self.cells[OLD].unit, Version)
 
 
 def settle_versions(request: Request) -> Versions:
@@ -139,8 +139,6 @@ def _elsewhere(request: Request, cell: Cell, worktree: Worktree | None) -> Versi
         python=_python(options.old_python),
         folder=worktree.here(os.getcwd()) if worktree else os.getcwd(),
         path=[*_path(worktree, own=options.old_python is None)],
-        seed=cell.seed,
-        keys=KEYS,
         params={**options.params, **_old_params(options)},
         texts=_without(request.texts, _old_params(options)),
         randomness=options.randomness,
@@ -158,7 +156,7 @@ def _elsewhere(request: Request, cell: Cell, worktree: Worktree | None) -> Versi
         *_param_words(_old_params(options)),
     ]
     told = {"target": target, "commit": worktree.commit if worktree else None, "python": options.old_python}
-    cells = _named(cell, replace(cell, unit=Elsewhere(version), looks=False), words)
+    cells = _named(cell, replace(cell, unit=version, looks=False), words)
     return Versions(cells, (cell.subject.name, _called(request, worktree)), told, worktree)
 
 

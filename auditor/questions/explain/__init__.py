@@ -11,7 +11,7 @@ from auditor.flow.parts import Bar, Listing, Part, Words
 from auditor.flow.plan import DEFAULT_TARGET, MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, check_confidence, check_target
 from auditor.flow.record import Record
 from auditor.questions.counted import load
-from auditor.questions.explain.cells import make_cells
+from auditor.questions.explain.evidence import make_cells
 from auditor.questions.explain.inquiry import TIMES, Explaining
 from auditor.questions.explain.parts import bars_of, explain_parts
 from auditor.questions.explain.units import AsItIs, look

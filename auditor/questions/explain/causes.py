@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from auditor.flow.question import Answer
-from auditor.flow.record import CellRow, Measure
+from auditor.flow.record import CellRow
 from auditor.flow.record import Rho as Interval
 from auditor.flow.verdict import Verdict
 from auditor.questions.counted import Counted
@@ -15,7 +15,7 @@ from auditor.questions.explain.answer import ExperimentRow, ExplainAnswer
 from auditor.questions.explain.evidence import Tried
 from auditor.questions.explain.inquiry import Explaining
 from auditor.questions.explain.words import fresh_rows_of, growth_of, headline, local_value_of, make_cause, message
-from auditor.questions.pairs import METHODS
+from auditor.questions.pairs import METHODS, measure
 from auditor.statistics.interval import two_sided
 from auditor.statistics.outward import sure
 
@@ -72,20 +72,10 @@ def answer_of_inquiry(inquiry: Explaining) -> Answer:
         local_value=local_value_of(inquiry),
     )
     n, k = inquiry.pairs, inquiry.mismatches
-    limits = two_sided("anytime", n, k, together)
-    rho = Interval(inquiry.rate, *limits, inquiry.plan.confidence, METHODS["anytime"])
-    measure = Measure(
-        name="rho",
-        estimate=rho.estimate,
-        low=rho.low,
-        high=rho.high,
-        confidence=rho.confidence,
-        method=rho.method,
-        count=k,
-        of=n,
-    )
+    found = (inquiry.rate, *two_sided("anytime", n, k, together), inquiry.plan.confidence, METHODS["anytime"])
+    rho, measures = Interval(*found), [measure("rho", *found, k, n)]
     rows = [_cell_row(one, together, inquiry.plan.confidence) for one in inquiry.counted]
-    return Answer(fields, measures=[measure], rows=rows, pairs=n, mismatches=k, rho=rho, examples=inquiry.examples)
+    return Answer(fields, measures=measures, rows=rows, pairs=n, mismatches=k, rho=rho, examples=inquiry.examples)
 
 
 def _cell_row(one: Counted, each: float, confidence: float) -> CellRow:
@@ -95,7 +85,7 @@ def _cell_row(one: Counted, each: float, confidence: float) -> CellRow:
 
 
 def _row(inquiry: Explaining, one: Tried, together: float) -> ExperimentRow:
-    low, high = one.interval(together)
+    low, high = two_sided("anytime", one.pairs, one.mismatches, together)
     state = "cause" if inquiry.is_cause(one) else "not shown" if one.pairs or one.twice else "not run"
     return ExperimentRow(
         kind=one.kind,

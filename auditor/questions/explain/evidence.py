@@ -1,17 +1,19 @@
-"""What is known of one experiment, and when it is settled. Pure."""
+"""What is known of one experiment, and when it is settled; the cells that it has. Pure."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from auditor.errors import AuditorError, SubjectError
-from auditor.questions.explain.experiments import Experiment
+from auditor.questions.explain.experiments import EXPERIMENTS, Experiment
+from auditor.questions.explain.interpreter import local_apart, moved
+from auditor.questions.explain.units import AsItIs, fresh_rows, look
 from auditor.statistics.but_for import LEFT, Changed, log_evidence, log_evidence_against
-from auditor.statistics.interval import two_sided
-from auditor.trials.trial import Trial
+from auditor.trials.cell import Cell
+from auditor.trials.trial import Trial, Unit
 
 GIVEN_UP = math.log(20)  # log evidence that a cause explains too little to go on with it
 _ENOUGH = 4  # samples that show a cause of which one would do
@@ -61,28 +63,27 @@ class Tried:
         if before and not after and self.first_gone is None:
             self.first_gone = index
 
-    def add_twice(self, trial: Trial) -> None:
-        """One sample that was run twice."""
+    def add_twice(self, trial: Trial, *, before: bool) -> None:
+        """One sample that was run twice, of a pair that differs as it is or does not."""
+        payload = trial.payload or {}
         self.twice += 1
-        self.steady += bool((trial.payload or {}).get("steady"))
-        self.varied += (trial.payload or {}).get("varied", 0)
+        self.steady += bool(payload.get("steady"))
+        self.varied += payload.get("varied", 0)
+        self.nothing_drawn += bool(payload.get("nothing"))
+        self.fresh = self.fresh.plus(before=before, after=trial.difference is not None)
         if trial.difference is not None:
-            self._show(trial, trial.difference.path, close=bool((trial.payload or {}).get("close")))
+            self._show(trial, trial.difference.path, close=bool(payload.get("close")))
 
-    def add_noise(self, trial: Trial) -> None:
-        """What a noise in the last digits did, where the pair itself says so."""
-        if "shows" not in trial.payload:
-            return
-        self.twice += 1
-        if trial.payload["shows"]:
-            self._show(trial, trial.payload["path"], close=trial.payload["close"])
-
-    def add_payload(self, payload: Mapping[str, Any]) -> None:
-        """What else a pair but for the cause has to say."""
+    def add_payload(self, trial: Trial) -> None:
+        """What else a pair but for the cause has to say: of draws, and of what a noise in the last digits did."""
+        payload = trial.payload or {}
         for why in payload.get("unkeyed", ()):
             self.error = SubjectError(why)
         if "where" in payload and (self.where is None or (payload["shifts"] and not self.shifts)):
             self.where, self.shifts, self.drawn = payload["where"], payload["shifts"], payload["drawn"]
+        self.twice += "shows" in payload
+        if payload.get("shows"):
+            self._show(trial, payload["path"], close=payload["close"])
 
     def _show(self, trial: Trial, path: str | None, *, close: bool) -> None:
         self.shown, self.beyond = self.shown + 1, self.beyond + (not close)
@@ -96,16 +97,17 @@ class Tried:
     def is_given_up(self) -> bool:
         return log_evidence_against(self.seen) >= GIVEN_UP
 
+    @property
+    def showing(self) -> int:
+        """Samples that were seen to have two answers where they must have one; of threads, beyond last digits."""
+        return self.beyond if self.kind == "threads" else self.shown
+
     def is_certain(self) -> bool:
-        """Whether one sample was seen to have two answers where it must have one; of threads, beyond last digits."""
-        if not self.experiment.certain:
-            return False
-        return (self.beyond if self.kind == "threads" else self.shown) > 0
+        return self.experiment.certain and self.showing > 0
 
     def is_enough(self) -> bool:
         """Whether a cause of which one sample would do was shown by some."""
-        seen = self.beyond if self.kind == "threads" else self.shown
-        return self.experiment.certain and self.kind != "hidden-state" and seen >= _ENOUGH
+        return self.experiment.certain and self.kind != "hidden-state" and self.showing >= _ENOUGH
 
     def is_without_r(self) -> bool:
         """Whether no run drew a bit of r."""
@@ -114,12 +116,31 @@ class Tried:
     def rate(self) -> float | None:
         return self.mismatches / self.pairs if self.pairs else None
 
-    def rate_before(self) -> float | None:
-        return self.before / self.pairs if self.pairs else None
-
-    def interval(self, confidence: float) -> tuple[float, float]:
-        return two_sided("anytime", self.pairs, self.mismatches, confidence)
-
     def explains(self) -> float:
         """The share of rho that is gone but for the cause, in the pairs that were run both ways."""
         return (self.before - self.mismatches) / self.before if self.before else 0.0
+
+
+LOOK, PLAIN = 0, 1  # cells: pairs that are looked at, and pairs as they are
+MOVED, LOCALS, ROWS = "what moved", "local values", "rows replaced"  # what says more of what was found
+_ASIDES: dict[str, Unit] = {MOVED: moved, LOCALS: local_apart, ROWS: fresh_rows}
+
+
+def make_cells(cell: Cell, words: Sequence[str]) -> tuple[list[Cell], list[Tried], dict[str, int]]:
+    """The cells of all experiments, each with what a command needs to run one of its trials again."""
+    base = replace(cell, path=("explain",), looks=False, doubted=True, judged=False, command="explain")
+    cells = [
+        replace(base, name="looked at", unit=look, path=("explain", "look")),
+        replace(base, name="as it is", unit=AsItIs()),
+    ]
+    tried = [Tried(experiment) for experiment in EXPERIMENTS]
+    for one in tried:
+        for role, unit in (("after", one.experiment.after), ("shows", one.experiment.shows)):
+            if unit is not None:
+                name = f"but for {one.kind}" if role == "after" else f"{one.kind}, one sample twice"
+                setattr(one, role, len(cells))
+                cells.append(replace(base, name=name, unit=unit))
+    asides = {name: len(cells) + place for place, name in enumerate(_ASIDES)}
+    cells += [replace(base, name=name, unit=unit) for name, unit in _ASIDES.items()]
+    with_words = [replace(one, again=(*words, "--arm", str(place))) for place, one in enumerate(cells)]
+    return with_words, tried, asides

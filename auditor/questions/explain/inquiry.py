@@ -17,9 +17,8 @@ from auditor.flow.question import Answer, Mismatch, Outlook, Steady, Work, with_
 from auditor.flow.record import EXAMPLES
 from auditor.flow.verdict import Verdict
 from auditor.questions.counted import Counted
-from auditor.questions.explain.cells import LOCALS, LOOK, MOVED, PLAIN, ROWS
-from auditor.questions.explain.evidence import GIVEN_UP, LITTLE, SHOWS, Tried
-from auditor.questions.explain.experiments import Traits, why_not, widths_of
+from auditor.questions.explain.evidence import GIVEN_UP, LITTLE, LOCALS, LOOK, MOVED, PLAIN, ROWS, SHOWS, Tried
+from auditor.questions.explain.experiments import widths_of
 from auditor.questions.explain.interpreter import STEADY
 from auditor.questions.explain.units import LOOKS, AsItIs
 from auditor.sources.datasets import Dataset
@@ -52,11 +51,11 @@ class Explaining(Steady):
     counted: list[Counted] = field(init=False)
     gate: Gate = field(init=False)
     strict: Gate | None = None  # that rho is above the target, at the share of one experiment
-    traits: Traits | None = None
+    has_begun: bool = False  # whether it is known which experiments fit
     looked: list[dict[str, Any]] = field(default_factory=list)
     differs: list[bool] = field(default_factory=list)  # as it is, by pair
     parted: list[int] = field(default_factory=list)  # samples with another output elsewhere
-    told_aside: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    told_aside: dict[int, list[dict[str, Any]]] = field(default_factory=dict)  # by cell
     examples: list[Mismatch] = field(default_factory=list)
     widths: tuple[float, ...] = ()
     runs: int = 0
@@ -111,25 +110,22 @@ class Explaining(Steady):
     def next(self) -> Sequence[Work]:
         if len(self.looked) < LOOKS:
             return [Work(LOOK, range(len(self.looked), LOOKS))]
-        if self.traits is None:
+        if not self.has_begun:
             self._begin()
         if not self.pairs:
             hidden = self.tested("hidden-state")
             return [Work(PLAIN, range(_FIRST)), *self._twice(hidden, hidden.experiment.twice)]
-        return self._elsewhere() or self._certain() or self._tests() or self._closing()
-
-    def _tests(self) -> list[Work]:
-        return [] if self.is_passed() else self._behind() or self._further()
+        return self._elsewhere() or self._certain() or self._behind() or self._further() or self._closing()
 
     def _begin(self) -> None:
         """Which experiments fit, and the width of the grid: from pairs that count for nothing else."""
-        self.traits = Traits(self.looked, self.counted[LOOK].tally.mismatches)
+        self.has_begun = True
         bench = self.counted[LOOK].bench
         assert bench is not None
         for one in self.tried:
-            one.why_not = why_not(one.experiment, self.traits, bench)
-        if any(one.kind == "continuous" and not one.why_not for one in self.tried):
-            self.widths = widths_of(self.traits, self.target)
+            one.why_not = one.experiment.why_not(self.looked, bench)
+        if not self.tested("continuous").why_not:
+            self.widths = widths_of(self.looked, self.target)
         self.cells[PLAIN] = replace(self.cells[PLAIN], unit=AsItIs(self.widths))
         self.strict = Gate(self.target, self.plan.alpha / (2 * max(1, len(self.tests))), budget=self.each)
 
@@ -153,12 +149,10 @@ class Explaining(Steady):
 
     def _behind(self) -> list[Work]:
         """What experiments that are not settled have yet to run of the pairs that were run as they are."""
-        if not self.mismatches:
+        if not self.mismatches or self.is_passed():
             return []
         work = []
-        for one in self.tests:
-            if not one.is_open or self.is_settled(one):
-                continue
+        for one in filter(self._is_live, self.tests):
             tests_r = one.kind == "r-unused"
             if one.after is not None:
                 work.append(Work(one.after, range(one.pairs, min(self.pairs, _AGREED) if tests_r else self.pairs)))
@@ -188,7 +182,7 @@ class Explaining(Steady):
     def _further(self) -> list[Work]:
         """More pairs as they are, while there is something that they could settle, and as many as all experiments that
         are not settled can be given, too."""
-        live = [one for one in self.tests if self._is_live(one)]
+        live = [*filter(self._is_live, self.tests)]
         if self.is_passed() or (self.mismatches and not live):
             return []
         cells = 1 + sum((one.after is not None) + (one.shows is not None) for one in live)
@@ -217,15 +211,12 @@ class Explaining(Steady):
         work, first = [], self.differs.index(True)
         if self.traces and not self.aside(LOCALS):
             work.append(Work(self.asides[LOCALS], range(first, first + 1)))
-        if self._has_rows() and not self.is_hidden():
+        if all(one.get("rows") for one in self.looked) and not self.is_hidden():
             work.append(Work(self.asides[ROWS], range(len(self.aside(ROWS)), _REPLACED)))
         return self._affordable(work)
 
     def aside(self, name: str) -> list[dict[str, Any]]:
-        return self.told_aside.get(name, [])
-
-    def _has_rows(self) -> bool:
-        return self.traits is not None and self.traits.all("rows")
+        return self.told_aside.get(self.asides[name], [])
 
     # What is known.
 
@@ -284,11 +275,14 @@ class Explaining(Steady):
             self.looked.append(payload)
         elif cell == PLAIN:
             self._add_plain(trial, payload)
-        elif name := self._name_aside(cell):
-            self.told_aside.setdefault(name, []).append(payload)
+        elif cell in self.asides.values():
+            self.told_aside.setdefault(cell, []).append(payload)
         else:
             return self._add_tried(cell, trial)
         return False
+
+    def _of(self, cell: int) -> Tried:
+        return next(one for one in self.tried if cell in (one.after, one.shows))
 
     def _add_plain(self, trial: Trial, payload: dict[str, Any]) -> None:
         before = trial.difference is not None
@@ -300,23 +294,16 @@ class Explaining(Steady):
 
     def _add_tried(self, cell: int, trial: Trial) -> bool:
         """Whether that is enough."""
-        one = next(one for one in self.tried if cell in (one.after, one.shows))
-        differs = trial.difference is not None
+        one = self._of(cell)
         if cell == one.shows:
-            one.add_twice(trial)
+            one.add_twice(trial, before=trial.index < self.pairs and self.differs[trial.index])
             self._part(one, trial)
-            one.nothing_drawn += bool((trial.payload or {}).get("nothing"))
-            one.fresh = (
-                one.fresh.plus(before=self.differs[trial.index], after=differs) if one.kind == "r-unused" else one.fresh
-            )
             return one.is_enough()
-        before, after = self.differs[trial.index], differs
+        before, after = self.differs[trial.index], trial.difference is not None
         if one.kind == "too-little-data" and self.is_dataset:
             before, after = after, before  # a quarter of the rows against all
         one.add_pair(trial.index, before=before, after=after)
-        one.add_payload(trial.payload or {})
-        if one.kind == "rounding-noise":
-            one.add_noise(trial)
+        one.add_payload(trial)
         return False
 
     def _part(self, one: Tried, trial: Trial) -> None:
@@ -335,14 +322,10 @@ class Explaining(Steady):
         """What an experiment cannot do with this subject ends that experiment alone."""
         if cell in (LOOK, PLAIN):
             raise error
-        if name := self._name_aside(cell):
-            self.told_aside.setdefault(name, []).extend([{}] * _REPLACED)  # it is not tried again
-            return
-        one = next(one for one in self.tried if cell in (one.after, one.shows))
-        one.error = error
-
-    def _name_aside(self, cell: int) -> str | None:
-        return next((name for name, place in self.asides.items() if place == cell), None)
+        if cell in self.asides.values():
+            self.told_aside.setdefault(cell, []).extend([{}] * _REPLACED)  # it is not tried again
+        else:
+            self._of(cell).error = error
 
     def told(self) -> dict[str, Any]:
         return {"experiments": [one.kind for one in self.tried], "traces": self.traces}

@@ -4,7 +4,6 @@ that look into it."""
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 from typing import Any
 
@@ -19,11 +18,11 @@ from auditor.trials.causes.elsewhere import (
     fingerprint_elsewhere,
     hash_seed_shows,
     moved_elsewhere,
+    one_and_all,
     threads_show,
 )
 from auditor.trials.causes.hidden import shows_hidden_state, what_moved
 from auditor.trials.causes.keyed_sites import first_draw_apart, run_pair_keyed
-from auditor.trials.causes.last_digits import LAST_DIGITS
 from auditor.trials.causes.locals_trace import first_local_apart
 from auditor.trials.trial import Bench, Trial
 
@@ -53,20 +52,27 @@ def _place(where: str) -> str:
     return min(os.path.relpath(where), where, key=len) if where else where
 
 
+def fallen(index: int, fell: Fell) -> Trial:
+    """Of runs that are known to end their process, each time: nothing is tried, and they agree."""
+    return Trial(index, None, None, 0.0, bottoms=tuple(fell.values()), payload={"runs": 0})
+
+
 def again(bench: Bench, index: int, fell: Fell) -> Trial:
     """One sample and r before and after a run of another; once also in new processes, where a run may be the first."""
+    if fell:
+        return fallen(index, fell)
     found, runs = shows_hidden_state(bench, index), 3
     if found is None and index == 0:
-        contrast, more, _ = earlier_runs_show(bench, index)
-        found, runs = contrast.difference if contrast else None, runs + more
+        earlier = earlier_runs_show(bench, index)
+        found, runs = earlier.difference, runs + earlier.runs
     return Trial(index, found, None, 0.0, payload={"runs": runs})
 
 
 def moved(bench: Bench, index: int, fell: Fell) -> Trial:
     """What it is that goes on from run to run, found by holding it still; here, or where nothing has run yet."""
+    if fell:
+        return fallen(index, fell)
     found = what_moved(bench, index, shows_hidden_state(bench, index) or _SHOWN)
-    if found is None:
-        return Trial(index, None, None, 0.0, payload={"runs": 3})
     told, runs = found.told, 3 + found.runs
     if not found.moved:
         with contextlib.suppress(NotElsewhere):
@@ -78,12 +84,10 @@ def moved(bench: Bench, index: int, fell: Fell) -> Trial:
 
 def local_apart(bench: Bench, index: int, fell: Fell) -> Trial:
     """The first local value that differs although what its line reads does not."""
+    if fell:
+        return fallen(index, fell)
     found = first_local_apart(bench, index)
-    told = (
-        {}
-        if found is None
-        else {"where": _place(found.where), "name": found.name, "values": [found.first, found.second]}
-    )
+    told = {"where": _place(found.where), "name": found.name, "values": found[2:]} if found else {}
     return Trial(index, None, None, 0.0, payload={"runs": 2, **told})
 
 
@@ -98,19 +102,13 @@ def all_threads(bench: Bench, index: int, fell: Fell) -> Trial:
     in run after run where there is one, and `varied` how many of as many runs with all give another: what differs now
     and then whatever the threads is not due to them."""
     found = threads_show(bench, index)
-    if found.contrast is None:
+    if found.difference is None:
         return _contrasted(index, found)
-    here, there = (
-        [fingerprint_elsewhere(bench, index, 0, where) for _ in range(STEADY)]
-        for where in (found.contrast.left, found.contrast.right)
-    )
+    here, there = ([fingerprint_elsewhere(bench, index, where) for _ in range(STEADY)] for where in one_and_all())
     varied = sum(output != here[0] for output in there)
     return _contrasted(index, found._replace(runs=found.runs + 2 * STEADY), steady=len({*here}) == 1, varied=varied)
 
 
 def _contrasted(index: int, found: Compared, **more: Any) -> Trial:
-    told = {"runs": found.runs, "apart": found.apart, **more}
-    if found.contrast is not None:
-        apart = math.inf if found.contrast.apart is None else found.contrast.apart
-        told["close"] = apart <= LAST_DIGITS
-    return Trial(index, found.contrast.difference if found.contrast else None, None, 0.0, payload=told)
+    told = {"runs": found.runs, "apart": found.apart, "close": found.close, **more}
+    return Trial(index, found.difference, None, 0.0, payload=told)

@@ -3,7 +3,7 @@ order. Of outputs as `settle` leaves them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -20,6 +20,8 @@ Reals = npt.NDArray[np.float64]
 
 def level(value: object) -> bytes | Node:
     """One level of a value: its code, or what its parts are."""
+    if isinstance(value, Bottom):
+        return b"bottom"
     return value.level if isinstance(value, Settled) else expand(value)
 
 
@@ -51,30 +53,22 @@ class Read:
 
 def read(value: object) -> Read:
     """Integers, texts and the shape of things are the rest."""
-    if isinstance(value, Bottom):
-        return Read(b"bottom", np.empty(0))
     numbers: list[Reals] = []
-    rest = _read(value, numbers)
+
+    def take(value: object) -> bytes | None:
+        if isinstance(value, (float, np.floating)):
+            numbers.append(np.array([value], dtype=float))
+            return b"number"
+        node = level(value)
+        if isinstance(node, bytes) or node.array is None or node.array.dtype.kind != "f":
+            return None
+        numbers.append(np.asarray(node.array, dtype=float).ravel())
+        return node.kind.encode()
+
+    rest = _coded(value, take)
     flat = np.concatenate(numbers) if numbers else np.empty(0)
     holes = np.isnan(flat)
     return Read(_digest(rest, holes.tobytes()), np.where(holes, 0.0, flat))
-
-
-def _read(value: object, numbers: list[Reals]) -> bytes:
-    if isinstance(value, (float, np.floating)):
-        numbers.append(np.array([value], dtype=float))
-        return b"number"
-    node = level(value)
-    if isinstance(node, bytes):
-        return node
-    if node.array is not None and node.array.dtype.kind == "f":
-        numbers.append(np.asarray(node.array, dtype=float).ravel())
-        return node.kind.encode()
-    if node.array is not None or node.kind == "set":
-        return fingerprint(value).encode()
-    return _digest(
-        node.kind.encode(), *(piece for name, part in _parts(node) for piece in (name, _read(part, numbers)))
-    )
 
 
 def gaps(first: Read, second: Read) -> Reals | None:
@@ -96,9 +90,13 @@ def _sequence(value: object) -> list[Any] | None:
         return None
     if node.array is not None:
         return list(node.array) if node.array.ndim else None
-    if node.kind in ("list", "tuple", "dict"):
-        return [part for _, part in _parts(node)]
-    return None
+    return [part for _, part in _parts(node)] if node.kind in ("list", "tuple", "dict") else None
+
+
+def _listed(value: object) -> list[Any] | None:
+    """The same but for dicts, whose order is no matter."""
+    node = level(value)
+    return None if isinstance(node, Node) and node.kind == "dict" else _sequence(value)
 
 
 def _is_label(value: object) -> bool:
@@ -122,7 +120,7 @@ def unordered(value: object) -> bytes:
     """A code in which the order of lists, tuples and rows does not count."""
 
     def sort(value: object) -> bytes | None:
-        found = None if isinstance(node := level(value), Node) and node.kind == "dict" else _sequence(value)
+        found = _listed(value)
         return None if found is None else _digest(*sorted(_coded(part, sort) for part in found))
 
     return _coded(value, sort)
@@ -136,8 +134,6 @@ def _keys(value: object) -> bytes:
 
 
 def _coded(value: object, special: Callable[[object], bytes | None]) -> bytes:
-    if isinstance(value, Bottom):
-        return b"bottom"
     made = special(value)
     if made is not None:
         return made
@@ -153,7 +149,7 @@ def _coded(value: object, special: Callable[[object], bytes | None]) -> bytes:
 def _inside(value: object) -> Iterator[object]:
     """A value, and all containers within it."""
     yield value
-    node = b"" if isinstance(value, Bottom) else level(value)
+    node = level(value)
     if isinstance(node, Node) and node.array is None and node.kind != "set":
         for _, part in _parts(node):
             yield from _inside(part)
@@ -161,27 +157,12 @@ def _inside(value: object) -> Iterator[object]:
 
 def has_labels(value: object) -> bool:
     """Whether there is a row of names of which some come twice: what says who belongs together."""
-    return any(_repeats(found) for one in _inside(value) if (found := _labels(one)))
-
-
-def _labels(value: object) -> Sequence[Any] | None:
-    found = None if isinstance(value, Bottom) else _sequence(value)
-    return found if found and all(map(_is_label, found)) else None
-
-
-def _repeats(found: Sequence[Any]) -> bool:
-    return 1 < len(set(found)) < len(found)
+    rows = (_sequence(one) for one in _inside(value))
+    return any(found and all(map(_is_label, found)) and 1 < len(set(found)) < len(found) for found in rows)
 
 
 def has_order(value: object) -> bool:
     """Whether there is a list of different things: a set, perhaps, that was written down in some order."""
-    return any(_is_listing(one) for one in _inside(value))
-
-
-def _is_listing(value: object) -> bool:
-    found = None if isinstance(value, Bottom) else _sequence(value)
-    node = b"" if found is None else level(value)
-    if found is None or len(found) < 2 or (isinstance(node, Node) and node.kind == "dict"):
-        return False
-    codes = [_coded(part, lambda _: None) for part in found]
-    return len(set(codes)) == len(codes)
+    rows = (_listed(one) for one in _inside(value))
+    codes = ([_coded(part, lambda _: None) for part in found or ()] for found in rows)
+    return any(len(set(found)) == len(found) > 1 for found in codes)

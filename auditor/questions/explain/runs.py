@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from time import perf_counter
@@ -11,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from auditor.process.foreign import call
-from auditor.randomness import Key, Name
-from auditor.subjects.outcome import Difference, describe, first_difference, same
+from auditor.randomness import Key, Name, from_key
+from auditor.sources.frames import library_of, rows_in, take
+from auditor.subjects.outcome import Difference, same
 from auditor.trials.trial import NONE_FELL, Bench, Bottom, Trial
 
 Change = Callable[[Any], Any]  # of a sample
@@ -41,12 +43,11 @@ class Ran:
             self.bottoms.append(output.why)
         return bench.settled(output)
 
-    def pair(self, change: Change | None = None, bench: Bench | None = None) -> tuple[Any, Any]:
+    def pair(self, change: Change | None = None) -> tuple[Any, Any]:
         """Both runs, on samples that were changed."""
-        used = bench or self.bench
+        samples = (self.bench.draw(self.index, which) for which in (0, 1))
         first, second = (
-            self.output(change(sample) if change else sample, which, used)
-            for which, sample in ((which, used.draw(self.index, which)) for which in (0, 1))
+            self.output(change(sample) if change else sample, which) for which, sample in enumerate(samples)
         )
         return first, second
 
@@ -55,47 +56,43 @@ class Ran:
         return Trial(self.index, difference, None, self.seconds, bottoms=tuple(self.bottoms), payload=payload)
 
 
-def apart(first: Any, second: Any) -> Difference | None:
-    """Where two outputs first differ; runs without an output agree with each other."""
-    if isinstance(first, Bottom) or isinstance(second, Bottom):
-        if isinstance(first, Bottom) and isinstance(second, Bottom):
-            return None
-        shown = ["no output" if isinstance(one, Bottom) else describe(one) for one in (first, second)]
-        return Difference("output", *shown)
-    return first_difference(first, second)
-
-
 # Samples.
 
 
 def length(sample: Any) -> int:
-    return len(sample[0]) if isinstance(sample, tuple) else len(sample)
+    return rows_in(sample[0] if isinstance(sample, tuple) else sample)
 
 
 def taken(sample: Any, places: Any) -> Any:
     """The rows at these places; of (X, y) in both."""
     if isinstance(sample, tuple):
         return tuple(taken(part, places) for part in sample)
-    if hasattr(sample, "iloc"):
-        return sample.iloc[places]
-    if isinstance(sample, list):
-        return [sample[place] for place in places]
-    return sample[places]
+    return [sample[place] for place in places] if isinstance(sample, list) else take(sample, places)
 
 
 def mixed(sample: Any, other: Any, places: Any) -> Any:
     """A copy with the other's rows at some places."""
     if isinstance(sample, tuple):
         return tuple(mixed(*parts, places) for parts in zip(sample, other, strict=True))
-    if isinstance(sample, list):
-        chosen = set(places.tolist())
-        return [other[place] if place in chosen else row for place, row in enumerate(sample)]
-    made = copy.deepcopy(sample)
-    if hasattr(made, "iloc"):
-        made.iloc[places] = other.iloc[places].to_numpy()
-    else:
-        made[places] = other[places]
-    return made
+    order = np.arange(length(sample))
+    order[places] += len(order)
+    return taken(_stacked(copy.deepcopy(sample), other), order)
+
+
+def _stacked(one: Any, other: Any) -> Any:
+    """The rows of one, then those of the other."""
+    if isinstance(one, dict):
+        return {name: _stacked(column, other[name]) for name, column in one.items()}
+    library = library_of(one)
+    if library is None:
+        return [*one, *other] if isinstance(one, list) else np.concatenate([one, other])
+    if library.name == "scipy":
+        return sys.modules["scipy.sparse"].vstack([one, other])
+    module = sys.modules[library.name]
+    if library.name != "pyarrow":
+        return module.concat([one, other])
+    parts = [one, other]
+    return module.concat_tables(parts) if hasattr(one, "column_names") else module.chunked_array(parts)
 
 
 def in_order(sample: Any) -> Any:
@@ -105,9 +102,11 @@ def in_order(sample: Any) -> Any:
 
 def _columns(sample: Any) -> list[Any]:
     """As arrays that numpy can sort; what it cannot sort by value, it sorts by its text."""
+    if isinstance(sample, dict):
+        sample = tuple(sample.values())
     if isinstance(sample, tuple):
         return [column for part in sample for column in _columns(part)]
-    table = np.asarray(sample)
+    table = sample.toarray() if hasattr(sample, "toarray") else np.asarray(sample)
     if table.dtype.kind in "OV":
         table = np.asarray([repr(row) for row in table])
     flat = table.reshape(len(table), -1)
@@ -116,36 +115,38 @@ def _columns(sample: Any) -> list[Any]:
 
 def shuffled(sample: Any, key: Key) -> Any:
     """The same rows in another order."""
-    return taken(sample, np.random.Generator(np.random.PCG64(key)).permutation(length(sample)))  # type: ignore[arg-type]
+    return taken(sample, from_key(key).permutation(length(sample)))
 
 
 def with_noise(sample: Any, key: Key) -> Any:
     """Every float moved up or down by one part in 2^50, but for whole numbers: those are classes, codes and counts."""
     if isinstance(sample, tuple):
         return tuple(with_noise(part, key.child(place)) for place, part in enumerate(sample))
-    if hasattr(sample, "iloc"):
-        floats = [place for place, kind in enumerate(sample.dtypes) if kind.kind == "f"] if sample.ndim == 2 else []
-        made = sample.copy()
-        for place in floats:
-            made.isetitem(place, with_noise(sample.iloc[:, place].to_numpy(), key.child(place)))
-        return made
+    if isinstance(sample, dict):
+        return dict(zip(sample, with_noise(tuple(sample.values()), key), strict=True))
     if not has_floats(sample):
         return sample
-    array = np.asarray(sample)
-    signs = np.random.Generator(np.random.PCG64(key)).integers(0, 2, size=array.shape) * 2 - 1  # type: ignore[arg-type]
-    return np.where(array == np.round(array), array, array * (1 + signs * 2.0**-50)).astype(array.dtype)
+    if not hasattr(sample, "iloc"):
+        array = np.asarray(sample)
+        signs = from_key(key).integers(0, 2, size=array.shape) * 2 - 1
+        return np.where(array == np.round(array), array, array * (1 + signs * 2.0**-50)).astype(array.dtype)
+    made = sample.copy()
+    if sample.ndim == 1:
+        made.iloc[:] = with_noise(sample.to_numpy(), key)
+    for place, kind in enumerate(sample.dtypes if sample.ndim == 2 else ()):
+        if kind.kind == "f":
+            made.isetitem(place, with_noise(sample.iloc[:, place].to_numpy(), key.child(place)))
+    return made
 
 
 def has_floats(sample: Any) -> bool:
-    """Whether there are floating-point numbers that are not whole."""
-    if isinstance(sample, tuple):
-        return any(map(has_floats, sample))
-    if hasattr(sample, "iloc"):
-        columns = range(sample.shape[1]) if sample.ndim == 2 else ()
-        return any(has_floats(sample.iloc[:, column].to_numpy()) for column in columns)
-    if getattr(getattr(sample, "dtype", None), "kind", "") != "f":
-        return False
-    return bool(np.any(np.asarray(sample) != np.round(sample)))
+    """Whether there are floating-point numbers that are not whole, where noise can be put on them."""
+    if isinstance(sample, (tuple, dict)):
+        return any(map(has_floats, sample.values() if isinstance(sample, dict) else sample))
+    if getattr(sample, "ndim", 0) == 2 and hasattr(sample, "iloc"):
+        return any(has_floats(sample.iloc[:, column]) for column in range(sample.shape[1]))
+    array = sample.to_numpy() if hasattr(sample, "iloc") else sample
+    return isinstance(array, np.ndarray) and array.dtype.kind == "f" and bool(np.any(array != np.round(array)))
 
 
 # r.

@@ -25,7 +25,6 @@ from auditor.questions.explain.outputs import (
 )
 from auditor.questions.explain.runs import (
     Ran,
-    apart,
     draws_nothing,
     has_floats,
     in_order,
@@ -36,11 +35,12 @@ from auditor.questions.explain.runs import (
     with_fresh_r,
     with_noise,
 )
-from auditor.randomness import Key, from_key
+from auditor.randomness import from_key
 from auditor.sources.datasets import Dataset
+from auditor.sources.frames import kind_of
 from auditor.sources.sample import Sample
-from auditor.trials.causes.last_digits import LAST_DIGITS, apart_by
-from auditor.trials.trial import Bench, Bottom, Trial
+from auditor.trials.causes import last_digits
+from auditor.trials.trial import Bench, Bottom, Trial, apart
 
 LOOKS = 8  # pairs that are looked at before any is counted
 _NUMBERS = 64  # of an output that have a width each; where there are more, they share one
@@ -84,13 +84,10 @@ def _on_one_grid(first: Read, second: Read, widths: Sequence[float], bench: Benc
     """Whether the numbers fall into the same cells of a grid whose place both runs have from r."""
     if gaps(first, second) is None:
         return False
-    width = grid_of(widths, len(first.numbers))
+    count = len(first.numbers)
+    width = np.asarray(widths if len(widths) == count else [max(widths)] * count, dtype=float)
     offset = from_key(bench.keys.r.child(index, "grid of explain")).random(len(width)) * width
     return bool(np.all(np.floor((first.numbers + offset) / width) == np.floor((second.numbers + offset) / width)))
-
-
-def grid_of(widths: Sequence[float], count: int) -> Reals:
-    return np.asarray(widths if len(widths) == count else [max(widths)] * count, dtype=float)
 
 
 def look(bench: Bench, index: int, fell: Fell) -> Trial:
@@ -113,6 +110,7 @@ def look(bench: Bench, index: int, fell: Fell) -> Trial:
         values=[float(value) for value in numbers if math.isfinite(value)],
         rows=is_drawn_as_rows(sample),
         floats=is_drawn_as_rows(sample) and has_floats(sample),
+        table=kind_of(sample),
     )
 
 
@@ -144,22 +142,17 @@ def sorted_rows(bench: Bench, index: int, fell: Fell) -> Trial:
 
 
 def other_order(bench: Bench, index: int, fell: Fell) -> Trial:
-    """One sample, and the same rows in another order."""
+    """One sample, and the same rows in another order; with whether the outputs agree but for last digits."""
     ran = Ran(bench, index, fell)
     first = ran.output(bench.draw(index, 0), 0)
     second = ran.output(shuffled(bench.draw(index, 0), bench.keys.probe.child("order", index)), 0)
-    return _same_sample(ran, first, second)
-
-
-def _same_sample(ran: Ran, first: Any, second: Any, **more: Any) -> Trial:
-    """Two runs that should agree; with whether they do but for last digits."""
     found = apart(first, second)
-    return ran.trial(found, close=found is not None and is_close(first, second), **more)
+    return ran.trial(found, close=found is not None and is_close(first, second))
 
 
 def is_close(first: Any, second: Any) -> bool:
     """Whether two outputs are the same but for last digits."""
-    return not isinstance(first, Bottom) and not isinstance(second, Bottom) and apart_by(first, second) <= LAST_DIGITS
+    return not any(isinstance(one, Bottom) for one in (first, second)) and last_digits.is_close(first, second)
 
 
 def beyond_noise(bench: Bench, index: int, fell: Fell) -> Trial:
@@ -173,9 +166,9 @@ def beyond_noise(bench: Bench, index: int, fell: Fell) -> Trial:
     found = apart(*plain)
     if found is None and index >= SHOWN:
         return ran.trial(None)
+    key = bench.keys.probe.child("noise", index)
     noisy = [
-        [ran.output(with_noise(bench.draw(index, w), _noise(bench, index, w, turn)), w) for turn in range(_NOISES)]
-        for w in (0, 1)
+        [ran.output(with_noise(bench.draw(index, w), key.child(w, turn)), w) for turn in range(_NOISES)] for w in (0, 1)
     ]
     moved = [(one, other) for one, others in zip(plain, noisy, strict=True) for other in others]
     shown = next((where for one, other in moved if (where := apart(one, other))), None)
@@ -183,10 +176,6 @@ def beyond_noise(bench: Bench, index: int, fell: Fell) -> Trial:
     if found is not None and shown is not None and (_meet(plain, noisy) or _within(plain, moved)):
         found = None
     return ran.trial(found, shows=shown is not None, close=close, path=shown.path if shown else None)
-
-
-def _noise(bench: Bench, index: int, which: int, turn: int) -> Key:
-    return bench.keys.probe.child("noise", index, which, turn)
 
 
 def _meet(plain: Sequence[Any], noisy: Sequence[Sequence[Any]]) -> bool:
@@ -205,8 +194,9 @@ def _within(plain: Sequence[Any], moved: Sequence[tuple[Any, Any]]) -> bool:
 def other_r(bench: Bench, index: int, fell: Fell) -> Trial:
     """One sample with two r; whether the first run drew a bit of its own at all."""
     ran = Ran(bench, index, fell)
-    sample = bench.draw(index, 0)
-    output, nothing = draws_nothing(bench, sample, index)
+    if fell:  # a run that is known to end its process is not tried
+        return ran.trial(None, nothing=None)
+    output, nothing = draws_nothing(bench, bench.draw(index, 0), index)
     first = bench.settled(output)
     ran.runs += 1
     second = ran.output(bench.draw(index, 0), 0, with_fresh_r(bench))

@@ -8,8 +8,7 @@ from statistics import median_low
 from typing import Any
 
 from auditor.questions.explain.answer import Cause, FreshRows, Growth, LocalValue
-from auditor.questions.explain.cells import LOCALS, MOVED, PLAIN, ROWS
-from auditor.questions.explain.evidence import Tried
+from auditor.questions.explain.evidence import LOCALS, MOVED, PLAIN, ROWS, Tried
 from auditor.questions.explain.inquiry import Explaining
 from auditor.questions.explain.units import quarter
 
@@ -17,7 +16,7 @@ from auditor.questions.explain.units import quarter
 def make_cause(inquiry: Explaining, one: Tried) -> Cause:
     return Cause(
         kind=one.kind,
-        before=one.rate_before() if one.pairs and one.kind != "r-unused" else inquiry.rate,
+        before=one.before / one.pairs if one.pairs and one.kind != "r-unused" else inquiry.rate,
         after=one.rate(),
         message=message(inquiry, one),
         where=_moved(inquiry, one).get("where") or one.where or one.path,
@@ -87,12 +86,9 @@ def _outlook(inquiry: Explaining) -> str:
 def _width(inquiry: Explaining, one: Tried) -> str:
     if one.kind != "continuous":
         return ""
-    return f"; {inquiry.target:g} takes a width of about {width_text(inquiry)}, and so an error of up to half that"
-
-
-def width_text(inquiry: Explaining) -> str:
-    low, high = min(inquiry.widths), max(inquiry.widths)
-    return _two_digits(high) if low == high else f"{_two_digits(low)} to {_two_digits(high)}"
+    ends = dict.fromkeys((min(inquiry.widths), max(inquiry.widths)))
+    widths = " to ".join(map(_two_digits, ends))
+    return f"; {inquiry.target:g} takes a width of about {widths}, and so an error of up to half that"
 
 
 def _two_digits(width: float) -> str:
@@ -104,11 +100,9 @@ def _shown(one: Tried) -> Iterator[str]:
     """What the same sample did when it was run twice."""
     if one.drawn:
         first, second, unit = one.drawn
-        yield (
-            f"the runs of a pair drew {first:,} and {second:,} values there"
-            if unit == "values"
-            else (f"the runs of a pair drew as many values there, in {first:,} and {second:,} calls")
-        )
+        counts = f"{first:,} and {second:,}"
+        drew = f"{counts} values there" if unit == "values" else f"as many values there, in {counts} calls"
+        yield f"the runs of a pair drew {drew}"
     said = _TWICE.get(one.kind)
     if said and one.shown:
         digits = "" if one.beyond else ", in last digits alone"
@@ -167,8 +161,8 @@ def _rounding(inquiry: Explaining, words: str) -> str:
 
 def growth_of(inquiry: Explaining) -> Growth | None:
     """The exponent between two sizes a factor of four apart, and where rho would meet the target."""
-    one = next((one for one in inquiry.tried if one.kind == "too-little-data"), None)
-    if one is None or not one.mismatches or one.mismatches >= one.before:
+    one = inquiry.tested("too-little-data")
+    if not one.mismatches or one.mismatches >= one.before:
         return None
     exponent = math.log(one.mismatches / one.before) / math.log(4)
     size = inquiry.cells[PLAIN].size

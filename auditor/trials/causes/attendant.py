@@ -7,15 +7,17 @@ import contextlib
 import os
 import socket
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import count
 from json import dumps, loads
 from typing import Any
 
 from auditor.errors import AuditorError
+from auditor.process.limits import limit_memory, one_thread
 from auditor.subjects.outcome import describe, fingerprint, first_difference
-from auditor.trials.causes.last_digits import apart_by
-from auditor.trials.second_process import libraries, settle_in, shown
+from auditor.trials.causes.last_digits import is_close
+from auditor.trials.cell import Cell, make_bench
+from auditor.trials.second_process import found_by_name, libraries, settle_in, shown
 from auditor.trials.second_server import receive, send
 from auditor.trials.trial import Bench, Bottom, run_pair
 
@@ -25,38 +27,45 @@ _LARGEST = 2**24  # bytes of an output that is sent to be compared
 
 def attend(link: socket.socket) -> None:
     """Answer one request after the other, until whoever asks is gone."""
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
         head, packed = loads(receive(link)), receive(link)
         known = libraries()
         bench: Bench | None = None
-        with contextlib.ExitStack() as stack:
-            try:
-                bench = _unpack(head, packed, stack)
-                said: dict[str, Any] = {}
-            except BaseException as error:
-                said = {"raised": shown(error)}
-            for looks in count(_LOADING, -1):
-                if looks > 0:  # the next process of its server finds loaded what this one had to load
-                    said["loaded"] = sorted(libraries() - known)
-                send(link, dumps(said).encode())
-                if bench is None:
-                    break
-                said = _carry_out(bench, loads(receive(link)))
+        said: dict[str, Any] = {}
+        try:
+            bench = _unpack(head, packed, stack)
+        except BaseException as error:
+            said = {"raised": shown(error)}
+        for looks in count(_LOADING, -1):
+            if looks > 0:  # the next process of its server finds loaded what this one had to load
+                said["loaded"] = sorted(libraries() - known)
+            send(link, dumps(said).encode())
+            if bench is None:
+                break
+            said = _carry_out(bench, loads(receive(link)), head["threads"])
 
 
 def _unpack(head: dict[str, Any], packed: bytes, stack: contextlib.ExitStack) -> Bench:
+    """What is to be run: a bench, or the cell of one, by name where there is nothing to unpack."""
     import cloudpickle
 
     settle_in(head)
-    stack.enter_context(workers_limited(head["threads"]))
+    if head["threads"]:
+        stack.enter_context(workers_limited(head["threads"]))
     # From our own parent through a socket: it is as trustworthy as this process.
-    bench: Bench = cloudpickle.loads(packed)
-    return replace(bench.prepared(), copies=True)
+    given: Bench | Cell = cloudpickle.loads(packed) if packed else found_by_name(head["named"])
+    bench = given.prepared() if isinstance(given, Bench) else make_bench(given)
+    if head.get("memory"):
+        limit_memory(head["memory"])
+    return replace(bench, copies=True)
 
 
-def _carry_out(bench: Bench, request: dict[str, Any]) -> dict[str, Any]:
+def _carry_out(bench: Bench, request: dict[str, Any], threads: int | None) -> dict[str, Any]:
+    """With so many threads of the libraries that are loaded by now, as the environment says for those still to come."""
+    from threadpoolctl import threadpool_limits
+
     try:
-        with threads_limited():
+        with threadpool_limits(threads) if threads else one_thread():
             return _ANSWERS[request["ask"]](bench, request)
     except BaseException as error:
         return {"raised": shown(error)}
@@ -64,15 +73,15 @@ def _carry_out(bench: Bench, request: dict[str, Any]) -> dict[str, Any]:
 
 def _pair(bench: Bench, request: dict[str, Any]) -> dict[str, Any]:
     trial = run_pair(replace(bench, judges=False), request["index"])
-    told = trial.difference and {"path": trial.difference.path, "left": trial.difference.left}
-    difference = {**told, "right": trial.difference.right} if told and trial.difference else None
+    difference = trial.difference and asdict(trial.difference)
     return {"difference": difference, "seconds": trial.seconds, "churn": trial.churn, "bottoms": trial.bottoms}
 
 
 def _run(bench: Bench, request: dict[str, Any]) -> dict[str, Any]:
-    if "after" in request:
-        bench.run(request["index"], request["after"])
-    output = bench.run(request["index"], request["which"])
+    """The first run of a pair; `after` the second, where that is asked for."""
+    if request.get("after"):
+        bench.run(request["index"], 1)
+    output = bench.run(request["index"], 0)
     if isinstance(output, Bottom):
         return {"fingerprint": "no output", "shown": "no output", "output": None}
     settled = bench.settled(output)
@@ -110,21 +119,9 @@ def _compared(against: str, settled: object) -> dict[str, Any]:
     try:
         other = cloudpickle.loads(base64.b64decode(against))
         found = first_difference(other, settled)
-        return {
-            "difference": found and {"path": found.path, "left": found.left, "right": found.right},
-            "apart": apart_by(other, settled),
-        }
+        return {"difference": found and asdict(found), "close": is_close(other, settled)}
     except (AuditorError, ImportError, AttributeError):
         return {}
-
-
-@contextlib.contextmanager
-def threads_limited() -> Iterator[None]:
-    """The libraries that are loaded by now, as the environment says for those still to come."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(int(os.environ["OMP_NUM_THREADS"])):
-        yield
 
 
 @contextlib.contextmanager

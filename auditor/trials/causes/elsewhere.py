@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from hashlib import blake2b
 from json import dumps, loads
 from time import monotonic
@@ -19,34 +19,29 @@ from auditor.errors import SubjectError, in_words, is_interrupt
 from auditor.subjects.outcome import Difference
 from auditor.trials.causes.hash_orders import Reading, read_code
 from auditor.trials.second_process import learnt, shown, whereabouts
-from auditor.trials.second_server import STAY, Request, environment_of, server_in
+from auditor.trials.second_server import Request, environment_of, server
 from auditor.trials.trial import NONE_FELL, Bench, Trial, run_pair
 
 _START = 60.0  # seconds that a process may take to start and to load
-_PATIENCE = 600.0  # seconds for an answer where no timeout is given
+_PATIENCE = 600.0  # seconds for an answer
 _OPEN = 8  # processes, and benches, that are kept
 
 
-@dataclass(frozen=True, slots=True)
-class Surroundings:
+class Surroundings(NamedTuple):
     """What a process has of its own."""
 
     hash_seed: int = 0
     threads: int = 1
 
-    @property
-    def environment(self) -> dict[str, str]:
-        return environment_of(self.hash_seed, self.threads)
 
+class Compared(NamedTuple):
+    """One sample and r in several surroundings: where the outputs differ that should be the same, and whether in last
+    digits alone. `apart`: the output is another with all threads and another hash seed."""
 
-@dataclass(frozen=True, slots=True)
-class Contrast:
-    """The outputs of one run in two surroundings that are not the same, though sample and r are."""
-
-    difference: Difference
-    apart: float | None  # the largest relative difference of floats, infinity if others differ; None: unknown
-    left: Surroundings
-    right: Surroundings
+    difference: Difference | None
+    runs: int
+    apart: bool = False
+    close: bool = False
 
 
 class NotElsewhere(SubjectError):
@@ -74,12 +69,12 @@ class _Process:
 
     def __init__(self, packed: _Packed, surroundings: Surroundings) -> None:
         self._name = packed.bench.subject.name
-        head = whereabouts()
-        head["environment"] |= surroundings.environment
+        head, environment = whereabouts(), environment_of(*surroundings)
+        head["environment"] |= environment
         head["threads"] = surroundings.threads
         messages = dumps(sorted(learnt | packed.reading.libraries)).encode(), dumps(head).encode(), packed.message
         try:
-            self._request: Request = server_in(surroundings.environment).ask(*messages, kind=STAY)
+            self._request: Request = server(environment).ask(*messages)
         except OSError as error:
             raise NotElsewhere(f"no other process can be started ({in_words(error)})") from error
         try:
@@ -88,12 +83,12 @@ class _Process:
             self.close()
             raise
 
-    def ask(self, timeout: float | None, **request: Any) -> dict[str, Any]:
+    def ask(self, **request: Any) -> dict[str, Any]:
         try:
             self._request.ask(dumps(request).encode())
         except OSError as error:
             raise NotElsewhere(f"the other process of {self._name} is gone ({in_words(error)})") from error
-        return self._answer(timeout or _PATIENCE)
+        return self._answer(_PATIENCE)
 
     def _answer(self, seconds: float) -> dict[str, Any]:
         try:
@@ -134,11 +129,11 @@ def _pack(bench: Bench) -> _Packed:
     return _packed[bare.identity]
 
 
-def _ask(bench: Bench, surroundings: Surroundings, timeout: float | None, **request: Any) -> dict[str, Any]:
+def _ask(bench: Bench, surroundings: Surroundings, **request: Any) -> dict[str, Any]:
     packed = _pack(bench)
     process = _processes.pop((packed.key, surroundings), None) or _Process(packed, surroundings)
     try:
-        found = process.ask(timeout, **request)
+        found = process.ask(**request)
     except BaseException:
         process.close()
         raise
@@ -155,123 +150,93 @@ def close_processes() -> None:
     _packed.clear()
 
 
-def _forget() -> None:
-    """A fork has no say in them."""
-    _processes.clear()
-    _packed.clear()
+if hasattr(os, "register_at_fork"):  # a fork has no say in them
+    os.register_at_fork(after_in_child=_processes.clear)
+    os.register_at_fork(after_in_child=_packed.clear)
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+def fingerprint_elsewhere(bench: Bench, index: int, surroundings: Surroundings) -> str:
+    """Of the output of a pair's first run; NotElsewhere with a sentence where there is none."""
+    return str(_ask(bench, surroundings, ask="run", index=index)["fingerprint"])
 
 
-def fingerprint_elsewhere(
-    bench: Bench, index: int, which: int, surroundings: Surroundings, *, timeout: float | None = None
-) -> str:
-    """Of the output of one run; NotElsewhere with a sentence where there is none."""
-    return str(_ask(bench, surroundings, timeout, ask="run", index=index, which=which)["fingerprint"])
-
-
-def run_pair_elsewhere(
-    bench: Bench,
-    index: int,
-    fell: Mapping[int, str] = NONE_FELL,
-    *,
-    surroundings: Surroundings,
-    timeout: float | None = None,
-) -> Trial:
-    """Both runs of a pair there; accuracy is judged here alone."""
+def run_pair_elsewhere(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
+    """But for `hash-seed` and `threads`: both runs in a process with one hash seed and one thread, whose pools have one
+    worker, too. Accuracy is judged here alone."""
     if fell:
         return run_pair(bench, index, fell)
-    found = _ask(bench, surroundings, timeout, ask="pair", index=index)
+    found = _ask(bench, Surroundings(), ask="pair", index=index)
     difference = Difference(**found["difference"]) if found["difference"] else None
     return Trial(index, difference, None, found["seconds"], found["churn"], tuple(found["bottoms"]))
 
 
-def run_pair_with_one_hash_seed(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
-    """But for `hash-seed`."""
-    return run_pair_elsewhere(bench, index, fell, surroundings=Surroundings())
-
-
-def run_pair_in_one_thread(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
-    """But for `threads`: pools of threads and processes have one worker, too."""
-    return run_pair_elsewhere(bench, index, fell, surroundings=Surroundings())
-
-
-class Compared(NamedTuple):
-    """One sample and r in some surroundings. `apart`: the output is another with all threads and another hash seed."""
-
-    contrast: Contrast | None
-    runs: int
-    apart: bool = False
-
-
-def hash_seed_shows(bench: Bench, index: int, *, timeout: float | None = None) -> Compared:
+def hash_seed_shows(bench: Bench, index: int) -> Compared:
     """The first run of a pair under one hash seed, and under some others until the output is another.
 
     The first of the others has all threads, too: where its output is the same, neither is behind anything, for one run.
     """
     here, runs, apart = Surroundings(), 1, False
-    first = _run_there(bench, index, here, timeout)
+    first = fingerprint_elsewhere(bench, index, here)
     for seed in range(1, 1 + _pack(bench).reading.seeds):
         other = Surroundings(seed, all_threads() if seed == 1 else 1)
         runs += 1
-        if _run_there(bench, index, other, timeout) == first:
+        if fingerprint_elsewhere(bench, index, other) == first:
             continue
         apart = apart or seed == 1
-        found = _contrast(bench, index, here, Surroundings(seed), timeout)
+        found = _contrast(bench, index, here, Surroundings(seed))
         runs += found.runs
-        if found.contrast:
-            return Compared(found.contrast, runs, apart)
+        if found.difference:
+            return found._replace(runs=runs, apart=apart)
     return Compared(None, runs, apart)
 
 
-def threads_show(bench: Bench, index: int, *, timeout: float | None = None) -> Compared:
+def one_and_all() -> tuple[Surroundings, Surroundings]:
+    """With one thread, and with all."""
+    return Surroundings(1, 1), Surroundings(1, all_threads())
+
+
+def threads_show(bench: Bench, index: int) -> Compared:
     """The first run of a pair in one thread and in all."""
-    return _contrast(bench, index, Surroundings(1, 1), Surroundings(1, all_threads()), timeout)
+    return _contrast(bench, index, *one_and_all())
 
 
-def _run_there(bench: Bench, index: int, surroundings: Surroundings, timeout: float | None) -> str:
-    return str(_ask(bench, surroundings, timeout, ask="run", index=index, which=0)["fingerprint"])
-
-
-def _contrast(bench: Bench, index: int, left: Surroundings, right: Surroundings, timeout: float | None) -> Compared:
+def _contrast(bench: Bench, index: int, left: Surroundings, right: Surroundings) -> Compared:
     """None where the outputs are the same, or differ between two processes in the same surroundings already."""
-    first = _ask(bench, left, timeout, ask="run", index=index, which=0, whole=True)
-    second = _ask(bench, right, timeout, ask="run", index=index, which=0, against=first["output"])
+    first = _ask(bench, left, ask="run", index=index, whole=True)
+    second = _ask(bench, right, ask="run", index=index, against=first["output"])
     if first["fingerprint"] == second["fingerprint"]:
         return Compared(None, 2)
-    again = _ask_anew(bench, left, timeout, index=index)
-    found = _told(first, second, left, right) if again["fingerprint"] == first["fingerprint"] else None
-    return Compared(found, 3, apart=True)
+    again = _ask_anew(bench, left, ask="run", index=index)
+    if again["fingerprint"] != first["fingerprint"]:
+        return Compared(None, 3, apart=True)
+    return _differing(first, second)
 
 
-def _told(first: dict[str, Any], second: dict[str, Any], left: Surroundings, right: Surroundings) -> Contrast:
+def _differing(first: dict[str, Any], second: dict[str, Any]) -> Compared:
+    """Two answers that are not the same, of three runs."""
     told = second.get("difference")
     difference = Difference(**told) if told else Difference("output", first["shown"], second["shown"])
-    return Contrast(difference, second.get("apart"), left, right)
+    return Compared(difference, 3, apart=True, close=second.get("close", False))
 
 
-def _ask_anew(bench: Bench, surroundings: Surroundings, timeout: float | None, **request: Any) -> dict[str, Any]:
-    """The first run of a pair in a process that has run nothing yet."""
+def _ask_anew(bench: Bench, surroundings: Surroundings, **request: Any) -> dict[str, Any]:
+    """Of a process that has run nothing yet."""
     if process := _processes.pop((_pack(bench).key, surroundings), None):
         process.close()
-    return _ask(bench, surroundings, timeout, **{"ask": "run", "which": 0, **request})
+    return _ask(bench, surroundings, **request)
 
 
-def moved_elsewhere(bench: Bench, index: int, *, timeout: float | None = None) -> dict[str, Any]:
+def moved_elsewhere(bench: Bench, index: int) -> dict[str, Any]:
     """What the first run of a process leaves behind that changes later ones: message, cure, place and runs."""
-    return _ask_anew(bench, Surroundings(), timeout, ask="moved", index=index)
+    return _ask_anew(bench, Surroundings(), ask="moved", index=index)
 
 
-def earlier_runs_show(bench: Bench, index: int, *, timeout: float | None = None) -> Compared:
+def earlier_runs_show(bench: Bench, index: int) -> Compared:
     """The first run of a pair in a new process, and in another that has run the second: all else is the same there.
 
     A learner that keeps its answer for each r passes as reproducible where the first run always comes first, and one
     that draws without a seed when it is imported does as long as it is imported once.
     """
-    here = Surroundings()
-    first = _ask_anew(bench, here, timeout, index=index, whole=True)
-    second = _ask_anew(bench, here, timeout, index=index, after=1, against=first["output"])
-    found = None if first["fingerprint"] == second["fingerprint"] else _told(first, second, here, here)
-    return Compared(found, 3, apart=found is not None)
+    first = _ask_anew(bench, Surroundings(), ask="run", index=index, whole=True)
+    second = _ask_anew(bench, Surroundings(), ask="run", index=index, after=True, against=first["output"])
+    return Compared(None, 3) if first["fingerprint"] == second["fingerprint"] else _differing(first, second)

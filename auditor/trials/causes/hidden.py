@@ -9,7 +9,6 @@ both runs find the same state, and generators that r should have been start wher
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,10 +17,11 @@ from typing import Any
 
 from auditor.randomness import Key
 from auditor.repair.mechanisms.own_frames import OwnCode
-from auditor.subjects.outcome import Difference, describe, first_difference
+from auditor.subjects.outcome import Difference
+from auditor.trials.causes.locals_trace import run_heard
 from auditor.trials.causes.outside import CLOCK, ENTROPY, FILE, OTHER, Use, World
 from auditor.trials.causes.places import Kept, Place, Snapshot, places_of, reseed, take, token
-from auditor.trials.trial import NONE_FELL, Bench, Bottom, Trial, run_pair
+from auditor.trials.trial import NONE_FELL, Bench, Trial, apart, run_pair
 
 _TRIES = 6  # runs for each thing that is let go: one that counts may count now and then
 _MOST = 30  # things that are let go
@@ -105,18 +105,7 @@ def shows_hidden_state(bench: Bench, index: int) -> Difference | None:
     bench = replace(bench, copies=True)
     first = bench.settled(bench.run(index, 0))
     bench.run(index, 1)
-    return _difference(first, bench.see(bench.run(index, 0)))
-
-
-def _difference(first: Any, second: Any) -> Difference | None:
-    """Two runs that give no output agree."""
-    if isinstance(first, Bottom) or isinstance(second, Bottom):
-        if isinstance(first, Bottom) and isinstance(second, Bottom):
-            return None
-        return Difference(
-            "output", *("no output" if isinstance(one, Bottom) else describe(one) for one in (first, second))
-        )
-    return first_difference(first, second)
+    return apart(first, bench.see(bench.run(index, 0)))
 
 
 class _Held:
@@ -158,14 +147,11 @@ class _Held:
         self.files.put_back_files()
 
 
-def what_moved(bench: Bench, index: int, difference: Difference | None = None) -> Hidden | None:
-    """Why `shows_hidden_state` shows it, or whatever else has shown a difference; None where nothing does.
+def what_moved(bench: Bench, index: int, difference: Difference) -> Hidden:
+    """Why `shows_hidden_state` shows a difference, or whatever else has shown one.
 
     Looks first at a pair that nobody has run: a cache may know all others. Leaves state and files as they were found.
     """
-    difference = difference or shows_hidden_state(bench, index)
-    if difference is None:
-        return None
     found = _held_still(bench, index + _UNUSED, difference)
     if found.moved:
         return found
@@ -189,14 +175,14 @@ def _held_still(bench: Bench, index: int, difference: Difference, *, is_first: b
 def _diagnosed(held: _Held, difference: Difference) -> Hidden:
     first = held.run_held()
     moved = held.snapshot.moved()
-    is_all = all(_difference(first, held.run_held()) is None for _ in range(2))
+    is_all = all(apart(first, held.run_held()) is None for _ in range(2))
     candidates = _candidates(held, moved) if is_all else []
     alone = [thing for thing, let_go in candidates if _changes(held, first, let_go)]
     stuck = [f"{one.place.name}, which cannot be put back" for one in moved if not one.can_return]
     notes = tuple(dict.fromkeys([*(use.name for use in held.uses if use.kind == OTHER), *stuck]))
     if alone:
         return Hidden(difference, tuple(_located(held, moved, alone)), True, notes=notes)
-    if candidates and any(_difference(first, held.run_free()) is not None for _ in range(_TRIES)):
+    if candidates and any(apart(first, held.run_free()) is not None for _ in range(_TRIES)):
         return Hidden(difference, tuple(thing for thing, _ in candidates), True, together=True, notes=notes)
     return Hidden(difference, (), False, notes=notes)
 
@@ -223,7 +209,7 @@ def _changes(held: _Held, first: Any, let_go: LetGo) -> bool:
     for attempt in range(_TRIES):
         if attempt == _TRIES - 1:
             held.run_held(which=1)
-        if _difference(first, let_go()) is not None:
+        if apart(first, let_go()) is not None:
             return True
     return False
 
@@ -240,49 +226,33 @@ def _located(held: _Held, moved: list[Kept], alone: list[Moved]) -> list[Moved]:
 
 def _line_that_moves(held: _Held, place: Place) -> str:
     """The line of the subject's own code after which a place is another; "" where none of the first ones is."""
-    watch = _Watch(held.own, place)
-    before = sys.gettrace()
-    fn = held.bench.subject.fn
-
-    def traced(*given: Any, **named: Any) -> Any:
-        sys.settrace(watch.enter)
-        try:
-            return fn(*given, **named)
-        finally:
-            sys.settrace(before)
-            watch.look()
-
     held.put_back()
-    watch.start()
-    bench = replace(held.bench, subject=replace(held.bench.subject, fn=traced))
-    bench.run(held.index, 0)
+    watch = _Watch(place)
+    run_heard(held.bench, held.index, 0, watch)
+    watch.look()
     held.runs += 1
     return watch.where
 
 
 class _Watch:
-    """Looks at a place before each line of the subject's own code."""
+    """Looks at a place before each line."""
 
-    def __init__(self, own: OwnCode, place: Place) -> None:
-        self._own, self._place = own, place
+    def __init__(self, place: Place) -> None:
+        self._place, self._token = place, token(place.read())
         self._left = _LINES
-        self._line = self.where = self._token = ""
+        self._line = self.where = ""
 
-    def start(self) -> None:
-        self._token = token(self._place.read())
+    @property
+    def is_full(self) -> bool:
+        return self._left <= 0 or bool(self.where)
 
-    def enter(self, frame: FrameType, event: str, given: object) -> Any:
-        return self.step if self._own(frame.f_code) and self._left > 0 and not self.where else None
-
-    def step(self, frame: FrameType, event: str, given: object) -> Any:
-        if event in ("line", "return") and self._left > 0 and not self.where:
-            self.look()
-            self._left -= 1
-            self._line = f"{frame.f_code.co_filename}:{frame.f_lineno}"
-        return self.step
+    def hear(self, frame: FrameType, event: str) -> None:
+        self.look()
+        self._left -= 1
+        self._line = f"{frame.f_code.co_filename}:{frame.f_lineno}"
 
     def look(self) -> None:
-        if self._left > 0 and not self.where and token(self._place.read()) != self._token:
+        if not self.is_full and token(self._place.read()) != self._token:
             self.where = self._line
 
 

@@ -1,31 +1,66 @@
-"""Do the two runs of a pair draw out of step? Pairs with an r that is keyed by site, and the trace of both runs."""
+"""Do the two runs of a pair draw out of step? Pairs with an r that is keyed by site, and what each run drew from r as
+it is, line by line of its own code: where do the two first part?"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
+from types import FrameType
+from typing import Any, NamedTuple
 
 import msgspec
 
 from auditor.repair.mechanisms.keyed_generators import run_with_sites, why_without_keys
 from auditor.repair.mechanisms.own_frames import OwnCode
-from auditor.trials.causes.draws import DrawApart, Trace, first_apart
 from auditor.trials.trial import NONE_FELL, Bench, Trial, run_pair
 
+_MOST = 100_000  # places in a row that a trace keeps
+_SEEN_TWICE = "the run {}: with a keyed r it would not see the same bits again, as it does with a plain one"
+Site = tuple[str, str, int]  # function, file, line
 
-class _Watched:
-    """A learner whose r tells where it is drawn from; one trace a run."""
 
-    def __init__(self, fn: Callable[..., Any], *, keyed: bool) -> None:
-        self._fn, self._keyed = fn, keyed
-        self._own = OwnCode(fn)
-        self.traces: list[Trace] = []
+@dataclass(slots=True)
+class Draws:
+    """Draws that follow each other at one line."""
 
-    def __call__(self, sample: Any, r: Any, **params: Any) -> Any:
-        trace = Trace()
-        self.traces.append(trace)
-        return run_with_sites(self._fn, (sample, r, params), trace, self._own, keyed=self._keyed)
+    site: Site
+    count: int  # values
+    calls: int = 1
+
+
+@dataclass(slots=True)
+class Trace:
+    """What one run drew, stream by stream, in order; r itself is the stream ''."""
+
+    streams: dict[str, list[Draws]] = field(default_factory=dict)
+    unkeyed: list[str] = field(default_factory=list)  # why the law would be another with a keyed r
+
+    def add(self, stream: str, frame: FrameType | None, count: int) -> None:
+        code = frame.f_code if frame else None
+        site = (code.co_qualname, code.co_filename, frame.f_lineno or 0) if code and frame else ("", "", 0)
+        groups = self.streams.setdefault(stream, [])
+        if groups and groups[-1].site == site:
+            groups[-1].count += count
+            groups[-1].calls += 1
+        elif len(groups) < _MOST:
+            groups.append(Draws(site, count))
+
+    def refuse(self, what: str) -> None:
+        why = _SEEN_TWICE.format(what)
+        if why not in self.unkeyed:
+            self.unkeyed.append(why)
+
+
+class DrawApart(NamedTuple):
+    """The first draw of which the two runs of a pair do not take the same, with how many values each took there."""
+
+    where: str
+    first: int
+    second: int
+    stream: str  # "" for r itself, else the names of the child
+    shifts: bool  # whether the same stream is drawn from again afterwards: what comes then is out of step
+    unit: str = "values"  # calls, where those are not as many though the values are
 
 
 def why_unkeyed(bench: Bench) -> str | None:
@@ -34,10 +69,15 @@ def why_unkeyed(bench: Bench) -> str | None:
     return why and f"not applicable: {why}"
 
 
-def _watched(bench: Bench, *, keyed: bool) -> tuple[Bench, _Watched]:
-    subject = bench.subject
-    fn = _Watched(subject.fn, keyed=keyed)
-    return replace(bench, subject=replace(subject, fn=fn), unit=None, watched=0), fn
+def _watched(bench: Bench, *, keyed: bool) -> tuple[Bench, list[Trace]]:
+    """The bench of a learner whose r tells where it is drawn from; one trace a run."""
+    fn, own, traces = bench.subject.fn, OwnCode(bench.subject.fn), list[Trace]()
+
+    def watched(sample: Any, r: Any, **params: Any) -> Any:
+        traces.append(Trace())
+        return run_with_sites(fn, (sample, r, params), traces[-1], own, keyed=keyed)
+
+    return replace(bench, subject=replace(bench.subject, fn=watched), unit=None, watched=0), traces
 
 
 def run_pair_keyed(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
@@ -45,21 +85,53 @@ def run_pair_keyed(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL
 
     Where a run sees bits of r twice, the payload says so under "unkeyed", and the outcome says nothing.
     """
-    keyed, fn = _watched(bench, keyed=True)
+    keyed, traces = _watched(bench, keyed=True)
     trial = run_pair(keyed, index, fell)
-    reasons = sorted({why for trace in fn.traces for why in trace.unkeyed})
+    reasons = sorted({why for trace in traces for why in trace.unkeyed})
     return msgspec.structs.replace(trial, payload={"unkeyed": reasons}) if reasons else trial
 
 
-def traces_of(bench: Bench, index: int) -> tuple[Trace, Trace]:
+def traces_of(bench: Bench, index: int) -> list[Trace]:
     """What the two runs of a pair draw, with r as it is."""
-    plain, fn = _watched(bench, keyed=False)
-    plain.run(index, 0)
-    plain.run(index, 1)
-    first, second = fn.traces
-    return first, second
+    plain, traces = _watched(bench, keyed=False)
+    for which in (0, 1):
+        plain.run(index, which)
+    return traces
 
 
 def first_draw_apart(bench: Bench, index: int) -> DrawApart | None:
-    """Where the runs of a pair first draw in different places, or another number of values; None if they never do."""
-    return None if why_unkeyed(bench) else first_apart(*traces_of(bench, index))
+    """Where the runs of a pair first draw in different places, or another number of values; None if they never do.
+
+    One that `shifts` what is drawn later goes before one that does not: the last thing drawn from a stream may be as
+    long as it likes.
+    """
+    if why_unkeyed(bench):
+        return None
+    first, second = (trace.streams for trace in traces_of(bench, index))
+    found = [_apart(name, first.get(name, []), second.get(name, [])) for name in (first | second)]
+    apart = [one for one in found if one is not None]
+    return next((one for one in apart if one.shifts), apart[0] if apart else None)
+
+
+def _apart(stream: str, mine: Sequence[Draws], others: Sequence[Draws]) -> DrawApart | None:
+    both = enumerate(zip_longest(mine, others))
+    at, (here, there) = next(((at, pair) for at, pair in both if pair[0] != pair[1]), (0, (None, None)))
+    sites = [one.site for one in (here, there) if one]
+    if not sites:
+        return None
+    shifts = len(mine) > at + 1 or len(others) > at + 1
+    if here and there and here.site == there.site:
+        if here.count == there.count:
+            return DrawApart(_where(here.site), here.calls, there.calls, stream, shifts, "calls")
+        return DrawApart(_where(here.site), here.count, there.count, stream, shifts)
+    totals = {site: (_total(mine, site), _total(others, site)) for site in sites}
+    site = next((site for site in sites if totals[site][0] != totals[site][1]), sites[0])
+    return DrawApart(_where(site), *totals[site], stream, shifts or len(sites) == 2)
+
+
+def _total(run: Sequence[Draws], site: Site) -> int:
+    return sum(one.count for one in run if one.site == site)
+
+
+def _where(site: Site) -> str:
+    return f"{site[1]}:{site[2]}"

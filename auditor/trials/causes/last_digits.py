@@ -9,7 +9,12 @@ import numpy as np
 from auditor.subjects.canonical import Node, expand
 from auditor.subjects.outcome import Settled, labelled, same, settle
 
-LAST_DIGITS = 2.0**-26  # half of the digits of a float: what rounding does to a sum of many is far below
+_LAST_DIGITS = 2.0**-26  # half of the digits of a float: what rounding does to a sum of many is far below
+
+
+def is_close(left: object, right: object) -> bool:
+    """Whether two outputs are the same but for last digits."""
+    return apart_by(left, right) <= _LAST_DIGITS
 
 
 def apart_by(left: object, right: object) -> float:

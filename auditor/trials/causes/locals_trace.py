@@ -3,21 +3,19 @@ a pair although all locals that its line reads are the same: the order of a set,
 
 A hint, no proof: of a line only the names that are written in it are looked at, before it runs and after. Runs are
 compared line by line until they take different ways. It is slow, by a look at every local of every line of the
-subject's own code, and ends after a number of lines. Python 3.12 has `sys.monitoring` for it, which skips the code of
-libraries at no cost; below it is `sys.settrace`.
+subject's own code, and ends after a number of lines.
 """
 
 from __future__ import annotations
 
-import contextlib
 import dis
 import reprlib
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import CodeType, FrameType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -26,7 +24,7 @@ from auditor.repair.mechanisms.own_frames import OwnCode
 from auditor.subjects.outcome import fingerprint
 from auditor.trials.trial import Bench
 
-LINES = 5_000  # of one run that are looked at
+_LINES = 5_000  # of one run that are looked at
 _LARGEST = 2**23  # bytes of an array that is looked at
 _SHOWN = 80  # characters of a value
 _READS = ("LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_NAME", "LOAD_FROM_DICT_OR_DEREF", "LOAD_CLOSURE")
@@ -34,36 +32,23 @@ _WRITES = ("STORE_FAST", "STORE_DEREF", "STORE_NAME")
 Values = Mapping[str, str | None]  # names with what tells their values apart; None: nobody can say
 
 
-@dataclass(frozen=True, slots=True)
-class LocalApart:
+class LocalApart(NamedTuple):
     """A local of the subject's own code, and what it was in both runs."""
 
-    function: str
-    file: str
-    line: int
+    where: str
     name: str
     first: str
     second: str
-
-    @property
-    def where(self) -> str:
-        return f"{self.file}:{self.line}"
 
 
 @dataclass(slots=True)
 class Step:
     """One line that ran: what it read, and what there was afterwards."""
 
-    function: str
-    file: str
-    line: int
+    place: tuple[str, str, int]  # function, file, line
     before: Values
     after: dict[str, str | None] = field(default_factory=dict)
     shown: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def place(self) -> tuple[str, str, int]:
-        return self.function, self.file, self.line
 
 
 def _token(value: object) -> str | None:
@@ -95,30 +80,30 @@ def names_by_line(code: CodeType) -> dict[int, tuple[frozenset[str], frozenset[s
 class Recorder:
     """The steps of one run; each frame has a line under way."""
 
-    def __init__(self, own: OwnCode, most: int = LINES) -> None:
-        self.own, self._most = own, most
+    def __init__(self) -> None:
         self.steps: list[Step] = []
         self._open: dict[int, Step] = {}
 
     @property
     def is_full(self) -> bool:
-        return len(self.steps) >= self._most
+        return len(self.steps) >= _LINES
 
-    def line(self, frame: FrameType, line: int) -> None:
-        """A frame comes to a line: the one before is over."""
-        self.leave(frame)
-        if self.is_full:
+    def hear(self, frame: FrameType, event: str) -> None:
+        """A frame comes to a line, or to its end: the line before is over."""
+        self._leave(frame)
+        if event == "return" or self.is_full:
             return
-        reads, _ = names_by_line(frame.f_code).get(line, (frozenset(), frozenset()))
-        step = Step(frame.f_code.co_qualname, frame.f_code.co_filename, line, _values(frame, reads))
+        code, line = frame.f_code, frame.f_lineno
+        reads, _ = names_by_line(code).get(line, (frozenset(), frozenset()))
+        step = Step((code.co_qualname, code.co_filename, line), _values(frame, reads))
         self._open[id(frame)] = step
         self.steps.append(step)
 
-    def leave(self, frame: FrameType) -> None:
+    def _leave(self, frame: FrameType) -> None:
         step = self._open.pop(id(frame), None)
         if step is None:
             return
-        reads, writes = names_by_line(frame.f_code)[step.line]
+        reads, writes = names_by_line(frame.f_code)[step.place[2]]
         step.after.update(_values(frame, reads | writes))
         known = frame.f_locals
         step.shown.update({name: reprlib.repr(known[name])[:_SHOWN] for name in step.after})
@@ -135,93 +120,54 @@ def _values(frame: FrameType, names: frozenset[str]) -> dict[str, str | None]:
     }
 
 
-@contextlib.contextmanager
-def by_settrace(recorder: Recorder) -> Iterator[None]:
-    before = sys.gettrace()
+class Listener(Protocol):
+    """Who is told of each line of a subject's own code that is about to run, and of each return, until it is full."""
+
+    @property
+    def is_full(self) -> bool: ...
+    def hear(self, frame: FrameType, event: str) -> None: ...
+
+
+def run_heard(bench: Bench, index: int, which: int, listener: Listener) -> None:
+    """One run, on a sample of its own."""
+    fn, own, before = bench.subject.fn, OwnCode(bench.subject.fn), sys.gettrace()
 
     def enter(frame: FrameType, event: str, given: object) -> Any:
-        return step if not recorder.is_full and recorder.own(frame.f_code) else None
+        return step if not listener.is_full and own(frame.f_code) else None
 
     def step(frame: FrameType, event: str, given: object) -> Any:
-        if event == "line":
-            recorder.line(frame, frame.f_lineno)
-        elif event == "return":
-            recorder.leave(frame)
-        return None if recorder.is_full and event == "return" else step
+        if event in ("line", "return"):
+            listener.hear(frame, event)
+        return step
 
-    sys.settrace(enter)
-    try:
-        yield
-    finally:
-        sys.settrace(before)
-
-
-def _running(code: CodeType) -> FrameType:
-    """The frame that whoever asks was called from."""
-    frame = sys._getframe(2)
-    while frame.f_code is not code and frame.f_back:
-        frame = frame.f_back
-    return frame
-
-
-@contextlib.contextmanager
-def by_monitoring(recorder: Recorder, monitoring: Any = None) -> Iterator[None]:
-    """Python 3.12 and later."""
-    monitoring = monitoring or sys.monitoring  # type: ignore[attr-defined, unused-ignore]
-    tool = next(number for number in range(5, -1, -1) if monitoring.get_tool(number) is None)
-    events = monitoring.events
-
-    def line(code: CodeType, number: int) -> Any:
-        if recorder.is_full or not recorder.own(code):
-            return monitoring.DISABLE
-        recorder.line(_running(code), number)
-        return None
-
-    def leave(code: CodeType, *given: Any) -> None:
-        if recorder.own(code):
-            recorder.leave(_running(code))
-
-    monitoring.use_tool_id(tool, "auditor")
-    for event, heard in ((events.LINE, line), (events.PY_RETURN, leave), (events.PY_UNWIND, leave)):
-        monitoring.register_callback(tool, event, heard)
-    monitoring.set_events(tool, events.LINE | events.PY_RETURN | events.PY_UNWIND)
-    monitoring.restart_events()  # what another run has disabled
-    try:
-        yield
-    finally:
-        monitoring.set_events(tool, 0)
-        monitoring.free_tool_id(tool)
-
-
-def steps_of(bench: Bench, index: int, which: int, *, most: int = LINES) -> list[Step]:
-    """The lines of the subject's own code that one run goes through."""
-    fn = bench.subject.fn
-    recorder = Recorder(OwnCode(fn), most)
-    recording: Callable[[Recorder], contextlib.AbstractContextManager[None]]
-    recording = by_monitoring if hasattr(sys, "monitoring") else by_settrace
-
-    def recorded(*given: Any, **named: Any) -> Any:
-        with recording(recorder):
+    def heard(*given: Any, **named: Any) -> Any:
+        sys.settrace(enter)
+        try:
             return fn(*given, **named)
+        finally:
+            sys.settrace(before)
 
-    replace(bench, copies=True, subject=replace(bench.subject, fn=recorded)).run(index, which)
+    replace(bench, copies=True, subject=replace(bench.subject, fn=heard)).run(index, which)
+
+
+def steps_of(bench: Bench, index: int, which: int) -> list[Step]:
+    """The lines of the subject's own code that one run goes through."""
+    recorder = Recorder()
+    run_heard(bench, index, which, recorder)
     return recorder.steps
 
 
-def first_local_apart(bench: Bench, index: int, *, most: int = LINES) -> LocalApart | None:
+def first_local_apart(bench: Bench, index: int) -> LocalApart | None:
     """See the module; None where every difference came from values that differed before, or too late."""
-    return first_apart(*(steps_of(bench, index, which, most=most) for which in (0, 1)))
-
-
-def first_apart(first: Sequence[Step], second: Sequence[Step]) -> LocalApart | None:
-    for mine, other in zip(first, second, strict=False):
+    for mine, other in zip(*(steps_of(bench, index, which) for which in (0, 1)), strict=False):
         if mine.place != other.place:
             return None
         if None in mine.before.values() or mine.before != other.before:
             continue
         names = [name for name in mine.after if name in other.after and _differ(mine.after[name], other.after[name])]
         if names:
-            return LocalApart(*mine.place, names[0], mine.shown[names[0]], other.shown[names[0]])
+            _, file, line = mine.place
+            return LocalApart(f"{file}:{line}", names[0], mine.shown[names[0]], other.shown[names[0]])
     return None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import threading
 import time
@@ -15,18 +14,17 @@ import numpy as np
 import pytest
 from asking import bench_of
 
-from auditor.subjects.outcome import fingerprint
+from auditor.subjects.outcome import Difference, fingerprint
 from auditor.trials.causes import elsewhere
 from auditor.trials.causes.attendant import workers_limited
 from auditor.trials.causes.elsewhere import (
+    Compared,
     NotElsewhere,
     Surroundings,
     earlier_runs_show,
     fingerprint_elsewhere,
     hash_seed_shows,
     run_pair_elsewhere,
-    run_pair_in_one_thread,
-    run_pair_with_one_hash_seed,
     threads_show,
 )
 from auditor.trials.causes.hash_orders import Reading
@@ -52,24 +50,28 @@ def order_of_a_set(words: tuple[str, ...] = WORDS) -> Callable[..., list[str]]:
 
 def shown_by(found: Callable[..., Any], learner: Callable[..., Any], pairs: int = 4) -> list[Any]:
     made = bench(learner)
-    return [contrast for index in range(pairs) if (contrast := found(made, index).contrast)]
+    return [one for index in range(pairs) if (one := found(made, index)).difference]
 
 
 def test_the_order_of_a_set_depends_on_the_hash_seed_and_is_fixed_with_it() -> None:
-    (contrast, *_) = shown_by(hash_seed_shows, order_of_a_set())
-    assert contrast.apart == math.inf
-    assert contrast.difference.path.startswith("output[")
-    assert {contrast.difference.left.strip("'"), contrast.difference.right.strip("'")} <= set(WORDS)
-    assert (contrast.left, contrast.right) == (Surroundings(0, 1), Surroundings(contrast.right.hash_seed, 1))
+    (found, *_) = shown_by(hash_seed_shows, order_of_a_set())
+    assert not found.close
+    assert found.difference.path.startswith("output[")
+    assert {found.difference.left.strip("'"), found.difference.right.strip("'")} <= set(WORDS)
     assert shown_by(threads_show, order_of_a_set(), pairs=1) == []
+
+
+def test_nothing_but_the_hash_seed_is_another_where_it_is_shown() -> None:
+    (found,) = shown_by(hash_seed_shows, lambda sample, r: (os.cpu_count(), os.environ["PYTHONHASHSEED"]), pairs=1)
+    assert found.difference == Difference("output[1]", "'0'", "'1'")
 
 
 def test_runs_are_counted_as_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
     """This file makes sets: four other seeds. A difference takes a run with one thread, and one in a new process."""
-    assert hash_seed_shows(bench(lambda sample, r: 1), 0) == (None, 5, False)
+    assert hash_seed_shows(bench(lambda sample, r: 1), 0) == Compared(None, 5)
     monkeypatch.setattr(elsewhere, "read_code", lambda fn: Reading(1, frozenset()))
     made = bench(lambda sample, r: os.cpu_count())
-    assert hash_seed_shows(made, 0) == (None, 4, True)  # it is not the seed
+    assert hash_seed_shows(made, 0) == Compared(None, 4, apart=True)  # it is not the seed
     assert threads_show(made, 0).runs == 3
 
 
@@ -77,7 +79,7 @@ def test_what_a_module_makes_of_a_set_when_it_is_imported_is_seen(tmp_path: Path
     path = tmp_path / "labels_at_import.py"
     path.write_text(f"NAMES = list(set({WORDS!r}))\ndef fit(sample, r):\n    return NAMES\n")
     made = bench(f"{path}:fit")
-    assert any(hash_seed_shows(made, index).contrast for index in range(4))
+    assert any(hash_seed_shows(made, index).difference for index in range(4))
 
 
 def test_a_sorted_set_and_a_float_mean_are_not_due_to_the_hash_seed() -> None:
@@ -98,10 +100,10 @@ def test_an_answer_that_is_kept_for_each_r_is_shown_by_the_order_of_runs() -> No
         return cache.setdefault(r, float(sample[0]))
 
     made = bench(by_r)
-    contrast = earlier_runs_show(made, 5).contrast
-    assert contrast is not None
-    assert contrast.difference.left == repr(made.draw(5, 0)[0].item())
-    assert contrast.difference.right == repr(made.draw(5, 1)[0].item())
+    difference = earlier_runs_show(made, 5).difference
+    assert difference is not None
+    assert difference.left == repr(made.draw(5, 0)[0].item())
+    assert difference.right == repr(made.draw(5, 1)[0].item())
 
 
 def test_a_cache_of_what_is_the_same_for_all_is_no_matter() -> None:
@@ -110,15 +112,15 @@ def test_a_cache_of_what_is_the_same_for_all_is_no_matter() -> None:
     def by_size(sample: Any, r: Any) -> float:
         return float(sample[tables.setdefault(len(sample), [*range(len(sample))])[-1]])
 
-    assert earlier_runs_show(bench(by_size), 0).contrast is None
+    assert earlier_runs_show(bench(by_size), 0).difference is None
 
 
 def test_what_is_drawn_without_a_seed_at_import_differs_between_processes(tmp_path: Path) -> None:
     path = tmp_path / "unseeded_at_import.py"
     path.write_text("import numpy as np\nW = np.random.default_rng().random()\ndef fit(sample, r):\n    return W\n")
     made = bench(f"{path}:fit")
-    assert hash_seed_shows(made, 0).contrast is None
-    assert earlier_runs_show(made, 0).contrast is not None
+    assert hash_seed_shows(made, 0).difference is None
+    assert earlier_runs_show(made, 0).difference is not None
 
 
 def test_as_many_parts_as_processors() -> None:
@@ -126,10 +128,15 @@ def test_as_many_parts_as_processors() -> None:
         parts = os.cpu_count() or 1
         return len(np.array_split(np.arange(10), parts)[0])
 
-    (contrast,) = shown_by(threads_show, by_parts, pairs=1)
-    assert (contrast.difference.left, contrast.apart) == ("10", math.inf)
+    (found,) = shown_by(threads_show, by_parts, pairs=1)
+    assert (found.difference.left, found.close) == ("10", False)
     made = bench(by_parts)
-    assert run_pair_in_one_thread(made, 0).difference is None
+    assert run_pair_elsewhere(made, 0).difference is None
+
+
+def test_last_digits_are_told() -> None:
+    (found,) = shown_by(threads_show, lambda sample, r: 1 + 2.0**-40 * (os.cpu_count() or 1), pairs=1)
+    assert found.close
 
 
 def test_libraries_have_as_many_threads_as_they_are_given() -> None:
@@ -138,8 +145,8 @@ def test_libraries_have_as_many_threads_as_they_are_given() -> None:
 
         return [library["num_threads"] for library in threadpool_info()]
 
-    (contrast,) = shown_by(threads_show, threads, pairs=1)
-    assert (contrast.difference.left, contrast.difference.right) == ("1", str(elsewhere.all_threads()))
+    (found,) = shown_by(threads_show, threads, pairs=1)
+    assert (found.difference.left, found.difference.right) == ("1", str(elsewhere.all_threads()))
 
 
 def test_a_pool_that_is_asked_for_four_has_one_worker() -> None:
@@ -155,8 +162,8 @@ def test_a_pool_that_is_asked_for_four_has_one_worker() -> None:
         with ThreadPoolExecutor(max_workers=4) as pool:
             return sum(pool.map(meet, range(2)))
 
-    (contrast,) = shown_by(threads_show, workers, pairs=1)
-    assert (contrast.difference.left, contrast.difference.right) == ("0", "2")
+    (found,) = shown_by(threads_show, workers, pairs=1)
+    assert (found.difference.left, found.difference.right) == ("0", "2")
 
 
 def test_pools_and_processors_are_put_back() -> None:
@@ -176,17 +183,15 @@ def test_a_run_and_a_pair_are_what_they_are_here() -> None:
 
     made = bench(rounded)
     for index in range(4):
-        there = run_pair_elsewhere(made, index, surroundings=Surroundings())
-        assert there.difference == run_pair(made, index).difference
-        assert there == run_pair_with_one_hash_seed(made, index) or there.seconds
-        assert fingerprint_elsewhere(made, index, 1, Surroundings()) == fingerprint(made.run(index, 1))
+        assert run_pair_elsewhere(made, index).difference == run_pair(made, index).difference
+        assert fingerprint_elsewhere(made, index, Surroundings()) == fingerprint(made.run(index, 0))
 
 
 def test_one_process_answers_for_many_and_for_benches_that_are_alike() -> None:
     def process(sample: Any, r: Any) -> int:
         return os.getpid()
 
-    found = {fingerprint_elsewhere(bench(process), index, 0, Surroundings()) for index in range(5)}
+    found = {fingerprint_elsewhere(bench(process), index, Surroundings()) for index in range(5)}
     assert len(found) == 1
     assert found != {fingerprint(os.getpid())}
 
@@ -206,7 +211,7 @@ def test_what_a_run_has_to_load_is_loaded_for_the_next_process() -> None:
 
     made, found = bench(late), []
     for _ in range(2):
-        found.append(fingerprint_elsewhere(made, 0, 0, Surroundings()))
+        found.append(fingerprint_elsewhere(made, 0, Surroundings()))
         elsewhere.close_processes()
     assert found[0] != fingerprint([True] * len(rarities)) == found[1]
 
@@ -219,10 +224,11 @@ def test_what_a_run_has_to_load_is_loaded_for_the_next_process() -> None:
         (lambda: time.sleep(60), "within 1 s"),
     ],
 )
-def test_what_goes_wrong_there_is_said(what: Callable[[], Any], words: str) -> None:
+def test_what_goes_wrong_there_is_said(what: Callable[[], Any], words: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(elsewhere, "_PATIENCE", 1.0)
     made = bench(lambda sample, r: what())
     with pytest.raises(NotElsewhere, match=words):
-        fingerprint_elsewhere(made, 0, 0, Surroundings(), timeout=1.0)
+        fingerprint_elsewhere(made, 0, Surroundings())
 
 
 def test_what_cannot_be_sent_is_said() -> None:

@@ -54,6 +54,7 @@ LINES = {
     "by_class": "Model.fitted += 1",
     "written": "FILE.write_text",
 }
+SHOWN = Difference("output", "1", "2")  # by something else
 SOUND = ("cached_table", "remembers_what_it_does_not_use", "seeds_itself")
 
 
@@ -73,9 +74,7 @@ def moved_in(name: str) -> Hidden:
     """Of the first pair that shows it: a hidden coin may fall the same way twice."""
     made = bench(name)
     index, difference = next((i, found) for i in range(50) if (found := shows_hidden_state(made, i)))
-    hidden = what_moved(made, index, difference)
-    assert hidden is not None
-    return hidden
+    return what_moved(made, index, difference)
 
 
 def line_in(words: str) -> set[int]:
@@ -124,7 +123,6 @@ def test_what_moved_is_found_with_its_line_and_nothing_else(name: str) -> None:
 def test_what_changes_no_answer_is_not_hidden_state(name: str) -> None:
     made = bench(name)
     assert [shows_hidden_state(made, index) for index in range(5)] == [None] * 5
-    assert what_moved(made, 0) is None
 
 
 def test_beside_a_cause_what_changes_nothing_is_not_named() -> None:
@@ -134,8 +132,7 @@ def test_beside_a_cause_what_changes_nothing_is_not_named() -> None:
         calls.append(float(sample[0]))
         return float(np.random.default_rng().random())
 
-    hidden = what_moved(bench(learner), 0)
-    assert hidden is not None
+    hidden = what_moved(bench(learner), 0, SHOWN)
     assert [moved.kind for moved in hidden.moved] == ["entropy"]
 
 
@@ -146,8 +143,7 @@ def test_two_causes_are_both_named() -> None:
         steps[0] += 1
         return steps[0], float(np.random.default_rng().random())
 
-    hidden = what_moved(bench(learner), 0)
-    assert hidden is not None
+    hidden = what_moved(bench(learner), 0, SHOWN)
     assert {moved.kind for moved in hidden.moved} == {"closure", "entropy"}
 
 
@@ -156,16 +152,14 @@ def test_two_causes_are_both_named() -> None:
     [("address", ""), ("from_a_generator", "NUMBERS, which cannot be put back"), ("in_a_thread", "threads")],
 )
 def test_what_cannot_be_found_is_said(name: str, note: str) -> None:
-    hidden = what_moved(bench(name), 0)
-    assert hidden is not None
+    hidden = what_moved(bench(name), 0, SHOWN)
     assert (hidden.moved, hidden.is_all) == ((), False)
     assert "could not be found" in hidden.message
     assert note in hidden.message
 
 
 def test_an_answer_kept_by_r_alone_is_found_where_something_else_has_shown_it() -> None:
-    hidden = what_moved(bench("by_r_alone"), 0, Difference("output", "1", "2"))
-    assert hidden is not None
+    hidden = what_moved(bench("by_r_alone"), 0, SHOWN)
     assert [(moved.kind, moved.name.rpartition(".")[2]) for moved in hidden.moved] == [("module attribute", "ANSWERS")]
 
 
@@ -219,7 +213,7 @@ def test_nothing_stays_of_a_diagnosis() -> None:
     names["FILE"].unlink(missing_ok=True)
     clock, kind = names["time"].time, names["datetime"].datetime
     run_pair_put_back(made, 1)
-    assert what_moved(made, 0, Difference("output", "1", "2"))
+    assert what_moved(made, 0, SHOWN)
     assert (names["time"].time, names["datetime"].datetime) == (clock, kind)
     assert not names["FILE"].exists()
 
