@@ -51,6 +51,7 @@ class Fitness:
         kind = _kind(cell, bench)
         checked = self.known.get(kind)
         warnings: list[Finding] = []
+        is_new = checked is None
         if checked is None:
             checked = self.known[kind] = _looked_at(cell, bench, engine, other, timed)
             self.first = self.first or checked
@@ -60,10 +61,9 @@ class Fitness:
             warnings += [Finding(name, "info", message) for name, message in checked.notes]
             warnings += [*_nothing_fresh(cell), *_own_labels(cell), *_tolerated(cell), *_not_integrated(cell, plan)]
             warnings += [*_another_claim(cell)]
-        elif cell.kin:
-            return replace(bench, copies=checked.copies, judges=bench.judges and checked.knows_truth), []
-        judges = bench.judges and checked.knows_truth
-        bench = replace(bench, copies=checked.copies, judges=judges)
+        bench = replace(bench, copies=checked.copies, judges=bench.judges and checked.knows_truth)
+        if cell.kin and not is_new:
+            return bench, []
         return bench, [*warnings, *_of_source(cell, bench, plan), *_unknown(cell, bench, checked)]
 
     def _twice(self, bench: Bench, engine: Engine) -> None:

@@ -9,20 +9,14 @@ from typing import Any
 
 from auditor.errors import UsageError
 from auditor.files import check_file
-from auditor.flow.ledger_file import check_trials, complaining, connect
+from auditor.flow.ledger_file import check_trials, complaining, connect, read_trials
 from auditor.flow.record import Earlier, Record
+from auditor.trials.trial import Trial
 
 _CELL = ("cell", "name", "source", "size", "seed")
 _TRIAL = ("index", "differs", "path", "left", "right", "probability", "accurate", "churn", "no_output", "seconds")
 COLUMNS = (*_CELL, *_TRIAL)
-_SAME = (
-    "question",
-    "source",
-    "size",
-    "view",
-    "params",
-    "target",
-)  # of two records of one audit; code and seed may change
+_SAME = ("question", "source", "size", "view", "params", "target")  # of one audit; code and seed may change
 _MOST, _LOOKED = 30, 100  # audits that a record shows, and that are looked at
 
 
@@ -46,15 +40,8 @@ def _tells(one: dict[str, Any]) -> bool:
 
 
 def _earlier(started: str, one: dict[str, Any]) -> Earlier:
-    first = one["measures"][0]
-    return Earlier(
-        started=started,
-        code_hash=one["code_hash"],
-        verdict=one["verdict"],
-        estimate=first["estimate"],
-        low=first["low"],
-        high=first["high"],
-    )
+    limits = {name: one["measures"][0][name] for name in ("estimate", "low", "high")}
+    return Earlier(started=started, code_hash=one["code_hash"], verdict=one["verdict"], **limits)
 
 
 def trials_of(record: Record, ledger: str | None = None) -> dict[str, list[Any]]:
@@ -72,32 +59,17 @@ def trials_of(record: Record, ledger: str | None = None) -> dict[str, list[Any]]
         if found != (record.subject,):
             raise UsageError(f"audit {kept.audit} of {file} is not of {record.subject}: give the record's own ledger")
         check_trials(connection)
-        rows = connection.execute(
-            "SELECT cell, pair, difference, accurate, seconds, churn, bottoms, payload FROM trials WHERE audit = ? "
-            "ORDER BY cell, pair",
-            (kept.audit,),
-        ).fetchall()
-    lines = [[*_line(record, *row)] for row in rows]
+        lines = [[*_line(record, *one)] for one in read_trials(connection, kept.audit)]
     return {name: [line[place] for line in lines] for place, name in enumerate(COLUMNS)}
 
 
-def _line(
-    record: Record,
-    cell: int,
-    index: int,
-    difference: str | None,
-    accurate: int | None,
-    seconds: float,
-    churn: float | None,
-    bottoms: str | None,
-    payload: str | None,
-) -> Iterator[Any]:
+def _line(record: Record, cell: int, trial: Trial) -> Iterator[Any]:
     """In the order of the columns. A cell that the record has no row for has no name."""
     row = record.cells[cell] if cell < len(record.cells) else None
-    more = loads(payload) if payload else None
+    found, more = trial.difference, trial.payload
     yield cell
     yield from (row.name, row.source, row.size, row.seed) if row else (None, record.source, None, None)
-    yield from (index, difference is not None)
-    yield from loads(difference) if difference else (None, None, None)
+    yield from (trial.index, found is not None)
+    yield from (found.path, found.left, found.right) if found else (None, None, None)
     yield more.get("mismatch") if isinstance(more, dict) else None
-    yield from (None if accurate is None else bool(accurate), churn, len(loads(bottoms)) if bottoms else 0, seconds)
+    yield from (trial.accurate, trial.churn, len(trial.bottoms), trial.seconds)

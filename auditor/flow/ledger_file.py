@@ -9,13 +9,16 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
+from json import dumps, loads  # as they are now: a subject may replace them
 from time import monotonic, sleep
 from typing import Any
 
 from auditor.errors import UsageError
+from auditor.subjects.outcome import Difference
+from auditor.trials.trial import Trial
 
 _VERSION = 3  # 1 had no checksums, 2 no cells
 _APPLICATION = 0x61756474  # "audt": what marks a file as a ledger
@@ -31,6 +34,7 @@ CREATE TABLE IF NOT EXISTS trials (
   PRIMARY KEY (audit, cell, pair)
 ) STRICT, WITHOUT ROWID;
 """
+_TRIAL = "pair, difference, accurate, seconds, churn, bottoms, payload"
 _KINDS = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
 
 
@@ -50,10 +54,34 @@ def _check_audits(connection: sqlite3.Connection) -> None:
 def check_trials(connection: sqlite3.Connection) -> None:
     """Every trial of every audit; DatabaseError for the first that is not as it was written."""
     known = {audit for (audit,) in connection.execute("SELECT id FROM audits")}
-    rows = "SELECT audit, cell, pair, difference, accurate, seconds, churn, bottoms, payload, checksum FROM trials"
-    for row in connection.execute(rows):
+    for row in connection.execute(f"SELECT audit, cell, {_TRIAL}, checksum FROM trials"):
         if row[0] not in known or signed(row[:-1]) != row:
             raise sqlite3.DatabaseError(f"pair {row[2]} of its audit {row[0]} is damaged")
+
+
+def write_trials(connection: sqlite3.Connection, audit: int, trials: Iterable[tuple[int, Trial]]) -> None:
+    """Each with its cell; one that is there already stays as it is."""
+    rows = [signed((audit, cell, *_row(trial))) for cell, trial in trials]
+    connection.executemany("INSERT OR IGNORE INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+
+def _row(trial: Trial) -> tuple[Any, ...]:
+    found = trial.difference
+    difference = None if found is None else dumps([found.path, found.left, found.right])
+    accurate = None if trial.accurate is None else int(trial.accurate)
+    bottoms = dumps(trial.bottoms) if trial.bottoms else None
+    payload = None if trial.payload is None else dumps(trial.payload)
+    return trial.index, difference, accurate, trial.seconds, trial.churn, bottoms, payload
+
+
+def read_trials(connection: sqlite3.Connection, audit: int) -> Iterator[tuple[int, Trial]]:
+    """Those of an audit, each with its cell, in their order."""
+    rows = connection.execute(f"SELECT cell, {_TRIAL} FROM trials WHERE audit = ? ORDER BY cell, pair", (audit,))
+    for cell, pair, difference, accurate, seconds, churn, bottoms, payload in rows:
+        found = None if difference is None else Difference(*loads(difference))
+        said = tuple(loads(bottoms)) if bottoms else ()
+        more = None if payload is None else loads(payload)
+        yield cell, Trial(pair, found, None if accurate is None else bool(accurate), seconds, churn, said, more)
 
 
 def check_kind_of_file(file: str) -> None:

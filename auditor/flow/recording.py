@@ -13,17 +13,7 @@ from auditor.engine.engine import HOW
 from auditor.errors import AuditorError
 from auditor.flow.constancy import constancy
 from auditor.flow.question import Answer, Mismatch
-from auditor.flow.record import (
-    Bound,
-    Cost,
-    Difference,
-    Example,
-    Finding,
-    Preflight,
-    Record,
-    as_json,
-    environment,
-)
+from auditor.flow.record import Cost, Example, Finding, Preflight, Record, as_json, environment
 from auditor.flow.verdict import Verdict
 from auditor.lookup import importable_name
 from auditor.request import Request, fields_of
@@ -83,7 +73,7 @@ def make_record(run: Run, request: Request, said: Answer, verdict: Verdict, seco
         reason=verdict.reason,
         decided_by=verdict.decided_by,
         error_spent=verdict.error_spent,
-        bound=Bound(verdict.bound.side, verdict.bound.value, verdict.bound.confidence) if verdict.bound else None,
+        bound=verdict.bound,
         measures=said.measures,
         pairs=said.pairs,
         mismatches=said.mismatches,
@@ -135,8 +125,7 @@ def _cost(run: Run, seconds: float) -> Cost:
 
 def _example(run: Run, found: Mismatch) -> Example:
     command = replay_command(run.inquiry.cells[found.cell], run.benches[found.cell].source, found.index)
-    where = found.difference
-    return Example(found.index, command, Difference(where.path, where.left, where.right), found.cell)
+    return Example(found.index, command, found.difference, found.cell)
 
 
 def failure_finding(error: AuditorError, cell: Cell, source: Source) -> Finding:

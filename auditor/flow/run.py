@@ -114,7 +114,7 @@ def carry_out(
 
 @dataclass(slots=True)
 class Spent:
-    """What the trials of a cell, or of all, took."""
+    """What the trials of a cell took."""
 
     trials: int = 0
     runs: int = 0
@@ -139,7 +139,6 @@ class Run:
     fitness: Fitness = field(default_factory=Fitness)
     benches: dict[int, Bench] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
-    spent: Spent = field(default_factory=Spent)
     by_cell: dict[int, Spent] = field(default_factory=dict)
     bottoms: int = 0  # runs that gave no output
     first_bottom: tuple[int, int, str] | None = None  # its cell, its trial, and what happened

@@ -20,12 +20,12 @@ from auditor.flow.record import Finding, Measure
 from auditor.flow.record import Rho as Interval
 from auditor.flow.verdict import Verdict
 from auditor.flow.wobbles import WATCHED
-from auditor.questions.pairs import Pairs, PairsOptions, make_pairs_plan, measure
+from auditor.questions.pairs import Pairs, PairsOptions, make_pairs_plan
 from auditor.statistics.contradiction import Contradiction
 from auditor.statistics.interval import MeanEvidence
 from auditor.statistics.outward import at_most
 from auditor.subjects.outcome import describe
-from auditor.trials.cell import Cell, replay_command
+from auditor.trials.cell import Cell
 from auditor.trials.integrated import (
     FINISHES,
     Shown,
@@ -153,17 +153,16 @@ class IntegratedPairs(Pairs):
         return METHOD if has_formula else BY_FINISHES
 
     def _rho_measure(self, rho: Interval) -> Measure:
-        return measure("rho", rho.estimate, rho.low, rho.high, rho.confidence, rho.method)
+        return Measure("rho", rho.estimate, rho.low, rho.high, rho.confidence, rho.method)
 
     def answer(self) -> Answer:
         said = Pairs.answer(self)
         findings = [*said.findings]
         if self.coins.n and self._method() == METHOD:
-            by = measure("rho by finishes", *self.of_mean(self.coins), self.plan.confidence, BY_FINISHES)
+            by = Measure("rho by finishes", *self.of_mean(self.coins), self.plan.confidence, BY_FINISHES)
             said.measures.insert(1, by)
         if self.contradicted is not None:
-            command = replay_command(self.cell, self.bench.source, self.contradicted) if self.bench else None
-            findings.append(Finding("formula", "error", self._contradiction(), command))
+            findings.append(Finding("formula", "error", self._contradiction(), self.replay(self.contradicted)))
         declared = ("exact" if self._is_exact else "upper") if self.doubt.pairs else None
         fields = Integrated(
             declared=declared,

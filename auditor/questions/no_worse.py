@@ -77,12 +77,12 @@ def settle_no_worse(cell: Cell, options: PairsOptions) -> NoWorse:
         plan = replace(plan, budget=options.pairs)
     half = plan.alpha / 2
     limits = _limits(before.pairs, before.mismatches, half)
-    if before.pairs and float(at_most(limits[1] + before.margin)) >= 1:
+    target = float(at_most(limits[1] + before.margin)) if before.pairs else None  # as it is shown
+    if target is not None and target >= 1:
         raise UsageError(
             f"the baseline, {_counted(before)}, leaves room for every rho, so that none is worse by {before.margin:g}: "
             "--update-baseline counts afresh; of what always differs say expect = 'fail', with a reason"
         )
-    target = float(at_most(limits[1] + before.margin)) if before.pairs else None  # as it is shown
     wanted, plan = plan.target or 0.0, replace(plan, target=target, delta=None)
     return NoWorse(replace(cell, watched=WATCHED), plan, before=before, limits=limits, wanted=wanted)
 
@@ -94,8 +94,6 @@ def check_margin(margin: object) -> None:
 
 def _limits(pairs: int, mismatches: int, alpha: float) -> tuple[float, float]:
     """One-sided limits, each at level alpha."""
-    if not pairs:
-        return 0.0, 1.0
     return sequence_lower(pairs, mismatches, alpha), sequence_upper(pairs, mismatches, alpha)
 
 
@@ -123,16 +121,11 @@ class NoWorse(Pairs):
         return self.plan.alpha / 2
 
     def add(self, cell: int, trial: Any) -> bool:
-        Pairs.add(self, cell, trial)
-        self.decided = self._is_decided()
-        return self.decided
-
-    def _is_decided(self) -> bool:
         """Where rho may have fallen it goes on until that is shown too: it is what the next baseline is for."""
-        n, k = self.tally.pairs, self.tally.mismatches
-        if self._is_worse():
-            return True
-        return self._is_within() and (k >= n * self.limits[0] or self._is_better())
+        Pairs.add(self, cell, trial)
+        has_not_fallen = self.tally.mismatches >= self.tally.pairs * self.limits[0]
+        self.decided = self._is_worse() or (self._is_within() and (has_not_fallen or self._is_better()))
+        return self.decided
 
     def _is_worse(self) -> bool:
         return self.worse is not None and self.tally.pairs <= self.worse[self.tally.mismatches]
@@ -157,10 +150,8 @@ class NoWorse(Pairs):
         n, k, alpha = self.tally.pairs, self.tally.mismatches, self.plan.alpha
         low, high = _limits(n, k, self.half)
         shown, before = self.shown(), _counted(self.before)
-        margin, about = (
-            f"the margin {self.before.margin:g} ({sure(1 - alpha)})",
-            f"rho is about {k / n if n else 0:.3g}",
-        )
+        margin = f"the margin {self.before.margin:g} ({sure(1 - alpha)})"
+        about = f"rho is about {k / n if n else 0:.3g}"
         if shown == "worse":
             had = f"where the baseline, {before}, has at most {at_most(self.limits[1])}"
             reason = f"{about}, and at least {at_least(low)}, {had}: worse by more than {margin}"
@@ -205,12 +196,10 @@ def _counted(before: Before) -> str:
 
 def baseline_facts(record: Record) -> Iterator[Part]:
     """What a report says of the baseline besides the reason."""
-    found = (
-        record.answer.get("baseline") if isinstance(record.answer, dict) else getattr(record.answer, "baseline", None)
-    )
-    held = msgspec.convert(found, Held, from_attributes=True) if found else None
-    if held is None or not held.pairs:
+    found = msgspec.to_builtins(record.answer).get("baseline")
+    if not found or not found["pairs"]:
         return
+    held = msgspec.convert(found, Held)
     counts = f"{held.mismatches:,} mismatches in {held.pairs:,} pairs; rho was {between(held.low, held.high)}"
     limits = f"{counts} ({percent(held.confidence)} each way); a margin of {held.margin:g}"
     yield Facts([("baseline", f"{limits}; its half of the error is common to all runs that use it")])

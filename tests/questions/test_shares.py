@@ -177,7 +177,7 @@ def fit(sample: Any, r: Any, *, q: int = 0) -> Model:
 def churn_leaf(arms: int, family: int, delta: float | None = None) -> Pairs:
     asked = {"subject": fit, "question": "churn", "view": "predict", "probe": 5}
     leaf = leaves_of("rho", arms, family, fixed=None, pairs=1000, **asked)[0]
-    return Pairs(leaf.cell, replace(leaf.plan, delta=delta), "churn")
+    return Pairs(leaf.cell, replace(leaf.plan, delta=delta))
 
 
 def lattice(most: int) -> Any:

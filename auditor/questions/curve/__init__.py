@@ -20,8 +20,8 @@ from auditor.flow.verdict import Verdict
 from auditor.questions.counted import Counted, of_its_own, totals
 from auditor.questions.curve.parts import CurveAnswer, Fitted, Worst, answer_of, curve_parts
 from auditor.questions.curve.vary import Axis, make_axis, make_points
-from auditor.questions.one_pair import run_again, show_pair
-from auditor.questions.pairs import METHODS
+from auditor.questions.one_cell import METHODS
+from auditor.questions.one_pair import AskedOfPairs
 from auditor.request import SURE, Options, Request, option
 from auditor.statistics import exponent
 from auditor.statistics.outward import at_least, at_most
@@ -160,7 +160,10 @@ class CurveInquiry(Steady):
         return Verdict("pass", f"rho was measured at {values}, with {spent:,} pairs in all", "budget", alpha)
 
     def answer(self) -> Answer:
-        rows = [one.row(one.band, self.plan.confidence, _outcome(one)) for one in self.counted]
+        rows = [
+            one.row(one.band, self.plan.confidence, "pass" if one.tally.pairs else "inconclusive")
+            for one in self.counted
+        ]
         fields = CurveAnswer(
             vary=self.axis.name,
             spacing=self.axis.spacing,
@@ -229,21 +232,15 @@ class CurveInquiry(Steady):
                 yield Finding(found.kind if found else "raised", "error", message, found.replay if found else None)
 
 
-def _outcome(one: Counted) -> str:
-    return "pass" if one.tally.pairs else "inconclusive"
-
-
 def _measures(largest: Rho, fields: CurveAnswer) -> Iterator[Measure]:
-    def measure(name: str, found: Rho | Fitted, method: str) -> Measure:
-        low, high, confidence = found.low, found.high, found.confidence
-        return Measure(name=name, estimate=found.estimate, low=low, high=high, confidence=confidence, method=method)
-
-    yield measure("largest rho", largest, largest.method)
-    if fields.exponent and fields.exponent.holds:
-        yield measure("exponent", fields.exponent, "likelihood-ratio confidence sequence")
+    yield Measure("largest rho", None, largest.low, largest.high, largest.confidence, largest.method)
+    fitted = fields.exponent
+    if fitted and fitted.holds:
+        limits = (fitted.estimate, fitted.low, fitted.high, fitted.confidence)
+        yield Measure("exponent", *limits, "likelihood-ratio confidence sequence")
 
 
-class Curve:
+class Curve(AskedOfPairs):
     """How does rho of TARGET move with its size, a parameter, or an argument of its source? Runs its code.
 
     Every band holds together with the others; pairs go where the band is widest, or with --worst where rho may be
@@ -280,6 +277,3 @@ class Curve:
 
     def parts(self, record: Record) -> Iterator[Part]:
         yield from curve_parts(record)
-
-    def again(self, bench: Bench, index: int) -> Iterator[Part]:
-        yield from show_pair(run_again(bench, index))

@@ -18,7 +18,7 @@ from auditor.flow.question import Answer, Outlook, Steady, Work
 from auditor.flow.record import CellRow, Finding, Measure, Record
 from auditor.flow.verdict import Verdict
 from auditor.questions.counted import Counted, load, of_its_own, totals
-from auditor.questions.one_pair import run_again, show_pair
+from auditor.questions.one_pair import AskedOfPairs
 from auditor.questions.price.claims import Claim, make_claims
 from auditor.questions.price.parts import CLAIMED, Asked, PriceAnswer, not_found, price_parts, size_text
 from auditor.request import SURE, Options, Request, option
@@ -235,17 +235,16 @@ class PriceInquiry(Steady):
 
 
 def _measure(one: Asked, confidence: float) -> Measure:
-    name, method = f"rows for {CLAIMED[one.claim]} {one.limit:g}", "a gate for each size"
     assert one.high is not None
-    low, high = float((one.low or 0) + 1), float(one.high)
-    return Measure(name=name, estimate=None, low=low, high=high, confidence=confidence, method=method)
+    limits = (float((one.low or 0) + 1), float(one.high))
+    return Measure(f"rows for {CLAIMED[one.claim]} {one.limit:g}", None, *limits, confidence, "a gate for each size")
 
 
 def _promised(subject: Subject) -> int | None:
     return subject.declares("size") if subject.declared.theorem else None
 
 
-class Price:
+class Price(AskedOfPairs):
     """From which size on does TARGET keep its claim, beside what theorem and limits say? Runs its code.
 
     It is taken for granted that more rows never hurt. A subject with a parameter rho is given the target as its rho.
@@ -287,9 +286,6 @@ class Price:
 
     def parts(self, record: Record) -> Iterator[Part]:
         yield from price_parts(record)
-
-    def again(self, bench: Bench, index: int) -> Iterator[Part]:
-        yield from show_pair(run_again(bench, index))
 
 
 def _least(subject: Subject, name: str, limit: float) -> int | None:
