@@ -31,7 +31,7 @@ from auditor.flow.plan import Plan
 from auditor.flow.question import Answer, Outlook, Steady, Work
 from auditor.flow.record import Measure
 from auditor.flow.verdict import Verdict
-from auditor.questions.one_cell import cell_row
+from auditor.questions.pairs import cell_row
 from auditor.request import SURE, Options, option
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.subjects.outcome import first_difference

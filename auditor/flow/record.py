@@ -256,16 +256,12 @@ def exit_code_of(records: Sequence[Record]) -> int:
 
 def as_json(params: Mapping[str, Any]) -> dict[str, Any]:
     """Numbers, booleans and None as they are; everything else as the text that --param takes."""
-    plain = (bool, int, float, type(None))
-    return {
-        key: value if isinstance(value, plain) and not _has_no_number(value) else param_text(value)
-        for key, value in params.items()
-    }
+    return {key: value if _is_plain(value) else param_text(value) for key, value in params.items()}
 
 
-def _has_no_number(value: object) -> bool:
+def _is_plain(value: object) -> bool:
     """JSON has neither infinity nor NaN."""
-    return isinstance(value, float) and not math.isfinite(value)
+    return math.isfinite(value) if isinstance(value, float) else isinstance(value, (int, type(None)))
 
 
 def environment() -> dict[str, str]:

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from auditor.flow.run import Run
 
 _APART = ("params", "family", "baseline")  # options that a record has in a field of its own
+_OF_PLAN = ("design", "target", "confidence", "budget", "first_budget", "family", "unit")  # as they are
+_OF_VERDICT = ("reason", "decided_by", "error_spent", "bound")
+_OF_ANSWER = ("measures", "pairs", "mismatches", "rho", "accuracy", "wobbles")
 _LONGEST = 200  # characters of what no JSON can hold
 
 
@@ -60,33 +63,19 @@ def make_record(run: Run, request: Request, said: Answer, verdict: Verdict, seco
         randomness=subject.randomness,
         overridden={name: (declared, used) for name, declared, used in cell.overridden},
         asked=_asked(request),
-        design=plan.design,
-        target=plan.target,
         claimed=subject.declares("claimed"),
         expect=request.expected or subject.declared.expect,
-        confidence=plan.confidence,
-        budget=plan.budget,
-        first_budget=plan.first_budget,
-        family=plan.family,
-        unit=plan.unit,
         verdict=verdict.outcome,
-        reason=verdict.reason,
-        decided_by=verdict.decided_by,
-        error_spent=verdict.error_spent,
-        bound=verdict.bound,
-        measures=said.measures,
-        pairs=said.pairs,
-        mismatches=said.mismatches,
-        rho=said.rho,
-        accuracy=said.accuracy,
         cells=said.rows,
         answer=said.fields,
         preflight=Preflight(checked.runs, checked.second_process, checked.changes_sample) if checked else None,
         findings=[*run.findings, *said.findings, *_bottoms(run), *constant],
         examples=[_example(run, one) for one in said.examples if one.cell in run.benches],
-        wobbles=said.wobbles,
         cost=_cost(run, seconds),
         environment=environment(),
+        **{name: getattr(plan, name) for name in _OF_PLAN},
+        **{name: getattr(verdict, name) for name in _OF_VERDICT},
+        **{name: getattr(said, name) for name in _OF_ANSWER},
     )
 
 
@@ -130,13 +119,15 @@ def _example(run: Run, found: Mismatch) -> Example:
 
 def failure_finding(error: AuditorError, cell: Cell, source: Source) -> Finding:
     """What foreign code raised, whole; with the command that makes it raise again where a run of a trial did."""
-    command = replay_command(cell, source, error.pair) if isinstance(error, RunFailed) else None
-    if command and isinstance(error, RunFailed) and error.which is not None and error.which > 1:
+    said = error.details or str(error)
+    if not isinstance(error, RunFailed):
+        return Finding(SubjectRaised.kind, "error", said)
+    command = replay_command(cell, source, error.pair)
+    if command and error.which is not None and error.which > 1:
         command += f" --runs {error.which + 1}"
-    if command and isinstance(error, RunFailed) and error.limit:
+    if command and error.limit:
         command = f"timeout {math.ceil(error.limit) + 10} {command}"  # it hangs again
-    kind = error.kind if isinstance(error, RunFailed) else SubjectRaised.kind
-    return Finding(kind, "error", error.details or str(error), command)
+    return Finding(error.kind, "error", said, command)
 
 
 def _bottoms(run: Run) -> list[Finding]:

@@ -6,7 +6,7 @@ import math
 import pkgutil
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from time import monotonic
 from types import ModuleType
@@ -82,18 +82,15 @@ def audit_all(
     has an equal part of those that are left, so that what one does not need goes to the others.
     """
     engines, clock = {}, Clock(seconds, now)
-    try:
+    with ExitStack() as stack:
         for index, (request, inquiry) in enumerate(settled):
             how = _within(replace(how_of(request, log=log), begins=True), clock.left(), len(settled) - index)
             seen = watch(index, inquiry.cells[0].subject.name)
             way = replace(how, ledger=None, resume=False, for_=None if how.for_ is None else math.inf)
             if way.isolates and way not in engines:
-                engines[way] = make_engine(inquiry.plan.least_trials, inquiry.plan.budget, way, seen.notice)
+                engine = make_engine(inquiry.plan.least_trials, inquiry.plan.budget, way, seen.notice)
+                engines[way] = stack.enter_context(closing(engine))
             yield carry_out(inquiry, request, how, seen, engines.get(way), now=now)
-    finally:
-        for engine in engines.values():
-            with closing(engine):
-                pass
 
 
 def _within(how: How, left: float | None, count: int) -> How:

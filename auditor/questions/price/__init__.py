@@ -19,6 +19,7 @@ from auditor.flow.record import CellRow, Finding, Measure, Record
 from auditor.flow.verdict import Verdict
 from auditor.questions.counted import Counted, load, of_its_own, totals
 from auditor.questions.one_pair import AskedOfPairs
+from auditor.questions.over_cells import with_settings
 from auditor.questions.price.claims import Claim, make_claims
 from auditor.questions.price.parts import CLAIMED, Asked, PriceAnswer, not_found, price_parts, size_text
 from auditor.request import SURE, Options, Request, option
@@ -51,8 +52,8 @@ class Sizes:
     def cell(self, size: int, number: int) -> Cell:
         request, subject = self.request, self.subject
         if self.is_scaled and size != self.start:
-            given = {"sample_scale": subject.settings["sample_scale"] * size / self.start}
-            subject = replace(subject, params={**subject.params, **given}, settings={**subject.settings, **given})
+            scale = subject.settings["sample_scale"] * size / self.start
+            subject = with_settings(subject, {"sample_scale": scale})
         rows = None if self.is_scaled else size
         cell = make_cell(request.question, subject, request.source, request.options, size=rows)
         cell = replace(cell, overridden=tuple(one for one in cell.overridden if one[0] != "size"))
