@@ -22,12 +22,12 @@ from msgspec.structs import replace
 from auditor import __version__
 from auditor.engine.engine import How
 from auditor.errors import UsageError
-from auditor.flow.kept import earlier
 from auditor.flow.ledger_file import (
     check_kind_of_file,
     check_trials,
     complaining,
     connect,
+    earlier,
     read_trials,
     signed,
     transaction,

@@ -227,7 +227,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     def trials(self, ledger: str | None = None) -> dict[str, list[Any]]:
         """Every trial that the audit's ledger has, a list for each column: as it is, pandas.DataFrame(...) and
         polars.DataFrame(...) take it. `ledger` is for a file that has moved."""
-        from auditor.flow.kept import trials_of
+        from auditor.flow.ledger_file import trials_of
 
         return trials_of(self, ledger)
 

@@ -11,7 +11,7 @@ import msgspec
 from auditor import __version__
 from auditor.engine.engine import HOW
 from auditor.errors import AuditorError
-from auditor.flow.constancy import constancy
+from auditor.flow.fitness import constancy
 from auditor.flow.question import Answer, Mismatch
 from auditor.flow.record import Cost, Example, Finding, Preflight, Record, as_json, environment
 from auditor.flow.verdict import Verdict
