@@ -95,7 +95,8 @@ def find_module(name: str) -> ModuleType:
         if error.name is None or not (name == error.name or name.startswith(error.name + ".")):
             raise _import_failed(name, error) from error
         parent, _, last = error.name.rpartition(".")
-        close = suggestion(last, _siblings(parent))
+        path = getattr(sys.modules.get(parent), "__path__", []) if parent else None
+        close = suggestion(last, [module.name for module in pkgutil.iter_modules(path)])
         cure = "" if close or parent else ": install it here, or run from the folder that has it"
         raise UsageError(f"no module named {error.name!r}{close}{cure}{_foreign_algorithms(name)}") from None
     except BaseException as error:
@@ -136,11 +137,6 @@ def _import_failed(place: str, error: BaseException) -> AuditorError:
         raise error
     kind = UsageError if isinstance(error, Exception) else SubjectError
     return kind(f"importing {place!r} raised {in_words(error)}").caused_by(error)
-
-
-def _siblings(parent: str) -> list[str]:
-    path = getattr(sys.modules.get(parent), "__path__", []) if parent else None
-    return [module.name for module in pkgutil.iter_modules(path)]
 
 
 def _foreign_algorithms(place: str) -> str:

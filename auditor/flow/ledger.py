@@ -231,7 +231,8 @@ def _resumed(connection: sqlite3.Connection, plan: Mapping[str, Any], how: How) 
         if {**other, "first_budget": None} == same:
             return int(audit)
     for audit, other, record in plans:
-        if _is_longer(other, same):
+        longer = {**other, "budget": same["budget"], "first_budget": None} == same and same["budget"] > other["budget"]
+        if longer and same["design"] == "anytime" and same["cells"] is None:  # what is judged once has no more
             _check_undecided(record, file)
             return _extended(connection, int(audit), other, same)
     if how.begins:
@@ -240,12 +241,6 @@ def _resumed(connection: sqlite3.Connection, plan: Mapping[str, Any], how: How) 
         f"--resume: {file} has an audit of {plan['subject']}, and not this one: {_differences(plans[0][1], same)}; "
         "leave --resume out to begin another"
     )
-
-
-def _is_longer(then: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Whether this is the audit of then with more pairs; one that is judged once has no more."""
-    same = {**then, "budget": now["budget"], "first_budget": None} == now
-    return same and now["design"] == "anytime" and now["cells"] is None and now["budget"] > then["budget"]
 
 
 def _check_undecided(record: str | None, file: str) -> None:

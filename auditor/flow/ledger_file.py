@@ -197,19 +197,19 @@ def earlier(connection: sqlite3.Connection, audit: int, record: Record) -> list[
         return []
     asked = {name: getattr(record, name) for name in _SAME}
     found = [(started, loads(text)) for started, text in rows]
-    same = [(at, one) for at, one in found if _tells(one) and {name: one.get(name) for name in _SAME} == asked]
-    return [_earlier(started, one) for started, one in reversed(same[:_MOST])]
+    same = [(at, one) for at, one in found if _limits(one) and {name: one.get(name) for name in _SAME} == asked]
+    return [
+        Earlier(started=at, code_hash=one["code_hash"], verdict=one["verdict"], **_limits(one))
+        for at, one in reversed(same[:_MOST])
+    ]
 
 
-def _tells(one: dict[str, Any]) -> bool:
-    """Whether anything was measured: one that failed at once knows no more than that a share is from 0 to 1."""
-    first = next(iter(one.get("measures") or ()), None)
-    return first is not None and (first["low"], first["high"]) != (0, 1)
-
-
-def _earlier(started: str, one: dict[str, Any]) -> Earlier:
-    limits = {name: one["measures"][0][name] for name in ("estimate", "low", "high")}
-    return Earlier(started=started, code_hash=one["code_hash"], verdict=one["verdict"], **limits)
+def _limits(one: dict[str, Any]) -> dict[str, Any]:
+    """Of what was measured: one that failed at once knows no more than that a share is from 0 to 1, and has none."""
+    first = next(iter(one.get("measures") or ()), {"low": 0, "high": 1})
+    return (
+        {} if (first["low"], first["high"]) == (0, 1) else {name: first[name] for name in ("estimate", "low", "high")}
+    )
 
 
 def trials_of(record: Record, ledger: str | None = None) -> dict[str, list[Any]]:

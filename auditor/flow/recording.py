@@ -12,7 +12,7 @@ from auditor import __version__
 from auditor.engine.engine import HOW
 from auditor.errors import AuditorError
 from auditor.flow.fitness import constancy
-from auditor.flow.question import Answer, Mismatch
+from auditor.flow.question import Answer
 from auditor.flow.record import Cost, Example, Finding, Preflight, Record, as_json, environment
 from auditor.flow.verdict import Verdict
 from auditor.lookup import importable_name
@@ -70,7 +70,11 @@ def make_record(run: Run, request: Request, said: Answer, verdict: Verdict, seco
         answer=said.fields,
         preflight=Preflight(checked.runs, checked.second_process, checked.changes_sample) if checked else None,
         findings=[*run.findings, *said.findings, *_bottoms(run), *constant],
-        examples=[_example(run, one) for one in said.examples if one.cell in run.benches],
+        examples=[
+            Example(one.index, _replay(run, one.cell, one.index), one.difference, one.cell)
+            for one in said.examples
+            if one.cell in run.benches
+        ],
         cost=_cost(run, seconds),
         environment=environment(),
         **{name: getattr(plan, name) for name in _OF_PLAN},
@@ -112,9 +116,8 @@ def _cost(run: Run, seconds: float) -> Cost:
     )
 
 
-def _example(run: Run, found: Mismatch) -> Example:
-    command = replay_command(run.inquiry.cells[found.cell], run.benches[found.cell].source, found.index)
-    return Example(found.index, command, found.difference, found.cell)
+def _replay(run: Run, cell: int, index: int) -> str | None:
+    return replay_command(run.inquiry.cells[cell], run.benches[cell].source, index)
 
 
 def failure_finding(error: AuditorError, cell: Cell, source: Source) -> Finding:
@@ -137,5 +140,4 @@ def _bottoms(run: Run) -> list[Finding]:
     cell, index, what = run.first_bottom
     runs = sum(mine.runs for mine in run.by_cell.values())
     words = f"{run.bottoms:,} of {runs:,} runs gave no output, which counts as one (--on-error bottom)"
-    command = replay_command(run.inquiry.cells[cell], run.benches[cell].source, index)
-    return [Finding("bottom", "warning", f"{words}; the first: {what}", command)]
+    return [Finding("bottom", "warning", f"{words}; the first: {what}", _replay(run, cell, index))]

@@ -115,7 +115,9 @@ class Every(Steady):
 
     def verdict(self) -> Verdict:
         if "fail" in self.states:
-            return self._failed(self.states.index("fail"))
+            cell = self.states.index("fail")
+            found = self.leaves[cell].verdict()
+            return replace(found, reason=f"with {self.cells[cell].name} {found.reason}", error_spent=self.plan.alpha)
         if set(self.states) == {"pass"}:
             return self._passed()
         open_cells = [cell for cell, state in enumerate(self.states) if state == "inconclusive"]
@@ -132,10 +134,6 @@ class Every(Steady):
         if is_spent:
             reason += f"; use more --{unit} and a new --seed, or a larger {target}"
         return Verdict("inconclusive", reason, "budget", self.plan.alpha)
-
-    def _failed(self, cell: int) -> Verdict:
-        found = self.leaves[cell].verdict()
-        return replace(found, reason=f"with {self.cells[cell].name} {found.reason}", error_spent=self.plan.alpha)
 
     def _passed(self) -> Verdict:
         found = [leaf.verdict() for leaf in self.leaves]

@@ -187,11 +187,9 @@ def show_cores(bench: Bench, index: int) -> Iterator[Part]:
     keys = finishing_keys(bench, index)[1:]
     first, second = ([settled(one) for one in finishes(bench, core, keys, index, i)] for i, core in enumerate(cores))
     apart = sum(map(differ, first, second))
-    says = "there is no formula for how likely they finish differently" if m is None else _says(bench, m)
+    says = "there is no formula for how likely they finish differently"
+    if m is not None:
+        finishing = bench.subject.finishing
+        verb = "is" if finishing is not None and finishing.is_exact else "is at most"
+        says = f"by mismatch, the probability that they finish differently {verb} {m:.6g}"
     yield Words(f"{says}; {apart} of {FINISHES} fresh r finish them differently")
-
-
-def _says(bench: Bench, m: float) -> str:
-    finishing = bench.subject.finishing
-    verb = "is" if finishing is not None and finishing.is_exact else "is at most"
-    return f"by mismatch, the probability that they finish differently {verb} {m:.6g}"

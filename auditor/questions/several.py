@@ -12,7 +12,6 @@ from time import monotonic
 from types import ModuleType
 
 from auditor.engine.choice import make_engine
-from auditor.engine.engine import How
 from auditor.errors import UsageError
 from auditor.flow.plan import error_probability
 from auditor.flow.question import Inquiry, find_question
@@ -84,16 +83,13 @@ def audit_all(
     engines, clock = {}, Clock(seconds, now)
     with ExitStack() as stack:
         for index, (request, inquiry) in enumerate(settled):
-            how = _within(replace(how_of(request, log=log), begins=True), clock.left(), len(settled) - index)
+            how, left = replace(how_of(request, log=log), begins=True), clock.left()
+            if left is not None:
+                part = left / (len(settled) - index)
+                how = replace(how, for_=part if how.for_ is None else min(how.for_, part))
             seen = watch(index, inquiry.cells[0].subject.name)
             way = replace(how, ledger=None, resume=False, for_=None if how.for_ is None else math.inf)
             if way.isolates and way not in engines:
                 engine = make_engine(inquiry.plan.least_trials, inquiry.plan.budget, way, seen.notice)
                 engines[way] = stack.enter_context(closing(engine))
             yield carry_out(inquiry, request, how, seen, engines.get(way), now=now)
-
-
-def _within(how: How, left: float | None, count: int) -> How:
-    """With no more time than its part of what is left, and no more than it was given itself."""
-    parts = [one for one in (how.for_, None if left is None else left / count) if one is not None]
-    return replace(how, for_=min(parts, default=None))

@@ -87,16 +87,14 @@ class CurveInquiry(Steady):
         alive = [place for place, one in enumerate(self.points) if one.error is None]
         if not self.handed:
             return [self._hand_out(place, _FIRST) for place in alive]
-        left = self.plan.budget - self.kept - sum(n for place, n in self.handed.items() if self._has_run(place))
+        # What did not get as far as its first pair has spent none.
+        spent = (n for place, n in self.handed.items() if not self.points[place].error or self.points[place].bench)
+        left = self.plan.budget - self.kept - sum(spent)
         if left > 0 and alive:
             place = max(alive, key=lambda one: self._priority(self.points[one]))
             block = max(_FIRST, self.points[place].tally.pairs // _SHARE)
             return [self._hand_out(place, min(left, block))]
         return self._confirmation(alive) if self.worst and not self.confirmed else ()
-
-    def _has_run(self, place: int) -> bool:
-        """What did not get as far as its first pair has spent none."""
-        return self.points[place].error is None or self.points[place].bench is not None
 
     def _hand_out(self, place: int, pairs: int) -> Work:
         done = self.points[place].tally.pairs
@@ -179,7 +177,10 @@ class CurveInquiry(Steady):
         pairs, mismatches = totals(self.counted)
         return Answer(
             fields,
-            measures=list(_measures(largest, fields)),
+            measures=[
+                Measure("largest rho", None, largest.low, largest.high, largest.confidence, largest.method),
+                *_exponent_measure(fields.exponent),
+            ],
             rows=rows,
             pairs=pairs,
             mismatches=mismatches,
@@ -232,9 +233,7 @@ class CurveInquiry(Steady):
                 yield Finding(found.kind if found else "raised", "error", message, found.replay if found else None)
 
 
-def _measures(largest: Rho, fields: CurveAnswer) -> Iterator[Measure]:
-    yield Measure("largest rho", None, largest.low, largest.high, largest.confidence, largest.method)
-    fitted = fields.exponent
+def _exponent_measure(fitted: Fitted | None) -> Iterator[Measure]:
     if fitted and fitted.holds:
         limits = (fitted.estimate, fitted.low, fitted.high, fitted.confidence)
         yield Measure("exponent", *limits, "likelihood-ratio confidence sequence")

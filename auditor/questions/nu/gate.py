@@ -56,7 +56,8 @@ class GroupGate:
         return gate.lower(groups), gate.upper(groups)
 
     def is_pass(self, groups: Groups, wrong: Inaccurate) -> bool:
-        return self._nu_passes(groups) and self._accuracy_passes(groups.strings, wrong.strings)
+        passes = self.nu_bounds(groups)[1] <= self.target if self.fixed else self.nu_gate.is_pass(groups)
+        return passes and self._accuracy_passes(groups.strings, wrong.strings)
 
     def is_fail(self, groups: Groups, wrong: Inaccurate) -> bool:
         return self._nu_fails(groups) or self.is_inaccurate(groups.strings, wrong.agreed)
@@ -69,9 +70,6 @@ class GroupGate:
             return self.is_pass(then, off) or self.is_fail(then, off)
 
         return soonest(decides, groups.strings, self.plan.budget) if groups.strings else None
-
-    def _nu_passes(self, groups: Groups) -> bool:
-        return self.nu_bounds(groups)[1] <= self.target if self.fixed else self.nu_gate.is_pass(groups)
 
     def _nu_fails(self, groups: Groups) -> bool:
         return self.nu_bounds(groups)[0] > self.target if self.fixed else self.nu_gate.is_fail(groups)
@@ -110,7 +108,11 @@ class GroupGate:
             )
             return Verdict("fail", reason, "strings", plan.alpha, lower)
         if self.is_inaccurate(groups.strings, wrong.agreed):
-            return Verdict("fail", self._inaccurate(groups, wrong), "accuracy", plan.alpha)
+            reason = (
+                f"{wrong.agreed} of {groups.strings} random strings give one inaccurate output in each of "
+                f"{plan.runs} runs: more than beta {plan.delta:g} and nu {self.target:g} allow for"
+            )
+            return Verdict("fail", reason, "accuracy", plan.alpha)
         return Verdict("inconclusive", self._undecided(groups, wrong), "budget", plan.alpha)
 
     def _passed(self, upper: Bound) -> str:
@@ -120,12 +122,6 @@ class GroupGate:
         return (
             f"for all but a share of {at_most(upper.value)} of the random strings ({sure(upper.confidence)}) one "
             f"output has probability {1 - self.eta:g} or more, within nu {self.target:g}{accurate}"
-        )
-
-    def _inaccurate(self, groups: Groups, wrong: Inaccurate) -> str:
-        return (
-            f"{wrong.agreed} of {groups.strings} random strings give one inaccurate output in each of "
-            f"{self.plan.runs} runs: more than beta {self.plan.delta:g} and nu {self.target:g} allow for"
         )
 
     def _seen(self, groups: Groups) -> str:

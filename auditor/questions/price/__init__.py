@@ -170,14 +170,11 @@ class PriceInquiry(Steady):
             return Verdict("fail", above[0].message, "mismatches", alpha)
         missing = next((one for one in found if one.high is None), None)
         if missing or len(found) < len(self.claims):
-            words = self._missing(missing or found[-1]) if found else "nothing was asked"
+            run = [one.cell.size for one in self.counted.values() if one.tally.pairs]
+            words = not_found(missing or found[-1], run, self.plan.budget) if found else "nothing was asked"
             return Verdict("inconclusive", words, "budget", alpha)
         sizes = (f"{CLAIMED[one.claim]} {one.limit:g} takes {size_text(one.low, one.high)} rows" for one in found)
         return Verdict("pass", "; ".join(sizes), "mismatches", alpha)
-
-    def _missing(self, one: Asked) -> str:
-        sizes = [other.cell.size for other in self.counted.values() if other.tally.pairs]
-        return not_found(one, sizes, self.plan.budget)
 
     def _asked(self) -> list[Asked]:
         return [

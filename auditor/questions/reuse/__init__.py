@@ -94,15 +94,11 @@ class ReuseInquiry(OneCell):
         return self.tally.pairs >= self.plan.budget
 
     def next(self) -> Sequence[Work]:
-        if self.is_whole:
-            self._check_asked()
-        return OneCell.next(self)
-
-    def _check_asked(self) -> None:
-        asked = max(len(transcript.answers) for pair in self.found for transcript in pair)
-        if asked < 2:
+        asked = max((len(transcript.answers) for pair in self.found for transcript in pair), default=0)
+        if self.is_whole and asked < 2:
             words = f"{self.unit.name} asks {asked} queries at most, and reuse begins with the second"
             raise UsageError(f"{words}: give another analyst")
+        return OneCell.next(self)
 
     def add(self, cell: int, trial: Trial) -> bool:
         fresh, reused = msgspec.convert(trial.payload, tuple[Transcript, Transcript])
