@@ -207,9 +207,8 @@ def earlier(connection: sqlite3.Connection, audit: int, record: Record) -> list[
 def _limits(one: dict[str, Any]) -> dict[str, Any]:
     """Of what was measured: one that failed at once knows no more than that a share is from 0 to 1, and has none."""
     first = next(iter(one.get("measures") or ()), {"low": 0, "high": 1})
-    return (
-        {} if (first["low"], first["high"]) == (0, 1) else {name: first[name] for name in ("estimate", "low", "high")}
-    )
+    is_open = (first["low"], first["high"]) == (0, 1)
+    return {} if is_open else {name: first[name] for name in ("estimate", "low", "high")}
 
 
 def trials_of(record: Record, ledger: str | None = None) -> dict[str, list[Any]]:
