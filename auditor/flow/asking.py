@@ -14,7 +14,6 @@ from auditor.request import Listed, OverCells, Request, as_flag, as_name, check_
 
 CHECK = ("rho", "churn", "loss", "nu", "list")  # the questions that the options of `check` choose from
 _GATES = CHECK[:2]
-_NOTHING: Mapping[str, Any] = {}
 
 
 def ask(question: str, subject: str | Callable[..., Any], source: object = None, **keywords: Any) -> Record:
@@ -42,8 +41,8 @@ def audit(subject: str | Callable[..., Any], source: object = None, **keywords: 
 def make_request(
     question: str | None,
     subject: object,
-    source: object = None,
-    given: Mapping[str, Any] = _NOTHING,
+    source: object,
+    given: Mapping[str, Any],
     *,
     texts: Mapping[str, str] | None = None,
     expected: str | None = None,

@@ -26,7 +26,7 @@ from auditor.flow.record import Record
 from auditor.flow.verdict import Bound, Verdict
 from auditor.flow.wobbles import WATCHED
 from auditor.questions.pairs import Churn, Pairs, PairsOptions, make_pairs_plan
-from auditor.statistics.gate import Boundary, Gate, fail_boundary, pass_boundary
+from auditor.statistics.gate import Gate
 from auditor.statistics.interval import sequence_lower, sequence_upper
 from auditor.statistics.outward import at_least, at_most, between, percent, sure
 from auditor.trials.cell import Cell
@@ -104,17 +104,13 @@ class NoWorse(Pairs):
     before: Before = field(default_factory=Before)
     limits: tuple[float, float] = (0.0, 1.0)  # of the baseline
     wanted: float = 0.1
-    worse: Boundary | None = field(init=False, default=None)
-    within: Boundary | None = field(init=False, default=None)
-    better: Boundary | None = field(init=False, default=None)
+    within: Gate = field(init=False)
+    better: Gate = field(init=False)
 
     def __post_init__(self) -> None:
-        half, low, margin = self.half, self.limits[0], self.before.margin
-        self.gate = Gate(self.plan.target or self.wanted, half)
-        if self.plan.target is not None:
-            self.worse = fail_boundary(self.plan.target, half)
-            self.within = pass_boundary(low + margin, half) if low + margin > 0 else None
-            self.better = pass_boundary(low, half) if low > 0 else None
+        low = self.limits[0]
+        targets = (self.plan.target or self.wanted, low + self.before.margin, low)
+        self.gate, self.within, self.better = (Gate(target, self.half) for target in targets)
 
     @property
     def half(self) -> float:
@@ -124,22 +120,23 @@ class NoWorse(Pairs):
         """Where rho may have fallen it goes on until that is shown too: it is what the next baseline is for."""
         Pairs.add(self, cell, trial)
         has_not_fallen = self.tally.mismatches >= self.tally.pairs * self.limits[0]
-        self.decided = self._is_worse() or (self._is_within() and (has_not_fallen or self._is_better()))
+        self.decided = self._is_worse() or (
+            self._is_below(self.within) and (has_not_fallen or self._is_below(self.better))
+        )
         return self.decided
 
     def _is_worse(self) -> bool:
-        return self.worse is not None and self.tally.pairs <= self.worse[self.tally.mismatches]
+        return bool(self.before.pairs) and self.gate.is_fail(self.tally.pairs, self.tally.mismatches)
 
-    def _is_within(self) -> bool:
-        return self.within is not None and self.tally.pairs >= self.within[self.tally.mismatches]
-
-    def _is_better(self) -> bool:
-        return self.better is not None and self.tally.pairs >= self.better[self.tally.mismatches]
+    def _is_below(self, gate: Gate) -> bool:
+        """Against a target that a baseline gives, if it does."""
+        is_given = self.before.pairs and gate.target > 0
+        return bool(is_given) and gate.is_pass(self.tally.pairs, self.tally.mismatches)
 
     def shown(self) -> str:
         if not self.before.pairs:
             return MEASURED
-        return "worse" if self._is_worse() else "no worse" if self._is_within() else "neither"
+        return "worse" if self._is_worse() else "no worse" if self._is_below(self.within) else "neither"
 
     def outcome(self) -> str:
         if not self.before.pairs and self.tally.pairs < self.plan.budget:
@@ -180,7 +177,7 @@ class NoWorse(Pairs):
             confidence=1 - self.half,
             margin=self.before.margin,
             shown=self.shown(),
-            is_better=self._is_better(),
+            is_better=self._is_below(self.better),
             wanted=self.wanted,
             is_reached=_limits(self.tally.pairs, self.tally.mismatches, self.half)[1] <= self.wanted,
         )

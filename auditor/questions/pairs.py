@@ -75,20 +75,13 @@ class ChurnAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="churn"
     churn: Churn | None = None
 
 
-def make_pairs_plan(cell: Cell, options: PairsOptions, *, gates: str = "rho", delta: float | None = None) -> Plan:
+def make_pairs_plan(cell: Cell, options: PairsOptions, *, gates: str = "rho") -> Plan:
     """The plan of one cell: the target is what was asked for, else what the subject claims."""
     claimed = cell.subject.declares("claimed")
     target = next(one for one in (options.rho, claimed or None, DEFAULT_TARGET) if one is not None)
-    own = cell.subject.declares("delta") if cell.subject.declared.accuracy else None
-    plan = make_plan(
-        target=target,
-        confidence=options.confidence,
-        pairs=options.pairs,
-        fixed=options.fixed,
-        delta=own if delta is None else delta,
-        gates=gates,
-    )
-    return replace(plan, family=options.family)
+    delta = cell.subject.declares("delta") if cell.subject.declared.accuracy else None
+    asked = {name: getattr(options, name) for name in ("confidence", "pairs", "fixed")}
+    return replace(make_plan(target=target, delta=delta, gates=gates, **asked), family=options.family)
 
 
 @dataclass(slots=True)
@@ -231,7 +224,7 @@ class Pairs(OneCell):
             return outcome(plan, self.gate, Tally(n), evidence.continued(n)) != "inconclusive"
 
         then = soonest(decides, evidence.n, plan.budget)
-        return None if then is None else float(then - evidence.n)
+        return then and float(then - evidence.n)
 
 
 class AboutPairs(AskedOfPairs):

@@ -57,8 +57,8 @@ def ever(inquiry: NoWorse, side: str, rho: float) -> float:
 
 def is_over(inquiry: NoWorse, side: str, n: int, k: int) -> bool:
     if side == "worse":
-        return inquiry.worse is not None and n <= inquiry.worse[k]
-    return inquiry.within is not None and n >= inquiry.within[k]
+        return inquiry.gate.is_fail(n, k)
+    return inquiry.within.is_pass(n, k)
 
 
 def may_be_held(before: Before) -> NoWorse | None:
