@@ -21,7 +21,6 @@ from auditor.errors import AuditorError, SubjectError, UsageError
 from auditor.flow.plan import Plan, error_probability
 from auditor.flow.question import Answer, Inquiry, Mismatch, Outlook, Steady, Work
 from auditor.flow.record import EXAMPLES, Accuracy, CellRow, Finding
-from auditor.flow.record import Rho as Interval
 from auditor.flow.verdict import Bound, Verdict
 from auditor.statistics.outward import at_least, at_most, between, sure
 from auditor.trials.cell import Cell
@@ -72,6 +71,10 @@ class Every(Steady):
         return self.leaves[0].plan.budget
 
     @property
+    def _open(self) -> list[int]:
+        return [cell for cell, state in enumerate(self.states) if state == "inconclusive"]
+
+    @property
     def _against(self) -> str:
         """What is counted."""
         return "outside" if self.plan.unit == "runs" else "mismatches"
@@ -120,7 +123,7 @@ class Every(Steady):
             return replace(found, reason=f"with {self.cells[cell].name} {found.reason}", error_spent=self.plan.alpha)
         if set(self.states) == {"pass"}:
             return self._passed()
-        open_cells = [cell for cell, state in enumerate(self.states) if state == "inconclusive"]
+        open_cells = self._open
         worst = max(open_cells, key=lambda cell: self.leaves[cell].row().high)
         row, unit = self.leaves[worst].row(), self.plan.unit
         target = {"strings": "--nu", "runs": "--eta"}.get(unit, "--rho")
@@ -139,10 +142,8 @@ class Every(Steady):
         found = [leaf.verdict() for leaf in self.leaves]
         most = max(one.bound.value for one in found if one.bound)
         against = ", the target" if most == self.plan.target else f", within the target {self.plan.target:g}"
-        what = self.leaves[0].claim()
-        words = sure(1 - self.plan.alpha)
-        reason = f"{what} is at most {at_most(most)} for each of {len(found)} arms ({words}){against}"
-        reason += f"; {self._largest_rate()}"
+        what = f"{self.leaves[0].claim()} is at most {at_most(most)} for each of {len(found)} arms"
+        reason = f"{what} ({sure(1 - self.plan.alpha)}){against}; {self._largest_rate()}"
         reason += next((words for leaf in self.leaves if (words := leaf.proviso())), "")
         return Verdict("pass", reason, found[0].decided_by, self.plan.alpha, Bound("upper", most, 1 - self.plan.alpha))
 
@@ -169,14 +170,8 @@ class Every(Steady):
         # Where the largest one is: above every lower limit, and below the largest upper one.
         own = msgspec.structs.replace(worst.measures[0], estimate=None, low=low, high=high, count=None, of=None)
         others = [one for one in worst.measures[1:] if one.name not in _OF_ONE_CELL]
-        intervals = [one.rho for one in said if one.rho]
-        rho = worst.rho and Interval(
-            None,
-            max(one.low for one in intervals),
-            max(one.high for one in intervals),
-            worst.rho.confidence,
-            worst.rho.method,
-        )
+        low, high = (max((getattr(one.rho, end) for one in said if one.rho), default=0.0) for end in ("low", "high"))
+        rho = worst.rho and msgspec.structs.replace(worst.rho, estimate=None, low=low, high=high)
         fields = worst.fields
         if together := getattr(fields, "together", None):
             fields = together([one.fields for one in said])
@@ -219,7 +214,7 @@ class Every(Steady):
         return [replace(found, cell=cell) for cell, found in firsts][:EXAMPLES]
 
     def outlook(self) -> Outlook:
-        open_cells = [cell for cell, state in enumerate(self.states) if state == "inconclusive"]
+        open_cells = self._open
         words = f"{len(open_cells)} of {len(self.cells)} arms undecided after {sum(self._done):,} {self.plan.unit}"
         if not open_cells:
             return Outlook(sum(self._done), self.plan.budget, words)

@@ -17,7 +17,8 @@ from typing import Annotated, Any, ClassVar
 import msgspec
 import numpy as np
 
-from auditor.errors import BadValue, SubjectError, UnknownTruth, UsageError, is_interrupt
+from auditor.errors import SubjectError, UnknownTruth, UsageError, is_interrupt
+from auditor.flow.plan import check_share
 from auditor.flow.question import Answer, Inquiry
 from auditor.flow.verdict import Judged
 from auditor.flow.wobbles import WATCHED
@@ -169,8 +170,7 @@ def _known(options: LossOptions) -> Loss:
     delta, loss = options.delta, options.loss
     if loss is None:
         raise UsageError("--delta goes with --loss: add e.g. --loss module:fn, called fn(output, rows)")
-    if isinstance(delta, bool) or not isinstance(delta, (int, float)) or not 0 < delta < 1:
-        raise BadValue("delta", delta, "must be in (0, 1): how often the inequality may fail by chance, e.g. 0.05")
+    check_share("delta", delta, "how often the inequality may fail by chance, e.g. 0.05")
     return load_loss(loss, delta)
 
 

@@ -11,7 +11,7 @@ import msgspec
 
 from auditor.errors import BadValue, UsageError, check_count
 from auditor.flow.parts import Part
-from auditor.flow.plan import MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, make_plan
+from auditor.flow.plan import MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, check_share, make_plan
 from auditor.flow.question import Answer, Inquiry, Outlook, with_example
 from auditor.flow.record import EXAMPLES, CellRow, Measure, Record
 from auditor.flow.record import Rho as Interval
@@ -120,8 +120,7 @@ def _check_asked(cell: Cell, options: NuOptions) -> tuple[float, float]:
         ("nu", options.nu, "the share of strings that need not be good, e.g. 0.05"),
         ("beta", 0.5 if beta is None else beta, "the share of strings whose canonical output may be inaccurate"),
     ):
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1:
-            raise BadValue(name, value, f"must be in (0, 1): {meaning}")
+        check_share(name, value, meaning)
     if beta is not None and not cell.subject.declared.accuracy:
         raise UsageError(f"--beta {beta:g} asks for accuracy, and {cell.subject.name} declares none: drop --beta")
     if beta is not None and eta >= 0.5:
