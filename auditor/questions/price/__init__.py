@@ -40,35 +40,19 @@ class PriceOptions(Options, frozen=True, kw_only=True):
     pairs: Annotated[int | None, option("Pairs in all, at most.  [default: 2000 / rho and / delta]", "N", SURE)] = None
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """How a size is asked for, and where to start. A subject that draws what its theorem asks for is scaled instead."""
-
-    request: Request
-    subject: Subject
-    start: int
-    is_scaled: bool
-
-    def cell(self, size: int, number: int) -> Cell:
-        request, subject = self.request, self.subject
-        if self.is_scaled and size != self.start:
-            scale = subject.settings["sample_scale"] * size / self.start
-            subject = with_settings(subject, {"sample_scale": scale})
-        rows = None if self.is_scaled else size
-        cell = make_cell(request.question, subject, request.source, request.options, size=rows)
-        cell = replace(cell, overridden=tuple(one for one in cell.overridden if one[0] != "size"))
-        return of_its_own(cell, number, request.options.seed, f"{cell.size:,} rows")
-
-
 class _Spent(Exception):
     """Nothing is left to ask a claim with."""
 
 
 @dataclass(slots=True)
 class PriceInquiry(Steady):
-    """A search for each claim, one after the other; sizes that both ask have their pairs in common."""
+    """A search for each claim, one after the other; sizes that both ask have their pairs in common. A subject that
+    draws what its theorem asks for is scaled, instead of being given a size."""
 
-    sizes: Sizes
+    request: Request
+    subject: Subject
+    start: int  # the size that is asked first
+    is_scaled: bool
     limits: Mapping[str, float]
     pairs: int | None  # that were asked for
     bounds: Mapping[str, int]
@@ -91,8 +75,18 @@ class PriceInquiry(Steady):
     def open(self, size: int) -> Counted:
         """A size, with a cell of its own from the first time on that it is asked."""
         if size not in self.counted:
-            self.counted[size] = Counted(self.sizes.cell(size, len(self.counted)), self.plan.confidence)
+            self.counted[size] = Counted(self._cell(size), self.plan.confidence)
         return self.counted[size]
+
+    def _cell(self, size: int) -> Cell:
+        request, subject = self.request, self.subject
+        if self.is_scaled and size != self.start:
+            scale = subject.settings["sample_scale"] * size / self.start
+            subject = with_settings(subject, {"sample_scale": scale})
+        rows = None if self.is_scaled else size
+        cell = make_cell(request.question, subject, request.source, request.options, size=rows)
+        cell = replace(cell, overridden=tuple(one for one in cell.overridden if one[0] != "size"))
+        return of_its_own(cell, len(self.counted), request.options.seed, f"{cell.size:,} rows")
 
     def opened(self, cell: int, bench: Bench) -> None:
         self._numbered(cell).bench = bench
@@ -111,7 +105,7 @@ class PriceInquiry(Steady):
     def _searched(self) -> Iterator[Work]:
         for claim in self.claims:
             self.begun.append(claim)
-            sizes = claim.bracket.sizes(self.sizes.start)
+            sizes = claim.bracket.sizes(self.start)
             with suppress(StopIteration, _Spent):
                 size = next(sizes)
                 while True:
@@ -140,7 +134,7 @@ class PriceInquiry(Steady):
 
     def _unanswered(self, size: int) -> bool | None:
         """Of a size that cannot be run: too small; above a size that can it is no answer."""
-        return False if size < self.sizes.start else None
+        return False if size < self.start else None
 
     def add(self, cell: int, trial: Trial) -> bool:
         self._numbered(cell).add(trial)
@@ -156,7 +150,7 @@ class PriceInquiry(Steady):
         one.error = error
 
     def told(self) -> dict[str, Any]:
-        return {"start": self.sizes.start, "pairs": self.pairs, "limit": self.plan.target}
+        return {"start": self.start, "pairs": self.pairs, "limit": self.plan.target}
 
     def outlook(self) -> Outlook:
         done, (size, claim) = totals(self.counted.values())[0], self.at
@@ -187,7 +181,7 @@ class PriceInquiry(Steady):
         return None if size is None else self.counted[size].cell.size
 
     def answer(self) -> Answer:
-        subject, found = self.sizes.subject, self._asked()
+        subject, found = self.subject, self._asked()
         pairs, mismatches = totals(self.counted.values())
         fields = PriceAnswer(
             asked=found, plain=subject.declares("plain"), promised=_promised(subject), bounds=dict(self.bounds)
@@ -218,7 +212,7 @@ class PriceInquiry(Steady):
 
     def _contradictions(self, found: Sequence[Asked]) -> list[Finding]:
         """A theorem's own size that is shown not to do."""
-        subject = self.sizes.subject
+        subject = self.subject
         promised = _promised(subject)
         return [
             Finding(
@@ -272,11 +266,11 @@ class Price(AskedOfPairs):
         limits = {"reproducible": limit} | ({"accurate": delta} if delta else {})
         plan, claims = make_claims(limits, options.pairs, options.confidence)
         declared = subject.declares("size")
-        is_scaled = "sample_scale" in subject.settings and declared is not None
-        sizes = Sizes(request, subject, declared or _SOMEWHERE, is_scaled)
+        start, is_scaled = declared or _SOMEWHERE, "sample_scale" in subject.settings and declared is not None
         bounds = {name: size for name in subject.declared.bounds if (size := _least(subject, name, limit))}
-        inquiry = PriceInquiry(sizes, limits, options.pairs, bounds, plan, claims, at=(sizes.start, claims[0].name))
-        inquiry.open(sizes.start)
+        asked = (request, subject, start, is_scaled, limits, options.pairs, bounds)
+        inquiry = PriceInquiry(*asked, plan, claims, at=(start, claims[0].name))
+        inquiry.open(start)
         return inquiry
 
     def title(self, record: Record) -> str:
