@@ -108,9 +108,9 @@ class NoWorse(Pairs):
     better: Gate = field(init=False)
 
     def __post_init__(self) -> None:
-        low = self.limits[0]
+        family, low = self.plan.family * self.plan.cells, self.limits[0]  # whose fails share this half of the error
         targets = (self.plan.target or self.wanted, low + self.before.margin, low)
-        self.gate, self.within, self.better = (Gate(target, self.half) for target in targets)
+        self.gate, self.within, self.better = (Gate(target, self.half, family=family) for target in targets)
 
     @property
     def half(self) -> float:
@@ -145,7 +145,7 @@ class NoWorse(Pairs):
 
     def verdict(self) -> Verdict:
         n, k, alpha = self.tally.pairs, self.tally.mismatches, self.plan.alpha
-        low, high = _limits(n, k, self.half)
+        low, high = sequence_lower(n, k, self.gate.alpha_fail), sequence_upper(n, k, self.half)
         shown, before = self.shown(), _counted(self.before)
         margin = f"the margin {self.before.margin:g} ({sure(1 - alpha)})"
         about = f"rho is about {k / n if n else 0:.3g}"
