@@ -321,10 +321,7 @@ def _past(started: str, plan: dict[str, Any], pairs: int, mismatches: int, text:
     is_record = str(document.get("schema")).startswith("auditor.record/")
     record = as_record(document) if is_record else None
     verdict = record.verdict if record else document.get("verdict", "finished") if document else None
-    return Past(started, plan, pairs, mismatches, record, _question(plan), verdict)
-
-
-def _question(plan: Mapping[str, Any]) -> str:
-    """What a plan is of; those from before record/2 have what was asked beyond the gate under its name."""
+    # Plans from then have what was asked beyond the gate under its name.
     others = (name for name in ("loss", "curve", "price", "reuse") if plan.get(name))
-    return str(plan.get("question") or next(others, plan.get("gates", "rho")))
+    question = str(plan.get("question") or next(others, plan.get("gates", "rho")))
+    return Past(started, plan, pairs, mismatches, record, question, verdict)

@@ -36,14 +36,18 @@ class Leaf(Inquiry, Protocol):
 
     @property
     def cell(self) -> Cell: ...
-    def outcome(self) -> str: ...
-    def claim(self) -> str: ...
-    def proviso(self) -> str: ...
-    def suspicion(self) -> float:
-        """How much speaks against this cell, in logs of evidence."""
-
     def row(self) -> CellRow: ...
     def inaccurate_limits(self, confidence: float) -> tuple[float, float]: ...
+    def outcome(self) -> str: ...
+
+    def claim(self) -> str:
+        """What is at most the target, if it is."""
+
+    def proviso(self) -> str:
+        """What a pass does not say, or says besides."""
+
+    def suspicion(self) -> float:
+        """How much speaks against this cell, in logs of evidence."""
 
 
 @dataclass(slots=True)
@@ -155,16 +159,12 @@ class Every(Steady):
             return f"{none} of {sum(self._done):,} {self.plan.unit}"
         return f"the largest that was seen is {largest:.3g}, with {self.cells[rates.index(largest)].name}"
 
-    def _worst(self) -> int:
-        """The cell that a report shows: one that failed, else the one that may be largest."""
-        highs = [leaf.row().high for leaf in self.leaves]
-        order = {"fail": 2, "inconclusive": 1, "pass": 0}
-        return max(range(len(highs)), key=lambda cell: (order[self.states[cell]], highs[cell]))
-
     def answer(self) -> Answer:
         said = [leaf.answer() for leaf in self.leaves]
         rows = [row for one in said for row in one.rows]
-        at = self._worst()
+        # The cell that a report shows: one that failed, else the one that may be largest.
+        order = {"fail": 2, "inconclusive": 1, "pass": 0}
+        at = max(range(len(said)), key=lambda cell: (order[self.states[cell]], self.leaves[cell].row().high))
         worst = said[at]
         low, high = max(row.low for row in rows), max(row.high for row in rows)
         # Where the largest one is: above every lower limit, and below the largest upper one.

@@ -120,15 +120,12 @@ class Pairs(OneCell):
         return self.decided
 
     def claim(self) -> str:
-        """What is at most the target, if it is."""
         return "the mean churn" if self.is_of_churn else self.plan.gates
 
     def proviso(self) -> str:
-        """What a pass does not say, or says besides."""
         return f"; {self.judged.open} for all of them" if is_accuracy_certified(self.plan, self.tally) is False else ""
 
     def suspicion(self) -> float:
-        """How much speaks against this cell, in logs of evidence."""
         if self.plan.is_of_means:
             return self.mean.log_e_fail(self.gate.target) if self.tally.pairs else 0.0
         return float(log_e_fail(self.tally.pairs, self.tally.mismatches, self.gate.target))

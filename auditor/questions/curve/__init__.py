@@ -14,7 +14,7 @@ from auditor.errors import AuditorError, UsageError, check_count
 from auditor.flow.parts import Part
 from auditor.flow.plan import Plan, check_confidence, error_probability
 from auditor.flow.question import Answer, Outlook, Steady, Work
-from auditor.flow.record import CellRow, Finding, Measure, Record, Rho
+from auditor.flow.record import Finding, Measure, Record, Rho
 from auditor.flow.recording import failure_finding
 from auditor.flow.verdict import Verdict
 from auditor.questions.counted import Counted, of_its_own, totals
@@ -70,7 +70,6 @@ class CurveInquiry(Steady):
 
     @property
     def asks(self) -> str:
-        """What a person is told beforehand."""
         values = f"{len(self.points)} values of {self.axis.name}"
         return f"{values}, {self.plan.budget:,} pairs in all, where they tell most"
 
@@ -173,7 +172,9 @@ class CurveInquiry(Steady):
             exponent=self._fitted(),
             worst=self._worst(),
         )
-        largest = self._largest(rows)
+        # Of all values that were tried: every band holds at once, so their largest ends do.
+        low, high = max(row.low for row in rows), max(row.high for row in rows[: len(self.points)])
+        largest = Rho(None, low, high, self.plan.confidence, f"{METHODS['anytime']}s")
         pairs, mismatches = totals(self.counted)
         return Answer(
             fields,
@@ -187,11 +188,6 @@ class CurveInquiry(Steady):
             rho=largest,
             findings=[*self._contradictions(), *self._failures()],
         )
-
-    def _largest(self, rows: Sequence[CellRow]) -> Rho:
-        """Of all values that were tried: every band holds at once, so their largest ends do."""
-        high = max(row.high for row in rows[: len(self.points)])
-        return Rho(None, max(row.low for row in rows), high, self.plan.confidence, f"{METHODS['anytime']}s")
 
     def _fitted(self) -> Fitted | None:
         measured = [(value, one) for value, one in zip(self.axis.values, self.points, strict=True) if one.tally.pairs]

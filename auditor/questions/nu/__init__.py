@@ -190,11 +190,9 @@ class Strings(OneCell):
         return "fail" if self.gate.is_fail(self.groups, self.wrong) else "inconclusive"
 
     def claim(self) -> str:
-        """What is at most the target, if it is."""
         return f"nu at eta {self.gate.eta:g}"
 
     def proviso(self) -> str:
-        """What a pass does not say, or says besides."""
         return "" if self.plan.delta is None else f"; all but {self.plan.delta:g} of the canonical outputs are accurate"
 
     def suspicion(self) -> float:

@@ -100,7 +100,12 @@ class GroupGate:
         upper = Bound("upper", high, 1 - self.nu_gate.alpha_pass)
         lower = Bound("lower", low, 1 - plan.cells * self.nu_gate.alpha_fail)
         if self.is_pass(groups, wrong):
-            return Verdict("pass", f"{self._passed(upper)}; {self._seen(groups)}", "strings", plan.alpha, upper)
+            accurate = "" if plan.delta is None else f"; all but {plan.delta:g} of the canonical ones are accurate"
+            reason = (
+                f"for all but a share of {at_most(high)} of the random strings ({sure(upper.confidence)}) one output "
+                f"has probability {1 - self.eta:g} or more, within nu {self.target:g}{accurate}; {self._seen(groups)}"
+            )
+            return Verdict("pass", reason, "strings", plan.alpha, upper)
         if self._nu_fails(groups):
             reason = (
                 f"for a share of at least {at_least(low)} of the random strings ({sure(lower.confidence)}) no output "
@@ -114,15 +119,6 @@ class GroupGate:
             )
             return Verdict("fail", reason, "accuracy", plan.alpha)
         return Verdict("inconclusive", self._undecided(groups, wrong), "budget", plan.alpha)
-
-    def _passed(self, upper: Bound) -> str:
-        accurate = (
-            "" if self.plan.delta is None else f"; all but {self.plan.delta:g} of the canonical ones are accurate"
-        )
-        return (
-            f"for all but a share of {at_most(upper.value)} of the random strings ({sure(upper.confidence)}) one "
-            f"output has probability {1 - self.eta:g} or more, within nu {self.target:g}{accurate}"
-        )
 
     def _seen(self, groups: Groups) -> str:
         """The estimate, as counts: what a string is seen to be is not quite what it is."""

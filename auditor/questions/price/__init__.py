@@ -69,7 +69,6 @@ class PriceInquiry(Steady):
 
     @property
     def asks(self) -> str:
-        """What a person is told beforehand."""
         return f"how many rows does rho at most {self.plan.target:g} take? At most {self.plan.budget:,} pairs in all"
 
     def open(self, size: int) -> Counted:

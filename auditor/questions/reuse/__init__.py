@@ -85,7 +85,6 @@ class ReuseInquiry(OneCell):
 
     @property
     def asks(self) -> str:
-        """What a person is told beforehand."""
         bound = f"(m - 1) rho = {self.bound:g}"
         return f"does reuse move transcripts by at most {bound}? {self.plan.budget:,} trials of two interviews"
 
