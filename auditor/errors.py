@@ -106,18 +106,14 @@ def as_ours(error: BaseException, name: str) -> AuditorError:
     if isinstance(error, AuditorError):
         return error
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
-        return SubjectError(_no_more_files(error, name))
+        return SubjectError(
+            f"this process can open no more files ({in_words(error)}): {name} leaves open what it opens, or lowered "
+            "RLIMIT_NOFILE. Close every file; if none is left open, allow more by ulimit -n"
+        )
     if not _is_foreign(error):
         raise error
     what = f"something of {name} raised {in_words(error)} where an output, a row or a declaration was looked at"
     return SubjectError(what).caused_by(error)
-
-
-def _no_more_files(error: OSError, name: str) -> str:
-    return (
-        f"this process can open no more files ({in_words(error)}): {name} leaves open what it opens, or lowered "
-        "RLIMIT_NOFILE. Close every file; if none is left open, allow more by ulimit -n"
-    )
 
 
 def _is_foreign(error: BaseException) -> bool:

@@ -95,7 +95,8 @@ def find_module(name: str) -> ModuleType:
         if error.name is None or not (name == error.name or name.startswith(error.name + ".")):
             raise _import_failed(name, error) from error
         parent, _, last = error.name.rpartition(".")
-        close = suggestion(last, _siblings(parent))
+        path = getattr(sys.modules.get(parent), "__path__", []) if parent else None
+        close = suggestion(last, [module.name for module in pkgutil.iter_modules(path)])
         cure = "" if close or parent else ": install it here, or run from the folder that has it"
         raise UsageError(f"no module named {error.name!r}{close}{cure}{_foreign_algorithms(name)}") from None
     except BaseException as error:
@@ -136,11 +137,6 @@ def _import_failed(place: str, error: BaseException) -> AuditorError:
         raise error
     kind = UsageError if isinstance(error, Exception) else SubjectError
     return kind(f"importing {place!r} raised {in_words(error)}").caused_by(error)
-
-
-def _siblings(parent: str) -> list[str]:
-    path = getattr(sys.modules.get(parent), "__path__", []) if parent else None
-    return [module.name for module in pkgutil.iter_modules(path)]
 
 
 def _foreign_algorithms(place: str) -> str:
@@ -216,11 +212,10 @@ def importable_name(fn: object) -> str | None:
         if not file or not file.endswith(".py"):
             return None
         _files[module] = Path(file).absolute()
-    return f"{_from_here(_files[module]) if module in _files else module}:{name}"
-
-
-def _from_here(path: Path) -> Path:
-    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+    if module not in _files:
+        return f"{module}:{name}"
+    path, here = _files[module], Path.cwd()
+    return f"{path.relative_to(here) if path.is_relative_to(here) else path}:{name}"
 
 
 def _is_importable(module: str) -> bool:
@@ -234,7 +229,9 @@ def _is_importable(module: str) -> bool:
             return False
         path = found.submodule_search_locations or []
     file = getattr(loaded, "__file__", None)
-    return found is not None and (not file or not found.has_location or _is_one_file(file, str(found.origin)))
+    if found is None or not file or not found.has_location:
+        return found is not None
+    return bool(os.path.realpath(file) == os.path.realpath(str(found.origin)))
 
 
 def _found_afresh(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
@@ -244,10 +241,6 @@ def _found_afresh(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
     finders = (one for one in sys.meta_path if one is not PathFinder and not isinstance(one, FileFinder))
     specs = (one.find_spec(name, path) for one in finders if hasattr(one, "find_spec"))
     return next((spec for spec in specs if spec is not None), None)
-
-
-def _is_one_file(left: str, right: str) -> bool:
-    return os.path.realpath(left) == os.path.realpath(right)
 
 
 def module_of(target: str | None) -> ModuleType | None:

@@ -12,7 +12,7 @@ import functools
 import keyword
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
 
@@ -140,31 +140,32 @@ def fields_of(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ..
 @functools.cache
 def listed(kind: type[msgspec.Struct]) -> Mapping[str, Listed]:
     """The table of a question's options, by name."""
-    return types.MappingProxyType({one.name: _listed(one.name, one.type, _default(one)) for one in fields_of(kind)})
+    return types.MappingProxyType({one.name: _listed(one) for one in fields_of(kind)})
 
 
-def _default(one: msgspec.structs.FieldInfo) -> Any:
-    return one.default if one.default is not msgspec.NODEFAULT else None
-
-
-def _listed(name: str, hint: Any, default: Any) -> Listed:
-    kind, *notes = typing.get_args(hint) if typing.get_origin(hint) is Annotated else (hint,)
+def _listed(one: msgspec.structs.FieldInfo) -> Listed:
+    kind, *notes = typing.get_args(one.type) if typing.get_origin(one.type) is Annotated else (one.type,)
     meta = next((note for note in notes if isinstance(note, msgspec.Meta)), msgspec.Meta())
     kinds = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
     extra = meta.extra or {}
     shown = tuple(one for one in kinds if one is not type(None))
-    return Listed(name, shown, default, meta.description or "", extra.get("metavar"), extra.get("group"))
+    default = None if one.default is msgspec.NODEFAULT else one.default
+    return Listed(one.name, shown, default, meta.description or "", extra.get("metavar"), extra.get("group"))
+
+
+def check_known(given: Iterable[str], known: Collection[str], asked: str) -> None:
+    """UsageError with what is close to an option that there is not."""
+    for name in given:
+        if name not in known:
+            raise UsageError(f"{asked} has no option {name!r}{suggestion(name, known)}: it takes {', '.join(known)}")
 
 
 S = TypeVar("S", bound=msgspec.Struct)
 
 
 def make_options(kind: type[S], given: Mapping[str, Any], asked: str) -> S:
-    """Keywords as options; UsageError with what is close to one that the question has not."""
-    known = kind.__struct_fields__
-    for name in given:
-        if name not in known:
-            raise UsageError(f"{asked} has no option {name!r}{suggestion(name, known)}: it takes {', '.join(known)}")
+    """Keywords as options; UsageError where the question has one of them not, or needs another."""
+    check_known(given, kind.__struct_fields__, asked)
     missing = [one.name for one in fields_of(kind) if one.required and one.name not in given]
     if missing:
         wanted = listed(kind)[missing[0]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from auditor.errors import BadValue, UsageError, suggestion
@@ -10,11 +10,10 @@ from auditor.flow.question import find_question
 from auditor.flow.record import Record
 from auditor.flow.run import answer
 from auditor.process.limits import read_duration
-from auditor.request import Listed, OverCells, Request, as_flag, as_name, listed, make_options
+from auditor.request import Listed, OverCells, Request, as_flag, as_name, check_known, listed, make_options
 
 CHECK = ("rho", "churn", "loss", "nu", "list")  # the questions that the options of `check` choose from
 _GATES = CHECK[:2]
-_NOTHING: Mapping[str, Any] = {}
 
 
 def ask(question: str, subject: str | Callable[..., Any], source: object = None, **keywords: Any) -> Record:
@@ -42,8 +41,8 @@ def audit(subject: str | Callable[..., Any], source: object = None, **keywords: 
 def make_request(
     question: str | None,
     subject: object,
-    source: object = None,
-    given: Mapping[str, Any] = _NOTHING,
+    source: object,
+    given: Mapping[str, Any],
     *,
     texts: Mapping[str, str] | None = None,
     expected: str | None = None,
@@ -55,7 +54,8 @@ def make_request(
     table = find_question(name).Options
     if len(sources) > 1 and not issubclass(table, OverCells):
         raise UsageError(f"{name} takes one source, and {len(sources)} were given: ask about one at a time")
-    _check_gate(name, given.get("gate", name))
+    if name in _GATES and given.get("gate", name) != name:
+        raise UsageError(f"gate={given['gate']!r} is another question than {name!r}: leave one of them out")
     _check_clock(given)
     return Request(name, subject, sources, make_options(table, given, name), texts or {}, expected)
 
@@ -68,7 +68,7 @@ def check_table() -> dict[str, Listed]:
 def chosen(given: Mapping[str, Any]) -> str:
     """The question that the options are about; UsageError where they are about two, or one does not belong to it."""
     tables = {question: find_question(question).Options.__struct_fields__ for question in CHECK}
-    _check_known(given, dict.fromkeys(name for table in tables.values() for name in table))
+    check_known(given, dict.fromkeys(name for table in tables.values() for name in table), "an audit")
     asked = _telling(given, tables)
     if len(asked) > 1:
         (_, one), (_, other), *_ = asked.items()
@@ -81,12 +81,6 @@ def chosen(given: Mapping[str, Any]) -> str:
             typed = as_flag(name) if given[name] is True else f"{as_flag(name)} {given[name]}"
             raise UsageError(f"{typed} does not go with {asked[question]}{use}")
     return question
-
-
-def _check_known(given: Mapping[str, Any], known: Iterable[str]) -> None:
-    for name in given:
-        if name not in known:
-            raise UsageError(f"an audit has no option {name!r}{suggestion(name, known)}: it takes {', '.join(known)}")
 
 
 def _telling(given: Mapping[str, Any], tables: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
@@ -115,8 +109,3 @@ def _check_clock(given: Mapping[str, Any]) -> None:
             f"--for {given['for_']} and --fixed {given['fixed']} do not go together: a fixed number is judged once, "
             "when all of it was run; leave --fixed out, and the audit may stop at any time"
         )
-
-
-def _check_gate(question: str, gate: object) -> None:
-    if question in _GATES and gate != question:
-        raise UsageError(f"gate={gate!r} is another question than {question!r}: leave one of them out")

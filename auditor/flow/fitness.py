@@ -1,4 +1,5 @@
-"""Is a cell fit to be audited, and what must a reader know of it? Seen once for each subject, source and size."""
+"""Is a cell fit to be audited, and what must a reader know of it? Seen once for each subject, source and size; and, in
+the end, did every run give one output?"""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from typing import Any
 from auditor.engine.engine import Engine, keep_nothing
 from auditor.errors import SubjectError, UsageError
 from auditor.flow.plan import Plan
+from auditor.flow.question import Answer, Inquiry
 from auditor.flow.record import Finding
 from auditor.request import as_flag
 from auditor.sources.datasets import Dataset
@@ -16,7 +18,7 @@ from auditor.sources.distribution import tails_cut
 from auditor.subjects.estimators import Fit, names_its_labels
 from auditor.trials.cell import Cell, told_params
 from auditor.trials.integrated import why_not
-from auditor.trials.preflight import Checked, conclude
+from auditor.trials.preflight import PAIRS, Checked, Seen, conclude
 from auditor.trials.second_process import SecondProcess
 from auditor.trials.second_server import entrust_folder
 from auditor.trials.trial import Bench, SubjectRaised
@@ -51,6 +53,7 @@ class Fitness:
         kind = _kind(cell, bench)
         checked = self.known.get(kind)
         warnings: list[Finding] = []
+        is_new = checked is None
         if checked is None:
             checked = self.known[kind] = _looked_at(cell, bench, engine, other, timed)
             self.first = self.first or checked
@@ -60,10 +63,9 @@ class Fitness:
             warnings += [Finding(name, "info", message) for name, message in checked.notes]
             warnings += [*_nothing_fresh(cell), *_own_labels(cell), *_tolerated(cell), *_not_integrated(cell, plan)]
             warnings += [*_another_claim(cell)]
-        elif cell.kin:
-            return replace(bench, copies=checked.copies, judges=bench.judges and checked.knows_truth), []
-        judges = bench.judges and checked.knows_truth
-        bench = replace(bench, copies=checked.copies, judges=judges)
+        bench = replace(bench, copies=checked.copies, judges=bench.judges and checked.knows_truth)
+        if cell.kin and not is_new:
+            return bench, []
         return bench, [*warnings, *_of_source(cell, bench, plan), *_unknown(cell, bench, checked)]
 
     def _twice(self, bench: Bench, engine: Engine) -> None:
@@ -170,3 +172,37 @@ def _unknown(cell: Cell, bench: Bench, checked: Checked) -> Iterator[Finding]:
     if cell.judged and not checked.knows_truth:
         note = f"accuracy was not measured: the truth over {bench.source.name} is not known"
         yield Finding("accuracy-unknown", "info", note)
+
+
+def constancy(inquiry: Inquiry, said: Answer, checked: Checked | None) -> Iterator[Finding]:
+    """A warning, which changes no verdict, of a question about pairs of one cell: a learner without a return passes any
+    audit. What is looked at: the first runs of the preflight's pairs, each on a sample and an r of its own, whether any
+    pair of the audit differs, and how many distinct outputs its pairs had, where the inquiry has counted them. A
+    constant that is not None takes such a count: three coins may agree."""
+    always = checked.always if checked else None
+    if always is None or len(inquiry.cells) != 1 or inquiry.plan.unit != "pairs":
+        return
+    counted, cell = said.wobbles, inquiry.cells[0]
+    distinct = counted.distinct if counted else None
+    if not said.pairs or said.mismatches or _is_meant(cell, always) or distinct not in (None, 1):
+        return
+    if distinct == 1 or always.shown == "None":
+        looked = min(counted.pairs if counted and distinct == 1 else PAIRS, said.pairs)
+        yield Finding("constant", "warning", _always_words(cell, always, looked, said.pairs))
+
+
+def _is_meant(cell: Cell, always: Seen) -> bool:
+    """Whether an author has said what is promised of the output, or there is no sample; None is hardly ever meant."""
+    declared = cell.subject.declared
+    promises = declared.theorem or declared.accuracy or declared.claimed is not None
+    return cell.size == 0 or (always.shown != "None" and bool(promises))
+
+
+def _always_words(cell: Cell, always: Seen, looked: int, pairs: int) -> str:
+    every = "every run" if looked == pairs else f"every run of the first {looked:,} pairs"
+    rest = "" if looked == pairs else f", and none of {pairs:,} pairs differed"
+    if cell.view.name != "output":
+        saw = f"{every} showed {always.shown} through the view {cell.view.name}"
+        return f"{saw}, whatever sample and r{rest}: is that what was to be compared?"
+    doubt = "is a return missing?" if always.shown == "None" else "does it use its sample?"
+    return f"{every} returned {always.shown}, whatever sample and r{rest}: {doubt}"

@@ -22,14 +22,23 @@ from msgspec.structs import replace
 from auditor import __version__
 from auditor.engine.engine import How
 from auditor.errors import UsageError
-from auditor.flow.kept import earlier
-from auditor.flow.ledger_file import check_kind_of_file, check_trials, complaining, connect, signed, transaction
+from auditor.flow.ledger_file import (
+    check_kind_of_file,
+    check_trials,
+    complaining,
+    connect,
+    earlier,
+    read_trials,
+    signed,
+    transaction,
+    write_trials,
+)
 from auditor.flow.question import Inquiry
 from auditor.flow.record import Kept, Record, as_record, environment
 from auditor.sources.datasets import Dataset
 from auditor.sources.shifts import Mixture, Shifted, parts_of
 from auditor.sources.source import Sampler, Source, is_dataset, load_dataset, load_source
-from auditor.subjects.outcome import Difference, fingerprint
+from auditor.subjects.outcome import fingerprint
 from auditor.subjects.subject import code_hash
 from auditor.trials.cell import Cell, told_params
 from auditor.trials.own_code import code_of
@@ -65,17 +74,10 @@ class Ledger:
         self.first_budget: int | None = loads(plan).get("first_budget")
         self.trouble: str | None = None
         self._stored: dict[int, dict[int, Trial]] = {}  # by cell and pair, those that were there when this audit began
-        self._read()
+        for cell, trial in read_trials(connection, audit):
+            self._stored.setdefault(cell, {})[trial.index] = trial
         self._waiting: list[tuple[int, Trial]] = []  # with their cells
         self._next = 0.0
-
-    def _read(self) -> None:
-        rows = self._connection.execute(
-            "SELECT cell, pair, difference, accurate, seconds, churn, bottoms, payload FROM trials WHERE audit = ?",
-            (self._audit,),
-        )
-        for cell, *row in rows:
-            self._stored.setdefault(cell, {})[row[0]] = _trial(*row)
 
     def stored(self, cell: int) -> Mapping[int, Trial]:
         """The trials of a cell that were there when this audit began."""
@@ -96,8 +98,7 @@ class Ledger:
         self._next = monotonic() + _OFTEN
         try:
             with transaction(self._connection):
-                rows = [signed((self._audit, cell, *_row(trial))) for cell, trial in self._waiting]
-                self._connection.executemany("INSERT OR IGNORE INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+                write_trials(self._connection, self._audit, self._waiting)
             self._waiting.clear()
             self.trouble = None
         except sqlite3.Error as error:
@@ -230,7 +231,8 @@ def _resumed(connection: sqlite3.Connection, plan: Mapping[str, Any], how: How) 
         if {**other, "first_budget": None} == same:
             return int(audit)
     for audit, other, record in plans:
-        if _is_longer(other, same):
+        longer = {**other, "budget": same["budget"], "first_budget": None} == same and same["budget"] > other["budget"]
+        if longer and same["design"] == "anytime" and same["cells"] is None:  # what is judged once has no more
             _check_undecided(record, file)
             return _extended(connection, int(audit), other, same)
     if how.begins:
@@ -239,12 +241,6 @@ def _resumed(connection: sqlite3.Connection, plan: Mapping[str, Any], how: How) 
         f"--resume: {file} has an audit of {plan['subject']}, and not this one: {_differences(plans[0][1], same)}; "
         "leave --resume out to begin another"
     )
-
-
-def _is_longer(then: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Whether this is the audit of then with more pairs; one that is judged once has no more."""
-    same = {**then, "budget": now["budget"], "first_budget": None} == now
-    return same and now["design"] == "anytime" and now["cells"] is None and now["budget"] > then["budget"]
 
 
 def _check_undecided(record: str | None, file: str) -> None:
@@ -289,30 +285,6 @@ def _difference(name: str, was: Any, now: Any) -> Iterator[str]:
             yield f"{part} has changed since" if name == "modules" else f"{part} was {was[part]} and is {now[part]}"
 
 
-def _row(trial: Trial) -> tuple[Any, ...]:
-    found = trial.difference
-    difference = None if found is None else dumps([found.path, found.left, found.right])
-    accurate = None if trial.accurate is None else int(trial.accurate)
-    bottoms = dumps(trial.bottoms) if trial.bottoms else None
-    payload = None if trial.payload is None else dumps(trial.payload)
-    return trial.index, difference, accurate, trial.seconds, trial.churn, bottoms, payload
-
-
-def _trial(
-    pair: int,
-    difference: str | None,
-    accurate: int | None,
-    seconds: float,
-    churn: float | None,
-    bottoms: str | None,
-    payload: str | None,
-) -> Trial:
-    found = None if difference is None else Difference(*loads(difference))
-    said = tuple(loads(bottoms)) if bottoms else ()
-    more = None if payload is None else loads(payload)
-    return Trial(pair, found, None if accurate is None else bool(accurate), seconds, churn, said, more)
-
-
 @dataclass(frozen=True, slots=True)
 class Past:
     """One audit of a subject: when, of which code, and what came of it; no record while it is unfinished."""
@@ -333,14 +305,12 @@ def read_history(file: str, subject: str) -> list[Past]:
             return []  # somebody is just making it
         check_trials(connection)
         rows = connection.execute(
-            "SELECT started, plan, record, count(pair), count(difference) FROM audits "
+            "SELECT started, plan, count(pair), count(difference), record FROM audits "
             "LEFT JOIN trials ON audit = id WHERE subject = ? GROUP BY id ORDER BY id",
             (subject,),
         ).fetchall()
     try:
-        return [
-            _past(started, loads(plan), pairs, mismatches, record) for started, plan, record, pairs, mismatches in rows
-        ]
+        return [_past(started, loads(plan), *rest) for started, plan, *rest in rows]
     except ValueError as error:  # msgspec's complaints are of this kind too
         raise UsageError(f"cannot read --ledger {file}: {error}") from error
 
@@ -351,10 +321,7 @@ def _past(started: str, plan: dict[str, Any], pairs: int, mismatches: int, text:
     is_record = str(document.get("schema")).startswith("auditor.record/")
     record = as_record(document) if is_record else None
     verdict = record.verdict if record else document.get("verdict", "finished") if document else None
-    return Past(started, plan, pairs, mismatches, record, _question(plan), verdict)
-
-
-def _question(plan: Mapping[str, Any]) -> str:
-    """What a plan is of; those from before record/2 have what was asked beyond the gate under its name."""
+    # Plans from then have what was asked beyond the gate under its name.
     others = (name for name in ("loss", "curve", "price", "reuse") if plan.get(name))
-    return str(plan.get("question") or next(others, plan.get("gates", "rho")))
+    question = str(plan.get("question") or next(others, plan.get("gates", "rho")))
+    return Past(started, plan, pairs, mismatches, record, question, verdict)

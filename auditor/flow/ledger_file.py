@@ -1,4 +1,4 @@
-"""Is this file a ledger, and is it whole? SQLite in WAL mode, with a checksum in every row.
+"""Is this file a ledger, is it whole, and what has it kept? SQLite in WAL mode, with a checksum in every row.
 
 SQLite sees that its pages hang together, and not that a bit of a value has changed. So each trial, each plan and each
 record has a checksum of all that it says and of where it belongs.
@@ -9,13 +9,18 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
+from json import dumps, loads  # as they are now: a subject may replace them
 from time import monotonic, sleep
 from typing import Any
 
 from auditor.errors import UsageError
+from auditor.files import check_file
+from auditor.flow.record import Earlier, Record
+from auditor.subjects.outcome import Difference
+from auditor.trials.trial import Trial
 
 _VERSION = 3  # 1 had no checksums, 2 no cells
 _APPLICATION = 0x61756474  # "audt": what marks a file as a ledger
@@ -31,7 +36,13 @@ CREATE TABLE IF NOT EXISTS trials (
   PRIMARY KEY (audit, cell, pair)
 ) STRICT, WITHOUT ROWID;
 """
+_STORED = "pair, difference, accurate, seconds, churn, bottoms, payload"
 _KINDS = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
+
+_TRIAL = ("index", "differs", "path", "left", "right", "probability", "accurate", "churn", "no_output", "seconds")
+COLUMNS = ("cell", "name", "source", "size", "seed", *_TRIAL)  # of a record's trials
+_SAME = ("question", "source", "size", "view", "params", "target")  # of one audit; code and seed may change
+_MOST, _LOOKED = 30, 100  # audits that a record shows, and that are looked at
 
 
 def signed(row: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -50,10 +61,34 @@ def _check_audits(connection: sqlite3.Connection) -> None:
 def check_trials(connection: sqlite3.Connection) -> None:
     """Every trial of every audit; DatabaseError for the first that is not as it was written."""
     known = {audit for (audit,) in connection.execute("SELECT id FROM audits")}
-    rows = "SELECT audit, cell, pair, difference, accurate, seconds, churn, bottoms, payload, checksum FROM trials"
-    for row in connection.execute(rows):
+    for row in connection.execute(f"SELECT audit, cell, {_STORED}, checksum FROM trials"):
         if row[0] not in known or signed(row[:-1]) != row:
             raise sqlite3.DatabaseError(f"pair {row[2]} of its audit {row[0]} is damaged")
+
+
+def write_trials(connection: sqlite3.Connection, audit: int, trials: Iterable[tuple[int, Trial]]) -> None:
+    """Each with its cell; one that is there already stays as it is."""
+    rows = [signed((audit, cell, *_row(trial))) for cell, trial in trials]
+    connection.executemany("INSERT OR IGNORE INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+
+def _row(trial: Trial) -> tuple[Any, ...]:
+    found = trial.difference
+    difference = None if found is None else dumps([found.path, found.left, found.right])
+    accurate = None if trial.accurate is None else int(trial.accurate)
+    bottoms = dumps(trial.bottoms) if trial.bottoms else None
+    payload = None if trial.payload is None else dumps(trial.payload)
+    return trial.index, difference, accurate, trial.seconds, trial.churn, bottoms, payload
+
+
+def read_trials(connection: sqlite3.Connection, audit: int) -> Iterator[tuple[int, Trial]]:
+    """Those of an audit, each with its cell, in their order."""
+    rows = connection.execute(f"SELECT cell, {_STORED} FROM trials WHERE audit = ? ORDER BY cell, pair", (audit,))
+    for cell, pair, difference, accurate, seconds, churn, bottoms, payload in rows:
+        found = None if difference is None else Difference(*loads(difference))
+        said = tuple(loads(bottoms)) if bottoms else ()
+        more = None if payload is None else loads(payload)
+        yield cell, Trial(pair, found, None if accurate is None else bool(accurate), seconds, churn, said, more)
 
 
 def check_kind_of_file(file: str) -> None:
@@ -151,3 +186,57 @@ def complaining(file: str) -> Iterator[None]:
         yield
     except (sqlite3.Error, UnicodeError) as error:  # what SQLite quotes of a damaged file may be no text
         raise UsageError(f"cannot use --ledger {file}: {error}; give another file, or move this one away") from error
+
+
+def earlier(connection: sqlite3.Connection, audit: int, record: Record) -> list[Earlier]:
+    """The last audits that asked the same before this one, the oldest first. A ledger in trouble has told of it."""
+    query = "SELECT started, record FROM audits WHERE subject = ? AND id < ? AND record IS NOT NULL ORDER BY id DESC"
+    try:
+        rows = connection.execute(f"{query} LIMIT {_LOOKED}", (record.subject, audit)).fetchall()
+    except sqlite3.Error:
+        return []
+    asked = {name: getattr(record, name) for name in _SAME}
+    found = [(started, loads(text)) for started, text in rows]
+    same = [(at, one) for at, one in found if _limits(one) and {name: one.get(name) for name in _SAME} == asked]
+    return [
+        Earlier(started=at, code_hash=one["code_hash"], verdict=one["verdict"], **_limits(one))
+        for at, one in reversed(same[:_MOST])
+    ]
+
+
+def _limits(one: dict[str, Any]) -> dict[str, Any]:
+    """Of what was measured: one that failed at once knows no more than that a share is from 0 to 1, and has none."""
+    first = next(iter(one.get("measures") or ()), {"low": 0, "high": 1})
+    is_open = (first["low"], first["high"]) == (0, 1)
+    return {} if is_open else {name: first[name] for name in ("estimate", "low", "high")}
+
+
+def trials_of(record: Record, ledger: str | None = None) -> dict[str, list[Any]]:
+    """Every trial of a record, a list for each column; UsageError where no ledger has them."""
+    kept = record.cost.kept
+    if kept is None:
+        raise UsageError(
+            "this record has counts, and no ledger has its trials: ask again with ledger=FILE, on the command line "
+            "--ledger FILE"
+        )
+    file = ledger or kept.ledger
+    check_file(file, f"cannot read the ledger {file}")
+    with connect(file, write=False) as connection, complaining(file):
+        found = connection.execute("SELECT subject FROM audits WHERE id = ?", (kept.audit,)).fetchone()
+        if found != (record.subject,):
+            raise UsageError(f"audit {kept.audit} of {file} is not of {record.subject}: give the record's own ledger")
+        check_trials(connection)
+        lines = [[*_line(record, *one)] for one in read_trials(connection, kept.audit)]
+    return {name: [line[place] for line in lines] for place, name in enumerate(COLUMNS)}
+
+
+def _line(record: Record, cell: int, trial: Trial) -> Iterator[Any]:
+    """In the order of the columns. A cell that the record has no row for has no name."""
+    row = record.cells[cell] if cell < len(record.cells) else None
+    found, more = trial.difference, trial.payload
+    yield cell
+    yield from (row.name, row.source, row.size, row.seed) if row else (None, record.source, None, None)
+    yield from (trial.index, found is not None)
+    yield from (found.path, found.left, found.right) if found else (None, None, None)
+    yield more.get("mismatch") if isinstance(more, dict) else None
+    yield from (trial.accurate, trial.churn, len(trial.bottoms), trial.seconds)

@@ -108,9 +108,8 @@ def least_budget(target: float, alpha: float) -> int:
     budget = math.ceil(math.log((1 - KEPT) * alpha) / math.log1p(-target))
     while budget <= MOST_CALIBRATED and pass_boundary(target, alpha, budget)[0] > budget:
         budget += 1 + budget // 1000
-    return (
-        min(budget, pass_boundary(target, alpha)[0]) if budget <= MOST_CALIBRATED else pass_boundary(target, alpha)[0]
-    )
+    ville = pass_boundary(target, alpha)[0]
+    return min(budget, ville) if budget <= MOST_CALIBRATED else ville
 
 
 def make_plan(
@@ -158,17 +157,17 @@ def make_plan(
 
 
 def check_target(target: float) -> None:
-    _check_open_unit("rho", target, "the mismatch probability you accept, e.g. 0.1")
+    check_share("rho", target, "the mismatch probability you accept, e.g. 0.1")
 
 
 def check_confidence(confidence: float) -> None:
-    _check_open_unit("confidence", confidence, "how sure the verdict must be, e.g. 0.95")
+    check_share("confidence", confidence, "how sure the verdict must be, e.g. 0.95")
     if error_probability(confidence) >= 0.5:
         raise BadValue("confidence", confidence, "must be above 0.5: a coin says as much; use e.g. 0.95")
     if not error_probability(confidence):
         raise BadValue("confidence", confidence, "is 1 to 15 digits: use e.g. 0.999999")
 
 
-def _check_open_unit(name: str, value: float, meaning: str) -> None:
+def check_share(name: str, value: object, meaning: str) -> None:
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1:
         raise BadValue(name, value, f"must be in (0, 1): {meaning}")

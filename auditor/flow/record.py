@@ -20,6 +20,7 @@ from auditor.errors import EXIT_CODES, UsageError
 from auditor.files import read_bytes
 from auditor.flow.wobbles import Wobbles
 from auditor.process.escape import json_text
+from auditor.subjects.outcome import Difference as Difference
 from auditor.subjects.subject import param_text
 
 SCHEMA = "auditor.record/2"
@@ -29,7 +30,7 @@ NO_WORSE = "no worse"  # an expectation: met unless it is shown to be worse than
 T = TypeVar("T")
 
 
-class Measure(msgspec.Struct, frozen=True, kw_only=True):
+class Measure(msgspec.Struct, frozen=True):
     """One number that was asked for, with its two-sided interval; `count` of `of` where it is a share of a count."""
 
     name: str
@@ -80,14 +81,6 @@ class Finding(msgspec.Struct, frozen=True):
     severity: str
     message: str
     replay: str | None = None
-
-
-class Difference(msgspec.Struct, frozen=True):
-    """Where two outputs first differ."""
-
-    path: str
-    left: str
-    right: str
 
 
 class Example(msgspec.Struct, frozen=True):
@@ -234,7 +227,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     def trials(self, ledger: str | None = None) -> dict[str, list[Any]]:
         """Every trial that the audit's ledger has, a list for each column: as it is, pandas.DataFrame(...) and
         polars.DataFrame(...) take it. `ledger` is for a file that has moved."""
-        from auditor.flow.kept import trials_of
+        from auditor.flow.ledger_file import trials_of
 
         return trials_of(self, ledger)
 
@@ -263,16 +256,12 @@ def exit_code_of(records: Sequence[Record]) -> int:
 
 def as_json(params: Mapping[str, Any]) -> dict[str, Any]:
     """Numbers, booleans and None as they are; everything else as the text that --param takes."""
-    plain = (bool, int, float, type(None))
-    return {
-        key: value if isinstance(value, plain) and not _has_no_number(value) else param_text(value)
-        for key, value in params.items()
-    }
+    return {key: value if _is_plain(value) else param_text(value) for key, value in params.items()}
 
 
-def _has_no_number(value: object) -> bool:
+def _is_plain(value: object) -> bool:
     """JSON has neither infinity nor NaN."""
-    return isinstance(value, float) and not math.isfinite(value)
+    return math.isfinite(value) if isinstance(value, float) else isinstance(value, (int, type(None)))
 
 
 def environment() -> dict[str, str]:
@@ -297,24 +286,12 @@ def to_json(record: Record) -> bytes:
 
 
 def to_json_list(records: Sequence[Record]) -> bytes:
-    return encode([msgspec.to_builtins(record) for record in records])
+    return encode(msgspec.to_builtins([*records]))
 
 
 def encode(document: Any) -> bytes:
     # The standard library's encoder: a theorem's size may be an integer beyond 64 bits.
     return json_text(dumps(document, indent=2, ensure_ascii=False)).encode() + b"\n"
-
-
-def total_cost(records: Sequence[Record]) -> Cost:
-    """What several audits cost together; one engine ran them all."""
-    costs = [record.cost for record in records]
-    return Cost(
-        runs=sum(cost.runs for cost in costs),
-        preflight_runs=sum(cost.preflight_runs for cost in costs),
-        seconds_in_subject=sum(cost.seconds_in_subject for cost in costs),
-        seconds_total=sum(cost.seconds_total for cost in costs),
-        engine=costs[0].engine,
-    )
 
 
 def read_record(path: Path) -> Record:

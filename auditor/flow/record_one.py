@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
 
-from auditor.flow.record import Accuracy, Bound, Rho
+from auditor.flow.record import Accuracy, Bound, CellRow, Rho
 from auditor.subjects.subject import parse_param
 
 FIRST = "auditor.record/1"
@@ -17,24 +17,6 @@ _GONE = ("gate", "churn", "arms", "private", "loss", "profile")
 _ALONE = "the declared source"  # what the one cell of a question is called
 _UNKNOWN: dict[str, Any] = {"eta": 0.0, "runs": 0, "exactly": [], "steps": [], "low": 0.0, "high": 1.0}
 _UNKNOWN |= {"rho_at_most": 1.0, "eta_at_most": None, "worst": None}
-
-
-class Arm(msgspec.Struct, frozen=True, kw_only=True):
-    """A source or an input among several, or private randomness in one of two ways."""
-
-    name: str
-    source: str
-    input: str | None = None
-    private: str | None = None
-    pairs: int
-    mismatches: int
-    low: float
-    high: float
-    confidence: float
-    runs: int | None = None  # which no arm of old said
-    failures: int | None = None
-    verdict: str
-    replay: str | None = None
 
 
 class Churn(msgspec.Struct, frozen=True):
@@ -89,7 +71,7 @@ class First(msgspec.Struct, frozen=True, kw_only=True):
     accuracy: Accuracy | None = None
     gate: str = "rho"
     churn: Churn | None = None
-    arms: list[Arm] | None = None
+    arms: list[dict[str, Any]] | None = None  # sources or inputs, or private randomness in one of two ways
     private: str | None = None
     loss: str | None = None
     profile: Profile | None = None  # which no ledger kept
@@ -98,17 +80,12 @@ class First(msgspec.Struct, frozen=True, kw_only=True):
     def question(self) -> str:
         return "loss" if self.loss else self.gate
 
-    @property
-    def compares(self) -> bool:
-        """Whether the arms are one question asked in two ways, and not sources or inputs."""
-        return len({arm.private for arm in self.arms or ()}) > 1
-
 
 def upgraded(old: Mapping[str, Any]) -> dict[str, Any]:
     """msgspec.ValidationError with the field that is wrong."""
     first = msgspec.convert(old, First)
-    arms = first.arms or [_alone(first)]
-    places = {arm.replay: place for place, arm in enumerate(arms) if arm.replay}
+    rows = _rows(first)
+    places = {row.replay: place for place, row in enumerate(rows) if row.replay}
     examples = old.get("examples")
     if isinstance(examples, list) and all(isinstance(one, dict) for one in examples):
         examples = [{**one, "cell": places.get(one.get("replay"), 0)} for one in examples]
@@ -116,21 +93,26 @@ def upgraded(old: Mapping[str, Any]) -> dict[str, Any]:
         **{name: value for name, value in old.items() if name not in _GONE},
         "schema": "auditor.record/2",
         "question": first.question,
-        "asked": {name: value for name, value in _asked(first).items() if value is not None},
+        "asked": {name: value for name, value in _asked(first, rows).items() if value is not None},
         "unit": "strings" if first.gate == "nu" else "pairs",
-        "measures": list(_measures(first)),
-        "cells": [_cell(first, arm) for arm in arms],
+        "measures": list(_measures(first, rows)),
+        "cells": msgspec.to_builtins(rows),
         "answer": {"question": first.question, **_own(old, first.question)},
         "examples": examples,
     }
 
 
-def _asked(first: First) -> dict[str, Any]:
+def _is_compared(rows: Sequence[CellRow]) -> bool:
+    """Whether they are one question asked in two ways, and not sources or inputs."""
+    return len({row.variant for row in rows}) > 1
+
+
+def _asked(first: First, rows: Sequence[CellRow]) -> dict[str, Any]:
     """What would ask the same."""
-    several = len(first.arms or ()) if not first.compares else 0
+    compared = _is_compared(rows)
     limit = "fixed" if first.design == "fixed" else "strings" if first.gate == "nu" else "pairs"
     return {
-        "source": [*dict.fromkeys(arm.source for arm in first.arms)] if first.arms else [first.source],
+        "source": [*dict.fromkeys(row.source for row in rows)],
         "sample": first.sample_kind,
         "size": first.size,
         "seed": first.seed,
@@ -138,12 +120,12 @@ def _asked(first: First) -> dict[str, Any]:
         "probe": first.probe,
         "resample": first.resample,
         "randomness": None if first.randomness == "Generator" else first.randomness,
-        "private": "both" if first.compares else first.private,
-        "inputs": _inputs(first),
+        "private": "both" if compared else first.private,
+        "inputs": _inputs(rows),
         "loss": first.loss,
         "no_integrate": True if first.question == "rho" else None,  # it counted outputs, whatever was declared
-        "confidence": first.arms[0].confidence if first.arms else first.confidence,
-        limit: first.budget // (several or 1),
+        "confidence": rows[0].confidence,
+        limit: first.budget // (1 if compared else len(rows)),
         **_target(first),
     }
 
@@ -156,9 +138,9 @@ def _target(first: First) -> dict[str, Any]:
     return {"nu": first.target, "beta": beta, **known}
 
 
-def _inputs(first: First) -> Any:
+def _inputs(rows: Sequence[CellRow]) -> Any:
     """As Python gives them; of values that nobody can type the commands of the arms have what was typed."""
-    arms = [arm for arm in first.arms or () if arm.input is not None]
+    arms = [row for row in rows if row.input is not None]
     for words in (shlex.split(arm.replay or "") for arm in arms):
         if "--inputs" in words:
             return words[words.index("--inputs") + 1 :][0]
@@ -168,14 +150,14 @@ def _inputs(first: First) -> Any:
     return {name: [parse_param(text) for text in dict.fromkeys(str(arm.input) for arm in arms)]}
 
 
-def _measures(first: First) -> Iterator[dict[str, Any]]:
+def _measures(first: First, rows: Sequence[CellRow]) -> Iterator[dict[str, Any]]:
     """The question's own comes first."""
     rho, found = first.rho, first.accuracy
-    count = None if first.arms and not first.compares else first.mismatches
+    count = None if first.arms and not _is_compared(rows) else first.mismatches
     counted = {"count": count, "of": None if count is None else first.pairs}
     own = {"name": "rho", **msgspec.to_builtins(rho), **counted}
     if first.gate == "nu":
-        yield _nu(first)
+        yield _nu(first, rows)
         return
     if first.gate != "churn":
         yield own
@@ -190,37 +172,43 @@ def _measures(first: First) -> Iterator[dict[str, Any]]:
         yield {"name": "inaccurate", **limits, **rate, "method": "as rho"}
 
 
-def _nu(first: First) -> dict[str, Any]:
-    cells = first.arms or [_alone(first)]
-    one = cells[0] if len(cells) == 1 and first.profile else None
+def _nu(first: First, rows: Sequence[CellRow]) -> dict[str, Any]:
+    one = rows[0] if len(rows) == 1 and first.profile else None
     return {
         "name": "nu",
         "estimate": one.mismatches / one.pairs if one and one.pairs else None,
-        "low": max(cell.low for cell in cells),
-        "high": max(cell.high for cell in cells),
-        "confidence": cells[0].confidence,
+        "low": max(row.low for row in rows),
+        "high": max(row.high for row in rows),
+        "confidence": rows[0].confidence,
         "method": "bounds that hold for every eta",
         "count": one.mismatches if one else None,
         "of": one.pairs if one else None,
     }
 
 
-def _alone(first: First) -> Arm:
-    """The one cell of a record without arms."""
+def _rows(first: First) -> list[CellRow]:
+    """As cells have them; a record without arms has one."""
+    known = {"question": first.question, "size": first.size, "seed": first.seed}
+    cells = [{**arm, **known, "variant": arm.get("private")} for arm in first.arms or [_alone(first)]]
+    rows = [msgspec.convert(cell, CellRow) for cell in cells]
+    return [msgspec.structs.replace(row, estimate=_estimate(first, row)) for row in rows]
+
+
+def _alone(first: First) -> dict[str, Any]:
     limits = _limits(first)
-    return Arm(
-        name=_ALONE,
-        source=first.source,
-        private=first.private,
-        pairs=first.pairs,
-        mismatches=first.profile.beyond if first.profile else first.mismatches,
-        low=limits.low,
-        high=limits.high,
-        confidence=first.confidence,
-        runs=first.accuracy.runs if first.accuracy else None,
-        failures=first.accuracy.failures if first.accuracy else None,
-        verdict=first.verdict,
-    )
+    return {
+        "name": _ALONE,
+        "source": first.source,
+        "private": first.private,
+        "pairs": first.pairs,
+        "mismatches": first.profile.beyond if first.profile else first.mismatches,
+        "low": limits.low,
+        "high": limits.high,
+        "confidence": first.confidence,
+        "runs": first.accuracy.runs if first.accuracy else None,
+        "failures": first.accuracy.failures if first.accuracy else None,
+        "verdict": first.verdict,
+    }
 
 
 def _limits(first: First) -> Step | Churn | Rho:
@@ -233,24 +221,12 @@ def _limits(first: First) -> Step | Churn | Rho:
     return Step(0.0, **({side: first.bound.value} if first.bound else {}))
 
 
-def _cell(first: First, arm: Arm) -> dict[str, Any]:
-    row = msgspec.to_builtins(arm)
-    return {
-        **row,
-        "variant": row.pop("private"),
-        "question": first.question,
-        "size": first.size,
-        "seed": first.seed,
-        "estimate": _estimate(first, arm),
-    }
-
-
-def _estimate(first: First, arm: Arm) -> float | None:
-    if not arm.pairs or (first.gate == "nu" and not first.profile):
+def _estimate(first: First, row: CellRow) -> float | None:
+    if not row.pairs or (first.gate == "nu" and not first.profile):
         return None
     if first.gate == "churn":
         return first.churn.mean if first.churn and not first.arms else None  # which no arm of old said
-    return arm.mismatches / arm.pairs
+    return row.mismatches / row.pairs
 
 
 def _own(old: Mapping[str, Any], question: str) -> dict[str, Any]:

@@ -11,19 +11,9 @@ import msgspec
 from auditor import __version__
 from auditor.engine.engine import HOW
 from auditor.errors import AuditorError
-from auditor.flow.constancy import constancy
-from auditor.flow.question import Answer, Mismatch
-from auditor.flow.record import (
-    Bound,
-    Cost,
-    Difference,
-    Example,
-    Finding,
-    Preflight,
-    Record,
-    as_json,
-    environment,
-)
+from auditor.flow.fitness import constancy
+from auditor.flow.question import Answer
+from auditor.flow.record import Cost, Example, Finding, Preflight, Record, as_json, environment
 from auditor.flow.verdict import Verdict
 from auditor.lookup import importable_name
 from auditor.request import Request, fields_of
@@ -37,6 +27,9 @@ if TYPE_CHECKING:
     from auditor.flow.run import Run
 
 _APART = ("params", "family", "baseline")  # options that a record has in a field of its own
+_OF_PLAN = ("design", "target", "confidence", "budget", "first_budget", "family", "unit")  # as they are
+_OF_VERDICT = ("reason", "decided_by", "error_spent", "bound")
+_OF_ANSWER = ("measures", "pairs", "mismatches", "rho", "accuracy", "wobbles")
 _LONGEST = 200  # characters of what no JSON can hold
 
 
@@ -70,33 +63,23 @@ def make_record(run: Run, request: Request, said: Answer, verdict: Verdict, seco
         randomness=subject.randomness,
         overridden={name: (declared, used) for name, declared, used in cell.overridden},
         asked=_asked(request),
-        design=plan.design,
-        target=plan.target,
         claimed=subject.declares("claimed"),
         expect=request.expected or subject.declared.expect,
-        confidence=plan.confidence,
-        budget=plan.budget,
-        first_budget=plan.first_budget,
-        family=plan.family,
-        unit=plan.unit,
         verdict=verdict.outcome,
-        reason=verdict.reason,
-        decided_by=verdict.decided_by,
-        error_spent=verdict.error_spent,
-        bound=Bound(verdict.bound.side, verdict.bound.value, verdict.bound.confidence) if verdict.bound else None,
-        measures=said.measures,
-        pairs=said.pairs,
-        mismatches=said.mismatches,
-        rho=said.rho,
-        accuracy=said.accuracy,
         cells=said.rows,
         answer=said.fields,
         preflight=Preflight(checked.runs, checked.second_process, checked.changes_sample) if checked else None,
         findings=[*run.findings, *said.findings, *_bottoms(run), *constant],
-        examples=[_example(run, one) for one in said.examples if one.cell in run.benches],
-        wobbles=said.wobbles,
+        examples=[
+            Example(one.index, _replay(run, one.cell, one.index), one.difference, one.cell)
+            for one in said.examples
+            if one.cell in run.benches
+        ],
         cost=_cost(run, seconds),
         environment=environment(),
+        **{name: getattr(plan, name) for name in _OF_PLAN},
+        **{name: getattr(verdict, name) for name in _OF_VERDICT},
+        **{name: getattr(said, name) for name in _OF_ANSWER},
     )
 
 
@@ -133,21 +116,21 @@ def _cost(run: Run, seconds: float) -> Cost:
     )
 
 
-def _example(run: Run, found: Mismatch) -> Example:
-    command = replay_command(run.inquiry.cells[found.cell], run.benches[found.cell].source, found.index)
-    where = found.difference
-    return Example(found.index, command, Difference(where.path, where.left, where.right), found.cell)
+def _replay(run: Run, cell: int, index: int) -> str | None:
+    return replay_command(run.inquiry.cells[cell], run.benches[cell].source, index)
 
 
 def failure_finding(error: AuditorError, cell: Cell, source: Source) -> Finding:
     """What foreign code raised, whole; with the command that makes it raise again where a run of a trial did."""
-    command = replay_command(cell, source, error.pair) if isinstance(error, RunFailed) else None
-    if command and isinstance(error, RunFailed) and error.which is not None and error.which > 1:
+    said = error.details or str(error)
+    if not isinstance(error, RunFailed):
+        return Finding(SubjectRaised.kind, "error", said)
+    command = replay_command(cell, source, error.pair)
+    if command and error.which is not None and error.which > 1:
         command += f" --runs {error.which + 1}"
-    if command and isinstance(error, RunFailed) and error.limit:
+    if command and error.limit:
         command = f"timeout {math.ceil(error.limit) + 10} {command}"  # it hangs again
-    kind = error.kind if isinstance(error, RunFailed) else SubjectRaised.kind
-    return Finding(kind, "error", error.details or str(error), command)
+    return Finding(error.kind, "error", said, command)
 
 
 def _bottoms(run: Run) -> list[Finding]:
@@ -157,5 +140,4 @@ def _bottoms(run: Run) -> list[Finding]:
     cell, index, what = run.first_bottom
     runs = sum(mine.runs for mine in run.by_cell.values())
     words = f"{run.bottoms:,} of {runs:,} runs gave no output, which counts as one (--on-error bottom)"
-    command = replay_command(run.inquiry.cells[cell], run.benches[cell].source, index)
-    return [Finding("bottom", "warning", f"{words}; the first: {what}", command)]
+    return [Finding("bottom", "warning", f"{words}; the first: {what}", _replay(run, cell, index))]

@@ -20,7 +20,7 @@ from auditor.errors import AuditorError, BadValue, SubjectError, UsageError, as_
 from auditor.flow.fitness import Fitness
 from auditor.flow.ledger import Ledger, NoLedger, open_ledger
 from auditor.flow.parts import Part
-from auditor.flow.question import Answer, Inquiry, Work, find_question
+from auditor.flow.question import Inquiry, Work, find_question
 from auditor.flow.record import Finding, Record, to_json
 from auditor.flow.recording import failure_finding, make_record
 from auditor.flow.verdict import Verdict
@@ -71,9 +71,9 @@ def how_of(request: Request, *, log: str | None = None) -> How:
     return make_how(**{name: getattr(request.options, name) for name in HOW}, log=log)
 
 
-def answer(request: Request, watch: Watcher | None = None, *, log: str | None = None) -> Record:
+def answer(request: Request, watch: Watcher | None = None) -> Record:
     """Ask a question, to its verdict or to whatever ends it; UsageError where nothing can be run."""
-    how = how_of(request, log=log)
+    how = how_of(request)
     return carry_out(find_question(request.question).begin(request), request, how, watch)
 
 
@@ -114,7 +114,7 @@ def carry_out(
 
 @dataclass(slots=True)
 class Spent:
-    """What the trials of a cell, or of all, took."""
+    """What the trials of a cell took."""
 
     trials: int = 0
     runs: int = 0
@@ -139,7 +139,6 @@ class Run:
     fitness: Fitness = field(default_factory=Fitness)
     benches: dict[int, Bench] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
-    spent: Spent = field(default_factory=Spent)
     by_cell: dict[int, Spent] = field(default_factory=dict)
     bottoms: int = 0  # runs that gave no output
     first_bottom: tuple[int, int, str] | None = None  # its cell, its trial, and what happened
@@ -293,11 +292,10 @@ class Run:
         return Verdict("error", str(error), "error", 0.0)
 
     def record(self, request: Request, verdict: Verdict) -> Record:
-        said: Answer = self.inquiry.answer()
-        said.rows = [
-            msgspec.structs.replace(row, seconds=self.by_cell[i].seconds) if i in self.by_cell else row
-            for i, row in enumerate(said.rows)
-        ]
+        said = self.inquiry.answer()
+        for cell, mine in self.by_cell.items():
+            if cell < len(said.rows):
+                said.rows[cell] = msgspec.structs.replace(said.rows[cell], seconds=mine.seconds)
         return self.ledger.placed(make_record(self, request, said, verdict, perf_counter() - self.started))
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import msgspec
 
 from auditor.flow.plan import PAIRS_TIMES_TARGET, Plan
+from auditor.flow.record import Bound as Bound
 from auditor.statistics.cost import information_bound, prospect
 from auditor.statistics.gate import Gate
 from auditor.statistics.interval import BOUNDS, MeanEvidence
@@ -34,15 +35,6 @@ class Tally(msgspec.Struct, frozen=True):
             self.runs + (accurate is not None),
             self.failures + (accurate is False),
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Bound:
-    """A one-sided limit on rho, and how sure it is. Where a calibrated gate decided, it is the target itself."""
-
-    side: str  # "upper" or "lower"
-    value: float
-    confidence: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,32 +89,21 @@ def outcome(plan: Plan, gate: Gate, tally: Tally, mean: MeanEvidence) -> str:
     return "pass" if passes else "fail" if fails else "inconclusive"
 
 
-def decide(
-    plan: Plan,
-    gate: Gate,
-    tally: Tally,
-    mean: MeanEvidence,
-    *,
-    judged: Judged,
-) -> Verdict:
+def decide(plan: Plan, gate: Gate, tally: Tally, mean: MeanEvidence, judged: Judged) -> Verdict:
     """The verdict at the stop, with the one-sided bound that says it."""
     if is_inaccurate(plan, gate, tally):
         return inaccurate(plan, gate, tally, judged)
     passes, fails = _sides(plan, gate, tally, mean)
     low, high = _bounds(plan, gate, tally, mean)
     decider = "mismatches" if plan.gates == "rho" else "churn"
+    if not passes and not fails:
+        return Verdict("inconclusive", _undecided(plan, gate, tally, mean, low, high), "budget", plan.alpha)
+    bound = decided_bound(plan, gate, high if passes else low)
+    verb = "at most" if passes else "above" if bound.value == gate.target else "at least"
+    reason = f"{_rate(plan, tally, mean)} {verb} {held(bound, gate.target)}"
     if passes:
-        bound = decided_bound(plan, gate, high)
-        rate = _rate(plan, tally, mean)
-        reason = f"{rate} at most {held(bound, gate.target)}{accuracy_words(plan, tally, judged)}"
-        return Verdict("pass", reason, decider, plan.alpha, bound)
-    if fails:
-        bound = decided_bound(plan, gate, low)
-        verb = "above" if bound.value == gate.target else "at least"
-        reason = f"{_rate(plan, tally, mean)} {verb} {held(bound, gate.target)}"
-        return Verdict("fail", reason, decider, plan.alpha, bound)
-    reason = _undecided(plan, gate, tally, mean, low, high)
-    return Verdict("inconclusive", reason, "budget", plan.alpha)
+        reason += accuracy_words(plan, tally, judged)
+    return Verdict("pass" if passes else "fail", reason, decider, plan.alpha, bound)
 
 
 def _rate(plan: Plan, tally: Tally, mean: MeanEvidence) -> str:
@@ -141,19 +122,18 @@ def _rate(plan: Plan, tally: Tally, mean: MeanEvidence) -> str:
 
 def decided_bound(plan: Plan, gate: Gate, bound: Bound) -> Bound:
     """A calibrated gate decides with less evidence than a bound at every n has: what it shows is the target's side."""
-    side = "pass" if bound.side == "upper" else "fail"
-    if plan.is_of_means or plan.design == "fixed" or not gate.is_calibrated(side):
-        return bound
-    return Bound(bound.side, gate.target, bound.confidence)
+    counts = not plan.is_of_means and plan.design != "fixed"
+    if counts and gate.is_calibrated("pass" if bound.side == "upper" else "fail"):
+        return Bound(bound.side, gate.target, bound.confidence)
+    return bound
 
 
 def held(bound: Bound, target: float) -> str:
     """The bound against the target."""
     if bound.value == target:
         return f"{target:g}, the target ({sure(bound.confidence)})"
-    if bound.side == "upper":
-        return f"{at_most(bound.value)} ({sure(bound.confidence)}), within the target {target:g}"
-    return f"{at_least(bound.value)} ({sure(bound.confidence)}), above the target {target:g}"
+    value, against = (at_most(bound.value), "within") if bound.side == "upper" else (at_least(bound.value), "above")
+    return f"{value} ({sure(bound.confidence)}), {against} the target {target:g}"
 
 
 def is_accuracy_certified(plan: Plan, tally: Tally) -> bool | None:
@@ -190,7 +170,7 @@ def _bounds(plan: Plan, gate: Gate, tally: Tally, mean: MeanEvidence) -> tuple[B
         least, most = mean.lower(gate.alpha_fail), mean.upper(gate.alpha_pass)
     else:
         lower, upper = BOUNDS[plan.design]
-        least, most = (lower(n, k, gate.alpha_fail), upper(n, k, gate.alpha_pass)) if n else (0.0, 1.0)
+        least, most = lower(n, k, gate.alpha_fail), upper(n, k, gate.alpha_pass)
     return (
         Bound("lower", least, 1 - plan.cells * gate.alpha_fail),  # of whichever cell it is
         Bound("upper", most, 1 - gate.alpha_pass),
@@ -200,19 +180,15 @@ def _bounds(plan: Plan, gate: Gate, tally: Tally, mean: MeanEvidence) -> tuple[B
 def inaccurate(plan: Plan, gate: Gate, tally: Tally, judged: Judged) -> Verdict:
     """The verdict where too many runs are."""
     least = BOUNDS[plan.design][0](tally.runs, tally.failures, gate.alpha_fail)
-    return Verdict("fail", _inaccurate(plan, tally, least, gate.alpha_fail, judged), "accuracy", plan.alpha)
-
-
-def _inaccurate(plan: Plan, tally: Tally, least: float, alpha: float, judged: Judged) -> str:
     seen = f"{tally.failures} of {tally.runs} runs {judged.fault}"
-    words = sure(1 - plan.cells * alpha)
+    words = sure(1 - plan.cells * gate.alpha_fail)
     if plan.delta == 0:
-        return f"{seen}, where {judged.allows} none{judged.follows}"
-    if least <= (plan.delta or 0):  # a calibrated gate needs less than a limit that holds at every n
-        return f"{seen}: more than {plan.delta:g}, which {judged.allows} ({words}){judged.follows}"
-    return (
-        f"{seen}: a share of at least {at_least(least)} ({words}), where {judged.allows} {plan.delta:g}{judged.follows}"
-    )
+        reason = f"{seen}, where {judged.allows} none"
+    elif least <= (plan.delta or 0):  # a calibrated gate needs less than a limit that holds at every n
+        reason = f"{seen}: more than {plan.delta:g}, which {judged.allows} ({words})"
+    else:
+        reason = f"{seen}: a share of at least {at_least(least)} ({words}), where {judged.allows} {plan.delta:g}"
+    return Verdict("fail", f"{reason}{judged.follows}", "accuracy", plan.alpha)
 
 
 def _undecided(plan: Plan, gate: Gate, tally: Tally, mean: MeanEvidence, low: Bound, high: Bound) -> str:

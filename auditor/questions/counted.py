@@ -13,7 +13,7 @@ from typing import Any
 from auditor.errors import AuditorError
 from auditor.flow.record import CellRow
 from auditor.flow.verdict import Tally
-from auditor.questions.pairs import cell_row
+from auditor.questions.one_cell import cell_row
 from auditor.randomness import arm_seed
 from auditor.request import Request
 from auditor.statistics.interval import two_sided
@@ -54,22 +54,10 @@ class Counted:
 
     def row(self, band: tuple[float, float], confidence: float, verdict: str = "inconclusive") -> CellRow:
         """For the record; `confidence` is that of all rows' bands together."""
-        (low, high), n, k = band, self.tally.pairs, self.tally.mismatches
-        return cell_row(
-            self.cell,
-            self.bench,
-            pairs=n,
-            mismatches=k,
-            estimate=k / n if n else None,
-            low=low,
-            high=high,
-            confidence=confidence,
-            runs=self.tally.runs or None,
-            failures=self.tally.failures if self.tally.runs else None,
-            verdict="error" if self.error else verdict,
-            error=str(self.error) if self.error else None,
-            replay=self.replay(self.first),
-        )
+        seen = {"low": band[0], "high": band[1], "confidence": confidence, "verdict": verdict}
+        if self.error:
+            seen |= {"verdict": "error", "error": str(self.error)}
+        return cell_row(self.cell, self.bench, self.tally, **seen, replay=self.replay(self.first))
 
 
 def of_its_own(cell: Cell, number: int, seed: int, name: str) -> Cell:

@@ -1,9 +1,11 @@
-"""Is the worst of several sources and inputs within the target? One inquiry made of the leaves of all cells.
+"""Is the worst of several sources and inputs within the target? One inquiry made of the leaves of all cells; and what
+does keeping some randomness private cost? One made of two.
 
-It passes once each cell has passed, so no cell's pass is corrected; it fails as soon as one fails at its share alpha/K,
-so that Pr[any fails wrongly] is at most alpha. Both hold for every order of trials, since each leaf's error counts all
-its looks; so the next block goes to the undecided cell with the most evidence against it. All cells have the keys of
-one seed, so that each trial replays as one of its own cell alone; no bound here asks for independence between cells.
+The worst passes once each cell has passed, so no cell's pass is corrected; it fails as soon as one fails at its share
+alpha/K, so that Pr[any fails wrongly] is at most alpha. Both hold for every order of trials, since each leaf's error
+counts all its looks; so the next block goes to the undecided cell with the most evidence against it. All cells have the
+keys of one seed, so that each trial replays as one of its own cell alone; no bound here asks for independence between
+cells.
 """
 
 from __future__ import annotations
@@ -16,12 +18,11 @@ from typing import Any, Protocol
 import msgspec
 
 from auditor.errors import AuditorError, SubjectError, UsageError
-from auditor.flow.plan import Plan
+from auditor.flow.plan import Plan, error_probability
 from auditor.flow.question import Answer, Inquiry, Mismatch, Outlook, Steady, Work
-from auditor.flow.record import EXAMPLES, Accuracy, CellRow
-from auditor.flow.record import Rho as Interval
+from auditor.flow.record import EXAMPLES, Accuracy, CellRow, Finding
 from auditor.flow.verdict import Bound, Verdict
-from auditor.statistics.outward import at_most, between, sure
+from auditor.statistics.outward import at_least, at_most, between, sure
 from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench, Trial
 
@@ -35,14 +36,18 @@ class Leaf(Inquiry, Protocol):
 
     @property
     def cell(self) -> Cell: ...
-    def outcome(self) -> str: ...
-    def claim(self) -> str: ...
-    def proviso(self) -> str: ...
-    def suspicion(self) -> float:
-        """How much speaks against this cell, in logs of evidence."""
-
     def row(self) -> CellRow: ...
     def inaccurate_limits(self, confidence: float) -> tuple[float, float]: ...
+    def outcome(self) -> str: ...
+
+    def claim(self) -> str:
+        """What is at most the target, if it is."""
+
+    def proviso(self) -> str:
+        """What a pass does not say, or says besides."""
+
+    def suspicion(self) -> float:
+        """How much speaks against this cell, in logs of evidence."""
 
 
 @dataclass(slots=True)
@@ -68,6 +73,10 @@ class Every(Steady):
     def _budget(self) -> int:
         """Of each cell."""
         return self.leaves[0].plan.budget
+
+    @property
+    def _open(self) -> list[int]:
+        return [cell for cell, state in enumerate(self.states) if state == "inconclusive"]
 
     @property
     def _against(self) -> str:
@@ -113,10 +122,12 @@ class Every(Steady):
 
     def verdict(self) -> Verdict:
         if "fail" in self.states:
-            return self._failed(self.states.index("fail"))
+            cell = self.states.index("fail")
+            found = self.leaves[cell].verdict()
+            return replace(found, reason=f"with {self.cells[cell].name} {found.reason}", error_spent=self.plan.alpha)
         if set(self.states) == {"pass"}:
             return self._passed()
-        open_cells = [cell for cell, state in enumerate(self.states) if state == "inconclusive"]
+        open_cells = self._open
         worst = max(open_cells, key=lambda cell: self.leaves[cell].row().high)
         row, unit = self.leaves[worst].row(), self.plan.unit
         target = {"strings": "--nu", "runs": "--eta"}.get(unit, "--rho")
@@ -131,18 +142,12 @@ class Every(Steady):
             reason += f"; use more --{unit} and a new --seed, or a larger {target}"
         return Verdict("inconclusive", reason, "budget", self.plan.alpha)
 
-    def _failed(self, cell: int) -> Verdict:
-        found = self.leaves[cell].verdict()
-        return replace(found, reason=f"with {self.cells[cell].name} {found.reason}", error_spent=self.plan.alpha)
-
     def _passed(self) -> Verdict:
         found = [leaf.verdict() for leaf in self.leaves]
         most = max(one.bound.value for one in found if one.bound)
         against = ", the target" if most == self.plan.target else f", within the target {self.plan.target:g}"
-        what = self.leaves[0].claim()
-        words = sure(1 - self.plan.alpha)
-        reason = f"{what} is at most {at_most(most)} for each of {len(found)} arms ({words}){against}"
-        reason += f"; {self._largest_rate()}"
+        what = f"{self.leaves[0].claim()} is at most {at_most(most)} for each of {len(found)} arms"
+        reason = f"{what} ({sure(1 - self.plan.alpha)}){against}; {self._largest_rate()}"
         reason += next((words for leaf in self.leaves if (words := leaf.proviso())), "")
         return Verdict("pass", reason, found[0].decided_by, self.plan.alpha, Bound("upper", most, 1 - self.plan.alpha))
 
@@ -154,29 +159,19 @@ class Every(Steady):
             return f"{none} of {sum(self._done):,} {self.plan.unit}"
         return f"the largest that was seen is {largest:.3g}, with {self.cells[rates.index(largest)].name}"
 
-    def _worst(self) -> int:
-        """The cell that a report shows: one that failed, else the one that may be largest."""
-        highs = [leaf.row().high for leaf in self.leaves]
-        order = {"fail": 2, "inconclusive": 1, "pass": 0}
-        return max(range(len(highs)), key=lambda cell: (order[self.states[cell]], highs[cell]))
-
     def answer(self) -> Answer:
         said = [leaf.answer() for leaf in self.leaves]
         rows = [row for one in said for row in one.rows]
-        at = self._worst()
+        # The cell that a report shows: one that failed, else the one that may be largest.
+        order = {"fail": 2, "inconclusive": 1, "pass": 0}
+        at = max(range(len(said)), key=lambda cell: (order[self.states[cell]], self.leaves[cell].row().high))
         worst = said[at]
         low, high = max(row.low for row in rows), max(row.high for row in rows)
         # Where the largest one is: above every lower limit, and below the largest upper one.
         own = msgspec.structs.replace(worst.measures[0], estimate=None, low=low, high=high, count=None, of=None)
         others = [one for one in worst.measures[1:] if one.name not in _OF_ONE_CELL]
-        intervals = [one.rho for one in said if one.rho]
-        rho = worst.rho and Interval(
-            None,
-            max(one.low for one in intervals),
-            max(one.high for one in intervals),
-            worst.rho.confidence,
-            worst.rho.method,
-        )
+        low, high = (max((getattr(one.rho, end) for one in said if one.rho), default=0.0) for end in ("low", "high"))
+        rho = worst.rho and msgspec.structs.replace(worst.rho, estimate=None, low=low, high=high)
         fields = worst.fields
         if together := getattr(fields, "together", None):
             fields = together([one.fields for one in said])
@@ -219,9 +214,82 @@ class Every(Steady):
         return [replace(found, cell=cell) for cell, found in firsts][:EXAMPLES]
 
     def outlook(self) -> Outlook:
-        open_cells = [cell for cell, state in enumerate(self.states) if state == "inconclusive"]
+        open_cells = self._open
         words = f"{len(open_cells)} of {len(self.cells)} arms undecided after {sum(self._done):,} {self.plan.unit}"
         if not open_cells:
             return Outlook(sum(self._done), self.plan.budget, words)
         worst = max(open_cells, key=lambda cell: self.leaves[cell].suspicion())
         return Outlook(sum(self._done), self.plan.budget, f"{words}; {self.leaves[worst].outlook().words}")
+
+
+@dataclass(slots=True)
+class Both(Steady):
+    """What does keeping some randomness private cost? The same question with it unshared, which decides, and shared.
+
+    Unshared is what "rho-reproducible with respect to r" asks for. By Lemma A.5 sharing cannot be worse: whatever rho
+    is unshared, shared it is at most that. Each of the two leaves spends half of the error.
+    """
+
+    leaves: list[Leaf]
+    confidence: float  # of both together
+
+    @property
+    def alpha(self) -> float:
+        return error_probability(self.confidence)
+
+    @property
+    def plan(self) -> Plan:
+        return self.leaves[0].plan
+
+    @property
+    def cells(self) -> Sequence[Cell]:
+        return [leaf.cell for leaf in self.leaves]
+
+    def opened(self, cell: int, bench: Bench) -> None:
+        self.leaves[cell].opened(0, bench)
+
+    def next(self) -> Sequence[Work]:
+        return next(
+            ([replace(one, cell=i) for one in w] for i, leaf in enumerate(self.leaves) if (w := leaf.next())), []
+        )
+
+    def add(self, cell: int, trial: Trial) -> bool:
+        return self.leaves[cell].add(0, trial)
+
+    def told(self) -> dict[str, Any]:
+        return {**self.leaves[0].told(), "private": "both"}
+
+    def verdict(self) -> Verdict:
+        return replace(self.leaves[0].verdict(), error_spent=self.alpha)
+
+    def answer(self) -> Answer:
+        unshared, shared = (leaf.answer() for leaf in self.leaves)
+        rows = [msgspec.structs.replace(row, confidence=self.confidence) for row in (*unshared.rows, *shared.rows)]
+        findings = [*unshared.findings, *shared.findings]
+        if shared.rows[0].pairs:
+            findings.append(self._compared(rows))
+        return replace(unshared, rows=rows, findings=findings)
+
+    def _compared(self, rows: Sequence[CellRow]) -> Finding:
+        """By the two verdicts, which hold together, or by the two intervals, which do so too."""
+        unshared, shared = rows
+        what, words = "the mean churn" if self.plan.gates == "churn" else "rho", sure(self.confidence)
+        limits = f"at least {at_least(shared.low)} shared and at most {at_most(unshared.high)} unshared"
+        if self._is_above(1, 0):
+            limits = f"above {self.plan.target:g} shared and at most that unshared"
+        if self._is_above(1, 0) or shared.low > unshared.high:
+            cause = "the subject is no function of (sample, r, private), or this is one of the audits that err"
+            return Finding("private", "error", f"{what} is {limits} ({words}), which Lemma A.5 rules out: {cause}")
+        if self._is_above(0, 1) or shared.high < unshared.low:
+            return Finding("private", "info", "sharing the private randomness makes this subject more reproducible")
+        return Finding("private", "info", "as Lemma A.5 says, sharing the private randomness is not seen to be worse")
+
+    def _is_above(self, one: int, other: int) -> bool:
+        """Whether the verdicts put one rho above the target, and the other not."""
+        if self.leaves[one].outcome() != "fail" or self.leaves[other].outcome() != "pass":
+            return False
+        return self.leaves[one].verdict().decided_by not in ("accuracy", "formula")
+
+    def outlook(self) -> Outlook:
+        at = next((leaf for leaf in self.leaves if leaf.next()), self.leaves[-1])
+        return at.outlook()

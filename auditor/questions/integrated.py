@@ -20,12 +20,12 @@ from auditor.flow.record import Finding, Measure
 from auditor.flow.record import Rho as Interval
 from auditor.flow.verdict import Verdict
 from auditor.flow.wobbles import WATCHED
-from auditor.questions.pairs import Pairs, PairsOptions, make_pairs_plan, measure
+from auditor.questions.pairs import Pairs, PairsOptions, make_pairs_plan
 from auditor.statistics.contradiction import Contradiction
 from auditor.statistics.interval import MeanEvidence
 from auditor.statistics.outward import at_most
 from auditor.subjects.outcome import describe
-from auditor.trials.cell import Cell, replay_command
+from auditor.trials.cell import Cell
 from auditor.trials.integrated import (
     FINISHES,
     Shown,
@@ -152,17 +152,16 @@ class IntegratedPairs(Pairs):
         return METHOD if has_formula else BY_FINISHES
 
     def _rho_measure(self, rho: Interval) -> Measure:
-        return measure("rho", rho.estimate, rho.low, rho.high, rho.confidence, rho.method)
+        return Measure("rho", rho.estimate, rho.low, rho.high, rho.confidence, rho.method)
 
     def answer(self) -> Answer:
         said = Pairs.answer(self)
         findings = [*said.findings]
         if self.coins.n and self._method() == METHOD:
-            by = measure("rho by finishes", *self.of_mean(self.coins), self.plan.confidence, BY_FINISHES)
+            by = Measure("rho by finishes", *self.of_mean(self.coins), self.plan.confidence, BY_FINISHES)
             said.measures.insert(1, by)
         if self.contradicted is not None:
-            command = replay_command(self.cell, self.bench.source, self.contradicted) if self.bench else None
-            findings.append(Finding("formula", "error", self._contradiction(), command))
+            findings.append(Finding("formula", "error", self._contradiction(), self.replay(self.contradicted)))
         declared = ("exact" if self._is_exact else "upper") if self.doubt.pairs else None
         fields = Integrated(
             declared=declared,
@@ -189,11 +188,9 @@ def show_cores(bench: Bench, index: int) -> Iterator[Part]:
         [bench.settled(one) for one in finishes(bench, core, keys, index, i)] for i, core in enumerate(cores)
     )
     apart = sum(map(differ, first, second))
-    says = "there is no formula for how likely they finish differently" if m is None else _says(bench, m)
+    says = "there is no formula for how likely they finish differently"
+    if m is not None:
+        finishing = bench.subject.finishing
+        verb = "is" if finishing is not None and finishing.is_exact else "is at most"
+        says = f"by mismatch, the probability that they finish differently {verb} {m:.6g}"
     yield Words(f"{says}; {apart} of {FINISHES} fresh r finish them differently")
-
-
-def _says(bench: Bench, m: float) -> str:
-    finishing = bench.subject.finishing
-    verb = "is" if finishing is not None and finishing.is_exact else "is at most"
-    return f"by mismatch, the probability that they finish differently {verb} {m:.6g}"

@@ -10,22 +10,21 @@ be off by, but for a share UNLUCKY of the runs, which is then allowed on top.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar
 
 import msgspec
 import numpy as np
 
-from auditor.errors import BadValue, SubjectError, UnknownTruth, UsageError, is_interrupt
-from auditor.flow.parts import Part
+from auditor.errors import SubjectError, UnknownTruth, UsageError, is_interrupt
+from auditor.flow.plan import check_share
 from auditor.flow.question import Answer, Inquiry
-from auditor.flow.record import Record
 from auditor.flow.verdict import Judged
 from auditor.flow.wobbles import WATCHED
 from auditor.lookup import find_object, importable_name
 from auditor.process.foreign import call
-from auditor.questions.one_pair import run_again, show_pair
+from auditor.questions.one_pair import AskedOfPairs
 from auditor.questions.over_cells import begin
 from auditor.questions.pairs import Pairs, PairsOptions, make_pairs_plan
 from auditor.randomness import from_key
@@ -114,24 +113,24 @@ class LossAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="loss"):
 class LossPairs(Pairs):
     """Pairs of which the first run is judged by a loss."""
 
+    @property
+    def loss(self) -> Loss:
+        assert isinstance(self.cell.oracle, Loss)
+        return self.cell.oracle
+
     def told(self) -> dict[str, Any]:
-        known = self.cell.oracle
-        assert isinstance(known, Loss)
-        return {"loss": known.name, "delta": known.delta, "code": code_hash(known.fn)}
+        return {"loss": self.loss.name, "delta": self.loss.delta, "code": code_hash(self.loss.fn)}
 
     def answer(self) -> Answer:
-        known = self.cell.oracle
-        assert isinstance(known, Loss)
-        said = Pairs.answer(self)
-        return replace(said, fields=LossAnswer(known.name, known.delta, known.slack(self.cell.size)))
+        fields = LossAnswer(self.loss.name, self.loss.delta, self.loss.slack(self.cell.size))
+        return replace(Pairs.answer(self), fields=fields)
 
 
-class LossQuestion:
+class LossQuestion(AskedOfPairs):
     """Is rho at most the target, and does R(h) <= R^(h) + slack hold as often as Lemma A.6 says that it then does?"""
 
     name: ClassVar[str] = "loss"
     Options: ClassVar[type[LossOptions]] = LossOptions
-    instead: ClassVar[Mapping[str, str]] = {}
 
     def begin(self, request: Request) -> Inquiry:
         _check_resample(request.options.resample)  # before anything else is said of it, which does not hold here
@@ -156,13 +155,7 @@ class LossQuestion:
             follows=f": so rho is above {plan.target:g}",
         )
         plan, cell = replace(plan, delta=allowed), replace(cell, oracle=known, watched=WATCHED)
-        return LossPairs(cell, plan, "loss", judged)
-
-    def parts(self, record: Record) -> Iterator[Part]:
-        yield from ()
-
-    def again(self, bench: Bench, index: int) -> Iterator[Part]:
-        yield from show_pair(run_again(bench, index))
+        return LossPairs(cell, plan, judged=judged)
 
 
 def _check_resample(resample: str | None) -> None:
@@ -177,8 +170,7 @@ def _known(options: LossOptions) -> Loss:
     delta, loss = options.delta, options.loss
     if loss is None:
         raise UsageError("--delta goes with --loss: add e.g. --loss module:fn, called fn(output, rows)")
-    if isinstance(delta, bool) or not isinstance(delta, (int, float)) or not 0 < delta < 1:
-        raise BadValue("delta", delta, "must be in (0, 1): how often the inequality may fail by chance, e.g. 0.05")
+    check_share("delta", delta, "how often the inequality may fail by chance, e.g. 0.05")
     return load_loss(loss, delta)
 
 

@@ -26,7 +26,7 @@ from auditor.flow.record import Record
 from auditor.flow.verdict import Bound, Verdict
 from auditor.flow.wobbles import WATCHED
 from auditor.questions.pairs import Churn, Pairs, PairsOptions, make_pairs_plan
-from auditor.statistics.gate import Boundary, Gate, fail_boundary, pass_boundary
+from auditor.statistics.gate import Gate
 from auditor.statistics.interval import sequence_lower, sequence_upper
 from auditor.statistics.outward import at_least, at_most, between, percent, sure
 from auditor.trials.cell import Cell
@@ -77,12 +77,12 @@ def settle_no_worse(cell: Cell, options: PairsOptions) -> NoWorse:
         plan = replace(plan, budget=options.pairs)
     half = plan.alpha / 2
     limits = _limits(before.pairs, before.mismatches, half)
-    if before.pairs and float(at_most(limits[1] + before.margin)) >= 1:
+    target = float(at_most(limits[1] + before.margin)) if before.pairs else None  # as it is shown
+    if target is not None and target >= 1:
         raise UsageError(
             f"the baseline, {_counted(before)}, leaves room for every rho, so that none is worse by {before.margin:g}: "
             "--update-baseline counts afresh; of what always differs say expect = 'fail', with a reason"
         )
-    target = float(at_most(limits[1] + before.margin)) if before.pairs else None  # as it is shown
     wanted, plan = plan.target or 0.0, replace(plan, target=target, delta=None)
     return NoWorse(replace(cell, watched=WATCHED), plan, before=before, limits=limits, wanted=wanted)
 
@@ -94,8 +94,6 @@ def check_margin(margin: object) -> None:
 
 def _limits(pairs: int, mismatches: int, alpha: float) -> tuple[float, float]:
     """One-sided limits, each at level alpha."""
-    if not pairs:
-        return 0.0, 1.0
     return sequence_lower(pairs, mismatches, alpha), sequence_upper(pairs, mismatches, alpha)
 
 
@@ -106,47 +104,39 @@ class NoWorse(Pairs):
     before: Before = field(default_factory=Before)
     limits: tuple[float, float] = (0.0, 1.0)  # of the baseline
     wanted: float = 0.1
-    worse: Boundary | None = field(init=False, default=None)
-    within: Boundary | None = field(init=False, default=None)
-    better: Boundary | None = field(init=False, default=None)
+    within: Gate = field(init=False)
+    better: Gate = field(init=False)
 
     def __post_init__(self) -> None:
-        half, low, margin = self.half, self.limits[0], self.before.margin
-        self.gate = Gate(self.plan.target or self.wanted, half)
-        if self.plan.target is not None:
-            self.worse = fail_boundary(self.plan.target, half)
-            self.within = pass_boundary(low + margin, half) if low + margin > 0 else None
-            self.better = pass_boundary(low, half) if low > 0 else None
+        family, low = self.plan.family * self.plan.cells, self.limits[0]  # whose fails share this half of the error
+        targets = (self.plan.target or self.wanted, low + self.before.margin, low)
+        self.gate, self.within, self.better = (Gate(target, self.half, family=family) for target in targets)
 
     @property
     def half(self) -> float:
         return self.plan.alpha / 2
 
     def add(self, cell: int, trial: Any) -> bool:
+        """Where rho may have fallen it goes on until that is shown too: it is what the next baseline is for."""
         Pairs.add(self, cell, trial)
-        self.decided = self._is_decided()
+        has_not_fallen = self.tally.mismatches >= self.tally.pairs * self.limits[0]
+        self.decided = self._is_worse() or (
+            self._is_below(self.within) and (has_not_fallen or self._is_below(self.better))
+        )
         return self.decided
 
-    def _is_decided(self) -> bool:
-        """Where rho may have fallen it goes on until that is shown too: it is what the next baseline is for."""
-        n, k = self.tally.pairs, self.tally.mismatches
-        if self._is_worse():
-            return True
-        return self._is_within() and (k >= n * self.limits[0] or self._is_better())
-
     def _is_worse(self) -> bool:
-        return self.worse is not None and self.tally.pairs <= self.worse[self.tally.mismatches]
+        return bool(self.before.pairs) and self.gate.is_fail(self.tally.pairs, self.tally.mismatches)
 
-    def _is_within(self) -> bool:
-        return self.within is not None and self.tally.pairs >= self.within[self.tally.mismatches]
-
-    def _is_better(self) -> bool:
-        return self.better is not None and self.tally.pairs >= self.better[self.tally.mismatches]
+    def _is_below(self, gate: Gate) -> bool:
+        """Against a target that a baseline gives, if it does."""
+        is_given = self.before.pairs and gate.target > 0
+        return bool(is_given) and gate.is_pass(self.tally.pairs, self.tally.mismatches)
 
     def shown(self) -> str:
         if not self.before.pairs:
             return MEASURED
-        return "worse" if self._is_worse() else "no worse" if self._is_within() else "neither"
+        return "worse" if self._is_worse() else "no worse" if self._is_below(self.within) else "neither"
 
     def outcome(self) -> str:
         if not self.before.pairs and self.tally.pairs < self.plan.budget:
@@ -155,12 +145,10 @@ class NoWorse(Pairs):
 
     def verdict(self) -> Verdict:
         n, k, alpha = self.tally.pairs, self.tally.mismatches, self.plan.alpha
-        low, high = _limits(n, k, self.half)
+        low, high = sequence_lower(n, k, self.gate.alpha_fail), sequence_upper(n, k, self.half)
         shown, before = self.shown(), _counted(self.before)
-        margin, about = (
-            f"the margin {self.before.margin:g} ({sure(1 - alpha)})",
-            f"rho is about {k / n if n else 0:.3g}",
-        )
+        margin = f"the margin {self.before.margin:g} ({sure(1 - alpha)})"
+        about = f"rho is about {k / n if n else 0:.3g}"
         if shown == "worse":
             had = f"where the baseline, {before}, has at most {at_most(self.limits[1])}"
             reason = f"{about}, and at least {at_least(low)}, {had}: worse by more than {margin}"
@@ -189,7 +177,7 @@ class NoWorse(Pairs):
             confidence=1 - self.half,
             margin=self.before.margin,
             shown=self.shown(),
-            is_better=self._is_better(),
+            is_better=self._is_below(self.better),
             wanted=self.wanted,
             is_reached=_limits(self.tally.pairs, self.tally.mismatches, self.half)[1] <= self.wanted,
         )
@@ -205,12 +193,10 @@ def _counted(before: Before) -> str:
 
 def baseline_facts(record: Record) -> Iterator[Part]:
     """What a report says of the baseline besides the reason."""
-    found = (
-        record.answer.get("baseline") if isinstance(record.answer, dict) else getattr(record.answer, "baseline", None)
-    )
-    held = msgspec.convert(found, Held, from_attributes=True) if found else None
-    if held is None or not held.pairs:
+    found = msgspec.to_builtins(record.answer).get("baseline")
+    if not found or not found["pairs"]:
         return
+    held = msgspec.convert(found, Held)
     counts = f"{held.mismatches:,} mismatches in {held.pairs:,} pairs; rho was {between(held.low, held.high)}"
     limits = f"{counts} ({percent(held.confidence)} each way); a margin of {held.margin:g}"
     yield Facts([("baseline", f"{limits}; its half of the error is common to all runs that use it")])

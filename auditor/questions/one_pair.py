@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from auditor.errors import BadValue
 from auditor.flow.asking import make_request
 from auditor.flow.parts import Listing, Part, Table, Words
 from auditor.flow.question import find_question
+from auditor.flow.record import Record
 from auditor.process.limits import one_thread
 from auditor.subjects.closeness import Tolerance
 from auditor.subjects.elements import side_by_side
@@ -19,8 +20,6 @@ from auditor.trials.trial import Bench
 
 _SHORT, _LINES = 200, 6  # characters and lines of an output that is shown whole
 _LISTED = 10  # elements that differ
-
-
 _SIDES = ("first", "second")
 
 
@@ -45,6 +44,18 @@ def replay(
     found = find_question("rho").begin(request).cells[cell]
     with one_thread():
         return run_again(replace(make_bench(found), copies=True), pair)
+
+
+class AskedOfPairs:
+    """What questions whose trials are pairs have in common."""
+
+    instead: ClassVar[Mapping[str, str]] = {}
+
+    def parts(self, record: Record) -> Iterator[Part]:
+        yield from ()
+
+    def again(self, bench: Bench, index: int) -> Iterator[Part]:
+        yield from show_pair(run_again(bench, index))
 
 
 def run_again(bench: Bench, pair: int) -> Replayed:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
 
@@ -12,11 +12,11 @@ import msgspec
 from auditor.errors import UsageError
 from auditor.flow.plan import error_probability
 from auditor.flow.question import Inquiry
-from auditor.questions.every import Every, Leaf
-from auditor.questions.private import Both
+from auditor.questions.counted import load
+from auditor.questions.every import Both, Every
 from auditor.request import OverCells, Request
 from auditor.subjects.inputs import Inputs, make_inputs, read_inputs
-from auditor.subjects.subject import Subject, has_text, load_subject
+from auditor.subjects.subject import Subject, has_text
 from auditor.trials.cell import Cell, make_cell
 
 _COMPARED = ("rho", "churn")  # of which Lemma A.5 says that sharing private randomness cannot be worse
@@ -35,12 +35,7 @@ def begin(question: LeafQuestion, request: Request) -> Inquiry:
     options: OverCells = request.options
     inputs = _inputs(options)
     first = {inputs.name: inputs.values[0]} if inputs else {}
-    subject = load_subject(
-        request.subject,  # type: ignore[arg-type]
-        {**options.params, **first},
-        texts=request.texts,
-        randomness=options.randomness,
-    )
+    subject = load(request, {**options.params, **first})
     cells = list(_cells(question.name, subject, request.sources or (None,), inputs, options))
     compares = question.name in _COMPARED and subject.private and len(cells) == 1
     if compares and options.private in (None, "both"):
@@ -49,18 +44,14 @@ def begin(question: LeafQuestion, request: Request) -> Inquiry:
         raise UsageError("--private both compares two plain audits: with other questions give shared or unshared")
     if len(cells) == 1:
         return question.settle(cells[0], options)  # type: ignore[no-any-return]
-    leaves = [_one_of(question.settle(cell, options), len(cells)) for cell in cells]
+    leaves = [question.settle(cell, options) for cell in cells]
+    # Each fails with its share of the error.
+    leaves = [replace(leaf, plan=replace(leaf.plan, cells=len(cells))) for leaf in leaves]
     targets = {leaf.plan.target or 0.0 for leaf in leaves}
     if len(targets) > 1:
         named = ", ".join(f"{target:g}" for target in sorted(targets)[:3])
         raise UsageError(f"the subject claims another rho for each input ({named} ...): give one with --rho")
     return Every(leaves)
-
-
-def _one_of(leaf: Any, count: int) -> Leaf:
-    """A leaf that fails with its share of the error."""
-    one: Leaf = replace(leaf, plan=replace(leaf.plan, cells=count))
-    return one
 
 
 def _inputs(options: OverCells) -> Inputs | None:
@@ -76,34 +67,22 @@ def _cells(
 ) -> Iterator[Cell]:
     """A cell for each source and input."""
     for source in sources:
-        for index in range(len(inputs.values)) if inputs else [None]:
-            bound = _with_input(subject, inputs, index)
-            cell = make_cell(question, bound, source, options)
-            yield replace(cell, name=_name(source, inputs, index, several=len(sources) > 1), **_input(inputs, index))
+        called = getattr(source, "name", None) or getattr(source, "__qualname__", "the source")
+        name = "" if len(sources) == 1 else source if isinstance(source, str) else str(called)
+        if inputs is None:
+            yield replace(make_cell(question, subject, source, options), name=name or "the declared source")
+            continue
+        for index, value in enumerate(inputs.values):
+            cell = make_cell(question, with_settings(subject, {inputs.name: value}), source, options)
+            text, typed = inputs.text(index), inputs.spec and not has_text(value)
+            again = ("--inputs", shlex.quote(inputs.spec or ""), "--arm", str(index)) if typed else ()
+            full = f"{name}, {inputs.name}={text}" if name else f"{inputs.name}={text}"
+            yield replace(cell, name=full, varies=inputs.name, input=text, again=again)
 
 
-def _with_input(subject: Subject, inputs: Inputs | None, index: int | None) -> Subject:
-    if inputs is None or index is None:
-        return subject
-    given = {inputs.name: inputs.values[index]}
+def with_settings(subject: Subject, given: Mapping[str, Any]) -> Subject:
+    """With other values of some of its parameters."""
     return replace(subject, params={**subject.params, **given}, settings={**subject.settings, **given})
-
-
-def _input(inputs: Inputs | None, index: int | None) -> dict[str, Any]:
-    if inputs is None or index is None:
-        return {}
-    again: tuple[str, ...] = ()
-    if inputs.spec and not has_text(inputs.values[index]):
-        again = ("--inputs", shlex.quote(inputs.spec), "--arm", str(index))
-    return {"varies": inputs.name, "input": inputs.text(index), "again": again}
-
-
-def _name(source: object, inputs: Inputs | None, index: int | None, *, several: bool) -> str:
-    called = getattr(source, "name", None) or getattr(source, "__qualname__", "the source")
-    words = [source if isinstance(source, str) else str(called)] if several else []
-    if inputs and index is not None:
-        words.append(f"{inputs.name}={inputs.text(index)}")
-    return ", ".join(words) or "the declared source"
 
 
 def _both(question: LeafQuestion, cell: Cell, options: OverCells) -> Both:

@@ -6,13 +6,12 @@ import math
 import pkgutil
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from time import monotonic
 from types import ModuleType
 
 from auditor.engine.choice import make_engine
-from auditor.engine.engine import How
 from auditor.errors import UsageError
 from auditor.flow.plan import error_probability
 from auditor.flow.question import Inquiry, find_question
@@ -82,21 +81,15 @@ def audit_all(
     has an equal part of those that are left, so that what one does not need goes to the others.
     """
     engines, clock = {}, Clock(seconds, now)
-    try:
+    with ExitStack() as stack:
         for index, (request, inquiry) in enumerate(settled):
-            how = _within(replace(how_of(request, log=log), begins=True), clock.left(), len(settled) - index)
+            how, left = replace(how_of(request, log=log), begins=True), clock.left()
+            if left is not None:
+                part = left / (len(settled) - index)
+                how = replace(how, for_=part if how.for_ is None else min(how.for_, part))
             seen = watch(index, inquiry.cells[0].subject.name)
             way = replace(how, ledger=None, resume=False, for_=None if how.for_ is None else math.inf)
             if way.isolates and way not in engines:
-                engines[way] = make_engine(inquiry.plan.least_trials, inquiry.plan.budget, way, seen.notice)
+                engine = make_engine(inquiry.plan.least_trials, inquiry.plan.budget, way, seen.notice)
+                engines[way] = stack.enter_context(closing(engine))
             yield carry_out(inquiry, request, how, seen, engines.get(way), now=now)
-    finally:
-        for engine in engines.values():
-            with closing(engine):
-                pass
-
-
-def _within(how: How, left: float | None, count: int) -> How:
-    """With no more time than its part of what is left, and no more than it was given itself."""
-    parts = [one for one in (how.for_, None if left is None else left / count) if one is not None]
-    return replace(how, for_=min(parts, default=None))

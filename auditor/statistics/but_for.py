@@ -17,9 +17,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
-Reals = npt.NDArray[np.float64]
+from auditor.statistics.interval import Reals, log_sum
 
 LEFT = 0.75  # what of rho may be left but for a cause: it has to explain the rest
 # Four tenths of the weight are on the boldest bet, which a cause that explains everything wins; the others are for
@@ -45,7 +44,7 @@ def log_evidence(seen: Changed, left: float = LEFT) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
         ruin = np.where(seen.after > 0, seen.after * np.log1p(-_BETS), 0.0)  # a bet of everything is lost at once
         terms = seen.before * np.log1p(left * _BETS) + ruin + seen.both * np.log1p(-(1 - left) * _BETS)
-    return _log_mean(terms)
+    return log_sum(_LOG_WEIGHTS + terms)
 
 
 def log_evidence_against(seen: Changed, left: float = LEFT) -> float:
@@ -54,13 +53,7 @@ def log_evidence_against(seen: Changed, left: float = LEFT) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
         ruin = np.where(seen.before > 0, seen.before * np.log1p(-left * bets), 0.0)
         terms = ruin + seen.after * np.log1p(bets) + seen.both * np.log1p((1 - left) * bets)
-    return _log_mean(terms)
-
-
-def _log_mean(terms: Reals) -> float:
-    terms = _LOG_WEIGHTS + terms
-    top = float(terms.max())
-    return top + math.log(float(np.exp(terms - top).sum()))
+    return log_sum(_LOG_WEIGHTS + terms)
 
 
 def needed(alpha: float, tests: int) -> float:

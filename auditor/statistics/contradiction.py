@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from auditor.statistics.interval import Reals
+from auditor.statistics.interval import Reals, log_sum
 
 # From single coins that should not be at all, to a small bias in all of thousands of pairs.
 TILTS: Reals = 24.0 * np.exp2(-np.arange(16.0))
@@ -66,5 +66,4 @@ def _log_mean(m: float, sign: float) -> Reals:
 
 
 def _log_average(logs: Reals) -> float:
-    top = float(logs.max())
-    return top + math.log(float(np.exp(logs - top).mean()))
+    return log_sum(logs) - math.log(len(logs))

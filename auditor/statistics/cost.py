@@ -8,6 +8,7 @@ follow from Wald's identity, E[pairs] = E[mismatches at the stop] / rho, so that
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -112,10 +113,7 @@ def soonest(decides: Callable[[int], bool], done: int, budget: int) -> int | Non
         if high >= budget:
             return None
         low, high = high, min(budget, done + 2 * (high - done))
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if decides(middle) else (middle, high)
-    return high
+    return bisect_left(range(high), True, low + 1, key=decides)
 
 
 def information_bound(rho: float, target: float, alpha: float, decided: float = 1.0) -> float:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auditor.statistics.interval import Reals, log_e_fail
+from auditor.statistics.interval import Reals, log_e_fail, log_sum
 
 Counted = tuple[int, int]  # pairs and mismatches of one audit
 
@@ -40,7 +40,7 @@ def alarms(audits: Sequence[Counted], rho: float, run_length: float) -> list[Ala
     start = 0
     for last in range(len(audits)):
         evidence = _evidence(audits[start : last + 1], rho)
-        if _log_sum(evidence) >= math.log(run_length):
+        if log_sum(evidence) >= math.log(run_length):
             found.append(Alarm(last, start + int(evidence.argmax())))
             start = last + 1
     return found
@@ -51,7 +51,7 @@ def first_alarm(audits: Sequence[Counted], rho: float, alpha: float) -> Alarm | 
     for last in range(len(audits)):
         begun = np.arange(1.0, last + 2.0)
         evidence = _evidence(audits[: last + 1], rho) - np.log(begun * (begun + 1))
-        if _log_sum(np.append(evidence, -math.log(last + 2))) >= -math.log(alpha):  # the weight of all that come
+        if log_sum(np.append(evidence, -math.log(last + 2))) >= -math.log(alpha):  # the weight of all that come
             return Alarm(last, int(evidence.argmax()))
     return None
 
@@ -60,8 +60,3 @@ def _evidence(audits: Sequence[Counted], rho: float) -> Reals:
     """log E(j, i) of the last audit i, for each j."""
     counts = np.array(audits, dtype=float)[::-1].cumsum(axis=0)[::-1]
     return log_e_fail(counts[:, 0], counts[:, 1], rho)
-
-
-def _log_sum(terms: Reals) -> float:
-    top = float(terms.max())
-    return top + math.log(float(np.exp(terms - top).sum()))

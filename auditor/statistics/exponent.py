@@ -18,9 +18,9 @@ import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-Reals = npt.NDArray[np.float64]
+from auditor.statistics.interval import Reals
+
 STEEPEST = 200.0
 LEAST = math.log(1e-9)
 _DEEP = 20.0  # how far below its peak a log likelihood adds nothing

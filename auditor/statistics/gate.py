@@ -14,16 +14,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from auditor.statistics.interval import log_e_fail, log_e_pass
-from auditor.statistics.threshold import (
-    NEVER,
-    Condition,
-    Integers,
-    Thresholds,
-    first_true,
-    last_look,
-    next_look,
-    thresholds,
-)
+from auditor.statistics.threshold import NEVER, Condition, Integers, Side, first_true, last_look, next_look, thresholds
 
 _CHUNK = 64  # boundaries are computed for this many k at a time or more, as the audit reaches them
 
@@ -135,14 +126,10 @@ class Gate:
         assert self.delta is not None
         return fail_boundary(self.delta, self.alpha_fail, self.budget)
 
-    def is_calibrated(self, side: str) -> bool:
+    def is_calibrated(self, side: Side) -> bool:
         """Whether less evidence decides than would at any number of pairs: the bound is then the target itself."""
-        return self._thresholds(side).budget is not None
-
-    def _thresholds(self, side: str) -> Thresholds:
-        if side == "pass":
-            return thresholds("pass", self.target, self.alpha_pass, self.budget)
-        return thresholds("fail", self.target, self.alpha_fail, self.budget)
+        alpha = self.alpha_pass if side == "pass" else self.alpha_fail
+        return thresholds(side, self.target, alpha, self.budget).budget is not None
 
     def is_pass(self, pairs: int, mismatches: int) -> bool:
         return pairs >= self.passes[mismatches]

@@ -51,6 +51,12 @@ def _log_mixture(n: Reals, k: Reals, p: float, tilts: Reals, *, spotless: Reals)
     return np.asarray(top + np.log(scaled), dtype=float)
 
 
+def log_sum(terms: Reals) -> float:
+    """The log of a sum, given the logs of its terms."""
+    top = float(terms.max())
+    return top + math.log(float(np.exp(terms - top).sum()))
+
+
 def sequence_upper(n: int, k: int, alpha: float) -> float:
     """With probability 1 - alpha, rho is at or below this at every n at once."""
     if k >= n:
@@ -151,17 +157,12 @@ class MeanEvidence:
     def log_e_pass(self, p: float) -> float:
         """Log evidence against a mean of p or more."""
         atom = self._log_none - self.n * (math.log1p(-p) if p < 1 else _IMPOSSIBLE)
-        return self._mixed(self._down - self.n * np.log1p(p * _LOWERED[:-1]), atom)
+        return _mixed(self._down - self.n * np.log1p(p * _LOWERED[:-1]), atom)
 
     def log_e_fail(self, p: float) -> float:
         """Log evidence against a mean of p or less."""
         atom = self._log_all - self.n * (math.log(p) if p > 0 else _IMPOSSIBLE)
-        return self._mixed(self._up - self.n * np.log1p(p * _RAISED), atom)
-
-    def _mixed(self, terms: Reals, atom: float) -> float:
-        everything = np.append(LOG_WEIGHTS + terms, math.log(ATOM) + atom)
-        top = float(everything.max())
-        return top + math.log(float(np.exp(everything - top).sum()))
+        return _mixed(self._up - self.n * np.log1p(p * _RAISED), atom)
 
     def upper(self, alpha: float) -> float:
         """With probability 1 - alpha, the mean is at or below this at every n at once."""
@@ -172,6 +173,10 @@ class MeanEvidence:
         return crossing(lambda p: self.log_e_fail(p) < -math.log(alpha), outer="low") if self.n else 0.0
 
 
+def _mixed(terms: Reals, atom: float) -> float:
+    return log_sum(np.append(LOG_WEIGHTS + terms, math.log(ATOM) + atom))
+
+
 BOUNDS: dict[str, tuple[Callable[[int, int, float], float], Callable[[int, int, float], float]]] = {
     "anytime": (sequence_lower, sequence_upper),
     "fixed": (clopper_pearson_lower, clopper_pearson_upper),
@@ -179,7 +184,7 @@ BOUNDS: dict[str, tuple[Callable[[int, int, float], float], Callable[[int, int, 
 
 
 def two_sided(design: str, n: int, k: int, confidence: float) -> tuple[float, float]:
-    """Both limits, each at half of the error probability."""
+    """Both limits, each at half of the error probability; of no pair nothing is known."""
     lower, upper = BOUNDS[design]
     share = (1 - confidence) / 2
-    return (lower(n, k, share), upper(n, k, share)) if n else (0.0, 1.0)
+    return lower(n, k, share), upper(n, k, share)

@@ -25,7 +25,9 @@ from itertools import pairwise
 
 import numpy as np
 
+from auditor.statistics.cost import soonest
 from auditor.statistics.interval import BOUNDS, Reals, crossing, log_e_fail, log_e_pass
+from auditor.statistics.threshold import NEVER
 
 _CELLS = 4096  # of the search for b_t
 _TERMS = 6  # thresholds that a gate bets on
@@ -112,11 +114,6 @@ def _peak(runs: int, least: int) -> float:
     return high
 
 
-def thresholds(runs: int) -> range:
-    """Every t that says something: T is at most runs - 1."""
-    return range(1, runs)
-
-
 @lru_cache(maxsize=4096)
 def _limit(design: str, side: int, n: int, k: int, alpha: float) -> float:
     """A limit on one phi_t; the same for every eta, and milliseconds of bisection."""
@@ -125,10 +122,8 @@ def _limit(design: str, side: int, n: int, k: int, alpha: float) -> float:
 
 def nu_upper(groups: Groups, eta: float, alpha: float, *, design: str = "fixed", t: int | None = None) -> float:
     """With probability 1 - alpha, nu(eta) is at or below this for every eta at once."""
-    chosen = thresholds(groups.runs) if t is None else (t,)
-    n = groups.strings
-    best = 1.0
-    for each in chosen if n else ():
+    best, n = 1.0, groups.strings
+    for each in range(1, groups.runs) if t is None else (t,):
         room = 1 - bad_stays_below(groups.runs, each, eta)
         if room > 0:
             share = 1.0 if t else groups.runs / (groups.runs - 1) / (each * (each + 1))  # they add up to 1
@@ -138,10 +133,9 @@ def nu_upper(groups: Groups, eta: float, alpha: float, *, design: str = "fixed",
 
 def nu_lower(groups: Groups, eta: float, alpha: float, *, design: str = "fixed", t: int | None = None) -> float:
     """With probability 1 - alpha, nu(eta) is at or above this for every eta at once."""
-    chosen = thresholds(groups.runs) if t is None else (t,)
-    n = groups.strings
-    best = 0.0
-    for each in chosen if n else ():
+    best, n = 0.0, groups.strings
+    chosen = range(1, groups.runs) if t is None else (t,)
+    for each in chosen:
         reached = good_reaches(groups.runs, each, eta)
         if reached < 1:
             least = _limit(design, 0, n, groups.at_least(each), alpha / len(chosen))
@@ -159,9 +153,10 @@ class NuGate:
 
     def __init__(self, eta: float, nu: float, runs: int, *, alpha_pass: float, alpha_fail: float) -> None:
         self.nu, self.alpha_pass, self.alpha_fail = nu, alpha_pass, alpha_fail
-        everything = [(t, 1 - bad_stays_below(runs, t, eta)) for t in thresholds(runs)]
-        self._passing = [(t, room) for t, room in everything if room > 0.01][:_TERMS]
-        reached = [(t, good_reaches(runs, t, eta)) for t in thresholds(runs)]
+        every = range(1, runs)  # T is at most runs - 1
+        rooms = [(t, 1 - bad_stays_below(runs, t, eta)) for t in every]
+        self._passing = [(t, room) for t, room in rooms if room > 0.01][:_TERMS]
+        reached = [(t, good_reaches(runs, t, eta)) for t in every]
         # First the least t that good strings reach too seldom to be mistaken for bad ones, then its neighbours.
         first = next((t for t, share in reached if share <= nu / 4), runs - 1)
         self._failing = sorted(reached, key=lambda pair: abs(pair[0] - first))[:_TERMS]
@@ -200,14 +195,7 @@ class NuGate:
         """Strings after which not one run outside passes; None where no number would do."""
         if not self._passing:
             return None
-        low, high = 0, 1
-        while not self.is_pass(Groups(runs, (high,) + (0,) * (runs - 1))):
-            low, high = high, 2 * high
-        while high - low > 1:
-            middle = (low + high) // 2
-            passes = self.is_pass(Groups(runs, (middle,) + (0,) * (runs - 1)))
-            low, high = (low, middle) if passes else (middle, high)
-        return high
+        return soonest(lambda n: self.is_pass(Groups(runs, (n,) + (0,) * (runs - 1))), 0, NEVER)
 
 
 def _mixed(logs: list[float]) -> float:

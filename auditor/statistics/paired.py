@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auditor.statistics.gate import Gate
-from auditor.statistics.interval import ATOM, LOG_WEIGHTS, TILTS, Reals, crossing
+from auditor.statistics.interval import ATOM, LOG_WEIGHTS, TILTS, Reals, crossing, log_sum
 
 _EVEN = 0.5  # the share of discordant pairs against the new code, where it is as good as the old
 
@@ -74,7 +74,7 @@ def log_e_below(seen: Halves, p: float) -> float:
     if p >= 1:
         return math.inf if seen.zero + seen.half else 0.0
     ruin = np.append(-math.inf if seen.one else 0.0, -seen.one * TILTS)
-    return _log_sum(_LOG_DOWN + ruin + seen.half * np.log1p(_LOWERED / 2) - seen.n * np.log1p(p * _LOWERED))
+    return log_sum(_LOG_DOWN + ruin + seen.half * np.log1p(_LOWERED / 2) - seen.n * np.log1p(p * _LOWERED))
 
 
 def log_e_above(seen: Halves, p: float) -> float:
@@ -83,12 +83,7 @@ def log_e_above(seen: Halves, p: float) -> float:
         return math.inf if seen.one + seen.half else 0.0
     terms = seen.one * TILTS + seen.half * np.log1p(_RAISED / 2) - seen.n * np.log1p(p * _RAISED)
     extreme = -math.inf if seen.zero else -seen.half * math.log(2) - seen.n * math.log(p)  # each value over p
-    return _log_sum(_LOG_UP + np.append(extreme, terms))
-
-
-def _log_sum(terms: Reals) -> float:
-    top = float(terms.max())
-    return top + math.log(float(np.exp(terms - top).sum()))
+    return log_sum(_LOG_UP + np.append(extreme, terms))
 
 
 def mean_lower(seen: Halves, alpha: float) -> float:

@@ -27,12 +27,12 @@ class Counts(NamedTuple):
 
 def lowest(old: Counts, new: Counts, alpha: float) -> float:
     """With probability 1 - alpha, rho_new - rho_old is at least this: worse beyond a margin if it is above that."""
-    return _lower(new, alpha / 2) - _upper(old, alpha / 2)
+    return sequence_lower(*new, alpha / 2) - sequence_upper(*old, alpha / 2)
 
 
 def highest(old: Counts, new: Counts, alpha: float) -> float:
     """With probability 1 - alpha, rho_new - rho_old is at most this: no worse than a margin if it is within that."""
-    return _upper(new, alpha / 2) - _lower(old, alpha / 2)
+    return sequence_upper(*new, alpha / 2) - sequence_lower(*old, alpha / 2)
 
 
 def shown_by_counts(old: Counts, new: Counts, alpha: float, margin: float) -> Shown:
@@ -41,11 +41,3 @@ def shown_by_counts(old: Counts, new: Counts, alpha: float, margin: float) -> Sh
     return Shown(
         better=high < 0, worse=low > 0, beyond=low > margin, within=high < 0 or highest(old, new, alpha) <= margin
     )
-
-
-def _lower(seen: Counts, alpha: float) -> float:
-    return sequence_lower(seen.pairs, seen.mismatches, alpha) if seen.pairs else 0.0
-
-
-def _upper(seen: Counts, alpha: float) -> float:
-    return sequence_upper(seen.pairs, seen.mismatches, alpha) if seen.pairs else 1.0

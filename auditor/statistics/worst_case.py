@@ -20,9 +20,6 @@ variation distance at most sqrt(1 - BC^(4n)): so far apart can the rho of two so
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-
-from auditor.statistics.interval import sequence_upper
 
 
 def share_of(alpha: float, place: int) -> float:
@@ -33,18 +30,6 @@ def share_of(alpha: float, place: int) -> float:
 def share_of_try(alpha: float, number: int) -> float:
     """The error of confirmation `number`, from 1 on."""
     return alpha * 2.0**-number
-
-
-def largest_upper(counts: Iterable[tuple[int, int, int]], alpha: float) -> float:
-    """With probability 1 - alpha none of these candidates has a larger rho; counts are (pairs, mismatches, batch), and
-    those without a pair were not looked at."""
-    bounds = [sequence_upper(n, k, share_of(alpha, batch)) for n, k, batch in counts if n]
-    return max(bounds, default=1.0)
-
-
-def farthest(overlap: float, rows: int) -> float:
-    """How far apart the rho of two sources with this Bhattacharyya coefficient can be, at so many rows a sample."""
-    return math.sqrt(-math.expm1(4 * rows * math.log(overlap))) if overlap > 0 else float(rows > 0)
 
 
 def least_overlap(upper: float, target: float, rows: int) -> float | None:

@@ -10,7 +10,7 @@ import pytest
 
 import auditor
 from auditor.flow.asking import make_request
-from auditor.flow.constancy import constancy
+from auditor.flow.fitness import constancy
 from auditor.flow.question import Answer, find_question
 from auditor.flow.record import Record
 from auditor.trials.preflight import Checked, Seen

@@ -12,7 +12,7 @@ from pages import constant, failed, labels
 
 import auditor
 from auditor.errors import UsageError
-from auditor.flow.kept import COLUMNS
+from auditor.flow.ledger_file import COLUMNS
 from auditor.flow.record import Record, as_record, to_json
 from auditor.report.terminal import as_text
 

@@ -31,8 +31,8 @@ from auditor.questions.hunting.parts import HuntAnswer, _level, answer_of, hunt_
 from auditor.questions.hunting.search import Search
 from auditor.report.formats.svg import picture
 from auditor.report.terminal import as_text
-from auditor.statistics.interval import log_e_fail
-from auditor.statistics.worst_case import largest_upper
+from auditor.statistics.interval import log_e_fail, sequence_upper
+from auditor.statistics.worst_case import share_of
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 FEW_PAIRS = 1500
@@ -127,7 +127,7 @@ def test_none_found_is_no_pass_unless_it_is_accepted() -> None:
     assert (accepted.verdict, accepted.exit_code) == ("pass", 0)
     assert answer_of(accepted).worst is not None  # what looked worst was tried all the same
     rows = record.cells[: answer_of(record).candidates]
-    as_one_batch = largest_upper([(row.pairs, row.mismatches, 1) for row in rows], 0.05)
+    as_one_batch = max(sequence_upper(row.pairs, row.mismatches, share_of(0.05, 1)) for row in rows)
     assert answer_of(accepted).largest_bound == as_one_batch < max(row.high for row in rows)  # which hold all at once
 
 

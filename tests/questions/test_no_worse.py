@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -57,8 +58,8 @@ def ever(inquiry: NoWorse, side: str, rho: float) -> float:
 
 def is_over(inquiry: NoWorse, side: str, n: int, k: int) -> bool:
     if side == "worse":
-        return inquiry.worse is not None and n <= inquiry.worse[k]
-    return inquiry.within is not None and n >= inquiry.within[k]
+        return inquiry.gate.is_fail(n, k)
+    return inquiry.within.is_pass(n, k)
 
 
 def may_be_held(before: Before) -> NoWorse | None:
@@ -100,6 +101,14 @@ def test_a_wrong_fail_is_as_rare_where_both_saw_the_same_pairs(rho: float) -> No
             alive[:, over] = 0.0
     print(rho, error)
     assert 0 < error <= ALPHA
+
+
+def test_of_several_that_are_to_be_no_worse_each_fails_with_its_share() -> None:
+    """Exact, at the largest rho that is not worse; what is common to them, the baseline's half, is not in it."""
+    alone = held(Before(24, 2, MARGIN))
+    target = alone.plan.target or 0.0
+    for shared in (replace(alone.plan, cells=4), replace(alone.plan, family=4)):
+        assert 0 < ever(replace(alone, plan=shared), "worse", target) <= ALPHA / 8 < ever(alone, "worse", target)
 
 
 def test_a_verdict_is_that_of_the_two_samples() -> None:

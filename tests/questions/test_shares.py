@@ -20,11 +20,10 @@ import auditor
 from algorithms.known_answers import own_coin
 from auditor.flow.plan import Plan
 from auditor.flow.verdict import Tally
-from auditor.questions.every import Every
+from auditor.questions.every import Both, Every
 from auditor.questions.loss import FRESH, UNLUCKY, Loss
 from auditor.questions.nu.gate import GroupGate, Inaccurate
 from auditor.questions.pairs import Pairs
-from auditor.questions.private import Both
 from auditor.statistics.interval import MeanEvidence, log_e_fail, log_e_pass, two_sided
 from auditor.statistics.nu import Groups, bad_stays_below, good_reaches
 
@@ -177,7 +176,7 @@ def fit(sample: Any, r: Any, *, q: int = 0) -> Model:
 def churn_leaf(arms: int, family: int, delta: float | None = None) -> Pairs:
     asked = {"subject": fit, "question": "churn", "view": "predict", "probe": 5}
     leaf = leaves_of("rho", arms, family, fixed=None, pairs=1000, **asked)[0]
-    return Pairs(leaf.cell, replace(leaf.plan, delta=delta), "churn")
+    return Pairs(leaf.cell, replace(leaf.plan, delta=delta))
 
 
 def lattice(most: int) -> Any:

@@ -211,5 +211,5 @@ def test_what_chose_the_event_is_not_what_tests_it() -> None:
 def test_an_interview_that_is_cut_short_keeps_the_share_of_its_side() -> None:
     asked: dict[str, Any] = {"analyst": lambda ask, rng: None, "queries": 3, "rho": 0.25, "size": 1, "fixed": 100}
     inquiry: Any = inquiry_of(lambda sample, r, *, query: 0, "uniform", "reuse", **asked)
-    inquiry.found, inquiry.differ = [(told(0), told(1))] * 7 + [(told(0), told(0))] * 33, 7
+    inquiry.found, inquiry.tally = [(told(0), told(1))] * 7 + [(told(0), told(0))] * 33, Tally(40, 7)
     assert inquiry.distance().high == pytest.approx(two_sided("anytime", 40, 7, 1 - ALPHA)[1], abs=1e-12)

@@ -100,5 +100,4 @@ def test_a_gate_is_calibrated_on_each_side_that_has_a_budget() -> None:
     within = Gate(0.1, 0.05, budget=200, delta=0.3)
     assert within.is_calibrated("pass")
     assert within.is_calibrated("fail")
-    assert within._thresholds("pass") == thresholds("pass", 0.1, 0.05, 200)
-    assert within._thresholds("fail") == thresholds("fail", 0.1, 0.025, 200)
+    assert (within.alpha_pass, within.alpha_fail) == (0.05, 0.025)

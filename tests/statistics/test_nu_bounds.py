@@ -19,7 +19,7 @@ from auditor.statistics.interval import (
     sequence_lower,
     sequence_upper,
 )
-from auditor.statistics.nu import Groups, NuGate, bad_stays_below, good_reaches, nu_lower, nu_upper, thresholds
+from auditor.statistics.nu import Groups, NuGate, bad_stays_below, good_reaches, nu_lower, nu_upper
 
 Law = list[float]
 
@@ -64,7 +64,7 @@ etas = st.sampled_from([0.05, 0.1, 0.3, 0.5, 0.7])
 @given(laws, st.integers(2, 6), etas)
 def test_good_strings_seldom_reach_t_and_bad_ones_seldom_stay_below(outputs: Law, runs: int, eta: float) -> None:
     law = law_of_t(runs, outputs)
-    for t in thresholds(runs):
+    for t in range(1, runs):
         if max(outputs) >= 1 - eta:
             assert law[t:].sum() <= good_reaches(runs, t, eta) + 1e-9
         else:
@@ -77,7 +77,7 @@ def test_the_share_of_bad_strings_that_look_good_is_no_larger_than_some_law_has_
     laws = [two_outputs(runs, p) for p in (0.5, *np.linspace(0.5, 1 - eta, 50)) if p <= 1 - eta]
     laws += [one_and_no_other_twice(runs, p) for p in np.linspace(0.01, 1 - eta, 200)]
     below = np.cumsum(laws, axis=1).max(axis=0)
-    for t in thresholds(runs):
+    for t in range(1, runs):
         bound, worst = bad_stays_below(runs, t, eta), below[t - 1]
         assert bound >= worst - 1e-12
         if runs - t + 1 > runs / 2:  # no two outputs can both be so frequent: the sum over outputs is exact
@@ -237,7 +237,6 @@ def test_a_share_that_is_a_whole_number_of_runs_is_not_beyond_itself() -> None:
 def test_limits_are_the_best_of_all_t_at_their_shares(runs: int) -> None:
     groups, alpha, eta = Groups(runs, tuple(range(90, 90 - 10 * runs, -10))), 0.1, 0.2
     n, counts = groups.strings, [groups.at_least(t) for t in range(runs)]
-    assert list(thresholds(runs)) == list(range(1, runs))
     shares = [1 / (t * (t + 1)) / (1 - 1 / runs) for t in range(1, runs)]
     assert sum(shares) == pytest.approx(1)
     for design, lower, upper in (
@@ -246,12 +245,12 @@ def test_limits_are_the_best_of_all_t_at_their_shares(runs: int) -> None:
     ):
         above = [
             upper(n, counts[t], alpha * share) / (1 - bad_stays_below(runs, t, eta))
-            for t, share in zip(thresholds(runs), shares, strict=True)
+            for t, share in zip(range(1, runs), shares, strict=True)
             if bad_stays_below(runs, t, eta) < 1
         ]
         assert nu_upper(groups, eta, alpha, design=design) == pytest.approx(min(1.0, *above), rel=1e-9)
-        a = [good_reaches(runs, t, eta) for t in thresholds(runs)]
-        below = [(lower(n, counts[t], alpha / (runs - 1)) - a[t - 1]) / (1 - a[t - 1]) for t in thresholds(runs)]
+        a = [good_reaches(runs, t, eta) for t in range(1, runs)]
+        below = [(lower(n, counts[t], alpha / (runs - 1)) - a[t - 1]) / (1 - a[t - 1]) for t in range(1, runs)]
         assert nu_lower(groups, eta, alpha, design=design) == pytest.approx(max(0.0, *below), rel=1e-9)
     one = upper_at(groups, 1, eta, alpha)
     assert nu_upper(groups, eta, alpha, t=1) == pytest.approx(min(1, one))

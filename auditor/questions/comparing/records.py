@@ -15,11 +15,11 @@ import msgspec
 from auditor import __version__
 from auditor.errors import UsageError
 from auditor.flow.plan import check_confidence, error_probability
-from auditor.flow.record import CellRow, Cost, Finding, Record, Rho, environment
+from auditor.flow.record import CellRow, Cost, Finding, Measure, Record, Rho, environment
 from auditor.questions.comparing import check_margin
 from auditor.questions.comparing.answer import NOT_COMPARABLE, CompareAnswer, Difference, Discordant, Side
 from auditor.questions.comparing.said import change_of, moved
-from auditor.questions.pairs import METHODS, measure
+from auditor.questions.one_cell import METHODS
 from auditor.statistics.interval import two_sided
 from auditor.statistics.outward import sure
 from auditor.statistics.paired import Shown, Versions, difference_limits, shown_by_pairs
@@ -165,7 +165,7 @@ def _record(old: Record, new: Record, found: _Found, why: str, margin: float, co
         error_spent=alpha,
         bound=None,
         measures=[
-            measure("rho_new - rho_old", apart.estimate, apart.low, apart.high, confidence, _METHODS[found.method])
+            Measure("rho_new - rho_old", apart.estimate, apart.low, apart.high, confidence, _METHODS[found.method])
         ],
         rho=Rho(sides[1].estimate, sides[1].low, sides[1].high, confidence, METHODS["anytime"]),
         accuracy=None,

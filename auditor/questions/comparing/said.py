@@ -21,7 +21,7 @@ from auditor.questions.comparing.answer import (
     Side,
 )
 from auditor.questions.comparing.versions import NEW, OLD
-from auditor.questions.pairs import METHODS, measure
+from auditor.questions.one_cell import METHODS
 from auditor.statistics.interval import two_sided
 from auditor.statistics.outward import sure
 from auditor.statistics.paired import Shown, difference_limits, mean_lower, mean_upper
@@ -122,13 +122,13 @@ def _installed(name: str) -> str:
 def measures_of(inquiry: Comparing) -> list[Measure]:
     apart, changed = _difference(inquiry), _changed(inquiry)
     limits = (apart.low, apart.high, apart.confidence, _BETTING)
-    measures = [measure("rho_new - rho_old", apart.estimate, *limits)]
+    measures = [Measure("rho_new - rho_old", apart.estimate, *limits)]
     for name, cell in (("rho of the new", NEW), ("rho of the old", OLD)):
         rho, tally = rho_of(inquiry, cell), inquiry.counted[cell].tally
         known = (rho.low, rho.high, rho.confidence, rho.method, tally.mismatches, tally.pairs)
-        measures.append(measure(name, rho.estimate, *known))
+        measures.append(Measure(name, rho.estimate, *known))
     known = (changed.low, changed.high, changed.confidence, _BETTING, changed.differ, changed.runs)
-    return [*measures, measure("answers that changed", changed.estimate, *known)]
+    return [*measures, Measure("answers that changed", changed.estimate, *known)]
 
 
 def reason_of(inquiry: Comparing) -> str:

@@ -14,14 +14,14 @@ from auditor.errors import AuditorError, UsageError, check_count
 from auditor.flow.parts import Part
 from auditor.flow.plan import Plan, check_confidence, error_probability
 from auditor.flow.question import Answer, Outlook, Steady, Work
-from auditor.flow.record import CellRow, Finding, Measure, Record, Rho
+from auditor.flow.record import Finding, Measure, Record, Rho
 from auditor.flow.recording import failure_finding
 from auditor.flow.verdict import Verdict
 from auditor.questions.counted import Counted, of_its_own, totals
 from auditor.questions.curve.parts import CurveAnswer, Fitted, Worst, answer_of, curve_parts
 from auditor.questions.curve.vary import Axis, make_axis, make_points
-from auditor.questions.one_pair import run_again, show_pair
-from auditor.questions.pairs import METHODS
+from auditor.questions.one_cell import METHODS
+from auditor.questions.one_pair import AskedOfPairs
 from auditor.request import SURE, Options, Request, option
 from auditor.statistics import exponent
 from auditor.statistics.outward import at_least, at_most
@@ -70,7 +70,6 @@ class CurveInquiry(Steady):
 
     @property
     def asks(self) -> str:
-        """What a person is told beforehand."""
         values = f"{len(self.points)} values of {self.axis.name}"
         return f"{values}, {self.plan.budget:,} pairs in all, where they tell most"
 
@@ -87,16 +86,14 @@ class CurveInquiry(Steady):
         alive = [place for place, one in enumerate(self.points) if one.error is None]
         if not self.handed:
             return [self._hand_out(place, _FIRST) for place in alive]
-        left = self.plan.budget - self.kept - sum(n for place, n in self.handed.items() if self._has_run(place))
+        # What did not get as far as its first pair has spent none.
+        spent = (n for place, n in self.handed.items() if not self.points[place].error or self.points[place].bench)
+        left = self.plan.budget - self.kept - sum(spent)
         if left > 0 and alive:
             place = max(alive, key=lambda one: self._priority(self.points[one]))
             block = max(_FIRST, self.points[place].tally.pairs // _SHARE)
             return [self._hand_out(place, min(left, block))]
         return self._confirmation(alive) if self.worst and not self.confirmed else ()
-
-    def _has_run(self, place: int) -> bool:
-        """What did not get as far as its first pair has spent none."""
-        return self.points[place].error is None or self.points[place].bench is not None
 
     def _hand_out(self, place: int, pairs: int) -> Work:
         done = self.points[place].tally.pairs
@@ -160,7 +157,10 @@ class CurveInquiry(Steady):
         return Verdict("pass", f"rho was measured at {values}, with {spent:,} pairs in all", "budget", alpha)
 
     def answer(self) -> Answer:
-        rows = [one.row(one.band, self.plan.confidence, _outcome(one)) for one in self.counted]
+        rows = [
+            one.row(one.band, self.plan.confidence, "pass" if one.tally.pairs else "inconclusive")
+            for one in self.counted
+        ]
         fields = CurveAnswer(
             vary=self.axis.name,
             spacing=self.axis.spacing,
@@ -172,22 +172,22 @@ class CurveInquiry(Steady):
             exponent=self._fitted(),
             worst=self._worst(),
         )
-        largest = self._largest(rows)
+        # Of all values that were tried: every band holds at once, so their largest ends do.
+        low, high = max(row.low for row in rows), max(row.high for row in rows[: len(self.points)])
+        largest = Rho(None, low, high, self.plan.confidence, f"{METHODS['anytime']}s")
         pairs, mismatches = totals(self.counted)
         return Answer(
             fields,
-            measures=list(_measures(largest, fields)),
+            measures=[
+                Measure("largest rho", None, largest.low, largest.high, largest.confidence, largest.method),
+                *_exponent_measure(fields.exponent),
+            ],
             rows=rows,
             pairs=pairs,
             mismatches=mismatches,
             rho=largest,
             findings=[*self._contradictions(), *self._failures()],
         )
-
-    def _largest(self, rows: Sequence[CellRow]) -> Rho:
-        """Of all values that were tried: every band holds at once, so their largest ends do."""
-        high = max(row.high for row in rows[: len(self.points)])
-        return Rho(None, max(row.low for row in rows), high, self.plan.confidence, f"{METHODS['anytime']}s")
 
     def _fitted(self) -> Fitted | None:
         measured = [(value, one) for value, one in zip(self.axis.values, self.points, strict=True) if one.tally.pairs]
@@ -229,21 +229,13 @@ class CurveInquiry(Steady):
                 yield Finding(found.kind if found else "raised", "error", message, found.replay if found else None)
 
 
-def _outcome(one: Counted) -> str:
-    return "pass" if one.tally.pairs else "inconclusive"
+def _exponent_measure(fitted: Fitted | None) -> Iterator[Measure]:
+    if fitted and fitted.holds:
+        limits = (fitted.estimate, fitted.low, fitted.high, fitted.confidence)
+        yield Measure("exponent", *limits, "likelihood-ratio confidence sequence")
 
 
-def _measures(largest: Rho, fields: CurveAnswer) -> Iterator[Measure]:
-    def measure(name: str, found: Rho | Fitted, method: str) -> Measure:
-        low, high, confidence = found.low, found.high, found.confidence
-        return Measure(name=name, estimate=found.estimate, low=low, high=high, confidence=confidence, method=method)
-
-    yield measure("largest rho", largest, largest.method)
-    if fields.exponent and fields.exponent.holds:
-        yield measure("exponent", fields.exponent, "likelihood-ratio confidence sequence")
-
-
-class Curve:
+class Curve(AskedOfPairs):
     """How does rho of TARGET move with its size, a parameter, or an argument of its source? Runs its code.
 
     Every band holds together with the others; pairs go where the band is widest, or with --worst where rho may be
@@ -280,6 +272,3 @@ class Curve:
 
     def parts(self, record: Record) -> Iterator[Part]:
         yield from curve_parts(record)
-
-    def again(self, bench: Bench, index: int) -> Iterator[Part]:
-        yield from show_pair(run_again(bench, index))

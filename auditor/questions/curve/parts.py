@@ -9,7 +9,7 @@ import msgspec
 
 from auditor.flow.parts import Chart, Part, Series, Table, Words
 from auditor.flow.record import CellRow, Record
-from auditor.statistics.outward import at_least, at_most, between, percent
+from auditor.statistics.outward import at_least, at_most, between, sure
 
 _LONGEST = 60  # characters of a value
 
@@ -111,24 +111,20 @@ def value_text(value: object) -> str:
 
 def summary(record: Record, answer: CurveAnswer, rows: Sequence[CellRow]) -> Iterator[str]:
     """What the curve says, in sentences."""
-    if answer.exponent:
-        yield _exponent(answer.vary, answer.exponent)
+    fitted = answer.exponent
+    if fitted and fitted.holds:
+        yield f"rho ~ {answer.vary}^{fitted.estimate:.3f}, exponent {between(fitted.low, fitted.high)}."
+    elif fitted:
+        yield f"rho is no power of {answer.vary} over this range: no line runs through all bands."
     if answer.worst:
         worst = answer.worst
         yield (
-            f"Worst found: {answer.vary}={value_text(worst.value)}. On fresh randomness rho is between "
-            f"{at_least(worst.low)} and {at_most(worst.high)} there ({worst.mismatches:,} of {worst.pairs:,} pairs)."
+            f"Worst found: {answer.vary}={value_text(worst.value)}. On fresh randomness rho is "
+            f"{between(worst.low, worst.high)} there ({worst.mismatches:,} of {worst.pairs:,} pairs)."
         )
         most = max(row.high for row in rows)
         yield f"At no value that was tried is rho above {at_most(most)}; values in between were not tried."
-    sure = f"{percent(record.confidence)} confidence"
-    yield f"All of this holds together with {sure} ({record.sample_kind}, seed {record.seed})."
-
-
-def _exponent(name: str, fitted: Fitted) -> str:
-    if not fitted.holds:
-        return f"rho is no power of {name} over this range: no line runs through all bands."
-    return f"rho ~ {name}^{fitted.estimate:.3f}, exponent {between(fitted.low, fitted.high)}."
+    yield f"All of this holds together with {sure(record.confidence)} ({record.sample_kind}, seed {record.seed})."
 
 
 def _table(answer: CurveAnswer, rows: Sequence[CellRow], held: Mapping[str, Sequence[float | None]]) -> Table:

@@ -51,7 +51,8 @@ def make_axis(vary: str | Mapping[str, Iterable[Any]]) -> Axis:
     if not isinstance(vary, Mapping) or len(vary) != 1:
         raise UsageError(f"vary={vary!r} must be a text, or one name with its values: {{'size': [100, 1000]}}")
     ((name, values),) = vary.items()
-    return _settled(f"vary={{{name!r}: ...}}", name, [_plain(value) for value in values], "list")
+    plain = [value.item() if isinstance(value, np.generic) else value for value in values]  # which a record can hold
+    return _settled(f"vary={{{name!r}: ...}}", name, plain, "list")
 
 
 def parse_axis(text: str) -> Axis:
@@ -78,11 +79,6 @@ def _settled(asked: str, name: str, values: list[Any], spacing: str) -> Axis:
         few = "a curve needs two or more" if len(unique) < 2 else f"use 2 to {MOST_POINTS}"
         raise UsageError(f"{asked} gives {len(unique)} value{'s' * (len(unique) > 1)}: {few}, {_EXAMPLE}")
     return Axis(name, tuple(unique), spacing if numbers else "list")
-
-
-def _plain(value: Any) -> Any:
-    """A number of numpy's as one of Python's, which a record can hold."""
-    return value.item() if isinstance(value, np.generic) else value
 
 
 def _range(text: str, found: re.Match[str]) -> list[Any]:

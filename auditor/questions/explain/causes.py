@@ -15,7 +15,7 @@ from auditor.questions.explain.answer import ExperimentRow, ExplainAnswer
 from auditor.questions.explain.evidence import Tried
 from auditor.questions.explain.inquiry import Explaining
 from auditor.questions.explain.words import fresh_rows_of, growth_of, headline, local_value_of, make_cause, message
-from auditor.questions.pairs import METHODS, measure
+from auditor.questions.one_cell import METHODS
 from auditor.statistics.interval import two_sided
 from auditor.statistics.outward import sure
 

@@ -14,7 +14,7 @@ from auditor.flow.record import CellRow, Finding, Measure, Rho
 from auditor.flow.verdict import Bound, Verdict
 from auditor.questions.hunting.confirming import Confirmation, Evidence
 from auditor.questions.hunting.parts import HuntAnswer, Worst
-from auditor.questions.pairs import METHODS
+from auditor.questions.one_cell import METHODS
 from auditor.statistics.outward import at_least, at_most, sure
 from auditor.statistics.worst_case import least_overlap, share_of
 from auditor.trials.cell import replay_command

@@ -22,7 +22,7 @@ from auditor.flow.verdict import (
 )
 from auditor.questions.lists.answer import SHOWN, Frequent, ListAnswer, most_frequent
 from auditor.questions.lists.misses import Misses
-from auditor.questions.pairs import METHODS, cell_row, measure
+from auditor.questions.one_cell import METHODS, cell_row
 from auditor.statistics.cost import soonest
 from auditor.statistics.gate import Gate
 from auditor.statistics.interval import log_e_fail, two_sided
@@ -177,14 +177,14 @@ class Runs(Steady):
         if accuracy:
             rate, limits = accuracy.failures / accuracy.runs, (accuracy.low, accuracy.high, accuracy.confidence)
             measures.append(
-                measure("inaccurate", rate, *limits, METHODS[self._design()], accuracy.failures, accuracy.runs)
+                Measure("inaccurate", rate, *limits, METHODS[self._design()], accuracy.failures, accuracy.runs)
             )
         return Answer(self._fields(), measures=measures, rows=[self.row()], accuracy=accuracy)
 
     def _measure(self) -> Measure:
         n, k, design = self.misses.runs, self.misses.after, self._design()
         limits = self.misses.interval(design, self._alpha())
-        return measure("outside", k / n if n else None, *limits, self.plan.confidence, METHODS[design], k, n)
+        return Measure("outside", k / n if n else None, *limits, self.plan.confidence, METHODS[design], k, n)
 
     def _alpha(self) -> float:
         """Of an interval that holds together with those of all cells."""

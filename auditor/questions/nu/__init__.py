@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Annotated, ClassVar
 
@@ -11,23 +11,22 @@ import msgspec
 
 from auditor.errors import BadValue, UsageError, check_count
 from auditor.flow.parts import Part
-from auditor.flow.plan import MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, make_plan
-from auditor.flow.question import Answer, Inquiry, Mismatch, Outlook, Steady, Work, with_example
-from auditor.flow.record import EXAMPLES, Accuracy, CellRow, Measure, Record
+from auditor.flow.plan import MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, check_share, make_plan
+from auditor.flow.question import Answer, Inquiry, Outlook, with_example
+from auditor.flow.record import EXAMPLES, CellRow, Measure, Record
 from auditor.flow.record import Rho as Interval
-from auditor.flow.verdict import Tally, Verdict
+from auditor.flow.verdict import Verdict
 from auditor.questions.nu.answer import Frequency, NuAnswer, Step, Worst, profile_parts
 from auditor.questions.nu.gate import GroupGate, Inaccurate
 from auditor.questions.nu.strings import Group, StringUnit, show_string
+from auditor.questions.one_cell import OneCell, cell_row
 from auditor.questions.over_cells import begin
-from auditor.questions.pairs import METHODS, cell_row
 from auditor.request import OTHER, OverCells, Request, option
 from auditor.sources.datasets import Dataset
-from auditor.statistics.interval import two_sided
 from auditor.statistics.nu import Groups, nu_lower, nu_upper
 from auditor.statistics.outward import at_least, at_most, sure
 from auditor.subjects.closeness import NO_CLASSES
-from auditor.trials.cell import Cell, replay_command
+from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench, Trial
 
 ETAS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)  # where a profile is shown, beside the eta that was asked for
@@ -121,8 +120,7 @@ def _check_asked(cell: Cell, options: NuOptions) -> tuple[float, float]:
         ("nu", options.nu, "the share of strings that need not be good, e.g. 0.05"),
         ("beta", 0.5 if beta is None else beta, "the share of strings whose canonical output may be inaccurate"),
     ):
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < 1:
-            raise BadValue(name, value, f"must be in (0, 1): {meaning}")
+        check_share(name, value, meaning)
     if beta is not None and not cell.subject.declared.accuracy:
         raise UsageError(f"--beta {beta:g} asks for accuracy, and {cell.subject.name} declares none: drop --beta")
     if beta is not None and eta >= 0.5:
@@ -152,26 +150,16 @@ def _check_decidable(plan: Plan, option: str) -> None:
 
 
 @dataclass(slots=True)
-class Strings(Steady):
+class Strings(OneCell):
     """Strings of one cell against one nu."""
 
-    cell: Cell
-    plan: Plan
     groups: Groups = field(init=False)
-    tally: Tally = field(default_factory=Tally)  # of the first two runs of each
     wrong: Inaccurate = field(default_factory=Inaccurate)
     worst: tuple[int, Group] | None = None
-    examples: list[Mismatch] = field(default_factory=list)
-    bench: Bench | None = None
-    decided: bool = False
     gate: GroupGate = field(init=False)
 
     def __post_init__(self) -> None:
         self.gate, self.groups = GroupGate(self.plan), Groups.empty(self.plan.runs)
-
-    @property
-    def cells(self) -> Sequence[Cell]:
-        return (self.cell,)
 
     def opened(self, cell: int, bench: Bench) -> None:
         self.bench = bench
@@ -180,10 +168,6 @@ class Strings(Steady):
                 f"--beta {self.plan.delta:g} asks for accuracy, and the truth over {bench.source.name} is not known: "
                 "drop it"
             )
-
-    def next(self) -> Sequence[Work]:
-        done = self.groups.strings
-        return () if self.decided or done >= self.plan.budget else (Work(0, range(done, self.plan.budget)),)
 
     def add(self, cell: int, trial: Trial) -> bool:
         group = msgspec.convert(trial.payload, Group)
@@ -198,9 +182,6 @@ class Strings(Steady):
             self.decided = self.outcome() != "inconclusive"
         return self.decided
 
-    def extended(self, first_budget: int) -> Strings:
-        return replace(self, plan=replace(self.plan, first_budget=first_budget))  # whose bounds hold at any time
-
     def outcome(self) -> str:
         if self.plan.design == "fixed" and self.groups.strings < self.plan.budget:
             return "inconclusive"  # it is judged once, at its end
@@ -209,11 +190,9 @@ class Strings(Steady):
         return "fail" if self.gate.is_fail(self.groups, self.wrong) else "inconclusive"
 
     def claim(self) -> str:
-        """What is at most the target, if it is."""
         return f"nu at eta {self.gate.eta:g}"
 
     def proviso(self) -> str:
-        """What a pass does not say, or says besides."""
         return "" if self.plan.delta is None else f"; all but {self.plan.delta:g} of the canonical outputs are accurate"
 
     def suspicion(self) -> float:
@@ -223,29 +202,16 @@ class Strings(Steady):
     def verdict(self) -> Verdict:
         return self.gate.decide(self.groups, self.wrong)
 
-    def _design(self) -> str:
-        """A fixed design that was cut short has looked early: only the sequence still holds."""
-        return self.plan.design if self.groups.strings in (0, self.plan.budget) else "anytime"
-
     def _step(self, eta: float) -> Step:
-        groups, alpha, design = self.groups, self.plan.alpha / self.plan.cells / 2, self._design()
+        groups, alpha, design = self.groups, self.plan.alpha / self.plan.cells / 2, self.design
         seen = groups.beyond(eta) / groups.strings if groups.strings else 0.0
         low, high = nu_lower(groups, eta, alpha, design=design), nu_upper(groups, eta, alpha, design=design)
         return Step(eta, seen, low, high)
 
     def answer(self) -> Answer:
-        rho, asked = self._rho(), self._step(self.gate.eta)
-        n = self.groups.strings
-        nu = Measure(
-            name="nu",
-            estimate=asked.seen if n else None,
-            low=asked.low,
-            high=asked.high,
-            confidence=self.plan.confidence,
-            method="bounds that hold for every eta",
-            count=self.groups.beyond(self.gate.eta),
-            of=n,
-        )
+        rho, asked, n = self.rho(), self._step(self.gate.eta), self.groups.strings
+        limits = (asked.low, asked.high, self.plan.confidence, "bounds that hold for every eta")
+        nu = Measure("nu", asked.seen if n else None, *limits, self.groups.beyond(self.gate.eta), n)
         return Answer(
             self._profile(rho),
             measures=[nu],
@@ -253,28 +219,13 @@ class Strings(Steady):
             pairs=n,
             mismatches=self.tally.mismatches,
             rho=rho,
-            accuracy=self._accuracy(),
+            accuracy=self.accuracy(),
             examples=self.examples,
         )
 
-    def _rho(self) -> Interval:
-        n, k, design = self.tally.pairs, self.tally.mismatches, self._design()
-        return Interval(
-            k / n if n else None, *two_sided(design, n, k, self.plan.each), self.plan.confidence, METHODS[design]
-        )
-
-    def _accuracy(self) -> Accuracy | None:
-        if not self.tally.runs:
-            return None
-        limits = self.inaccurate_limits(self.plan.confidence)
-        return Accuracy(self.tally.failures, self.tally.runs, self.plan.delta, *limits, self.plan.confidence)
-
-    def inaccurate_limits(self, confidence: float) -> tuple[float, float]:
-        return two_sided(self._design(), self.tally.runs, self.tally.failures, confidence)
-
     def _profile(self, rho: Interval) -> NuAnswer:
         plan, eta = self.plan, self.gate.eta
-        low, high = GroupGate(replace(plan, design=self._design())).nu_bounds(self.groups)
+        low, high = GroupGate(replace(plan, design=self.design)).nu_bounds(self.groups)
         steps = [self._step(each) for each in sorted({*ETAS, eta})]
         follows = rho.high / plan.target if plan.target else 1.0
         return NuAnswer(
@@ -295,7 +246,7 @@ class Strings(Steady):
         if self.worst is None or self.bench is None:
             return None
         index, group = self.worst
-        command = replay_command(self.cell, self.bench.source, index)
+        command = self.replay(index)
         shown = [
             Frequency(group.shown[str(one)], group.runs_of(one)) for one in group.ranked if str(one) in group.shown
         ]
@@ -303,19 +254,17 @@ class Strings(Steady):
         return Worst(index, group.outside, shown, len(set(group.which)), replay)
 
     def row(self) -> CellRow:
-        step, worst = self._step(self.gate.eta), self._worst()
+        step, worst, n = self._step(self.gate.eta), self._worst(), self.groups.strings
         return cell_row(
             self.cell,
             self.bench,
-            pairs=self.groups.strings,
+            self.tally,
             mismatches=self.groups.beyond(self.gate.eta),
-            estimate=step.seen if self.groups.strings else None,
+            estimate=step.seen if n else None,
             low=step.low,
             high=step.high,
             confidence=self.plan.confidence,
-            runs=self.tally.runs or None,
-            failures=self.tally.failures if self.tally.runs else None,
-            verdict=self.outcome() if self.groups.strings else "inconclusive",
+            verdict=self.outcome() if n else "inconclusive",
             replay=worst.replay if worst else None,
         )
 

@@ -55,13 +55,8 @@ class NuAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question", 
     cell: str = ""  # whose it is, where there are several: the one that looks worst
 
 
-def answer_of(record: Record) -> NuAnswer:
-    """As it was, whether the record comes from here or from a file."""
-    return msgspec.convert(msgspec.to_builtins(record.answer), NuAnswer)
-
-
 def profile_parts(record: Record) -> Iterator[Part]:
-    found = answer_of(record)
+    found = msgspec.convert(msgspec.to_builtins(record.answer), NuAnswer)  # as it was, also where it is from a file
     if not sum(found.exactly):
         return
     yield Facts(list(_follows(record, found)))

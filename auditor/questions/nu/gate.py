@@ -56,7 +56,8 @@ class GroupGate:
         return gate.lower(groups), gate.upper(groups)
 
     def is_pass(self, groups: Groups, wrong: Inaccurate) -> bool:
-        return self._nu_passes(groups) and self._accuracy_passes(groups.strings, wrong.strings)
+        passes = self.nu_bounds(groups)[1] <= self.target if self.fixed else self.nu_gate.is_pass(groups)
+        return passes and self._accuracy_passes(groups.strings, wrong.strings)
 
     def is_fail(self, groups: Groups, wrong: Inaccurate) -> bool:
         return self._nu_fails(groups) or self.is_inaccurate(groups.strings, wrong.agreed)
@@ -69,9 +70,6 @@ class GroupGate:
             return self.is_pass(then, off) or self.is_fail(then, off)
 
         return soonest(decides, groups.strings, self.plan.budget) if groups.strings else None
-
-    def _nu_passes(self, groups: Groups) -> bool:
-        return self.nu_bounds(groups)[1] <= self.target if self.fixed else self.nu_gate.is_pass(groups)
 
     def _nu_fails(self, groups: Groups) -> bool:
         return self.nu_bounds(groups)[0] > self.target if self.fixed else self.nu_gate.is_fail(groups)
@@ -102,7 +100,12 @@ class GroupGate:
         upper = Bound("upper", high, 1 - self.nu_gate.alpha_pass)
         lower = Bound("lower", low, 1 - plan.cells * self.nu_gate.alpha_fail)
         if self.is_pass(groups, wrong):
-            return Verdict("pass", f"{self._passed(upper)}; {self._seen(groups)}", "strings", plan.alpha, upper)
+            accurate = "" if plan.delta is None else f"; all but {plan.delta:g} of the canonical ones are accurate"
+            reason = (
+                f"for all but a share of {at_most(high)} of the random strings ({sure(upper.confidence)}) one output "
+                f"has probability {1 - self.eta:g} or more, within nu {self.target:g}{accurate}; {self._seen(groups)}"
+            )
+            return Verdict("pass", reason, "strings", plan.alpha, upper)
         if self._nu_fails(groups):
             reason = (
                 f"for a share of at least {at_least(low)} of the random strings ({sure(lower.confidence)}) no output "
@@ -110,23 +113,12 @@ class GroupGate:
             )
             return Verdict("fail", reason, "strings", plan.alpha, lower)
         if self.is_inaccurate(groups.strings, wrong.agreed):
-            return Verdict("fail", self._inaccurate(groups, wrong), "accuracy", plan.alpha)
+            reason = (
+                f"{wrong.agreed} of {groups.strings} random strings give one inaccurate output in each of "
+                f"{plan.runs} runs: more than beta {plan.delta:g} and nu {self.target:g} allow for"
+            )
+            return Verdict("fail", reason, "accuracy", plan.alpha)
         return Verdict("inconclusive", self._undecided(groups, wrong), "budget", plan.alpha)
-
-    def _passed(self, upper: Bound) -> str:
-        accurate = (
-            "" if self.plan.delta is None else f"; all but {self.plan.delta:g} of the canonical ones are accurate"
-        )
-        return (
-            f"for all but a share of {at_most(upper.value)} of the random strings ({sure(upper.confidence)}) one "
-            f"output has probability {1 - self.eta:g} or more, within nu {self.target:g}{accurate}"
-        )
-
-    def _inaccurate(self, groups: Groups, wrong: Inaccurate) -> str:
-        return (
-            f"{wrong.agreed} of {groups.strings} random strings give one inaccurate output in each of "
-            f"{self.plan.runs} runs: more than beta {self.plan.delta:g} and nu {self.target:g} allow for"
-        )
 
     def _seen(self, groups: Groups) -> str:
         """The estimate, as counts: what a string is seen to be is not quite what it is."""

@@ -18,7 +18,8 @@ from auditor.flow.question import Answer, Outlook, Steady, Work
 from auditor.flow.record import CellRow, Finding, Measure, Record
 from auditor.flow.verdict import Verdict
 from auditor.questions.counted import Counted, load, of_its_own, totals
-from auditor.questions.one_pair import run_again, show_pair
+from auditor.questions.one_pair import AskedOfPairs
+from auditor.questions.over_cells import with_settings
 from auditor.questions.price.claims import Claim, make_claims
 from auditor.questions.price.parts import CLAIMED, Asked, PriceAnswer, not_found, price_parts, size_text
 from auditor.request import SURE, Options, Request, option
@@ -39,35 +40,19 @@ class PriceOptions(Options, frozen=True, kw_only=True):
     pairs: Annotated[int | None, option("Pairs in all, at most.  [default: 2000 / rho and / delta]", "N", SURE)] = None
 
 
-@dataclass(frozen=True, slots=True)
-class Sizes:
-    """How a size is asked for, and where to start. A subject that draws what its theorem asks for is scaled instead."""
-
-    request: Request
-    subject: Subject
-    start: int
-    is_scaled: bool
-
-    def cell(self, size: int, number: int) -> Cell:
-        request, subject = self.request, self.subject
-        if self.is_scaled and size != self.start:
-            given = {"sample_scale": subject.settings["sample_scale"] * size / self.start}
-            subject = replace(subject, params={**subject.params, **given}, settings={**subject.settings, **given})
-        rows = None if self.is_scaled else size
-        cell = make_cell(request.question, subject, request.source, request.options, size=rows)
-        cell = replace(cell, overridden=tuple(one for one in cell.overridden if one[0] != "size"))
-        return of_its_own(cell, number, request.options.seed, f"{cell.size:,} rows")
-
-
 class _Spent(Exception):
     """Nothing is left to ask a claim with."""
 
 
 @dataclass(slots=True)
 class PriceInquiry(Steady):
-    """A search for each claim, one after the other; sizes that both ask have their pairs in common."""
+    """A search for each claim, one after the other; sizes that both ask have their pairs in common. A subject that
+    draws what its theorem asks for is scaled, instead of being given a size."""
 
-    sizes: Sizes
+    request: Request
+    subject: Subject
+    start: int  # the size that is asked first
+    is_scaled: bool
     limits: Mapping[str, float]
     pairs: int | None  # that were asked for
     bounds: Mapping[str, int]
@@ -84,14 +69,23 @@ class PriceInquiry(Steady):
 
     @property
     def asks(self) -> str:
-        """What a person is told beforehand."""
         return f"how many rows does rho at most {self.plan.target:g} take? At most {self.plan.budget:,} pairs in all"
 
     def open(self, size: int) -> Counted:
         """A size, with a cell of its own from the first time on that it is asked."""
         if size not in self.counted:
-            self.counted[size] = Counted(self.sizes.cell(size, len(self.counted)), self.plan.confidence)
+            self.counted[size] = Counted(self._cell(size), self.plan.confidence)
         return self.counted[size]
+
+    def _cell(self, size: int) -> Cell:
+        request, subject = self.request, self.subject
+        if self.is_scaled and size != self.start:
+            scale = subject.settings["sample_scale"] * size / self.start
+            subject = with_settings(subject, {"sample_scale": scale})
+        rows = None if self.is_scaled else size
+        cell = make_cell(request.question, subject, request.source, request.options, size=rows)
+        cell = replace(cell, overridden=tuple(one for one in cell.overridden if one[0] != "size"))
+        return of_its_own(cell, len(self.counted), request.options.seed, f"{cell.size:,} rows")
 
     def opened(self, cell: int, bench: Bench) -> None:
         self._numbered(cell).bench = bench
@@ -110,7 +104,7 @@ class PriceInquiry(Steady):
     def _searched(self) -> Iterator[Work]:
         for claim in self.claims:
             self.begun.append(claim)
-            sizes = claim.bracket.sizes(self.sizes.start)
+            sizes = claim.bracket.sizes(self.start)
             with suppress(StopIteration, _Spent):
                 size = next(sizes)
                 while True:
@@ -139,7 +133,7 @@ class PriceInquiry(Steady):
 
     def _unanswered(self, size: int) -> bool | None:
         """Of a size that cannot be run: too small; above a size that can it is no answer."""
-        return False if size < self.sizes.start else None
+        return False if size < self.start else None
 
     def add(self, cell: int, trial: Trial) -> bool:
         self._numbered(cell).add(trial)
@@ -155,7 +149,7 @@ class PriceInquiry(Steady):
         one.error = error
 
     def told(self) -> dict[str, Any]:
-        return {"start": self.sizes.start, "pairs": self.pairs, "limit": self.plan.target}
+        return {"start": self.start, "pairs": self.pairs, "limit": self.plan.target}
 
     def outlook(self) -> Outlook:
         done, (size, claim) = totals(self.counted.values())[0], self.at
@@ -169,14 +163,11 @@ class PriceInquiry(Steady):
             return Verdict("fail", above[0].message, "mismatches", alpha)
         missing = next((one for one in found if one.high is None), None)
         if missing or len(found) < len(self.claims):
-            words = self._missing(missing or found[-1]) if found else "nothing was asked"
+            run = [one.cell.size for one in self.counted.values() if one.tally.pairs]
+            words = not_found(missing or found[-1], run, self.plan.budget) if found else "nothing was asked"
             return Verdict("inconclusive", words, "budget", alpha)
         sizes = (f"{CLAIMED[one.claim]} {one.limit:g} takes {size_text(one.low, one.high)} rows" for one in found)
         return Verdict("pass", "; ".join(sizes), "mismatches", alpha)
-
-    def _missing(self, one: Asked) -> str:
-        sizes = [other.cell.size for other in self.counted.values() if other.tally.pairs]
-        return not_found(one, sizes, self.plan.budget)
 
     def _asked(self) -> list[Asked]:
         return [
@@ -189,7 +180,7 @@ class PriceInquiry(Steady):
         return None if size is None else self.counted[size].cell.size
 
     def answer(self) -> Answer:
-        subject, found = self.sizes.subject, self._asked()
+        subject, found = self.subject, self._asked()
         pairs, mismatches = totals(self.counted.values())
         fields = PriceAnswer(
             asked=found, plain=subject.declares("plain"), promised=_promised(subject), bounds=dict(self.bounds)
@@ -220,7 +211,7 @@ class PriceInquiry(Steady):
 
     def _contradictions(self, found: Sequence[Asked]) -> list[Finding]:
         """A theorem's own size that is shown not to do."""
-        subject = self.sizes.subject
+        subject = self.subject
         promised = _promised(subject)
         return [
             Finding(
@@ -235,17 +226,16 @@ class PriceInquiry(Steady):
 
 
 def _measure(one: Asked, confidence: float) -> Measure:
-    name, method = f"rows for {CLAIMED[one.claim]} {one.limit:g}", "a gate for each size"
     assert one.high is not None
-    low, high = float((one.low or 0) + 1), float(one.high)
-    return Measure(name=name, estimate=None, low=low, high=high, confidence=confidence, method=method)
+    limits = (float((one.low or 0) + 1), float(one.high))
+    return Measure(f"rows for {CLAIMED[one.claim]} {one.limit:g}", None, *limits, confidence, "a gate for each size")
 
 
 def _promised(subject: Subject) -> int | None:
     return subject.declares("size") if subject.declared.theorem else None
 
 
-class Price:
+class Price(AskedOfPairs):
     """From which size on does TARGET keep its claim, beside what theorem and limits say? Runs its code.
 
     It is taken for granted that more rows never hurt. A subject with a parameter rho is given the target as its rho.
@@ -275,11 +265,11 @@ class Price:
         limits = {"reproducible": limit} | ({"accurate": delta} if delta else {})
         plan, claims = make_claims(limits, options.pairs, options.confidence)
         declared = subject.declares("size")
-        is_scaled = "sample_scale" in subject.settings and declared is not None
-        sizes = Sizes(request, subject, declared or _SOMEWHERE, is_scaled)
+        start, is_scaled = declared or _SOMEWHERE, "sample_scale" in subject.settings and declared is not None
         bounds = {name: size for name in subject.declared.bounds if (size := _least(subject, name, limit))}
-        inquiry = PriceInquiry(sizes, limits, options.pairs, bounds, plan, claims, at=(sizes.start, claims[0].name))
-        inquiry.open(sizes.start)
+        asked = (request, subject, start, is_scaled, limits, options.pairs, bounds)
+        inquiry = PriceInquiry(*asked, plan, claims, at=(start, claims[0].name))
+        inquiry.open(start)
         return inquiry
 
     def title(self, record: Record) -> str:
@@ -287,9 +277,6 @@ class Price:
 
     def parts(self, record: Record) -> Iterator[Part]:
         yield from price_parts(record)
-
-    def again(self, bench: Bench, index: int) -> Iterator[Part]:
-        yield from show_pair(run_again(bench, index))
 
 
 def _least(subject: Subject, name: str, limit: float) -> int | None:

@@ -39,7 +39,11 @@ def answer_of(record: Record) -> PriceAnswer:
 
 def price_parts(record: Record) -> Iterator[Part]:
     answer = answer_of(record)
-    yield _table(record, answer)
+    rows = [
+        (what, size_text(low, high), f"{high / answer.plain:.3g}" if high and answer.plain else "")
+        for what, low, high in rows_of(answer, record.theorem)
+    ]
+    yield Table(("", "rows", "x plain"), rows)
     if any(row.pairs for row in record.cells):
         yield _chart(record, answer)
     yield Words("\n".join(sentences(record, answer)), "dim")
@@ -67,15 +71,6 @@ def size_text(low: int | None, high: int | None) -> str:
     return f"{(low or 0) + 1:,} to {high:,}"
 
 
-def _table(record: Record, answer: PriceAnswer) -> Table:
-    """Sizes side by side, smallest first."""
-    rows = [
-        (what, size_text(low, high), f"{high / answer.plain:.3g}" if high and answer.plain else "")
-        for what, low, high in rows_of(answer, record.theorem)
-    ]
-    return Table(("", "rows", "x plain"), rows)
-
-
 def _chart(record: Record, answer: PriceAnswer) -> Chart:
     """What was seen at each size, against the limits; and the brackets, at the height of the limit that each is for."""
     rows = sorted((row for row in record.cells if row.pairs), key=lambda row: row.size)
@@ -85,9 +80,8 @@ def _chart(record: Record, answer: PriceAnswer) -> Chart:
     for one in answer.asked:
         name = f"{CLAIMED[one.claim]} {one.limit:g}"
         series.append(Series(name, "line", [(float(x), None, one.limit, None) for x in (sizes[0], sizes[-1])]))
-        ends = ((one.low or sizes[0] - 1) + 1, one.high) if one.high is not None else ()
-        if ends:
-            points = [(float(x), None, one.limit, None) for x in ends]
+        if one.high is not None:
+            points = [(float(x), None, one.limit, None) for x in ((one.low or sizes[0] - 1) + 1, one.high)]
             series.append(Series(f"{name} takes {size_text(one.low, one.high)} rows", "span", points))
     for what, low, high in rows_of(answer, record.theorem):
         if high is not None and low == high:
@@ -104,12 +98,8 @@ def _point(one: Asked, row: CellRow) -> tuple[float, float | None, float | None,
         share = row.failures / row.runs if row.runs and row.failures is not None else None
         return float(row.size), None, share, None if share else most
     decided = row.verdict in ("pass", "fail")
-    return (
-        float(row.size),
-        row.low if decided else None,
-        row.estimate,
-        row.high if decided or not row.estimate else None,
-    )
+    high = row.high if decided or not row.estimate else None
+    return float(row.size), row.low if decided else None, row.estimate, high
 
 
 def sentences(record: Record, answer: PriceAnswer) -> Iterator[str]:

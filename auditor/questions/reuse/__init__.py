@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any, ClassVar
 
 import msgspec
@@ -18,19 +18,19 @@ import msgspec
 from auditor.errors import BadValue, UsageError, check_count
 from auditor.flow.parts import Facts, Listing, Part, Words
 from auditor.flow.plan import DEFAULT_TARGET, Plan, check_confidence, check_target
-from auditor.flow.question import Answer, Outlook, Steady, Work
+from auditor.flow.question import Answer, Outlook, Work
 from auditor.flow.record import Measure, Record
 from auditor.flow.verdict import Verdict
 from auditor.lookup import find_object, importable_name
 from auditor.questions.counted import load
-from auditor.questions.pairs import cell_row
+from auditor.questions.one_cell import OneCell, cell_row
 from auditor.questions.reuse.transcripts import LEAST_TRIALS, QUERY, Distance, Interviews, Transcript, bound_distance
 from auditor.request import SURE, WHAT, Options, Request, option
 from auditor.sources.datasets import Dataset
 from auditor.statistics.interval import sequence_upper
 from auditor.statistics.outward import at_least, at_most, between, percent, sure
 from auditor.subjects.closeness import NO_CLASSES
-from auditor.trials.cell import Cell, make_cell, replay_command
+from auditor.trials.cell import Cell, make_cell
 from auditor.trials.trial import Bench, Trial
 
 TRIALS = 400
@@ -70,22 +70,14 @@ class ReuseAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question
 
 
 @dataclass(slots=True)
-class ReuseInquiry(Steady):
-    """A fixed number of trials, judged once and together."""
+class ReuseInquiry(OneCell):
+    """A fixed number of trials, judged once and together. The plan's target is (queries - 1) rho."""
 
-    cell: Cell
-    unit: Interviews
-    plan: Plan  # its target is (queries - 1) rho
-    rho: float  # of each answer
+    unit: Interviews = field(kw_only=True)
+    of_each: float = field(kw_only=True)  # rho of each answer
     found: list[tuple[Transcript, Transcript]] = field(default_factory=list)  # fresh, reused
-    differ: int = 0
     first: int | None = None  # trial whose transcripts differ
-    bench: Bench | None = None
     _judged: Distance | None = None
-
-    @property
-    def cells(self) -> Sequence[Cell]:
-        return (self.cell,)
 
     @property
     def bound(self) -> float:
@@ -93,50 +85,41 @@ class ReuseInquiry(Steady):
 
     @property
     def asks(self) -> str:
-        """What a person is told beforehand."""
         bound = f"(m - 1) rho = {self.bound:g}"
         return f"does reuse move transcripts by at most {bound}? {self.plan.budget:,} trials of two interviews"
 
     @property
     def is_whole(self) -> bool:
-        return len(self.found) >= self.plan.budget
-
-    def opened(self, cell: int, bench: Bench) -> None:
-        self.bench = bench
+        return self.tally.pairs >= self.plan.budget
 
     def next(self) -> Sequence[Work]:
-        if self.is_whole:
-            self._check_asked()
-            return ()
-        return (Work(0, range(len(self.found), self.plan.budget)),)
-
-    def _check_asked(self) -> None:
-        asked = max(len(transcript.answers) for pair in self.found for transcript in pair)
-        if asked < 2:
+        asked = max((len(transcript.answers) for pair in self.found for transcript in pair), default=0)
+        if self.is_whole and asked < 2:
             words = f"{self.unit.name} asks {asked} queries at most, and reuse begins with the second"
             raise UsageError(f"{words}: give another analyst")
+        return OneCell.next(self)
 
     def add(self, cell: int, trial: Trial) -> bool:
         fresh, reused = msgspec.convert(trial.payload, tuple[Transcript, Transcript])
         self.found.append((fresh, reused))
-        if fresh.name != reused.name:
-            self.differ += 1
-            self.first = trial.index if self.first is None else self.first
+        differs = fresh.name != reused.name
+        self.tally = self.tally.plus(differs=differs, accurate=None)
+        if differs and self.first is None:
+            self.first = trial.index
         return False
 
     def told(self) -> dict[str, Any]:
         return {"analyst": self.unit.name, "queries": self.unit.queries, "trials": self.plan.budget}
 
     def outlook(self) -> Outlook:
-        done, of = len(self.found), self.plan.budget
-        return Outlook(done, of, f"{self.differ:,} of {done:,} trials give two transcripts", float(of - done))
+        done, of = self.tally.pairs, self.plan.budget
+        return Outlook(done, of, f"{self.tally.mismatches:,} of {done:,} trials give two transcripts", float(of - done))
 
     def distance(self) -> Distance:
         """Of fewer trials than were meant to be, only a limit is known that holds at every number of them."""
-        n, alpha = len(self.found), self.plan.alpha
+        n, differ, alpha = self.tally.pairs, self.tally.mismatches, self.plan.alpha
         if not self.is_whole:
-            high = sequence_upper(n, self.differ, alpha / 2) if n else 1.0
-            return Distance(0.0, high, n, self.differ, "none was sought", 0, 0, 0)
+            return Distance(0.0, sequence_upper(n, differ, alpha / 2), n, differ, "none was sought", 0, 0, 0)
         self._judged = self._judged or bound_distance(self.found, alpha)
         return self._judged
 
@@ -155,34 +138,26 @@ class ReuseInquiry(Steady):
         if outcome == "pass":
             return f"reuse moves transcripts by at most {high} ({words}), within {bound}"
         if outcome == "fail":
-            return f"reuse moves transcripts by at least {low} ({words}), above {bound}: rho is above {self.rho:g}"
+            return f"reuse moves transcripts by at least {low} ({words}), above {bound}: rho is above {self.of_each:g}"
         return f"reuse moves transcripts by {low} to {high} ({words}), which does not decide {bound}"
 
     def answer(self) -> Answer:
-        found = self.distance()
+        known = asdict(self.distance())
+        low, high = known.pop("low"), known.pop("high")
         fields = ReuseAnswer(
             analyst=self.unit.name,
             queries=self.unit.queries,
-            rho=self.rho,
+            rho=self.of_each,
             bound=self.bound,
-            trials=found.trials,
-            differ=found.differ,
-            distance=Bounds(found.low, found.high),
-            event=found.event,
-            tested=found.tested,
-            reused_only=found.reused_only,
-            fresh_only=found.fresh_only,
+            distance=Bounds(low, high),
+            **known,
         )
-        limits: dict[str, Any] = {"low": found.low, "high": found.high, "confidence": self.plan.confidence}
-        seen = {"verdict": self.verdict().outcome, "replay": self._replay()}
-        row = cell_row(self.cell, self.bench, pairs=found.trials, mismatches=found.differ, **limits, **seen)
+        limits: dict[str, Any] = {"low": low, "high": high, "confidence": self.plan.confidence}
+        replay = None if self.first is None else self.replay(self.first)
+        seen = {"estimate": None, "verdict": self.verdict().outcome, "replay": replay}
+        row = cell_row(self.cell, self.bench, self.tally, **limits, **seen)
         measure = Measure(name="distance", estimate=None, method=_METHOD, **limits)
         return Answer(fields, measures=[measure], rows=[row])
-
-    def _replay(self) -> str | None:
-        if self.bench is None or self.first is None:
-            return None
-        return replay_command(self.cell, self.bench.source, self.first)
 
 
 class Reuse:
@@ -216,7 +191,7 @@ class Reuse:
         _check(cell, plan, bound, options.queries)
         unit = _interviews(options)
         cell = replace(cell, unit=unit, judged=False, looks=False, varies=QUERY, **_again(unit, options))
-        return ReuseInquiry(cell, unit, plan, rho)
+        return ReuseInquiry(cell, plan, unit=unit, of_each=rho)
 
     def parts(self, record: Record) -> Iterator[Part]:
         yield Facts(list(_facts(record, answer_of(record))))

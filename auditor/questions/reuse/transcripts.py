@@ -151,17 +151,13 @@ def bound_distance(pairs: Sequence[Pair], alpha: float) -> Distance:
     n = len(pairs)
     differ = sum(fresh.name != reused.name for fresh, reused in pairs)
     build, choose, test = pairs[: n // 4], pairs[n // 4 : n // 2], pairs[n // 2 :]
-    event = max(_candidates(build), key=lambda each: _advantage(each, choose))
+    event = max(_candidates(build), key=lambda one: sum(one.holds(later) - one.holds(first) for first, later in choose))
     reused_only = sum(event.holds(reused) and not event.holds(fresh) for fresh, reused in test)
     fresh_only = sum(event.holds(fresh) and not event.holds(reused) for fresh, reused in test)
     more = clopper_pearson_lower(len(test), reused_only, alpha / 4)
     less = clopper_pearson_upper(len(test), fresh_only, alpha / 4)
     high = clopper_pearson_upper(n, differ, alpha / 2)
     return Distance(max(0.0, more - less), high, n, differ, event.words, len(test), reused_only, fresh_only)
-
-
-def _advantage(event: Event, pairs: Sequence[Pair]) -> float:
-    return sum(event.holds(reused) - event.holds(fresh) for fresh, reused in pairs)
 
 
 def _candidates(pairs: Sequence[Pair]) -> Iterator[Event]:
