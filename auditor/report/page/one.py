@@ -9,9 +9,8 @@ from gzip import compress
 
 from auditor.flow.parts import Chart, Command, Facts, Listing, Part, Words
 from auditor.flow.record import Record, to_json, to_json_list
-from auditor.report.describe import Said, asked_about, say
+from auditor.report.describe import Said, asked_about, bars_of, charts_of, own_of, say
 from auditor.report.facts import HOW_IT_RAN
-from auditor.report.formats.svg import bars_of, own_bars, own_of
 from auditor.report.page.differences import marked
 from auditor.report.page.document import Section, fragment, page
 from auditor.report.page.pieces import Bars, Download, Piece, Points, Sides
@@ -72,9 +71,8 @@ def _split(facts: Facts) -> tuple[list[Part], list[Part]]:
 
 def _picture(record: Record, said: Said) -> Iterator[Piece]:
     """The question's charts, else bars; then all else that it says, in its own order."""
-    own = own_of(record, "chart")
-    charts = [own] if own else [part for part in said.found if isinstance(part, Chart)]
-    bars = own_bars(record) or (() if charts or said.is_survey else bars_of(record, said.bars))
+    charts = charts_of(record, said)
+    bars = own_of(record, "bars") or (() if charts or said.is_survey else bars_of(record, said.bars))
     if bars:
         yield Bars(f"where {asked_about(record)} may be, against the target", bars)
     yield from charts
