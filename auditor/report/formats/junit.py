@@ -43,11 +43,7 @@ def junit(records: Sequence[Record], confidence: float) -> bytes:
     return document + b"\n"
 
 
-def _draw(records: Sequence[Record], confidence: float, single: bool) -> bytes:
-    return junit(records, confidence)
-
-
-FORMAT = Format("junit", "Write JUnit XML here", _draw)
+FORMAT = Format("junit", "Write JUnit XML here", lambda records, confidence, single: junit(records, confidence))
 
 
 def _of_all(records: Sequence[Record], confidence: float) -> Iterator[tuple[str, object]]:
