@@ -92,11 +92,11 @@ class Watching:
         self._besides = getattr(inquiry, "besides", "")
         asks = getattr(inquiry, "asks", "")  # in its own words, where it has some
         if asks or plan.target is None:
-            self._say(f"{name}: {asks or f'{plan.budget:,} {plan.unit} in all'}")
+            self.notice(f"{name}: {asks or f'{plan.budget:,} {plan.unit} in all'}")
             return
         least, most = (plan.runs * count + 2 * PAIRS for count in (plan.least_trials, plan.budget))
-        self._say(f"auditing {name}: is {plan.gates} at most {plan.target:g}?")
-        self._say(f"a pass takes {least:,} runs or more; {most:,} are the most")
+        self.notice(f"auditing {name}: is {plan.gates} at most {plan.target:g}?")
+        self.notice(f"a pass takes {least:,} runs or more; {most:,} are the most")
 
     def timed(self, seconds_a_run: float) -> None:
         """The preflight of the first cell is over."""
@@ -107,7 +107,7 @@ class Watching:
         times = (plan.runs * count * seconds_a_run for count in (plan.least_trials, plan.budget))
         least, most = (duration(time if self._seconds is None else min(time, self._seconds)) for time in times)
         span = f"about {least}" if least == most else f"{least} or more for a pass, {most} at most"
-        self._say(f"one run takes {duration(seconds_a_run)}: {span}{self._besides}")
+        self.notice(f"one run takes {duration(seconds_a_run)}: {span}{self._besides}")
         if self._console.is_terminal:
             self._bar.start()
 
@@ -123,12 +123,9 @@ class Watching:
             self._bar.start()  # where no run was timed beforehand
             self._bar.update(self._task, completed=outlook.done, total=outlook.of, description=visible(shown))
         elif outlook.done > 1:
-            self._say(words[0])
+            self.notice(words[0])
 
     def notice(self, words: str) -> None:
-        self._say(words)
-
-    def _say(self, words: str) -> None:
         self._console.print(Text(visible(words), style="dim"))
 
 
@@ -175,7 +172,7 @@ class OneOfSeveral(Watching):
         if self._console.is_terminal:
             self._bar.update(self._task, description=visible(fitting([*both, *words], self._console.width)))
         elif outlook.done > 1:
-            self._say(both[0])
+            self.notice(both[0])
 
 
 def _progress(console: Console) -> Progress:

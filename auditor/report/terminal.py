@@ -16,6 +16,7 @@ from auditor.process.escape import shortened, visible, without_commands
 from auditor.report.columns import Column, Rows
 from auditor.report.describe import describe
 from auditor.report.pictures.plot import plot
+from auditor.report.pictures.strip import top_of
 
 _LONGEST = 4000  # characters of any one text from a subject, in a line
 _BLOCK = 20_000  # and on lines of its own
@@ -131,7 +132,7 @@ def _chart(part: Chart, width: int, *, ascii_only: bool) -> Iterator[Text]:
 
 def _bar(part: Bar, width: int, *, ascii_only: bool) -> Group:
     """The line of what may be, from 0 up: what was seen, the part that is left open, and where the target stands."""
-    top = min(1.0, 1.25 * max(1.6 * part.target, part.high if part.high < 1 else part.low, part.centre))
+    top = top_of([part])
     seen, left_open, rest, mark = "#=-|" if ascii_only else "█░─┃"
     left, right = "0 ", f" {top:.2g}"
     cells = max(8, width - len(left) - len(right))
