@@ -6,7 +6,7 @@ from datetime import datetime
 
 import rich_click as click
 
-from auditor.cli.output import console, error_console, write
+from auditor.cli.output import error_console, make_console, write
 from auditor.errors import BadValue, UsageError
 from auditor.files import check_file, check_writable
 
@@ -63,7 +63,7 @@ def history(
         from auditor.report.page.over_time import page_over_time
 
         write(page_over_time(subject, past, seen).encode(), html, "--html")
-    out = error_console() if html == "-" else console()
+    out = error_console() if html == "-" else make_console()
     for part in audits_over_time(subject, past):
         out.print(part)
     if seen is not None:
