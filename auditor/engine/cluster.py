@@ -281,7 +281,7 @@ def _crew(key: str, how: How, luggage: Luggage) -> Workers:
             _allow_children()
             _end([other for other in _crews if other[0] != key and other[1] == mine[1]])  # an audit that is over
             _crews[mine] = Workers(how, 1)
-    _crews[mine].use(luggage if luggage.path else at_home(luggage))
+    _crews[mine].luggage = luggage if luggage.path else at_home(luggage)
     return _crews[mine]
 
 
