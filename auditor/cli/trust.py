@@ -49,7 +49,8 @@ def check_trusted(record: Record, *, trust: bool) -> None:
 
 def _named(record: Record) -> Iterator[tuple[str, str]]:
     yield "target", record.subject
-    for source in record.asked.get("source") or [record.source]:
+    sources = record.asked.get("source") or record.source
+    for source in sources if isinstance(sources, list) else [sources]:
         yield "source", f"{source}"
     for name, value in record.params.items():
         yield "parameter", f"{name}={value}"
