@@ -38,7 +38,7 @@ class Workers:
     luggage: Luggage  # what is being run; it was packed here, or elsewhere
 
     def __init__(self, how: How, jobs: int) -> None:
-        self._how, self._jobs = how, jobs
+        self._how, self.hands = how, jobs
         self._workers: list[Worker] = []
         self._left: list[Worker] = []
         self._answers: SimpleQueue[None] = SimpleQueue()
@@ -48,13 +48,9 @@ class Workers:
         self._closed = False
 
     @property
-    def hands(self) -> int:
-        return self._jobs
-
-    @property
     def words(self) -> str:
-        processes = "process" if self._jobs == 1 else "processes"
-        return f"in {self._jobs} worker {processes}, one BLAS thread each"
+        processes = "process" if self.hands == 1 else "processes"
+        return f"in {self.hands} worker {processes}, one BLAS thread each"
 
     def pack(self, bench: Bench) -> None:
         """Make the bench ready to be sent; UsageError where it cannot be."""
@@ -115,7 +111,7 @@ class Workers:
 
     def has_room(self) -> bool:
         # By what is under way, not by worker: for runs that fail there are more of these than jobs.
-        return sum(len(worker.tasks) for worker in self._workers) < self._how.ahead * self._jobs
+        return sum(len(worker.tasks) for worker in self._workers) < self._how.ahead * self.hands
 
     def submit(self, block: range) -> None:
         self._give(Task(block, {}))
@@ -153,7 +149,7 @@ class Workers:
             self._left.clear()
 
     def _hire(self) -> Worker:
-        if len(self._workers) >= self._jobs and (idle := [worker for worker in self._workers if not worker.tasks]):
+        if len(self._workers) >= self.hands and (idle := [worker for worker in self._workers if not worker.tasks]):
             self._dismiss(idle[0])
         with uninterrupted():
             self._workers.append(Worker(context(), self.luggage, self._answers))
@@ -172,7 +168,7 @@ class Workers:
 
     def _give(self, task: Task) -> None:
         worker = min(self._workers, key=lambda worker: len(worker.tasks), default=None)
-        if task.fresh or worker is None or (worker.tasks and len(self._workers) < self._jobs):
+        if task.fresh or worker is None or (worker.tasks and len(self._workers) < self.hands):
             worker = self._hire()
         if task.alone is not None:
             self._hand(worker, task, run_alone, task.alone.index, task.alone.which, self._flags[0])

@@ -129,38 +129,28 @@ class Watching:
         self._console.print(Text(visible(words), style="dim"))
 
 
-class WatchingSeveral:
-    """One bar over many audits, with the name of the one that runs; plain lines without a terminal."""
+class WatchingSeveral(Watching):
+    """One bar over many audits, with the name of the one that runs and what is known of it; plain lines without a
+    terminal."""
 
     def __init__(self, console: Console, total: int) -> None:
-        self.console, self.total = console, total
-        self.bar = _progress(console)
-        self.task = self.bar.add_task("", total=total)
+        super().__init__(console)
+        self._total, self._name = total, ""
+        self._bar.update(self._task, total=total)
 
     def __enter__(self) -> Self:
-        if self.console.is_terminal:
-            self.bar.start()
+        if self._console.is_terminal:
+            self._bar.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.bar.stop()
-
-    def audit(self, index: int, name: str) -> OneOfSeveral:
+    def audit(self, index: int, name: str) -> Self:
         """The watcher of the next one."""
-        words = f"{index + 1} of {self.total}: {name}"
-        self.bar.update(self.task, completed=index, description=visible(words))
-        if not self.console.is_terminal:
-            self.console.print(Text(visible(words), style="dim"))
-        return OneOfSeveral(self, words)
-
-
-class OneOfSeveral(Watching):
-    """What is known of the audit that runs, behind its name."""
-
-    def __init__(self, several: WatchingSeveral, name: str) -> None:
-        self._console, self._bar, self._task = several.console, several.bar, several.task
-        self._name = name
-        self._pace = Pace(_REDRAW if several.console.is_terminal else _MILESTONE)
+        self._pace = Pace(self._pace.every)
+        self._name = f"{index + 1} of {self._total}: {name}"
+        self._bar.update(self._task, completed=index, description=visible(self._name))
+        if not self._console.is_terminal:
+            self.notice(self._name)
+        return self
 
     def planned(self, inquiry: Inquiry) -> None: ...
 
