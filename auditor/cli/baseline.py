@@ -105,21 +105,6 @@ def asked_of(cell: Cell) -> dict[str, Any]:
     }
 
 
-def make_block(cell: Cell, record: Record, rho: float | None) -> Block:
-    """What a finished audit leaves for the next one."""
-    assert record.pairs is not None
-    assert record.mismatches is not None
-    return Block(
-        **asked_of(cell),
-        rho=rho,
-        confidence=record.confidence,
-        seed=record.seed,
-        pairs=record.pairs,
-        mismatches=record.mismatches,
-        code=record.code_hash,
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class Baseline:
     """The blocks of a file, each with its text, and what stands before them."""
@@ -131,8 +116,7 @@ class Baseline:
 
     def find(self, cell: Cell) -> Block:
         """The block of what is asked; UsageError with what has changed, or that there is none."""
-        asked = asked_of(cell)
-        probe = Block(**asked, confidence=0.95, seed=0, pairs=1, mismatches=0)
+        probe = Block(**asked_of(cell), confidence=0.95, seed=0, pairs=1, mismatches=0)
         same = [block for block, _ in self.blocks if block.target == probe.target]
         for block in same:
             if block.about == probe.about:
@@ -241,9 +225,7 @@ def update(
         return
     ran = [*zip(settled, records, strict=False)]
     new = [_block(inquiry, record) for (_, inquiry), record in ran if _is_counted(inquiry, record)]
-    lost = {
-        record.subject for (_, inquiry), record in ran if record.question == "rho" and not _is_counted(inquiry, record)
-    }
+    lost = {one.subject for (_, inquiry), one in ran if one.question == "rho" and not _is_counted(inquiry, one)}
     lost |= {*others, *(inquiry.cells[0].subject.name for _, inquiry in settled[len(records) :])}
     after = before.updated(new, [block.target for block in new if block.target not in lost])
     after.write()
@@ -257,8 +239,16 @@ def _is_counted(inquiry: Inquiry, record: Record) -> bool:
 
 
 def _block(inquiry: Inquiry, record: Record) -> Block:
-    rho = inquiry.wanted if isinstance(inquiry, NoWorse) else record.target
-    return make_block(inquiry.cells[0], record, rho)
+    """What a finished audit leaves for the next one."""
+    return Block(
+        **asked_of(inquiry.cells[0]),
+        rho=inquiry.wanted if isinstance(inquiry, NoWorse) else record.target,
+        confidence=record.confidence,
+        seed=record.seed,
+        pairs=record.pairs or 0,
+        mismatches=record.mismatches or 0,
+        code=record.code_hash,
+    )
 
 
 def _news(before: Baseline, after: Baseline, lost: Sequence[Record]) -> Iterator[str]:

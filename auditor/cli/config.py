@@ -9,7 +9,7 @@
     rho = 0.1
 
 Keys are the options of `check`, or those of another `question`; `expect = "fail"` needs a `reason`. All mistakes of a
-file are told at once, each with its line. `python -m auditor.cli.config` prints the table of keys for docs/ci.md.
+file are told at once, each with its line.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from auditor.flow.record import NO_WORSE
 from auditor.process.limits import read_duration
 from auditor.questions.no_worse import MARGIN, check_margin
 from auditor.questions.several import share
-from auditor.request import GROUPS, RUN, SURE, WHAT, Listed, Options, as_name, listed
+from auditor.request import RUN, SURE, WHAT, Listed, Options, as_name, listed
 from auditor.subjects.outcome import describe
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ _HEADER = re.compile(r"^\s*\[\[\s*tool\s*\.\s*auditor\s*\.\s*subject\s*\]\]", re
 _WHOLE = "for_"  # what is for all together in the file's own table, and on the command line
 _MARGIN = Listed("margin", (float,), MARGIN, "With expect no worse: by how much rho may be larger.", None, SURE)
 _BASELINE = Listed("baseline", (str,), None, "Where the counts of earlier audits are.", None, SURE)
-_OWN = {  # what an entry has besides options
+OWN = {  # what an entry has besides options
     "target": Listed("target", (str,), None, "What is audited: module:fn, path/to/file.py:fn; required.", None, WHAT),
     "source": Listed("source", (str, list), None, "Where samples come from; a list: the worst of them.", None, WHAT),
     "question": Listed("question", (str,), None, "Another question than the keys choose: curve, ...", None, WHAT),
@@ -139,13 +139,15 @@ def _common(tables: Mapping[str, Any], mistakes: list[str]) -> dict[str, Any]:
     known |= {one.name: one for one in (_BASELINE, _MARGIN)}
     given = {as_name(key): value for key, value in tables.items() if key != "subject"}
     found = [*_wrong(given, known, ("subject",))]
-    if not found:
-        found += _refused(lambda: read_duration("for", given.get(_WHOLE)))
+    checks: dict[str, Callable[[Any], object]] = {
+        _WHOLE: partial(read_duration, "for"),
+        "confidence": check_confidence,
+        "margin": check_margin,
+    }
+    for name, check in checks.items() if not found else ():
+        if name in given:
+            found += _refused(partial(check, given[name]))
     mistakes += [f"{PLACE}: {words}" for words in found]
-    if not found and "confidence" in given:
-        mistakes += [f"{PLACE}: {words}" for words in _refused(lambda: check_confidence(given["confidence"]))]
-    if not found and "margin" in given:
-        mistakes += [f"{PLACE}: {words}" for words in _refused(lambda: check_margin(given["margin"]))]
     return given
 
 
@@ -162,7 +164,7 @@ def _entry(table: Any, line: int | None, index: int, common: Mapping[str, Any], 
     except UsageError as error:
         mistakes.append(f"{place}: {error}")
         return Entry("", place)
-    mistakes += [f"{place}: {words}" for words in _wrong(table, {**_OWN, **options}, ())]
+    mistakes += [f"{place}: {words}" for words in _wrong(table, {**OWN, **options}, ())]
     mistakes += [f"{place}: {words}" for words in _unexpected(table, options)]
     below = {name: value for name, value in common.items() if name in options and name != _WHOLE}
     given = {name: value for name, value in table.items() if name in options}
@@ -273,29 +275,3 @@ def find_config(start: Path) -> Path:
         if _auditor_table(_parse(read_bytes(file, f"cannot read {file}"), file)):
             return file
     return there[0] if there else files[0]
-
-
-def keys() -> str:
-    """The table of keys, as docs/ci.md has it."""
-    rows = [*_OWN.values(), *(one for one in check_table().values() if one.group and one.name != "confidence")]
-    lines = ["| key | value | what it says |", "|---|---|---|"]
-    for group in GROUPS:
-        for one in rows:
-            if one.group == group:
-                lines.append(f"| `{one.key}` | {_kinds(one)} | {_escaped(one.words)} |")
-    return "\n".join(lines) + "\n"
-
-
-def _kinds(one: Listed) -> str:
-    names = {int: "integer", float: "number", str: "text", bool: "true or false", list: "list"}
-    if one.name == "params":
-        return "table"
-    return " or ".join(names.get(kind, "text") for kind in one.kinds)
-
-
-def _escaped(words: str) -> str:
-    return words.replace("|", "\\|")
-
-
-if __name__ == "__main__":
-    print(keys(), end="")

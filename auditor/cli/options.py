@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -77,20 +77,14 @@ def source_option(*, many: bool) -> click.Option:
 def report_options() -> list[click.Option]:
     from auditor.report.formats import FORMATS
 
-    verbose = click.RichOption(
-        ["--verbose"], is_flag=True, help="Name the method of each interval in the report too.", panel="Reports"
-    )
+    names = {one: [f"--{one.name}", f"{_REPORT}{one.name.replace('-', '_')}"] for one in FORMATS.values()}
+    words = "Name the method of each interval in the report too."
     return [
         *(
-            click.RichOption(
-                [f"--{one.name}", f"{_REPORT}{one.name.replace('-', '_')}"],
-                metavar="FILE",
-                help=f"{one.words}; - is standard output.",
-                panel="Reports",
-            )
-            for one in FORMATS.values()
+            click.RichOption(both, metavar="FILE", help=f"{one.words}; - is standard output.", panel="Reports")
+            for one, both in names.items()
         ),
-        verbose,
+        click.RichOption(["--verbose"], is_flag=True, help=words, panel="Reports"),
     ]
 
 
@@ -114,9 +108,9 @@ _TWICE = {"view": 'views chain in one, from left to right, e.g. --view "attr(coe
 class TableCommand(click.RichCommand):
     """A command whose options are not looked up before somebody needs them: to list the commands takes no question."""
 
-    def __init__(self, *arguments: Any, options: Callable[[], Sequence[click.Option]], **settings: Any) -> None:
+    def __init__(self, *arguments: Any, options: Callable[[], Iterable[click.Option]], **settings: Any) -> None:
         super().__init__(*arguments, **settings)
-        self._options: Callable[[], Sequence[click.Option]] | None = options
+        self._options: Callable[[], Iterable[click.Option]] | None = options
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         if self._options is not None:

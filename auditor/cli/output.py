@@ -47,7 +47,7 @@ def deliver(
     for option, file in files.items():
         with survived(f"cannot make {option} {file}"):
             write(FORMATS[option.removeprefix("--")].draw(records, confidence, single), file, option)
-    out = error_console() if "-" in files.values() else console()
+    out = error_console() if "-" in files.values() else make_console()
     with survived("the report cannot be drawn"):
         draw(out)
     return out
@@ -116,10 +116,6 @@ def make_console(**options: Any) -> Console:
     return Console(markup=False, emoji=False, highlight=False, **options)
 
 
-def console() -> Console:
-    return make_console()
-
-
 def error_console() -> Console:
     return make_console(stderr=True)
 
@@ -142,7 +138,7 @@ def complain(message: str, details: str = "") -> None:
 
     from auditor.process.escape import brief
 
-    console = error_console()
+    out = error_console()
     if details:
-        console.print(plain(details, keep="\n"), soft_wrap=True)
-    console.print(Text.assemble(("error: ", "bold red"), plain(brief(message), keep="\n")), soft_wrap=True)
+        out.print(plain(details, keep="\n"), soft_wrap=True)
+    out.print(Text.assemble(("error: ", "bold red"), plain(brief(message), keep="\n")), soft_wrap=True)

@@ -6,7 +6,6 @@ run: learners and samplers, written in Python, by their own parameters, and none
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import inspect
 import re
@@ -50,7 +49,8 @@ def check_trusted(record: Record, *, trust: bool) -> None:
 
 def _named(record: Record) -> Iterator[tuple[str, str]]:
     yield "target", record.subject
-    for source in record.asked.get("source") or [record.source]:
+    sources = record.asked.get("source") or record.source
+    for source in sources if isinstance(sources, list) else [sources]:
         yield "source", f"{source}"
     for name, value in record.params.items():
         yield "parameter", f"{name}={value}"
@@ -72,13 +72,13 @@ def _check_readable(record: Record) -> None:
 
 def check_named(record: Record) -> None:
     """What options name is called without being a learner or a source: none of Python's own library is."""
-    named: list[tuple[Any, str, str]] = []
     for name, value in record.asked.items():
         if name not in ("source", "view") and isinstance(value, str) and (found := _NAME.fullmatch(value)):
-            with contextlib.suppress(UsageError):  # then whoever needs it says so
-                named.append((find_object(found[1]), value, name))
-    for fn, value, name in named:
-        refuse_library(fn, value, f"what --{name} takes")
+            try:
+                fn = find_object(found[1])
+            except UsageError:
+                continue  # whoever needs it says so
+            refuse_library(fn, value, f"what --{name} takes")
 
 
 def check_learner(subject: Subject) -> None:

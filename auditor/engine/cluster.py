@@ -93,18 +93,15 @@ class Cluster:
         self._answers = SimpleQueue()
 
     @property
-    def hands(self) -> int:
-        return self._count()
-
-    @property
     def block_seconds(self) -> float:
         """Longer on more workers, so that the scheduler, which is one, always has the same to do."""
-        return max(1.0, self._count() / BLOCKS_A_SECOND)
+        return max(1.0, self.hands / BLOCKS_A_SECOND)
 
     def has_room(self) -> bool:
-        return len(self._under_way) < max(1, self._how.ahead * self._count())
+        return len(self._under_way) < max(1, self._how.ahead * self.hands)
 
-    def _count(self) -> int:
+    @property
+    def hands(self) -> int:
         """Threads of the cluster; workers come and go."""
         if monotonic() > self._counted:
             try:
@@ -120,7 +117,7 @@ class Cluster:
         while True:
             with suppress(Empty):
                 return self._answers.get(timeout=_RECOUNT)
-            if self._count():
+            if self.hands:
                 alone_since = None
                 continue
             if alone_since is None:
@@ -145,13 +142,10 @@ class Cluster:
         return self._result(self._next_answer(), "the preflight")
 
     def _result(self, future: Any, what: str) -> Any:
-        if not future.cancelled() and future.exception() is None:
+        error = None if future.cancelled() else future.exception()
+        if not future.cancelled() and error is None:
             return future.result()
-        why = (
-            "the connection is lost"
-            if future.cancelled()
-            else f"{type(future.exception()).__name__}: {future.exception()}"
-        )
+        why = "the connection is lost" if error is None else f"{type(error).__name__}: {error}"
         raise SubjectError(f"--cluster {self._spec} gave {what} up ({why}); with --ledger, --resume goes on from here")
 
     def close(self) -> None:
@@ -281,7 +275,7 @@ def _crew(key: str, how: How, luggage: Luggage) -> Workers:
             _allow_children()
             _end([other for other in _crews if other[0] != key and other[1] == mine[1]])  # an audit that is over
             _crews[mine] = Workers(how, 1)
-    _crews[mine].use(luggage if luggage.path else at_home(luggage))
+    _crews[mine].luggage = luggage if luggage.path else at_home(luggage)
     return _crews[mine]
 
 

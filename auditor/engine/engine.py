@@ -19,7 +19,7 @@ from time import perf_counter
 from typing import Protocol
 
 from auditor.errors import AuditorError, BadValue, UsageError, check_count, suggestion
-from auditor.process.limits import LONGEST, check_memory, read_duration, read_memory
+from auditor.process.limits import LONGEST, read_duration, read_memory
 from auditor.trials.preflight import Look, look
 from auditor.trials.trial import Bench, Trial
 
@@ -85,8 +85,6 @@ def make_how(
         raise UsageError("--resume needs the ledger of the audit that it continues: add --ledger FILE")
     if cluster is not None and jobs not in (None, 1):
         raise UsageError(f"--jobs {jobs} and --cluster do not go together: the cluster's workers run the audit")
-    if memory is not None:
-        check_memory()
     file = None if ledger is None else os.path.abspath(str(ledger))
     seconds = read_duration("for", for_)
     return How(jobs, timeout, read_memory(memory), on_error, cluster, file, resume, log=log, for_=seconds)

@@ -38,18 +38,12 @@ class Slot:
     def __init__(self, numbers: Any) -> None:
         self._numbers = numbers  # pid, state, pair, run, since, before
 
-    def sit(self) -> None:
-        self._numbers[1:] = [LOADING, -1, -1, monotonic(), 0]
-        self._numbers[0] = os.getpid()
-
-    def begin(self, index: int, which: int, before: int, state: float = RUNNING) -> None:
+    def write(self, state: float, index: int = -1, which: int = -1, before: int = 0) -> None:
         self._numbers[1:] = [state, index, which, monotonic(), before]
+        self._numbers[0] = os.getpid()
 
     def drawn(self) -> None:
         self._numbers[1] = RUNNING
-
-    def idle(self) -> None:
-        self._numbers[1:5] = [IDLE, -1, -1, monotonic()]
 
     def read(self) -> Reading:
         pid, state, index, which, since, before = self._numbers
@@ -112,7 +106,7 @@ class Seat:
     def _load(self, name: str, packed: bytes | None, index: int) -> None:
         import cloudpickle
 
-        self.slot.sit()
+        self.slot.write(LOADING)
         is_first = not self._benches
         if is_first:
             found_by_files(self._luggage.files)
@@ -128,7 +122,7 @@ class Seat:
             return self.slot.drawn()
         self.before = self._runs
         self._runs += stage == RUNS
-        return self.slot.begin(index, which, self.before, DRAWING if stage == DRAWS else RUNNING)
+        return self.slot.write(DRAWING if stage == DRAWS else RUNNING, index, which, self.before)
 
     def failed(self, trials: Sequence[Trial], seconds: float, index: int | None, error: BaseException) -> Done:
         """What has been run, and what ended it: an interrupt of the subject's own making too, or no memory for us."""
@@ -160,7 +154,7 @@ def sit_down(numbers: Any, luggage: Luggage) -> None:
     _seat[:] = [Seat(slot, luggage)]
     if hasattr(os, "setsid"):
         os.setsid()  # a group of its own: it can be killed with all that its subject started
-    slot.sit()
+    slot.write(LOADING)
     if not kept:
         threading.Thread(target=_leave_with_parent, daemon=True).start()
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
@@ -213,7 +207,7 @@ def _tried(sent: Sent, index: int, call: Callable[[Bench], T]) -> T | Done:
     except BaseException as error:
         return seat.failed((), 0.0, None, error)
     finally:
-        seat.slot.idle()
+        seat.slot.write(IDLE)
 
 
 def run_block(sent: Sent, block: range, fell: Fell, copies: bool, judges: bool) -> Done:
@@ -228,4 +222,4 @@ def run_block(sent: Sent, block: range, fell: Fell, copies: bool, judges: bool) 
     except BaseException as error:
         return seat.failed(trials, perf_counter() - started, index, error)
     finally:
-        seat.slot.idle()
+        seat.slot.write(IDLE)

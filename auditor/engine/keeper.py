@@ -9,41 +9,31 @@ middle of a loop in C does not.
 from __future__ import annotations
 
 import atexit
-import ctypes
 import os
 import select
 import shutil
 import signal
-import sys
 from contextlib import suppress
 from multiprocessing import forkserver, parent_process, process
-from pathlib import Path
 from typing import Any, NoReturn
 
-_DIE_WITH_PARENT, _TAKE_ORPHANS = 1, 36  # PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
+from auditor.process.parent import become_subreaper, die_with_parent, end_children
 
 
 def split() -> bool:
     """Returns in the lower half; False where the system has no such thing."""
     parent = parent_process()
-    if sys.platform != "linux" or parent is None or _prctl(_TAKE_ORPHANS, 1):
+    if parent is None or not become_subreaper():
         return False
     os.setsid()  # away from the terminal, and from the groups of both
     keeper = os.getpid()
     worker = os.fork()
     if worker:
         _keep(worker, parent.sentinel)
-    _prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+    die_with_parent()
     if os.getppid() != keeper:
         os._exit(1)  # it died before it could be asked
     return True
-
-
-def _prctl(option: int, value: int) -> int:
-    try:
-        return int(ctypes.CDLL(None).prctl(option, value, 0, 0, 0))
-    except (OSError, AttributeError):
-        return -1
 
 
 def _keep(worker: int, sentinel: int) -> NoReturn:
@@ -60,7 +50,7 @@ def _keep(worker: int, sentinel: int) -> NoReturn:
             remove_folder(process.current_process()._config.get("tempdir"))  # type: ignore[attr-defined]
             break
         os.read(awake, 512)
-    _end_children()
+    end_children(patience=0.0)  # all of them: the children of one that ends become ours
     _end_like(status)
 
 
@@ -79,25 +69,6 @@ def _close_all_but(*kept: int) -> None:
         if int(name) > 2 and int(name) not in kept:
             with suppress(OSError):
                 os.close(int(name))
-
-
-def _end_children() -> None:
-    """All of them: the children of one that ends become ours."""
-    beyond_us: set[int] = set()
-    while ours := _children() - beyond_us:
-        for pid in ours:
-            try:
-                os.kill(pid, signal.SIGKILL)
-                os.waitpid(pid, 0)
-            except (PermissionError, ChildProcessError):
-                beyond_us.add(pid)  # it runs as somebody else
-
-
-def _children() -> set[int]:
-    try:
-        return {int(word) for word in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()}
-    except OSError:
-        return set()
 
 
 def _end_like(status: int | None) -> NoReturn:

@@ -35,42 +35,29 @@ class Workers:
     """An engine of `jobs` worker processes."""
 
     block_seconds = 0.2
+    luggage: Luggage  # what is being run; it was packed here, or elsewhere
 
     def __init__(self, how: How, jobs: int) -> None:
-        self._how, self._jobs = how, jobs
+        self._how, self.hands = how, jobs
         self._workers: list[Worker] = []
         self._left: list[Worker] = []
         self._answers: SimpleQueue[None] = SimpleQueue()
         self._packed: dict[tuple[int, ...], tuple[Bench, Luggage, Pace]] = {}  # with the benches: no id is used again
-        self._now: Luggage | None = None  # what is being run
         self._flags = (False, True)  # what the preflight said since: copies, judges
         self._stillborn = 0
         self._closed = False
 
     @property
-    def hands(self) -> int:
-        return self._jobs
-
-    @property
     def words(self) -> str:
-        processes = "process" if self._jobs == 1 else "processes"
-        return f"in {self._jobs} worker {processes}, one BLAS thread each"
+        processes = "process" if self.hands == 1 else "processes"
+        return f"in {self.hands} worker {processes}, one BLAS thread each"
 
     def pack(self, bench: Bench) -> None:
         """Make the bench ready to be sent; UsageError where it cannot be."""
         if bench.identity not in self._packed:
             self._packed[bench.identity] = bench, pack(bench, self._how), Pace()
-        self._now = self._packed[bench.identity][1]
+        self.luggage = self._packed[bench.identity][1]
         self._flags = (bench.copies, bench.judges)
-
-    def use(self, luggage: Luggage) -> None:
-        """What was packed elsewhere."""
-        self._now = luggage
-
-    @property
-    def _luggage(self) -> Luggage:
-        assert self._now is not None, "pack comes first"
-        return self._now
 
     def look(self, bench: Bench, timed: Callable[[float], None]) -> Look:
         self.pack(bench)
@@ -94,7 +81,7 @@ class Workers:
 
     def _look(self, skip: frozenset[int]) -> Look | Fall:
         """What a fresh worker sees, or the run that it fell over."""
-        self._hand(self._hire_new(), None, look_here, skip)
+        self._hand(self._hire(), None, look_here, skip)
         worker, _, found = next(iter(self._events()))
         if isinstance(found, Look):
             return found
@@ -112,19 +99,19 @@ class Workers:
             for worker in [worker for worker in self._workers if worker.tasks]:
                 self._dismiss(worker)  # nobody waits for what it does; the others stay for more
 
-    def run(self, block: range, *flags: bool) -> Done:
+    def run(self, block: range, copies: bool, judges: bool) -> Done:
         """One block, whole, for those who wait for it."""
-        self._flags, trials, started = (flags[0], flags[1]), [], perf_counter()
+        self._flags, trials, started = (copies, judges), list[Trial](), perf_counter()
         try:
             for trial in in_order(self, block, keep_nothing, Pace(len(block))):
-                trials.append(trial)
+                trials.append(trial)  # so that those before a failure stay
         except AuditorError as error:
             return Done(trials, perf_counter() - started, block.start + len(trials), error)
         return Done(trials, perf_counter() - started)
 
     def has_room(self) -> bool:
         # By what is under way, not by worker: for runs that fail there are more of these than jobs.
-        return sum(len(worker.tasks) for worker in self._workers) < self._how.ahead * self._jobs
+        return sum(len(worker.tasks) for worker in self._workers) < self._how.ahead * self.hands
 
     def submit(self, block: range) -> None:
         self._give(Task(block, {}))
@@ -162,14 +149,10 @@ class Workers:
             self._left.clear()
 
     def _hire(self) -> Worker:
-        idle = [worker for worker in self._workers if not worker.tasks]
-        return idle[0] if idle else self._hire_new()
-
-    def _hire_new(self) -> Worker:
-        if len(self._workers) >= self._jobs and (idle := [worker for worker in self._workers if not worker.tasks]):
+        if len(self._workers) >= self.hands and (idle := [worker for worker in self._workers if not worker.tasks]):
             self._dismiss(idle[0])
         with uninterrupted():
-            self._workers.append(Worker(context(), self._luggage, self._answers))
+            self._workers.append(Worker(context(), self.luggage, self._answers))
         return self._workers[-1]
 
     def _dismiss(self, worker: Worker) -> list[Task]:
@@ -184,11 +167,9 @@ class Workers:
         return tasks
 
     def _give(self, task: Task) -> None:
-        if task.fresh:
-            worker = self._hire_new()
-        else:
-            least_busy = sorted(self._workers, key=lambda worker: len(worker.tasks))
-            worker = least_busy[0] if len(self._workers) >= self._jobs else self._hire()
+        worker = min(self._workers, key=lambda worker: len(worker.tasks), default=None)
+        if task.fresh or worker is None or (worker.tasks and len(self._workers) < self.hands):
+            worker = self._hire()
         if task.alone is not None:
             self._hand(worker, task, run_alone, task.alone.index, task.alone.which, self._flags[0])
         else:
@@ -197,12 +178,12 @@ class Workers:
     def _hand(self, worker: Worker, task: Task | None, call: Callable[..., Any], *args: Any) -> None:
         """To this worker, or to a new one if it has died: what it had under way is still to be asked for."""
         for _ in range(_STARTS):
-            if worker.give(task, self._luggage, call, *args):
+            if worker.give(task, self.luggage, call, *args):
                 return
             if not worker.tasks:
                 self._dismiss(worker)
-            worker = self._hire_new()
-        raise SubjectError(f"no worker process for {self._luggage.name} can be started")
+            worker = self._hire()
+        raise SubjectError(f"no worker process for {self.luggage.name} can be started")
 
     def _events(self) -> list[tuple[Worker, Any, Any]]:
         """What has come of tasks: (worker, task, answer or Death); waits for the first."""
@@ -267,7 +248,7 @@ class Workers:
             f"gave no output where the pair's first run had gone before it ({fall.failure}), and gives one alone: "
             "it leaves something behind. Give it room for two runs, say by a higher --memory; it came to this"
         )
-        return [Done((), 0.0, fall.index, RunFailed(self._luggage.name, fall.index, fall.which, what))]
+        return [Done((), 0.0, fall.index, RunFailed(self.luggage.name, fall.index, fall.which, what))]
 
     def _counts(self, task: Task, fall: Fall) -> list[Done]:
         """A failure that is the run's own: bottom where that is an output, and the end of the audit otherwise."""
@@ -280,7 +261,7 @@ class Workers:
 
     def _is_bottom(self, fall: Fall) -> bool:
         kind = fall.failure
-        return self._luggage.bottoms and isinstance(kind, RunFailed) and not isinstance(kind, Watched)
+        return self.luggage.bottoms and isinstance(kind, RunFailed) and not isinstance(kind, Watched)
 
     def _up_to(self, task: Task, fall: Fall) -> list[Done]:
         """The trials before a failure are run again, for they were lost with their worker."""
@@ -302,7 +283,7 @@ class Workers:
             self._give(replace(task, block=range(middle, task.block.stop)))
         elif task.fresh:
             what = f"gave no answer and ended its process ({how_it_ended(death)})"
-            failure = RunFailed(self._luggage.name, task.block.start, None, what)
+            failure = RunFailed(self.luggage.name, task.block.start, None, what)
             return [Done((), 0.0, task.block.start, failure)]
         else:
             self._give(replace(task, fresh=True))
@@ -313,14 +294,14 @@ class Workers:
         return Fall(index, which, death.reading.before, self._failure(death))
 
     def _failure(self, death: Death) -> AuditorError:
-        name, run = self._luggage.name, death.reading.run
+        name, run = self.luggage.name, death.reading.run
         if run is None:
             return SubjectError(
                 f"a worker process for {name} ended before it could run anything ({how_it_ended(death)}); "
                 "--jobs 1 without --timeout and --memory runs it in this process"
             )
         is_drawing = death.reading.state == DRAWING
-        who = f"source {self._luggage.source}" if is_drawing else name
+        who = f"source {self.luggage.source}" if is_drawing else name
         if death.overdue:
             doing = "drawing" if is_drawing else "running"
             hung = Hung(who, *run, f"was still {doing} after {self._how.timeout:g} s (--timeout)")

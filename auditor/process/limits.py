@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from typing import Any
 
 from auditor.errors import AuditorError, BadValue, UsageError
@@ -67,6 +68,8 @@ def read_memory(text: int | str | None) -> int | None:
     """Bytes from what a user writes: 2G, 500M, 2GiB, 1.5e9."""
     if text is None:
         return None
+    if find_spec("resource") is None:
+        raise UsageError("--memory: this platform has no resource limits; leave it out")
     words = str(text).strip().upper().removesuffix("IB").removesuffix("B")
     number, unit = (words[:-1], words[-1]) if words and words[-1] in _UNITS else (words, "")
     try:
@@ -78,14 +81,6 @@ def read_memory(text: int | str | None) -> int | None:
     if size > 2**62:
         raise BadValue("memory", text, "is more than any machine has: use e.g. 2G")
     return size
-
-
-def check_memory() -> None:
-    """Refuse a limit where the system has no way to hold it."""
-    try:
-        import resource  # noqa: F401
-    except ImportError as error:
-        raise UsageError("--memory: this platform has no resource limits; leave it out") from error
 
 
 def limit_memory(size: int) -> None:

@@ -117,13 +117,14 @@ def _handle(handler: Callable[[int, FrameType | None], None] | signal.Handlers) 
         signal.signal(kind, handler)
 
 
-def _call_prctl(option: int, value: int) -> None:
-    """Linux alone has it; no module of the standard library does."""
+def _call_prctl(option: int, value: int) -> bool:
+    """Whether it could be done: Linux alone has it, and no module of the standard library does."""
     if sys.platform == "linux":
         import ctypes
 
         with contextlib.suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+            return not ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+    return False
 
 
 def _tell(page: mmap.mmap, pid: int, command: Callable[[], int]) -> NoReturn:
@@ -154,16 +155,11 @@ def _wait(child: int, page: mmap.mmap) -> int:
     end_children(patience=_PATIENCE)
     if page[: len(_TOLD)] == _TOLD:
         return page[len(_TOLD)]
+    words = f"the audited code ended the process before there was a verdict ({how_it_ended(status)}): it could not be "
+    words += "audited; --jobs 2 runs it in worker processes and names the pair"
     with contextlib.suppress(OSError, ValueError, AttributeError):  # there may be no standard error
-        print(f"error: {_ended_early(status)}", file=sys.stderr, flush=True)
+        print(f"error: {words}", file=sys.stderr, flush=True)
     return EXIT_CODES["error"]
-
-
-def _ended_early(status: int) -> str:
-    return (
-        f"the audited code ended the process before there was a verdict ({how_it_ended(status)}): it could not be "
-        "audited; --jobs 2 runs it in worker processes and names the pair"
-    )
 
 
 def how_it_ended(status: int) -> str:
@@ -185,9 +181,9 @@ def die_with_parent() -> None:
     _call_prctl(_SET_DEATH_SIGNAL, signal.SIGKILL)
 
 
-def become_subreaper() -> None:
-    """From here on whoever is left behind by a child of this process becomes its own, where the system can do that."""
-    _call_prctl(_SET_SUBREAPER, 1)
+def become_subreaper() -> bool:
+    """From here on whoever is left behind by a child of this process becomes its own; False where that cannot be."""
+    return _call_prctl(_SET_SUBREAPER, 1)
 
 
 def end_children(*, patience: float) -> None:

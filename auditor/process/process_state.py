@@ -20,10 +20,10 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 from auditor.errors import LIBRARIES
 
@@ -32,13 +32,8 @@ _PATCHED = ("builtins", "time", "random", "json", "os", "math", "io", "datetime"
 _WORD = 2**64
 _SIGNALS = [int(kind) for kind in signal.valid_signals() if getattr(kind, "name", "") not in ("SIGKILL", "SIGSTOP")]
 getsignal: Callable[[int], Any] = import_module("_signal").getsignal  # signal's own makes an enum of what it finds
-_HOOKS = (
-    (sys, "excepthook"),
-    (sys, "unraisablehook"),
-    (sys, "displayhook"),
-    (threading, "excepthook"),
-    (warnings, "showwarning"),
-)
+_HOOKS = {sys: ("excepthook", "unraisablehook", "displayhook"), threading: ("excepthook",), warnings: ("showwarning",)}
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,58 +143,42 @@ def _open_files() -> Undo:
     return undo
 
 
-def _folder() -> Undo:
-    return functools.partial(os.chdir, os.getcwd())
-
-
 def _filters() -> Undo:
-    filters = [*warnings.filters]
+    def put(filters: list[Any]) -> None:
+        warnings.resetwarnings()  # forgets what was shown by the filters of others
+        warnings.filters[:] = filters  # type: ignore[index]
 
-    def undo() -> None:
-        if [*warnings.filters] != filters:
-            warnings.resetwarnings()  # forgets what was shown by the filters of others
-            warnings.filters[:] = filters  # type: ignore[index]
-
-    return undo
-
-
-def _depth() -> Undo:
-    return functools.partial(sys.setrecursionlimit, sys.getrecursionlimit())
+    return _same(lambda: [*warnings.filters], put)
 
 
 def _environment() -> Undo:
-    environment = {**os.environ}
+    def put(environment: dict[str, str]) -> None:
+        os.environ.clear()
+        os.environ.update(environment)
+
+    return _same(lambda: {**os.environ}, put)
+
+
+def _same(get: Callable[[], T], put: Callable[[T], object]) -> Undo:
+    before = get()
 
     def undo() -> None:
-        if {**os.environ} != environment:
-            os.environ.clear()
-            os.environ.update(environment)
-
-    return undo
-
-
-def _collection() -> Undo:
-    return gc.enable if gc.isenabled() else gc.disable
-
-
-def _tracing() -> Undo:
-    trace, profile = sys.gettrace(), sys.getprofile()
-
-    def undo() -> None:
-        if sys.gettrace() is not trace:
-            sys.settrace(trace)
-        if sys.getprofile() is not profile:
-            sys.setprofile(profile)
+        if get() != before:
+            put(before)
 
     return undo
 
 
 def _hooks() -> Undo:
-    hooks = [(owner, name, getattr(owner, name)) for owner, name in _HOOKS]
+    found = [_attributes(owner, {name: getattr(owner, name) for name in names}) for owner, names in _HOOKS.items()]
+    return functools.partial(_run_all, found)
 
+
+def _attributes(owner: Any, before: Mapping[str, Any]) -> Undo:
     def undo() -> None:
-        for hook in hooks:
-            setattr(*hook)
+        for name, value in before.items():
+            if vars(owner).get(name, None) is not value and not name.startswith("__"):
+                setattr(owner, name, value)
 
     return undo
 
@@ -222,18 +201,19 @@ def _signals() -> Undo:
 def _locale() -> Undo:
     import locale
 
-    before, settle = locale.setlocale(locale.LC_ALL), locale.setlocale
-    return lambda: settle(locale.LC_ALL, before) if settle(locale.LC_ALL) != before else None
+    both = functools.partial(locale.setlocale, locale.LC_ALL)  # which asks where it is given nothing
+    return _same(both, both)
 
 
-_TAKERS = (
+_TAKERS: Sequence[Callable[[], Undo]] = (
     _open_files,
-    _folder,
+    lambda: functools.partial(os.chdir, os.getcwd()),
     _filters,
-    _depth,
+    lambda: _same(sys.getrecursionlimit, sys.setrecursionlimit),
     _environment,
-    _collection,
-    _tracing,
+    lambda: _same(gc.isenabled, lambda collects: gc.enable() if collects else gc.disable()),
+    lambda: _same(sys.gettrace, sys.settrace),
+    lambda: _same(sys.getprofile, sys.setprofile),
     _hooks,
     _signals,
     _locale,
@@ -242,18 +222,7 @@ _TAKERS = (
 
 def _functions() -> list[Undo]:
     """What the standard library has under its names, so that a replaced clock or `open` is none of ours."""
-    return [_undo_functions(sys.modules[name]) for name in _PATCHED if name in sys.modules]
-
-
-def _undo_functions(module: Any) -> Undo:
-    before = dict(vars(module))
-
-    def undo() -> None:
-        for name, value in before.items():
-            if vars(module).get(name, None) is not value and not name.startswith("__"):
-                setattr(module, name, value)
-
-    return undo
+    return [_attributes(sys.modules[name], dict(vars(sys.modules[name]))) for name in _PATCHED if name in sys.modules]
 
 
 _KNOWN = (builtins, random, time)  # loaded here, so that they are always among what is kept

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from auditor.flow.parts import Listing, Part
-from auditor.flow.question import registered_questions
+from auditor.flow.question import find_question, registered_questions
 from auditor.flow.record import Record
 from auditor.flow.wobbles import Wobbles
 from auditor.report.facts import told
@@ -70,8 +70,6 @@ def _upward(gap: float) -> str:
 
 def _takes(record: Record, name: str) -> bool:
     """Whether the question has such an option, here."""
-    from auditor.flow.question import find_question
-
     return record.question in registered_questions() and name in listed(find_question(record.question).Options)
 
 

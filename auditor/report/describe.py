@@ -7,12 +7,12 @@ and its cells are left to its own tables.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 from auditor.errors import UsageError
-from auditor.flow.parts import Bar, Command, Facts, Listing, Part, Table, Words
-from auditor.flow.question import find_question
+from auditor.flow.parts import Bar, Chart, Command, Facts, Listing, Part, Table, Words
+from auditor.flow.question import Question, find_question
 from auditor.flow.record import Measure, Record
 from auditor.process.escape import shortened
 from auditor.report.advice import advice
@@ -21,13 +21,6 @@ from auditor.report.wobbles import wobble_parts
 from auditor.statistics.outward import at_least, at_most, between, percent
 
 _NAME = 60  # characters of a cell's name in a table
-
-
-class Own(NamedTuple):
-    """What the question adds, where it is known here."""
-
-    title: Callable[[Record], str] | None
-    parts: Sequence[Part]
 
 
 class Said(NamedTuple):
@@ -48,16 +41,17 @@ class Said(NamedTuple):
 
 
 def say(record: Record, *, verbose: bool = False) -> Said:
-    own = _own(record)
-    rows = [row for part in own.parts if isinstance(part, Facts) for row in part.rows]
-    known = rows if own.parts else _measures(record, verbose)
-    is_survey = own.title is not None
+    question = _question(record)
+    own = [*question.parts(record)] if question else []
+    rows = [row for part in own if isinstance(part, Facts) for row in part.rows]
+    known = rows if own else _measures(record, verbose)
+    is_survey = hasattr(question, "title")
     return Said(
-        title=Words(_title(record, own), "title"),
+        title=Words(_title(record), "title"),
         reason=Words(record.reason),
-        bars=[part for part in own.parts if isinstance(part, Bar)] or [*_bar(record)],
+        bars=[part for part in own if isinstance(part, Bar)] or [*_bar(record)],
         facts=make_facts(record, known, is_survey=is_survey, verbose=verbose),
-        found=[part for part in own.parts if not isinstance(part, (Facts, Bar))],
+        found=[part for part in own if not isinstance(part, (Facts, Bar))],
         cells=[] if is_survey else [*_cells(record)],
         wobbles=[*wobble_parts(record)],
         examples=[*_examples(record)],
@@ -92,20 +86,37 @@ def _scope(record: Record) -> Iterator[Part]:
         yield Words(only, "dim")
 
 
-def _own(record: Record) -> Own:
+def _question(record: Record) -> Question | None:
     """A record can be read where the question that made it is not installed."""
     try:
-        question = find_question(record.question)
+        return find_question(record.question)
     except UsageError:
-        return Own(None, ())
-    return Own(getattr(question, "title", None), list(question.parts(record)))
+        return None
 
 
-def _title(record: Record, own: Own) -> str:
-    title = own.title(record) if own.title else f"{record.verdict.upper()}  {record.subject}"
-    if record.decided_by == "interrupt":
-        return f"INTERRUPTED  {title.partition('  ')[2]}"
-    return title
+def own_of(record: Record, name: str) -> Any:
+    """What the question says itself, where it has a method `title`, `bars` or `chart`; None where it has not."""
+    own = getattr(_question(record), name, None)
+    return own(record) if own else None
+
+
+def charts_of(record: Record, said: Said) -> Sequence[Chart]:
+    """The one that the question itself says there is to draw, else those of the report."""
+    own = own_of(record, "chart")
+    return [own] if own else [part for part in said.found if isinstance(part, Chart)]
+
+
+def bars_of(record: Record, bars: Sequence[Bar]) -> Sequence[tuple[str, Bar]]:
+    """With their names: those of the report, or one for each cell where it has several."""
+    if record.target is None or (bars and len(record.cells) < 2):
+        return [(record.question, bar) for bar in bars]
+    target = record.target
+    return [(row.name, Bar(row.low, row.high, row.estimate or 0.0, target, row.verdict)) for row in record.cells]
+
+
+def _title(record: Record) -> str:
+    title: str = own_of(record, "title") or f"{record.verdict.upper()}  {record.subject}"
+    return title if record.decided_by != "interrupt" else f"INTERRUPTED  {title.partition('  ')[2]}"
 
 
 def _measures(record: Record, verbose: bool) -> list[tuple[str, str]]:

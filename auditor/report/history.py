@@ -104,17 +104,13 @@ def watched(past: Sequence[Past], limit: float, *, run_length: float, ever: floa
         by_seed.setdefault(audit.plan.get("seed"), audit)
     fresh = [*by_seed.values()]
     numbers = [counts_of(audit) for audit in fresh]
-    if ever is not None:
-        found = first_alarm(numbers, limit, ever)
+    if ever is None:
+        found = alarms(numbers, limit, run_length)
+        rare = f"comes once in {run_length:g} audits on average, or more rarely; after each it begins anew"
+    else:
+        first = first_alarm(numbers, limit, ever)
+        found = [first] if first else []
         rare = f"ever comes with probability at most {at_most(ever)}; there are no restarts"
-        return _watched(limit, fresh, [found] if found else [], rare, past, same)
-    rare = f"comes once in {run_length:g} audits on average, or more rarely; after each it begins anew"
-    return _watched(limit, fresh, alarms(numbers, limit, run_length), rare, past, same)
-
-
-def _watched(
-    limit: float, fresh: list[Past], found: list[Alarm], rare: str, past: Sequence[Past], same: Sequence[Past]
-) -> Watched:
     return Watched(limit, fresh, found, rare, len(same) - len(fresh), len(past) - len(same))
 
 

@@ -92,11 +92,11 @@ class Watching:
         self._besides = getattr(inquiry, "besides", "")
         asks = getattr(inquiry, "asks", "")  # in its own words, where it has some
         if asks or plan.target is None:
-            self._say(f"{name}: {asks or f'{plan.budget:,} {plan.unit} in all'}")
+            self.notice(f"{name}: {asks or f'{plan.budget:,} {plan.unit} in all'}")
             return
         least, most = (plan.runs * count + 2 * PAIRS for count in (plan.least_trials, plan.budget))
-        self._say(f"auditing {name}: is {plan.gates} at most {plan.target:g}?")
-        self._say(f"a pass takes {least:,} runs or more; {most:,} are the most")
+        self.notice(f"auditing {name}: is {plan.gates} at most {plan.target:g}?")
+        self.notice(f"a pass takes {least:,} runs or more; {most:,} are the most")
 
     def timed(self, seconds_a_run: float) -> None:
         """The preflight of the first cell is over."""
@@ -107,7 +107,7 @@ class Watching:
         times = (plan.runs * count * seconds_a_run for count in (plan.least_trials, plan.budget))
         least, most = (duration(time if self._seconds is None else min(time, self._seconds)) for time in times)
         span = f"about {least}" if least == most else f"{least} or more for a pass, {most} at most"
-        self._say(f"one run takes {duration(seconds_a_run)}: {span}{self._besides}")
+        self.notice(f"one run takes {duration(seconds_a_run)}: {span}{self._besides}")
         if self._console.is_terminal:
             self._bar.start()
 
@@ -123,47 +123,34 @@ class Watching:
             self._bar.start()  # where no run was timed beforehand
             self._bar.update(self._task, completed=outlook.done, total=outlook.of, description=visible(shown))
         elif outlook.done > 1:
-            self._say(words[0])
+            self.notice(words[0])
 
     def notice(self, words: str) -> None:
-        self._say(words)
-
-    def _say(self, words: str) -> None:
         self._console.print(Text(visible(words), style="dim"))
 
 
-class WatchingSeveral:
-    """One bar over many audits, with the name of the one that runs; plain lines without a terminal."""
+class WatchingSeveral(Watching):
+    """One bar over many audits, with the name of the one that runs and what is known of it; plain lines without a
+    terminal."""
 
     def __init__(self, console: Console, total: int) -> None:
-        self.console, self.total = console, total
-        self.bar = _progress(console)
-        self.task = self.bar.add_task("", total=total)
+        super().__init__(console)
+        self._total, self._name = total, ""
+        self._bar.update(self._task, total=total)
 
     def __enter__(self) -> Self:
-        if self.console.is_terminal:
-            self.bar.start()
+        if self._console.is_terminal:
+            self._bar.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.bar.stop()
-
-    def audit(self, index: int, name: str) -> OneOfSeveral:
+    def audit(self, index: int, name: str) -> Self:
         """The watcher of the next one."""
-        words = f"{index + 1} of {self.total}: {name}"
-        self.bar.update(self.task, completed=index, description=visible(words))
-        if not self.console.is_terminal:
-            self.console.print(Text(visible(words), style="dim"))
-        return OneOfSeveral(self, words)
-
-
-class OneOfSeveral(Watching):
-    """What is known of the audit that runs, behind its name."""
-
-    def __init__(self, several: WatchingSeveral, name: str) -> None:
-        self._console, self._bar, self._task = several.console, several.bar, several.task
-        self._name = name
-        self._pace = Pace(_REDRAW if several.console.is_terminal else _MILESTONE)
+        self._pace = Pace(self._pace.every)
+        self._name = f"{index + 1} of {self._total}: {name}"
+        self._bar.update(self._task, completed=index, description=visible(self._name))
+        if not self._console.is_terminal:
+            self.notice(self._name)
+        return self
 
     def planned(self, inquiry: Inquiry) -> None: ...
 
@@ -175,7 +162,7 @@ class OneOfSeveral(Watching):
         if self._console.is_terminal:
             self._bar.update(self._task, description=visible(fitting([*both, *words], self._console.width)))
         elif outlook.done > 1:
-            self._say(both[0])
+            self.notice(both[0])
 
 
 def _progress(console: Console) -> Progress:

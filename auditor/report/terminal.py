@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
@@ -13,16 +13,17 @@ from rich.text import Text
 from auditor.flow.parts import Bar, Chart, Command, Facts, Listing, Part, Table, Words
 from auditor.flow.record import Record
 from auditor.process.escape import shortened, visible, without_commands
+from auditor.report.columns import Column, Rows
 from auditor.report.describe import describe
 from auditor.report.pictures.plot import plot
+from auditor.report.pictures.strip import top_of
 
 _LONGEST = 4000  # characters of any one text from a subject, in a line
 _BLOCK = 20_000  # and on lines of its own
-_WIDEST = 100  # columns of a plot
+_WIDEST, _NAME = 100, 8  # columns of a plot, and of a name that is broken
 STYLES = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow", "error": "bold magenta"}
 _TITLES = {"interrupted": STYLES["inconclusive"], "same": STYLES["pass"], "different": STYLES["fail"], **STYLES}
 _COLOURS = {"dim": "dim", "error": "magenta", "warning": "yellow", "info": "dim"}
-_GAP = (0, 2, 0, 0)
 
 
 def show(record: Record, console: Console, *, verbose: bool = False) -> None:
@@ -109,45 +110,18 @@ def _listing(part: Listing) -> Iterator[RenderableType]:
 
 
 def _table(part: Table, width: int, *, ascii_only: bool) -> Iterator[RenderableType]:
+    """As many of the columns that are extra as there is room for; names may be broken, and no number is."""
     if part.title:
         yield Text(visible(part.title.strip("\n")))
     lines = [[visible(shortened(text, _LONGEST)) for text in row] for row in (part.head, *part.rows)]
     if ascii_only:
         lines = [[text.replace("━", "=") for text in line] for line in lines]
-    head, *rows = _that_fit(lines, len(part.head) if part.extra is None else part.extra, width)
-    yield _grid(head, rows) if _is_readable(head, rows, width) else _stacked(head, rows)
-
-
-def _that_fit(lines: Sequence[Sequence[str]], needed: int, width: int) -> list[Sequence[str]]:
-    """The columns that there is room for, the needed ones at any rate."""
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    columns = len(widths)
-    while columns > needed and sum(widths[:columns]) + 2 * columns > width:
-        columns -= 1
-    return [line[:columns] for line in lines]
-
-
-def _is_readable(head: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> bool:
-    """Whether no number has to be broken; names may be."""
-    columns = zip(*(head, *rows), strict=True)
-    least = [max(len(word) for text in column for word in text.split(" ")) if column[0] else 8 for column in columns]
-    return sum(least) + 2 * len(least) <= width
-
-
-def _grid(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Grid:
-    grid = Grid(box=None, padding=_GAP)
-    for name, *texts in zip(head, *rows, strict=True):
-        least = max(len(word) for text in (name, *texts) for word in text.split(" ")) if name else None
-        grid.add_column(Text(name), justify="right" if name else "left", overflow="fold", min_width=least)
-    for row in rows:
-        grid.add_row(*map(Text, row))
-    return grid
-
-
-def _stacked(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Group:
-    """Each row as a sentence of its own."""
-    named = (", ".join(f"{name} {text}".strip() for name, text in zip(head, row, strict=True)) for row in rows)
-    return Group(*(Text(f"- {line}", overflow="fold") for line in named))
+    needed, shown = len(widths) if part.extra is None else part.extra, len(widths)
+    while shown > needed and sum(widths[:shown]) + 2 * shown > width:
+        shown -= 1
+    columns = [Column(name, right=bool(name), least=None if name else _NAME) for name in lines[0][:shown]]
+    yield Rows(columns, [[*map(Text, row[:shown])] for row in lines[1:]])
 
 
 def _chart(part: Chart, width: int, *, ascii_only: bool) -> Iterator[Text]:
@@ -158,7 +132,7 @@ def _chart(part: Chart, width: int, *, ascii_only: bool) -> Iterator[Text]:
 
 def _bar(part: Bar, width: int, *, ascii_only: bool) -> Group:
     """The line of what may be, from 0 up: what was seen, the part that is left open, and where the target stands."""
-    top = min(1.0, 1.25 * max(1.6 * part.target, part.high if part.high < 1 else part.low, part.centre))
+    top = top_of([part])
     seen, left_open, rest, mark = "#=-|" if ascii_only else "█░─┃"
     left, right = "0 ", f" {top:.2g}"
     cells = max(8, width - len(left) - len(right))

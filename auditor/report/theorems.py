@@ -33,9 +33,9 @@ def markdown(records: Sequence[Record], confidence: float) -> str:
     lines = ["| " + " | ".join(HEAD) + " |", "|" + "---|" * len(HEAD)]
     lines += ["| " + " | ".join(_cell(text) for text in _row(record)) + " |" for record in records]
     lines += ["", of_several(confidence)]
-    below = [record for record in records if _scale(record) < 1]
-    for record in below:
-        lines.append(f"`{_cell(record.subject)}` draws {_scale(record):.3g} of what its theorem asks for.")
+    for record in records:
+        if record.sample_scale is not None and record.sample_scale < 1:
+            lines.append(f"`{_cell(record.subject)}` draws {record.sample_scale:.3g} of what its theorem asks for.")
     for record in records:
         if record.expect != "pass":
             lines.append(f"`{_cell(record.subject)}` is expected to {record.expect}.")
@@ -61,10 +61,6 @@ def _tells(name: str, value: object) -> bool:
     return value is not None and (name, value) != ("sample_scale", 1.0)
 
 
-def _scale(record: Record) -> float:
-    return 1.0 if record.sample_scale is None else record.sample_scale
-
-
 def _cell(text: str) -> str:
     """Data in a markdown table: no markup, no cell breaks, no HTML."""
     harmless = escape(visible(text), quote=False)
@@ -76,15 +72,12 @@ def _cell(text: str) -> str:
 def picture(records: Sequence[Record]) -> str:
     """An SVG: for each claim the range that the audit left open for rho, and the target as a line."""
     title = "rho that the audit leaves open; the line is the target"
-    bars = [(_name(record), _bar(record)) for record in records if record.target is not None]
+    bars = [
+        (_name(one), Bar(*open_part(one), 0.0, one.target, one.verdict)) for one in records if one.target is not None
+    ]
     return draw_bars(title, bars).decode()
 
 
 def _name(record: Record) -> str:
     name = record.subject.rpartition(":")[2]
     return f"{record.theorem}: {name}" if record.theorem else name
-
-
-def _bar(record: Record) -> Bar:
-    low, high = open_part(record)
-    return Bar(low, high, 0.0, record.target or 0.0, record.verdict)

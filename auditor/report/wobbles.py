@@ -55,7 +55,7 @@ def _lines(record: Record, seen: Wobbles, most: int) -> Iterator[str]:
     if seen.kind == "choice":
         yield from _choices(record, seen, most)
     elif [one.name for one in seen.elements] == [""]:
-        yield from _scalar(seen)
+        yield f"the output {_differs(seen.elements[0], seen)}"
     elif seen.unsteady > _NAMED:
         yield from _many(record, seen, most)
     else:
@@ -71,10 +71,6 @@ def _outputs(seen: Wobbles) -> Iterator[str]:
     text, count = seen.frequent[0].text, seen.frequent[0].count
     often = f"the most frequent in {_share(count, seen.runs)} of the runs"
     yield f"{seen.distinct:,} distinct outputs; {often}{f': {text}' if text else ''}"
-
-
-def _scalar(seen: Wobbles) -> Iterator[str]:
-    yield f"the output {_differs(seen.elements[0], seen)}"
 
 
 def _choices(record: Record, seen: Wobbles, most: int) -> Iterator[str]:
@@ -132,10 +128,8 @@ def _noun(record: Record, seen: Wobbles) -> str:
 def _name(record: Record, seen: Wobbles, one: Element) -> str:
     """As whoever wrote the output would call it."""
     inner = re.fullmatch(r"\[(.*)\]", one.name)
-    if seen.kind == "dict" and inner and "][" not in one.name:
-        return f"key {inner[1]}"
     if inner and "][" not in one.name:
-        return f"{_noun(record, seen)} {inner[1]}"
+        return f"{'key' if seen.kind == 'dict' else _noun(record, seen)} {inner[1]}"
     return one.name.lstrip(".") if one.name.startswith(".") else f"output{one.name}"
 
 

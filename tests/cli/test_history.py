@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -65,7 +66,7 @@ def test_audits_of_another_rho_are_left_out() -> None:
 
 
 def test_the_command_reads_a_ledger_and_exits_by_what_it_finds(tmp_path: Path, command: Command) -> None:
-    ledger = tmp_path / "audits.sqlite"
+    ledger, before = tmp_path / "audits.sqlite", datetime.now(UTC)
     for seed in range(3):
         auditor.ask("rho", FIRST_BIT, "bernoulli(0.5)", size=1, rho=0.6, pairs=40, seed=seed, ledger=ledger)
     code, out, _ = command("history", "first_bit", "--above", "0.1", cwd=tmp_path)
@@ -73,6 +74,9 @@ def test_the_command_reads_a_ledger_and_exits_by_what_it_finds(tmp_path: Path, c
     code, out, _ = command("history", "first_bit", "--above", "0.9", "--ever", "0.01", cwd=tmp_path)
     assert (code, "Nothing shows that rho ever was above 0.9, in 3 audits." in out) == (0, True)
     assert command("history", "first_bit", cwd=tmp_path)[0] == 0
+    later = datetime.now(UTC) + timedelta(hours=1)
+    assert command("history", "first_bit", "--since", f"{before:%Y%m%d}", cwd=tmp_path)[0] == 0
+    assert command("history", "first_bit", "--since", f"{later:%Y-%m-%d %H:%M}", cwd=tmp_path)[0] == 2
     code, out, _ = command("history", "first_bit", "--above", "0.1", "--html", "-", cwd=tmp_path)
     assert (code, out.startswith("<!doctype html>")) == (1, True)
     assert out.count("rho rose above 0.1: noticed with the audit of ") >= 1

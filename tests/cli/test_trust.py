@@ -87,6 +87,16 @@ def test_without_a_terminal_nothing_is_imported_before_somebody_trusts_it(
     assert Path("imported").exists()
 
 
+@pytest.mark.parametrize("source", ["trusted.py:rows", 5])
+def test_a_source_that_is_no_list_is_shown_whole(record: Any, source: object, capsys: Any) -> None:
+    file = Path(record())
+    document = json.loads(file.read_text())
+    file.write_text(json.dumps(document | {"asked": document["asked"] | {"source": source}}))
+    capsys.readouterr()
+    code, err = replay(str(file), "--trust"), capsys.readouterr().err
+    assert (code, f"source      {source}\n" in err) == (0 if source == "trusted.py:rows" else 2, True), err
+
+
 @pytest.mark.parametrize(("typed", "code"), [(b"y\n", 0), (b"\n", 2)])
 def test_on_a_terminal_it_asks(record: Any, typed: bytes, code: int) -> None:
     file, (ours, theirs) = record(), pty.openpty()

@@ -17,6 +17,7 @@ from auditor.flow.record import as_record, to_json
 from auditor.questions.no_worse import Before, NoWorse
 from auditor.report.facts import offers
 from auditor.report.formats.markdown import markdown
+from auditor.report.page.several import page_of_several
 from auditor.report.terminal import as_text
 from auditor.statistics.two_samples import Counts, highest, lowest
 from tests.asking import inquiry_of
@@ -148,6 +149,7 @@ def test_it_goes_on_until_an_improvement_is_shown_and_offers_it() -> None:
     again = as_record(msgspec.json.decode(to_json(better)))
     assert [*offers([again])] == [(words, subject)]
     assert f"`{FIRST_BIT}`: {words}" in markdown([again, again], 0.95)
+    assert f"{FIRST_BIT}: {words}" in page_of_several([again, again], 0.95)
 
 
 def test_without_a_baseline_all_pairs_are_counted_and_nothing_is_held_against_them() -> None:

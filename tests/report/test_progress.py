@@ -197,5 +197,5 @@ def test_one_of_several_gives_up_its_name_before_its_time() -> None:
     with WatchingSeveral(console, 3) as several:
         one = several.audit(1, "a.long.package.name:learner")
         one._show(outlook(1001), said())
-        several.bar.refresh()
+        several._bar.refresh()
     assert "learner: about 3.0 s to a verdict" in file.getvalue()

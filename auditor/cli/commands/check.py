@@ -44,13 +44,8 @@ def _check(target: str, **options: Any) -> int:
     return ask_one(None, target, typed)
 
 
-check = TableCommand(
-    "check",
-    help=_check.__doc__,
-    callback=_check,
-    params=[click.RichArgument(["target"])],
-    options=lambda: [*_options()],
-)
+_target = click.RichArgument(["target"])
+check = TableCommand("check", help=_check.__doc__, callback=_check, params=[_target], options=_options)
 
 
 def _check_package(package: str, typed: Typed) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import rich_click as click
 
@@ -12,11 +12,11 @@ from auditor.cli.commands.question import ask_one, command_words, options_of
 from auditor.cli.options import TableCommand, Typed, read_typed, split_params
 from auditor.errors import UsageError
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
 
 def _compare(targets: Sequence[str], **options: Any) -> int:
+    if len(targets) > 2:
+        words = f"compare takes OLD and NEW, and {len(targets)} were given"
+        raise click.UsageError(words, click.get_current_context())
     old_params = split_params(options.pop("old_param", None) or (), "--old-param")
     typed = read_typed(options)
     *before, new = targets
@@ -47,34 +47,25 @@ def _compare_records(old: str, new: str, typed: Typed) -> int:
 
     given = {**typed.given}
     margin, confidence = given.pop("margin", 0.05), given.pop("confidence", 0.95)
-    if given or typed.sources or typed.texts:
-        words = [*(as_flag(name) for name in given), *(["--source"] if typed.sources else [])]
-        words += ["--param"] if typed.texts else []
+    words = [*map(as_flag, given), *(["--source"] if typed.sources else []), *(["--param"] if typed.texts else [])]
+    if words:
         raise UsageError(f"{' and '.join(words)}: two records run nothing, and take --margin and --confidence alone")
     record = compare_records(read_record(Path(old)), read_record(Path(new)), margin=margin, confidence=confidence)
-
-    def draw(out: Console) -> None:
-        show(record, out, verbose=typed.verbose)
-
-    deliver([record], typed.files, draw, confidence=confidence, single=True)
+    deliver(
+        [record],
+        typed.files,
+        lambda out: show(record, out, verbose=typed.verbose),
+        confidence=confidence,
+        single=True,
+    )
     tell_github([record], typed.files, confidence)
     return record.exit_code
 
 
-class _CompareCommand(TableCommand):
-    """One target or two."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        rest = super().parse_args(ctx, args)
-        if len(targets := ctx.params.get("targets", ())) > 2:
-            raise click.UsageError(f"compare takes OLD and NEW, and {len(targets)} were given", ctx)
-        return rest
-
-
-compare = _CompareCommand(
+compare = TableCommand(
     "compare",
     help=command_words("compare", "auditor.questions.comparing:Compare"),
     callback=_compare,
     params=[click.RichArgument(["targets"], nargs=-1, required=True, metavar="[OLD] NEW")],
-    options=lambda: [*options_of("compare")],
+    options=lambda: options_of("compare"),
 )

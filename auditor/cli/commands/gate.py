@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
 from contextlib import chdir
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,20 +19,6 @@ from auditor.files import check_writable
 from auditor.process.process_state import process_state_kept
 
 
-@dataclass(frozen=True, slots=True)
-class How:
-    """What was asked besides how to run and report."""
-
-    exitfirst: bool
-    baseline: str | None
-    updates: bool
-
-
-def _options() -> Iterator[click.Option]:
-    yield from running_options()
-    yield from report_options()
-
-
 def _gate(names: tuple[str, ...], config: str | None, **options: Any) -> int:
     """Audit every [[tool.auditor.subject]] of a project with one error budget, each against its expectation.
 
@@ -45,32 +30,33 @@ def _gate(names: tuple[str, ...], config: str | None, **options: Any) -> int:
     """
     from auditor.cli.config import find_config
 
-    exitfirst, updates = options.pop("exitfirst"), options.pop("update_baseline")
-    how = How(exitfirst, options.pop("baseline"), updates)
+    how = {name: options.pop(name) for name in ("exitfirst", "baseline", "update_baseline")}
     typed = read_typed(options)
     if config is not None:
-        return _audited(Path(config), names, typed, how)
+        return _audited(Path(config), names, typed, **how)
     file = find_config(Path.cwd())
     if file.parent == Path.cwd():
-        return _audited(Path(file.name), names, typed, how)
+        return _audited(Path(file.name), names, typed, **how)
     files = {option: name if name == "-" else os.path.abspath(name) for option, name in typed.files.items()}
     typed = replace(typed, files=files)
-    how = replace(how, baseline=how.baseline and os.path.abspath(how.baseline))
+    how["baseline"] = how["baseline"] and os.path.abspath(how["baseline"])
     sys.path.insert(0, str(file.parent))
     with chdir(file.parent), process_state_kept(over_all=True):  # what the file names is there
-        return _audited(file, names, typed, how)
+        return _audited(file, names, typed, **how)
 
 
-def _audited(file: Path, names: tuple[str, ...], typed: Typed, how: How) -> int:
+def _audited(
+    file: Path, names: tuple[str, ...], typed: Typed, *, exitfirst: bool, baseline: str | None, update_baseline: bool
+) -> int:
     from auditor.cli.baseline import read_baseline, update
     from auditor.cli.config import pick, read_config, settle
 
     asked = read_config(file)
-    entries, path = pick(asked, names), how.baseline or asked.baseline
-    if how.updates and path is None:
+    entries, path = pick(asked, names), baseline or asked.baseline
+    if update_baseline and path is None:
         raise UsageError("--update-baseline needs to know where: give --baseline FILE, or baseline in [tool.auditor]")
-    before = None if path is None else read_baseline(path, makes=how.updates)
-    if how.updates:
+    before = None if path is None else read_baseline(path, makes=update_baseline)
+    if update_baseline:
         check_writable(path, "--baseline")
     with stdout_kept():
         seconds = time_of({**asked.whole, **typed.given})
@@ -80,10 +66,10 @@ def _audited(file: Path, names: tuple[str, ...], typed: Typed, how: How) -> int:
         settled,
         typed.files,
         asked.confidence,
-        exitfirst=how.exitfirst,
+        exitfirst=exitfirst,
         seconds=seconds,
         verbose=typed.verbose,
-        ended=lambda records: update(before, settled, records, others) if before and how.updates else (),
+        ended=lambda records: update(before, settled, records, others) if before and update_baseline else (),
     )
 
 
@@ -102,5 +88,5 @@ gate = TableCommand(
         ),
         click.RichOption(["--exitfirst"], is_flag=True, help="Stop at the first that does not end as expected."),
     ],
-    options=lambda: [*_options()],
+    options=lambda: [*running_options(), *report_options()],
 )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import UTC, datetime
 
 import rich_click as click
 
-from auditor.cli.output import console, error_console, write
+from auditor.cli.output import error_console, make_console, write
 from auditor.errors import BadValue, UsageError
 from auditor.files import check_file, check_writable
 
@@ -44,11 +44,12 @@ def history(
     from auditor.report.history import audits_over_time, counts_pairs, since_when, watched
     from auditor.report.terminal import show_parts
 
-    _check(above, run_length, ever, since)
+    _check(above, run_length, ever)
+    begin = _moment("0001-01-01" if since is None else since)
     check_writable(html, "--html")
     subject = full_target(target)
     check_file(ledger, f"cannot read --ledger {ledger}")
-    past = [audit for audit in read_history(ledger, subject) if audit.started >= (since or "")]
+    past = [audit for audit in read_history(ledger, subject) if _moment(audit.started) >= begin]
     if not past:
         which = f" since {since}" if since else ""
         raise UsageError(
@@ -63,7 +64,7 @@ def history(
         from auditor.report.page.over_time import page_over_time
 
         write(page_over_time(subject, past, seen).encode(), html, "--html")
-    out = error_console() if html == "-" else console()
+    out = error_console() if html == "-" else make_console()
     for part in audits_over_time(subject, past):
         out.print(part)
     if seen is not None:
@@ -72,7 +73,16 @@ def history(
     return int(bool(seen and seen.alarms))
 
 
-def _check(above: float | None, run_length: float | None, ever: float | None, since: str | None) -> None:
+def _moment(text: str) -> datetime:
+    """In UTC, as ledgers have it, where it does not say."""
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError as error:
+        raise BadValue("since", text, "must be a day, e.g. 2026-11-17, or a time, 2026-11-17T09:30") from error
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def _check(above: float | None, run_length: float | None, ever: float | None) -> None:
     if above is None and (run_length is not None or ever is not None):
         option = "--run-length" if run_length is not None else "--ever"
         raise UsageError(f"{option} goes with --above: which rho is the limit?")
@@ -84,7 +94,3 @@ def _check(above: float | None, run_length: float | None, ever: float | None, si
         raise BadValue("run-length", run_length, "must be above 1: audits to a false alarm, e.g. 100")
     if ever is not None and not 0 < ever < 1:
         raise BadValue("ever", ever, "must be in (0, 1): how likely a false alarm may be, e.g. 0.01")
-    try:
-        datetime.fromisoformat(since or "2000-01-01")
-    except ValueError as error:
-        raise BadValue("since", since, "must be a day, e.g. 2026-11-17, or a time, 2026-11-17T09:30") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import rich_click as click
 
-from auditor.cli.output import console
+from auditor.cli.output import make_console
 from auditor.cli.prints import stdout_kept
 
 
@@ -20,7 +20,7 @@ def list_subjects(name: str | None) -> int:
     from auditor.report.registry import one_whole, registry
     from auditor.report.terminal import show_parts
 
-    out = console()
+    out = make_console()
     if name is not None:
         with stdout_kept():
             parts = [*one_whole(name)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import rich_click as click
 
 from auditor.cli.options import Count
-from auditor.cli.output import console
+from auditor.cli.output import make_console
 
 
 @click.command()
@@ -20,7 +20,7 @@ def plan(rho: float, confidence: float, pairs: int | None) -> int:
     from auditor.flow.plan import make_plan
     from auditor.report.prospects import prospects
 
-    out = console()
+    out = make_console()
     for part in prospects(make_plan(target=rho, confidence=confidence, pairs=pairs)):
         out.print(part)
     return 0

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from auditor.cli.options import TableCommand, Typed, option_of, read_typed, report_options, source_option
-from auditor.cli.output import console, deliver, error_console, plain, tell_github
+from auditor.cli.output import deliver, error_console, make_console, plain, tell_github
 from auditor.cli.prints import prints_logged, stdout_kept
 from auditor.errors import UsageError
 
@@ -36,13 +36,8 @@ def make_command(name: str, home: str) -> TableCommand:
     def asked(target: str, **options: Any) -> int:
         return ask_one(name, target, read_typed(options))
 
-    return TableCommand(
-        name,
-        help=command_words(name, home),
-        callback=asked,
-        params=[click.RichArgument(["target"])],
-        options=lambda: [*options_of(name)],
-    )
+    target, words = click.RichArgument(["target"]), command_words(name, home)
+    return TableCommand(name, help=words, callback=asked, params=[target], options=lambda: options_of(name))
 
 
 def _docstring(home: str) -> str:
@@ -107,8 +102,8 @@ def ask_one(question: str | None, target: str, typed: Typed) -> int:
     request = make_request(question, target, typed.sources, typed.given, texts=typed.texts)
     error_console().print(plain(f"loading {brief(target)}: this runs its code", "dim"))
     if replay is not None:
-        return show_again(request, replay, arm)
-    return answered(request, typed.files, verbose=typed.verbose)
+        return _show_again(request, replay, arm)
+    return _answered(request, typed.files, verbose=typed.verbose)
 
 
 def _check_replay(typed: Typed) -> None:
@@ -120,7 +115,7 @@ def _check_replay(typed: Typed) -> None:
         raise UsageError(f"{' and '.join(words)} and --replay do not go together: a replay makes no record")
 
 
-def answered(request: Request, files: Mapping[str, str], *, verbose: bool = False) -> int:
+def _answered(request: Request, files: Mapping[str, str], *, verbose: bool = False) -> int:
     """Carry a request out and report; the exit code."""
     from dataclasses import replace
 
@@ -141,11 +136,11 @@ def answered(request: Request, files: Mapping[str, str], *, verbose: bool = Fals
     return record.exit_code
 
 
-def show_again(request: Request, index: int, cell: int | None) -> int:
+def _show_again(request: Request, index: int, cell: int | None) -> int:
     from auditor.flow.run import replayed
     from auditor.report.terminal import show_parts
 
     with stdout_kept():
         parts = list(replayed(request, index, cell))
-    show_parts(parts, console())
+    show_parts(parts, make_console())
     return 0

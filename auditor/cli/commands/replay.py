@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import rich_click as click
 
 from auditor.cli.options import Count
-from auditor.cli.output import console, warn
+from auditor.cli.output import make_console, warn
 from auditor.cli.prints import stdout_kept
 from auditor.cli.trust import check_learner, check_named, check_sampler, check_trusted, refuse_library
 from auditor.errors import BadValue, UsageError
@@ -48,7 +48,7 @@ def replay(record_file: str, pair: int, cell: int | None, trust: bool) -> int:
     check_trusted(record, trust=trust)
     with stdout_kept():
         parts = _again(record, row, pair)
-    show_parts(parts, console())
+    show_parts(parts, make_console())
     return 0
 
 

@@ -25,6 +25,7 @@ def _options() -> Iterator[click.Option]:
     table = listed(Options)
     yield from (option_of(table[name]) for name in ("confidence", "seed"))
     yield from running_options()
+    yield from (one for one in report_options() if one.opts == ["--html"])
 
 
 def _theorems(only: str | None, folder: str, report_of_html: str | None, **options: Any) -> int:
@@ -88,5 +89,5 @@ theorems = TableCommand(
             ["--reports", "folder"], metavar="DIR", default="reports", show_default=True, help="Where the table goes."
         ),
     ],
-    options=lambda: [*_options(), *(one for one in report_options() if one.opts == ["--html"])],
+    options=_options,
 )

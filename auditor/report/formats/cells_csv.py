@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from auditor.process.escape import visible
@@ -25,8 +25,8 @@ def to_csv(record: Record) -> bytes:
     promised, bounds = answer.get("promised") or [], answer.get("bounds") or []
     names = list(dict.fromkeys(name for one in bounds for name in one)) if isinstance(bounds, list) else []
     is_held = isinstance(promised, list) and len(promised) == len(values)
-    rows: list[list[Any]] = [[answer.get("vary") or "cell", *_HEAD]]
-    rows[0] += [*([record.theorem or "promised"] if is_held else []), *names, "error"]
+    held = [record.theorem or "promised"] if is_held else []
+    rows: list[list[Any]] = [[answer.get("vary") or "cell", *_HEAD, *held, *names, "error"]]
     for i, (value, cell) in enumerate(zip(values, record.cells, strict=False)):
         against = [*([promised[i]] if is_held else []), *(bounds[i].get(name) for name in names)]
         rows.append([value, *_seen(cell), *against, cell.error])
@@ -35,8 +35,8 @@ def to_csv(record: Record) -> bytes:
 
 def to_csv_list(records: Sequence[Record]) -> bytes:
     head = ["subject", "cell", *_HEAD, "verdict", "error"]
-    rows = ([record.subject, cell.name, *_seen(cell), cell.verdict, cell.error] for record, cell in _all(records))
-    return _document([head, *rows])
+    cells = ((record.subject, cell) for record in records for cell in record.cells)
+    return _document([head, *([name, cell.name, *_seen(cell), cell.verdict, cell.error] for name, cell in cells)])
 
 
 _HEAD = ("pairs", "mismatches", "rho", "low", "high")
@@ -44,10 +44,6 @@ _HEAD = ("pairs", "mismatches", "rho", "low", "high")
 
 def _seen(cell: CellRow) -> list[Any]:
     return [cell.pairs, cell.mismatches, cell.estimate, cell.low, cell.high]
-
-
-def _all(records: Sequence[Record]) -> Iterator[tuple[Record, CellRow]]:
-    return ((record, cell) for record in records for cell in record.cells)
 
 
 def _document(rows: Sequence[Sequence[Any]]) -> bytes:
@@ -65,8 +61,8 @@ def _cell(value: object) -> object:
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 
-def _draw(records: Sequence[Record], confidence: float, single: bool) -> bytes:
-    return to_csv(records[0]) if single else to_csv_list(records)
-
-
-FORMAT = Format("csv", "Write what was seen at each value or source here", _draw)
+FORMAT = Format(
+    "csv",
+    "Write what was seen at each value or source here",
+    lambda records, confidence, single: to_csv(records[0]) if single else to_csv_list(records),
+)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
-
-import msgspec
+from typing import TYPE_CHECKING
 
 from auditor import __version__
 from auditor.process.escape import shortened, xml_text
@@ -17,7 +15,7 @@ if TYPE_CHECKING:
     from auditor.flow.record import Record
 
 _MESSAGE = 1_000  # characters of an attribute
-_LONGEST = 20_000  # characters of anything else that a subject said
+_LONGEST = 200_000  # and of a report: readers of XML give up on megabytes
 
 
 def junit(records: Sequence[Record], confidence: float) -> bytes:
@@ -43,11 +41,7 @@ def junit(records: Sequence[Record], confidence: float) -> bytes:
     return document + b"\n"
 
 
-def _draw(records: Sequence[Record], confidence: float, single: bool) -> bytes:
-    return junit(records, confidence)
-
-
-FORMAT = Format("junit", "Write JUnit XML here", _draw)
+FORMAT = Format("junit", "Write JUnit XML here", lambda records, confidence, single: junit(records, confidence))
 
 
 def _of_all(records: Sequence[Record], confidence: float) -> Iterator[tuple[str, object]]:
@@ -71,7 +65,7 @@ def _add_case(suite: Element, record: Record) -> None:
     expected = "" if record.expect == "pass" else f"{record.verdict}, expected {record.expect}: "
     kind = "error" if record.verdict == "error" else "failure"
     found = _add(case, kind, message=_attribute(expected + record.reason), type=_attribute(record.verdict))
-    found.text = xml_text(as_text(_cut_record(record)), keep="\n")
+    found.text = xml_text(shortened(as_text(record), _LONGEST), keep="\n")
 
 
 def _of_one(record: Record) -> Iterator[tuple[str, object]]:
@@ -109,17 +103,3 @@ def _add_properties(parent: Element, values: Iterable[tuple[str, object]]) -> No
 
 def _attribute(text: str) -> str:
     return xml_text(shortened(text, _MESSAGE))
-
-
-def _cut_record(record: Record) -> Record:
-    """The record with every text in it cut: an author may declare megabytes, and readers of XML give up on them."""
-    cut: Record = msgspec.convert(_cut(msgspec.to_builtins(record)), type(record))
-    return cut
-
-
-def _cut(value: Any) -> Any:
-    if isinstance(value, str):
-        return shortened(value, _LONGEST)
-    if isinstance(value, dict):
-        return {_cut(key): _cut(item) for key, item in value.items()}
-    return [_cut(item) for item in value] if isinstance(value, (list, tuple)) else value

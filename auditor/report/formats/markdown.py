@@ -36,11 +36,11 @@ def markdown(records: Sequence[Record], confidence: float) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _draw(records: Sequence[Record], confidence: float, single: bool) -> bytes:
-    return markdown(records, confidence).encode("utf-8", "backslashreplace")
-
-
-FORMAT = Format("markdown", "Write a summary in markdown here", _draw)
+FORMAT = Format(
+    "markdown",
+    "Write a summary in markdown here",
+    lambda records, confidence, single: markdown(records, confidence).encode("utf-8", "backslashreplace"),
+)
 
 
 def _row(record: Record) -> tuple[str, ...]:

@@ -6,29 +6,15 @@ import itertools
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from auditor.errors import UsageError
 from auditor.flow.parts import Bar, Chart, Series
 from auditor.process.escape import shortened
 from auditor.report.formats import Format
-from auditor.report.pictures.axes import Scale, labels_of, line_ends, x_scale, y_scale
-from auditor.report.pictures.ink import (
-    DARK,
-    GREY,
-    LIGHT,
-    LINE,
-    Words,
-    apart,
-    box,
-    document,
-    dot,
-    line,
-    small,
-    tiles,
-    upper_limit,
-    width_of,
-)
+from auditor.report.pictures import ink
+from auditor.report.pictures.axes import MEASURED, Scale, labels_of, line_ends, x_scale, y_scale
+from auditor.report.pictures.ink import Words, box, dot, line
 
 if TYPE_CHECKING:
     from auditor.flow.record import Record
@@ -48,42 +34,17 @@ _LIMIT = "none was seen: an upper limit"
 
 def picture(record: Record) -> bytes:
     """The first chart of a record; else where its share may be against the target, or each cell's interval."""
-    from auditor.report.describe import say
+    from auditor.report.describe import bars_of, charts_of, own_of, say
 
-    own = own_bars(record)
-    if own:
+    if own := own_of(record, "bars"):
         return draw_bars(f"{record.subject}: {record.question}", own)
     said = say(record)
-    chart: Chart | None = own_of(record, "chart")
-    chart = chart or next((part for part in said.found if isinstance(part, Chart)), None)
-    if chart is not None:
-        return draw_chart(chart)
+    if charts := charts_of(record, said):
+        return draw_chart(charts[0])
     bars = bars_of(record, said.bars)
     if not bars:
         raise UsageError(f"--svg: this record of {record.question} counted nothing, and so there is nothing to draw")
     return draw_bars(f"{record.subject}: {record.verdict}", bars)
-
-
-def bars_of(record: Record, bars: Sequence[Bar]) -> Sequence[tuple[str, Bar]]:
-    """With their names: those of the report, or one for each cell where it has several."""
-    if record.target is None or (bars and len(record.cells) < 2):
-        return [(record.question, bar) for bar in bars]
-    target = record.target
-    return [(row.name, Bar(row.low, row.high, row.estimate or 0.0, target, row.verdict)) for row in record.cells]
-
-
-def own_bars(record: Record) -> Sequence[tuple[str, Bar]]:
-    """Those that the question itself says there are."""
-    return own_of(record, "bars") or ()
-
-
-def own_of(record: Record, name: str) -> Any:
-    """What the question says itself that there is to draw, by a method `bars` or `chart`."""
-    from auditor.flow.question import find_question, registered_questions
-
-    known = record.question in registered_questions()
-    own = getattr(find_question(record.question), name, None) if known else None
-    return own(record) if own else None
 
 
 def _draw(records: Sequence[Record], confidence: float, single: bool) -> bytes:
@@ -99,9 +60,10 @@ FORMAT = Format("svg", "Write a picture of what was measured here", _draw)
 class _Frame:
     """Where on the picture a point of the chart is."""
 
+    chart: Chart
     across: Scale
     up: Scale
-    width: float = _WIDTH
+    width: float
 
     @property
     def right(self) -> float:
@@ -119,23 +81,22 @@ def draw_chart(chart: Chart) -> bytes:
     entries = legend(chart)
     notes = [part for note in chart.notes for part in textwrap.wrap(shortened(note, _LONGEST), _NOTE)]
     drawn = [*_strokes(chart, _WIDTH), *_legend(entries, notes)]
-    height = _BOTTOM + 60 + LINE * (len(entries) + len(notes))
-    return document(chart.title, drawn, height, at=_LEFT, width=_LEFT + _WIDTH + 40)
+    height = _BOTTOM + 60 + ink.LINE * (len(entries) + len(notes))
+    return ink.document(chart.title, drawn, height, at=_LEFT, width=_LEFT + _WIDTH + 40)
 
 
 def draw_axes(chart: Chart, width: float) -> str:
     """What is drawn in a chart, for somebody who sets its title, legend and notes as text of a page."""
-    drawn = document(chart.title, _strokes(chart, width), _BOTTOM + 44, at=_LEFT, width=_LEFT + width + 20, head=False)
+    drawn = ink.document(
+        chart.title, _strokes(chart, width), _BOTTOM + 44, at=_LEFT, width=_LEFT + width + 20, head=False
+    )
     return drawn.decode()
 
 
 def legend(chart: Chart) -> list[tuple[str, str, str]]:
     """Of each series what is drawn before its name, the name, and its colour."""
-    entries = [
-        (_KINDS[one.kind][1], one.name, colour)
-        for one, colour in zip(chart.series, _colours(chart.series), strict=True)
-    ]
-    if any(_is_none(point) for one in chart.series if one.kind in _POINTS for point in one.points):
+    entries = [(one.kind, one.name, colour) for one, colour in zip(chart.series, _colours(chart.series), strict=True)]
+    if any(_is_none(point) for one in chart.series if one.kind in MEASURED for point in one.points):
         entries.append(("limit", _LIMIT, _MEASURED[0]))
     if chart.corner:
         entries.append(("corner", f"what was asked: ({chart.corner[0]:g}, {chart.corner[1]:g})", "#000000"))
@@ -144,24 +105,23 @@ def legend(chart: Chart) -> list[tuple[str, str, str]]:
 
 def draw_sign(sign: str, colour: str) -> str:
     """What stands before a name in a legend, by itself."""
-    return small(_sign(sign, 1, 9, colour), 22, 18)
+    return ink.small(_sign(sign, 1, 9, colour), 22, 18)
 
 
 def _strokes(chart: Chart, width: float) -> Iterator[str | Words]:
-    frame = _Frame(x_scale(chart), y_scale(chart), width)
+    frame = _Frame(chart, x_scale(chart), y_scale(chart), width)
     yield from _axes(chart, frame)
     for one, colour in zip(chart.series, _colours(chart.series), strict=True):
-        yield from _KINDS[one.kind][0](one, frame, colour, chart)
+        yield from _KINDS[one.kind](one, frame, colour)
     if chart.corner:
         yield from _corner(chart.corner, frame)
 
 
 def _colours(series: Sequence[Series]) -> Iterator[str]:
     """What was measured has colours of its own."""
-    levels = itertools.cycle(_LEVELS)
     is_map = any(one.kind == "tile" for one in series)
     measured, others = itertools.cycle(_COLOURS if is_map else _MEASURED), itertools.cycle(_COLOURS)
-    kinds = {**dict.fromkeys(_POINTS, measured), "tile": levels}
+    kinds = {**dict.fromkeys(MEASURED, measured), "tile": itertools.cycle(_LEVELS)}
     return (next(kinds.get(one.kind, others)) for one in series)
 
 
@@ -170,12 +130,12 @@ def _legend(entries: Sequence[tuple[str, str, str]], notes: Sequence[str]) -> It
     yield _BEGIN
     for sign, name, colour in entries:
         yield from _sign(sign, _LEFT, y - 4, colour)
-        yield Words(_LEFT + _SIGN, y, shortened(name, 4 * _NAME), fill=DARK if sign == "tile" else colour)
-        y += LINE
+        yield Words(_LEFT + _SIGN, y, shortened(name, 4 * _NAME), fill=ink.DARK if sign == "tile" else colour)
+        y += ink.LINE
     yield _END
     for note in notes:
         yield Words(_LEFT, y, note, size=11)
-        y += LINE
+        y += ink.LINE
 
 
 def _sign(sign: str, x: float, y: float, colour: str) -> Iterator[str]:
@@ -191,7 +151,7 @@ def _sign(sign: str, x: float, y: float, colour: str) -> Iterator[str]:
     if sign == "mark":
         yield line((x + 10, y - 7), (x + 10, y + 7), colour, dash="2 3")
     if sign == "limit":
-        yield upper_limit(x + 10, y - 8, colour)
+        yield ink.upper_limit(x + 10, y - 8, colour)
     if sign == "corner":
         yield line((x, y), (x + 20, y), colour, width=2)
 
@@ -199,16 +159,16 @@ def _sign(sign: str, x: float, y: float, colour: str) -> Iterator[str]:
 def _axes(chart: Chart, frame: _Frame) -> Iterator[str | Words]:
     for tick in frame.up.ticks(8):
         y = frame.y(tick)
-        yield line((_LEFT, y), (frame.right, y), LIGHT)
-        yield Words(_LEFT - 6, y + 4, f"{tick:g}", "end", GREY)
+        yield line((_LEFT, y), (frame.right, y), ink.LIGHT)
+        yield Words(_LEFT - 6, y + 4, f"{tick:g}", "end", ink.GREY)
     values, labels = [point[0] for one in chart.series[:1] for point in one.points], labels_of(chart)
     if not chart.labels and any(one.kind in ("step", "points", "tile") for one in chart.series):
         values = frame.across.ticks(8)
         labels = [f"{tick:g}" for tick in values]
     below = sorted(zip(values, labels, strict=False), key=lambda one: one[0])
-    yield from apart(Words(frame.x(value), _BOTTOM + 16, label, "middle", GREY) for value, label in below)
-    yield Words(_LEFT + frame.width / 2, _BOTTOM + 34, chart.x_name, "middle", GREY)
-    yield Words(8, _TOP - 14, chart.y_name, fill=GREY)
+    yield from ink.apart(Words(frame.x(value), _BOTTOM + 16, label, "middle", ink.GREY) for value, label in below)
+    yield Words(_LEFT + frame.width / 2, _BOTTOM + 34, chart.x_name, "middle", ink.GREY)
+    yield Words(8, _TOP - 14, chart.y_name, fill=ink.GREY)
 
 
 def _is_none(point: tuple[float, float | None, float | None, float | None]) -> bool:
@@ -216,22 +176,22 @@ def _is_none(point: tuple[float, float | None, float | None, float | None]) -> b
     return point[2] == 0 and point[3] is not None
 
 
-def _band(series: Series, frame: _Frame, colour: str, chart: Chart) -> Iterator[str]:
+def _band(series: Series, frame: _Frame, colour: str) -> Iterator[str]:
     measured = [(x, low, high) for x, low, _, high in series.points if low is not None and high is not None]
     ends = [(x, high) for x, _, high in measured] + [(x, low) for x, low, _ in reversed(measured)]
     points = " ".join(f"{frame.x(x):.1f},{frame.y(y):.1f}" for x, y in ends)
     yield f'<polygon points="{points}" fill="{colour}" fill-opacity="0.2"/>'
-    yield from _points(series, frame, colour, chart)
+    yield from _points(series, frame, colour)
 
 
-def _points(series: Series, frame: _Frame, colour: str, chart: Chart) -> Iterator[str]:
+def _points(series: Series, frame: _Frame, colour: str) -> Iterator[str]:
     for x, low, _, high in (point for point in series.points if not _is_none(point)):
         if low is not None and high is not None:
             yield line((frame.x(x), frame.y(low)), (frame.x(x), frame.y(high)), colour)
     yield from _seen(series, frame, colour)
 
 
-def _steps(series: Series, frame: _Frame, colour: str, chart: Chart) -> Iterator[str]:
+def _steps(series: Series, frame: _Frame, colour: str) -> Iterator[str]:
     """What never rises is, between two of its points, below the upper limit of the left and above the lower one of
     the right."""
     for (x, _, _, high), (then, low, _, _) in itertools.pairwise(series.points):
@@ -245,17 +205,17 @@ def _seen(series: Series, frame: _Frame, colour: str) -> Iterator[str]:
     for point in series.points:
         x, _, estimate, high = point
         if high is not None and _is_none(point):
-            yield upper_limit(frame.x(x), frame.y(high), colour)
+            yield ink.upper_limit(frame.x(x), frame.y(high), colour)
         elif estimate is not None:
             yield dot(frame.x(x), frame.y(estimate), colour)
 
 
-def _line(series: Series, frame: _Frame, colour: str, chart: Chart) -> Iterator[str]:
-    points = " ".join(f"{frame.x(x):.1f},{frame.y(y):.1f}" for x, y in line_ends(chart, series))
+def _line(series: Series, frame: _Frame, colour: str) -> Iterator[str]:
+    points = " ".join(f"{frame.x(x):.1f},{frame.y(y):.1f}" for x, y in line_ends(frame.chart, series))
     yield f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-dasharray="{_DASHES}"/>'
 
 
-def _span(series: Series, frame: _Frame, colour: str, chart: Chart) -> Iterator[str]:
+def _span(series: Series, frame: _Frame, colour: str) -> Iterator[str]:
     """From the first of its points to the last, with a cap at either end."""
     (first, *_), (last, *_) = series.points[0], series.points[-1]
     height = series.points[0][2] or 0.0
@@ -264,31 +224,30 @@ def _span(series: Series, frame: _Frame, colour: str, chart: Chart) -> Iterator[
     yield from (line((x, y - 9), (x, y + 9), colour, width=2) for x in (left, right))
 
 
-def _tiles(series: Series, frame: _Frame, colour: str, chart: Chart) -> Iterator[str]:
+def _tiles(series: Series, frame: _Frame, colour: str) -> Iterator[str]:
     """Each as wide and high as a map of evenly spaced tiles has them, and within the frame."""
-    places = [(point[0], point[2] or 0.0) for one in chart.series if one.kind == "tile" for point in one.points]
+    places = [(point[0], point[2] or 0.0) for one in frame.chart.series if one.kind == "tile" for point in one.points]
     columns, rows = (len({place[axis] for place in places}) for axis in (0, 1))
     wide, high = frame.width / max(1, columns - 1) / 2, _HEIGHT / max(1, rows - 1) / 2
     at = [(frame.x(point[0]), frame.y(point[2] or 0.0)) for point in series.points]
-    within = [(max(_LEFT, x - wide), max(_TOP, y - high), min(frame.right, x + wide)) for x, y in at]
-    bottoms = [min(_BOTTOM, y + high) for _, y in at]
-    yield tiles([(*one, bottom) for one, bottom in zip(within, bottoms, strict=True)], colour)
+    left, top, right, bottom = _LEFT, _TOP, frame.right, _BOTTOM
+    corners = ((max(left, x - wide), max(top, y - high), min(right, x + wide), min(bottom, y + high)) for x, y in at)
+    yield ink.tiles(corners, colour)
 
 
-def _mark(series: Series, frame: _Frame, colour: str, chart: Chart) -> Iterator[str]:
+def _mark(series: Series, frame: _Frame, colour: str) -> Iterator[str]:
     for x, *_ in series.points:
         yield line((frame.x(x), _TOP), (frame.x(x), _BOTTOM), colour, dash="2 3")
 
 
-_POINTS = ("band", "points", "step")
 _KINDS = {
-    "band": (_band, "band"),
-    "points": (_points, "points"),
-    "step": (_steps, "step"),
-    "line": (_line, "line"),
-    "span": (_span, "span"),
-    "mark": (_mark, "mark"),
-    "tile": (_tiles, "tile"),
+    "band": _band,
+    "points": _points,
+    "step": _steps,
+    "line": _line,
+    "span": _span,
+    "mark": _mark,
+    "tile": _tiles,
 }
 
 
@@ -301,12 +260,12 @@ def draw_bars(title: str, bars: Sequence[tuple[str, Bar]]) -> bytes:
     """Shares from 0 to 1, a row each with its name: what is left open, and the target as a line."""
     row, width = 22, 360
     names = [shortened(name, _NAME) for name, _ in bars]
-    left = max(100.0, *(width_of(name) + 26 for name in names))
+    left = max(100.0, *(ink.width_of(name) + 26 for name in names))
     bottom = row * len(bars) + 44
     drawn: list[str | Words] = []
     for tick in (0, 0.25, 0.5, 0.75, 1):
         x = left + tick * width
-        drawn += [line((x, 40), (x, bottom), LIGHT), Words(x, bottom + 14, f"{tick:g}", "middle", GREY)]
+        drawn += [line((x, 40), (x, bottom), ink.LIGHT), Words(x, bottom + 14, f"{tick:g}", "middle", ink.GREY)]
     seen: dict[str, str] = {}
     for index, (name, (_, bar)) in enumerate(zip(names, bars, strict=True)):
         y, (colour, words) = 44 + row * index, _VERDICTS.get(bar.verdict, _OPEN)
@@ -318,8 +277,8 @@ def draw_bars(title: str, bars: Sequence[tuple[str, Bar]]) -> bytes:
     y = bottom + 40
     drawn.append(_BEGIN)
     for words, colour in seen.items():
-        drawn += [box(left, y - 9, 20, 10, colour), Words(left + _SIGN, y, f"where it may be: {words}", fill=DARK)]
-        y += LINE
+        drawn += [box(left, y - 9, 20, 10, colour), Words(left + _SIGN, y, f"where it may be: {words}", fill=ink.DARK)]
+        y += ink.LINE
     drawn += [line((left + 10, y - 11), (left + 10, y + 3), "#000000", width=2), Words(left + _SIGN, y, "the target")]
     drawn.append(_END)
-    return document(title, drawn, y + 14, at=12, width=left + width + 40)
+    return ink.document(title, drawn, y + 14, at=12, width=left + width + 40)

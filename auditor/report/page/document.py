@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from auditor import __version__
-from auditor.flow.parts import Table
+from auditor.flow.parts import Bar, Chart, Table
 from auditor.process.escape import shortened, xml_text
-from auditor.report.page import figures
-from auditor.report.page.pieces import Piece
+from auditor.report.page.pieces import Bars, Line, Piece
+from auditor.report.pictures.strip import ruler, sparkline, strip, top_of
+from auditor.statistics.outward import at_least, at_most
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
 
 _TEMPLATES = Path(__file__).parent / "templates"
 _CELL, _BLOCK, _ROWS = 300, 4_000, 100  # characters of a cell and of a block, rows of a table
+_NAME = 200  # characters of what a bar is of
 _MANY = 24  # lines from which on a block is folded
+_WIDE, _NARROW = 560, 250  # of a chart's axes, on a screen and on a phone
 _WORDS = re.compile(r"(?<=[.:/_])(?=\w)")
 _NUMBER = re.compile(r"(?:[<>]=?|about|~)?\s*[-+]?[\d,.]+(?:e[-+]?\d+)?\s*%?(?: (?:to|of) [\d,.e+-]+)?")
 
@@ -85,20 +88,15 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {"kind": _kind, "cut": _cut, "block": _block, "prose": _prose}
-    made.filters |= {"breaks": _breaks, "is_long": _is_long, "are_numbers": _are_numbers}
-    made.globals |= {"bars": figures.bars, "chart": figures.chart, "spark": figures.spark, "rows_shown": _ROWS}
+    made.filters |= {"cut": _cut, "block": _block, "prose": _prose}
+    made.filters |= {"breaks": _breaks, "are_numbers": _are_numbers}
+    made.globals |= {"bars": _bars, "chart": _chart, "spark": _spark, "rows_shown": _ROWS, "many": _MANY}
     return made
 
 
 def _shown(value: Any) -> Any:
     """Whatever a template writes; what is markup is so because it was made here."""
     return value if hasattr(value, "__html__") or not isinstance(value, str) else xml_text(value, keep="\n\t")
-
-
-def _kind(part: Piece) -> str:
-    """Which macro draws it."""
-    return type(part).__name__.lower()
 
 
 def _cut(text: str) -> str:
@@ -121,11 +119,44 @@ def _prose(text: str) -> str:
     return _block(text).replace(" %", "\u00a0%")
 
 
-def _is_long(text: str) -> bool:
-    return text.count("\n") > _MANY
-
-
 def _are_numbers(table: Table) -> list[bool]:
     """Of each column whether it holds numbers alone, which stand below each other by their ends."""
     columns = [[row[i] for row in table.rows if i < len(row) and row[i]] for i in range(len(table.head))]
     return [bool(texts) and all(_NUMBER.fullmatch(text) for text in texts) for texts in columns]
+
+
+def _bars(part: Bars) -> tuple[list[tuple[str, str, str, Markup]], Markup]:
+    """The name, words, tone and drawing of each, all on one scale, and the numbers of that."""
+    top, targets = top_of([bar for _, bar in part.rows]), {bar.target for _, bar in part.rows}
+    said = [(name, _in_words(bar), bar) for name, bar in part.rows]
+    rows = [
+        (shortened(name, _NAME), words, bar.verdict, _markup(strip(bar, top, f"{name}: {words}")))
+        for name, words, bar in said
+    ]
+    return rows, _markup(ruler(top, targets.pop() if len(targets) == 1 else None))
+
+
+def _in_words(bar: Bar) -> str:
+    return f"seen {bar.centre:.3g}; may be {at_least(bar.low)} to {at_most(bar.high)}; target {bar.target:g}"
+
+
+def _chart(part: Chart) -> tuple[Markup, Markup, list[tuple[Markup, str]]]:
+    """Twice, of which a page shows one, and its legend."""
+    from auditor.report.formats.svg import draw_axes, draw_sign, legend
+
+    entries = [(_markup(draw_sign(sign, colour)), name) for sign, name, colour in legend(part)]
+    return _markup(draw_axes(part, _WIDE)), _markup(draw_axes(part, _NARROW)), entries
+
+
+def _spark(line: Line) -> Markup:
+    """What was measured before, and now; the words say the last."""
+    *_, (low, _, high) = line.history
+    label = f"{len(line.history)} audits over time; the last: {at_least(low)} to {at_most(high)}"
+    return _markup(sparkline(line.history, line.target, label))
+
+
+def _markup(drawn: str) -> Markup:
+    """What the builder of pictures made, which escapes every text in it."""
+    from markupsafe import Markup
+
+    return Markup(drawn)

@@ -9,9 +9,8 @@ from gzip import compress
 
 from auditor.flow.parts import Chart, Command, Facts, Listing, Part, Words
 from auditor.flow.record import Record, to_json, to_json_list
-from auditor.report.describe import Said, asked_about, say
+from auditor.report.describe import Said, asked_about, bars_of, charts_of, own_of, say
 from auditor.report.facts import HOW_IT_RAN
-from auditor.report.formats.svg import bars_of, own_bars, own_of
 from auditor.report.page.differences import marked
 from auditor.report.page.document import Section, fragment, page
 from auditor.report.page.pieces import Bars, Download, Piece, Points, Sides
@@ -38,26 +37,21 @@ def fragment_of(record: Record) -> str:
 def head_of(record: Record, said: Said) -> tuple[str, str, str]:
     """What came out, of what, and which colour that has; a survey has numbers, and no colour."""
     word, _, subject = said.title.text.partition("  ")
-    shows = record.verdict != "pass" or not said.is_survey or word.lower() in _TONES
-    return word.lower(), subject, record.verdict if shows or _is_judged(record) else ""
-
-
-def _is_judged(record: Record) -> bool:
-    return record.target is not None and record.bound is not None
+    is_judged = record.target is not None and record.bound is not None
+    shows = record.verdict != "pass" or not said.is_survey or word.lower() in _TONES or is_judged
+    return word.lower(), subject, record.verdict if shows else ""
 
 
 def sections(record: Record, said: Said) -> list[Section]:
     """Those that have something to say."""
-    errors = [*_about(said.findings, "error", within=True)]
-    noticed = [*_about(said.findings, "error", within=False)]
     measured, ran = _split(said.facts)
     every = [
-        Section("", errors),
+        Section("", [*_findings(said, are_errors=True)]),
         Section("What was measured", [*_picture(record, said), *measured, *said.scope]),
         Section("What wobbles", [*_wobbles(record, said)]),
         Section("Examples", [*_examples(record)]),
-        Section("Noticed on the way", noticed),
-        Section("What to do next", [*_points(said.advice)]),
+        Section("Noticed on the way", [*_findings(said, are_errors=False)]),
+        Section("What to do next", [Points(part.texts) for part in said.advice if isinstance(part, Listing)]),
         Section("How it was run", [*ran, *_replays(record)]),
     ]
     return [one for one in every if one.parts]
@@ -72,9 +66,8 @@ def _split(facts: Facts) -> tuple[list[Part], list[Part]]:
 
 def _picture(record: Record, said: Said) -> Iterator[Piece]:
     """The question's charts, else bars; then all else that it says, in its own order."""
-    own = own_of(record, "chart")
-    charts = [own] if own else [part for part in said.found if isinstance(part, Chart)]
-    bars = own_bars(record) or (() if charts or said.is_survey else bars_of(record, said.bars))
+    charts = charts_of(record, said)
+    bars = own_of(record, "bars") or (() if charts or said.is_survey else bars_of(record, said.bars))
     if bars:
         yield Bars(f"where {asked_about(record)} may be, against the target", bars)
     yield from charts
@@ -106,16 +99,12 @@ def _replays(record: Record) -> Iterator[Part]:
             yield Command(f"Run pair {example.pair} again:", example.replay)
 
 
-def _points(parts: Sequence[Part]) -> Iterator[Piece]:
-    yield from (Points(part.texts) for part in parts if isinstance(part, Listing))
-
-
-def _about(parts: Sequence[Part], severity: str, *, within: bool) -> Iterator[Part]:
-    """Findings of a severity, or all others; a command belongs to what stands before it."""
+def _findings(said: Said, *, are_errors: bool) -> Iterator[Part]:
+    """A command belongs to what stands before it."""
     keeps = False
-    for part in parts:
+    for part in said.findings:
         if isinstance(part, Listing):
-            keeps = (part.style == severity) == within
+            keeps = (part.style == "error") == are_errors
         if keeps:
             yield part
 

@@ -28,7 +28,7 @@ def page_of_several(records: Sequence[Record], confidence: float) -> str:
     more = [Words(f"{left:,} more are in the table and in the records, and not here.", "dim")] if left else []
     return page(
         f"{met} of {len(records)} audits ended as expected",
-        Section("Every audit", [_overview(records, told), *more]),
+        Section("Every audit", [_overview(records, told), *_offers(records), *more]),
         *(told[place] for place in sorted(told)),
         record_itself(records),
         word=tone,

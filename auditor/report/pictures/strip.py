@@ -43,7 +43,10 @@ def ruler(top: float, target: float | None) -> str:
 def sparkline(points: Sequence[Point], target: float | None, label: str) -> str:
     """One upright line an audit, the oldest first: from where to where it may be, and what was seen."""
     top = min(1.0, 1.15 * max([target or 0.0, *(estimate or low for low, estimate, _ in points)], default=1.0)) or 1.0
-    drawn = [] if target is None else [f'<line class="target" x1="0" x2="100%" {_height("y1", "y2", target, top)}/>']
+    drawn = []
+    if target is not None:
+        y = f"{_y(target, top):.1f}"
+        drawn = [f'<line class="target" x1="0" x2="100%" y1="{y}" y2="{y}"/>']
     step = 100 / max(len(points), 1)
     for place, (low, estimate, high) in enumerate(points):
         x = f"{(place + 0.5) * step:.1f}%"
@@ -64,10 +67,6 @@ def _ticks(kind: str, values: Sequence[float], top: float) -> Iterator[str]:
 
 def _upright(kind: str, at: float, start: float, end: float) -> str:
     return f'<line class="{kind}" x1="{at:.2f}%" x2="{at:.2f}%" y1="{start:g}" y2="{end:g}"/>'
-
-
-def _height(first: str, second: str, value: float, top: float) -> str:
-    return f'{first}="{_y(value, top):.1f}" {second}="{_y(value, top):.1f}"'
 
 
 def _at(value: float, top: float) -> float:
