@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import msgspec
 
 from auditor.flow.question import Answer
-from auditor.flow.record import CellRow
+from auditor.flow.record import CellRow, Measure
 from auditor.flow.record import Rho as Interval
 from auditor.flow.verdict import Verdict
 from auditor.questions.counted import Counted
@@ -73,7 +73,7 @@ def answer_of_inquiry(inquiry: Explaining) -> Answer:
     )
     n, k = inquiry.pairs, inquiry.mismatches
     found = (inquiry.rate, *two_sided("anytime", n, k, together), inquiry.plan.confidence, METHODS["anytime"])
-    rho, measures = Interval(*found), [measure("rho", *found, k, n)]
+    rho, measures = Interval(*found), [Measure("rho", *found, k, n)]
     rows = [_cell_row(one, together, inquiry.plan.confidence) for one in inquiry.counted]
     return Answer(fields, measures=measures, rows=rows, pairs=n, mismatches=k, rho=rho, examples=inquiry.examples)
 
