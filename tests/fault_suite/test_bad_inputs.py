@@ -56,23 +56,35 @@ class Alarm:
 
 
 @pytest.fixture(scope="module")
-def playground(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def playground(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, frozenset[str]]:
+    """A folder, and what is in it."""
     folder = tmp_path_factory.mktemp("bad")
     make_playground(folder)
     write_bad_files(folder)
-    return folder
+    return folder, frozenset(os.listdir(folder))
 
 
 @pytest.fixture
-def here(playground: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
-    """In the playground, as a fresh process would be; the names that are there before."""
-    monkeypatch.chdir(playground)
+def here(
+    case: Bad,
+    playground: tuple[Path, frozenset[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    request: pytest.FixtureRequest,
+) -> Iterator[frozenset[str]]:
+    """In the playground, as a fresh process would be; the names that are there before.
+
+    What cannot be drawn from is loaded by a second process too, with all that it needs: by `-m nightly` alone.
+    """
+    if case.kind.startswith(("sources", "files")) and request.config.getoption("markexpr") != "nightly":
+        request.getfixturevalue("no_second_process")
+    folder, names = playground
+    monkeypatch.chdir(folder)
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr(sys, "path", [*sys.path])
     modules = {*sys.modules}
-    yield {*os.listdir()}
+    yield names
     for name in {*sys.modules} - modules:
-        if str(playground) in str(getattr(sys.modules[name], "__file__", "")):
+        if str(folder) in str(getattr(sys.modules[name], "__file__", "")):
             del sys.modules[name]
 
 
@@ -96,7 +108,7 @@ def call(words: tuple[str, ...], capfd: pytest.CaptureFixture[str]) -> tuple[Ran
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="looks into /proc")
 def test_a_bad_input_is_refused_with_a_sentence(
-    case: Bad, here: set[str], tell: Tell, capfd: pytest.CaptureFixture[str]
+    case: Bad, here: frozenset[str], tell: Tell, capfd: pytest.CaptureFixture[str]
 ) -> None:
     ran, complaints = call(case.words, capfd)
     left = sorted(name for name in {*os.listdir()} - here if name != "__pycache__")
