@@ -171,7 +171,9 @@ def test_a_subjects_prints_are_in_a_log_and_nowhere_else(here: Here, tmp_path: P
     ("how", "words"),
     [
         (("--jobs", "2"), "in 2 worker processes, one BLAS thread each"),
-        (("--cluster", "local:1"), "on the Dask cluster local:1, one BLAS thread each"),
+        pytest.param(
+            ("--cluster", "local:1"), "on the Dask cluster local:1, one BLAS thread each", marks=pytest.mark.nightly
+        ),
         pytest.param(("--timeout", "60"), "worker process", marks=pytest.mark.nightly),
     ],
     ids=["workers", "cluster", "limited"],
