@@ -167,6 +167,9 @@ def _connect(spec: str) -> tuple[Any, Any]:
     """A client, and the cluster if it is our own; UsageError where there is none, or one that cannot run an audit."""
     if not spec.startswith(("local:", "tcp://", "tls://")) or (spec.startswith("local:") and not spec[6:].isdigit()):
         raise BadValue("cluster", spec, "must be tcp://HOST:8786, tls://HOST:8786, or local:4 for four workers here")
+    if spec.startswith("local:") and not 1 <= int(spec[6:]) <= most_jobs():
+        what = f"must be local:N with N from 1 to {most_jobs()} on {cores()} cores: {TOO_MANY}"
+        raise BadValue("cluster", spec, what)
     try:
         import dask.config
         import distributed
@@ -196,10 +199,6 @@ def _start(workers: int) -> Any:
     import dask.config
     from distributed import Scheduler, SpecCluster
     from distributed import Worker as Thread
-
-    if not 1 <= workers <= most_jobs():
-        what = f"must be local:N with N from 1 to {most_jobs()} on {cores()} cores: {TOO_MANY}"
-        raise BadValue("cluster", f"local:{workers}", what)
 
     class QuietScheduler(Scheduler):
         start_http_server = _listen_to_nobody

@@ -106,15 +106,20 @@ def _settings() -> list[Undo]:
 
 def _imports() -> Undo:
     """What we import, and from where; what came in addition stays, since a module that is imported twice is two."""
-    modules, path = {name: sys.modules[name] for name in [*sys.modules] if _is_ours(name)}, [*sys.path]
+    modules, path = sys.modules.copy(), [*sys.path]  # all of them: to choose takes longer than all that is done here
 
     def undo() -> None:
-        if any(map(operator.is_not, map(sys.modules.get, modules), modules.values())):
-            sys.modules.update(modules)
+        if _is_changed(sys.modules, modules):
+            sys.modules.update({name: module for name, module in modules.items() if _is_ours(name)})
         if not set(path) <= set(sys.path):
             sys.path[:] = [*path, *(place for place in sys.path if place not in path)]
 
     return undo
+
+
+def _is_changed(now: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
+    """Whether some of it is another now, whatever that says of itself; what came in addition does not matter."""
+    return any(map(operator.is_not, map(now.get, before), before.values()))
 
 
 @functools.cache
@@ -176,6 +181,8 @@ def _hooks() -> Undo:
 
 def _attributes(owner: Any, before: Mapping[str, Any]) -> Undo:
     def undo() -> None:
+        if not _is_changed(vars(owner), before):
+            return
         for name, value in before.items():
             if vars(owner).get(name, None) is not value and not name.startswith("__"):
                 setattr(owner, name, value)

@@ -1,7 +1,7 @@
 """The distributions that most specs name, drawn without scipy.stats, which takes a second to import.
 
-The draws are scipy's own to the last bit, by the same calls of the same generator. So are means and supports, and all
-that sums over the two values of a coin. Whatever else is asked of such a distribution is asked of scipy.stats, which is
+The draws are scipy's own to the last bit, by the same calls of the same generator. So are means and supports; a mean over
+the two values of a coin is summed here. Whatever else is asked of such a distribution is asked of scipy.stats, which is
 imported then.
 """
 
@@ -85,15 +85,11 @@ class Common:
 
 
 class Coin(Common):
-    """Of two values, one apart."""
-
-    def pmf(self, values: Any) -> Any:
-        (p,), places = self._shapes, np.asarray(values) - self._loc
-        return np.where(places == 0, 1 - p, np.where(places == 1, p, 0.0))
+    """Of two values, one apart. Its law is scipy's, whose last bits samples that are counts are drawn by."""
 
     def expect(self, query: Callable[[Any], Any]) -> float:
-        values = np.arange(2) + self._loc
-        return float(np.sum(query(values) * self.pmf(values)))
+        p = self._shapes[0]
+        return float(np.sum(query(np.arange(2) + self._loc) * np.array([1 - p, p])))
 
 
 def common_distribution(name: str, args: Sequence[Any], keywords: Mapping[str, Any]) -> Common | None:

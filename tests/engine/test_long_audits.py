@@ -171,12 +171,16 @@ def test_a_subjects_prints_are_in_a_log_and_nowhere_else(here: Here, tmp_path: P
     ("how", "words"),
     [
         (("--jobs", "2"), "in 2 worker processes, one BLAS thread each"),
-        (("--cluster", "local:1"), "on the Dask cluster local:1, one BLAS thread each"),
-        pytest.param(("--timeout", "60"), "in 1 worker process, one BLAS thread each", marks=pytest.mark.nightly),
+        pytest.param(
+            ("--cluster", "local:1"), "on the Dask cluster local:1, one BLAS thread each", marks=pytest.mark.nightly
+        ),
+        pytest.param(("--timeout", "60"), "worker process", marks=pytest.mark.nightly),
     ],
     ids=["workers", "cluster", "limited"],
 )
-@pytest.mark.parametrize("folder", ["long" * 50, pytest.param("short", marks=pytest.mark.nightly)])
+@pytest.mark.parametrize(
+    "folder", [pytest.param("long" * 50, id="long"), pytest.param("short", marks=pytest.mark.nightly)]
+)
 def test_a_silent_subject_leaves_no_log_and_no_folder(
     shell: Shell, tmp_path: Path, folder: str, how: tuple[str], words: str
 ) -> None:

@@ -172,16 +172,21 @@ _INPUTS = (
     ),
     *("mine:endless", "mine:one", "range(99999999999999999999)", "x=range(3)[0]", "/dev/zero", "zero.txt", "n" * 300),
 )
+_TARGETS_OF_OTHERS = ("mine:NOT", "nowhere:fn", "\x00:fn", "[/b]:fn", "fifo.py:fn", "", "n" * 300 + ".py:fn")
+_OTHERS = (
+    ("curve", "--vary", "size=5,6", "--source", "norm"),
+    ("price", "--source", "norm"),
+    ("reuse", "--analyst", "mine:analyst", "--queries", "3"),
+    ("history", "--ledger", "good.sqlite"),
+)
 
 
 def _bad_specs() -> Iterator[Bad]:
     for target in _TARGETS:
         yield Bad("targets", ("check", target, *CHECK[2:]))
-    for target in ("mine:NOT", "nowhere:fn", "\x00:fn", "[/b]:fn", "fifo.py:fn", "", "n" * 300 + ".py:fn"):
-        yield Bad("targets", ("curve", target, "--vary", "size=5,6", "--source", "norm"))
-        yield Bad("targets", ("price", target, "--source", "norm"))
-        yield Bad("targets", ("reuse", target, "--analyst", "mine:analyst", "--queries", "3"))
-        yield Bad("targets", ("history", target, "--ledger", "good.sqlite"))
+    for i, target in enumerate(_TARGETS_OF_OTHERS):
+        for j, (command, *words) in enumerate(_OTHERS):
+            yield Bad("targets", (command, target, *words), ci=i % len(_OTHERS) == j)
     for source in _SOURCES:
         yield Bad("sources", ("check", "mine:fine", "--source", source, "--size", "5"), (USAGE, FAULT))
     yield from each("views", (*CHECK, "--view"), _VIEWS)

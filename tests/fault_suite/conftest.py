@@ -13,22 +13,41 @@ from fault import Tell
 from processes import servers_started
 from shell import Ran, Shell, run_here
 
+_TOGETHER = 10  # cases that take less than a test does: of one kind, in one test
+
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """The cases of a module: those that are tried always, or with `-m nightly` the whole catalogue."""
+    """The cases of a module: those that are tried always, or with `-m nightly` the whole catalogue, one a test."""
+    whole = metafunc.config.getoption("markexpr") == "nightly"
+    marks = [pytest.mark.nightly] if whole else []
+    chosen = [case for case in getattr(metafunc.module, "CASES", ()) if whole or case.ci]
     if "case" in metafunc.fixturenames:
-        whole = metafunc.config.getoption("markexpr") == "nightly"
-        marks = [pytest.mark.nightly] if whole else []
-        chosen = [case for case in metafunc.module.CASES if whole or case.ci]
         metafunc.parametrize("case", [pytest.param(case, id=case.id, marks=marks) for case in chosen])
+    if "cases" in metafunc.fixturenames:
+        by_kind = [
+            [case for case in chosen if case.kind == kind] for kind in dict.fromkeys(case.kind for case in chosen)
+        ]
+        step = 1 if whole else _TOGETHER
+        some = [cases[i : i + step] for cases in by_kind for i in range(0, len(cases), step)]
+        metafunc.parametrize("cases", [pytest.param(cases, id=cases[0].id, marks=marks) for cases in some])
 
 
 @pytest.fixture
-def tell(request: pytest.FixtureRequest) -> Tell:
+def enter(request: pytest.FixtureRequest) -> Tell:
+    """One case into the table."""
+
+    def enter(kind: str, code: object, complaints: Sequence[str], left: Sequence[str] = ()) -> None:
+        request.node.user_properties.append(("fault", json.dumps([kind, code, not complaints, bool(left)])))
+
+    return enter
+
+
+@pytest.fixture
+def tell(enter: Tell) -> Tell:
     """Enter one case into the table, and fail where it has complaints."""
 
     def tell(kind: str, code: object, complaints: Sequence[str], left: Sequence[str] = (), more: str = "") -> None:
-        request.node.user_properties.append(("fault", json.dumps([kind, code, not complaints, bool(left)])))
+        enter(kind, code, complaints, left)
         assert not complaints, "; ".join(complaints) + ("\n" + more if more else "")
 
     return tell

@@ -6,12 +6,14 @@ import json
 import os
 import random
 import sqlite3
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pytest
+
+from auditor.cli.command_line import run
 
 MINE = """
 import numpy as np
@@ -94,8 +96,11 @@ def _make_good(folder: Path) -> None:
     subject = '[[tool.auditor.subject]]\ntarget = "mine:fine"\nsource = "mine:rows"\nsize = 5\n'
     (folder / "good.toml").write_text(f"[tool.auditor]\nconfidence = 0.9\n{subject}")
     words = ("check", "mine:fine", "--source", "mine:rows", "--size", "5", "--rho", "0.5")
-    command = [sys.executable, "-m", "auditor", *words, "--json", "good.json", "--ledger", "good.sqlite"]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    with pytest.MonkeyPatch.context() as changed:
+        changed.chdir(folder)
+        changed.setattr(sys, "path", [*sys.path])
+        assert run([*words, "--json", "good.json", "--ledger", "good.sqlite"]) == 0
+    del sys.modules["mine"]
     assert json.loads((folder / "good.json").read_bytes())["verdict"] == "pass"
 
 

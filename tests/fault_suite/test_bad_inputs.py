@@ -7,7 +7,8 @@ import resource
 import shutil
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
@@ -56,24 +57,33 @@ class Alarm:
 
 
 @pytest.fixture(scope="module")
-def playground(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def playground(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, frozenset[str]]:
+    """A folder, and what is in it."""
     folder = tmp_path_factory.mktemp("bad")
     make_playground(folder)
     write_bad_files(folder)
-    return folder
+    return folder, frozenset(os.listdir(folder))
+
+
+@contextmanager
+def fresh(folder: Path) -> Iterator[None]:
+    """In the playground, as a fresh process would be."""
+    modules = {*sys.modules}
+    with pytest.MonkeyPatch.context() as changed:
+        changed.chdir(folder)
+        changed.setenv("COLUMNS", "200")
+        changed.setattr(sys, "path", [*sys.path])
+        yield
+    for name in {*sys.modules} - modules:
+        if str(folder) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
 
 
 @pytest.fixture
-def here(playground: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[set[str]]:
-    """In the playground, as a fresh process would be; the names that are there before."""
-    monkeypatch.chdir(playground)
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setattr(sys, "path", [*sys.path])
-    modules = {*sys.modules}
-    yield {*os.listdir()}
-    for name in {*sys.modules} - modules:
-        if str(playground) in str(getattr(sys.modules[name], "__file__", "")):
-            del sys.modules[name]
+def second_process_if_it_matters(cases: Sequence[Bad], request: pytest.FixtureRequest) -> None:
+    """What cannot be drawn from is loaded by a second process too, with all that it needs: by `-m nightly` alone."""
+    if cases[0].kind.startswith(("sources", "files")) and request.config.getoption("markexpr") != "nightly":
+        request.getfixturevalue("no_second_process")
 
 
 def call(words: tuple[str, ...], capfd: pytest.CaptureFixture[str]) -> tuple[Ran, list[str]]:
@@ -94,12 +104,10 @@ def call(words: tuple[str, ...], capfd: pytest.CaptureFixture[str]) -> tuple[Ran
     return Ran(code, said.out, said.err, None), complaints
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="looks into /proc")
-def test_a_bad_input_is_refused_with_a_sentence(
-    case: Bad, here: set[str], tell: Tell, capfd: pytest.CaptureFixture[str]
-) -> None:
+def tried(case: Bad, names: frozenset[str], capfd: pytest.CaptureFixture[str]) -> tuple[Ran, list[str], list[str]]:
+    """How it ended in a folder that has these names, what it left there, and what is wrong with that."""
     ran, complaints = call(case.words, capfd)
-    left = sorted(name for name in {*os.listdir()} - here if name != "__pycache__")
+    left = sorted(name for name in {*os.listdir()} - names if name != "__pycache__")
     for name in left:
         shutil.rmtree(name) if Path(name).is_dir() else Path(name).unlink()
     complaints += [
@@ -108,7 +116,23 @@ def test_a_bad_input_is_refused_with_a_sentence(
     if len(ran.err) > _LONGEST:
         complaints.append(f"it said {len(ran.err):,} characters")
     complaints += [f"left behind: {name}" for name in left if not name.endswith((".log", "-wal", "-shm"))]
-    tell(f"bad {case.kind}", ran.code, complaints, left, ran.err[-2000:] + ran.out[-500:])
+    return ran, left, complaints
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="looks into /proc")
+@pytest.mark.usefixtures("second_process_if_it_matters")
+def test_a_bad_input_is_refused_with_a_sentence(
+    cases: Sequence[Bad], playground: tuple[Path, frozenset[str]], enter: Tell, capfd: pytest.CaptureFixture[str]
+) -> None:
+    folder, names = playground
+    wrong = []
+    for case in cases:
+        with fresh(folder):
+            ran, left, complaints = tried(case, names, capfd)
+        enter(f"bad {case.kind}", ran.code, complaints, left)
+        if complaints:
+            wrong.append(f"{case.id}: {'; '.join(complaints)}\n{ran.err[-2000:]}{ran.out[-500:]}")
+    assert not wrong, "\n".join(wrong)
 
 
 def test_there_are_enough_and_their_names_are_unique() -> None:

@@ -68,8 +68,7 @@ def test_laws_and_means_are_scipys() -> None:
 def test_a_coin_is_scipys(p: float, loc: int) -> None:
     coin, theirs = common_distribution("bernoulli", (p, loc), {}), scipy.stats.bernoulli(p, loc)
     assert coin is not None
-    values = np.arange(-5, 9)
-    assert coin.pmf(values) == pytest.approx(theirs.pmf(values), abs=1e-15)
+    assert coin.pmf(np.arange(-5, 9)).tolist() == theirs.pmf(np.arange(-5, 9)).tolist()
 
     def query(x: np.ndarray) -> np.ndarray:
         return np.exp(x) / (1 + x**2)
