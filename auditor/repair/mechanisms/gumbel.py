@@ -32,7 +32,6 @@ p_i (1 - D_i + sum p D).
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Hashable, Iterable, Mapping
 from numbers import Real
@@ -56,19 +55,8 @@ _BITS = 52  # so that (k + 1/2) / 2^52 is a float strictly between 0 and 1
 def uniforms(r: Randomness, names: Iterable[Hashable]) -> Reals:
     """A number in (0, 1) for each name, from r and that name alone."""
     key = key_of(r)
-    digests = b"".join([key.child(_label(name)).digest[:8] for name in names])
+    digests = b"".join([key.child(name if isinstance(name, str) else fingerprint(name)).digest[:8] for name in names])
     return np.asarray(((np.frombuffer(digests, dtype="<u8") >> (64 - _BITS)) + 0.5) / 2.0**_BITS, dtype=float)
-
-
-def _label(name: Hashable) -> str:
-    if isinstance(name, str):
-        return name
-    return _of_integer(name) if type(name) is int else fingerprint(name)
-
-
-@functools.lru_cache(maxsize=4096)  # every finish asks for the same features by their numbers
-def _of_integer(name: int) -> str:
-    return fingerprint(name)
 
 
 def gumbels(r: Randomness, names: Iterable[Hashable]) -> Reals:
