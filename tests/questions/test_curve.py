@@ -401,22 +401,9 @@ def test_ctrl_c_shows_what_was_measured(tmp_path: Path) -> None:
         "        file.write(b'.')\n"
         "    return r.random() < q and float(sample[0])\n"
     )
-    words = (
-        "curve",
-        "mine.py:learner",
-        "--source",
-        "uniform",
-        "--size",
-        "1",
-        "--vary",
-        "q=0.1,0.5",
-        "--pairs",
-        "1e9",
-        "--jobs",
-        "1",
-    )
+    words = ("curve", "mine.py:learner", "--source", "uniform", "--size", "1", "--vary", "q=0.1,0.5", "--pairs", "1e9")
     process = subprocess.Popen(
-        [sys.executable, "-m", "auditor", *words, "--json", "c.json"],
+        [sys.executable, "-m", "auditor", *words, "--jobs", "1", "--json", "c.json"],
         cwd=tmp_path,
         stderr=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

@@ -116,6 +116,7 @@ def test_a_loss_looks_at_the_output_of_the_first_run() -> None:
     assert set(seen) == {float(bench.draw(0, 0).mean())}
 
 
+@pytest.mark.usefixtures("no_second_process")
 @pytest.mark.parametrize("name", LEARNERS)
 def test_every_run_of_a_string_counts_as_it_was(name: str) -> None:
     found = run_string(bench_for(name, question="nu", eta=0.4, nu=0.3, runs=5), 0, 5)
