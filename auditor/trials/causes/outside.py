@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import functools
 import importlib
 import os
 import random
@@ -52,10 +53,9 @@ class Use:
 
 @dataclass(slots=True)
 class World:
-    """What runs see of the outside; `real` has the kinds that stay as they are."""
+    """What runs see of the outside."""
 
     own: OwnCode
-    real: frozenset[str] = frozenset()
     uses: dict[Use, None] = field(default_factory=dict)  # in order of appearance
     files: dict[str, bytes | None] = field(default_factory=dict)  # what was there before; None: nothing
     _looks: int = 0
@@ -72,12 +72,12 @@ class World:
         self.uses.setdefault(Use(kind, name, where))
 
     @contextlib.contextmanager
-    def for_one_run(self, key: Key) -> Iterator[None]:
-        """All that is asked for is a function of the key and of how often it was asked."""
+    def for_one_run(self, key: Key, *real: str) -> Iterator[None]:
+        """All that is asked for is a function of the key and of how often it was asked, but for kinds that are real."""
         self._looks, self._asked, self._key = 0, 0, key
         self._others = frozenset(sys._current_frames()) - {threading.get_ident()}
-        clocks = () if CLOCK in self.real else self._clocks()
-        entropy = () if ENTROPY in self.real else self._entropy()
+        clocks = () if CLOCK in real else self._clocks()
+        entropy = () if ENTROPY in real else self._entropy()
         with _replaced([*clocks, *entropy, *self._threads()], self.namespaces(), self), _listening(self):
             yield
 
@@ -163,7 +163,11 @@ class World:
         yield uuid, "_generate_time_safe", None
         yield random, "Random", self._seeded_random()
         yield random, "seed", self._seeding(random.seed, "random.seed", bytes)
-        yield numpy.random, "seed", self._seeding(numpy.random.seed, "numpy.random.seed", _words)
+        yield (
+            numpy.random,
+            "seed",
+            self._seeding(numpy.random.seed, "numpy.random.seed", lambda seed: numpy.frombuffer(seed, numpy.uint32)),
+        )
 
     def _seeded_random(self) -> type:
         world = self
@@ -197,10 +201,6 @@ class World:
         return start
 
 
-def _words(seed: bytes) -> Any:
-    return numpy.frombuffer(seed, numpy.uint32)
-
-
 def _ticking(kind: type, now: Callable[[str], float]) -> type:
     """datetime or date, whose now and today look at our clock."""
 
@@ -208,11 +208,9 @@ def _ticking(kind: type, now: Callable[[str], float]) -> type:
         def __instancecheck__(cls, value: object) -> bool:
             return isinstance(value, kind)
 
-    plain: Any = kind
-
     def stamp(name: str, *zone: Any) -> Any:
-        moment = now(f"{kind.__name__}.{name}")
-        return plain.fromtimestamp(moment, *zone)
+        plain: Any = kind
+        return plain.fromtimestamp(now(f"{kind.__name__}.{name}"), *zone)
 
     def utcnow(cls: type) -> Any:
         return stamp("utcnow", datetime.UTC).replace(tzinfo=None)
@@ -262,14 +260,17 @@ def _assign(values: list[tuple[dict[str, Any], str, Any]]) -> None:
 # Files, by what Python tells before it opens, renames or removes one.
 
 _worlds: list[World] = []
-_is_installed: list[bool] = []
+
+
+@functools.cache
+def _install() -> None:
+    """For good: there is no way to take it away."""
+    sys.addaudithook(_hear)
 
 
 @contextlib.contextmanager
 def _listening(world: World) -> Iterator[None]:
-    if not _is_installed:
-        sys.addaudithook(_hear)  # for good: there is no way to take it away
-        _is_installed.append(True)
+    _install()
     _worlds.append(world)
     try:
         yield
@@ -308,12 +309,8 @@ def _on_database(world: World, given: tuple[Any, ...], frame: FrameType) -> None
         world.keep_file(os.fsdecode(given[0]), frame)
 
 
-def _on_network(world: World, given: tuple[Any, ...], frame: FrameType) -> None:
-    world.note(OTHER, "the network", frame)
-
-
-def _on_process(world: World, given: tuple[Any, ...], frame: FrameType) -> None:
-    world.note(OTHER, "another program", frame)
+def _noting(name: str) -> Callable[[World, tuple[Any, ...], FrameType], None]:
+    return lambda world, given, frame: world.note(OTHER, name, frame)
 
 
 _HEARD: dict[str, Callable[[World, tuple[Any, ...], FrameType], None]] = {
@@ -321,9 +318,9 @@ _HEARD: dict[str, Callable[[World, tuple[Any, ...], FrameType], None]] = {
     "os.rename": _on_paths,
     "os.remove": _on_paths,
     "sqlite3.connect": _on_database,
-    "socket.connect": _on_network,
-    "subprocess.Popen": _on_process,
-    "os.fork": _on_process,
+    "socket.connect": _noting("the network"),
+    "subprocess.Popen": _noting("another program"),
+    "os.fork": _noting("another program"),
 }
 
 

@@ -59,7 +59,7 @@ def token(value: object) -> str:
         found = value.cache_info()
         return f"{found.misses} {found.currsize}"
     if isinstance(value, GENERATORS):
-        return _token_of(_state(value))
+        return _token_of(state_of(value))
     try:
         return repr(value) if isinstance(value, count) else fingerprint(value)
     except BaseException as error:
@@ -159,21 +159,23 @@ class _Finder:
         return True
 
     def function(self, fn: FunctionType) -> None:
-        if not self._own(fn.__code__):
-            return self.wrapped(fn)
+        if not self._own(fn.__code__):  # a library's decorator, perhaps around the subject's own function
+            self.code(getattr(fn, "__wrapped__", None))
+            return
         self.namespace(fn.__globals__, fn.__globals__.get("__name__") or "module")
-        self.attributes(fn.__dict__, fn.__qualname__, "function attribute")
+        self.names(fn.__dict__, fn.__qualname__, fn.__dict__.pop)
+        for name, value in [*fn.__dict__.items()]:
+            if name not in ("__wrapped__", "__auditor__") and not self.code(value):
+                self.add("function attribute", f"{fn.__qualname__}.{name}", *_item(fn.__dict__, name))
+
+        def default(name: str) -> Any:
+            return _defaults(fn).get(name)
+
         for name, value in _defaults(fn).items():
-            self.add("default argument", f"{name} of {fn.__qualname__}", functools.partial(_defaults_at, fn, name))
+            self.add("default argument", f"{name} of {fn.__qualname__}", functools.partial(default, name))
             self.code(value)
         for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=False):
             self.cell(f"{name} of {fn.__qualname__}", cell)
-        return None
-
-    def wrapped(self, fn: FunctionType) -> None:
-        """A library's decorator around the subject's own function."""
-        if inner := getattr(fn, "__wrapped__", None):
-            self.code(inner)
 
     def cell(self, name: str, cell: Any) -> None:
         try:
@@ -193,34 +195,20 @@ class _Finder:
         self.names(vars(kind), kind.__qualname__, functools.partial(delattr, kind))
         for name, value in [*vars(kind).items()]:
             if not name.startswith("__") and not inspect.isdatadescriptor(value) and not self.code(value):
-                write = functools.partial(setattr, kind, name)
-                self.add("class attribute", f"{kind.__qualname__}.{name}", _attribute(kind, name), write)
+                read, write = functools.partial(vars(kind).get, name), functools.partial(setattr, kind, name)
+                self.add("class attribute", f"{kind.__qualname__}.{name}", read, write)
             elif isinstance(value, FunctionType):
                 self.code(value)
-
-    def attributes(self, names: dict[str, Any], title: str, kind: str) -> None:
-        self.names(names, title, names.pop)
-        for name, value in [*names.items()]:
-            if name not in ("__wrapped__", "__auditor__") and not self.code(value):
-                self.add(kind, f"{title}.{name}", *_item(names, name))
 
 
 def _item(names: MutableMapping[str, Any], name: str) -> tuple[Callable[[], Any], Callable[[Any], object]]:
     return lambda: names.get(name), lambda value: names.__setitem__(name, value)
 
 
-def _attribute(owner: Any, name: str) -> Callable[[], Any]:
-    return lambda: vars(owner).get(name)
-
-
 def _defaults(fn: FunctionType) -> dict[str, Any]:
     named = inspect.getfullargspec(fn).args
     values = fn.__defaults__ or ()
     return {**dict(zip(named[len(named) - len(values) :], values, strict=True)), **(fn.__kwdefaults__ or {})}
-
-
-def _defaults_at(fn: FunctionType, name: str) -> Any:
-    return _defaults(fn).get(name)
 
 
 def _title(value: Any) -> str:
@@ -325,7 +313,7 @@ def _keep(place: Place) -> Kept:
     if type(value) in (*_PLAIN, _CACHE):
         return Kept(place, token(value), value, value, True)
     try:
-        saved = _state(value) if isinstance(value, GENERATORS) else copy.deepcopy(value)
+        saved = state_of(value) if isinstance(value, GENERATORS) else copy.deepcopy(value)
         return Kept(place, token(value), value, saved, True)
     except BaseException as error:  # what cannot be copied says so in many ways
         if is_interrupt(error):
@@ -355,7 +343,7 @@ def _refill(original: Any, saved: Any) -> bool:
     return True
 
 
-def _state(generator: Any) -> Any:
+def state_of(generator: Any) -> Any:
     if isinstance(generator, Generator):
         return generator.bit_generator.state
     return generator.get_state(legacy=False) if isinstance(generator, RandomState) else generator.getstate()
