@@ -163,11 +163,8 @@ class World:
         yield uuid, "_generate_time_safe", None
         yield random, "Random", self._seeded_random()
         yield random, "seed", self._seeding(random.seed, "random.seed", bytes)
-        yield (
-            numpy.random,
-            "seed",
-            self._seeding(numpy.random.seed, "numpy.random.seed", lambda seed: numpy.frombuffer(seed, numpy.uint32)),
-        )
+        words = functools.partial(numpy.frombuffer, dtype=numpy.uint32)
+        yield numpy.random, "seed", self._seeding(numpy.random.seed, "numpy.random.seed", words)
 
     def _seeded_random(self) -> type:
         world = self
