@@ -140,10 +140,10 @@ class World:
 
     # Entropy.
 
-    def _bytes(self, size: int, name: str, above: int = 2) -> bytes:
+    def _bytes(self, size: int, name: str) -> bytes:
         if self.is_anothers:
             return _urandom(size)
-        self.note(ENTROPY, name, sys._getframe(above))
+        self.note(ENTROPY, name, sys._getframe(2))
         assert self._key is not None
         self._asked += 1
         start = blake2b(self._key.digest + b"%d" % self._asked, digest_size=32).digest()

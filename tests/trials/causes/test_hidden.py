@@ -26,6 +26,7 @@ FOUND = {
     "global_numpy": ("generator", "numpy.random"),
     "global_random": ("generator", "random"),
     "generator_of_the_module": ("generator", "RNG"),
+    "generator_of_a_class": ("generator", "Drawer.RNG"),
     "old_generator_of_the_module": ("generator", "OLD"),
     "unseeded": ("entropy", "a numpy generator without a seed"),
     "unseeded_random": ("entropy", "random.Random without a seed"),
