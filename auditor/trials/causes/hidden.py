@@ -31,8 +31,6 @@ LetGo = Callable[[], Any]
 _WORDS = {
     "generator": "the generator {name} goes on from run to run",
     "module attribute": "{name} keeps something from run to run",
-    "function attribute": "the function attribute {name} keeps something from run to run",
-    "class attribute": "the class attribute {name} keeps something from run to run",
     "attribute": "{name} keeps something from run to run",
     "default argument": "the default argument {name} is one object for all runs, and it is changed",
     "closure": "the closure's {name} keeps something from run to run",
@@ -42,8 +40,8 @@ _WORDS = {
     "names": "{name} become more",
     CLOCK: "it looks at the clock ({name})",
     ENTROPY: "it draws from the system ({name})",
-    FILE: "the file {name} keeps something from run to run",
 }
+_KEEPS = "the {kind} {name} keeps something from run to run"  # an attribute of a function or a class, or a file
 _CURES = {
     "generator": "draw from r instead",
     ENTROPY: "draw from r instead: numpy.random.default_rng(int(r.integers(2**32))), or r itself",
@@ -59,13 +57,13 @@ _CURE = "make it anew in each run"
 class Moved:
     """A thing besides (sample, r) that the answer depends on."""
 
-    kind: str  # a word of `_WORDS`
+    kind: str
     name: str
     where: str = ""  # file:line of the subject's own code, where known
 
     @property
     def message(self) -> str:
-        return _WORDS[self.kind].format(name=self.name)
+        return _WORDS.get(self.kind, _KEEPS).format(kind=self.kind, name=self.name)
 
     @property
     def cure(self) -> str:

@@ -279,45 +279,40 @@ def _hear(event: str, given: tuple[Any, ...]) -> None:
     if event in _HEARD and _worlds and not _worlds[-1].imports and not _worlds[-1].is_anothers:
         world = _worlds.pop()  # what it opens itself is not the subject's
         try:
-            _HEARD[event](world, given, sys._getframe(1))
+            heard, frame = _HEARD[event], sys._getframe(1)
+            if isinstance(heard, str):
+                world.note(OTHER, heard, frame)
+            else:
+                for path in heard(*given):
+                    if isinstance(path, (str, bytes, os.PathLike)):
+                        world.keep_file(os.fsdecode(path), frame)
         except Exception:  # whatever it is, the subject's own call goes on
             pass
         finally:
             _worlds.append(world)
 
 
-def _on_open(world: World, given: tuple[Any, ...], frame: FrameType) -> None:
-    path, mode, flags = given
-    writes = any(letter in mode for letter in "wax+") if isinstance(mode, str) else bool(flags & _WRITES)
-    if writes and isinstance(path, (str, bytes, os.PathLike)):
-        world.keep_file(os.fsdecode(path), frame)
+def _opened(path: Any, mode: Any, flags: int) -> Iterator[Any]:
+    """Where it is to be written."""
+    if any(letter in mode for letter in "wax+") if isinstance(mode, str) else flags & _WRITES:
+        yield path
 
 
-def _on_paths(world: World, given: tuple[Any, ...], frame: FrameType) -> None:
-    for path in given[:2]:
-        if isinstance(path, (str, bytes, os.PathLike)) and os.path.isfile(path):
-            world.keep_file(os.fsdecode(path), frame)
-    if len(given) > 1 and isinstance(given[1], (str, bytes, os.PathLike)):
-        world.keep_file(os.fsdecode(given[1]), frame)
+def _moved(path: Any, to: Any = None, *_: object) -> Iterator[Any]:
+    """Both ends, or the one that goes; no folders."""
+    if os.path.isfile(path):
+        yield path
+    yield to
 
 
-def _on_database(world: World, given: tuple[Any, ...], frame: FrameType) -> None:
-    if given and str(given[0]) != ":memory:":
-        world.keep_file(os.fsdecode(given[0]), frame)
-
-
-def _noting(name: str) -> Callable[[World, tuple[Any, ...], FrameType], None]:
-    return lambda world, given, frame: world.note(OTHER, name, frame)
-
-
-_HEARD: dict[str, Callable[[World, tuple[Any, ...], FrameType], None]] = {
-    "open": _on_open,
-    "os.rename": _on_paths,
-    "os.remove": _on_paths,
-    "sqlite3.connect": _on_database,
-    "socket.connect": _noting("the network"),
-    "subprocess.Popen": _noting("another program"),
-    "os.fork": _noting("another program"),
+_HEARD: dict[str, str | Callable[..., Iterator[Any]]] = {  # what it is, or the files that are about to change
+    "open": _opened,
+    "os.rename": _moved,
+    "os.remove": _moved,
+    "sqlite3.connect": lambda path, *_: iter(() if str(path) == ":memory:" else (path,)),
+    "socket.connect": "the network",
+    "subprocess.Popen": "another program",
+    "os.fork": "another program",
 }
 
 
