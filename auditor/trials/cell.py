@@ -248,7 +248,10 @@ def make_bench(cell: Cell, *, apart: bool = False) -> Bench:
     source = load_source(cell.source, None if is_dataset(cell.source) else cell.resample)
     counted = cell.sample_kind == "counts"
     if counted:
-        check_countable(source, cell.size)
+        try:
+            source.law(cell.size)
+        except UnknownTruth as error:
+            raise UsageError(f"--sample counts: {error}; use --sample rows") from error
     bench = Bench(
         cell.subject,
         source,
@@ -306,17 +309,6 @@ def make_probe(given: Any, source: Source, keys: PairKeys) -> Any:
     return as_matrix(rows[0] if isinstance(rows, tuple) else rows)
 
 
-def check_countable(source: Source, size: int) -> None:
-    try:
-        source.law(size)
-    except UnknownTruth as error:
-        raise UsageError(f"--sample counts: {error}; use --sample rows") from error
-
-
-def _default_view_name(subject: Subject) -> str:
-    return _view(subject, _first(subject.declared.view, subject.default_view)).name
-
-
 def replay_command(cell: Cell, source: Source, index: int) -> str | None:
     """What a shell needs to run this trial again; None where only Python can reach the subject or the source."""
     subject = cell.subject
@@ -324,29 +316,24 @@ def replay_command(cell: Cell, source: Source, index: int) -> str | None:
         subject = replace(subject, params={name: one for name, one in subject.params.items() if name != cell.varies})
     if not subject.is_reachable or source.spec is None or cell.view.spec is None or cell.command is None:
         return None
+    is_declared = isinstance(subject.source, str) and subject.source == source.spec
+    default_view = _view(subject, _first(subject.declared.view, subject.default_view)).name
+    given = {
+        "--source": None if is_declared else source.spec,
+        "--size": None if cell.size == subject.declares("size") else cell.size,
+        "--sample": None if cell.sample_kind == subject.declared.sample else cell.sample_kind,
+        "--resample": cell.resample,
+        "--as": cell.as_,
+        "--view": None if cell.view.name == default_view else cell.view.spec,
+        "--probe": cell.probe,
+        "--atol": (cell.within and cell.within.atol) or None,
+        "--rtol": (cell.within and cell.within.rtol) or None,
+        "--private": "shared" if cell.private == "shared" else None,
+        "--seed": cell.seed or None,
+    }
     words = ["python", "-m", "auditor", cell.command, str(subject.target)]
-    if not isinstance(subject.source, str) or source.spec != subject.source:
-        words += ["--source", source.spec]
-    if cell.size != subject.declares("size"):
-        words += ["--size", str(cell.size)]
-    if cell.sample_kind != subject.declared.sample:
-        words += ["--sample", cell.sample_kind]
-    if cell.resample:
-        words += ["--resample", cell.resample]
-    if cell.as_:
-        words += ["--as", cell.as_]
-    if cell.view.name != _default_view_name(subject):
-        words += ["--view", str(cell.view.spec)]
-    if cell.probe is not None:
-        words += ["--probe", str(cell.probe)]
-    for flag, value in (("--atol", cell.within.atol), ("--rtol", cell.within.rtol)) if cell.within else ():
-        words += [flag, repr(value)] if value else []
-    if cell.private == "shared":
-        words += ["--private", "shared"]
-    if cell.seed:
-        words += ["--seed", str(cell.seed)]
-    for name, value in subject.params.items():
-        words += ["--param", f"{name}={param_text(value)}"]
+    words += [word for flag, value in given.items() if value is not None for word in (flag, str(value))]
+    words += [word for name, value in subject.params.items() for word in ("--param", f"{name}={param_text(value)}")]
     if subject.randomness != "Generator":
         words += ["--randomness", subject.randomness]
     return path_words(cell, source) + " ".join([shlex.join([*words, "--replay", str(index)]), *cell.again])

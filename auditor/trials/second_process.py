@@ -83,9 +83,13 @@ class SecondProcess:
 
 def _messages(cell: Cell, memory: int | None) -> tuple[bytes, bytes]:
     """Where the other process finds itself with what by name, and what has to be sent for want of one."""
-    request = _named(cell)
-    head = {**whereabouts(), "memory": memory, "named": request, "threads": None}
-    return dumps(head).encode(), b"" if request else _packed(cell)
+    named = _named(cell)
+    head = dumps({**whereabouts(), "memory": memory, "named": named, "threads": None}).encode()
+    if named:
+        return head, b""
+    import cloudpickle
+
+    return head, cloudpickle.dumps(cell)
 
 
 def whereabouts() -> dict[str, Any]:
@@ -96,13 +100,6 @@ def whereabouts() -> dict[str, Any]:
         "environment": {**os.environ},
         "files": file_modules(),
     }
-
-
-def _packed(cell: Cell) -> bytes:
-    import cloudpickle
-
-    packed: bytes = cloudpickle.dumps(cell)
-    return packed
 
 
 def _named(cell: Cell) -> dict[str, Any] | None:
@@ -117,16 +114,18 @@ def _named(cell: Cell) -> dict[str, Any] | None:
     return {
         "target": subject.target,
         "source": source,
-        "size": cell.size,
-        "seed": cell.seed,
         "randomness": subject.randomness,
-        "sample": cell.sample_kind,
-        "view": cell.view.spec,
-        "probe": cell.probe,
-        "resample": cell.resample,
-        "as_": cell.as_,
-        "private": cell.private,
         "texts": {name: param_text(value) for name, value in subject.params.items()},
+        "options": {
+            "size": cell.size,
+            "seed": cell.seed,
+            "sample": cell.sample_kind,
+            "view": cell.view.spec,
+            "probe": cell.probe,
+            "resample": cell.resample,
+            "as_": cell.as_,
+            "private": cell.private,
+        },
     }
 
 
@@ -149,9 +148,7 @@ def settle_in(head: dict[str, Any]) -> None:
 def found_by_name(named: dict[str, Any]) -> Cell:
     randomness = None if named["randomness"] == "Generator" else named["randomness"]
     subject = load_subject(named["target"], texts=named["texts"], randomness=randomness)
-    names = ("size", "seed", "sample", "view", "probe", "resample", "as_", "private")
-    options = OverCells(accept_overlap=True, **{name: named[name] for name in names})
-    return make_cell("", subject, named["source"], options)
+    return make_cell("", subject, named["source"], OverCells(accept_overlap=True, **named["options"]))
 
 
 def shown(error: BaseException) -> str:

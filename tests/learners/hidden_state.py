@@ -103,6 +103,14 @@ def by_class(sample, r):
     return Model().fit_once(sample)
 
 
+class Drawer:
+    RNG = np.random.default_rng(3)
+
+
+def generator_of_a_class(sample, r):
+    return int(Drawer.RNG.integers(1000))
+
+
 def written(sample, r):
     known = json.loads(FILE.read_text()) if FILE.exists() else []
     FILE.write_text(json.dumps([*known, float(sample[0])]))

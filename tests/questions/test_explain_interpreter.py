@@ -14,11 +14,13 @@ from learners import caused
 
 import auditor
 from auditor.flow.plan import Plan
+from auditor.flow.verdict import Tally
 from auditor.questions.explain.answer import ExplainAnswer, answer_of
-from auditor.questions.explain.evidence import make_cells
+from auditor.questions.explain.evidence import Tried, make_cells
 from auditor.questions.explain.inquiry import Explaining
 from auditor.questions.explain.interpreter import again, local_apart, moved
 from auditor.questions.explain.units import other_r
+from auditor.statistics.interval import two_sided
 from auditor.trials.causes.elsewhere import close_processes
 from auditor.trials.trial import Unit
 
@@ -88,6 +90,22 @@ def test_threads_are_behind_what_is_steady_in_one_and_often_another_with_all(
     threads.shown = threads.beyond = 2
     threads.steady, threads.varied = steady, varied
     assert [one.kind for one in tried if inquiry.is_cause(one)] == [kind]
+
+
+def test_all_intervals_of_a_record_share_the_error() -> None:
+    """Those of causes that are certain, of samples that are run twice and of pairs that are looked at, too."""
+    cells, tried, asides = make_cells(cell_of(caused.own_generator, "norm", size=9), ())
+    inquiry = Explaining(cells, Plan(0.1, 0.95, "anytime", 6000), 1000, tried, asides)
+    inquiry.looked, inquiry.widths, inquiry.differs = [{"values": []}], (1.0,), [True] * 3 + [False] * 7
+    for one in (*inquiry.counted, *tried):
+        if isinstance(one, Tried):
+            one.pairs, one.mismatches = 10, 3
+        else:
+            one.tally = Tally(10, 3)
+    answer = inquiry.answer()
+    rows: list[Any] = [answer.rho, *answer.rows, *answer.fields.experiments]
+    twins = 1 + sum(one.after is not None for one in tried)  # what a cell and an experiment have in common
+    assert {(one.low, one.high) for one in rows} == {two_sided("anytime", 10, 3, 1 - 0.05 / (len(rows) - twins))}
 
 
 @pytest.mark.parametrize("unit", [again, moved, local_apart, other_r])

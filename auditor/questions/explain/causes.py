@@ -60,7 +60,9 @@ def verdict_of(inquiry: Explaining) -> Verdict:
 
 
 def answer_of_inquiry(inquiry: Explaining) -> Answer:
-    together = 1 - inquiry.plan.alpha / (len(inquiry.tests) + 1)  # of every interval of the table
+    """Every interval of the record has its share of the error: those of the cells, and those of experiments that have
+    none of their own."""
+    together = 1 - inquiry.plan.alpha / (len(inquiry.cells) + sum(one.after is None for one in inquiry.tried))
     fields = ExplainAnswer(
         causes=[make_cause(inquiry, one) for one in ranked(inquiry)],
         experiments=[_row(inquiry, one, together) for one in inquiry.tried],

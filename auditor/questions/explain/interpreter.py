@@ -72,14 +72,14 @@ def moved(bench: Bench, index: int, fell: Fell) -> Trial:
     """What it is that goes on from run to run, found by holding it still; here, or where nothing has run yet."""
     if fell:
         return fallen(index, fell)
-    found = what_moved(bench, index, shows_hidden_state(bench, index) or _SHOWN)
+    difference, found = shows_hidden_state(bench, index) or _SHOWN, what_moved(bench, index)
     told, runs = found.told, 3 + found.runs
     if not found.moved:
         with contextlib.suppress(NotElsewhere):
             first = moved_elsewhere(bench, index)
             told, runs = first if first["cure"] else told, runs + first["runs"]
     told = {**told, "where": _place(told["where"] or "") or None, "runs": runs}
-    return Trial(index, found.difference, None, 0.0, payload=told)
+    return Trial(index, difference, None, 0.0, payload=told)
 
 
 def local_apart(bench: Bench, index: int, fell: Fell) -> Trial:

@@ -15,6 +15,7 @@ from auditor.process.foreign import call
 from auditor.randomness import Key, Name, from_key
 from auditor.sources.frames import library_of, rows_in, take
 from auditor.subjects.outcome import Difference, same
+from auditor.trials.causes.places import GENERATORS, state_of
 from auditor.trials.trial import NONE_FELL, Bench, Bottom, Trial
 
 Change = Callable[[Any], Any]  # of a sample
@@ -189,18 +190,10 @@ def draws_nothing(bench: Bench, sample: Any, index: int) -> tuple[Any, bool | No
 
     def watched(sample: Any, r: Any, **params: Any) -> Any:
         asked.clear()  # the audit's own
-        given.extend([r, _state(r)])
+        given.extend([r, state_of(r) if isinstance(r, GENERATORS) else None])
         return call(fn, sample, r, **params)
 
     output = replace(bench, keys=keys, subject=replace(bench.subject, fn=watched)).run_on(sample, index, 0)
     if not given or given[1] is None:
         return output, None
-    return output, not asked and same(_state(given[0]), given[1])
-
-
-def _state(r: Any) -> Any:
-    if hasattr(r, "bit_generator"):
-        return copy.deepcopy(r.bit_generator.state)
-    if hasattr(r, "get_state"):
-        return r.get_state(legacy=False)
-    return r.getstate() if hasattr(r, "getstate") else None
+    return output, not asked and same(state_of(given[0]), given[1])

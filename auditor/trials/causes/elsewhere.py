@@ -64,50 +64,39 @@ class _Packed(NamedTuple):
     reading: Reading
 
 
-class _Process:
-    """One that answers, from this side."""
+def _start(packed: _Packed, surroundings: Surroundings) -> Request:
+    """A process that answers."""
+    head, environment = whereabouts(), environment_of(*surroundings)
+    head["environment"] |= environment
+    head["threads"] = surroundings.threads
+    messages = dumps(sorted(learnt | packed.reading.libraries)).encode(), dumps(head).encode(), packed.message
+    try:
+        process = server(environment).ask(*messages)
+    except OSError as error:
+        raise NotElsewhere(f"no other process can be started ({in_words(error)})") from error
+    _answer(process, packed.bench.subject.name, _START)
+    return process
 
-    def __init__(self, packed: _Packed, surroundings: Surroundings) -> None:
-        self._name = packed.bench.subject.name
-        head, environment = whereabouts(), environment_of(*surroundings)
-        head["environment"] |= environment
-        head["threads"] = surroundings.threads
-        messages = dumps(sorted(learnt | packed.reading.libraries)).encode(), dumps(head).encode(), packed.message
-        try:
-            self._request: Request = server(environment).ask(*messages)
-        except OSError as error:
-            raise NotElsewhere(f"no other process can be started ({in_words(error)})") from error
-        try:
-            self._answer(_START)
-        except NotElsewhere:
-            self.close()
-            raise
 
-    def ask(self, **request: Any) -> dict[str, Any]:
-        try:
-            self._request.ask(dumps(request).encode())
-        except OSError as error:
-            raise NotElsewhere(f"the other process of {self._name} is gone ({in_words(error)})") from error
-        return self._answer(_PATIENCE)
-
-    def _answer(self, seconds: float) -> dict[str, Any]:
-        try:
-            found: dict[str, Any] = loads(self._request.answer(monotonic() + seconds))
-        except TimeoutError as error:
-            raise NotElsewhere(f"{self._name} gave no output in another process within {seconds:g} s") from error
-        except (OSError, ValueError) as error:
-            raise NotElsewhere(f"the other process of {self._name} ended with no answer") from error
+def _answer(process: Request, name: str, seconds: float) -> dict[str, Any]:
+    """NotElsewhere, and the end of the process, where there is none."""
+    try:
+        found: dict[str, Any] = loads(process.answer(monotonic() + seconds))
         learnt.update(found.pop("loaded", ()))
         if trouble := found.get("raised") or found.get("ended"):
-            raise NotElsewhere(f"{self._name} gave no output in another process ({trouble})")
+            raise NotElsewhere(f"{name} gave no output in another process ({trouble})")
         return found
-
-    def close(self) -> None:
-        self._request.close()
+    except BaseException as error:
+        process.close()
+        if isinstance(error, TimeoutError):
+            raise NotElsewhere(f"{name} gave no output in another process within {seconds:g} s") from error
+        if isinstance(error, (OSError, ValueError)):
+            raise NotElsewhere(f"the other process of {name} ended with no answer") from error
+        raise
 
 
 _packed: dict[tuple[int, ...], _Packed] = {}
-_processes: dict[tuple[bytes, Surroundings], _Process] = {}
+_processes: dict[tuple[bytes, Surroundings], Request] = {}
 
 
 def _pack(bench: Bench) -> _Packed:
@@ -130,13 +119,14 @@ def _pack(bench: Bench) -> _Packed:
 
 
 def _ask(bench: Bench, surroundings: Surroundings, **request: Any) -> dict[str, Any]:
-    packed = _pack(bench)
-    process = _processes.pop((packed.key, surroundings), None) or _Process(packed, surroundings)
+    packed, name = _pack(bench), bench.subject.name
+    process = _processes.pop((packed.key, surroundings), None) or _start(packed, surroundings)
     try:
-        found = process.ask(**request)
-    except BaseException:
+        process.ask(dumps(request).encode())
+    except OSError as error:
         process.close()
-        raise
+        raise NotElsewhere(f"the other process of {name} is gone ({in_words(error)})") from error
+    found = _answer(process, name, _PATIENCE)
     _processes[packed.key, surroundings] = process  # the last one asked is the last to go
     while len(_processes) > _OPEN:
         _processes.pop(next(iter(_processes))).close()

@@ -13,13 +13,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from types import FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
-from auditor.randomness import Key
 from auditor.repair.mechanisms.own_frames import OwnCode
 from auditor.subjects.outcome import Difference
 from auditor.trials.causes.locals_trace import run_heard
-from auditor.trials.causes.outside import CLOCK, ENTROPY, FILE, OTHER, Use, World
+from auditor.trials.causes.outside import CLOCK, ENTROPY, FILE, OTHER, World
 from auditor.trials.causes.places import Kept, Place, Snapshot, places_of, reseed, take, token
 from auditor.trials.trial import NONE_FELL, Bench, Trial, apart, run_pair
 
@@ -32,8 +31,6 @@ LetGo = Callable[[], Any]
 _WORDS = {
     "generator": "the generator {name} goes on from run to run",
     "module attribute": "{name} keeps something from run to run",
-    "function attribute": "the function attribute {name} keeps something from run to run",
-    "class attribute": "the class attribute {name} keeps something from run to run",
     "attribute": "{name} keeps something from run to run",
     "default argument": "the default argument {name} is one object for all runs, and it is changed",
     "closure": "the closure's {name} keeps something from run to run",
@@ -43,8 +40,8 @@ _WORDS = {
     "names": "{name} become more",
     CLOCK: "it looks at the clock ({name})",
     ENTROPY: "it draws from the system ({name})",
-    FILE: "the file {name} keeps something from run to run",
 }
+_KEEPS = "the {kind} {name} keeps something from run to run"  # an attribute of a function or a class, or a file
 _CURES = {
     "generator": "draw from r instead",
     ENTROPY: "draw from r instead: numpy.random.default_rng(int(r.integers(2**32))), or r itself",
@@ -60,13 +57,13 @@ _CURE = "make it anew in each run"
 class Moved:
     """A thing besides (sample, r) that the answer depends on."""
 
-    kind: str  # a word of `_WORDS`
+    kind: str
     name: str
     where: str = ""  # file:line of the subject's own code, where known
 
     @property
     def message(self) -> str:
-        return _WORDS[self.kind].format(name=self.name)
+        return _WORDS.get(self.kind, _KEEPS).format(kind=self.kind, name=self.name)
 
     @property
     def cure(self) -> str:
@@ -75,23 +72,16 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """What two runs on the same sample with the same r showed."""
+    """What the answer depends on besides (sample, r)."""
 
-    difference: Difference
-    moved: tuple[Moved, ...]  # each changes the answer, alone or (where `together`) with the others
-    is_all: bool  # whether the answer is the same with all of it held still
-    together: bool = False
+    moved: tuple[Moved, ...] = ()  # each changes the answer, alone or, where none does, with the others
     notes: tuple[str, ...] = ()  # what else may be behind it: threads, the network
     runs: int = 0  # that it took to find out
 
     @property
     def message(self) -> str:
-        found = "; ".join(one.message for one in self.moved)
-        if self.is_all and found:
-            return found
         what = f" ({'; '.join(self.notes)})" if self.notes else ""
-        rest = f"something that could not be found{what}"
-        return f"{found}; and {rest}" if found else rest
+        return "; ".join(one.message for one in self.moved) or f"something that could not be found{what}"
 
     @property
     def told(self) -> dict[str, Any]:
@@ -113,78 +103,69 @@ class _Held:
 
     def __init__(self, bench: Bench, index: int, *, is_first: bool = False) -> None:
         self.bench, self.index = replace(bench, copies=True), index
-        self.own = OwnCode(bench.subject.fn)
         self._key = bench.keys.r.child("hidden state", index)
-        self.files = World(self.own)  # what files were before the first run
-        self.uses: dict[Use, None] = {}
+        self.world = World(OwnCode(bench.subject.fn))
         self.runs = 0
         if not is_first:
             self.run_free(index + 1)  # names that only a run brings into being are there from here on
-        self.snapshot: Snapshot = take(places_of(bench.subject.fn, bench.subject.params, self.own))
+        self.snapshot: Snapshot = take(places_of(bench.subject.fn, bench.subject.params, self.world.own))
 
-    def run_free(self, index: int | None = None, which: int = 0) -> Any:
+    def run_free(self, index: int | None = None) -> Any:
         """As it is, but for an eye on what it asks the outside for."""
-        return self.run(World(self.own, frozenset((CLOCK, ENTROPY)), files=self.files.files), index, which)
+        return self._run(self.index if index is None else index, 0, CLOCK, ENTROPY)
 
-    def run(self, world: World, index: int | None = None, which: int = 0) -> Any:
-        with world.for_one_run(self._key):
-            output = self.bench.run(self.index if index is None else index, which)
-        self.uses |= world.uses
+    def _run(self, index: int, which: int, *real: str) -> Any:
+        with self.world.for_one_run(self._key, *real):
+            output = self.bench.run(index, which)
         self.runs += 1
         return self.bench.settled(output)
 
-    def run_held(
-        self, but: Sequence[Kept] = (), real: str | None = None, file: str | None = None, which: int = 0
-    ) -> Any:
+    def run_held(self, *real: str, but: Sequence[Kept] = (), file: str | None = None, which: int = 0) -> Any:
         """With all as it was, but for one thing."""
-        world = World(self.own, frozenset((real,) if real else ()), files=self.files.files)
+        self.put_back(but, file)
+        return self._run(self.index, which, *real)
+
+    def put_back(self, but: Sequence[Kept] = (), file: str | None = None) -> None:
         self.snapshot.put_back(but)
-        world.put_back_files(file)
-        return self.run(world, which=which)
-
-    def put_back(self) -> None:
-        self.snapshot.put_back()
-        self.files.put_back_files()
+        self.world.put_back_files(file)
 
 
-def what_moved(bench: Bench, index: int, difference: Difference) -> Hidden:
-    """Why `shows_hidden_state` shows a difference, or whatever else has shown one.
+def what_moved(bench: Bench, index: int) -> Hidden:
+    """Why the answer is not always the same, as `shows_hidden_state` or something else has shown.
 
     Looks first at a pair that nobody has run: a cache may know all others. Leaves state and files as they were found.
     """
-    found = _held_still(bench, index + _UNUSED, difference)
+    found = _held_still(bench, index + _UNUSED)
     if found.moved:
         return found
-    again = _held_still(bench, index, difference)
+    again = _held_still(bench, index)
     return replace(again, runs=found.runs + again.runs)
 
 
 def what_first_run_left(bench: Bench, index: int) -> Hidden:
     """The same in a process that has run nothing yet: what the first run of all leaves behind, and no later one."""
-    return _held_still(bench, index, Difference("output", "one", "another"), is_first=True)
+    return _held_still(bench, index, is_first=True)
 
 
-def _held_still(bench: Bench, index: int, difference: Difference, *, is_first: bool = False) -> Hidden:
+def _held_still(bench: Bench, index: int, *, is_first: bool = False) -> Hidden:
     held = _Held(bench, index, is_first=is_first)
     try:
-        return replace(_diagnosed(held, difference), runs=held.runs)
+        return replace(_diagnosed(held), runs=held.runs)
     finally:
         held.put_back()
 
 
-def _diagnosed(held: _Held, difference: Difference) -> Hidden:
+def _diagnosed(held: _Held) -> Hidden:
     first = held.run_held()
     moved = held.snapshot.moved()
     is_all = all(apart(first, held.run_held()) is None for _ in range(2))
     candidates = _candidates(held, moved) if is_all else []
-    alone = [thing for thing, let_go in candidates if _changes(held, first, let_go)]
-    stuck = [f"{one.place.name}, which cannot be put back" for one in moved if not one.can_return]
-    notes = tuple(dict.fromkeys([*(use.name for use in held.uses if use.kind == OTHER), *stuck]))
-    if alone:
-        return Hidden(difference, tuple(_located(held, moved, alone)), True, notes=notes)
+    if alone := [thing for thing, let_go in candidates if _changes(held, first, let_go)]:
+        return Hidden(tuple(_located(held, moved, alone)))
     if candidates and any(apart(first, held.run_free()) is not None for _ in range(_TRIES)):
-        return Hidden(difference, tuple(thing for thing, _ in candidates), True, together=True, notes=notes)
-    return Hidden(difference, (), False, notes=notes)
+        return Hidden(tuple(thing for thing, _ in candidates))
+    stuck = [f"{one.place.name}, which cannot be put back" for one in moved if not one.can_return]
+    return Hidden(notes=tuple(dict.fromkeys([*(use.name for use in held.world.uses if use.kind == OTHER), *stuck])))
 
 
 def _candidates(held: _Held, moved: list[Kept]) -> list[tuple[Moved, LetGo]]:
@@ -193,13 +174,13 @@ def _candidates(held: _Held, moved: list[Kept]) -> list[tuple[Moved, LetGo]]:
     for one in moved:  # one object may have several names
         by_object.setdefault(id(one.original) if one.is_in_place else one.place, []).append(one)
     found: list[tuple[Moved, LetGo]] = [
-        (Moved(same[0].place.kind, same[0].place.name), partial(held.run_held, same)) for same in by_object.values()
+        (Moved(same[0].place.kind, same[0].place.name), partial(held.run_held, but=same)) for same in by_object.values()
     ]
     for kind in (CLOCK, ENTROPY):
-        use = next((use for use in held.uses if use.kind == kind), None)
+        use = next((use for use in held.world.uses if use.kind == kind), None)
         if use:
-            found.append((Moved(kind, use.name, use.where), partial(held.run_held, real=kind)))
-    files = {use.name: use for use in held.uses if use.kind == FILE}
+            found.append((Moved(kind, use.name, use.where), partial(held.run_held, kind)))
+    files = {use.name: use for use in held.world.uses if use.kind == FILE}
     found += [(Moved(FILE, name, use.where), partial(held.run_held, file=name)) for name, use in files.items()]
     return found[:_MOST]
 
@@ -259,29 +240,16 @@ class _Watch:
 # The pair without.
 
 
-class _PutBack:
-    """A learner before each run of which its state is put back, and which looks at no clock and no entropy."""
-
-    def __init__(self, bench: Bench, kept: _Kept, key: Key) -> None:
-        self._fn, self._kept, self._key = bench.subject.fn, kept, key
-
-    def __call__(self, *given: Any, **named: Any) -> Any:
-        kept = self._kept
-        kept.snapshot.put_back()
-        kept.world.put_back_files()
-        for one in kept.snapshot.generators():
-            reseed(one.original, self._key.child(one.place.name))
-        with kept.world.for_one_run(self._key):
-            return self._fn(*given, **named)
-
-
-@dataclass(frozen=True, slots=True)
-class _Kept:
+class _Kept(NamedTuple):
     """What there was before the first run of a bench here."""
 
     bench: Bench  # held, so that no other has its identity
     snapshot: Snapshot
     world: World
+
+    def put_back(self) -> None:
+        self.snapshot.put_back()
+        self.world.put_back_files()
 
 
 _first_states: dict[tuple[int, ...], _Kept] = {}
@@ -298,13 +266,20 @@ def _first_state(bench: Bench) -> _Kept:
 
 
 def run_pair_put_back(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
-    """The pair, both runs of which find the same state: as it was here before the first of them."""
-    kept = _first_state(bench)
+    """The pair, both runs of which find the same state, as it was here before the first of them, and look at no clock
+    and no entropy."""
+    kept, fn, key = _first_state(bench), bench.subject.fn, bench.keys.r.child("hidden state", index)
     generators = take([one.place for one in kept.snapshot.generators()])
-    fn = _PutBack(bench, kept, bench.keys.r.child("hidden state", index))
+
+    def put_back(*given: Any, **named: Any) -> Any:
+        kept.put_back()
+        for one in kept.snapshot.generators():
+            reseed(one.original, key.child(one.place.name))
+        with kept.world.for_one_run(key):
+            return fn(*given, **named)
+
     try:
-        return run_pair(replace(bench, subject=replace(bench.subject, fn=fn), unit=None), index, fell)
+        return run_pair(replace(bench, subject=replace(bench.subject, fn=put_back), unit=None), index, fell)
     finally:
-        kept.snapshot.put_back()
-        kept.world.put_back_files()
+        kept.put_back()
         generators.put_back()

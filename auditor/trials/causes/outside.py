@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import functools
 import importlib
 import os
 import random
@@ -52,10 +53,9 @@ class Use:
 
 @dataclass(slots=True)
 class World:
-    """What runs see of the outside; `real` has the kinds that stay as they are."""
+    """What runs see of the outside."""
 
     own: OwnCode
-    real: frozenset[str] = frozenset()
     uses: dict[Use, None] = field(default_factory=dict)  # in order of appearance
     files: dict[str, bytes | None] = field(default_factory=dict)  # what was there before; None: nothing
     _looks: int = 0
@@ -72,12 +72,12 @@ class World:
         self.uses.setdefault(Use(kind, name, where))
 
     @contextlib.contextmanager
-    def for_one_run(self, key: Key) -> Iterator[None]:
-        """All that is asked for is a function of the key and of how often it was asked."""
+    def for_one_run(self, key: Key, *real: str) -> Iterator[None]:
+        """All that is asked for is a function of the key and of how often it was asked, but for kinds that are real."""
         self._looks, self._asked, self._key = 0, 0, key
         self._others = frozenset(sys._current_frames()) - {threading.get_ident()}
-        clocks = () if CLOCK in self.real else self._clocks()
-        entropy = () if ENTROPY in self.real else self._entropy()
+        clocks = () if CLOCK in real else self._clocks()
+        entropy = () if ENTROPY in real else self._entropy()
         with _replaced([*clocks, *entropy, *self._threads()], self.namespaces(), self), _listening(self):
             yield
 
@@ -140,10 +140,10 @@ class World:
 
     # Entropy.
 
-    def _bytes(self, size: int, name: str, above: int = 2) -> bytes:
+    def _bytes(self, size: int, name: str) -> bytes:
         if self.is_anothers:
             return _urandom(size)
-        self.note(ENTROPY, name, sys._getframe(above))
+        self.note(ENTROPY, name, sys._getframe(2))
         assert self._key is not None
         self._asked += 1
         start = blake2b(self._key.digest + b"%d" % self._asked, digest_size=32).digest()
@@ -163,7 +163,8 @@ class World:
         yield uuid, "_generate_time_safe", None
         yield random, "Random", self._seeded_random()
         yield random, "seed", self._seeding(random.seed, "random.seed", bytes)
-        yield numpy.random, "seed", self._seeding(numpy.random.seed, "numpy.random.seed", _words)
+        words = functools.partial(numpy.frombuffer, dtype=numpy.uint32)
+        yield numpy.random, "seed", self._seeding(numpy.random.seed, "numpy.random.seed", words)
 
     def _seeded_random(self) -> type:
         world = self
@@ -197,10 +198,6 @@ class World:
         return start
 
 
-def _words(seed: bytes) -> Any:
-    return numpy.frombuffer(seed, numpy.uint32)
-
-
 def _ticking(kind: type, now: Callable[[str], float]) -> type:
     """datetime or date, whose now and today look at our clock."""
 
@@ -208,11 +205,9 @@ def _ticking(kind: type, now: Callable[[str], float]) -> type:
         def __instancecheck__(cls, value: object) -> bool:
             return isinstance(value, kind)
 
-    plain: Any = kind
-
     def stamp(name: str, *zone: Any) -> Any:
-        moment = now(f"{kind.__name__}.{name}")
-        return plain.fromtimestamp(moment, *zone)
+        plain: Any = kind
+        return plain.fromtimestamp(now(f"{kind.__name__}.{name}"), *zone)
 
     def utcnow(cls: type) -> Any:
         return stamp("utcnow", datetime.UTC).replace(tzinfo=None)
@@ -263,14 +258,17 @@ def _assign(values: list[tuple[dict[str, Any], str, Any]]) -> None:
 # Files, by what Python tells before it opens, renames or removes one.
 
 _worlds: list[World] = []
-_is_installed: list[bool] = []
+
+
+@functools.cache
+def _install() -> None:
+    """For good: there is no way to take it away."""
+    sys.addaudithook(_hear)
 
 
 @contextlib.contextmanager
 def _listening(world: World) -> Iterator[None]:
-    if not _is_installed:
-        sys.addaudithook(_hear)  # for good: there is no way to take it away
-        _is_installed.append(True)
+    _install()
     _worlds.append(world)
     try:
         yield
@@ -282,49 +280,40 @@ def _hear(event: str, given: tuple[Any, ...]) -> None:
     if event in _HEARD and _worlds and not _worlds[-1].imports and not _worlds[-1].is_anothers:
         world = _worlds.pop()  # what it opens itself is not the subject's
         try:
-            _HEARD[event](world, given, sys._getframe(1))
+            heard, frame = _HEARD[event], sys._getframe(1)
+            if isinstance(heard, str):
+                world.note(OTHER, heard, frame)
+            else:
+                for path in heard(*given):
+                    if isinstance(path, (str, bytes, os.PathLike)):
+                        world.keep_file(os.fsdecode(path), frame)
         except Exception:  # whatever it is, the subject's own call goes on
             pass
         finally:
             _worlds.append(world)
 
 
-def _on_open(world: World, given: tuple[Any, ...], frame: FrameType) -> None:
-    path, mode, flags = given
-    writes = any(letter in mode for letter in "wax+") if isinstance(mode, str) else bool(flags & _WRITES)
-    if writes and isinstance(path, (str, bytes, os.PathLike)):
-        world.keep_file(os.fsdecode(path), frame)
+def _opened(path: Any, mode: Any, flags: int) -> Iterator[Any]:
+    """Where it is to be written."""
+    if any(letter in mode for letter in "wax+") if isinstance(mode, str) else flags & _WRITES:
+        yield path
 
 
-def _on_paths(world: World, given: tuple[Any, ...], frame: FrameType) -> None:
-    for path in given[:2]:
-        if isinstance(path, (str, bytes, os.PathLike)) and os.path.isfile(path):
-            world.keep_file(os.fsdecode(path), frame)
-    if len(given) > 1 and isinstance(given[1], (str, bytes, os.PathLike)):
-        world.keep_file(os.fsdecode(given[1]), frame)
+def _moved(path: Any, to: Any = None, *_: object) -> Iterator[Any]:
+    """Both ends, or the one that goes; no folders."""
+    if os.path.isfile(path):
+        yield path
+    yield to
 
 
-def _on_database(world: World, given: tuple[Any, ...], frame: FrameType) -> None:
-    if given and str(given[0]) != ":memory:":
-        world.keep_file(os.fsdecode(given[0]), frame)
-
-
-def _on_network(world: World, given: tuple[Any, ...], frame: FrameType) -> None:
-    world.note(OTHER, "the network", frame)
-
-
-def _on_process(world: World, given: tuple[Any, ...], frame: FrameType) -> None:
-    world.note(OTHER, "another program", frame)
-
-
-_HEARD: dict[str, Callable[[World, tuple[Any, ...], FrameType], None]] = {
-    "open": _on_open,
-    "os.rename": _on_paths,
-    "os.remove": _on_paths,
-    "sqlite3.connect": _on_database,
-    "socket.connect": _on_network,
-    "subprocess.Popen": _on_process,
-    "os.fork": _on_process,
+_HEARD: dict[str, str | Callable[..., Iterator[Any]]] = {  # what it is, or the files that are about to change
+    "open": _opened,
+    "os.rename": _moved,
+    "os.remove": _moved,
+    "sqlite3.connect": lambda path, *_: iter(() if str(path) == ":memory:" else (path,)),
+    "socket.connect": "the network",
+    "subprocess.Popen": "another program",
+    "os.fork": "another program",
 }
 
 

@@ -8,6 +8,7 @@ back in place where it can be: others may hold the same list.
 from __future__ import annotations
 
 import collections
+import contextlib
 import copy
 import functools
 import inspect
@@ -15,8 +16,9 @@ import operator
 import os
 import random
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import count
 from types import FunctionType, GeneratorType, ModuleType
 from typing import Any
@@ -59,7 +61,7 @@ def token(value: object) -> str:
         found = value.cache_info()
         return f"{found.misses} {found.currsize}"
     if isinstance(value, GENERATORS):
-        return _token_of(_state(value))
+        return _token_of(state_of(value))
     try:
         return repr(value) if isinstance(value, count) else fingerprint(value)
     except BaseException as error:
@@ -112,19 +114,23 @@ class _Finder:
         if len(self.found) < _MOST:
             self.found.append(Place(kind, name, read, write))
 
-    def namespace(self, names: dict[str, Any], title: str) -> None:
-        if id(names) in self._seen:
-            return
-        self._seen.add(id(names))
-        if path := file_modules().get(title):  # a name of our making
-            title = os.path.basename(path).removesuffix(".py")
-        self.names(names, title, names.pop)
-        for name, value in [*names.items()]:
-            if not (name.startswith("__") and name.endswith("__")):
-                self._entry(names, name, value, title)
+    def hold(self, kind: str, name: str, value: Any, read: Callable[[], Any], write: Callable[[Any], object]) -> None:
+        """A name that stands for data; for code it leads on to what that holds."""
+        if isinstance(value, ModuleType):
+            if self._own.is_own_file(getattr(value, "__file__", None) or "<"):
+                self.module(vars(value), value.__name__)
+        elif not self.code(value):
+            self.add("generator" if isinstance(value, GENERATORS) else kind, name, read, write)
 
-    def names(self, names: Mapping[str, Any], title: str, remove: Callable[[str], object]) -> None:
-        """Those that a run adds go again."""
+    def namespace(
+        self,
+        kind: str,
+        names: Mapping[str, Any],
+        title: str,
+        remove: Callable[[str], object],
+        write: Callable[[str, Any], object],
+    ) -> None:
+        """Names that a run adds go again."""
 
         def put_back(kept: frozenset[str]) -> None:
             for name in [*names]:
@@ -132,16 +138,18 @@ class _Finder:
                     remove(name)
 
         self.add("names", f"the names of {title}", lambda: frozenset(names), put_back)
+        for name, value in [*names.items()]:
+            if not (name.startswith("__") and name.endswith("__")) and not inspect.isdatadescriptor(value):
+                self.hold(kind, f"{title}.{name}", value, partial(names.get, name), partial(write, name))
+            elif isinstance(value, (FunctionType, property)):
+                self.code(value)
 
-    def _entry(self, names: MutableMapping[str, Any], name: str, value: Any, title: str) -> None:
-        if isinstance(value, ModuleType):
-            if self._own.is_own_file(getattr(value, "__file__", None) or "<"):
-                self.namespace(vars(value), value.__name__)
-        elif self.code(value):
-            return
-        else:
-            kind = "generator" if isinstance(value, GENERATORS) else "module attribute"
-            self.add(kind, f"{title}.{name}", *_item(names, name))
+    def module(self, names: dict[str, Any], title: str) -> None:
+        if id(names) not in self._seen:
+            self._seen.add(id(names))
+            path = file_modules().get(title)  # where it has a name of our making
+            title = os.path.basename(path).removesuffix(".py") if path else title
+            self.namespace("module attribute", names, title, names.pop, names.__setitem__)
 
     def code(self, value: Any) -> bool:
         """What functions and classes hold; False for what is neither."""
@@ -150,7 +158,7 @@ class _Finder:
                 self.add("cache", f"the cache of {_title(value)}", lambda: value, lambda _: value.cache_clear())
             return self.code(getattr(value, "__func__", None) or getattr(value, "__wrapped__", None))
         if isinstance(value, property):
-            return all([self.code(value.fget), True])
+            return self.code(value.fget) or True
         if not isinstance(value, (FunctionType, type)):
             return inspect.isroutine(value)
         if id(value) not in self._seen:
@@ -159,58 +167,25 @@ class _Finder:
         return True
 
     def function(self, fn: FunctionType) -> None:
-        if not self._own(fn.__code__):
-            return self.wrapped(fn)
-        self.namespace(fn.__globals__, fn.__globals__.get("__name__") or "module")
-        self.attributes(fn.__dict__, fn.__qualname__, "function attribute")
+        if not self._own(fn.__code__):  # a library's decorator, perhaps around the subject's own function
+            self.code(getattr(fn, "__wrapped__", None))
+            return
+        title, own = fn.__qualname__, fn.__dict__
+        self.module(fn.__globals__, fn.__globals__.get("__name__") or "module")
+        self.namespace("function attribute", own, title, own.pop, own.__setitem__)
         for name, value in _defaults(fn).items():
-            self.add("default argument", f"{name} of {fn.__qualname__}", functools.partial(_defaults_at, fn, name))
+            self.add("default argument", f"{name} of {title}", partial(_default, fn, name))
             self.code(value)
         for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=False):
-            self.cell(f"{name} of {fn.__qualname__}", cell)
-        return None
-
-    def wrapped(self, fn: FunctionType) -> None:
-        """A library's decorator around the subject's own function."""
-        if inner := getattr(fn, "__wrapped__", None):
-            self.code(inner)
-
-    def cell(self, name: str, cell: Any) -> None:
-        try:
-            value = cell.cell_contents
-        except ValueError:  # not filled yet
-            return
-        if isinstance(value, ModuleType) or self.code(value):
-            return
-        kind = "generator" if isinstance(value, GENERATORS) else "closure"
-        self.add(kind, name, lambda: cell.cell_contents, lambda new: setattr(cell, "cell_contents", new))
+            read, write = partial(getattr, cell, "cell_contents"), partial(setattr, cell, "cell_contents")
+            with contextlib.suppress(ValueError):  # not filled yet
+                self.hold("closure", f"{name} of {title}", read(), read, write)
 
     def own_class(self, kind: type) -> None:
-        module = sys.modules.get(kind.__module__)
-        file = getattr(module, "__file__", None)
-        if file and not self._own.is_own_file(file):
-            return
-        self.names(vars(kind), kind.__qualname__, functools.partial(delattr, kind))
-        for name, value in [*vars(kind).items()]:
-            if not name.startswith("__") and not inspect.isdatadescriptor(value) and not self.code(value):
-                write = functools.partial(setattr, kind, name)
-                self.add("class attribute", f"{kind.__qualname__}.{name}", _attribute(kind, name), write)
-            elif isinstance(value, FunctionType):
-                self.code(value)
-
-    def attributes(self, names: dict[str, Any], title: str, kind: str) -> None:
-        self.names(names, title, names.pop)
-        for name, value in [*names.items()]:
-            if name not in ("__wrapped__", "__auditor__") and not self.code(value):
-                self.add(kind, f"{title}.{name}", *_item(names, name))
-
-
-def _item(names: MutableMapping[str, Any], name: str) -> tuple[Callable[[], Any], Callable[[Any], object]]:
-    return lambda: names.get(name), lambda value: names.__setitem__(name, value)
-
-
-def _attribute(owner: Any, name: str) -> Callable[[], Any]:
-    return lambda: vars(owner).get(name)
+        file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+        if not file or self._own.is_own_file(file):
+            names = vars(kind)
+            self.namespace("class attribute", names, kind.__qualname__, partial(delattr, kind), partial(setattr, kind))
 
 
 def _defaults(fn: FunctionType) -> dict[str, Any]:
@@ -219,7 +194,7 @@ def _defaults(fn: FunctionType) -> dict[str, Any]:
     return {**dict(zip(named[len(named) - len(values) :], values, strict=True)), **(fn.__kwdefaults__ or {})}
 
 
-def _defaults_at(fn: FunctionType, name: str) -> Any:
+def _default(fn: FunctionType, name: str) -> Any:
     return _defaults(fn).get(name)
 
 
@@ -235,7 +210,7 @@ def places_of(fn: Any, params: Mapping[str, Any], own: OwnCode) -> list[Place]:
     finder.add("generator", "numpy.random", lambda: np.random.mtrand._rand)
     finder.add("environment", "os.environ", lambda: {**os.environ}, _set_environment)
     for name, value in params.items():
-        finder.add("parameter", name, functools.partial(_itself, value))
+        finder.add("parameter", name, partial(_itself, value))
     _follow(finder, fn)
     return finder.found
 
@@ -251,9 +226,9 @@ def _set_environment(value: Mapping[str, str]) -> None:
 
 def _follow(finder: _Finder, fn: Any) -> None:
     """Through what is around the function."""
-    while isinstance(fn, functools.partial):
+    while isinstance(fn, partial):
         for name, value in (*enumerate(fn.args), *fn.keywords.items()):
-            finder.add("parameter", str(name), functools.partial(_itself, value))
+            finder.add("parameter", str(name), partial(_itself, value))
         fn = fn.func
     owner = fn.estimator if isinstance(fn, Fit) else getattr(fn, "__self__", None)
     if owner is None and not inspect.isroutine(fn) and not inspect.isclass(fn):
@@ -325,7 +300,7 @@ def _keep(place: Place) -> Kept:
     if type(value) in (*_PLAIN, _CACHE):
         return Kept(place, token(value), value, value, True)
     try:
-        saved = _state(value) if isinstance(value, GENERATORS) else copy.deepcopy(value)
+        saved = state_of(value) if isinstance(value, GENERATORS) else copy.deepcopy(value)
         return Kept(place, token(value), value, saved, True)
     except BaseException as error:  # what cannot be copied says so in many ways
         if is_interrupt(error):
@@ -355,7 +330,7 @@ def _refill(original: Any, saved: Any) -> bool:
     return True
 
 
-def _state(generator: Any) -> Any:
+def state_of(generator: Any) -> Any:
     if isinstance(generator, Generator):
         return generator.bit_generator.state
     return generator.get_state(legacy=False) if isinstance(generator, RandomState) else generator.getstate()

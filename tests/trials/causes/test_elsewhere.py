@@ -16,7 +16,6 @@ from asking import bench_of
 
 from auditor.subjects.outcome import Difference, fingerprint
 from auditor.trials.causes import elsewhere
-from auditor.trials.causes.attendant import workers_limited
 from auditor.trials.causes.elsewhere import (
     Compared,
     NotElsewhere,
@@ -28,6 +27,7 @@ from auditor.trials.causes.elsewhere import (
     threads_show,
 )
 from auditor.trials.causes.hash_orders import Reading
+from auditor.trials.serving import workers_limited
 from auditor.trials.trial import Bench, run_pair
 
 pytestmark = pytest.mark.usefixtures("nothing_learnt")
