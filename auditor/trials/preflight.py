@@ -282,7 +282,10 @@ def _global_states() -> dict[str, Any]:
 
 
 def _state_equal(left: Any, right: Any) -> bool:
-    return left == right if isinstance(left, tuple) else same(left, right)
+    """By value: of numbers, words and arrays of them, in dictionaries."""
+    if isinstance(left, dict) and isinstance(right, dict):
+        return left.keys() == right.keys() and all(_state_equal(left[name], right[name]) for name in left)
+    return np.array_equal(left, right) if isinstance(left, np.ndarray) else bool(left == right)
 
 
 def _disturb(name: str) -> None:
