@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-import auditor
+from auditor.engine.choice import make_engine
+from auditor.engine.engine import Engine, make_how
+from auditor.flow.asking import make_request
+from auditor.flow.question import find_question
+from auditor.flow.run import carry_out, how_of
 from auditor.trials.trial import Bench, Trial
 
-pytestmark = pytest.mark.usefixtures("no_second_process", "no_other_process")
+pytestmark = [pytest.mark.usefixtures("no_second_process", "no_other_process"), pytest.mark.xdist_group("everywhere")]
 SUBJECTS = Path(__file__).parent / "learners"
 FIRST_BIT, GOOD_AND_BAD = "algorithms.controls:first_bit", "algorithms.known_answers:good_and_bad"
 PREDICTED = f"{SUBJECTS}/predicted.py"
@@ -58,9 +65,22 @@ QUESTIONS: dict[str, tuple[str, str, Any, dict[str, Any]]] = {
 }
 
 
-def ask(name: str, **how: Any) -> Any:
+def ask(name: str, engine: Engine | None = None, **how: Any) -> Any:
     question, subject, source, asked = QUESTIONS[name]
-    return timeless(auditor.ask(question, subject, source, **asked, **how))
+    request = make_request(question, subject, source, {**asked, **how})
+    return timeless(carry_out(find_question(question).begin(request), request, how_of(request), engine=engine))
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Callable[..., Engine]]:
+    """Workers, and a cluster: started once for all questions, as for all subjects of a gate."""
+
+    @cache
+    def shared(**how: Any) -> Engine:
+        return opened.enter_context(closing(make_engine(1, 1, make_how(**how), print)))
+
+    with ExitStack() as opened:
+        yield shared
 
 
 def timeless(record: Any) -> Any:
@@ -84,15 +104,15 @@ EACH = [pytest.param(name, marks=LONG.get(name, [])) for name in QUESTIONS]
 
 
 @pytest.mark.parametrize("name", EACH)
-def test_a_record_does_not_depend_on_who_ran_it(name: str, tmp_path: Path) -> None:
+def test_a_record_does_not_depend_on_who_ran_it(name: str, tmp_path: Path, shared: Callable[..., Engine]) -> None:
     here = ask(name, jobs=1)
     assert (here["schema"], here["verdict"] == "error") == ("auditor.record/2", False)
     assert here["answer"]["question"] == here["question"] == QUESTIONS[name][0]
     ledger = tmp_path / "audits.sqlite"
-    assert ask(name, jobs=2, ledger=ledger) == here
+    assert ask(name, shared(jobs=2), jobs=2, ledger=ledger) == here
     assert ask(name, jobs=1, ledger=ledger, resume=True) == here, "all of it from the ledger"
     state = random.getstate()
-    there = ask(name, cluster="local:2")
+    there = ask(name, shared(cluster="local:2"), cluster="local:2")
     random.setstate(state)  # Dask draws from it
     assert there == here
 

@@ -33,20 +33,38 @@ _OF_VALUES = (
 LEAST_MEMORY = 256 * 2**20  # less than an interpreter with numpy takes
 
 
+_found: list[tuple[bytes, Any]] = []  # how much code of libraries was mapped, and who limits those that were found
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
     """While this lasts the BLAS libraries that are loaded compute in one thread."""
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(1, user_api="blas"):
+    with _libraries().limit(limits=1, user_api="blas"):
         yield
 
 
 def stay_with_one_thread() -> None:
     """From here on, for a process that is one of several: OpenMP too, lest they crowd each other out."""
-    from threadpoolctl import threadpool_limits
+    _libraries().limit(limits=1)
 
-    threadpool_limits(1)
+
+def _libraries() -> Any:
+    """Those that are loaded. To look for them takes milliseconds, and each that is new has code of its own."""
+    from threadpoolctl import ThreadpoolController
+
+    mapped = _mapped()
+    if not mapped or not _found or _found[0][0] != mapped:
+        _found[:] = [(mapped, ThreadpoolController())]
+    return _found[0][1]
+
+
+def _mapped() -> bytes:
+    """How much code of libraries this process has, by the system's account; nothing where it keeps none."""
+    try:
+        with open("/proc/self/status", "rb") as status:
+            return next((line for line in status if line.startswith(b"VmLib:")), b"")
+    except OSError:
+        return b""
 
 
 def read_duration(name: str, text: float | str | None) -> float | None:

@@ -254,7 +254,7 @@ def test_options_override_the_marks_and_reports_have_the_numbers(run: Any, pytes
     result.stdout.fnmatch_lines(["--auditor-pairs 3 cannot decide*use --auditor-pairs 29 or more"])
 
 
-EVERY = f"""{HEADER}
+EVERY = f"""{QUICK}
 @reproducible(source=draw, size=10, eta=0.2, nu=0.2)
 def test_strings(sample, r): return 1
 
@@ -380,7 +380,8 @@ def test_an_interrupt_inside_an_audit_stops_pytest(pytester: Any) -> None:
         """
     (pytester.path / "test_slow.py").write_text(QUICK + re.sub("^ {8}", "", slow, flags=re.MULTILINE))
     # Whoever starts the tests in the background has them ignore interrupts, and what they start.
-    code = "import signal, pytest; signal.signal(signal.SIGINT, signal.default_int_handler); exit(pytest.main(['-q']))"
+    code = "import signal, pytest; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    code += "exit(pytest.main(['-q', '-p', 'no:hypothesispytest', '-p', 'no:xdist']))"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
         assert wait_until((pytester.path / "started").exists, of=process)
         process.send_signal(signal.SIGINT)

@@ -107,9 +107,8 @@ def test_a_record_has_the_same_wobbles_whoever_ran_it_and_after_a_resume(tmp_pat
     alone = auditor.audit(votes, "norm", jobs=1, **OPTIONS).wobbles
     assert alone is not None
     assert (alone.pairs, alone.of, alone.runs) == (WATCHED, 510, 2 * WATCHED)
-    assert auditor.audit(votes, "norm", jobs=2, **OPTIONS).wobbles == alone
     file = tmp_path / "audits.sqlite"
-    kept = auditor.audit(votes, "norm", ledger=file, jobs=1, **OPTIONS)
+    kept = auditor.audit(votes, "norm", ledger=file, jobs=2, **OPTIONS)
     again = auditor.audit(votes, "norm", ledger=file, resume=True, jobs=1, **OPTIONS)
     assert kept.wobbles == again.wobbles == alone
     assert again.cost.runs == kept.cost.runs
@@ -125,7 +124,7 @@ def test_no_hash_seed_has_a_part_in_it() -> None:
         subprocess.run(
             [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
         ).stdout
-        for seed in ("1", "2", "3")
+        for seed in ("1", "2")
     }
     assert len(said) == 1
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.xdist_group("browser"), pytest.mark.usefixtures("no_second_process")]
 _SERIOUS = ("serious", "critical")
 _PAGES = ("passed", "failed", "several", "hostile", "every_part")
+_PARTS_OF_SEVERAL = [pytest.param(name, marks=pytest.mark.nightly) for name in ("passed", "failed")]
 Open = Callable[..., "Page"]
 
 
@@ -43,28 +44,49 @@ def _drawn(records: list[Record]) -> str:
     return FORMATS["html"].draw(records, 0.95, len(records) == 1).decode()
 
 
+class Window:
+    """One of the browser's, for one page after another, and all that they say on the console or ask for."""
+
+    def __init__(self, browser: Browser, **options: Any) -> None:
+        self.noises: list[str] = []
+        self.context = browser.new_context(**options)
+        self.page = page = self.context.new_page()
+        page.on("console", lambda said: self.noises.append(f"console: {said.text}"))
+        page.on("pageerror", lambda error: self.noises.append(f"error: {error}"))
+        page.on("dialog", lambda dialog: (self.noises.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+        page.on("request", lambda asked: self.noises.append(f"request: {asked.url}"))
+
+    def show(self, url: str, width: int) -> Page:
+        self.page.set_viewport_size({"width": width, "height": 800})
+        self.page.emulate_media(media="null", color_scheme="null")
+        self.page.goto(url)
+        assert self.noises.pop(0) == f"request: {url}"
+        return self.page
+
+
+@pytest.fixture(scope="module")
+def window(browser: Browser) -> Iterator[Window]:
+    """That of all pages that need nothing else: a window costs more than a page."""
+    window = Window(browser)
+    yield window
+    window.context.close()
+
+
 @pytest.fixture
-def opened(browser: Browser, folder: Path) -> Iterator[Open]:
-    """A page in a window of its own; whatever it says on the console or asks for ends the test."""
-    noises: list[str] = []
-    contexts = []
+def opened(browser: Browser, window: Window, folder: Path) -> Iterator[Open]:
+    """A page, loaded anew; whatever it says on the console or asks for ends the test."""
+    windows = [window]
 
     def opened(name: str, width: int = 1000, **options: Any) -> Page:
-        context = browser.new_context(viewport={"width": width, "height": 800}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("console", lambda said: noises.append(f"console: {said.text}"))
-        page.on("pageerror", lambda error: noises.append(f"error: {error}"))
-        page.on("dialog", lambda dialog: (noises.append(f"dialog: {dialog.message}"), dialog.dismiss()))
-        page.on("request", lambda asked: noises.append(f"request: {asked.url}"))
-        url = (folder / f"{name}.html").as_uri()
-        page.goto(url)
-        assert noises.pop(0) == f"request: {url}"
-        return page
+        if options:
+            windows.append(Window(browser, **options))
+        return windows[-1].show((folder / f"{name}.html").as_uri(), width)
 
     yield opened
-    for context in contexts:
-        context.close()
+    noises = [noise for one in windows for noise in one.noises]
+    window.noises.clear()
+    for one in windows[1:]:
+        one.context.close()
     assert noises == []
 
 
@@ -84,7 +106,7 @@ def _ground(page: Page) -> list[int]:
     return [int(part) for part in colour.strip("rgb()").split(",")]
 
 
-@pytest.mark.parametrize("name", _PAGES)
+@pytest.mark.parametrize("name", ["several", "hostile", "every_part", *_PARTS_OF_SEVERAL])
 def test_nothing_keeps_a_screen_reader_or_weak_eyes_from_it(opened: Open, name: str) -> None:
     """All rules in the light; in the dark other colours may be too faint, and nothing else differs."""
     from axe_playwright_python.sync_playwright import Axe
