@@ -29,6 +29,9 @@ def option(words: str, metavar: str | None = None, group: str | None = WHAT) -> 
     return msgspec.Meta(description=words, extra={"metavar": metavar, "group": group})
 
 
+RHO = option("The mismatch probability you accept.  [default: claimed, or 0.1]", "R", SURE)
+
+
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """What every question takes."""
 
