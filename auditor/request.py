@@ -18,7 +18,7 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from auditor.errors import UsageError, suggestion
+from auditor.errors import BadValue, UsageError, suggestion
 
 WHAT, SURE, RUN, OTHER = "What is audited", "How sure", "How to run", "Other questions"
 GROUPS = (WHAT, SURE, OTHER, RUN)
@@ -169,6 +169,9 @@ S = TypeVar("S", bound=msgspec.Struct)
 def make_options(kind: type[S], given: Mapping[str, Any], asked: str) -> S:
     """Keywords as options; UsageError where the question has one of them not, or needs another."""
     check_known(given, kind.__struct_fields__, asked)
+    for name, value in given.items():
+        if listed(kind)[name].kinds == (bool,) and not isinstance(value, bool):
+            raise BadValue(name, value, "must be True or False")
     missing = [one.name for one in fields_of(kind) if one.required and one.name not in given]
     if missing:
         wanted = listed(kind)[missing[0]]
