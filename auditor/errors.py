@@ -143,11 +143,11 @@ def is_interrupt(error: BaseException) -> bool:
     return type(error) is KeyboardInterrupt and (Stopping.is_asked or not Stopping.is_ours)
 
 
-def suggestion(word: str, known: Iterable[str]) -> str:
+def suggestion(word: object, known: Iterable[str]) -> str:
     """' (did you mean x?)' when something known is close to `word`, else ''."""
     import difflib
 
-    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    close = difflib.get_close_matches(str(word), list(known), n=1, cutoff=0.6)
     return f" (did you mean {close[0]}?)" if close else ""
 
 

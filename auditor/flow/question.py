@@ -165,7 +165,7 @@ def find_question(name: str) -> Question:
     known = registered_questions()
     if name not in known:
         there = f"there are {', '.join(sorted(known))}" if known else "none is installed: pip install the auditor again"
-        raise UsageError(f"there is no question {name!r}{suggestion(str(name), known)}: {there}")
+        raise UsageError(f"there is no question {name!r}{suggestion(name, known)}: {there}")
     try:
         loaded = known[name].load()
     except Exception as error:  # somebody else's module
