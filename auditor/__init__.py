@@ -42,18 +42,17 @@ _HOMES = {
     "subject": "auditor.subjects.subject",
 }
 __all__ = [*_HOMES]
-_PACKAGES = ("repair",)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in (*_HOMES, *_PACKAGES):
+    if name not in (*_HOMES, "repair"):
         raise AttributeError(f"module 'auditor' has no attribute {name!r}")
     import importlib
 
-    if name in _PACKAGES:
-        return importlib.import_module(f"auditor.{name}")
+    if name == "repair":
+        return importlib.import_module("auditor.repair")
     return getattr(importlib.import_module(_HOMES[name]), name)
 
 
 def __dir__() -> list[str]:
-    return [*_HOMES, *_PACKAGES, "__version__"]
+    return [*_HOMES, "repair", "__version__"]

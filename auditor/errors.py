@@ -26,8 +26,15 @@ class AuditorError(Exception):
     details = ""  # the traceback of foreign code, where that is what went wrong
 
     def caused_by(self, error: BaseException) -> Self:
-        """This error, with the foreign traceback that belongs to it."""
-        self.details = foreign_traceback(error)
+        """This error, with the foreign traceback that belongs to it: from the first frame that is not ours on, cut
+        where an exception says too much."""
+        import traceback  # not needed until something went wrong
+
+        trace = error.__traceback__
+        while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_OURS):
+            trace = trace.tb_next
+        text = "".join(traceback.format_exception(type(error), error, trace)).rstrip()
+        self.details = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text):,} characters)"
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -40,17 +47,6 @@ def _revive(kind: type[AuditorError], args: tuple[Any, ...], attributes: dict[st
     error.args = args
     vars(error).update(attributes)
     return error
-
-
-def foreign_traceback(error: BaseException) -> str:
-    """A traceback from the first frame that is not ours on, cut where an exception says too much."""
-    import traceback  # not needed until something went wrong
-
-    trace = error.__traceback__
-    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_OURS):
-        trace = trace.tb_next
-    text = "".join(traceback.format_exception(type(error), error, trace)).rstrip()
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text):,} characters)"
 
 
 class UsageError(AuditorError):
@@ -143,11 +139,11 @@ def is_interrupt(error: BaseException) -> bool:
     return type(error) is KeyboardInterrupt and (Stopping.is_asked or not Stopping.is_ours)
 
 
-def suggestion(word: str, known: Iterable[str]) -> str:
+def suggestion(word: object, known: Iterable[str]) -> str:
     """' (did you mean x?)' when something known is close to `word`, else ''."""
     import difflib
 
-    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    close = difflib.get_close_matches(str(word), list(known), n=1, cutoff=0.6)
     return f" (did you mean {close[0]}?)" if close else ""
 
 

@@ -18,15 +18,23 @@ from typing import Annotated, Any, TypeVar
 
 import msgspec
 
-from auditor.errors import UsageError, suggestion
+from auditor.errors import BadValue, UsageError, suggestion
 
 WHAT, SURE, RUN, OTHER = "What is audited", "How sure", "How to run", "Other questions"
 GROUPS = (WHAT, SURE, OTHER, RUN)
+_WORDS: dict[Any, tuple[type, str]] = {
+    bool: (bool, "True or False"),
+    str: (str, "a text"),
+    dict: (Mapping, "names with their values, e.g. {'n': 3}"),
+}
 
 
 def option(words: str, metavar: str | None = None, group: str | None = WHAT) -> msgspec.Meta:
     """What a person is told of an option."""
     return msgspec.Meta(description=words, extra={"metavar": metavar, "group": group})
+
+
+RHO = option("The mismatch probability you accept.  [default: claimed, or 0.1]", "R", SURE)
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,12 +168,22 @@ def check_known(given: Iterable[str], known: Collection[str], asked: str) -> Non
             raise UsageError(f"{asked} has no option {name!r}{suggestion(name, known)}: it takes {', '.join(known)}")
 
 
+def _check_kind(one: Listed, value: object) -> None:
+    """Of options that take one kind alone; whoever takes a number in a range says which range."""
+    kind, *others = one.kinds
+    wanted = _WORDS.get(typing.get_origin(kind) or kind) if not others else None
+    if wanted and not isinstance(value, wanted[0]) and not (value is None and one.default is None):
+        raise BadValue(one.key, value, f"must be {wanted[1]}")
+
+
 S = TypeVar("S", bound=msgspec.Struct)
 
 
 def make_options(kind: type[S], given: Mapping[str, Any], asked: str) -> S:
     """Keywords as options; UsageError where the question has one of them not, or needs another."""
     check_known(given, kind.__struct_fields__, asked)
+    for name, value in given.items():
+        _check_kind(listed(kind)[name], value)
     missing = [one.name for one in fields_of(kind) if one.required and one.name not in given]
     if missing:
         wanted = listed(kind)[missing[0]]

@@ -76,7 +76,7 @@ def make_how(
         check_count("jobs", jobs, least=1, example=4)
         if jobs > most_jobs():
             raise BadValue("jobs", jobs, f"must be at most {most_jobs()} on {cores()} cores: {TOO_MANY}")
-    if timeout is not None and not 0 < timeout <= LONGEST:
+    if timeout is not None and not (isinstance(timeout, (int, float)) and 0 < timeout <= LONGEST):
         raise BadValue("timeout", timeout, f"must be a number of seconds above 0 and up to {LONGEST:.0e}, e.g. 60")
     on_error = "stop" if on_error is None else on_error
     if on_error not in ON_ERROR:

@@ -184,18 +184,15 @@ def constancy(inquiry: Inquiry, said: Answer, checked: Checked | None) -> Iterat
         return
     counted, cell = said.wobbles, inquiry.cells[0]
     distinct = counted.distinct if counted else None
-    if not said.pairs or said.mismatches or _is_meant(cell, always) or distinct not in (None, 1):
+    declared = cell.subject.declared
+    # An author has said what is promised of the output, or there is no sample; None is hardly ever meant.
+    promises = declared.theorem or declared.accuracy or declared.claimed is not None
+    is_meant = cell.size == 0 or (always.shown != "None" and promises)
+    if not said.pairs or said.mismatches or is_meant or distinct not in (None, 1):
         return
     if distinct == 1 or always.shown == "None":
         looked = min(counted.pairs if counted and distinct == 1 else PAIRS, said.pairs)
         yield Finding("constant", "warning", _always_words(cell, always, looked, said.pairs))
-
-
-def _is_meant(cell: Cell, always: Seen) -> bool:
-    """Whether an author has said what is promised of the output, or there is no sample; None is hardly ever meant."""
-    declared = cell.subject.declared
-    promises = declared.theorem or declared.accuracy or declared.claimed is not None
-    return cell.size == 0 or (always.shown != "None" and bool(promises))
 
 
 def _always_words(cell: Cell, always: Seen, looked: int, pairs: int) -> str:

@@ -82,8 +82,8 @@ class Plan:
     @property
     def least_trials(self) -> int:
         """What a spotless subject costs."""
-        if self.nu_gate:
-            return self.nu_gate.least_strings(self.runs) or self.budget
+        if gate := self.nu_gate:
+            return gate.least_strings(self.runs) or self.budget
         if self.design != "anytime" or self.target is None:
             return self.budget
         # Of several cells each has its share of the budget.

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from auditor.flow.record import Accuracy, Bound, CellRow, Rho
+from auditor.flow.record import Accuracy, Bound, CellRow, Measure, Rho
 from auditor.subjects.subject import parse_param
 
 FIRST = "auditor.record/1"
@@ -52,13 +52,8 @@ class First(msgspec.Struct, frozen=True, kw_only=True):
     """What of such a record has another place now, or is needed to find it."""
 
     source: str
-    sample_kind: str
     size: int
     seed: int
-    view: str
-    probe: int | str | None = None
-    resample: str | None = None
-    randomness: str
     design: str
     target: float
     confidence: float
@@ -93,9 +88,9 @@ def upgraded(old: Mapping[str, Any]) -> dict[str, Any]:
         **{name: value for name, value in old.items() if name not in _GONE},
         "schema": "auditor.record/2",
         "question": first.question,
-        "asked": {name: value for name, value in _asked(first, rows).items() if value is not None},
+        "asked": {name: value for name, value in _asked(old, first, rows).items() if value is not None},
         "unit": "strings" if first.gate == "nu" else "pairs",
-        "measures": list(_measures(first, rows)),
+        "measures": msgspec.to_builtins(list(_measures(first, rows))),
         "cells": msgspec.to_builtins(rows),
         "answer": {"question": first.question, **_own(old, first.question)},
         "examples": examples,
@@ -107,19 +102,15 @@ def _is_compared(rows: Sequence[CellRow]) -> bool:
     return len({row.variant for row in rows}) > 1
 
 
-def _asked(first: First, rows: Sequence[CellRow]) -> dict[str, Any]:
+def _asked(old: Mapping[str, Any], first: First, rows: Sequence[CellRow]) -> dict[str, Any]:
     """What would ask the same."""
     compared = _is_compared(rows)
     limit = "fixed" if first.design == "fixed" else "strings" if first.gate == "nu" else "pairs"
     return {
         "source": [*dict.fromkeys(row.source for row in rows)],
-        "sample": first.sample_kind,
-        "size": first.size,
-        "seed": first.seed,
-        "view": first.view,
-        "probe": first.probe,
-        "resample": first.resample,
-        "randomness": None if first.randomness == "Generator" else first.randomness,
+        "sample": old.get("sample_kind"),
+        **{name: old.get(name) for name in ("size", "seed", "view", "probe", "resample")},
+        "randomness": None if old.get("randomness") == "Generator" else old.get("randomness"),
         "private": "both" if compared else first.private,
         "inputs": _inputs(rows),
         "loss": first.loss,
@@ -150,40 +141,29 @@ def _inputs(rows: Sequence[CellRow]) -> Any:
     return {name: [parse_param(text) for text in dict.fromkeys(str(arm.input) for arm in arms)]}
 
 
-def _measures(first: First, rows: Sequence[CellRow]) -> Iterator[dict[str, Any]]:
+def _measures(first: First, rows: Sequence[CellRow]) -> Iterator[Measure]:
     """The question's own comes first."""
-    rho, found = first.rho, first.accuracy
-    count = None if first.arms and not _is_compared(rows) else first.mismatches
-    counted = {"count": count, "of": None if count is None else first.pairs}
-    own = {"name": "rho", **msgspec.to_builtins(rho), **counted}
     if first.gate == "nu":
         yield _nu(first, rows)
         return
-    if first.gate != "churn":
-        yield own
-    if first.churn:
-        limits = {name: getattr(first.churn, name) for name in ("low", "high", "confidence")}
-        yield {"name": "churn", "estimate": first.churn.mean, **limits, "method": "betting confidence sequence"}
-    if first.gate == "churn":
-        yield own
-    if found and found.runs and count is not None:
-        limits = {name: getattr(found, name) for name in ("low", "high", "confidence")}
-        rate = {"estimate": found.failures / found.runs, "count": found.failures, "of": found.runs}
-        yield {"name": "inaccurate", **limits, **rate, "method": "as rho"}
+    rho, churn, found = first.rho, first.churn, first.accuracy
+    counts = (None, None) if first.arms and not _is_compared(rows) else (first.mismatches, first.pairs)
+    measures = [Measure("rho", rho.estimate, rho.low, rho.high, rho.confidence, rho.method, *counts)]
+    if churn:
+        own = Measure("churn", churn.mean, churn.low, churn.high, churn.confidence, "betting confidence sequence")
+        measures.insert(first.gate != "churn", own)
+    yield from measures
+    if found and found.runs and counts[1] is not None:
+        limits = (found.low, found.high, found.confidence)
+        yield Measure("inaccurate", found.failures / found.runs, *limits, "as rho", found.failures, found.runs)
 
 
-def _nu(first: First, rows: Sequence[CellRow]) -> dict[str, Any]:
+def _nu(first: First, rows: Sequence[CellRow]) -> Measure:
     one = rows[0] if len(rows) == 1 and first.profile else None
-    return {
-        "name": "nu",
-        "estimate": one.mismatches / one.pairs if one and one.pairs else None,
-        "low": max(row.low for row in rows),
-        "high": max(row.high for row in rows),
-        "confidence": rows[0].confidence,
-        "method": "bounds that hold for every eta",
-        "count": one.mismatches if one else None,
-        "of": one.pairs if one else None,
-    }
+    rate = one.mismatches / one.pairs if one and one.pairs else None
+    limits = (max(row.low for row in rows), max(row.high for row in rows), rows[0].confidence)
+    counts = (one.mismatches, one.pairs) if one else (None, None)
+    return Measure("nu", rate, *limits, "bounds that hold for every eta", *counts)
 
 
 def _rows(first: First) -> list[CellRow]:

@@ -293,9 +293,9 @@ class Run:
 
     def record(self, request: Request, verdict: Verdict) -> Record:
         said = self.inquiry.answer()
-        for cell, mine in self.by_cell.items():
-            if cell < len(said.rows):
-                said.rows[cell] = msgspec.structs.replace(said.rows[cell], seconds=mine.seconds)
+        took = {cell: mine.seconds for cell, mine in self.by_cell.items()}
+        rows = enumerate(said.rows)
+        said.rows = [msgspec.structs.replace(row, seconds=took[i]) if i in took else row for i, row in rows]
         return self.ledger.placed(make_record(self, request, said, verdict, perf_counter() - self.started))
 
 

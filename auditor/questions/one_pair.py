@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, SupportsIndex
 
 from auditor.errors import BadValue
 from auditor.flow.asking import make_request
@@ -38,12 +39,14 @@ def replay(
     subject: str | Callable[..., Any], source: object = None, *, pair: int, cell: int = 0, **keywords: Any
 ) -> Replayed:
     """Run one pair of an audit again; the keywords are those of `ask`. `cell` is its place where there are several."""
-    if pair < 0:
+    if not isinstance(pair, SupportsIndex) or operator.index(pair) < 0:
         raise BadValue("pair", pair, "must be the number of a pair, 0 or more")
     request = make_request("rho", subject, source, {"accept_overlap": True, **keywords})
-    found = find_question("rho").begin(request).cells[cell]
+    cells = find_question("rho").begin(request).cells
+    if cell not in range(len(cells)):
+        raise BadValue("cell", cell, f"must be from 0 to {len(cells) - 1}: which source or input is meant?")
     with one_thread():
-        return run_again(replace(make_bench(found), copies=True), pair)
+        return run_again(replace(make_bench(cells[cell]), copies=True), pair)
 
 
 class AskedOfPairs:

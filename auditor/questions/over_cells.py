@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from auditor.errors import UsageError
+from auditor.errors import UsageError, check_count
 from auditor.flow.plan import error_probability
 from auditor.flow.question import Inquiry
 from auditor.questions.counted import load
@@ -33,6 +33,7 @@ class LeafQuestion(Protocol):
 def begin(question: LeafQuestion, request: Request) -> Inquiry:
     """The leaf of the one cell that was asked about, or what combines several."""
     options: OverCells = request.options
+    check_count("family", options.family, least=1, example=3)
     inputs = _inputs(options)
     first = {inputs.name: inputs.values[0]} if inputs else {}
     subject = load(request, {**options.params, **first})

@@ -24,7 +24,7 @@ from auditor.flow.wobbles import WATCHED, wobbles
 from auditor.questions.one_cell import OneCell, cell_row
 from auditor.questions.one_pair import AskedOfPairs
 from auditor.questions.over_cells import begin
-from auditor.request import OTHER, SURE, OverCells, Request, option
+from auditor.request import OTHER, RHO, SURE, OverCells, Request, option
 from auditor.statistics.cost import prospect, soonest
 from auditor.statistics.gate import Gate
 from auditor.statistics.interval import MeanEvidence, log_e_fail, two_sided
@@ -36,9 +36,7 @@ from auditor.trials.trial import Bench, Trial
 class PairsOptions(OverCells, frozen=True, kw_only=True):
     """What a question about pairs takes."""
 
-    rho: Annotated[
-        float | None, option("The mismatch probability you accept.  [default: claimed, or 0.1]", "R", SURE)
-    ] = None
+    rho: Annotated[float | None, RHO] = None
     pairs: Annotated[int | None, option("Stop undecided after so many pairs.  [default: 100 / rho]", "MAX", SURE)] = (
         None
     )

@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from auditor.statistics.interval import log_e_fail, log_e_pass
-from auditor.statistics.threshold import NEVER, Condition, Integers, Side, first_true, last_look, next_look, thresholds
+from auditor.statistics.threshold import NEVER, Integers, Side, first_true, last_look, next_look, thresholds
 
 _CHUNK = 64  # boundaries are computed for this many k at a time or more, as the audit reaches them
 
@@ -42,8 +42,11 @@ def pass_boundary(target: float, alpha: float, budget: int | None = None) -> Bou
     found = thresholds("pass", target, alpha, budget)
 
     def first(k: Integers, c: float) -> Integers:
-        # At n p <= k no term of the evidence is above 1.
-        return first_true(*_above(_even(k, target), lambda n: log_e_pass(n, k, target) >= c))
+        start = _even(k, target)  # at n p <= k no term of the evidence is above 1
+        reach = start // 8 + 64
+        while not ((log_e_pass(end := np.minimum(start + reach, NEVER), k, target) >= c) | (end == NEVER)).all():
+            reach = 2 * reach
+        return first_true(start, end, lambda n: log_e_pass(n, k, target) >= c)
 
     def compute(k: Integers) -> Integers:
         within = first(k, found.within)
@@ -78,14 +81,6 @@ def fail_boundary(target: float, alpha: float, budget: int | None = None) -> Bou
 def _even(k: Integers, target: float) -> Integers:
     """About the n at which k mismatches are as many as the target expects; no less than k, and never above."""
     return np.clip(k / target, k, NEVER - 2).astype(np.int64)
-
-
-def _above(start: Integers, condition: Condition) -> tuple[Integers, Integers, Condition]:
-    """A bracket in which a condition that stays true turns true, from the start up."""
-    reach = start // 8 + 64
-    while not (condition(np.minimum(start + reach, NEVER)) | (start + reach >= NEVER)).all():
-        reach = 2 * reach
-    return start, np.minimum(start + reach, NEVER), condition
 
 
 class Gate:

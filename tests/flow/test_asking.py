@@ -86,6 +86,20 @@ def _told(record: auditor.Record) -> Any:
         ),
         (lambda: auditor.ask("curve", constant, draw), "curve needs --vary NAME=VALUES"),
         (lambda: auditor.ask("curve", constant, [draw, "norm"], vary="size=3,5"), "curve takes one source, and 2 were"),
+        (lambda: auditor.ask("nu", constant, draw, size=5), "nu is asked about with --eta and --nu: add e.g. --eta"),
+        (
+            lambda: auditor.ask("curve", constant, draw, vary={"size": 3}),
+            "vary={'size': 3} must be a text, or one name",
+        ),
+        (lambda: auditor.ask("curve", constant, draw, vary="size=3,5", worst="no"), "worst='no' must be True or False"),
+        (lambda: auditor.ask("rho", constant, draw, size=5, family=0), "family=0 must be an integer of at least 1"),
+        (lambda: auditor.ask(3, constant, draw), "there is no question 3: there are churn"),
+        (lambda: auditor.ask("rho", constant, draw, params=3), "params=3 must be names with their values"),
+        (lambda: auditor.ask("rho", constant, draw, params={3: 1}), "has no parameter 3"),
+        (lambda: auditor.ask("rho", constant, draw, size=5, cluster=3), "cluster=3 must be a text"),
+        (lambda: auditor.ask("rho", constant, draw, size=5, timeout="x"), "timeout='x' must be"),
+        (lambda: auditor.replay(constant, draw, size=5, pair="x"), "pair='x' must be the number of a pair"),
+        (lambda: auditor.replay(constant, draw, size=5, pair=0, cell=1), "cell=1 must be from 0 to 0: which source"),
     ],
 )
 def test_what_does_not_go_together_gets_a_sentence(ask: Callable[[], Any], complaint: str) -> None:

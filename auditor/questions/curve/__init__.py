@@ -175,13 +175,14 @@ class CurveInquiry(Steady):
         # Of all values that were tried: every band holds at once, so their largest ends do.
         low, high = max(row.low for row in rows), max(row.high for row in rows[: len(self.points)])
         largest = Rho(None, low, high, self.plan.confidence, f"{METHODS['anytime']}s")
+        measures = [Measure("largest rho", None, low, high, largest.confidence, largest.method)]
+        if (fitted := fields.exponent) and fitted.holds:
+            limits = (fitted.estimate, fitted.low, fitted.high, fitted.confidence)
+            measures.append(Measure("exponent", *limits, "likelihood-ratio confidence sequence"))
         pairs, mismatches = totals(self.counted)
         return Answer(
             fields,
-            measures=[
-                Measure("largest rho", None, largest.low, largest.high, largest.confidence, largest.method),
-                *_exponent_measure(fields.exponent),
-            ],
+            measures=measures,
             rows=rows,
             pairs=pairs,
             mismatches=mismatches,
@@ -227,12 +228,6 @@ class CurveInquiry(Steady):
                 message = f"{one.cell.name}: {one.error}\n{one.error.details}".strip()
                 found = failure_finding(one.error, one.cell, one.bench.source) if one.bench else None
                 yield Finding(found.kind if found else "raised", "error", message, found.replay if found else None)
-
-
-def _exponent_measure(fitted: Fitted | None) -> Iterator[Measure]:
-    if fitted and fitted.holds:
-        limits = (fitted.estimate, fitted.low, fitted.high, fitted.confidence)
-        yield Measure("exponent", *limits, "likelihood-ratio confidence sequence")
 
 
 class Curve(AskedOfPairs):

@@ -48,7 +48,7 @@ def make_axis(vary: str | Mapping[str, Iterable[Any]]) -> Axis:
     """The axis that a user typed, or its values by its name; UsageError with an example if it is none."""
     if isinstance(vary, str):
         return parse_axis(vary)
-    if not isinstance(vary, Mapping) or len(vary) != 1:
+    if not isinstance(vary, Mapping) or len(vary) != 1 or not all(isinstance(one, Iterable) for one in vary.values()):
         raise UsageError(f"vary={vary!r} must be a text, or one name with its values: {{'size': [100, 1000]}}")
     ((name, values),) = vary.items()
     plain = [value.item() if isinstance(value, np.generic) else value for value in values]  # which a record can hold

@@ -111,7 +111,8 @@ def _check_asked(cell: Cell, options: NuOptions) -> tuple[float, float]:
     missing = [name for name in ("eta", "nu") if name not in given]
     if missing:
         others = [f"--{name}" for name in given if name not in ("eta", "nu")]
-        words = f"{' and '.join(others)} goes with --eta and --nu" if others else f"--{given[0]} is half of a question"
+        half = f"--{given[0]} is half of a question" if given else "nu is asked about with --eta and --nu"
+        words = f"{' and '.join(others)} goes with --eta and --nu" if others else half
         also = ", or --list 3" if given == ["eta"] else ""
         raise UsageError(f"{words}: add e.g. --{missing[0]} 0.1{also}")
     eta, nu, beta = options.eta or 0.0, options.nu or 0.0, options.beta

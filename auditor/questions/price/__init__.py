@@ -22,7 +22,7 @@ from auditor.questions.one_pair import AskedOfPairs
 from auditor.questions.over_cells import with_settings
 from auditor.questions.price.claims import Claim, make_claims
 from auditor.questions.price.parts import CLAIMED, Asked, PriceAnswer, not_found, price_parts, size_text
-from auditor.request import SURE, Options, Request, option
+from auditor.request import RHO, SURE, Options, Request, option
 from auditor.statistics.bracket import least_allowed
 from auditor.subjects.subject import Subject
 from auditor.trials.cell import Cell, make_cell
@@ -34,9 +34,7 @@ _SOMEWHERE = 1000  # where a search starts if nobody declares a size
 class PriceOptions(Options, frozen=True, kw_only=True):
     """What a price takes."""
 
-    rho: Annotated[
-        float | None, option("The mismatch probability you accept.  [default: claimed, or 0.1]", "R", SURE)
-    ] = None
+    rho: Annotated[float | None, RHO] = None
     pairs: Annotated[int | None, option("Pairs in all, at most.  [default: 2000 / rho and / delta]", "N", SURE)] = None
 
 
