@@ -1,8 +1,8 @@
 """The distributions that most specs name, drawn without scipy.stats, which takes a second to import.
 
 The draws are scipy's own to the last bit, by the same calls of the same generator. So are means and supports; a mean
-over the two values of a coin is summed here. Whatever else is asked of such a distribution is asked of scipy.stats, which
-is imported then.
+over the two values of a coin is summed here. Whatever else is asked of such a distribution is asked of scipy.stats,
+which is imported then.
 """
 
 from __future__ import annotations
