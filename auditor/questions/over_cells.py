@@ -13,7 +13,8 @@ from auditor.errors import UsageError, check_count
 from auditor.flow.plan import error_probability
 from auditor.flow.question import Inquiry
 from auditor.questions.counted import load
-from auditor.questions.every import Both, Every
+from auditor.questions.every import Every
+from auditor.questions.private import Both
 from auditor.request import OverCells, Request
 from auditor.subjects.inputs import Inputs, make_inputs, read_inputs
 from auditor.subjects.subject import Subject, has_text

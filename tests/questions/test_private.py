@@ -14,7 +14,7 @@ import auditor
 from algorithms.known_answers import is_square, nonresidue, own_coin, private_rho, search_rho
 from auditor.cli.command_line import run
 from auditor.errors import BadValue, UsageError
-from auditor.questions.every import Both
+from auditor.questions.private import Both
 from auditor.report.terminal import as_text
 from auditor.statistics.interval import two_sided
 from auditor.subjects.outcome import Difference

@@ -20,10 +20,11 @@ import auditor
 from algorithms.known_answers import own_coin
 from auditor.flow.plan import Plan
 from auditor.flow.verdict import Tally
-from auditor.questions.every import Both, Every
+from auditor.questions.every import Every
 from auditor.questions.loss import FRESH, UNLUCKY, Loss
 from auditor.questions.nu.gate import GroupGate, Inaccurate
 from auditor.questions.pairs import Pairs
+from auditor.questions.private import Both
 from auditor.statistics.interval import MeanEvidence, log_e_fail, log_e_pass, two_sided
 from auditor.statistics.nu import Groups, bad_stays_below, good_reaches
 
