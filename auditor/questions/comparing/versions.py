@@ -40,10 +40,6 @@ class Versions:
     told: Mapping[str, Any]  # what tells the old one from any other
     worktree: Worktree | None = None
 
-    @property
-    def is_elsewhere(self) -> bool:
-        return isinstance(self.cells[OLD].unit, Elsewhere)
-
 
 def settle_versions(request: Request) -> Versions:
     """Everything checked; UsageError where nothing says what the old version is, or nothing can be run."""
@@ -85,17 +81,13 @@ def _check(request: Request) -> None:
         )
 
 
-def _old_params(options: Any) -> Mapping[str, Any]:
-    return options.old_param or {}
-
-
 def _load(request: Request, target: Any, params: Mapping[str, Any], texts: Mapping[str, str]) -> Subject:
     return load_subject(target, params, texts=texts, randomness=request.options.randomness)
 
 
 def _both_here(request: Request, cell: Cell) -> Versions:
     """Two targets, or one with other parameters: both run as any subject does."""
-    options, changed = request.options, _old_params(request.options)
+    options, changed = request.options, request.options.old_param or {}
     target = request.subject if options.old is None else options.old
     params = {**options.params, **changed}
     old = _load(request, target, params, _without(request.texts, changed))
@@ -131,7 +123,7 @@ def _named(new: Cell, old: Cell, words: Sequence[str]) -> tuple[Cell, Cell]:
 
 
 def _elsewhere(request: Request, cell: Cell, worktree: Worktree | None) -> Versions:
-    options = request.options
+    options, changed = request.options, request.options.old_param or {}
     target = _target(request, cell)
     version = Version(
         words=options.against or options.old_python,
@@ -141,8 +133,8 @@ def _elsewhere(request: Request, cell: Cell, worktree: Worktree | None) -> Versi
         path=[*_path(worktree, own=options.old_python is None)],
         seed=cell.seed,
         keys=KEYS,
-        params={**options.params, **_old_params(options)},
-        texts=_without(request.texts, _old_params(options)),
+        params={**options.params, **changed},
+        texts=_without(request.texts, changed),
         randomness=options.randomness,
         probe=given_probe(cell),
         inside=worktree.folder if worktree else None,
@@ -155,7 +147,7 @@ def _elsewhere(request: Request, cell: Cell, worktree: Worktree | None) -> Versi
         *(["--old", str(options.old)] if options.old is not None else []),
         *(["--against", worktree.commit] if worktree else []),
         *(["--old-python", options.old_python] if options.old_python is not None else []),
-        *_param_words(_old_params(options)),
+        *_param_words(changed),
     ]
     told = {"target": target, "commit": worktree.commit if worktree else None, "python": options.old_python}
     cells = _named(cell, replace(cell, unit=Elsewhere(version), looks=False), words)
@@ -219,4 +211,4 @@ def _called(request: Request, worktree: Worktree | None) -> str:
         words.append(worktree.commit if is_whole else f"{options.against} ({worktree.commit[:10]})")
     if options.old_python is not None:
         words.append(f"by {options.old_python}")
-    return ", ".join([*words, *_with(_old_params(options))])
+    return ", ".join([*words, *_with(options.old_param or {})])
