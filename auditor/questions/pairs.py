@@ -180,7 +180,7 @@ class Pairs(Steady):
             found = (churn.mean, churn.low, churn.high, churn.confidence)
             measures.insert(self.name != "churn", measure("churn", *found, method))
         if accuracy := self.accuracy():
-            measures.append(_accuracy_measure(accuracy))
+            measures.append(accuracy_measure(accuracy))
         return Answer(
             made(churn),
             measures=measures,
@@ -326,7 +326,7 @@ def measure(
     )
 
 
-def _accuracy_measure(found: Accuracy) -> Measure:
+def accuracy_measure(found: Accuracy) -> Measure:
     rate = found.failures / found.runs
     limits = (found.low, found.high, found.confidence)
     return measure("inaccurate", rate, *limits, "as rho", found.failures, found.runs)

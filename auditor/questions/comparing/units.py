@@ -1,4 +1,4 @@
-"""What is a trial of a comparison? A pair of one version, with the fingerprints of both outputs; and one shown again."""
+"""What is a trial of a comparison? A pair of one version, with fingerprints of both outputs; and one shown again."""
 
 from __future__ import annotations
 
