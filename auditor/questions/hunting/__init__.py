@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
+
 from auditor.errors import check_count
 from auditor.flow.parts import Part
 from auditor.flow.plan import DEFAULT_TARGET, PAIRS_TIMES_TARGET, Plan, check_confidence, check_target
@@ -72,20 +74,17 @@ class HuntQuestion:
         confirming = min(options.pairs, max(_CONFIRMING, math.ceil(PAIRS_TIMES_TARGET / target)))
         search = Search(family.dimensions, options.pairs, options.seed, float(target))
         budget = options.pairs + confirming * (TRIES + SIMPLER)
-        plan = Plan(float(target), float(options.confidence), "search", budget)
-        hunt = Hunt(family, search, plan, confirming, options.accept_search, integrates=False)
-        hunt.integrates = _integrates(family.cell(family.values(_middle(family.dimensions)), ""), options)
-        hunt.plan = Plan(plan.target, plan.confidence, "search", budget, integrates=hunt.integrates)
-        hunt.begin()
-        return hunt
+        middle = family.cell(family.values(np.full(family.dimensions, 0.5)), "")
+        integrates = middle.subject.finishing is not None and not options.no_integrate and why_not(middle) is None
+        plan = Plan(float(target), float(options.confidence), "search", budget, integrates=integrates)
+        return Hunt(family, search, plan, confirming, options.accept_search)
 
     def title(self, record: Record) -> str:
-        found = {"fail": "FAIL", "error": "ERROR", "pass": "NONE FOUND"}.get(record.verdict, "NONE FOUND")
+        found = {"fail": "FAIL", "error": "ERROR"}.get(record.verdict, "NONE FOUND")
         word = "INTERRUPTED" if record.decided_by == "interrupt" else found
         return f"{word}  hunt for a rho of {record.subject} above {record.target:g}"
 
-    def parts(self, record: Record) -> Iterator[Part]:
-        yield from hunt_parts(record)
+    parts = staticmethod(hunt_parts)
 
     def cell_of(self, request: Request, record: Record, row: CellRow) -> Cell:
         """The cell that a row of a record speaks of: a candidate by its values, a confirmation by those of its try."""
@@ -96,13 +95,3 @@ class HuntQuestion:
 
     def again(self, bench: Bench, index: int) -> Iterator[Part]:
         yield from show_pair(run_again(bench, index))
-
-
-def _middle(dimensions: int) -> Any:
-    import numpy as np
-
-    return np.full(dimensions, 0.5)
-
-
-def _integrates(cell: Cell, options: HuntOptions) -> bool:
-    return cell.subject.finishing is not None and not options.no_integrate and why_not(cell) is None
