@@ -17,35 +17,6 @@ from auditor.statistics.outward import at_most
 from auditor.subjects.outcome import describe
 
 
-def rounded_up(learner: Any, width: float) -> RoundedUp:
-    """A learner's number, to the least point of a random grid that is not below it: a limit, a quota, a threshold.
-
-    Guarantee: rho = E min(1, |c - c'| / w) exactly, c and c' the numbers of two runs; at most `claimed(spread)`.
-    What comes out is never below c, whatever r is. An infinite c stays what it is.
-    Proof: two numbers are rounded apart iff a point of the grid is at or above the smaller and below the larger; these
-    points are uniform modulo w, and independent of both numbers.
-    Price: the number grows by less than w, by w/2 on average over r.
-    """
-    return RoundedUp(learner, width)
-
-
-def conformal(scores: Any, a: Any, width: float) -> Conformal:
-    """The threshold of split conformal prediction on a random grid: q, which a new score is at most but for a share a.
-
-    `scores` is a learner whose output is the array of the n scores of a calibration set, say |y - model(x)|: those of
-    its sample, by a model that was fitted to other rows. q is S_(k), k = ceil((1 - a)(n + 1)), rounded up; infinite
-    where k > n. `a` is what was typed: 0.1 is a tenth, "1/3" a third.
-
-    Guarantee: for every r, Pr[S_new <= q] >= k / (n + 1) >= 1 - a, if the n scores and the new one are exchangeable;
-    ties do no harm. rho = E min(1, |S_(k) - S'_(k)| / w) exactly; `claimed(...)` has what it is at most.
-    Proof: S_new > S_(k) iff at least k of the n + 1 scores are below S_new, iff S_new is above the k-th smallest of
-    all; at least k of the n + 1 are not, and S_new is as likely any of them. q >= S_(k), by a grid that r alone
-    decides. rho is that of `rounded_up`, and `mechanisms.ranks` has the proof of `claimed`.
-    Price: `over_coverage`: q covers up to k / (n + 1) + d w / 2 on average, d the largest density of scores near q.
-    """
-    return Conformal(scores, a, width)
-
-
 class _Above(Repaired):
     """A core that is one number, finished by rounding it up."""
 
@@ -77,10 +48,15 @@ class _Above(Repaired):
         return number
 
 
-class RoundedUp(_Above):
-    """See `rounded_up`."""
+class rounded_up(_Above):
+    """A learner's number, to the least point of a random grid that is not below it: a limit, a quota, a threshold.
 
-    verb = "rounded_up"
+    Guarantee: rho = E min(1, |c - c'| / w) exactly, c and c' the numbers of two runs; at most `claimed(spread)`.
+    What comes out is never below c, whatever r is. An infinite c stays what it is.
+    Proof: two numbers are rounded apart iff a point of the grid is at or above the smaller and below the larger; these
+    points are uniform modulo w, and independent of both numbers.
+    Price: the number grows by less than w, by w/2 on average over r.
+    """
 
     def __init__(self, learner: Any, width: float) -> None:
         super().__init__(learner, f"width={width!r}", width, cure="a grid takes a number: write def limit(sample, r)")
@@ -104,10 +80,20 @@ class RoundedUp(_Above):
         return math.ceil(2 * (spread / (rho * self.width)) ** 2)
 
 
-class Conformal(_Above):
-    """See `conformal`."""
+class conformal(_Above):
+    """The threshold of split conformal prediction on a random grid: q, which a new score is at most but for a share a.
 
-    verb = "conformal"
+    `scores` is a learner whose output is the array of the n scores of a calibration set, say |y - model(x)|: those of
+    its sample, by a model that was fitted to other rows. q is S_(k), k = ceil((1 - a)(n + 1)), rounded up; infinite
+    where k > n. `a` is what was typed: 0.1 is a tenth, "1/3" a third.
+
+    Guarantee: for every r, Pr[S_new <= q] >= k / (n + 1) >= 1 - a, if the n scores and the new one are exchangeable;
+    ties do no harm. rho = E min(1, |S_(k) - S'_(k)| / w) exactly; `claimed(...)` has what it is at most.
+    Proof: S_new > S_(k) iff at least k of the n + 1 scores are below S_new, iff S_new is above the k-th smallest of
+    all; at least k of the n + 1 are not, and S_new is as likely any of them. q >= S_(k), by a grid that r alone
+    decides. rho is that of `rounded_up`, and `mechanisms.ranks` has the proof of `claimed`.
+    Price: `over_coverage`: q covers up to k / (n + 1) + d w / 2 on average, d the largest density of scores near q.
+    """
 
     def __init__(self, scores: Any, a: Any, width: float) -> None:
         self.a, self.cover = a, float(1 - as_typed("a", a))

@@ -38,7 +38,7 @@ class Repaired:
     """A learner around another: a function A(sample, r), an estimator, or a target such as "file.py:fit"."""
 
     mismatch_is = "exact"
-    verb = "repaired"  # the function that makes one
+    verb = ""  # what makes one, where that is not its class
 
     def __init__(self, learner: Any, words: str, *, predicts: bool = False) -> None:
         """`words` follow the learner in this one's name; `predicts`: of an estimator comes what is viewed as one."""
@@ -50,7 +50,7 @@ class Repaired:
         made = self.learner.fn.estimator if isinstance(self.learner.fn, Fit) else self.learner.fn
         self.__module__ = getattr(_defined(made), "__module__", __name__)  # whose code decides what a run does
         name = self.learner.name.rpartition(":")[2]
-        self.__qualname__ = f"{self.verb}({name}{words and ', '}{words})"
+        self.__qualname__ = f"{self.verb or type(self).__name__}({name}{words and ', '}{words})"
 
     def __repr__(self) -> str:
         return self.__qualname__

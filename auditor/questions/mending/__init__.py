@@ -17,7 +17,7 @@ from auditor.questions.mending.inquiry import LOOKED, TRIES, Asked, Mending
 from auditor.questions.mending.parts import repair_parts, title_of
 from auditor.questions.mending.settings import FAMILIES, read_setting
 from auditor.questions.one_pair import run_again, show_pair
-from auditor.repair.candidates import last_step
+from auditor.repair.choosing import last_step
 from auditor.request import OTHER, SURE, Options, Request, option
 from auditor.subjects.estimators import Fit, is_classifier, predicts_numbers
 from auditor.subjects.subject import Subject

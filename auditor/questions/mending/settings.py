@@ -18,8 +18,7 @@ from auditor.literals import read_call
 from auditor.repair.agreeing import agreed
 from auditor.repair.aligning import aligned
 from auditor.repair.calibrating import conformal, rounded_up
-from auditor.repair.candidates import candidates_of, last_step, own_top
-from auditor.repair.choosing import chosen
+from auditor.repair.choosing import candidates_of, chosen, last_step, own_top
 from auditor.repair.deciding import thresholded
 from auditor.repair.numbers_of import Widths, take_apart
 from auditor.repair.rounding import rounded

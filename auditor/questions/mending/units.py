@@ -14,13 +14,12 @@ from auditor.process.foreign import call
 from auditor.questions.loss import Loss
 from auditor.questions.mending.settings import FAMILIES, Setting
 from auditor.randomness import Randomness, from_key
-from auditor.repair.aligning import Aligned
-from auditor.repair.candidates import candidates_of
-from auditor.repair.choosing import Chosen
+from auditor.repair.aligning import aligned
+from auditor.repair.choosing import candidates_of, chosen
 from auditor.repair.numbers_of import take_apart
 from auditor.repair.rounding import Rounded, RoundedPredictions
 from auditor.repair.seam import Repaired
-from auditor.repair.voting import Voted
+from auditor.repair.voting import voted
 from auditor.sources.frames import as_matrix
 from auditor.subjects.churn import has_rows, points_of, share_of_points
 from auditor.subjects.outcome import describe, same, settle
@@ -142,7 +141,7 @@ class Frontier:
         core = core_of(wrapper, output)
         if core is None:
             core = wrapper.core(bench.draw(index, which), self._r(bench, index, "core"), **self.subject.params)
-        if self._votes_on_points(bench) and isinstance(wrapper, Voted):
+        if self._votes_on_points(bench) and isinstance(wrapper, voted):
             return self._votes(bench, wrapper, core, index)
         count = FINISHES if not self._has_formula(bench, place) else 1 - which
         found = [wrapper.finish(core, self._r(bench, index, "finish", i)) for i in range(count)]
@@ -157,7 +156,7 @@ class Frontier:
         return replace(half, changed=changed, loss=self._lost(bench, found[0], index) if seen else None)
 
     def _votes_on_points(self, bench: Bench) -> bool:
-        return self._has_points(bench, Voted) and self.loss is None
+        return self._has_points(bench, voted) and self.loss is None
 
     def _rounds_points(self, bench: Bench) -> bool:
         return self._has_points(bench, RoundedPredictions) and bench.within is None
@@ -170,7 +169,7 @@ class Frontier:
             return None
         return self._lost(bench, self.wrapped[place].finish(output, self._r(bench, index, "finish", 0)), index)
 
-    def _votes(self, bench: Bench, wrapper: Voted, models: Sequence[Any], index: int) -> Half:
+    def _votes(self, bench: Bench, wrapper: voted, models: Sequence[Any], index: int) -> Half:
         """The models ask for most of the time: each labels the points once, and votes are counted from there."""
         x, y = labelled_points(bench)
         votes = [np.asarray(model.predict(x)) for model in models]
@@ -184,8 +183,8 @@ class Frontier:
             return False
         whole = (bench.view.spec == OUTPUT.spec and bench.within is None) or not setting.keeps_view
         of_model = isinstance(wrapper, Rounded) and wrapper.is_estimator and bench.view.spec == "predict"
-        is_near = wrapper.mismatch_is == "exact" or isinstance(wrapper, (Rounded, Aligned))
-        of_points = self._is_churn or isinstance(wrapper, (Voted, RoundedPredictions))
+        is_near = wrapper.mismatch_is == "exact" or isinstance(wrapper, (Rounded, aligned))
+        of_points = self._is_churn or isinstance(wrapper, (voted, RoundedPredictions))
         return (whole or of_model) and is_near and not of_points
 
     @property
@@ -214,7 +213,7 @@ class Frontier:
         if len(second.outputs) == 0:
             by = FORMULA if wrapper.mismatch_is == "exact" else BOUND
             apart = wrapper.mismatch(first.core, second.core)
-            if isinstance(wrapper, (Voted, RoundedPredictions)):
+            if isinstance(wrapper, (voted, RoundedPredictions)):
                 apart = float(np.mean(wrapper.churn(first.core, second.core)))
             return Tried(apart=apart, by=by, nothing=first.nothing, changed=first.changed, loss=first.loss)
         alike = [bench.difference(*both) is None for both in zip(first.outputs, second.outputs, strict=True)]
@@ -235,11 +234,11 @@ def core_of(wrapper: Repaired, output: Any) -> Any:
     """What a wrapper that acts on outputs makes of one; None for those that run the learner in their own way."""
     if isinstance(wrapper, Rounded):
         return take_apart(output, wrapper.widths)
-    if isinstance(wrapper, Chosen):
+    if isinstance(wrapper, chosen):
         return wrapper.counted(candidates_of(output))
     if isinstance(wrapper, RoundedPredictions):
         return output
-    return wrapper.centres_of(output) if isinstance(wrapper, Aligned) else None
+    return wrapper.centres_of(output) if isinstance(wrapper, aligned) else None
 
 
 @dataclass(frozen=True, slots=True)
