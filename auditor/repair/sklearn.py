@@ -36,8 +36,8 @@ from auditor.randomness import Randomness, from_key, root_key
 from auditor.repair.aligning import aligned
 from auditor.repair.choosing import Candidates, candidates_of, chosen
 from auditor.repair.mechanisms.ballot import label, shares_of
-from auditor.repair.mechanisms.grid import on_grid
 from auditor.repair.mechanisms.threshold import random_threshold
+from auditor.repair.rounding import OnGrid
 from auditor.repair.seam import positive
 from auditor.subjects.estimators import WORD, with_randomness
 
@@ -93,7 +93,7 @@ class RoundedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # ty
 
     def predict(self, X: Any) -> Any:
         check_is_fitted(self)
-        return on_grid(self.estimator_.predict(validate_data(self, X, reset=False)), self.offset_, self.width)
+        return OnGrid(self.estimator_, self.offset_, self.width).predict(validate_data(self, X, reset=False))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -236,15 +236,9 @@ class ChosenSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         """A classifier, regressor or transformer as the estimator that it searches for."""
         tags, inner = super().__sklearn_tags__(), get_tags(self.search.estimator)
-        for name in (
-            "estimator_type",
-            "classifier_tags",
-            "regressor_tags",
-            "transformer_tags",
-            "target_tags",
-            "input_tags",
-        ):
-            setattr(tags, name, getattr(inner, name))
+        tags.estimator_type = inner.estimator_type
+        for kind in ("classifier", "regressor", "transformer", "target", "input"):
+            setattr(tags, f"{kind}_tags", getattr(inner, f"{kind}_tags"))
         return tags
 
 

@@ -75,12 +75,10 @@ class SiteGenerator(Randomness):
         return site_generator(key, self.sites.beside(stream))
 
     def spawn(self, n_children: int) -> list[Generator]:
-        frame = self.sites.frame(1)
-        if not self.sites.is_keyed:
-            keys = _bits_of(self).seed_seq.spawn(n_children)
-            return [site_generator(key, self.sites.beside(f"{self.sites.stream}/spawned")) for key in keys]
-        keys = Key(self.sites.next(frame)).spawn(n_children)
-        return [site_generator(key, self.sites.beside(f"{self.sites.stream}/spawned", key)) for key in keys]
+        sites = self.sites
+        parent = Key(sites.next(sites.frame(1))) if sites.is_keyed else _bits_of(self).seed_seq
+        keys, stream = parent.spawn(n_children), f"{sites.stream}/spawned"
+        return [site_generator(key, sites.beside(stream, key if sites.is_keyed else None)) for key in keys]
 
     def __reduce__(self) -> tuple[type[Randomness], tuple[Any]]:  # type: ignore[override]
         self.sites.heard.refuse("copies r")
