@@ -43,6 +43,8 @@ class agreed(Repaired):
     Price: a run sees 1 / (T * strings) of the rows, and the output is None with probability nu^strings or so.
     """
 
+    is_of_outputs = False
+
     def __init__(self, learner: Any, chunks: int, *, strings: int = 1) -> None:
         check_count("chunks", chunks, least=3, example=32)
         check_count("strings", strings, least=1, example=4)

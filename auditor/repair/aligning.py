@@ -49,15 +49,12 @@ class aligned(Repaired):
         self.width = positive("width", width, "that of a cell", 0.5)
         super().__init__(clusterer, f"width={width!r}")
 
-    def core(self, sample: Any, r: Randomness, **params: Any) -> Reals:
-        return self.centres_of(self.run(sample, r, **params))
-
-    def centres_of(self, found: Any) -> Reals:
+    def core_of(self, output: Any) -> Reals:
         """The centres that a clusterer left or gave, one a row; SubjectError where a grid cannot hold them."""
-        centres = np.array(getattr(found, "cluster_centers_", found), dtype=object)
+        centres = np.array(getattr(output, "cluster_centers_", output), dtype=object)
         if centres.ndim != 2 or not centres.size:
             raise SubjectError(
-                f"the output, {describe(found, 60)}, has no centres: use a clusterer that leaves cluster_centers_, "
+                f"the output, {describe(output, 60)}, has no centres: use a clusterer that leaves cluster_centers_, "
                 "such as KMeans, or return them as an array with one a row"
             )
         centres = centres.astype(float)

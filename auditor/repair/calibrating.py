@@ -12,7 +12,7 @@ from auditor.errors import BadValue, SubjectError, UsageError, check_count
 from auditor.randomness import Randomness
 from auditor.repair.mechanisms.grid import grid_mismatch, has_cells, up_to_grid
 from auditor.repair.mechanisms.ranks import as_typed, conformal_rank, rank_mismatch, rank_size
-from auditor.repair.seam import Repaired, positive
+from auditor.repair.seam import Repaired, positive, single
 from auditor.statistics.outward import at_most
 from auditor.subjects.outcome import describe
 
@@ -61,9 +61,8 @@ class rounded_up(_Above):
     def __init__(self, learner: Any, width: float) -> None:
         super().__init__(learner, f"width={width!r}", width, cure="a grid takes a number: write def limit(sample, r)")
 
-    def core(self, sample: Any, r: Randomness, **params: Any) -> float:
-        number = self.run(sample, r, **params)
-        number = number.item() if hasattr(number, "item") and getattr(number, "size", 0) == 1 else number
+    def core_of(self, output: Any) -> float:
+        number = single(output)
         if not isinstance(number, Real) or number != number:
             raise SubjectError(f"the output is {describe(number, 60)}, and a grid takes one number that is not NaN")
         return self._checked(number)
@@ -100,8 +99,8 @@ class conformal(_Above):
         cure = "a threshold takes scores: write def scores(sample, r)"
         super().__init__(scores, f"a={a!r}, width={width!r}", width, cure=cure)
 
-    def core(self, sample: Any, r: Randomness, **params: Any) -> float:
-        return self._checked(smallest(self.run(sample, r, **params), self.a))
+    def core_of(self, output: Any) -> float:
+        return self._checked(smallest(output, self.a))
 
     def claimed(self, scores: int, density: float, slack: float, *, step: float = 0.0) -> float:
         """What rho is at most with so many scores.

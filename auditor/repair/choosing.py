@@ -49,11 +49,9 @@ class chosen(Repaired):
         super().__init__(scores, f"strength={strength!r}" + (f", top={self.top}" if self.top > 1 else ""))
         self.mismatch_is = "exact" if self.top == 1 else "upper"
 
-    def core(self, sample: Any, r: Randomness, **params: Any) -> Candidates:
-        return self.counted(candidates_of(self.run(sample, r, **params)))
-
-    def counted(self, found: Candidates) -> Candidates:
+    def core_of(self, output: Any) -> Candidates:
         """The candidates, if there are enough."""
+        found = candidates_of(output)
         if len(found.scores) < self.top:
             raise SubjectError(f"top={self.top} of {len(found.scores)} candidates: choose fewer, or score more")
         return found

@@ -10,7 +10,7 @@ from auditor.errors import BadValue, SubjectError, UsageError
 from auditor.randomness import Randomness
 from auditor.repair.mechanisms.grid import APART
 from auditor.repair.mechanisms.threshold import random_threshold, threshold_mismatch
-from auditor.repair.seam import Repaired, positive
+from auditor.repair.seam import Repaired, positive, single
 from auditor.subjects.outcome import describe
 
 LEVELS = ("largest", "mean")
@@ -39,9 +39,8 @@ class thresholded(Repaired):
             )
         self.low, self.high = float(low), float(high)
 
-    def core(self, sample: Any, r: Randomness, **params: Any) -> float:
-        score = self.run(sample, r, **params)
-        score = score.item() if hasattr(score, "item") and getattr(score, "size", 0) == 1 else score
+    def core_of(self, output: Any) -> float:
+        score = single(output)
         if not isinstance(score, Real) or math.isnan(score):
             raise SubjectError(f"the score is {describe(score, 60)}, and a threshold takes one number that is not NaN")
         return float(score)
@@ -89,12 +88,11 @@ class significant(thresholded):
         name = self.learner.name.rpartition(":")[2]
         self.__qualname__ = f"significant({name}, alpha={alpha!r}, width={width!r}, level={level!r})"
 
-    def core(self, sample: Any, r: Randomness, **params: Any) -> float:
+    def core_of(self, output: Any) -> float:
         """z."""
         from scipy.special import ndtri
 
-        p = self.run(sample, r, **params)
-        p = p.item() if hasattr(p, "item") and getattr(p, "size", 0) == 1 else p
+        p = single(output)
         if not isinstance(p, Real) or not 0 <= float(p) <= 1:
             raise SubjectError(
                 f"the p-value is {describe(p, 60)}, and must be a number in [0, 1]: return a test's .pvalue"

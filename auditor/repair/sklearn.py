@@ -34,7 +34,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_
 from auditor.errors import SubjectError
 from auditor.randomness import Randomness, from_key, root_key
 from auditor.repair.aligning import aligned
-from auditor.repair.choosing import Candidates, candidates_of, chosen
+from auditor.repair.choosing import candidates_of, chosen
 from auditor.repair.mechanisms.ballot import label, shares_of
 from auditor.repair.mechanisms.threshold import random_threshold
 from auditor.repair.rounding import OnGrid
@@ -176,7 +176,7 @@ class ChosenFeatures(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type:
         names = getattr(self, "feature_names_in_", np.arange(x.shape[1])).tolist()
         scores = dict(zip(names, candidates_of(self.selector_).scores.values(), strict=True))
         try:
-            found = chooser.finish(chooser.counted(Candidates(scores)), r.child("finish"))
+            found = chooser.finish(chooser.core_of(scores), r.child("finish"))
         except SubjectError as error:
             raise ValueError(f"{error} (n_samples={len(x)})") from error
         picked = found if isinstance(found, frozenset) else {found}
@@ -216,7 +216,7 @@ class ChosenSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.search_ = clone(self.search)
         with_randomness(self.search_, r.child("core"))
         self.search_.fit(X, y, **fit_params)
-        self.best_params_ = chooser.finish(candidates_of(self.search_), r.child("finish"))
+        self.best_params_ = chooser.finish(chooser.core_of(self.search_), r.child("finish"))
         best = clone(self.search_.estimator).set_params(**clone(self.best_params_, safe=False))
         with_randomness(best, r.child("core", "refit"))
         self.best_estimator_ = best.fit(X, **fit_params) if y is None else best.fit(X, y, **fit_params)
@@ -256,7 +256,7 @@ class AlignedClusterer(MetaEstimatorMixin, ClusterMixin, BaseEstimator):  # type
         wrapper = aligned(self.clusterer, self.width)
         weights = weights_of(self.clusterer, sample_weight, x)
         self.clusterer_ = fitted(self.clusterer, r.child("core"), x, None, weights)
-        self.clusters_ = wrapper.finish(wrapper.centres_of(self.clusterer_), r.child("finish"))
+        self.clusters_ = wrapper.finish(wrapper.core_of(self.clusterer_), r.child("finish"))
         self.cluster_centers_ = self.clusters_.cluster_centers_
         self.labels_ = self.clusters_.predict(x)
         return self

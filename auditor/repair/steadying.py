@@ -29,6 +29,7 @@ class _Steadied(Repaired):
     """Nothing is left to finish, so that outputs are counted."""
 
     mismatch = None  # type: ignore[assignment]
+    is_of_outputs = False
 
     def __init__(self, learner: Any) -> None:
         super().__init__(learner, "", predicts=True)

@@ -45,6 +45,8 @@ class voted(Repaired):
     or an array of labels.
     """
 
+    is_of_outputs = False
+
     def __init__(
         self, learner: Any, chunks: int, *, between: tuple[float, float] = (0.0, 1.0), bags: bool = False
     ) -> None:

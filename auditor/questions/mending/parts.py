@@ -22,17 +22,16 @@ def title_of(record: Record) -> str:
 
 def repair_parts(record: Record) -> Iterator[Part]:
     answer = answer_of(record)
-    held = [("before", answer.before), ("after", answer.after)]
-    rows = [_line(name, one) for name, one in held if one is not None]
-    if rows:
-        what = (answer.after or answer.before or _none()).measure
-        yield Table(("", what, "at least", "at most", "pairs", "against the target"), rows)
+    held = [(name, one) for name, one in (("before", answer.before), ("after", answer.after)) if one]
+    if held:
+        head = ("", held[0][1].measure, "at least", "at most", "pairs", "against the target")
+        yield Table(head, [_line(name, one) for name, one in held])
     yield from _price(answer)
     yield from _pasted(record, answer)
     if answer.frontier:
         yield _table(record, answer)
-        if any(point.estimate is not None and _x(point) for point in answer.frontier):
-            yield _chart(record, answer)
+    if known := [point for point in answer.frontier if point.estimate is not None and _x(point)]:
+        yield _chart(record, answer, known)
     if answer.hint:
         yield Words(answer.hint)
     if answer.more_rows:
@@ -50,10 +49,6 @@ def _rho(record: Record, answer: RepairAnswer) -> Iterator[Part]:
         yield Facts([("rho", f"{counts}; {between(rho.low, rho.high)} ({percent(rho.confidence)} two-sided)")])
 
 
-def _none() -> Held:
-    return Held(measure="rho", estimate=None, low=0.0, high=1.0, confidence=0.0, pairs=0, verdict="inconclusive")
-
-
 def _line(name: str, one: Held) -> list[str]:
     rate = "" if one.estimate is None else f"{one.estimate:.3g}"
     verdict = "undecided" if one.verdict == "inconclusive" else one.verdict
@@ -61,9 +56,9 @@ def _line(name: str, one: Held) -> list[str]:
 
 
 def _price(answer: RepairAnswer) -> Iterator[Part]:
-    if answer.price is None or not answer.price.words:
-        return
     price = answer.price
+    if price is None or not price.words:
+        return
     lost = f"; {price.changed:.0%} of the answers are other than as it is" if price.changed is not None else ""
     if price.loss is not None and price.loss_before is not None:
         lost += f"; the mean loss is {price.loss_before + price.loss:.3g}, and was {price.loss_before:.3g}"
@@ -101,13 +96,15 @@ def _point(point: Point, answer: RepairAnswer, loses: bool) -> list[str]:
     return [name, rate, at_least(point.low), at_most(point.high), cost, *lost]
 
 
-def _chart(record: Record, answer: RepairAnswer) -> Chart:
+def _chart(record: Record, answer: RepairAnswer, known: Sequence[Point]) -> Chart:
     """By what it changes at most, else by the rows that a fit sees."""
-    known = [point for point in answer.frontier if point.estimate is not None and _x(point)]
     places = sorted(((_x(point), point) for point in known), key=lambda one: one[0])
     seen = [(x, point.low, point.estimate, point.high) for x, point in places]
     what = answer.before.measure if answer.before else "rho"
-    series = [Series(f"{what}, with its interval", "band", seen), *_target(record, [x for x, _ in places])]
+    series = [Series(f"{what}, with its interval", "band", seen)]
+    if record.target is not None:
+        ends = [(places[end][0], None, record.target, None) for end in (0, -1)]
+        series.append(Series(f"the target, {record.target:g}", "line", ends))
     by_change = known[0].price.change is not None
     return Chart(
         title=f"{record.subject}  {what} against the price of {known[0].wrapper.partition('(')[0]}",
@@ -122,9 +119,3 @@ def _chart(record: Record, answer: RepairAnswer) -> Chart:
 
 def _x(point: Point) -> float:
     return float(point.price.change if point.price.change is not None else point.price.rows or 0)
-
-
-def _target(record: Record, x: Sequence[float]) -> Iterator[Series]:
-    if record.target is not None:
-        ends = [(one, None, record.target, None) for one in (x[0], x[-1])]
-        yield Series(f"the target, {record.target:g}", "line", ends)
