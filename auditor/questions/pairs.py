@@ -28,6 +28,7 @@ from auditor.statistics.cost import prospect, soonest
 from auditor.statistics.gate import Gate
 from auditor.statistics.interval import MeanEvidence, log_e_fail, two_sided
 from auditor.statistics.outward import at_least, at_most
+from auditor.subjects.subject import Subject
 from auditor.trials.cell import Cell, replay_command
 from auditor.trials.trial import Bench, Trial
 
@@ -76,10 +77,14 @@ class ChurnAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="churn"
     churn: Churn | None = None
 
 
+def target_of(asked: float | None, subject: Subject) -> float:
+    """What was asked for, else what the subject claims."""
+    return next(one for one in (asked, subject.declares("claimed") or None, DEFAULT_TARGET) if one is not None)
+
+
 def make_pairs_plan(cell: Cell, options: PairsOptions, *, gates: str = "rho", delta: float | None = None) -> Plan:
-    """The plan of one cell: the target is what was asked for, else what the subject claims."""
-    claimed = cell.subject.declares("claimed")
-    target = next(one for one in (options.rho, claimed or None, DEFAULT_TARGET) if one is not None)
+    """The plan of one cell."""
+    target = target_of(options.rho, cell.subject)
     own = cell.subject.declares("delta") if cell.subject.declared.accuracy else None
     plan = make_plan(
         target=target,

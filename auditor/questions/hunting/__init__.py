@@ -11,13 +11,14 @@ import numpy as np
 
 from auditor.errors import check_count
 from auditor.flow.parts import Part
-from auditor.flow.plan import DEFAULT_TARGET, PAIRS_TIMES_TARGET, Plan, check_confidence, check_target
+from auditor.flow.plan import PAIRS_TIMES_TARGET, Plan, check_confidence, check_target
 from auditor.flow.record import CellRow, Record
 from auditor.questions.hunting.family import make_family
 from auditor.questions.hunting.inquiry import SIMPLER, TRIES, Hunt
 from auditor.questions.hunting.parts import answer_of, hunt_parts
 from auditor.questions.hunting.search import Search
 from auditor.questions.one_pair import run_again, show_pair
+from auditor.questions.pairs import target_of
 from auditor.request import SURE, Options, Request, option
 from auditor.trials.cell import Cell
 from auditor.trials.integrated import why_not
@@ -68,8 +69,7 @@ class HuntQuestion:
         check_confidence(options.confidence)
         check_count("pairs", options.pairs, least=_LEAST, example=PAIRS)
         family = make_family(request)
-        claimed = family.subject.declares("claimed") or None
-        target = next(one for one in (options.rho, claimed, DEFAULT_TARGET) if one is not None)
+        target = target_of(options.rho, family.subject)
         check_target(target)
         confirming = min(options.pairs, max(_CONFIRMING, math.ceil(PAIRS_TIMES_TARGET / target)))
         search = Search(family.dimensions, options.pairs, options.seed, float(target))

@@ -219,7 +219,10 @@ def make_family(request: Request) -> Family:
         raise UsageError(
             f"--over {over} has nothing that varies: write mixture(A, B), or {{share}} for its last argument"
         )
-    family = Family(request, subject, over, tuple(ranges), _check_count(over, int(found[1])) if found else 0)
+    count = int(found[1]) if found else 0
+    if found and not 2 <= count <= MOST_VALUES:
+        raise UsageError(f"--over {over}: all laws on {count} values; give 2 to {MOST_VALUES}, e.g. simplex(5)")
+    family = Family(request, subject, over, tuple(ranges), count)
     _check_names(family)
     return replace(family, ranges=tuple(_whole(one, subject) for one in family.ranges))
 
@@ -231,12 +234,6 @@ def _with_share(over: str) -> str:
     name, _, inside = over.strip().partition("(")
     is_open = name == "mixture" and inside.endswith(")") and len(split_arguments(inside[:-1])) == 2
     return f"mixture({inside[:-1]}, {{share}})" if is_open else over
-
-
-def _check_count(over: object, count: int) -> int:
-    if not 2 <= count <= MOST_VALUES:
-        raise UsageError(f"--over {over}: all laws on {count} values; give 2 to {MOST_VALUES}, e.g. simplex(5)")
-    return count
 
 
 def _check_names(family: Family) -> None:

@@ -9,13 +9,14 @@ from typing import Annotated, Any, ClassVar
 
 from auditor.errors import BadValue, UsageError, suggestion
 from auditor.flow.parts import Part
-from auditor.flow.plan import DEFAULT_TARGET, GATES, Plan, check_confidence, check_target
+from auditor.flow.plan import GATES, Plan, check_confidence, check_target
 from auditor.questions.counted import load, of_its_own
 from auditor.questions.loss import load_loss
+from auditor.questions.mending.answer import repair_parts, title_of
 from auditor.questions.mending.inquiry import LOOKED, TRIES, Asked, Mending, Try
-from auditor.questions.mending.parts import repair_parts, title_of
 from auditor.questions.mending.settings import FAMILIES, read_setting
 from auditor.questions.one_pair import run_again, show_pair
+from auditor.questions.pairs import target_of
 from auditor.repair.choosing import last_step
 from auditor.request import OTHER, SURE, Options, Request, option
 from auditor.subjects.estimators import Fit, is_classifier, predicts_numbers
@@ -73,9 +74,7 @@ class Repair:
             )
         gate = _gate(options, subject)
         cell = make_cell(gate, _seen(subject), request.source, options)
-        target = next(
-            one for one in (options.rho, subject.declares("claimed") or None, DEFAULT_TARGET) if one is not None
-        )
+        target = target_of(options.rho, subject)
         check_target(target)
         loss = None if options.loss is None else load_loss(options.loss, 0.05)
         given = None if options.with_ is None else read_setting(options.with_)

@@ -229,16 +229,11 @@ class Choosing:
         if spread == 0 or count <= top:
             return []
         least = level / (top * spread)  # the theorem's own: 1 - exp(-k strength range) is about the level
-        made = (two_digits(least * 2.0**step) for step in range(9, -2, -1))
-        return [_choice(strength, top, count) for strength in made]
-
-
-def _choice(strength: float, top: int, count: int) -> Setting:
-    lost = math.log(count) / strength
-    more = {"top": top} if top > 1 else {}
-    return Setting(
-        "chosen", {"strength": strength, **more}, f"the expected score is at most {lost:.3g} below the best", lost
-    )
+        made = []
+        for strength in (two_digits(least * 2.0**step) for step in range(9, -2, -1)):
+            lost, given = math.log(count) / strength, {"strength": strength, **({"top": top} if top > 1 else {})}
+            made.append(Setting("chosen", given, f"the expected score is at most {lost:.3g} below the best", lost))
+        return made
 
 
 class Aligning:
