@@ -10,7 +10,7 @@ import numpy as np
 
 from auditor.errors import BadValue, SubjectError, UsageError, check_count
 from auditor.randomness import Randomness
-from auditor.repair.mechanisms.grid import grid_mismatch, has_cells, up_to_grid
+from auditor.repair.mechanisms.grid import APART, grid_mismatch, has_cells, up_to_grid
 from auditor.repair.mechanisms.ranks import as_typed, conformal_rank, rank_mismatch, rank_size
 from auditor.repair.seam import Repaired, positive, single
 from auditor.statistics.outward import at_most
@@ -54,7 +54,8 @@ class rounded_up(_Above):
     Guarantee: rho = E min(1, |c - c'| / w) exactly, c and c' the numbers of two runs; at most `claimed(spread)`.
     What comes out is never below c, whatever r is. An infinite c stays what it is.
     Proof: two numbers are rounded apart iff a point of the grid is at or above the smaller and below the larger; these
-    points are uniform modulo w, and independent of both numbers.
+    points are uniform modulo w, and independent of both numbers. E|c - c'| is at most 2/sqrt(3) times c's deviation
+    (`mechanisms.grid`).
     Price: the number grows by less than w, by w/2 on average over r.
     """
 
@@ -70,13 +71,13 @@ class rounded_up(_Above):
     def claimed(self, spread: float) -> float:
         """What rho is at most, where the number's standard deviation is at most `spread`."""
         positive("spread", spread, "a standard deviation", 0.1)
-        return min(1.0, math.sqrt(2) * spread / self.width)
+        return min(1.0, APART * spread / self.width)
 
     def sample_size(self, rho: float, spread: float) -> int:
         """Rows after which `claimed` is rho, where the number is a mean of rows with a deviation of `spread`."""
         positive("rho", rho, "how often two outputs may differ", 0.1)
         positive("spread", spread, "the standard deviation of a row", 1.0)
-        return math.ceil(2 * (spread / (rho * self.width)) ** 2)
+        return math.ceil((APART * spread / (rho * self.width)) ** 2)
 
 
 class conformal(_Above):
