@@ -146,14 +146,15 @@ class Frontier:
         count = FINISHES if not self._has_formula(bench, place) else 1 - which
         found = [self._finish(bench, place, core, index, i) for i in range(count)]
         viewed = bench if setting.keeps_view else replace(bench, view=OUTPUT)
-        seen = [viewed.see(one) for one in found if one is not None]
+        seen = [viewed.see(one) for one in found]
         settled = [settle(one) for one in seen]
         points = [points_of(*both) for both in zip(seen, settled, strict=True)] if self._is_churn else []
-        half = Half(core, settled, points, len(seen) < count)
+        nothing = setting.verb == "agreed" and any(one is None for one in found)
+        half = Half(core, settled, points, nothing)
         if which == 1 or not setting.keeps_view:
             return half
         changed = not same(found[0], output) if setting.verb == "agreed" else None
-        return replace(half, changed=changed, loss=self._lost(bench, found[0], index) if seen else None)
+        return replace(half, changed=changed, loss=None if nothing else self._lost(bench, found[0], index))
 
     def _votes_on_points(self, bench: Bench) -> bool:
         return self._has_points(bench, voted) and self.loss is None
