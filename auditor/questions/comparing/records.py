@@ -22,7 +22,6 @@ from auditor.questions.comparing.said import (
     change_of,
     difference_measure,
     difference_of,
-    discordant,
     moved,
     outcome_of,
     rho_of,
@@ -81,7 +80,7 @@ def _by_pairs(old: Record, new: Record, seen: Versions, margin: float, confidenc
     words = (
         f"of {seen.pairs:,} pairs that both have {seen.old + seen.both:,} differed before, {seen.new + seen.both:,} do"
     )
-    return _Found("paired", shown, difference_of(seen, confidence), words, discordant(seen))
+    return _Found("paired", shown, difference_of(seen, confidence), words, Discordant(**seen._asdict()))
 
 
 def _same_pairs(old: Record, new: Record) -> Versions | None:

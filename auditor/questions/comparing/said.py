@@ -58,10 +58,6 @@ def difference_of(seen: Versions, confidence: float) -> Difference:
     return Difference(estimate=estimate, low=low, high=high, confidence=confidence)
 
 
-def discordant(seen: Versions) -> Discordant:
-    return Discordant(**seen._asdict())
-
-
 def _changed(inquiry: Comparing) -> Changed:
     seen, share = inquiry.changed, (1 - inquiry.plan.confidence) / 2
     return Changed(
@@ -91,7 +87,7 @@ def fields_of(inquiry: Comparing) -> CompareAnswer:
         new=new,
         difference=difference_of(inquiry.seen, confidence),
         error=inquiry.plan.alpha,
-        discordant=discordant(inquiry.seen),
+        discordant=Discordant(**inquiry.seen._asdict()),
         changed=_changed(inquiry),
         looked=min(map(len, inquiry.elements)),
         elements=_elements(inquiry),
