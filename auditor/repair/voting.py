@@ -51,10 +51,13 @@ class voted(Repaired):
         self, learner: Any, chunks: int, *, between: tuple[float, float] = (0.0, 1.0), bags: bool = False
     ) -> None:
         check_count("chunks", chunks, least=1, example=32)
-        low, high = between
+        try:
+            low, high = map(float, between)
+        except (TypeError, ValueError):
+            low = high = math.nan
         if not 0 <= low < high <= 1:
             raise BadValue("between", between, "must be two shares of the votes, e.g. (0.25, 0.75)")
-        self.chunks, self.between, self.bags = chunks, (float(low), float(high)), bags
+        self.chunks, self.between, self.bags = chunks, (low, high), bags
         words = f"chunks={chunks}" + (f", between={between}" if between != (0.0, 1.0) else "")
         super().__init__(learner, words + (", bags=True" if bags else ""), predicts=True)
 

@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from auditor.errors import UsageError, suggestion
+from auditor.errors import BadValue, UsageError, suggestion
 from auditor.questions.counted import load
 from auditor.questions.hunting.search import Place
 from auditor.request import Request
@@ -88,11 +88,15 @@ def make_range(name: str, low: float, high: float, *, is_log: bool = False) -> R
 
 def read_ranges(given: object) -> list[Range]:
     """As they are typed, one or several, or in Python {"p": (0, 1)}."""
-    if isinstance(given, Mapping):
-        found = [make_range(str(name), float(low), float(high)) for name, (low, high) in given.items()]
-    else:
-        texts = [given] if isinstance(given, str) else list(given or ())  # type: ignore[call-overload]
-        found = [read_range(str(text)) for text in texts]
+    try:
+        if isinstance(given, Mapping):
+            found = [make_range(str(name), float(low), float(high)) for name, (low, high) in given.items()]
+        else:
+            texts = [given] if isinstance(given, str) else list(given or ())  # type: ignore[call-overload]
+            found = [read_range(str(text)) for text in texts]
+    except (TypeError, ValueError) as error:
+        words = f"must be texts, or two numbers by name, e.g. {{'p': (0, 1)}}: {error}"
+        raise BadValue("range", given, words) from error
     names = [one.name for one in found]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
