@@ -45,6 +45,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
         "tests/trials/causes/test_keyed_sites.py",
     ),
     "auditor/repair/mechanisms/ballot.py": ("tests/repair/test_voting.py",),
+    "auditor/repair/mechanisms/threshold.py": ("tests/repair/mechanisms/test_heavy.py",),
     "algorithms/boosting.py": (
         "tests/algorithms/test_boosting_sizes.py",
         "tests/algorithms/test_boosting_on_counts.py",

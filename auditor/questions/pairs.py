@@ -29,6 +29,7 @@ from auditor.statistics.cost import prospect, soonest
 from auditor.statistics.gate import Gate
 from auditor.statistics.interval import MeanEvidence, log_e_fail, two_sided
 from auditor.statistics.outward import at_least, at_most
+from auditor.subjects.subject import Subject
 from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench, Trial
 
@@ -73,12 +74,17 @@ class ChurnAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="churn"
     churn: Churn | None = None
 
 
-def make_pairs_plan(cell: Cell, options: PairsOptions, *, gates: str = "rho") -> Plan:
-    """The plan of one cell: the target is what was asked for, else what the subject claims."""
-    claimed = cell.subject.declares("claimed")
-    target = next(one for one in (options.rho, claimed or None, DEFAULT_TARGET) if one is not None)
-    delta = cell.subject.declares("delta") if cell.subject.declared.accuracy else None
+def target_of(asked: float | None, subject: Subject) -> float:
+    """What was asked for, else what the subject claims."""
+    return next(one for one in (asked, subject.declares("claimed") or None, DEFAULT_TARGET) if one is not None)
+
+
+def make_pairs_plan(cell: Cell, options: PairsOptions, *, gates: str = "rho", delta: float | None = None) -> Plan:
+    """The plan of one cell; `delta` in place of the declared one."""
+    if delta is None and cell.subject.declared.accuracy:
+        delta = cell.subject.declares("delta")
     asked = {name: getattr(options, name) for name in ("confidence", "pairs", "fixed")}
+    target = target_of(options.rho, cell.subject)
     return replace(make_plan(target=target, delta=delta, gates=gates, **asked), family=options.family)
 
 
@@ -148,8 +154,7 @@ class Pairs(OneCell):
             found = (churn.mean, churn.low, churn.high, churn.confidence)
             measures.insert(not self.is_of_churn, Measure("churn", *found, "betting confidence sequence"))
         if accuracy:
-            rate, limits = accuracy.failures / accuracy.runs, (accuracy.low, accuracy.high, accuracy.confidence)
-            measures.append(Measure("inaccurate", rate, *limits, "as rho", accuracy.failures, accuracy.runs))
+            measures.append(accuracy_measure(accuracy))
         return Answer(
             ChurnAnswer(churn) if self.is_of_churn else RhoAnswer(churn),
             measures=measures,
@@ -220,6 +225,11 @@ class Pairs(OneCell):
 
         then = soonest(decides, evidence.n, plan.budget)
         return then and float(then - evidence.n)
+
+
+def accuracy_measure(found: Accuracy) -> Measure:
+    limits = (found.low, found.high, found.confidence)
+    return Measure("inaccurate", found.failures / found.runs, *limits, "as rho", found.failures, found.runs)
 
 
 class AboutPairs(AskedOfPairs):

@@ -21,95 +21,61 @@ and `auditor.repair.sklearn` has estimators of them. Each is a `Repaired` (`seam
 `foams`, `up_to_grid`, `random_threshold`, `choose`, `heavy_values`, and the probabilities that go with them.
 """
 
+# ruff: noqa: F401
+# mypy: implicit-reexport
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from auditor.repair.agreeing import agreed as agreed
-    from auditor.repair.aligning import aligned as aligned
-    from auditor.repair.calibrating import conformal as conformal
-    from auditor.repair.calibrating import rounded_up as rounded_up
-    from auditor.repair.choosing import chosen as chosen
-    from auditor.repair.deciding import thresholded as thresholded
-    from auditor.repair.mechanisms.foam import block_size as block_size
-    from auditor.repair.mechanisms.foam import centred_foams as centred_foams
-    from auditor.repair.mechanisms.foam import first_stages as first_stages
-    from auditor.repair.mechanisms.foam import foam_mismatch as foam_mismatch
-    from auditor.repair.mechanisms.foam import foams as foams
-    from auditor.repair.mechanisms.grid import boxes as boxes
-    from auditor.repair.mechanisms.grid import grid_mismatch as grid_mismatch
-    from auditor.repair.mechanisms.grid import on_grid as on_grid
-    from auditor.repair.mechanisms.grid import one_grid_mismatch as one_grid_mismatch
-    from auditor.repair.mechanisms.grid import up_to_grid as up_to_grid
-    from auditor.repair.mechanisms.gumbel import choice_mismatch as choice_mismatch
-    from auditor.repair.mechanisms.gumbel import choose as choose
-    from auditor.repair.mechanisms.gumbel import gumbels as gumbels
-    from auditor.repair.mechanisms.gumbel import top_mismatch as top_mismatch
-    from auditor.repair.mechanisms.heavy import first_heavy as first_heavy
-    from auditor.repair.mechanisms.heavy import first_heavy_mismatch as first_heavy_mismatch
-    from auditor.repair.mechanisms.heavy import heavy_mismatch as heavy_mismatch
-    from auditor.repair.mechanisms.heavy import heavy_values as heavy_values
-    from auditor.repair.mechanisms.ranks import conformal_rank as conformal_rank
-    from auditor.repair.mechanisms.ranks import quantile_rank as quantile_rank
-    from auditor.repair.mechanisms.ranks import rank_mismatch as rank_mismatch
-    from auditor.repair.mechanisms.ranks import rank_size as rank_size
-    from auditor.repair.mechanisms.ranks import rank_spread as rank_spread
-    from auditor.repair.mechanisms.ranks import rank_tail_size as rank_tail_size
-    from auditor.repair.mechanisms.threshold import random_threshold as random_threshold
-    from auditor.repair.mechanisms.threshold import threshold_mismatch as threshold_mismatch
-    from auditor.repair.rounding import rounded as rounded
-    from auditor.repair.seam import Repaired as Repaired
-    from auditor.repair.seam import Seam as Seam
-    from auditor.repair.significance import significant as significant
-    from auditor.repair.steadying import single_thread as single_thread
-    from auditor.repair.steadying import sites as sites
-    from auditor.repair.steadying import sorted_rows as sorted_rows
-    from auditor.repair.voting import voted as voted
+    from auditor.repair.agreeing import agreed
+    from auditor.repair.aligning import aligned
+    from auditor.repair.calibrating import conformal, rounded_up
+    from auditor.repair.choosing import chosen
+    from auditor.repair.deciding import significant, thresholded
+    from auditor.repair.mechanisms.foam import block_size, centred_foams, first_stages, foam_mismatch, foams
+    from auditor.repair.mechanisms.grid import boxes, grid_mismatch, on_grid, one_grid_mismatch, up_to_grid
+    from auditor.repair.mechanisms.gumbel import choice_mismatch, choose, gumbels, top_mismatch
+    from auditor.repair.mechanisms.ranks import (
+        conformal_rank,
+        quantile_rank,
+        rank_mismatch,
+        rank_size,
+        rank_spread,
+        rank_tail_size,
+    )
+    from auditor.repair.mechanisms.threshold import (
+        first_heavy,
+        first_heavy_mismatch,
+        heavy_mismatch,
+        heavy_values,
+        random_threshold,
+        threshold_mismatch,
+    )
+    from auditor.repair.rounding import rounded
+    from auditor.repair.seam import Repaired, Seam
+    from auditor.repair.steadying import single_thread, sites, sorted_rows
+    from auditor.repair.voting import voted
 
-_HOMES = {
-    "Repaired": "seam",
-    "Seam": "seam",
-    "agreed": "agreeing",
-    "aligned": "aligning",
-    "block_size": "mechanisms.foam",
-    "boxes": "mechanisms.grid",
-    "centred_foams": "mechanisms.foam",
-    "choice_mismatch": "mechanisms.gumbel",
-    "choose": "mechanisms.gumbel",
-    "chosen": "choosing",
-    "conformal": "calibrating",
-    "conformal_rank": "mechanisms.ranks",
-    "first_heavy": "mechanisms.heavy",
-    "first_heavy_mismatch": "mechanisms.heavy",
-    "first_stages": "mechanisms.foam",
-    "foam_mismatch": "mechanisms.foam",
-    "foams": "mechanisms.foam",
-    "grid_mismatch": "mechanisms.grid",
-    "gumbels": "mechanisms.gumbel",
-    "heavy_mismatch": "mechanisms.heavy",
-    "heavy_values": "mechanisms.heavy",
-    "on_grid": "mechanisms.grid",
-    "one_grid_mismatch": "mechanisms.grid",
-    "quantile_rank": "mechanisms.ranks",
-    "random_threshold": "mechanisms.threshold",
-    "rank_mismatch": "mechanisms.ranks",
-    "rank_size": "mechanisms.ranks",
-    "rank_spread": "mechanisms.ranks",
-    "rank_tail_size": "mechanisms.ranks",
-    "rounded": "rounding",
-    "rounded_up": "calibrating",
-    "significant": "significance",
-    "single_thread": "steadying",
-    "sites": "steadying",
-    "sorted_rows": "steadying",
-    "threshold_mismatch": "mechanisms.threshold",
-    "thresholded": "deciding",
-    "top_mismatch": "mechanisms.gumbel",
-    "up_to_grid": "mechanisms.grid",
-    "voted": "voting",
+_NAMES = {
+    "agreeing": "agreed",
+    "aligning": "aligned",
+    "calibrating": "conformal rounded_up",
+    "choosing": "chosen",
+    "deciding": "significant thresholded",
+    "mechanisms.foam": "block_size centred_foams first_stages foam_mismatch foams",
+    "mechanisms.grid": "boxes grid_mismatch on_grid one_grid_mismatch up_to_grid",
+    "mechanisms.gumbel": "choice_mismatch choose gumbels top_mismatch",
+    "mechanisms.ranks": "conformal_rank quantile_rank rank_mismatch rank_size rank_spread rank_tail_size",
+    "mechanisms.threshold": "first_heavy first_heavy_mismatch heavy_mismatch heavy_values random_threshold "
+    "threshold_mismatch",
+    "rounding": "rounded",
+    "seam": "Repaired Seam",
+    "steadying": "single_thread sites sorted_rows",
+    "voting": "voted",
 }
-__all__ = [*_HOMES]
+_HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> Any:

@@ -16,21 +16,6 @@ from auditor.subjects.outcome import fingerprint
 LOW, HIGH = 0.5, 0.75  # where thresholds are drawn from: above 1/2 only one output can be heavy
 
 
-def agreed(learner: Any, chunks: int, *, strings: int = 1) -> Agreed:
-    """The output that a random share, uniform in [1/2, 3/4], of T runs on disjoint chunks have with one random string;
-    with several strings the first of them that has such an output; None if none has.
-
-    Guarantee, where all but a share nu of strings have an output of probability at least 1 - eta > 3/4:
-    rho <= (2 e + nu B) / (1 - nu), e = exp(-2 T (1/4 - eta)^2), B = 12 / sqrt(pi T) + 8 (3/4)^(T/2), whatever the base.
-    Proof: a good string's output reaches 3/4 in both runs but for 2 e (Hoeffding); only a bad one leads to the next.
-    Any string parts two runs with probability E sum_x |f(S_x) - f(S'_x)| at most, f the threshold's law, S the shares:
-    4 / sqrt(pi T) for each of at most three x of probability p > 1/4, and for the others 2 Pr[S_x > 1/2], at most
-    2 (4 p (1 - p))^(T/2) <= 8 p (3/4)^(T/2).
-    Price: a run sees 1 / (T * strings) of the rows, and the output is None with probability nu^strings or so.
-    """
-    return Agreed(learner, chunks, strings)
-
-
 @dataclass(frozen=True, slots=True)
 class Leader:
     """What most runs of one string gave, known by its fingerprint, and their share."""
@@ -45,12 +30,22 @@ class Leader:
         return min(1.0, max(0.0, (self.share - LOW) / (HIGH - LOW)))
 
 
-class Agreed(Repaired):
-    """See `agreed`."""
+class agreed(Repaired):
+    """The output that a random share, uniform in [1/2, 3/4], of T runs on disjoint chunks have with one random string;
+    with several strings the first of them that has such an output; None if none has.
 
-    verb = "agreed"
+    Guarantee, where all but a share nu of strings have an output of probability at least 1 - eta > 3/4:
+    rho <= (2 e + nu B) / (1 - nu), e = exp(-2 T (1/4 - eta)^2), B = 12 / sqrt(pi T) + 8 (3/4)^(T/2), whatever the base.
+    Proof: a good string's output reaches 3/4 in both runs but for 2 e (Hoeffding); only a bad one leads to the next.
+    Any string parts two runs with probability E sum_x |f(S_x) - f(S'_x)| at most, f the threshold's law, S the shares:
+    4 / sqrt(pi T) for each of at most three x of probability p > 1/4, and for the others 2 Pr[S_x > 1/2], at most
+    2 (4 p (1 - p))^(T/2) <= 8 p (3/4)^(T/2).
+    Price: a run sees 1 / (T * strings) of the rows, and the output is None with probability nu^strings or so.
+    """
 
-    def __init__(self, learner: Any, chunks: int, strings: int) -> None:
+    is_of_outputs = False
+
+    def __init__(self, learner: Any, chunks: int, *, strings: int = 1) -> None:
         check_count("chunks", chunks, least=3, example=32)
         check_count("strings", strings, least=1, example=4)
         self.chunks, self.strings = chunks, strings

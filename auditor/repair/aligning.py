@@ -17,21 +17,6 @@ from auditor.subjects.outcome import describe
 Reals = npt.NDArray[np.float64]
 
 
-def aligned(clusterer: Any, width: float) -> Aligned:
-    """A clusterer whose centres are rounded to one random grid and put in order; points belong to the nearest of them.
-
-    Guarantee: rho <= E[1 - prod_i (1 - u_i / w)] with u_i the length that the intervals between matched centres of two
-    runs cover together in coordinate i, modulo w; at most `claimed(spread)`.
-    Proof: if no end of a cell falls between any matched centres, their rounded ones are the same, and so is their
-    order, which is lexicographic; offsets are uniform, independent over coordinates, and shared by the centres.
-    Price: a centre moves by at most half a width a coordinate.
-
-    Labels are the places in that order, so that two runs can be compared without matching clusters. The clusterer is an
-    estimator with `cluster_centers_` (KMeans and its like), or returns the centres as an array, one a row.
-    """
-    return Aligned(clusterer, width)
-
-
 @dataclass(frozen=True, eq=False)
 class Clusters:
     """Centres in canonical order; a point's label is the nearest one's place."""
@@ -45,25 +30,31 @@ class Clusters:
         return np.asarray(np.argmin(near, axis=0))
 
 
-class Aligned(Repaired):
-    """See `aligned`."""
+class aligned(Repaired):
+    """A clusterer whose centres are rounded to one random grid and put in order; points belong to the nearest of them.
 
-    verb = "aligned"
+    Guarantee: rho <= E[1 - prod_i (1 - u_i / w)] with u_i the length that the intervals between matched centres of two
+    runs cover together in coordinate i, modulo w; at most `claimed(spread)`.
+    Proof: if no end of a cell falls between any matched centres, their rounded ones are the same, and so is their
+    order, which is lexicographic; offsets are uniform, independent over coordinates, and shared by the centres.
+    Price: a centre moves by at most half a width a coordinate.
+
+    Labels are the places in that order, so that two runs can be compared without matching clusters. The clusterer is an
+    estimator with `cluster_centers_` (KMeans and its like), or returns the centres as an array, one a row.
+    """
+
     mismatch_is = "upper"
 
     def __init__(self, clusterer: Any, width: float) -> None:
         self.width = positive("width", width, "that of a cell", 0.5)
         super().__init__(clusterer, f"width={width!r}")
 
-    def core(self, sample: Any, r: Randomness, **params: Any) -> Reals:
-        return self.centres_of(self.run(sample, r, **params))
-
-    def centres_of(self, found: Any) -> Reals:
+    def core_of(self, output: Any) -> Reals:
         """The centres that a clusterer left or gave, one a row; SubjectError where a grid cannot hold them."""
-        centres = np.array(getattr(found, "cluster_centers_", found), dtype=object)
+        centres = np.array(getattr(output, "cluster_centers_", output), dtype=object)
         if centres.ndim != 2 or not centres.size:
             raise SubjectError(
-                f"the output, {describe(found, 60)}, has no centres: use a clusterer that leaves cluster_centers_, "
+                f"the output, {describe(output, 60)}, has no centres: use a clusterer that leaves cluster_centers_, "
                 "such as KMeans, or return them as an array with one a row"
             )
         centres = centres.astype(float)

@@ -10,40 +10,11 @@ import numpy as np
 
 from auditor.errors import BadValue, SubjectError, UsageError, check_count
 from auditor.randomness import Randomness
-from auditor.repair.mechanisms.grid import grid_mismatch, has_cells, up_to_grid
+from auditor.repair.mechanisms.grid import APART, grid_mismatch, has_cells, up_to_grid
 from auditor.repair.mechanisms.ranks import as_typed, conformal_rank, rank_mismatch, rank_size
-from auditor.repair.seam import Repaired, positive
+from auditor.repair.seam import Repaired, positive, single
 from auditor.statistics.outward import at_most
 from auditor.subjects.outcome import describe
-
-
-def rounded_up(learner: Any, width: float) -> RoundedUp:
-    """A learner's number, to the least point of a random grid that is not below it: a limit, a quota, a threshold.
-
-    Guarantee: rho = E min(1, |c - c'| / w) exactly, c and c' the numbers of two runs; at most `claimed(spread)`.
-    What comes out is never below c, whatever r is. An infinite c stays what it is.
-    Proof: two numbers are rounded apart iff a point of the grid is at or above the smaller and below the larger; these
-    points are uniform modulo w, and independent of both numbers.
-    Price: the number grows by less than w, by w/2 on average over r.
-    """
-    return RoundedUp(learner, width)
-
-
-def conformal(scores: Any, a: Any, width: float) -> Conformal:
-    """The threshold of split conformal prediction on a random grid: q, which a new score is at most but for a share a.
-
-    `scores` is a learner whose output is the array of the n scores of a calibration set, say |y - model(x)|: those of
-    its sample, by a model that was fitted to other rows. q is S_(k), k = ceil((1 - a)(n + 1)), rounded up; infinite
-    where k > n. `a` is what was typed: 0.1 is a tenth, "1/3" a third.
-
-    Guarantee: for every r, Pr[S_new <= q] >= k / (n + 1) >= 1 - a, if the n scores and the new one are exchangeable;
-    ties do no harm. rho = E min(1, |S_(k) - S'_(k)| / w) exactly; `claimed(...)` has what it is at most.
-    Proof: S_new > S_(k) iff at least k of the n + 1 scores are below S_new, iff S_new is above the k-th smallest of
-    all; at least k of the n + 1 are not, and S_new is as likely any of them. q >= S_(k), by a grid that r alone
-    decides. rho is that of `rounded_up`, and `mechanisms.ranks` has the proof of `claimed`.
-    Price: `over_coverage`: q covers up to k / (n + 1) + d w / 2 on average, d the largest density of scores near q.
-    """
-    return Conformal(scores, a, width)
 
 
 class _Above(Repaired):
@@ -77,17 +48,22 @@ class _Above(Repaired):
         return number
 
 
-class RoundedUp(_Above):
-    """See `rounded_up`."""
+class rounded_up(_Above):
+    """A learner's number, to the least point of a random grid that is not below it: a limit, a quota, a threshold.
 
-    verb = "rounded_up"
+    Guarantee: rho = E min(1, |c - c'| / w) exactly, c and c' the numbers of two runs; at most `claimed(spread)`.
+    What comes out is never below c, whatever r is. An infinite c stays what it is.
+    Proof: two numbers are rounded apart iff a point of the grid is at or above the smaller and below the larger; these
+    points are uniform modulo w, and independent of both numbers. E|c - c'| is at most 2/sqrt(3) times c's deviation
+    (`mechanisms.grid`).
+    Price: the number grows by less than w, by w/2 on average over r.
+    """
 
     def __init__(self, learner: Any, width: float) -> None:
         super().__init__(learner, f"width={width!r}", width, cure="a grid takes a number: write def limit(sample, r)")
 
-    def core(self, sample: Any, r: Randomness, **params: Any) -> float:
-        number = self.run(sample, r, **params)
-        number = number.item() if hasattr(number, "item") and getattr(number, "size", 0) == 1 else number
+    def core_of(self, output: Any) -> float:
+        number = single(output)
         if not isinstance(number, Real) or number != number:
             raise SubjectError(f"the output is {describe(number, 60)}, and a grid takes one number that is not NaN")
         return self._checked(number)
@@ -95,27 +71,37 @@ class RoundedUp(_Above):
     def claimed(self, spread: float) -> float:
         """What rho is at most, where the number's standard deviation is at most `spread`."""
         positive("spread", spread, "a standard deviation", 0.1)
-        return min(1.0, math.sqrt(2) * spread / self.width)
+        return min(1.0, APART * spread / self.width)
 
     def sample_size(self, rho: float, spread: float) -> int:
         """Rows after which `claimed` is rho, where the number is a mean of rows with a deviation of `spread`."""
         positive("rho", rho, "how often two outputs may differ", 0.1)
         positive("spread", spread, "the standard deviation of a row", 1.0)
-        return math.ceil(2 * (spread / (rho * self.width)) ** 2)
+        return math.ceil((APART * spread / (rho * self.width)) ** 2)
 
 
-class Conformal(_Above):
-    """See `conformal`."""
+class conformal(_Above):
+    """The threshold of split conformal prediction on a random grid: q, which a new score is at most but for a share a.
 
-    verb = "conformal"
+    `scores` is a learner whose output is the array of the n scores of a calibration set, say |y - model(x)|: those of
+    its sample, by a model that was fitted to other rows. q is S_(k), k = ceil((1 - a)(n + 1)), rounded up; infinite
+    where k > n. `a` is what was typed: 0.1 is a tenth, "1/3" a third.
+
+    Guarantee: for every r, Pr[S_new <= q] >= k / (n + 1) >= 1 - a, if the n scores and the new one are exchangeable;
+    ties do no harm. rho = E min(1, |S_(k) - S'_(k)| / w) exactly; `claimed(...)` has what it is at most.
+    Proof: S_new > S_(k) iff at least k of the n + 1 scores are below S_new, iff S_new is above the k-th smallest of
+    all; at least k of the n + 1 are not, and S_new is as likely any of them. q >= S_(k), by a grid that r alone
+    decides. rho is that of `rounded_up`, and `mechanisms.ranks` has the proof of `claimed`.
+    Price: `over_coverage`: q covers up to k / (n + 1) + d w / 2 on average, d the largest density of scores near q.
+    """
 
     def __init__(self, scores: Any, a: Any, width: float) -> None:
         self.a, self.cover = a, float(1 - as_typed("a", a))
         cure = "a threshold takes scores: write def scores(sample, r)"
         super().__init__(scores, f"a={a!r}, width={width!r}", width, cure=cure)
 
-    def core(self, sample: Any, r: Randomness, **params: Any) -> float:
-        return self._checked(smallest(self.run(sample, r, **params), self.a))
+    def core_of(self, output: Any) -> float:
+        return self._checked(smallest(output, self.a))
 
     def claimed(self, scores: int, density: float, slack: float, *, step: float = 0.0) -> float:
         """What rho is at most with so many scores.

@@ -1,20 +1,33 @@
-"""`chosen`: the best of named candidates, with noise that r keeps for each name."""
+"""`chosen`: the best of named candidates, with noise that r keeps for each name.
+
+Which candidates a learner scored is in a dict of scores, or read off what scikit-learn leaves behind: `cv_results_`
+(GridSearchCV, RandomizedSearchCV: the candidates are settings), `scores_` (SelectKBest: features), `estimator_` beside
+`get_support` (SelectFromModel: features, by |coef_| or feature_importances_). A feature that has no score, or a fit
+that failed, is never chosen, as in scikit-learn.
+"""
 
 from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from auditor.errors import SubjectError, UsageError, check_count
 from auditor.randomness import Randomness
-from auditor.repair.candidates import Candidates, candidates_of, last_step, own_top
 from auditor.repair.mechanisms.gumbel import choice_mismatch, choose, top_mismatch
 from auditor.repair.seam import Repaired, positive
+from auditor.subjects.canonical import base_value
 from auditor.subjects.estimators import is_estimator
+from auditor.subjects.outcome import describe, fingerprint
+
+_KNOWN = "a dict of scores by name, SelectKBest, SelectFromModel, GridSearchCV or RandomizedSearchCV"
 
 
-def chosen(scores: Any, strength: float, *, top: int | None = None) -> Chosen:
+class chosen(Repaired):
     """The best of the candidates that a learner scores: the largest strength * score + Gumbel noise of the name.
 
     Guarantee: rho = E[1 - J] exactly, J = sum_i 1 / sum_j max(x_j / x_i, y_j / y_i) with x, y proportional to
@@ -29,25 +42,16 @@ def chosen(scores: Any, strength: float, *, top: int | None = None) -> Chosen:
     (features; `top` is its own k or max_features unless given), GridSearchCV and RandomizedSearchCV (settings). The
     output is the name or the setting; for `top` above 1 the set of names, or a list of settings.
     """
-    return Chosen(scores, strength, top)
 
-
-class Chosen(Repaired):
-    """See `chosen`."""
-
-    verb = "chosen"
-
-    def __init__(self, scores: Any, strength: float, top: int | None) -> None:
+    def __init__(self, scores: Any, strength: float, *, top: int | None = None) -> None:
         self.strength = positive("strength", strength, "how much a score weighs against the noise", 10)
         self.top = _settled(scores, top)
         super().__init__(scores, f"strength={strength!r}" + (f", top={self.top}" if self.top > 1 else ""))
         self.mismatch_is = "exact" if self.top == 1 else "upper"
 
-    def core(self, sample: Any, r: Randomness, **params: Any) -> Candidates:
-        return self.counted(candidates_of(self.run(sample, r, **params)))
-
-    def counted(self, found: Candidates) -> Candidates:
+    def core_of(self, output: Any) -> Candidates:
         """The candidates, if there are enough."""
+        found = candidates_of(output)
         if len(found.scores) < self.top:
             raise SubjectError(f"top={self.top} of {len(found.scores)} candidates: choose fewer, or score more")
         return found
@@ -99,3 +103,69 @@ def _settled(scores: Any, top: int | None) -> int:
     if selects and own is None:
         raise UsageError(f"{scores!r} leaves open how many features it takes: say so by top=, e.g. top=10")
     return own or 1
+
+
+@dataclass(frozen=True, slots=True)
+class Candidates:
+    """Scores by name, and what each name stands for where that is not the name itself."""
+
+    scores: dict[Any, float]
+    meaning: Mapping[Any, Any] | None = None
+
+
+def candidates_of(output: Any) -> Candidates:
+    """The candidates in what a learner gave; in a pipeline's last step."""
+    output = last_step(output)
+    plain = base_value(output)
+    if isinstance(plain, Mapping):
+        return Candidates(dict(plain))
+    if hasattr(output, "cv_results_"):
+        return _settings(output)
+    if hasattr(output, "scores_"):
+        return _features(output, output.scores_)
+    if hasattr(output, "estimator_") and hasattr(output, "get_support"):
+        return _features(output, _importances(output))
+    raise SubjectError(f"the output, {describe(output, 60)}, has no candidates to choose from: give {_KNOWN}")
+
+
+def _features(selector: Any, scores: Any) -> Candidates:
+    names = getattr(selector, "feature_names_in_", None)
+    names = range(len(scores)) if names is None else names.tolist()
+    return Candidates(dict(zip(names, _numbers(scores), strict=True)))
+
+
+def _importances(selector: Any) -> Any:
+    model = selector.estimator_
+    found = getattr(model, "feature_importances_", None)
+    if found is None:
+        found = getattr(model, "coef_", None)
+    if found is None:
+        raise UsageError(f"{type(model).__name__} has neither feature_importances_ nor coef_ to choose features by")
+    found = np.abs(np.asarray(found, dtype=float))
+    return found if found.ndim == 1 else found.sum(axis=0)
+
+
+def _settings(search: Any) -> Candidates:
+    """By what is set, whatever the order it is set in; the same setting drawn twice is one candidate."""
+    results, metric = search.cv_results_, search.refit if isinstance(search.refit, str) else "score"
+    if f"mean_test_{metric}" not in results:
+        raise UsageError(f"{type(search).__name__} has several metrics: say by refit='NAME' which of them decides")
+    meaning = {fingerprint(setting): dict(setting) for setting in results["params"]}
+    scores = dict(zip(map(fingerprint, results["params"]), _numbers(results[f"mean_test_{metric}"]), strict=True))
+    return Candidates(scores, meaning)
+
+
+def _numbers(scores: Any) -> list[float]:
+    return [-math.inf if math.isnan(score) else score for score in np.asarray(scores, dtype=float).tolist()]
+
+
+def last_step(estimator: Any) -> Any:
+    """What decides in a pipeline; anything else is its own last step."""
+    steps = getattr(estimator, "steps", None)
+    return steps[-1][1] if isinstance(steps, list) and steps else estimator
+
+
+def own_top(estimator: Any) -> int | None:
+    """How many features a selector says that it takes; None where it leaves that to the sample."""
+    count = getattr(estimator, "k", None) or getattr(estimator, "max_features", None)
+    return count if isinstance(count, int) and not isinstance(count, bool) else None

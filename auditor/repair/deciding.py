@@ -1,4 +1,4 @@
-"""`thresholded`: a yes or no from a number, against a threshold that r draws."""
+"""`thresholded` and `significant`: a yes or no from a number, or a p-value, against a threshold that r draws."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from auditor.errors import BadValue, SubjectError, UsageError
 from auditor.randomness import Randomness
 from auditor.repair.mechanisms.grid import APART
 from auditor.repair.mechanisms.threshold import random_threshold, threshold_mismatch
-from auditor.repair.seam import Repaired, positive
+from auditor.repair.seam import Repaired, positive, single
 from auditor.subjects.outcome import describe
 
+LEVELS = ("largest", "mean")
 
-def thresholded(score: Any, low: float, high: float) -> Thresholded:
+
+class thresholded(Repaired):
     """Whether a learner's number reaches a threshold that r draws from [low, high]: a test, an alarm, a stopping rule.
 
     Guarantee: rho = E|h(c) - h(c')| exactly, h(c) = clip((c - low) / (high - low), 0, 1), c and c' the numbers of two
@@ -23,13 +25,6 @@ def thresholded(score: Any, low: float, high: float) -> Thresholded:
     E|c - c'| is at most 2/sqrt(3) times c's standard deviation (`mechanisms.grid`).
     Price: scores between low and high are decided by r. Those outside are decided as any threshold between them would.
     """
-    return Thresholded(score, low, high)
-
-
-class Thresholded(Repaired):
-    """See `thresholded`."""
-
-    verb = "thresholded"
 
     def __init__(self, score: Any, low: float, high: float) -> None:
         for name, value in (("low", low), ("high", high)):
@@ -44,9 +39,8 @@ class Thresholded(Repaired):
             )
         self.low, self.high = float(low), float(high)
 
-    def core(self, sample: Any, r: Randomness, **params: Any) -> float:
-        score = self.run(sample, r, **params)
-        score = score.item() if hasattr(score, "item") and getattr(score, "size", 0) == 1 else score
+    def core_of(self, output: Any) -> float:
+        score = single(output)
         if not isinstance(score, Real) or math.isnan(score):
             raise SubjectError(f"the score is {describe(score, 60)}, and a threshold takes one number that is not NaN")
         return float(score)
@@ -67,3 +61,67 @@ class Thresholded(Repaired):
         positive("rho", rho, "how often two decisions may differ", 0.1)
         positive("spread", spread, "the standard deviation of a row", 1.0)
         return math.ceil((APART * spread / (rho * (self.high - self.low))) ** 2)
+
+
+class significant(thresholded):
+    """Whether a test rejects, its critical value uniform over `width` standard errors; of any function with a p-value.
+
+    The p-value becomes the z that it belongs to, and that is held against c, uniform in [low, low + width].
+    Guarantee: rho = E|h(z) - h(z')| exactly, h(z) = clip((z - low) / width, 0, 1); at most `claimed(spread)`, spread
+    the deviation of z: 1 for a one-sided z-test, at every effect. Where p is valid (Pr[p <= x] <= x under the null
+    hypothesis) the level is at most `levels`: on average over r, and for the r that rejects most often.
+    Proof: `thresholded`. Under the null hypothesis Pr[z >= c] <= Pr[Z >= c], Z normal; its mean over c is
+    (E(Z - low)^+ - E(Z - high)^+) / width.
+    Price: level="largest" keeps alpha for every r, as low is the usual critical value; only effects of more than
+    low + width standard errors are always noticed. level="mean" makes alpha the mean over r; the largest is then far
+    above alpha for a width of more than a few.
+    """
+
+    def __init__(self, p_value: Any, *, alpha: float = 0.05, width: float = 12.0, level: str = "largest") -> None:
+        if isinstance(alpha, bool) or not isinstance(alpha, Real) or not 0 < alpha < 0.5:
+            raise BadValue("alpha", alpha, "must be in (0, 1/2): the level, e.g. 0.05")
+        positive("width", width, "of the critical value's interval, in standard errors", 12.0)
+        if level not in LEVELS:
+            raise BadValue("level", level, "must be largest or mean: which of the two over r alpha is")
+        low = lower_end(float(alpha), width, level)
+        super().__init__(p_value, low, low + width)
+        name = self.learner.name.rpartition(":")[2]
+        self.__qualname__ = f"significant({name}, alpha={alpha!r}, width={width!r}, level={level!r})"
+
+    def core_of(self, output: Any) -> float:
+        """z."""
+        from scipy.special import ndtri
+
+        p = single(output)
+        if not isinstance(p, Real) or not 0 <= float(p) <= 1:
+            raise SubjectError(
+                f"the p-value is {describe(p, 60)}, and must be a number in [0, 1]: return a test's .pvalue"
+            )
+        return float(-ndtri(float(p)))
+
+    def levels(self) -> tuple[float, float]:
+        """How often a true null hypothesis is rejected at most: on average over r, and by the r that rejects most."""
+        return mean_level(self.low, self.high), beyond(self.low)[0]
+
+
+def beyond(c: float) -> tuple[float, float]:
+    """Pr[Z >= c] and E(Z - c)^+, Z normal."""
+    from scipy.special import ndtr
+
+    tail = float(ndtr(-c))
+    return tail, math.exp(-c * c / 2) / math.sqrt(2 * math.pi) - c * tail
+
+
+def mean_level(low: float, high: float) -> float:
+    return (beyond(low)[1] - beyond(high)[1]) / (high - low)
+
+
+def lower_end(alpha: float, width: float, level: str) -> float:
+    """The critical value whose level is alpha, or the least c with alpha for the mean over [c, c + width]."""
+    from scipy.optimize import brentq
+    from scipy.special import ndtri
+
+    usual = float(-ndtri(alpha))
+    if level == "largest":
+        return usual
+    return float(brentq(lambda low: mean_level(low, low + width) - alpha, usual - width, usual, xtol=1e-14))

@@ -10,7 +10,7 @@ import copy
 import dataclasses
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from itertools import accumulate
 from typing import Any
 
@@ -25,6 +25,7 @@ from auditor.subjects.estimators import is_estimator
 from auditor.subjects.outcome import describe
 
 Reals = npt.NDArray[np.float64]
+Found = dict[str, tuple[Any, Any, Any]]  # by path: numbers, their widths, and which elements have one
 
 _CURE = "return floats, arrays of them, or lists, tuples, dicts and dataclasses of these"
 
@@ -66,7 +67,7 @@ class Widths:
 
     def reach(self, path: str) -> bool:
         """Whether anything at, above or below a path has a width."""
-        return self.is_one or any(_covers(path, known) or _covers(known, path) for known in self.paths)
+        return self.is_one or any(_meet(known, path) for known in self.paths)
 
     def at(self, path: str) -> float:
         """The width of what is at a path; NaN where it has none."""
@@ -78,14 +79,10 @@ class Widths:
     def over(self, path: str, shape: tuple[int, ...]) -> Reals:
         """The widths of an array's elements."""
         found = np.full(shape, self.at(path))
-        for place, value in self._elements(path):
-            found[place] = value
-        return found
-
-    def _elements(self, path: str) -> Iterator[tuple[tuple[int, ...], float]]:
         for known, value in self.paths.items():
             if match := re.fullmatch(r"\[(\d+(?:, \d+)*)\]", known.removeprefix(path)) if known != path else None:
-                yield tuple(map(int, match[1].split(", "))), value
+                found[tuple(map(int, match[1].split(", ")))] = value
+        return found
 
 
 def _spelt(path: object) -> list[str]:
@@ -99,27 +96,31 @@ def _covers(known: str, path: str) -> bool:
     return path.startswith(known) and (len(path) == len(known) or path[len(known)] in "[.")
 
 
+def _meet(known: str, path: str) -> bool:
+    return _covers(known, path) or _covers(path, known)
+
+
 def take_apart(output: Any, widths: Widths) -> Apart:
     """The numbers that have a width, in memory of ours, and what is left of the output without them."""
-    found: dict[str, tuple[Any, Any]] = {}
+    found: Found = {}
 
     def look(path: str, leaf: Any) -> Any:
         if not _is_number(leaf) or (widths.is_one and not _is_float(leaf)):
             return leaf
         is_array = isinstance(leaf, np.ndarray)
         width: Any = widths.over(path, leaf.shape) if is_array else widths.at(path)
-        has_width = ~np.isnan(width) if is_array else np.array(width == width)
+        has_width = ~np.isnan(width)
         if not has_width.any():
             return leaf
         _check_float(path, leaf)
-        found[path] = (leaf[has_width], width[has_width]) if is_array else ((leaf,), (width,))
+        found[path] = (leaf[has_width], width[has_width], has_width) if is_array else ((leaf,), (width,), has_width)
         return Hole(path, has_width, np.where(has_width, 0.0, leaf)) if is_array else Hole(path)
 
     rest = mapped(output, look, widths)
     _check_found(output, widths, found)
     paths = sorted(found)
     x, width = (np.concatenate([found[path][side] for path in paths]).astype(float) for side in (0, 1))
-    _check_cells(output, widths, x, width)
+    _check_cells(found, x, width)
     return Apart(rest, {path: len(found[path][0]) for path in paths}, x, width)
 
 
@@ -183,22 +184,15 @@ def _check_float(path: str, leaf: Any) -> None:
         )
 
 
-def _check_cells(output: Any, widths: Widths, x: Reals, width: Reals) -> None:
+def _check_cells(found: Found, x: Reals, width: Reals) -> None:
     """Every number must have a cell; SubjectError with the first that has none."""
-    if has_cells(x, width).all():
-        return
-
-    def look(path: str, leaf: Any) -> Any:
-        """Once more through the output, for the path."""
-        if _is_number(leaf) and _is_float(leaf):
-            own = widths.over(path, np.shape(leaf))
-            for place in map(tuple, np.argwhere(~has_cells(leaf, own) & ~np.isnan(own)).tolist()):
-                where = f"{path}[{', '.join(map(str, place))}]" if place else path
-                number = float(np.asarray(leaf)[place])
-                raise SubjectError(f"{where} is {number!r}, and {_why(number, float(own[place]))}")
-        return leaf
-
-    mapped(output, look, widths)
+    none = np.flatnonzero(~has_cells(x, width))
+    if len(none):
+        places = [(path, place) for path in sorted(found) for place in np.argwhere(found[path][2]).tolist()]
+        path, place = places[none[0]]
+        where = f"{path}[{', '.join(map(str, place))}]" if place else path
+        number = float(x[none[0]])
+        raise SubjectError(f"{where} is {number!r}, and {_why(number, float(width[none[0]]))}")
 
 
 def _why(x: float, width: float) -> str:
@@ -214,12 +208,8 @@ def _check_found(output: Any, widths: Widths, numbers: Mapping[str, Any]) -> Non
         return
     if widths.is_one:
         raise SubjectError(f"the output, {describe(output, 60)}, has no floats that a grid could round: {_CURE}")
-    met = {widths.names[known] for known in widths.paths for path in numbers if _meets(known, path)}
+    met = {widths.names[known] for known in widths.paths for path in numbers if _meet(known, path)}
     missing = [path for path in dict.fromkeys(widths.names.values()) if path not in met]
     if missing:
         close = suggestion(missing[0], [path.removeprefix("output") for path in numbers])
         raise SubjectError(f"width[{missing[0]!r}] meets no number of the output, {describe(output, 60)}{close}")
-
-
-def _meets(known: str, path: str) -> bool:
-    return _covers(known, path) or _covers(path, known)

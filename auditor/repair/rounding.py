@@ -63,8 +63,8 @@ class Rounded(Repaired):
             )
         self.mismatch_is = "exact" if tiling == "boxes" and not self.is_estimator else "upper"
 
-    def core(self, sample: Any, r: Randomness, **params: Any) -> Apart:
-        return take_apart(self.run(sample, r, **params), self.widths)
+    def core_of(self, output: Any) -> Apart:
+        return take_apart(output, self.widths)
 
     def finish(self, core: Apart, r: Randomness) -> Any:
         return put_back(core, _foamed(core, r) if self.tiling == "foams" else _boxed(core, r))

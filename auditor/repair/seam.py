@@ -38,7 +38,8 @@ class Repaired:
     """A learner around another: a function A(sample, r), an estimator, or a target such as "file.py:fit"."""
 
     mismatch_is = "exact"
-    verb = "repaired"  # the function that makes one
+    verb = ""  # what makes one, where that is not its class
+    is_of_outputs = True  # whether an output of the learner is all that it needs
 
     def __init__(self, learner: Any, words: str, *, predicts: bool = False) -> None:
         """`words` follow the learner in this one's name; `predicts`: of an estimator comes what is viewed as one."""
@@ -50,7 +51,7 @@ class Repaired:
         made = self.learner.fn.estimator if isinstance(self.learner.fn, Fit) else self.learner.fn
         self.__module__ = getattr(_defined(made), "__module__", __name__)  # whose code decides what a run does
         name = self.learner.name.rpartition(":")[2]
-        self.__qualname__ = f"{self.verb}({name}{words and ', '}{words})"
+        self.__qualname__ = f"{self.verb or type(self).__name__}({name}{words and ', '}{words})"
 
     def __repr__(self) -> str:
         return self.__qualname__
@@ -61,7 +62,11 @@ class Repaired:
         return self.finish(self.core(sample, r.child("core"), **params), r.child("finish"))
 
     def core(self, sample: Any, r: Randomness, **params: Any) -> Any:
-        return self.run(sample, r, **params)
+        return self.core_of(self.run(sample, r, **params))
+
+    def core_of(self, output: Any) -> Any:
+        """What is made of an output of the learner."""
+        return output
 
     def run(self, sample: Any, r: Randomness, **params: Any) -> Any:
         """One run of the learner, given the sample, r and private randomness as it asks for them."""
@@ -127,6 +132,11 @@ def pieces(sample: Any, count: int, *, learner: Subject) -> list[Any]:
         raise UsageError(f"chunks={count} of {rows.size:,} rows are empty: use fewer chunks, or a larger --size")
     taken = [rows.take(each) for _ in range(count)]
     return taken if learner.takes_sample else [piece.rows() for piece in taken]
+
+
+def single(number: Any) -> Any:
+    """What an array of one number holds; anything else as it is."""
+    return number.item() if hasattr(number, "item") and getattr(number, "size", 0) == 1 else number
 
 
 def positive(name: str, value: Any, what: str, example: float) -> float:

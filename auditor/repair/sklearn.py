@@ -33,12 +33,11 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, has_
 
 from auditor.errors import SubjectError
 from auditor.randomness import Randomness, from_key, root_key
-from auditor.repair.aligning import Aligned
-from auditor.repair.candidates import Candidates, candidates_of
-from auditor.repair.choosing import Chosen
+from auditor.repair.aligning import aligned
+from auditor.repair.choosing import candidates_of, chosen
 from auditor.repair.mechanisms.ballot import label, shares_of
-from auditor.repair.mechanisms.grid import on_grid
 from auditor.repair.mechanisms.threshold import random_threshold
+from auditor.repair.rounding import OnGrid
 from auditor.repair.seam import positive
 from auditor.subjects.estimators import WORD, with_randomness
 
@@ -94,7 +93,7 @@ class RoundedRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # ty
 
     def predict(self, X: Any) -> Any:
         check_is_fitted(self)
-        return on_grid(self.estimator_.predict(validate_data(self, X, reset=False)), self.offset_, self.width)
+        return OnGrid(self.estimator_, self.offset_, self.width).predict(validate_data(self, X, reset=False))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -172,12 +171,12 @@ class ChosenFeatures(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type:
     def fit(self, X: Any, y: Any = None) -> ChosenFeatures:
         x = validate_data(self, X)
         r = randomness_of(self.random_state)
-        chooser = Chosen(self.selector, self.strength, self.top)
+        chooser = chosen(self.selector, self.strength, top=self.top)
         self.selector_ = fitted(self.selector, r.child("core"), x, y)
         names = getattr(self, "feature_names_in_", np.arange(x.shape[1])).tolist()
         scores = dict(zip(names, candidates_of(self.selector_).scores.values(), strict=True))
         try:
-            found = chooser.finish(chooser.counted(Candidates(scores)), r.child("finish"))
+            found = chooser.finish(chooser.core_of(scores), r.child("finish"))
         except SubjectError as error:
             raise ValueError(f"{error} (n_samples={len(x)})") from error
         picked = found if isinstance(found, frozenset) else {found}
@@ -189,8 +188,14 @@ class ChosenFeatures(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type:
         return self.support_
 
 
-def _best_has(name: str) -> Any:
-    return available_if(lambda self: hasattr(getattr(self, "best_estimator_", self.search.estimator), name))
+def _by_the_best(name: str) -> Any:
+    """A method of the estimator that was chosen, where it has one."""
+
+    def method(self: Any, X: Any, *y: Any, **named: Any) -> Any:
+        check_is_fitted(self, "best_estimator_")
+        return getattr(self.best_estimator_, name)(X, *y, **named)
+
+    return available_if(lambda self: hasattr(getattr(self, "best_estimator_", self.search.estimator), name))(method)
 
 
 class ChosenSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -207,11 +212,11 @@ class ChosenSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
                 f"{type(self.search.estimator).__name__} requires y to be passed, but the target y is None"
             )
         r = randomness_of(self.random_state)
-        chooser = Chosen(self.search, self.strength, None)
+        chooser = chosen(self.search, self.strength)
         self.search_ = clone(self.search)
         with_randomness(self.search_, r.child("core"))
         self.search_.fit(X, y, **fit_params)
-        self.best_params_ = chooser.finish(candidates_of(self.search_), r.child("finish"))
+        self.best_params_ = chooser.finish(chooser.core_of(self.search_), r.child("finish"))
         best = clone(self.search_.estimator).set_params(**clone(self.best_params_, safe=False))
         with_randomness(best, r.child("core", "refit"))
         self.best_estimator_ = best.fit(X, **fit_params) if y is None else best.fit(X, y, **fit_params)
@@ -225,38 +230,15 @@ class ChosenSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def n_features_in_(self) -> Any:
         return self.best_estimator_.n_features_in_
 
-    @_best_has("predict")  # type: ignore[untyped-decorator]
-    def predict(self, X: Any) -> Any:
-        check_is_fitted(self, "best_estimator_")
-        return self.best_estimator_.predict(X)
-
-    @_best_has("predict_proba")  # type: ignore[untyped-decorator]
-    def predict_proba(self, X: Any) -> Any:
-        check_is_fitted(self, "best_estimator_")
-        return self.best_estimator_.predict_proba(X)
-
-    @_best_has("transform")  # type: ignore[untyped-decorator]
-    def transform(self, X: Any) -> Any:
-        check_is_fitted(self, "best_estimator_")
-        return self.best_estimator_.transform(X)
-
-    @_best_has("score")  # type: ignore[untyped-decorator]
-    def score(self, X: Any, y: Any = None) -> Any:
-        check_is_fitted(self, "best_estimator_")
-        return self.best_estimator_.score(X, y)
+    predict, predict_proba = _by_the_best("predict"), _by_the_best("predict_proba")
+    transform, score = _by_the_best("transform"), _by_the_best("score")
 
     def __sklearn_tags__(self) -> Any:
         """A classifier, regressor or transformer as the estimator that it searches for."""
         tags, inner = super().__sklearn_tags__(), get_tags(self.search.estimator)
-        for name in (
-            "estimator_type",
-            "classifier_tags",
-            "regressor_tags",
-            "transformer_tags",
-            "target_tags",
-            "input_tags",
-        ):
-            setattr(tags, name, getattr(inner, name))
+        tags.estimator_type = inner.estimator_type
+        for kind in ("classifier", "regressor", "transformer", "target", "input"):
+            setattr(tags, f"{kind}_tags", getattr(inner, f"{kind}_tags"))
         return tags
 
 
@@ -271,10 +253,10 @@ class AlignedClusterer(MetaEstimatorMixin, ClusterMixin, BaseEstimator):  # type
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> AlignedClusterer:
         x = validate_data(self, X, dtype=float)
         r = randomness_of(self.random_state)
-        wrapper = Aligned(self.clusterer, self.width)
+        wrapper = aligned(self.clusterer, self.width)
         weights = weights_of(self.clusterer, sample_weight, x)
         self.clusterer_ = fitted(self.clusterer, r.child("core"), x, None, weights)
-        self.clusters_ = wrapper.finish(wrapper.centres_of(self.clusterer_), r.child("finish"))
+        self.clusters_ = wrapper.finish(wrapper.core_of(self.clusterer_), r.child("finish"))
         self.cluster_centers_ = self.clusters_.cluster_centers_
         self.labels_ = self.clusters_.predict(x)
         return self

@@ -25,7 +25,17 @@ from auditor.sources.sample import RowSample, Sample
 from auditor.subjects.outcome import fingerprint
 
 
-def sorted_rows(learner: Any) -> SortedRows:
+class _Steadied(Repaired):
+    """Nothing is left to finish, so that outputs are counted."""
+
+    mismatch = None  # type: ignore[assignment]
+    is_of_outputs = False
+
+    def __init__(self, learner: Any) -> None:
+        super().__init__(learner, "", predicts=True)
+
+
+class sorted_rows(_Steadied):
     """The learner on rows that are sorted and then put into an order that r draws: the order they came in has no say.
 
     Guarantee: the output depends on the multiset of rows and on r alone, and a single run on exchangeable rows has the
@@ -34,14 +44,6 @@ def sorted_rows(learner: Any) -> SortedRows:
     order equally likely, as it was for exchangeable rows, independently of the r that the learner gets.
     Price: a sort. What differed between two samples still differs.
     """
-    return SortedRows(learner, "", predicts=True)
-
-
-class SortedRows(Repaired):
-    """See `sorted_rows`."""
-
-    verb = "sorted_rows"
-    mismatch = None  # type: ignore[assignment]  # nothing is left to finish, so that outputs are counted
 
     def core(self, sample: Any, r: Randomness, **params: Any) -> Any:
         order = r.child("order")
@@ -72,7 +74,7 @@ def _codes(parts: tuple[Any, ...]) -> Any:
     return joined.view(f"V{joined.shape[1]}").ravel()
 
 
-def single_thread(learner: Any) -> SingleThread:
+class single_thread(_Steadied):
     """The learner with one thread for BLAS, OpenMP and PyTorch: sums are rounded in one order, whatever the machine.
 
     Guarantee: what these libraries compute does not depend on how many threads they would take.
@@ -80,14 +82,6 @@ def single_thread(learner: Any) -> SingleThread:
     Price: time. Libraries that the learner's first run is the first to import are reached from its second run on:
     import them at the top of its file.
     """
-    return SingleThread(learner, "", predicts=True)
-
-
-class SingleThread(Repaired):
-    """See `single_thread`."""
-
-    verb = "single_thread"
-    mismatch = None  # type: ignore[assignment]  # nothing is left to finish, so that outputs are counted
 
     def core(self, sample: Any, r: Randomness, **params: Any) -> Any:
         with one_thread_each():
@@ -134,14 +128,13 @@ def sites(learner: Any) -> Any:
     return Sited(learner)
 
 
-class Sited(Repaired):
+class Sited(_Steadied):
     """See `sites`."""
 
     verb = "sites"
-    mismatch = None  # type: ignore[assignment]  # nothing is left to finish, so that outputs are counted
 
     def __init__(self, learner: Any) -> None:
-        super().__init__(learner, "", predicts=True)
+        super().__init__(learner)
         if why := why_without_keys(self.learner):
             cure = "there is nothing to key" if self.is_estimator else "call r = sites(r) inside, and draw from that"
             raise UsageError(f"sites({self.learner.name}): {why}: {cure}")

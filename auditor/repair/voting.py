@@ -14,7 +14,19 @@ from auditor.repair.seam import Repaired, pieces
 from auditor.sources.sample import Sample
 
 
-def voted(learner: Any, chunks: int, *, between: tuple[float, float] = (0.0, 1.0), bags: bool = False) -> Voted:
+@dataclass(frozen=True)
+class Vote:
+    """A classifier that votes; what its random numbers are is r's alone."""
+
+    models: list[Any]
+    threshold: float
+    noise: Randomness
+
+    def predict(self, points: Any) -> Any:
+        return label(shares_of(self.models, points), self.threshold, self.noise)
+
+
+class voted(Repaired):
     """A classifier of T fits on disjoint chunks, each with a child of r of its own: a point gets the label that the
     vote and one random threshold give it, or with more than two classes one Gumbel number a class.
 
@@ -32,32 +44,20 @@ def voted(learner: Any, chunks: int, *, between: tuple[float, float] = (0.0, 1.0
     votes then depend on each other; `claimed` says so. The learner is an estimator, or returns a model with predict,
     or an array of labels.
     """
-    return Voted(learner, chunks, between, bags)
 
+    is_of_outputs = False
 
-@dataclass(frozen=True)
-class Vote:
-    """A classifier that votes; what its random numbers are is r's alone."""
-
-    models: list[Any]
-    threshold: float
-    noise: Randomness
-
-    def predict(self, points: Any) -> Any:
-        return label(shares_of(self.models, points), self.threshold, self.noise)
-
-
-class Voted(Repaired):
-    """See `voted`."""
-
-    verb = "voted"
-
-    def __init__(self, learner: Any, chunks: int, between: tuple[float, float], bags: bool) -> None:
+    def __init__(
+        self, learner: Any, chunks: int, *, between: tuple[float, float] = (0.0, 1.0), bags: bool = False
+    ) -> None:
         check_count("chunks", chunks, least=1, example=32)
-        low, high = between
+        try:
+            low, high = map(float, between)
+        except (TypeError, ValueError):
+            low = high = math.nan
         if not 0 <= low < high <= 1:
             raise BadValue("between", between, "must be two shares of the votes, e.g. (0.25, 0.75)")
-        self.chunks, self.between, self.bags = chunks, (float(low), float(high)), bags
+        self.chunks, self.between, self.bags = chunks, (low, high), bags
         words = f"chunks={chunks}" + (f", between={between}" if between != (0.0, 1.0) else "")
         super().__init__(learner, words + (", bags=True" if bags else ""), predicts=True)
 

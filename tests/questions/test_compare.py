@@ -250,6 +250,9 @@ def test_records_of_two_things_are_not_comparable() -> None:
     assert found.reason == "not comparable: size was 9 and is 10"
     with pytest.raises(UsageError, match="the new record is of compare"):
         compare_records(other, found)
+    for design in ("anytime", "fixed"):
+        none = msgspec.structs.replace(other, pairs=0, mismatches=0, design=design)
+        assert compare_records(none, other).reason == "not comparable: the old record has no pair"
 
 
 def test_two_record_files_run_nothing(command: Command, tmp_path: Path) -> None:

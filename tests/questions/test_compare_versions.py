@@ -12,12 +12,14 @@ import sysconfig
 import venv
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from asking import timeless
 from processes import left_behind, on_linux, wait_until
 
 import auditor
+from auditor.errors import UsageError
 from auditor.process.worktree import check_out
 from auditor.questions.comparing.versions import _path
 
@@ -108,6 +110,17 @@ def test_the_record_is_the_same_with_workers_and_after_a_break(
         other["findings"] = first["findings"]  # the ledger is a file that is not committed
         assert other == first
     assert resumed.cost.seconds_in_subject == kept.cost.seconds_in_subject, "nothing was run again"
+    assert nothing_is_left(repository)
+
+
+def test_a_ledger_knows_the_parameters_of_old_code(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(repository)
+    (repository / "learner.py").write_text("def fit(sample, r, *, at=0.5):\n    return float(sample.mean() > at)\n")
+    committed(repository)
+    asked: dict[str, Any] = {"size": 100, "against": "HEAD", "ledger": "kept.sqlite"}
+    auditor.ask("compare", "learner.py:fit", ON[1], **asked, old_param={"at": 0.8})
+    with pytest.raises(UsageError, match="asked was"):
+        auditor.ask("compare", "learner.py:fit", ON[1], **asked, old_param={"at": 0.9}, resume=True)
     assert nothing_is_left(repository)
 
 

@@ -40,6 +40,9 @@ def redraws_and_means(sample, r):
     while r.random() > 0.1 + 0.5 * sample[0]:
         pass
     return float(sample.mean()) + 0.01 * float(r.uniform())
+
+def redraws_or_none(sample, r):
+    return None if sample[1] > 0.97 else redraws(sample, r)
 """
 
 
@@ -61,6 +64,12 @@ def test_draws_that_fall_out_of_step_are_put_back_at_no_price(folder: Path) -> N
     assert answer.hint is None
     (folder / "repaired.py").write_text(answer.code)
     assert auditor.audit("repaired.py:stable", "uniform", size=3, rho=0.1).mismatches == 0
+
+
+def test_none_is_an_output_like_any_other(folder: Path) -> None:
+    """rho is 2 * 0.03 * 0.97 with draws in step, and at least 0.3 as it is."""
+    found = auditor.ask("repair", "of_kinds.py:redraws_or_none", "uniform", size=3, rho=0.2)
+    assert (found.verdict, answer_of(found).wrapper) == ("pass", "sites()")
 
 
 def test_where_that_is_not_all_the_others_are_tried_and_it_is_said(folder: Path) -> None:

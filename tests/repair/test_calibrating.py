@@ -84,7 +84,7 @@ def test_what_a_limit_grows_by_is_uniform() -> None:
 def test_what_is_claimed_holds_and_rows_buy_it() -> None:
     learner = rounded_up(mean, 0.5)
     n = learner.sample_size(0.1, 1.0)
-    assert n == 800
+    assert n == 534
     assert learner.claimed(1 / math.sqrt(n)) <= 0.1 < learner.claimed(1 / math.sqrt(n - 2))
     spread = math.sqrt(2 / n)
     exact = 2 * (norm.pdf(0) - norm.pdf(0.5 / spread)) * spread / 0.5 + 2 * norm.sf(0.5 / spread)

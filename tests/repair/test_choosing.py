@@ -17,7 +17,7 @@ import auditor
 from auditor import AuditorError
 from auditor.randomness import from_key, root_key
 from auditor.repair import chosen
-from auditor.repair.candidates import candidates_of
+from auditor.repair.choosing import candidates_of
 
 tables = st.dictionaries(st.sampled_from("abcdef"), st.floats(-2, 2), min_size=2)
 

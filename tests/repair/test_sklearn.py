@@ -25,6 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
+from auditor.errors import SubjectError
 from auditor.randomness import from_key, root_key
 from auditor.repair.sklearn import AlignedClusterer, ChosenFeatures, ChosenSearch, RoundedRegressor, VotedClassifier
 
@@ -72,6 +73,14 @@ def test_random_state_is_r() -> None:
         RoundedRegressor(Ridge(), random_state=np.random.RandomState(i)).fit(x, x[:, 0]).offset_ for i in (1, 1, 2)
     }
     assert len(drawn) == 2
+
+
+def test_predictions_that_have_no_cell_are_refused() -> None:
+    """Beyond 2^50 cells from 0 the next float is in another one: the theorem would not hold."""
+    x, _ = _labelled(0)
+    model = RoundedRegressor(Ridge(), 0.1, random_state=3).fit(x, 1e17 * x[:, 0])
+    with pytest.raises(SubjectError, match=r"has no cell of width 0.1: .*; use a larger width"):
+        model.predict(x)
 
 
 def test_every_random_state_inside_comes_from_it() -> None:

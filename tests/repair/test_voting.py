@@ -163,7 +163,8 @@ def test_bags_say_that_nothing_is_proved() -> None:
 def test_bad_votes_and_arguments_get_a_sentence() -> None:
     with pytest.raises(AuditorError, match=r"are of different shapes: each must label all points"):
         voted(itself, 2).finish([np.array([1, 2]), np.array([1])], from_key(root_key(0)))
-    for between in ((0.5, 0.5), (-0.1, 1.0), (0.75, 0.25)):
+    given: list[Any] = [(0.5, 0.5), (-0.1, 1.0), (0.75, 0.25), 0.5, (0.1, "a"), (0.1, 0.2, 0.3)]
+    for between in given:
         with pytest.raises(AuditorError, match=r"must be two shares of the votes, e\.g\. \(0\.25, 0\.75\)"):
             voted(itself, 2, between=between)
     with pytest.raises(AuditorError, match="chunks=0 must be an integer of at least 1"):

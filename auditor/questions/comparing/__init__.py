@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from auditor.errors import BadValue, check_count
-from auditor.flow.parts import Chart, Part
 from auditor.flow.plan import MAX_PAIRS, Plan, check_confidence, error_probability
-from auditor.flow.record import Record
+from auditor.questions.comparing.answer import chart_of, compare_parts, title_of
 from auditor.questions.comparing.inquiry import Comparing, ComparingPlan
-from auditor.questions.comparing.parts import chart_of, compare_parts, title_of
-from auditor.questions.comparing.replaying import show_again
+from auditor.questions.comparing.units import show_again
 from auditor.questions.comparing.versions import settle_versions
 from auditor.request import OTHER, SURE, Options, Request, option
 from auditor.statistics.paired import least_pairs_within
-from auditor.trials.trial import Bench
 
 _PAIRS_TIMES_MARGIN = 100
 _PAIRS, _FEWEST = 2000, 7  # where there is no margin: at most, and at least, if each of them speaks one way
@@ -61,22 +58,13 @@ class Compare:
     instead: ClassVar[Mapping[str, str]] = {"rho": "margin", "fixed": "pairs", "inputs": "params"}
 
     def begin(self, request: Request) -> Comparing:
-        options: CompareOptions = request.options
-        plan = _plan(options)
-        return Comparing(settle_versions(request), plan, float(options.margin))
+        plan = _plan(request.options)
+        return Comparing(settle_versions(request), plan, float(request.options.margin))
 
-    def title(self, record: Record) -> str:
-        return title_of(record)
-
-    def parts(self, record: Record) -> Iterator[Part]:
-        yield from compare_parts(record)
-
-    def chart(self, record: Record) -> Chart:
-        """What a picture shows."""
-        return chart_of(record)
-
-    def again(self, bench: Bench, index: int) -> Iterator[Part]:
-        yield from show_again(bench, index)
+    title = staticmethod(title_of)
+    parts = staticmethod(compare_parts)
+    chart = staticmethod(chart_of)  # what a picture shows
+    again = staticmethod(show_again)
 
 
 def _plan(options: CompareOptions) -> Plan:

@@ -1,12 +1,17 @@
-"""What a comparison says: which way rho went, how far at most, and how many answers are others."""
+"""What a comparison says: which way rho went, how far, how many answers are others; and how a report shows that."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import msgspec
 
+from auditor.flow.parts import Chart, Command, Facts, Part, Series, Table
 from auditor.flow.record import Record
+from auditor.statistics.outward import at_least, at_most, between, percent
 
 BETTER, WORSE, NONE_SHOWN, NOT_COMPARABLE = "better", "worse", "no difference shown", "not comparable"
+_TITLES = {BETTER: "BETTER", WORSE: "WORSE", NOT_COMPARABLE: "NOT COMPARABLE"}
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,3 +87,73 @@ class CompareAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="questi
 def answer_of(record: Record) -> CompareAnswer:
     """A record that was read from a file has its answer as JSON."""
     return msgspec.convert(msgspec.to_builtins(record.answer), CompareAnswer)
+
+
+def title_of(record: Record) -> str:
+    """A comparison whose versions could not both be run says so, whatever it had seen by then."""
+    change = NOT_COMPARABLE if record.verdict == "error" else answer_of(record).change
+    return f"{_TITLES.get(change, 'NO DIFFERENCE SHOWN')}  {record.subject}"
+
+
+def compare_parts(record: Record) -> Iterator[Part]:
+    answer = answer_of(record)
+    if record.verdict == "error":
+        yield Facts([("old version", "", answer.old.what)])
+        return
+    yield Facts([*_facts(answer)])
+    if answer.elements:
+        head = ("element", "old", "new")
+        rows = [(one.name or "the output", f"{one.old:,}", f"{one.new:,}") for one in answer.elements]
+        yield Table(head, rows, title=f"What wobbles otherwise than before, in {answer.looked:,} pairs of each:")
+    if answer.versions:
+        rows = [(name, *both) for name, both in answer.versions.items()]
+        yield Table(("installed", "old", "new"), rows, title="What is installed in another version:")
+    if answer.changed and answer.changed.replay_old and answer.changed.replay_new:
+        yield Command(f"pair {answer.changed.first} has another answer; in the old version:", answer.changed.replay_old)
+        yield Command("and in the new:", answer.changed.replay_new)
+
+
+def _facts(answer: CompareAnswer) -> Iterator[tuple[str, ...]]:
+    yield "rho", f"old: {_rho(answer.old)}; new: {_rho(answer.new)} ({percent(answer.new.confidence)} two-sided, each)"
+    apart = answer.difference
+    limits = f"{between(apart.low, apart.high)} ({percent(apart.confidence)} two-sided)"
+    yield "rho_new - rho_old", f"about {apart.estimate or 0:.3g}, {limits}; the margin is {answer.margin:g}"
+    if one := answer.discordant:
+        words = f"{one.old:,} with the old version alone, {one.new:,} with the new alone, {one.both:,} with both"
+        yield "pairs that differ", words
+    if answer.changed:
+        yield "answers", _answers(answer.changed)
+    yield "old version", "", answer.old.what
+    how = "both versions ran on the same pairs" if answer.method == "paired" else "each by an audit of its own"
+    yield "error", f"anything that is said of the change is wrong with probability at most {answer.error:g}; {how}"
+
+
+def _rho(side: Side) -> str:
+    return f"{side.mismatches:,} of {side.pairs:,} pairs, {between(side.low, side.high)}"
+
+
+def _answers(found: Changed) -> str:
+    share = f"{100 * (found.estimate or 0):.3g} % of answers"
+    limits = f"{at_least(100 * found.low)} to {at_most(100 * found.high)} % ({percent(found.confidence)} two-sided)"
+    words = "on the same sample and r the two versions differ"
+    return f"this changes {share}: {words} in {found.differ:,} of {found.runs:,} runs, {limits}"
+
+
+def chart_of(record: Record) -> Chart:
+    """Where each rho may be, and where the new one is held against."""
+    answer = answer_of(record)
+    sides = (answer.old, answer.new)
+    points = [(float(i), one.low, one.estimate, one.high) for i, one in enumerate(sides)]
+    allowed = (answer.old.estimate or 0.0) + answer.margin
+    held = [(x, None, allowed, None) for x in (0.0, 1.0)]
+    return Chart(
+        title=f"{record.subject}: {title_of(record).partition('  ')[0].lower()}",
+        x_name="",
+        y_name="rho",
+        series=[
+            Series(f"rho, where it may be ({percent(answer.new.confidence)}, each)", "points", points),
+            Series(f"the old rate and the margin, {allowed:.3g}", "line", held),
+        ],
+        labels=("old", "new"),
+        notes=[record.reason],
+    )

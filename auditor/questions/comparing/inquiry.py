@@ -17,7 +17,7 @@ from auditor.flow.question import Answer, Mismatch, Outlook, Steady, Work, with_
 from auditor.flow.record import EXAMPLES
 from auditor.flow.verdict import Verdict
 from auditor.flow.wobbles import wobbles
-from auditor.questions.comparing.said import fields_of, findings_of, measures_of, reason_of, rho_of
+from auditor.questions.comparing.said import fields_of, findings_of, measures_of, outcome_of, reason_of, rho_of
 from auditor.questions.comparing.versions import NEW, OLD, Versions
 from auditor.questions.counted import Counted
 from auditor.statistics.outward import at_least, at_most
@@ -60,7 +60,6 @@ class Comparing(Steady):
     elements: tuple[list[Any], list[Any]] = field(default_factory=lambda: ([], []))
     examples: list[Mismatch] = field(default_factory=list)
     old_versions: dict[str, str] = field(default_factory=dict)  # of packages, in the old environment
-    is_over: bool = False
 
     def __post_init__(self) -> None:
         self.counted = [Counted(cell, self.plan.confidence) for cell in self.cells]
@@ -126,14 +125,15 @@ class Comparing(Steady):
         )
         if self.settled is None and (self.shown.within or self.shown.beyond):
             self.settled = self.seen.pairs
-        self.is_over = self.settled is not None and not self._leans()
 
-    def _leans(self) -> bool:
-        """Whether more pairs may show which way rho went, where the margin is settled and that is not."""
-        assert self.settled is not None
+    @property
+    def is_over(self) -> bool:
+        """The margin is settled, and which way rho went too, unless more pairs may show it."""
+        if self.settled is None:
+            return False
         old, new = self.seen.old, self.seen.new
-        many = old + new >= _LEANS and 4 * max(old, new) >= 3 * (old + new)
-        return many and not (self.shown.better or self.shown.worse) and self.seen.pairs < _AGAIN * self.settled
+        leans = old + new >= _LEANS and 4 * max(old, new) >= 3 * (old + new)
+        return not leans or self.shown.better or self.shown.worse or self.seen.pairs >= _AGAIN * self.settled
 
     def failed(self, cell: int, error: AuditorError) -> None:
         """Nothing is compared with what cannot be run."""
@@ -142,23 +142,23 @@ class Comparing(Steady):
         raise SubjectError(f"not comparable: the {self.cells[cell].name} version: {error}") from error
 
     def verdict(self) -> Verdict:
-        outcome = "fail" if self.shown.beyond else "pass" if self.shown.within else "inconclusive"
+        outcome = outcome_of(self.shown)
         decided_by = "budget" if outcome == "inconclusive" else "mismatches"
         return Verdict(outcome, reason_of(self), decided_by, self.plan.alpha)
 
     def answer(self) -> Answer:
-        new = self.counted[NEW].tally
+        fields = fields_of(self)
         rows = [one.row(one.band, self.plan.confidence) for one in self.counted]
         return Answer(
-            fields_of(self),
-            measures=measures_of(self),
+            fields,
+            measures=[*measures_of(fields)],
             rows=[msgspec.structs.replace(row, variant=row.name) for row in rows],
-            pairs=new.pairs,
-            mismatches=new.mismatches,
-            rho=rho_of(self, NEW),
+            pairs=fields.new.pairs,
+            mismatches=fields.new.mismatches,
+            rho=rho_of(fields.new),
             examples=self.examples,
             findings=[*findings_of(self)],
-            wobbles=wobbles(self.elements[NEW], new.pairs),
+            wobbles=wobbles(self.elements[NEW], fields.new.pairs),
         )
 
     def outlook(self) -> Outlook:

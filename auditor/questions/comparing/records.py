@@ -15,14 +15,20 @@ import msgspec
 from auditor import __version__
 from auditor.errors import UsageError
 from auditor.flow.plan import check_confidence, error_probability
-from auditor.flow.record import CellRow, Cost, Finding, Measure, Record, Rho, environment
+from auditor.flow.record import CellRow, Cost, Finding, Record, environment
 from auditor.questions.comparing import check_margin
 from auditor.questions.comparing.answer import NOT_COMPARABLE, CompareAnswer, Difference, Discordant, Side
-from auditor.questions.comparing.said import change_of, moved
-from auditor.questions.one_cell import METHODS
-from auditor.statistics.interval import two_sided
+from auditor.questions.comparing.said import (
+    change_of,
+    difference_measure,
+    difference_of,
+    moved,
+    outcome_of,
+    rho_of,
+    side_of,
+)
 from auditor.statistics.outward import sure
-from auditor.statistics.paired import Shown, Versions, difference_limits, shown_by_pairs
+from auditor.statistics.paired import Shown, Versions, shown_by_pairs
 from auditor.statistics.two_samples import Counts, highest, lowest, shown_by_counts
 
 _METHODS = {"two samples": "two confidence sequences", "paired": "betting"}
@@ -69,15 +75,12 @@ def _by_counts(old: Record, new: Record, margin: float, confidence: float) -> _F
 
 
 def _by_pairs(old: Record, new: Record, seen: Versions, margin: float, confidence: float) -> _Found:
-    low, high = difference_limits(seen, confidence)
     planned = min(old.budget, new.budget)
     shown = shown_by_pairs(seen, error_probability(confidence), margin, planned)
-    apart = Difference(estimate=(seen.new - seen.old) / seen.pairs, low=low, high=high, confidence=confidence)
     words = (
         f"of {seen.pairs:,} pairs that both have {seen.old + seen.both:,} differed before, {seen.new + seen.both:,} do"
     )
-    counted = Discordant(old=seen.old, new=seen.new, both=seen.both, neither=seen.neither)
-    return _Found("paired", shown, apart, words, counted)
+    return _Found("paired", shown, difference_of(seen, confidence), words, Discordant(**seen._asdict()))
 
 
 def _same_pairs(old: Record, new: Record) -> Versions | None:
@@ -116,29 +119,13 @@ def _unlike(old: Record, new: Record) -> Iterator[str]:
     for name, one in (("old", old), ("new", new)):
         if one.verdict == "error":
             yield f"the {name} record is of an audit that could not be run"
-        elif one.design == "fixed":
-            continue
         elif not one.pairs:
             yield f"the {name} record has no pair"
 
 
-def _side(record: Record, counts: Counts, confidence: float) -> Side:
-    n, k = counts
-    low, high = two_sided("anytime", n, k, confidence)
-    return Side(
-        what=record.subject,
-        pairs=n,
-        mismatches=k,
-        estimate=k / n if n else None,
-        low=low,
-        high=high,
-        confidence=confidence,
-    )
-
-
 def _record(old: Record, new: Record, found: _Found, why: str, margin: float, confidence: float) -> Record:
     alpha, shown, apart = error_probability(confidence), Shown() if why else found.shown, found.apart
-    sides = [_side(one, _counts(one), confidence) for one in (old, new)]
+    sides = [side_of(one.subject, *_counts(one), confidence) for one in (old, new)]
     answer = CompareAnswer(
         change=NOT_COMPARABLE if why else change_of(shown),
         margin=margin,
@@ -150,7 +137,7 @@ def _record(old: Record, new: Record, found: _Found, why: str, margin: float, co
         discordant=found.discordant,
     )
     reason = f"{moved(shown, margin)} ({sure(confidence)}): {found.words}"
-    outcome = "error" if why else "fail" if shown.beyond else "pass" if shown.within else "inconclusive"
+    outcome = "error" if why else outcome_of(shown)
     return msgspec.structs.replace(
         new,
         auditor_version=__version__,
@@ -164,10 +151,8 @@ def _record(old: Record, new: Record, found: _Found, why: str, margin: float, co
         decided_by={"error": "error", "inconclusive": "budget"}.get(outcome, "mismatches"),
         error_spent=alpha,
         bound=None,
-        measures=[
-            Measure("rho_new - rho_old", apart.estimate, apart.low, apart.high, confidence, _METHODS[found.method])
-        ],
-        rho=Rho(sides[1].estimate, sides[1].low, sides[1].high, confidence, METHODS["anytime"]),
+        measures=[difference_measure(apart, _METHODS[found.method])],
+        rho=rho_of(sides[1]),
         accuracy=None,
         cells=[_row(one, side, name) for one, side, name in zip((new, old), sides[::-1], ("new", "old"), strict=True)],
         answer=answer,
@@ -181,6 +166,7 @@ def _record(old: Record, new: Record, found: _Found, why: str, margin: float, co
 
 
 def _row(record: Record, side: Side, name: str) -> CellRow:
+    known = {key: value for key, value in msgspec.structs.asdict(side).items() if key != "what"}
     return CellRow(
         name=name,
         question="compare",
@@ -188,12 +174,7 @@ def _row(record: Record, side: Side, name: str) -> CellRow:
         size=record.size,
         seed=record.seed,
         variant=name,
-        pairs=side.pairs,
-        mismatches=side.mismatches,
-        estimate=side.estimate,
-        low=side.low,
-        high=side.high,
-        confidence=side.confidence,
+        **known,
     )
 
 

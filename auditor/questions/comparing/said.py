@@ -24,7 +24,7 @@ from auditor.questions.comparing.versions import NEW, OLD
 from auditor.questions.one_cell import METHODS
 from auditor.statistics.interval import two_sided
 from auditor.statistics.outward import sure
-from auditor.statistics.paired import Shown, difference_limits, mean_lower, mean_upper
+from auditor.statistics.paired import Shown, Versions, difference_limits, mean_lower, mean_upper
 
 if TYPE_CHECKING:
     from auditor.questions.comparing.inquiry import Comparing
@@ -37,27 +37,22 @@ def change_of(shown: Shown) -> str:
     return BETTER if shown.better else WORSE if shown.worse else NONE_SHOWN
 
 
-def rho_of(inquiry: Comparing, cell: int) -> Rho:
-    tally, confidence = inquiry.counted[cell].tally, inquiry.plan.confidence
-    n, k = tally.pairs, tally.mismatches
-    return Rho(k / n if n else None, *two_sided("anytime", n, k, confidence), confidence, METHODS["anytime"])
+def outcome_of(shown: Shown) -> str:
+    return "fail" if shown.beyond else "pass" if shown.within else "inconclusive"
 
 
-def _side(inquiry: Comparing, cell: int) -> Side:
-    rho, tally = rho_of(inquiry, cell), inquiry.counted[cell].tally
-    return Side(
-        what=inquiry.versions.words[cell],
-        pairs=tally.pairs,
-        mismatches=tally.mismatches,
-        estimate=rho.estimate,
-        low=rho.low,
-        high=rho.high,
-        confidence=rho.confidence,
-    )
+def side_of(what: str, pairs: int, mismatches: int, confidence: float) -> Side:
+    low, high = two_sided("anytime", pairs, mismatches, confidence)
+    rate = mismatches / pairs if pairs else None
+    counts = {"pairs": pairs, "mismatches": mismatches}
+    return Side(what=what, **counts, estimate=rate, low=low, high=high, confidence=confidence)
 
 
-def _difference(inquiry: Comparing) -> Difference:
-    seen, confidence = inquiry.seen, inquiry.plan.confidence
+def rho_of(side: Side) -> Rho:
+    return Rho(side.estimate, side.low, side.high, side.confidence, METHODS["anytime"])
+
+
+def difference_of(seen: Versions, confidence: float) -> Difference:
     low, high = difference_limits(seen, confidence)
     estimate = (seen.new - seen.old) / seen.pairs if seen.pairs else None
     return Difference(estimate=estimate, low=low, high=high, confidence=confidence)
@@ -79,16 +74,20 @@ def _changed(inquiry: Comparing) -> Changed:
 
 
 def fields_of(inquiry: Comparing) -> CompareAnswer:
-    seen = inquiry.seen
+    confidence, tallies = inquiry.plan.confidence, [one.tally for one in inquiry.counted]
+    old, new = (
+        side_of(inquiry.versions.words[cell], tallies[cell].pairs, tallies[cell].mismatches, confidence)
+        for cell in (OLD, NEW)
+    )
     return CompareAnswer(
         change=change_of(inquiry.shown),
         margin=inquiry.margin,
         method="paired",
-        old=_side(inquiry, OLD),
-        new=_side(inquiry, NEW),
-        difference=_difference(inquiry),
+        old=old,
+        new=new,
+        difference=difference_of(inquiry.seen, confidence),
         error=inquiry.plan.alpha,
-        discordant=Discordant(old=seen.old, new=seen.new, both=seen.both, neither=seen.neither),
+        discordant=Discordant(**inquiry.seen._asdict()),
         changed=_changed(inquiry),
         looked=min(map(len, inquiry.elements)),
         elements=_elements(inquiry),
@@ -119,16 +118,18 @@ def _installed(name: str) -> str:
         return "not installed"
 
 
-def measures_of(inquiry: Comparing) -> list[Measure]:
-    apart, changed = _difference(inquiry), _changed(inquiry)
-    limits = (apart.low, apart.high, apart.confidence, _BETTING)
-    measures = [Measure("rho_new - rho_old", apart.estimate, *limits)]
-    for name, cell in (("rho of the new", NEW), ("rho of the old", OLD)):
-        rho, tally = rho_of(inquiry, cell), inquiry.counted[cell].tally
-        known = (rho.low, rho.high, rho.confidence, rho.method, tally.mismatches, tally.pairs)
-        measures.append(Measure(name, rho.estimate, *known))
-    known = (changed.low, changed.high, changed.confidence, _BETTING, changed.differ, changed.runs)
-    return [*measures, Measure("answers that changed", changed.estimate, *known)]
+def difference_measure(apart: Difference, method: str) -> Measure:
+    return Measure("rho_new - rho_old", apart.estimate, apart.low, apart.high, apart.confidence, method)
+
+
+def measures_of(answer: CompareAnswer) -> Iterator[Measure]:
+    yield difference_measure(answer.difference, _BETTING)
+    for name, one in (("rho of the new", answer.new), ("rho of the old", answer.old)):
+        limits = (one.low, one.high, one.confidence)
+        yield Measure(name, one.estimate, *limits, METHODS["anytime"], one.mismatches, one.pairs)
+    if found := answer.changed:
+        limits = (found.low, found.high, found.confidence)
+        yield Measure("answers that changed", found.estimate, *limits, _BETTING, found.differ, found.runs)
 
 
 def reason_of(inquiry: Comparing) -> str:

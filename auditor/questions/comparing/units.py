@@ -1,13 +1,16 @@
-"""What is a trial of a comparison? A pair of one version, with the fingerprints of both outputs."""
+"""What is a trial of a comparison? A pair of one version, with fingerprints of both outputs; and one shown again."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
 
+from auditor.flow.parts import Listing, Part, Words
+from auditor.questions.one_pair import run_again, show_pair
 from auditor.subjects.outcome import fingerprint, settle
+from auditor.trials.other_version import Version
 from auditor.trials.trial import Bench, Bottom, Trial, elements_of, timed_run, with_bottom
 
 _NO_OUTPUT = "no output"
@@ -22,13 +25,26 @@ def versioned_pair(bench: Bench, index: int, fell: Mapping[int, str]) -> Trial:
         seen.append(looked if isinstance(looked, Bottom) else settle(looked))
         prints.append(_NO_OUTPUT if isinstance(looked, Bottom) else fingerprint(seen[-1]))
         seconds += more
+    payload: dict[str, Any] = {"prints": prints, "elements": None}
     if any(isinstance(one, Bottom) for one in seen):
         trial = with_bottom(bench, index, seen, None, seconds)
-        return msgspec.structs.replace(trial, churn=None, payload=_payload(prints, None))
+        return msgspec.structs.replace(trial, churn=None, payload=payload)
     found = bench.difference(*seen)
-    elements = elements_of(bench, seen[0], seen[1], found) if index < bench.watched else None
-    return Trial(index, found, None, seconds, None, payload=_payload(prints, elements))
+    if index < bench.watched:
+        payload["elements"] = elements_of(bench, seen[0], seen[1], found)
+    return Trial(index, found, None, seconds, payload=payload)
 
 
-def _payload(prints: list[str], elements: Any) -> dict[str, Any]:
-    return {"prints": prints, "elements": elements}
+def show_again(bench: Bench, index: int) -> Iterator[Part]:
+    """One pair of a version run again, to be looked at: here, or where the old code is."""
+    if not isinstance(bench.unit, Version):
+        yield from show_pair(run_again(bench, index))
+        return
+    shown, found = bench.unit.shown(bench, index)
+    state = "SAME" if found is None else "DIFFERENT"
+    yield Words(f"{state}  pair {index}, as of {bench.unit.words}", "title")
+    if found is None:
+        yield Listing("both outputs:", shown[:1])
+        return
+    yield from (Listing(f"{name} output:", [text]) for name, text in zip(("first", "second"), shown, strict=True))
+    yield Listing(f"they first differ at {found.path}:", [found.left, found.right])

@@ -18,7 +18,7 @@ from auditor.process.worktree import Worktree, check_out
 from auditor.questions.comparing.units import versioned_pair
 from auditor.request import Request
 from auditor.subjects.subject import Subject, load_subject, param_text
-from auditor.trials.cell import Cell, given_probe, make_cell
+from auditor.trials.cell import Cell, given_probe, make_cell, told_params
 from auditor.trials.other_version import Version
 from auditor.trials.own_code import code_of
 from auditor.trials.second_server import entrust
@@ -39,10 +39,6 @@ class Versions:
     words: tuple[str, str]
     told: Mapping[str, Any]  # what tells the old one from any other
     worktree: Worktree | None = None
-
-    @property
-    def is_elsewhere(self) -> bool:
-        return isinstance(self.cells[OLD].unit, Version)
 
 
 def settle_versions(request: Request) -> Versions:
@@ -85,24 +81,20 @@ def _check(request: Request) -> None:
         )
 
 
-def _old_params(options: Any) -> Mapping[str, Any]:
-    return options.old_param or {}
-
-
 def _load(request: Request, target: Any, params: Mapping[str, Any], texts: Mapping[str, str]) -> Subject:
     return load_subject(target, params, texts=texts, randomness=request.options.randomness)
 
 
 def _both_here(request: Request, cell: Cell) -> Versions:
     """Two targets, or one with other parameters: both run as any subject does."""
-    options, changed = request.options, _old_params(request.options)
+    options, changed = request.options, request.options.old_param or {}
     target = request.subject if options.old is None else options.old
     params = {**options.params, **changed}
     old = _load(request, target, params, _without(request.texts, changed))
     if cell.sample_kind == "counts" and not old.takes_sample:
         raise UsageError(f"{old.name} takes rows, and the new version takes counts: use --sample rows")
     code = code_of(user_code(replace(cell, subject=old), None))  # type: ignore[arg-type]
-    told = {"target": old.name, "params": {n: param_text(v) for n, v in params.items()}, "files": code.files}
+    told = {"target": old.name, "params": told_params(params), "files": code.files}
     words = ["--old", old.target or old.name] if options.old is not None else []
     cells = _named(cell, replace(cell, subject=old), [*words, *_param_words(changed)])
     names = cell.subject.name, ", ".join([old.name, *_with(changed)])
@@ -131,7 +123,7 @@ def _named(new: Cell, old: Cell, words: Sequence[str]) -> tuple[Cell, Cell]:
 
 
 def _elsewhere(request: Request, cell: Cell, worktree: Worktree | None) -> Versions:
-    options = request.options
+    options, changed = request.options, request.options.old_param or {}
     target = _target(request, cell)
     version = Version(
         words=options.against or options.old_python,
@@ -139,8 +131,8 @@ def _elsewhere(request: Request, cell: Cell, worktree: Worktree | None) -> Versi
         python=_python(options.old_python),
         folder=worktree.here(os.getcwd()) if worktree else os.getcwd(),
         path=[*_path(worktree, own=options.old_python is None)],
-        params={**options.params, **_old_params(options)},
-        texts=_without(request.texts, _old_params(options)),
+        params={**options.params, **changed},
+        texts=_without(request.texts, changed),
         randomness=options.randomness,
         probe=given_probe(cell),
         inside=worktree.folder if worktree else None,
@@ -153,9 +145,10 @@ def _elsewhere(request: Request, cell: Cell, worktree: Worktree | None) -> Versi
         *(["--old", str(options.old)] if options.old is not None else []),
         *(["--against", worktree.commit] if worktree else []),
         *(["--old-python", options.old_python] if options.old_python is not None else []),
-        *_param_words(_old_params(options)),
+        *_param_words(changed),
     ]
     told = {"target": target, "commit": worktree.commit if worktree else None, "python": options.old_python}
+    told |= {"params": told_params(changed)} if changed else {}
     cells = _named(cell, replace(cell, unit=version, looks=False), words)
     return Versions(cells, (cell.subject.name, _called(request, worktree)), told, worktree)
 
@@ -217,4 +210,4 @@ def _called(request: Request, worktree: Worktree | None) -> str:
         words.append(worktree.commit if is_whole else f"{options.against} ({worktree.commit[:10]})")
     if options.old_python is not None:
         words.append(f"by {options.old_python}")
-    return ", ".join([*words, *_with(_old_params(options))])
+    return ", ".join([*words, *_with(options.old_param or {})])

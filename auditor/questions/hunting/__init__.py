@@ -7,15 +7,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
+
 from auditor.errors import check_count
 from auditor.flow.parts import Part
-from auditor.flow.plan import DEFAULT_TARGET, PAIRS_TIMES_TARGET, Plan, check_confidence, check_target
+from auditor.flow.plan import PAIRS_TIMES_TARGET, Plan, check_confidence, check_target
 from auditor.flow.record import CellRow, Record
 from auditor.questions.hunting.family import make_family
 from auditor.questions.hunting.inquiry import SIMPLER, TRIES, Hunt
 from auditor.questions.hunting.parts import answer_of, hunt_parts
 from auditor.questions.hunting.search import Search
 from auditor.questions.one_pair import run_again, show_pair
+from auditor.questions.pairs import target_of
 from auditor.request import SURE, Options, Request, option
 from auditor.trials.cell import Cell
 from auditor.trials.integrated import why_not
@@ -66,26 +69,22 @@ class HuntQuestion:
         check_confidence(options.confidence)
         check_count("pairs", options.pairs, least=_LEAST, example=PAIRS)
         family = make_family(request)
-        claimed = family.subject.declares("claimed") or None
-        target = next(one for one in (options.rho, claimed, DEFAULT_TARGET) if one is not None)
+        target = target_of(options.rho, family.subject)
         check_target(target)
         confirming = min(options.pairs, max(_CONFIRMING, math.ceil(PAIRS_TIMES_TARGET / target)))
         search = Search(family.dimensions, options.pairs, options.seed, float(target))
         budget = options.pairs + confirming * (TRIES + SIMPLER)
-        plan = Plan(float(target), float(options.confidence), "search", budget)
-        hunt = Hunt(family, search, plan, confirming, options.accept_search, integrates=False)
-        hunt.integrates = _integrates(family.cell(family.values(_middle(family.dimensions)), ""), options)
-        hunt.plan = Plan(plan.target, plan.confidence, "search", budget, integrates=hunt.integrates)
-        hunt.begin()
-        return hunt
+        middle = family.cell(family.values(np.full(family.dimensions, 0.5)), "")
+        integrates = middle.subject.finishing is not None and not options.no_integrate and why_not(middle) is None
+        plan = Plan(float(target), float(options.confidence), "search", budget, integrates=integrates)
+        return Hunt(family, search, plan, confirming, options.accept_search)
 
     def title(self, record: Record) -> str:
-        found = {"fail": "FAIL", "error": "ERROR", "pass": "NONE FOUND"}.get(record.verdict, "NONE FOUND")
+        found = {"fail": "FAIL", "error": "ERROR"}.get(record.verdict, "NONE FOUND")
         word = "INTERRUPTED" if record.decided_by == "interrupt" else found
         return f"{word}  hunt for a rho of {record.subject} above {record.target:g}"
 
-    def parts(self, record: Record) -> Iterator[Part]:
-        yield from hunt_parts(record)
+    parts = staticmethod(hunt_parts)
 
     def cell_of(self, request: Request, record: Record, row: CellRow) -> Cell:
         """The cell that a row of a record speaks of: a candidate by its values, a confirmation by those of its try."""
@@ -96,13 +95,3 @@ class HuntQuestion:
 
     def again(self, bench: Bench, index: int) -> Iterator[Part]:
         yield from show_pair(run_again(bench, index))
-
-
-def _middle(dimensions: int) -> Any:
-    import numpy as np
-
-    return np.full(dimensions, 0.5)
-
-
-def _integrates(cell: Cell, options: HuntOptions) -> bool:
-    return cell.subject.finishing is not None and not options.no_integrate and why_not(cell) is None

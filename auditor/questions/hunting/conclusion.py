@@ -7,8 +7,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from auditor.flow.question import Answer
 from auditor.flow.record import CellRow, Finding, Measure, Rho
 from auditor.flow.verdict import Bound, Verdict
@@ -43,11 +41,10 @@ def verdict_of_hunt(hunt: Hunt) -> Verdict:
         f"none found: no source with rho above {target:g} was confirmed among {len(looked):,} candidates, none of "
         f"which has a rho above {largest} ({sure(hunt.plan.confidence)}); of other sources this says nothing"
     )
-    if not hunt.over:
-        return Verdict("inconclusive", f"the search is not over; so far {none}", "budget", alpha)
-    if hunt.accepts:
+    if hunt.over and hunt.accepts:
         return Verdict("pass", f"{none}; accepted with --accept-search", "budget", alpha)
-    return Verdict("inconclusive", f"{none}; --accept-search takes that for a pass", "budget", alpha)
+    reason = f"{none}; --accept-search takes that for a pass" if hunt.over else f"the search is not over; so far {none}"
+    return Verdict("inconclusive", reason, "budget", alpha)
 
 
 def _seen(one: Confirmation) -> str:
@@ -102,7 +99,7 @@ def answer_of_hunt(hunt: Hunt) -> Answer:
     )
     return Answer(
         fields,
-        measures=[*_measures(hunt, rho, largest)],
+        measures=[*_measures(rho, largest, hunt.plan.confidence)],
         rows=rows,
         pairs=sum(one.counts[0] for one in hunt.seen),
         mismatches=sum(one.counts[1] for one in hunt.seen),
@@ -113,32 +110,23 @@ def answer_of_hunt(hunt: Hunt) -> Answer:
 
 
 def _rho(hunt: Hunt, one: Confirmation) -> Rho:
-    method = "betting confidence sequence on real finishes" if hunt.integrates else METHODS["anytime"]
+    method = "betting confidence sequence on real finishes" if hunt.plan.integrates else METHODS["anytime"]
     return Rho(one.shown.estimate, *one.band, hunt.plan.confidence, method)
 
 
-def _measures(hunt: Hunt, rho: Rho | None, largest: float) -> Iterator[Measure]:
+def _measures(rho: Rho | None, largest: float, confidence: float) -> Iterator[Measure]:
     if rho is not None:
         method = f"{rho.method}, on fresh randomness"
-        limits = {"low": rho.low, "high": rho.high, "confidence": rho.confidence, "method": method}
-        yield Measure(name="rho", estimate=rho.estimate, **limits)  # type: ignore[arg-type]
-    confidence, method = hunt.plan.confidence, "confidence sequences of all candidates"
-    yield Measure(
-        name="rho of every candidate", estimate=None, low=0.0, high=largest, confidence=confidence, method=method
-    )
+        yield Measure("rho", rho.estimate, rho.low, rho.high, confidence, method)
+    yield Measure("rho of every candidate", None, 0.0, largest, confidence, "confidence sequences of all candidates")
 
 
 def _rows(hunt: Hunt) -> Iterator[CellRow]:
     alpha, confidence = hunt.plan.alpha, hunt.plan.confidence
     for place, one in enumerate(hunt.candidates, 1):
-        yield _row(one, (0.0, one.upper(share_of(alpha, place))), confidence, "inconclusive")
+        yield one.row((0.0, one.upper(share_of(alpha, place))), confidence)
     for again in hunt.tries:
-        yield _row(again.shown, again.band, confidence, again.outcome)
-
-
-def _row(one: Evidence, band: tuple[float, float], confidence: float, outcome: str) -> CellRow:
-    row = one.counted.row(band, confidence, outcome)
-    return msgspec.structs.replace(row, estimate=one.estimate)
+        yield again.shown.row(again.band, confidence, again.outcome)
 
 
 def _worst(hunt: Hunt, one: Confirmation) -> Worst:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import msgspec
 
+from auditor.flow.record import CellRow
 from auditor.questions.counted import Counted
 from auditor.statistics.interval import MeanEvidence, log_e_fail, log_e_pass, sequence_upper, two_sided
 from auditor.statistics.worst_case import share_of_try
@@ -49,6 +50,9 @@ class Evidence:
         n, k = self.counts
         return None if not n else k / n if self.mean is None else self.mean.total / n
 
+    def row(self, band: tuple[float, float], confidence: float, outcome: str = "inconclusive") -> CellRow:
+        return msgspec.structs.replace(self.counted.row(band, confidence, outcome), estimate=self.estimate)
+
     def upper(self, alpha: float) -> float:
         """With probability 1 - alpha rho is not above it, whenever one looks."""
         if not self.counts[0]:
@@ -77,7 +81,7 @@ class Confirmation:
     goal: float
     alpha: float  # of the whole hunt
     outcome: str = "inconclusive"
-    more: bool = field(default=False)  # wanted for its interval, whatever is decided
+    more: bool = False  # wanted for its interval, whatever is decided
 
     @property
     def share(self) -> float:

@@ -14,7 +14,7 @@ from functools import partial
 
 import numpy as np
 
-from auditor.errors import UsageError, suggestion
+from auditor.errors import BadValue, UsageError, suggestion
 from auditor.questions.counted import load
 from auditor.questions.hunting.search import Place
 from auditor.request import Request
@@ -88,11 +88,15 @@ def make_range(name: str, low: float, high: float, *, is_log: bool = False) -> R
 
 def read_ranges(given: object) -> list[Range]:
     """As they are typed, one or several, or in Python {"p": (0, 1)}."""
-    if isinstance(given, Mapping):
-        found = [make_range(str(name), float(low), float(high)) for name, (low, high) in given.items()]
-    else:
-        texts = [given] if isinstance(given, str) else list(given or ())  # type: ignore[call-overload]
-        found = [read_range(str(text)) for text in texts]
+    try:
+        if isinstance(given, Mapping):
+            found = [make_range(str(name), float(low), float(high)) for name, (low, high) in given.items()]
+        else:
+            texts = [given] if isinstance(given, str) else list(given or ())  # type: ignore[call-overload]
+            found = [read_range(str(text)) for text in texts]
+    except (TypeError, ValueError) as error:
+        words = f"must be texts, or two numbers by name, e.g. {{'p': (0, 1)}}: {error}"
+        raise BadValue("range", given, words) from error
     names = [one.name for one in found]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice:
@@ -124,10 +128,9 @@ class Family:
         """What a place of the cube stands for."""
         weights = [max(0.0, float(u) - _FLOOR) for u in place[: self.simplex]]
         found = _law(weights) if self.simplex else {}
-        return {
-            **found,
-            **{one.name: one.at(float(u)) for one, u in zip(self.ranges, place[self.simplex :], strict=True)},
-        }
+        for one, u in zip(self.ranges, place[self.simplex :], strict=True):
+            found[one.name] = one.at(float(u))
+        return found
 
     def place(self, values: Values) -> Place:
         """Where in the cube values are."""
@@ -138,17 +141,12 @@ class Family:
     def source(self, values: Values) -> object:
         if self.simplex:
             return f"pmf({{{', '.join(f'{v}: {values[v]!r}' for v in _support(values))}}})"
-        own = {name: value for name, value in values.items() if name in self._keywords}
+        keywords = self._ours - {"size", *self.subject.settings}  # of a function that draws
+        own = {name: value for name, value in values.items() if name in keywords}
         if isinstance(self.over, str):
             filled = _HOLE.sub(lambda hole: param_text(values[hole[1]]), self.over)
             return f"{filled}({', '.join(f'{name}={value!r}' for name, value in own.items())})" if own else filled
         return partial(self.over, **own) if callable(self.over) else self.over
-
-    @property
-    def _keywords(self) -> set[str]:
-        """Of a function that draws."""
-        inside = set(_HOLE.findall(str(self.over))) | {"size", *self.subject.settings}
-        return {one.name for one in self.ranges} - inside
 
     def cell(self, values: Values, name: str) -> Cell:
         request, options = self.request, self.request.options
@@ -166,15 +164,18 @@ class Family:
     def simpler(self, values: Values) -> Iterator[dict[str, float]]:
         """What a person would rather have drawn, the simplest first: fewer values, fewer digits; each other than it."""
         tried = [dict(values)]
-        for one in (*self._fewer(values), *self._rounder(values)):
+        for one in self._simpler(values):
             if one not in tried:
                 tried.append(one)
                 yield one
 
-    def _fewer(self, values: Values) -> Iterator[dict[str, float]]:
-        """A law on fewer values."""
+    def _simpler(self, values: Values) -> Iterator[dict[str, float]]:
         for count in range(1, len(_support(values))) if self.simplex else ():
             yield self.on_face(values, count)
+        for digits in range(1, _DIGITS):
+            yield self.rounded(values, digits)
+            for one in self.ranges if len(self.ranges) > 1 else ():
+                yield {**values, one.name: one.settled(values[one.name], digits)}
 
     def on_face(self, values: Values, count: int) -> dict[str, float]:
         """So many values, those of largest weight: a face of the simplex, which a design that fills it never meets."""
@@ -183,14 +184,8 @@ class Family:
 
     def rounded(self, values: Values, digits: int) -> dict[str, float]:
         """The same with so few digits, as far as that is a law."""
-        law = _rounded_law([values[str(v)] for v in range(self.simplex)], digits) if self.simplex else None
-        return {**values, **(law or {}), **{one.name: one.settled(values[one.name], digits) for one in self.ranges}}
-
-    def _rounder(self, values: Values) -> Iterator[dict[str, float]]:
-        for digits in range(1, _DIGITS):
-            yield self.rounded(values, digits)
-            for one in self.ranges if len(self.ranges) > 1 else ():
-                yield {**values, one.name: one.settled(values[one.name], digits)}
+        law = _rounded_law([values[str(v)] for v in range(self.simplex)], digits) if self.simplex else {}
+        return {**values, **law, **{one.name: one.settled(values[one.name], digits) for one in self.ranges}}
 
 
 def _support(values: Values) -> list[str]:
@@ -201,16 +196,15 @@ def _law(weights: Sequence[float]) -> dict[str, float]:
     """Probabilities of four digits that add up to 1: what is left over goes to the largest."""
     total = sum(weights)
     shares = [weight / total for weight in weights] if total > 0 else [1 / len(weights)] * len(weights)
-    law = _rounded_law(shares, _DIGITS)
-    return law if law is not None else {str(v): float(v == 0) for v in range(len(weights))}
+    return _rounded_law(shares, _DIGITS)
 
 
-def _rounded_law(shares: Sequence[float], digits: int) -> dict[str, float] | None:
-    """To so many decimals; None where the largest has nothing left to give."""
+def _rounded_law(shares: Sequence[float], digits: int) -> dict[str, float]:
+    """To so many decimals; as it is where the largest has nothing left to give."""
     unit = 10**digits
     counts = [round(share * unit) for share in shares]
     counts[shares.index(max(shares))] += unit - sum(counts)
-    return {str(v): count / unit for v, count in enumerate(counts)} if min(counts) >= 0 else None
+    return {str(v): count / unit if min(counts) >= 0 else shares[v] for v, count in enumerate(counts)}
 
 
 def make_family(request: Request) -> Family:
@@ -229,7 +223,10 @@ def make_family(request: Request) -> Family:
         raise UsageError(
             f"--over {over} has nothing that varies: write mixture(A, B), or {{share}} for its last argument"
         )
-    family = Family(request, subject, over, tuple(ranges), _check_count(over, int(found[1])) if found else 0)
+    count = int(found[1]) if found else 0
+    if found and not 2 <= count <= MOST_VALUES:
+        raise UsageError(f"--over {over}: all laws on {count} values; give 2 to {MOST_VALUES}, e.g. simplex(5)")
+    family = Family(request, subject, over, tuple(ranges), count)
     _check_names(family)
     return replace(family, ranges=tuple(_whole(one, subject) for one in family.ranges))
 
@@ -241,12 +238,6 @@ def _with_share(over: str) -> str:
     name, _, inside = over.strip().partition("(")
     is_open = name == "mixture" and inside.endswith(")") and len(split_arguments(inside[:-1])) == 2
     return f"mixture({inside[:-1]}, {{share}})" if is_open else over
-
-
-def _check_count(over: object, count: int) -> int:
-    if not 2 <= count <= MOST_VALUES:
-        raise UsageError(f"--over {over}: all laws on {count} values; give 2 to {MOST_VALUES}, e.g. simplex(5)")
-    return count
 
 
 def _check_names(family: Family) -> None:

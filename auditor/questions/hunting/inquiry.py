@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any
 
 from auditor.errors import AuditorError
@@ -44,7 +45,6 @@ class Hunt(Steady):
     plan: Plan
     confirming: int  # pairs of a confirmation
     accepts: bool  # whether a search that finds nothing passes
-    integrates: bool
     seen: list[Evidence] = field(default_factory=list)
     values: list[Values] = field(default_factory=list)  # of the candidates
     tries: list[Confirmation] = field(default_factory=list)
@@ -53,15 +53,16 @@ class Hunt(Steady):
     examples: list[Mismatch] = field(default_factory=list)
     used: int = 0  # indices of pairs that some round has had
     over: bool = False
-    _rounds: Iterator[tuple[list[int], int]] | None = None
+    _rounds: Iterator[tuple[list[int], int]] = field(init=False)
+    _start: int = field(init=False)  # candidates of the first round
     _steps: Iterator[Sequence[Work]] | None = None
-    _first: tuple[list[int], int] | None = None
     _tried: set[tuple[float, ...]] = field(default_factory=set)
 
-    def begin(self) -> None:
-        """Propose the start, so that there is a first cell."""
-        self._rounds = self.search.rounds()
-        self._first = next(self._rounds)
+    def __post_init__(self) -> None:
+        """The start is proposed, so that there is a first cell."""
+        rounds = self.search.rounds()
+        self._rounds = chain([next(rounds)], rounds)
+        self._start = len(self.search.tried)
         self._open_candidates()
 
     @property
@@ -112,14 +113,10 @@ class Hunt(Steady):
         return self.plan.target
 
     def _searched(self) -> Iterator[Sequence[Work]]:
-        assert self._rounds is not None
-        work = self._first
-        while work:
-            who, pairs = work
+        for who, pairs in self._rounds:
             self._open_candidates()
             yield [Work(one, range(self.used, self.used + pairs)) for one in who]
             self.used += pairs
-            work = next(self._rounds, None)
         yield from self._bounded()
 
     def _bounded(self) -> Iterator[Sequence[Work]]:
@@ -144,9 +141,8 @@ class Hunt(Steady):
     def _open_candidates(self) -> None:
         """A cell for each candidate that the search has proposed since."""
         seed = arm_seed(self.search.seed, 0)
-        start = len(self._first[0]) if self._first else 0
         for number, candidate in enumerate(self.search.tried[len(self.values) :], len(self.values)):
-            values = self._simpler(self.family.values(candidate.place), number, start)
+            values = self._simpler(self.family.values(candidate.place), number)
             if tuple(values.values()) in self._tried:
                 values = self.family.values(candidate.place)
             candidate.place = self.family.place(values)
@@ -154,16 +150,19 @@ class Hunt(Steady):
             self.values.append(values)
             self._open(replace(self.family.cell(values, name_of(values)), seed=seed))
 
-    def _simpler(self, values: dict[str, float], number: int, start: int) -> dict[str, float]:
-        """Every other law of the start has as many values as its turn says, and some have few digits."""
-        if self.family.simplex > 2 and number < start and number % 2:
+    def _simpler(self, values: dict[str, float], number: int) -> dict[str, float]:
+        """Every other law of the start has as many values as its turn says. And where learners part is often a round
+        number, a needle to any design: half of the start, and every fourth candidate after it, has one digit or two."""
+        is_start = number < self._start
+        if self.family.simplex > 2 and is_start and number % 2:
             values = self.family.on_face(values, 2 + number // 2 % (self.family.simplex - 1))
-        digits = _digits(number, start)
-        return self.family.rounded(values, digits) if digits else values
+        if is_start and number >= self._start // 2:
+            return self.family.rounded(values, 1 + number // 2 % 2)
+        return values if is_start or number % 4 else self.family.rounded(values, 2)
 
     def _open(self, cell: Cell) -> Evidence:
-        cell = replace(cell, unit=run_integrated) if self.integrates else cell
-        found = Evidence(Counted(cell, self.plan.confidence), MeanEvidence() if self.integrates else None)
+        cell = replace(cell, unit=run_integrated) if self.plan.integrates else cell
+        found = Evidence(Counted(cell, self.plan.confidence), MeanEvidence() if self.plan.integrates else None)
         self.seen.append(found)
         return found
 
@@ -236,14 +235,6 @@ class Hunt(Steady):
 
     def answer(self) -> Answer:
         return answer_of_hunt(self)
-
-
-def _digits(number: int, start: int) -> int | None:
-    """Where learners part is often a round number, and a needle to any design: half of the start, and every fourth
-    candidate after it, has one digit or two."""
-    if number < start:
-        return None if number < start // 2 else 1 + number // 2 % 2
-    return 2 if number % 4 == 0 else None
 
 
 def name_of(values: Values) -> str:

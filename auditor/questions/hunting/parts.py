@@ -66,7 +66,7 @@ def hunt_parts(record: Record) -> Iterator[Part]:
         low, high = at_least(answer.worst.low), at_most(answer.worst.high)
         yield Facts([("rho", f"between {low} and {high} on ", answer.worst.source, f" ({percent(record.confidence)})")])
     if any(row.pairs for row in rows):
-        yield _chart(record, answer, rows)
+        yield {1: _curve, 2: _map}.get(len(answer.names), _best_so_far)(record, answer, rows)
     yield Words("\n".join(sentences(record, answer)))
     yield _table(answer, record.cells)
     if answer.worst and answer.worst.command and record.verdict == "fail":
@@ -114,11 +114,6 @@ def _score(row: CellRow) -> float:
 def _line(what: str, row: CellRow) -> tuple[str, ...]:
     rate = "" if row.estimate is None else f"{row.estimate:.3g}"
     return what, row.source, f"{row.pairs:,}", rate, at_most(row.high)
-
-
-def _chart(record: Record, answer: HuntAnswer, rows: Sequence[CellRow]) -> Chart:
-    draw = {1: _curve, 2: _map}.get(len(answer.names), _best_so_far)
-    return draw(record, answer, rows)
 
 
 def _curve(record: Record, answer: HuntAnswer, rows: Sequence[CellRow]) -> Chart:

@@ -15,7 +15,6 @@ from auditor.errors import BadValue, UsageError, check_count
 from auditor.flow.parts import Listing, Part, Words
 from auditor.flow.plan import MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, least_pairs, make_plan
 from auditor.flow.question import Inquiry
-from auditor.flow.record import Record
 from auditor.questions.lists.answer import list_parts
 from auditor.questions.lists.inquiry import Runs, one_run
 from auditor.questions.lists.misses import runs_to_name
@@ -63,10 +62,9 @@ class ListQuestion:
             raise UsageError("--resample split makes two halves and no more: with --list use bootstrap")
         plan = _plan(cell, options, length, eta)
         again = (*cell.again, "--list", str(length), "--eta", f"{eta!r}")
-        return Runs(replace(cell, unit=one_run, again=again), plan, length)
+        return Runs(replace(cell, unit=one_run, again=again), plan, length=length)
 
-    def parts(self, record: Record) -> Iterator[Part]:
-        yield from list_parts(record)
+    parts = staticmethod(list_parts)
 
     def again(self, bench: Bench, index: int) -> Iterator[Part]:
         yield Words(f"RUN  {index}", "title")

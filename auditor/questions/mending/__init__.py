@@ -9,15 +9,15 @@ from typing import Annotated, Any, ClassVar
 
 from auditor.errors import BadValue, UsageError, suggestion
 from auditor.flow.parts import Part
-from auditor.flow.plan import DEFAULT_TARGET, GATES, Plan, check_confidence, check_target
-from auditor.flow.record import Record
+from auditor.flow.plan import GATES, Plan, check_confidence, check_target
 from auditor.questions.counted import load, of_its_own
 from auditor.questions.loss import load_loss
-from auditor.questions.mending.inquiry import LOOKED, TRIES, Asked, Mending
-from auditor.questions.mending.parts import repair_parts, title_of
+from auditor.questions.mending.answer import repair_parts, title_of
+from auditor.questions.mending.inquiry import LOOKED, TRIES, Asked, Mending, Try
 from auditor.questions.mending.settings import FAMILIES, read_setting
 from auditor.questions.one_pair import run_again, show_pair
-from auditor.repair.candidates import last_step
+from auditor.questions.pairs import target_of
+from auditor.repair.choosing import last_step
 from auditor.request import OTHER, SURE, Options, Request, option
 from auditor.subjects.estimators import Fit, is_classifier, predicts_numbers
 from auditor.subjects.subject import Subject
@@ -25,6 +25,7 @@ from auditor.trials.cell import make_cell
 from auditor.trials.trial import Bench
 
 _LINEAR = ("LinearModel", "BaseSGD", "_GeneralizedLinearRegressor", "_PLS")  # scikit-learn's own bases
+_SEARCH = "BaseSearchCV"
 
 
 class RepairOptions(Options, frozen=True, kw_only=True):
@@ -73,44 +74,34 @@ class Repair:
             )
         gate = _gate(options, subject)
         cell = make_cell(gate, _seen(subject), request.source, options)
-        target = next(
-            one for one in (options.rho, subject.declares("claimed") or None, DEFAULT_TARGET) if one is not None
-        )
+        target = target_of(options.rho, subject)
         check_target(target)
         loss = None if options.loss is None else load_loss(options.loss, 0.05)
         given = None if options.with_ is None else read_setting(options.with_)
-        asked = Asked(request, cell, gate, float(target), options.pairs, loss, given)
-        return _with(asked) if given is not None else _whole(asked)
+        return _begun(Asked(request, cell, gate, float(target), options.pairs, loss, given))
 
-    def title(self, record: Record) -> str:
-        return title_of(record)
-
-    def parts(self, record: Record) -> Iterator[Part]:
-        yield from repair_parts(record)
+    title = staticmethod(title_of)
+    parts = staticmethod(repair_parts)
 
     def again(self, bench: Bench, index: int) -> Iterator[Part]:
         yield from show_pair(run_again(bench, index))
 
 
-def _whole(asked: Asked) -> Mending:
-    """All steps."""
-    options = asked.request.options
-    first = of_its_own(asked.cell, 0, options.seed, "as it is")
+def _begun(asked: Asked) -> Mending:
+    """All steps; or one wrapper, from the seed itself: what a replay names."""
+    options, given = asked.request.options, asked.given
     alpha = 1 - options.confidence
-    asked.leaf(first, alpha * 2.0 ** -(TRIES + 1))  # refused here where so few pairs would decide nothing at the end
-    before = asked.leaf(first, alpha / 2)
-    budget = (1 + TRIES) * before.plan.budget + 2 * LOOKED + max(family.pairs for family in FAMILIES)
+    if given is not None:
+        leaf = asked.leaf(asked.wrapped(given, None), alpha)
+        budget = leaf.plan.budget
+    else:
+        first = of_its_own(asked.cell, 0, options.seed, "as it is")
+        asked.leaf(first, alpha * 2.0 ** -(TRIES + 1))  # refused where so few pairs would decide nothing at the end
+        leaf = asked.leaf(first, alpha / 2)
+        budget = (1 + TRIES) * leaf.plan.budget + 2 * LOOKED + max(family.pairs for family in FAMILIES)
     plan = Plan(asked.target, float(options.confidence), "anytime", budget, gates=asked.gate)
-    return Mending(asked, plan, [before.cell], {0: before}, before)
-
-
-def _with(asked: Asked) -> Mending:
-    """One wrapper, from the seed itself: what a replay names."""
-    assert asked.given is not None
-    options = asked.request.options
-    leaf = asked.leaf(asked.wrapped(asked.given, None), 1 - options.confidence)
-    plan = Plan(asked.target, float(options.confidence), "anytime", leaf.plan.budget, gates=asked.gate)
-    return Mending(asked, plan, [leaf.cell], {0: leaf}, tried=[(None, asked.given, leaf)])
+    tried: list[Try] = [(None, given, leaf)] if given else []
+    return Mending(asked, plan, [leaf.cell], {0: leaf}, None if given else leaf, tried=tried)
 
 
 def _gate(options: RepairOptions, subject: Subject) -> str:
@@ -126,23 +117,19 @@ def _seen(subject: Subject) -> Subject:
     decides = last_step(subject.fn.estimator) if isinstance(subject.fn, Fit) else None
     if hasattr(decides, "get_support"):
         return replace(subject, default_view="support")
-    return replace(subject, default_view="attr(best_params_)") if _searches(decides) else subject
+    return replace(subject, default_view="attr(best_params_)") if _is_a(decides, _SEARCH) else subject
 
 
-def _searches(estimator: Any) -> bool:
+def _is_a(estimator: Any, *bases: str) -> bool:
+    """By the names of its classes: none has to be imported."""
     made = estimator if inspect.isclass(estimator) else type(estimator)
-    return any(base.__name__ == "BaseSearchCV" for base in made.__mro__)
+    return any(base.__name__ in bases for base in made.__mro__)
 
 
 def _has_points(subject: Subject) -> bool:
     """Whether it is its predictions, point by point, that a wrapper makes alike: of a classifier by a vote, of a
     regressor by rounding, unless it is linear, which has coefficients to round."""
     estimator = subject.fn.estimator if isinstance(subject.fn, Fit) else None
-    if estimator is None or _searches(estimator):  # a search decides on a setting
+    if estimator is None or _is_a(estimator, _SEARCH):  # a search decides on a setting
         return False
-    return is_classifier(estimator) or (predicts_numbers(estimator) and not _is_linear(estimator))
-
-
-def _is_linear(estimator: Any) -> bool:
-    made = estimator if inspect.isclass(estimator) else type(estimator)
-    return any(base.__name__ in _LINEAR for base in made.__mro__)
+    return is_classifier(estimator) or (predicts_numbers(estimator) and not _is_a(estimator, *_LINEAR))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from auditor.flow.question import Answer, Mismatch, registered_questions
+from auditor.flow.question import Answer, registered_questions
 from auditor.flow.record import CellRow, Finding, Measure
 from auditor.flow.verdict import Verdict
 from auditor.questions.mending.answer import Cost, Held, RepairAnswer
@@ -52,34 +52,18 @@ def verdict_of(inquiry: Mending) -> Verdict:
 def _of_tries(inquiry: Mending) -> Verdict:
     outcomes = [leaf.outcome() for _, _, leaf in inquiry.tried]
     _, setting, leaf = inquiry.tried[-1]
-    found = leaf.verdict()
+    found, alpha = leaf.verdict(), inquiry.plan.alpha
     if outcomes[-1] == "pass":
-        reason = f"{setting.spec} repairs it: {found.reason}{_from(inquiry)}"
-        return replace(found, reason=reason, error_spent=inquiry.plan.alpha)
-    if "inconclusive" in outcomes and not _raised_all(inquiry):
+        held = _held(inquiry, inquiry.before) if inquiry.before else None
+        was = f"; as it is, {held.measure} is about {held.estimate:.3g}" if held and held.estimate is not None else ""
+        return replace(found, reason=f"{setting.spec} repairs it: {found.reason}{was}", error_spent=alpha)
+    if "inconclusive" in outcomes and len(inquiry.errors) < len(inquiry.tried):
         held = _held(inquiry, leaf)
         known = f"{held.measure} is {between(held.low, held.high)} by {held.pairs:,} pairs"
-        reason = (
-            f"{setting.spec} is not confirmed: {known}, which leaves {inquiry.asked.target:g} open; give more --pairs"
-        )
-        return Verdict("inconclusive", reason, "budget", inquiry.plan.alpha)
-    words = _raised(inquiry) or found.reason
-    return Verdict(
-        "fail", f"no repair that fits is confirmed; {setting.spec}: {words}", "mismatches", inquiry.plan.alpha
-    )
-
-
-def _raised(inquiry: Mending) -> str:
-    return str([*inquiry.errors.values()][-1]) if inquiry.errors else ""
-
-
-def _raised_all(inquiry: Mending) -> bool:
-    return len(inquiry.errors) == len(inquiry.tried)
-
-
-def _from(inquiry: Mending) -> str:
-    held = _held(inquiry, inquiry.before) if inquiry.before else None
-    return f"; as it is, {held.measure} is about {held.estimate:.3g}" if held and held.estimate is not None else ""
+        left = f"which leaves {inquiry.asked.target:g} open; give more --pairs"
+        return Verdict("inconclusive", f"{setting.spec} is not confirmed: {known}, {left}", "budget", alpha)
+    why = [found.reason, *map(str, inquiry.errors.values())][-1]
+    return Verdict("fail", f"no repair that fits is confirmed; {setting.spec}: {why}", "mismatches", alpha)
 
 
 def _none(inquiry: Mending) -> str:
@@ -94,11 +78,8 @@ def _none(inquiry: Mending) -> str:
         return f"{verb} comes to no output in more than {SAYS_NOTHING:.0%} of the runs, however it is set"
     if best.error:
         return f"{best.setting.spec} does not run: {best.error}"
-    what = inquiry.asked.gate
-    return (
-        f"no repair that fits reaches {what} {inquiry.asked.target:g}: the nearest, {best.setting.spec}, "
-        f"has about {best.estimate:.3g}"
-    )
+    goal = f"{inquiry.asked.gate} {inquiry.asked.target:g}"
+    return f"no repair that fits reaches {goal}: the nearest, {best.setting.spec}, has about {best.estimate:.3g}"
 
 
 def _families(inquiry: Mending) -> list[Measured]:
@@ -140,16 +121,16 @@ def answer_of_inquiry(inquiry: Mending) -> Answer:
     )
     said = shown.answer() if shown else Answer(fields)
     place = next((number for number, leaf in inquiry.leaves.items() if leaf is shown), 0)
-    return Answer(
-        fields,
+    errors = [(inquiry.cells[number].name, error) for number, error in inquiry.errors.items()]
+    refused = [Finding("refused", "warning", f"{name} does not run: {error}") for name, error in errors]
+    return replace(
+        said,
+        fields=fields,
         measures=[*said.measures, *_measures_before(inquiry, last)],
         rows=[*_rows(inquiry)],
-        pairs=said.pairs,
-        mismatches=said.mismatches,
-        rho=said.rho,
-        accuracy=said.accuracy,
-        examples=[Mismatch(place, one.index, one.difference) for one in said.examples],
-        findings=[*said.findings, *_refusals(inquiry)],
+        examples=[replace(one, cell=place) for one in said.examples],
+        findings=[*said.findings, *refused],
+        wobbles=None,
     )
 
 
@@ -162,29 +143,21 @@ def _hint(inquiry: Mending) -> str | None:
 
 def _measures_before(inquiry: Mending, last: Pairs | None) -> Iterator[Measure]:
     """As it was, beside what became of it."""
-    if last is None or inquiry.before is None or not inquiry.before.tally.pairs:
-        return
-    first = inquiry.before.answer().measures[0]
-    yield msgspec.structs.replace(first, name=f"{first.name} before")
+    if last and inquiry.before and inquiry.before.tally.pairs:
+        first = inquiry.before.answer().measures[0]
+        yield msgspec.structs.replace(first, name=f"{first.name} before")
 
 
 def _rows(inquiry: Mending) -> Iterator[CellRow]:
     for number in range(len(inquiry.cells)):
-        if number in inquiry.leaves:
-            yield inquiry.leaves[number].row()
-        else:
-            yield inquiry.counted[number].row((0.0, 1.0), inquiry.plan.confidence)
-
-
-def _refusals(inquiry: Mending) -> Iterator[Finding]:
-    for number, error in inquiry.errors.items():
-        yield Finding("refused", "warning", f"{inquiry.cells[number].name} does not run: {error}")
+        leaf = inquiry.leaves.get(number)
+        yield leaf.row() if leaf else inquiry.counted[number].row((0.0, 1.0), inquiry.plan.confidence)
 
 
 def _more_rows(inquiry: Mending) -> str | None:
     """More rows may do where two runs agree at times: raw numbers never will."""
     before = inquiry.before
-    if before is None or not before.tally.pairs or before.tally.mismatches == before.tally.pairs:
+    if before is None or before.tally.mismatches == before.tally.pairs:
         return None
     if before.outcome() == "pass" or not inquiry.asked.cell.size:
         return None

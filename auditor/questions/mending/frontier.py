@@ -10,7 +10,7 @@ import numpy as np
 
 from auditor.questions.mending.answer import Cost, Point
 from auditor.questions.mending.settings import Setting
-from auditor.questions.mending.units import FINISHED, Pair, Tried
+from auditor.questions.mending.units import FINISHED, Tried
 from auditor.statistics.interval import MeanEvidence
 
 SAYS_NOTHING = 0.1  # the share of runs without an output from which on a setting is no repair
@@ -82,11 +82,6 @@ class Measured:
             nothing=self.nothing / self.apart.n if self.apart.n else 0.0,
             error=self.error,
         )
-
-
-def add_pair(measured: Sequence[Measured], pair: Pair) -> None:
-    for one, tried in zip(measured, pair.tried, strict=True):
-        one.add(tried, pair.loss)
 
 
 def candidates(measured: Sequence[Measured], target: float, margin: float) -> list[Measured]:

@@ -21,8 +21,8 @@ from auditor.flow.verdict import Verdict
 from auditor.questions.counted import Counted, of_its_own
 from auditor.questions.loss import Loss
 from auditor.questions.mending.conclusion import answer_of_inquiry, verdict_of
-from auditor.questions.mending.frontier import Measured, add_pair, candidates
-from auditor.questions.mending.settings import AIM, FAMILIES, STEPPING, Setting, margin_of
+from auditor.questions.mending.frontier import Measured, candidates
+from auditor.questions.mending.settings import AIM, COIN, FAMILIES, KEEP, MEAN, STEPPING, Setting
 from auditor.questions.mending.units import Frontier, OwnOracle, Pair, look
 from auditor.questions.pairs import ChurnQuestion, Pairs, PairsOptions, Rho
 from auditor.request import Request
@@ -35,6 +35,7 @@ from auditor.trials.trial import Bench, Trial
 LOOKED = 32  # pairs that fix the settings
 TRIES = 3  # settings that may be confirmed, one after the other
 _LEAF = {"rho": Rho, "churn": ChurnQuestion}
+Try = tuple[Measured | None, Setting, Pairs]  # what was known of a setting, and its audit
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,10 @@ class Asked:
         return self.cell.subject.target or self.request.subject
 
     def margin(self, verb: str) -> float:
-        """The share of the target below which a setting should pass."""
-        return margin_of(verb, self.gate, self.cell.view.spec)
+        """The share of the target below which a setting should pass. Where whole outputs are compared the randomness of
+        the wrapper is integrated, and a mean takes fewer pairs."""
+        integrates = verb not in KEEP or (self.cell.view.spec == OUTPUT.spec and verb != STEPPING.verb)
+        return MEAN if self.gate == "churn" or integrates else COIN
 
     def leaf(self, cell: Cell, alpha: float) -> Pairs:
         """An audit of one cell, with its part of the error; whether it is accurate is seen, and decides nothing."""
@@ -95,7 +98,7 @@ class Mending(Steady):
     before: Pairs | None = None  # None where the repair itself was given
     looked: list[dict[str, Any]] = field(default_factory=list)
     measured: list[Measured] = field(default_factory=list)
-    tried: list[tuple[Measured | None, Setting, Pairs]] = field(default_factory=list)
+    tried: list[Try] = field(default_factory=list)
     counted: dict[int, Counted] = field(default_factory=dict)  # of the other cells
     errors: dict[int, AuditorError] = field(default_factory=dict)
     why_not: str | None = None
@@ -140,7 +143,10 @@ class Mending(Steady):
         """Their frontier, and the cheapest that should pass, as long as there are tries."""
         self._now = [Measured(setting) for setting in settings]
         self.measured += self._now
-        yield Work(self._open("frontier", self._frontier(settings)), range(pairs_of(settings)))
+        wrapped = tuple(one.wrap(self.asked.learner) for one in settings)
+        unit = Frontier(self.asked.cell.subject, tuple(settings), wrapped, self.asked.gate, self.asked.loss)
+        pairs = next((one.pairs for one in FAMILIES if one.verb == settings[0].verb), LOOKED)
+        yield Work(self._open("frontier", unit), range(pairs))
         for one in candidates(self._now, self.asked.target, self.asked.margin(settings[0].verb)):
             if len(self.tried) < TRIES and not self._has_passed:
                 yield from self._confirm(one)
@@ -182,12 +188,6 @@ class Mending(Steady):
             return False
         return True
 
-    def _frontier(self, settings: Sequence[Setting]) -> Frontier:
-        subject = self.asked.cell.subject
-        wrapped = tuple(one.wrap(self.asked.learner) for one in settings)
-        judges = subject.declared.accuracy is not None
-        return Frontier(subject, tuple(settings), wrapped, self.asked.gate, self.asked.loss, judges)
-
     def _confirm(self, measured: Measured) -> Iterator[Work]:
         """An audit of the wrapped learner on pairs that nothing else has seen."""
         setting, number = measured.setting, len(self.cells)
@@ -209,7 +209,9 @@ class Mending(Steady):
         if self.cells[cell].unit is look:
             self.looked.append(trial.payload)
         else:
-            add_pair(self._now, msgspec.convert(trial.payload, Pair))
+            pair = msgspec.convert(trial.payload, Pair)
+            for one, tried in zip(self._now, pair.tried, strict=True):
+                one.add(tried, pair.loss)
         return False
 
     def failed(self, cell: int, error: AuditorError) -> None:
@@ -241,11 +243,6 @@ class Mending(Steady):
 
     def answer(self) -> Answer:
         return answer_of_inquiry(self)
-
-
-def pairs_of(settings: Sequence[Setting]) -> int:
-    """Of the frontier of one family."""
-    return next((one.pairs for one in FAMILIES if one.verb == settings[0].verb), LOOKED)
 
 
 def _why_not(looked: Sequence[dict[str, Any]], verbs: Sequence[str], size: int) -> str:

@@ -18,8 +18,7 @@ from auditor.literals import read_call
 from auditor.repair.agreeing import agreed
 from auditor.repair.aligning import aligned
 from auditor.repair.calibrating import conformal, rounded_up
-from auditor.repair.candidates import candidates_of, last_step, own_top
-from auditor.repair.choosing import chosen
+from auditor.repair.choosing import candidates_of, chosen, last_step, own_top
 from auditor.repair.deciding import thresholded
 from auditor.repair.numbers_of import Widths, take_apart
 from auditor.repair.rounding import rounded
@@ -35,7 +34,7 @@ _STEPS = range(-5, 4)  # from there, by factors of sqrt(2)
 _MAKERS: Mapping[str, Callable[..., Repaired]] = {
     fn.__name__: fn for fn in (rounded, rounded_up, conformal, chosen, thresholded, voted, agreed, aligned, sites)
 }
-_KEEP = ("rounded", "voted", "agreed", "sites")  # the kind of output that the learner had, and so its view
+KEEP = ("rounded", "voted", "agreed", "sites")  # the kind of output that the learner had, and so its view
 _ATTRIBUTES = ("coef_", "intercept_")  # that predictions are made of
 _APART = 3.0  # times: scales that one width serves
 _PATHS = 12  # that a width may name
@@ -68,7 +67,7 @@ class Setting:
 
     @property
     def keeps_view(self) -> bool:
-        return self.verb in _KEEP
+        return self.verb in KEEP
 
     def wrap(self, learner: Any) -> Repaired:
         return _MAKERS[self.verb](learner, **self.arguments)
@@ -89,12 +88,6 @@ def read_setting(text: str) -> Setting:
         known = ", ".join(_MAKERS)
         raise UsageError(f"--with {text!r} must be one of {known}, its arguments by name: write e.g. {example}")
     return Setting(verb, arguments)
-
-
-def margin_of(verb: str, gate: str, view: str | None) -> float:
-    """Where whole outputs are compared the randomness of the wrapper is integrated, and a mean takes fewer pairs."""
-    integrates = verb not in _KEEP or (view == "output" and verb != STEPPING.verb)
-    return MEAN if gate == "churn" or integrates else COIN
 
 
 class Family(Protocol):
@@ -121,7 +114,7 @@ class Rounding:
     def look(self, first: Any, second: Any, see: See) -> dict[str, Any] | None:
         widths = _widths_of(first)
         if widths is None:
-            return _predicted_apart(see(first), see(second)) if _predicts(first) else None
+            return _predicted_apart(see(first), see(second)) if predicts_numbers(first) else None
         try:
             mine, theirs = take_apart(first, widths), take_apart(second, widths)
         except SubjectError:
@@ -166,10 +159,6 @@ def _has_floats(value: Any) -> bool:
     return isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.size > 0)
 
 
-def _predicts(output: Any) -> bool:
-    return is_estimator(output) and hasattr(output, "predict") and predicts_numbers(output)
-
-
 def _predicted_apart(first: Any, second: Any) -> dict[str, Any] | None:
     """By how much the predictions of points differ: one on average, and all together."""
     mine, theirs = np.asarray(first), np.asarray(second)
@@ -183,9 +172,12 @@ def _predicting(apart: Sequence[float], level: float) -> list[Setting]:
     """Churn is the mean of min(1, |c - c'| / w), about the mean of |c - c'| over w; rho is at most their sum."""
     if not any(apart):
         return []
-    widths = [two_digits(float(np.mean(apart)) / level * 2 ** (step / 2)) for step in _STEPS]
-    words = "a prediction moves by at most {:.3g}"
-    return [Setting("rounded", {"width": width}, words.format(width / 2), width / 2) for width in widths]
+    return _of_widths("rounded", float(np.mean(apart)) / level, "a prediction moves by at most {:.3g}")
+
+
+def _of_widths(verb: str, centre: float, words: str) -> list[Setting]:
+    widths = (two_digits(centre * 2 ** (step / 2)) for step in _STEPS)
+    return [Setting(verb, {"width": width}, words.format(width / 2), width / 2) for width in widths]
 
 
 def _scales(seen: Seen) -> dict[str, float]:
@@ -237,16 +229,11 @@ class Choosing:
         if spread == 0 or count <= top:
             return []
         least = level / (top * spread)  # the theorem's own: 1 - exp(-k strength range) is about the level
-        made = (two_digits(least * 2.0**step) for step in range(9, -2, -1))
-        return [_choice(strength, top, count) for strength in made]
-
-
-def _choice(strength: float, top: int, count: int) -> Setting:
-    lost = math.log(count) / strength
-    more = {"top": top} if top > 1 else {}
-    return Setting(
-        "chosen", {"strength": strength, **more}, f"the expected score is at most {lost:.3g} below the best", lost
-    )
+        made = []
+        for strength in (two_digits(least * 2.0**step) for step in range(9, -2, -1)):
+            lost, given = math.log(count) / strength, {"strength": strength, **({"top": top} if top > 1 else {})}
+            made.append(Setting("chosen", given, f"the expected score is at most {lost:.3g} below the best", lost))
+        return made
 
 
 class Aligning:
@@ -269,9 +256,7 @@ class Aligning:
         if not gaps.any():
             return []
         centre = _solved(lambda width: float(np.mean(-np.expm1(-gaps / width))), level)
-        widths = (two_digits(centre * 2 ** (step / 2)) for step in _STEPS)
-        words = "a centre moves by at most {:.3g} a coordinate"
-        return [Setting("aligned", {"width": width}, words.format(width / 2), width / 2) for width in widths]
+        return _of_widths("aligned", centre, "a centre moves by at most {:.3g} a coordinate")
 
 
 class Voting:

@@ -14,13 +14,10 @@ from auditor.process.foreign import call
 from auditor.questions.loss import Loss
 from auditor.questions.mending.settings import FAMILIES, Setting
 from auditor.randomness import Randomness, from_key
-from auditor.repair.aligning import Aligned
-from auditor.repair.candidates import candidates_of
-from auditor.repair.choosing import Chosen
-from auditor.repair.numbers_of import take_apart
+from auditor.repair.aligning import aligned
 from auditor.repair.rounding import Rounded, RoundedPredictions
 from auditor.repair.seam import Repaired
-from auditor.repair.voting import Voted
+from auditor.repair.voting import voted
 from auditor.sources.frames import as_matrix
 from auditor.subjects.churn import has_rows, points_of, share_of_points
 from auditor.subjects.outcome import describe, same, settle
@@ -83,9 +80,9 @@ class Half:
     """One side of a pair under one setting; outputs are settled before the other side is run."""
 
     core: Any
-    outputs: Sequence[Any]
-    points: Sequence[Any]
-    nothing: bool
+    outputs: Sequence[Any] = ()
+    points: Sequence[Any] = ()
+    nothing: bool = False
     changed: bool | None = None
     loss: float | None = None
 
@@ -99,7 +96,6 @@ class Frontier:
     wrapped: tuple[Repaired, ...]
     gate: str
     loss: Loss | None
-    judges: bool  # by the subject's own oracle
 
     @property
     def fn(self) -> Any:
@@ -122,15 +118,17 @@ class Frontier:
             return [output.why for _ in self.settings], seconds, None
         plain = self._lost(bench, output, index) if which == 0 else None
         seen = bench.see(output) if self._rounds_points(bench) else None
-        places = range(len(self.settings))
-        return [self._half(bench, place, (output, seen), index, which) for place in places], seconds, plain
+        halves = [self._half(bench, place, (output, seen), index, which) for place in range(len(self.settings))]
+        return halves, seconds, plain
 
     def _half(self, bench: Bench, place: int, found: tuple[Any, Any], index: int, which: int) -> Half | str:
         """Of an output, with its predictions where these are all that is needed."""
         output, seen = found
         try:
             if seen is not None:
-                return Half(seen, (), (), False, loss=self._rounded_loss(bench, place, output, index, which))
+                if which == 1 or self.loss is None:
+                    return Half(seen)
+                return Half(seen, loss=self._lost(bench, self._finish(bench, place, output, index), index))
             return call(self._finished, bench, place, output, index, which)
         except BaseException as error:  # a setting that does not run is no repair, and others may be
             if is_interrupt(error):
@@ -139,25 +137,27 @@ class Frontier:
 
     def _finished(self, bench: Bench, place: int, output: Any, index: int, which: int) -> Half:
         wrapper, setting = self.wrapped[place], self.settings[place]
-        core = core_of(wrapper, output)
-        if core is None:
+        if wrapper.is_of_outputs:
+            core = wrapper.core_of(output)
+        else:
             core = wrapper.core(bench.draw(index, which), self._r(bench, index, "core"), **self.subject.params)
-        if self._votes_on_points(bench) and isinstance(wrapper, Voted):
-            return self._votes(bench, wrapper, core, index)
+        if self._votes_on_points(bench):
+            return self._votes(bench, place, core, index)
         count = FINISHES if not self._has_formula(bench, place) else 1 - which
-        found = [wrapper.finish(core, self._r(bench, index, "finish", i)) for i in range(count)]
+        found = [self._finish(bench, place, core, index, i) for i in range(count)]
         viewed = bench if setting.keeps_view else replace(bench, view=OUTPUT)
-        seen = [viewed.see(one) for one in found if one is not None]
+        seen = [viewed.see(one) for one in found]
         settled = [settle(one) for one in seen]
         points = [points_of(*both) for both in zip(seen, settled, strict=True)] if self._is_churn else []
-        half = Half(core, settled, points, len(seen) < count)
+        nothing = setting.verb == "agreed" and any(one is None for one in found)
+        half = Half(core, settled, points, nothing)
         if which == 1 or not setting.keeps_view:
             return half
         changed = not same(found[0], output) if setting.verb == "agreed" else None
-        return replace(half, changed=changed, loss=self._lost(bench, found[0], index) if seen else None)
+        return replace(half, changed=changed, loss=None if nothing else self._lost(bench, found[0], index))
 
     def _votes_on_points(self, bench: Bench) -> bool:
-        return self._has_points(bench, Voted) and self.loss is None
+        return self._has_points(bench, voted) and self.loss is None
 
     def _rounds_points(self, bench: Bench) -> bool:
         return self._has_points(bench, RoundedPredictions) and bench.within is None
@@ -165,17 +165,15 @@ class Frontier:
     def _has_points(self, bench: Bench, kind: type[Repaired]) -> bool:
         return self._is_churn and isinstance(self.wrapped[0], kind) and bench.view.spec == "predict"
 
-    def _rounded_loss(self, bench: Bench, place: int, output: Any, index: int, which: int) -> float | None:
-        if which == 1 or self.loss is None:
-            return None
-        return self._lost(bench, self.wrapped[place].finish(output, self._r(bench, index, "finish", 0)), index)
+    def _finish(self, bench: Bench, place: int, core: Any, index: int, number: int = 0) -> Any:
+        return self.wrapped[place].finish(core, self._r(bench, index, "finish", number))
 
-    def _votes(self, bench: Bench, wrapper: Voted, models: Sequence[Any], index: int) -> Half:
+    def _votes(self, bench: Bench, place: int, models: Sequence[Any], index: int) -> Half:
         """The models ask for most of the time: each labels the points once, and votes are counted from there."""
         x, y = labelled_points(bench)
         votes = [np.asarray(model.predict(x)) for model in models]
-        found = wrapper.finish(votes, self._r(bench, index, "finish", 0))
-        return Half(votes, (), (), False, loss=float(np.mean(found != y)))
+        found = self._finish(bench, place, votes, index)
+        return Half(votes, loss=float(np.mean(found != y)))
 
     def _has_formula(self, bench: Bench, place: int) -> bool:
         """Whether something is known of what is compared, and is no loose bound: that of several choices is one."""
@@ -184,8 +182,8 @@ class Frontier:
             return False
         whole = (bench.view.spec == OUTPUT.spec and bench.within is None) or not setting.keeps_view
         of_model = isinstance(wrapper, Rounded) and wrapper.is_estimator and bench.view.spec == "predict"
-        is_near = wrapper.mismatch_is == "exact" or isinstance(wrapper, (Rounded, Aligned))
-        of_points = self._is_churn or isinstance(wrapper, (Voted, RoundedPredictions))
+        is_near = wrapper.mismatch_is == "exact" or isinstance(wrapper, (Rounded, aligned))
+        of_points = self._is_churn or isinstance(wrapper, (voted, RoundedPredictions))
         return (whole or of_model) and is_near and not of_points
 
     @property
@@ -203,7 +201,7 @@ class Frontier:
         if self.loss is not None:
             fresh = bench.source.draw(from_key(bench.keys.probe.child("loss", index)), JUDGED)
             return float(np.mean(self.loss.of(output, fresh, JUDGED)))
-        judged = judge(bench, output, index) if self.judges else None
+        judged = judge(bench, output, index) if self.subject.declared.accuracy else None
         return None if judged is None else float(not judged)
 
     def _tried(self, bench: Bench, place: int, first: Half | str, second: Half | str) -> Tried:
@@ -214,7 +212,7 @@ class Frontier:
         if len(second.outputs) == 0:
             by = FORMULA if wrapper.mismatch_is == "exact" else BOUND
             apart = wrapper.mismatch(first.core, second.core)
-            if isinstance(wrapper, (Voted, RoundedPredictions)):
+            if isinstance(wrapper, (voted, RoundedPredictions)):
                 apart = float(np.mean(wrapper.churn(first.core, second.core)))
             return Tried(apart=apart, by=by, nothing=first.nothing, changed=first.changed, loss=first.loss)
         alike = [bench.difference(*both) is None for both in zip(first.outputs, second.outputs, strict=True)]
@@ -229,17 +227,6 @@ def _churn(bench: Bench, first: Any, second: Any) -> float:
     if not has_rows(first, bench.view.rows):
         raise UsageError(f"--gate churn counts probe points, and the view {bench.view.name} has no row for each")
     return share_of_points(first, second, bench.within)
-
-
-def core_of(wrapper: Repaired, output: Any) -> Any:
-    """What a wrapper that acts on outputs makes of one; None for those that run the learner in their own way."""
-    if isinstance(wrapper, Rounded):
-        return take_apart(output, wrapper.widths)
-    if isinstance(wrapper, Chosen):
-        return wrapper.counted(candidates_of(output))
-    if isinstance(wrapper, RoundedPredictions):
-        return output
-    return wrapper.centres_of(output) if isinstance(wrapper, Aligned) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,12 +94,7 @@ class Sites:
 
     def frame(self, above: int) -> FrameType | None:
         """The frame of the subject's own code that draws."""
-        frame: FrameType | None = sys._getframe(above + 1)
-        while frame is not None and frame is not self._base:
-            if self._own(frame.f_code):
-                return frame
-            frame = frame.f_back
-        return None
+        return next(self._own.frames(sys._getframe(above + 1), self._base), None)
 
     def next(self, frame: FrameType | None) -> bytes:
         """The key of a draw in a frame."""

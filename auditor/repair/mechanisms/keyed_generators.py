@@ -45,12 +45,6 @@ class _Bits(PCG64):
             self.heard.refuse(what)
 
 
-def _bits(sites: Sites, digest: bytes) -> _Bits:
-    bits = _Bits(cast(Any, Key(digest)))
-    bits.heard = sites.heard
-    return bits
-
-
 def _bits_of(r: Generator) -> Any:
     """Its own bit generator, past what a subject is given."""
     return cast(Any, Generator).bit_generator.__get__(r)
@@ -69,9 +63,11 @@ class SiteGenerator(Randomness):
         """Of its own for each place that asks, where r is keyed."""
         frame = self.sites.frame(1)
         self.sites.heard.add(self.sites.stream, frame, 1)
-        if self.sites.is_keyed:
-            return _bits(self.sites, self.sites.next(frame))
-        return _bits_of(self)
+        if not self.sites.is_keyed:
+            return _bits_of(self)
+        bits = _Bits(cast(Any, Key(self.sites.next(frame))))
+        bits.heard = self.sites.heard
+        return bits
 
     def child(self, *names: Name) -> SiteGenerator:
         key = _bits_of(self).seed_seq.child(*names)
@@ -79,12 +75,10 @@ class SiteGenerator(Randomness):
         return site_generator(key, self.sites.beside(stream))
 
     def spawn(self, n_children: int) -> list[Generator]:
-        frame = self.sites.frame(1)
-        if not self.sites.is_keyed:
-            keys = _bits_of(self).seed_seq.spawn(n_children)
-            return [site_generator(key, self.sites.beside(f"{self.sites.stream}/spawned")) for key in keys]
-        keys = Key(self.sites.next(frame)).spawn(n_children)
-        return [site_generator(key, self.sites.beside(f"{self.sites.stream}/spawned", key)) for key in keys]
+        sites = self.sites
+        parent = Key(sites.next(sites.frame(1))) if sites.is_keyed else _bits_of(self).seed_seq
+        keys, stream = parent.spawn(n_children), f"{sites.stream}/spawned"
+        return [site_generator(key, sites.beside(stream, key if sites.is_keyed else None)) for key in keys]
 
     def __reduce__(self) -> tuple[type[Randomness], tuple[Any]]:  # type: ignore[override]
         self.sites.heard.refuse("copies r")
@@ -200,42 +194,28 @@ def _key_of(r: Any, bits: Any) -> Key:
     return key if isinstance(key, Key) else drawn_key(r)
 
 
-def _of_generator(r: Generator, sites: Callable[[Key], Sites]) -> SiteGenerator:
-    key = _key_of(r, _bits_of(r))
-    return site_generator(key, sites(key))
-
-
-def _of_random_state(r: RandomState, sites: Callable[[Key], Sites]) -> SiteRandomState:
-    bits = cast(Any, r)._bit_generator
-    made = SiteRandomState(bits)
-    made.sites = sites(_key_of(r, bits))
-    return made
-
-
-def _of_random(r: random.Random, sites: Callable[[Key], Sites]) -> SiteRandom:
-    made = SiteRandom()
-    random.Random.setstate(made, r.getstate())
-    made.sites = sites(drawn_key(r))
-    return made
-
-
-_MAKERS: dict[type, Callable[[Any, Callable[[Key], Sites]], Any]] = {
-    Generator: _of_generator,
-    RandomState: _of_random_state,
-    random.Random: _of_random,
-}
-
-
 Given = tuple[Any, Any, Mapping[str, Any]]  # a sample, r, parameters
 
 
 def is_generator(r: object) -> bool:
-    return isinstance(r, tuple(_MAKERS))
+    return isinstance(r, (Generator, RandomState, random.Random))
 
 
 def with_sites(r: Any, sites: Callable[[Key], Sites]) -> Any:
     """r as one of the same kind that knows its sites; these are made from its key."""
-    return next(make for kind, make in _MAKERS.items() if isinstance(r, kind))(r, sites)
+    if isinstance(r, Generator):
+        key = _key_of(r, _bits_of(r))
+        return site_generator(key, sites(key))
+    made: SiteRandomState | SiteRandom
+    if isinstance(r, RandomState):
+        bits = cast(Any, r)._bit_generator
+        made, key = SiteRandomState(bits), _key_of(r, bits)
+    else:
+        made = SiteRandom()
+        random.Random.setstate(made, r.getstate())
+        key = drawn_key(r)  # which moves r on
+    made.sites = sites(key)
+    return made
 
 
 def run_with_sites(fn: Callable[..., Any], given: Given, heard: Witness, own: OwnCode, *, keyed: bool) -> Any:

@@ -5,15 +5,40 @@ h(x) = clip((x - low) / (high - low), 0, 1) is how likely x reaches it; so at mo
 
 Proof: two numbers are decided apart iff the threshold falls between them, above the smaller and at or below the larger.
 Price: what is below low is always rejected, what is at high or above always accepted, and between them r decides.
+
+Heavy hitters over a finite list: the values whose share reaches a random threshold, which r alone decides.
+
+Guarantee: with the threshold uniform in [low, high] and shares p, q in two runs, the sets differ with probability equal
+to the share of [low, high] that the intervals between p_x and q_x cover together; so at most
+sum_x |p_x - q_x| / (high - low). Above 1/2 a set has at most one value.
+
+Proof: a value is in one of the sets alone iff the threshold falls between its two shares.
+Price: a value whose share is in [low, high] is in the set or not as r decides.
+
+The first of them: one value of the set, in an order that r keeps for *values*. Two sets A and A' have different firsts
+with probability |A sym.diff A'| / |A u A'| exactly, as the first of A u A' is any of its values with the same
+probability; its mean over the threshold is at most d (H_N - 1) / (high - low) where shares differ by at most d, one
+value reaches `high` in both runs, N have a share of `low` or more in either, and H_N = 1 + 1/2 + ... + 1/N.
+
+Proof: with M(t) the number of values whose larger share is at least t, but at least 1, the smaller share is at least t
+for M(t + d) of them: 1 - M(t + d) / M(t) <= H_M(t) - H_M(t + d), and over [low, high] what is left of the integral is
+at most d (H_N - H_1).
 """
 
 from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from numpy.random import Generator
 
-from auditor.repair.mechanisms.grid import Numbers
+from auditor.randomness import Randomness
+from auditor.repair.mechanisms.grid import Numbers, stretch
+from auditor.repair.mechanisms.gumbel import choose
+
+Shares = Mapping[Hashable, float]
 
 
 def random_threshold(r: Generator, low: float, high: float) -> float:
@@ -25,3 +50,33 @@ def threshold_mismatch(x: Numbers, y: Numbers, low: float, high: float) -> npt.N
     """Pr over the threshold that two numbers are decided apart, number by number."""
     apart = np.abs(np.clip(x, low, high) - np.clip(y, low, high)) / (high - low)
     return np.asarray(np.minimum(apart, 1.0), dtype=float)
+
+
+def heavy_values(values: Any, shares: Any, threshold: float) -> Any:
+    """Those among the values, in their order, whose share is at least the threshold."""
+    return values[shares >= threshold]
+
+
+def heavy_mismatch(first: Shares, second: Shares, low: float, high: float) -> float:
+    """Pr over the threshold that the sets differ; what is not listed has a share of 0."""
+    names = [*{**first, **second}]
+    mine, theirs = (np.array([side.get(name, 0.0) for name in names]) for side in (first, second))
+    return stretch(np.minimum(mine, theirs), np.maximum(mine, theirs), low, high)
+
+
+def first_heavy(shares: Shares, threshold: float, r: Randomness) -> Any:
+    """Of the values whose share is at least the threshold, the first in r's order; None if there is none."""
+    heavy = {value: 0.0 for value, share in shares.items() if share >= threshold}
+    return choose(heavy, 1.0, r)[0] if heavy else None
+
+
+def first_heavy_mismatch(first: Shares, second: Shares, low: float, high: float) -> float:
+    """Pr over the threshold and the order that the first heavy values differ."""
+    names = [*{**first, **second}]
+    mine, theirs = (np.clip([side.get(name, 0.0) for name in names], low, high) for side in (first, second))
+    ends = np.unique(np.concatenate([mine, theirs, [low, high]]))
+    either, both = (
+        (side[:, None] >= ends[1:]).sum(axis=0) for side in (np.maximum(mine, theirs), np.minimum(mine, theirs))
+    )
+    apart = (either - both) / np.maximum(either, 1)
+    return float(apart @ np.diff(ends)) / (high - low)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auditor.randomness import from_key, root_key
-from auditor.repair.mechanisms.heavy import first_heavy, first_heavy_mismatch, heavy_mismatch, heavy_values
+from auditor.repair.mechanisms.threshold import first_heavy, first_heavy_mismatch, heavy_mismatch, heavy_values
 
 shares = st.dictionaries(st.sampled_from("abcde"), st.integers(0, 64).map(lambda k: k / 64), max_size=5)
 
