@@ -55,7 +55,7 @@ class _Counts:
         points = list(zip((b * self.at).tolist(), self.k.tolist(), (self.n - self.k).tolist(), strict=True))
 
         def slope(a: float) -> float:
-            return sum(k + rest * math.exp(a + z) / math.expm1(a + z) for z, k, rest in points)
+            return float(sum(k + rest * math.exp(a + z) / math.expm1(a + z) for z, k, rest in points))
 
         return _crossing(slope, top - 60, top)  # there all rho together are below any k / n
 
