@@ -16,7 +16,7 @@ from numpy.random import Generator
 
 Integers = npt.NDArray[np.int64]
 Reals = npt.NDArray[np.float64]
-Split = tuple[Reals, npt.NDArray[np.bool_]]
+Split = tuple[Reals, npt.NDArray[np.bool_], bool]
 
 PIECE = 2**50
 LARGEST = 2**63 - 1
@@ -37,13 +37,21 @@ def binomial(rng: Generator, n: Integers, p: Reals) -> Integers:
 
 
 def _small_binomial(rng: Generator, n: Integers, p: Reals) -> Integers:
-    tiny = (p < _TINY) & (p > 0)
-    if not tiny.any() or not (tiny := tiny & (n * p < 30)).any():
-        return rng.binomial(n, p) if len(n) > 1 else np.array([rng.binomial(n[0], p[0])])  # one is drawn much faster
+    tiny = _are_tiny(p) & (n * p < 30)
+    if not tiny.any():
+        return _numpys(rng, n, p)
     drawn = np.empty(len(n), dtype=np.int64)
     drawn[tiny] = np.minimum(rng.poisson(n[tiny] * p[tiny]), n[tiny])
     drawn[~tiny] = rng.binomial(n[~tiny], p[~tiny])
     return drawn
+
+
+def _are_tiny(p: Reals) -> npt.NDArray[np.bool_]:
+    return np.asarray((p < _TINY) & (p > 0))
+
+
+def _numpys(rng: Generator, n: Integers, p: Reals) -> Integers:
+    return rng.binomial(n, p) if len(n) > 1 else np.array([rng.binomial(n[0], p[0])])  # one is drawn much faster
 
 
 def multinomial(rng: Generator, n: int, weights: Reals) -> Integers:
@@ -54,8 +62,9 @@ def multinomial(rng: Generator, n: int, weights: Reals) -> Integers:
 def fall(rng: Generator, n: int, tree: Sequence[Split]) -> Integers:
     """How n draws fall down a tree; whoever draws many times makes it once."""
     counts = np.array([n], dtype=np.int64)
-    for share, is_left in tree:
-        fewer = binomial(rng, counts, share)
+    for share, is_left, has_tiny in tree:
+        draw = binomial if has_tiny or n >= PIECE else _numpys
+        fewer = draw(rng, counts, share)
         sides = np.empty((len(counts), 2), dtype=np.int64)
         sides[:, 0] = np.where(is_left, fewer, counts - fewer)
         sides[:, 1] = counts - sides[:, 0]
@@ -64,13 +73,13 @@ def fall(rng: Generator, n: int, tree: Sequence[Split]) -> Integers:
 
 
 def splits(weights: Reals) -> list[Split]:
-    """Of each block, the share of its smaller half, and whether that is the left one; the root first."""
+    """Of each block, the share of its smaller half, and whether that is the left one; of all, whether one is tiny."""
     tree = []
     for sums in _halvings(weights):
         left, right = sums[0::2], sums[1::2]
         total = left + right
         share = np.divide(np.minimum(left, right), total, out=np.zeros_like(total), where=total > 0)
-        tree.append((share, left <= right))
+        tree.append((share, left <= right, bool(_are_tiny(share).any())))
     return tree
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from inspect import Parameter
 from numbers import Real
 from typing import Any
@@ -75,8 +76,11 @@ class Finishing:
         """Of a run's r, what its finish has."""
         return key.child("finish") if self.splits else key
 
-    def finished(self, core: Any, r: Any) -> Any:
-        return self.finish.fn(core, r, **self.finish.at({}, self.settings or {}))
+    @property
+    def last(self) -> Callable[[Any, Any], Any]:
+        """What makes an output of a core and r, with its parameters: they are the same for many r."""
+        named = self.finish.at({}, self.settings or {})
+        return partial(self.finish.fn, **named) if named else self.finish.fn
 
     def apart(self, first: Any, second: Any) -> float | None:
         """m of two cores, checked; None where there is no formula."""

@@ -107,7 +107,7 @@ def finishes(bench: Bench, core: Any, keys: Sequence[Key], index: int, which: in
     """What each of several r makes of a core; bottom of what is none."""
     subject = bench.subject
     assert subject.finishing is not None
-    finished, make = subject.finishing.of(subject.settings).finished, KINDS[subject.randomness]
+    finish, make = subject.finishing.of(subject.settings).last, KINDS[subject.randomness]
     for key in keys:
         if isinstance(core, Bottom):
             yield core
@@ -115,7 +115,7 @@ def finishes(bench: Bench, core: Any, keys: Sequence[Key], index: int, which: in
         if bench.publish:
             bench.publish(index, which, RUNS)  # each has the time of a run
         try:
-            yield call(finished, core, make(key))
+            yield call(finish, core, make(key))
         except BaseException as error:
             yield bench.no_output(error, index, which)
 

@@ -92,6 +92,7 @@ def test_a_million_flips() -> None:
     assert frontier(10**6, 0.1).gap < 1e-4
 
 
+@settings(max_examples=settings().max_examples // 2)  # a frontier each
 @given(tasks)
 def test_the_mixture_is_feasible_and_the_values_are_close(task: tuple[int, float, float]) -> None:
     m, tau, delta = task
@@ -222,9 +223,9 @@ def test_the_least_size_is_the_first_that_is_not_excluded(rho: float, tau: float
 
 
 def test_the_least_size_of_many_is_good_to_half_a_percent_and_of_an_easy_rho_the_plain_one() -> None:
-    m = least_size(0.05, 0.1)
+    m = least_size(0.15, 0.03)
     assert m > 2000
-    assert frontier(m, 0.1).lower <= 0.05 < frontier(int(m * 0.995) - 1, 0.1).lower
+    assert frontier(m, 0.03).lower <= 0.15 < frontier(int(m * 0.995) - 1, 0.03).lower
     assert least_size(0.9, 0.1) == plain_size(0.1)
 
 

@@ -158,10 +158,10 @@ def test_too_few_scores_have_an_infinite_threshold_which_is_always_the_same() ->
 def test_the_audited_rho_holds_the_exact_one(no_second_process: None) -> None:
     """Uniform scores: E min(1, |B - B'| / w) over two Betas, of a threshold 0.95 of 200; 1e-6."""
     n, k, width = 200, 191, 0.08
-    x = np.linspace(-width, 1, 200_001)
+    x = np.linspace(-width, 1, 20_001)
     within = betainc(k, n + 1 - k, np.clip(x + width, 0, 1)) - betainc(k, n + 1 - k, np.clip(x, 0, 1))
     truth = 1 - float(np.trapezoid(within**2, x)) / width
-    record = auditor.audit(conformal(itself, 0.05, width), "uniform", size=n, rho=0.5, fixed=80, confidence=1 - 1e-6)
+    record = auditor.audit(conformal(itself, 0.05, width), "uniform", size=n, rho=0.5, fixed=50, confidence=1 - 1e-6)
     print(f"in [{record.rho.low:.4f}, {record.rho.high:.4f}], exact {truth:.4f}")
     assert record.rho.low <= truth <= record.rho.high
     assert truth <= conformal(itself, 0.05, width).claimed(n, 1.0, 0.049)

@@ -44,7 +44,7 @@ def halves(subject: Any, **params: Any) -> tuple[Any, Any]:
     found = load_subject(subject, params)
     assert found.finishing is not None
     core = found.unfinished.run(ROWS, R)
-    return core, found.finishing.of(found.settings).finished(core, from_key(found.finishing.own(R)))
+    return core, found.finishing.of(found.settings).last(core, from_key(found.finishing.own(R)))
 
 
 def test_a_core_that_takes_no_r_leaves_all_of_it_to_the_finish() -> None:

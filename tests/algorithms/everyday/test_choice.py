@@ -299,7 +299,8 @@ def test_the_exact_rho_of_four_bits_at_the_defaults() -> None:
 
 @pytest.mark.parametrize("algorithm", [r_choice, r_top_choice])
 def test_the_claims_are_upheld_at_their_own_size(algorithm: Any) -> None:
-    record = auditor.audit(algorithm)
+    """At rho = 0.5, which takes fewer pairs to tell; the defaults are audited with every other theorem's at night."""
+    record = auditor.audit(algorithm, params={"rho": 0.5})
     print(record.reason)
     assert (record.verdict, record.sample_scale) == ("pass", 1.0)
     assert record.theorem in ("Best of K", "Top k of K")

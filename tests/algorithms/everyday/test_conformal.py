@@ -178,8 +178,9 @@ def test_the_claims_hold_at_the_hardest_law_exactly(
 
 
 def test_the_claims_are_upheld_at_their_own_size() -> None:
-    record = auditor.audit(r_conformal, confidence=0.99)
-    assert (record.verdict, record.claimed) == ("pass", 0.1)
+    """At rho = 0.5, which takes fewer pairs to tell; the defaults are audited with every other theorem's at night."""
+    record = auditor.audit(r_conformal, params={"rho": 0.5}, confidence=0.99)
+    assert (record.verdict, record.claimed) == ("pass", 0.5)
 
 
 @pytest.mark.parametrize("spec", [HARDEST, GAP])

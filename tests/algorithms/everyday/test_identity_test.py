@@ -150,7 +150,7 @@ def test_the_audited_rho_holds_the_exact_one() -> None:
     p = (0.5, 0.25, 0.25)
     truth = exact_rho(p, 3, 60, *sizes.interval(3, *DEFAULTS))
     record = auditor.audit(
-        r_uniformity_test, "pmf({0: 0.5, 1: 0.25, 2: 0.25})", size=60, rho=0.5, fixed=100, confidence=1 - 1e-6,
+        r_uniformity_test, "pmf({0: 0.5, 1: 0.25, 2: 0.25})", size=60, rho=0.5, fixed=50, confidence=1 - 1e-6,
         params={"null": 3},
     )  # fmt: skip
     print(f"{truth:.4f} in [{record.rho.low:.4f}, {record.rho.high:.4f}]")

@@ -145,8 +145,9 @@ def test_without_a_step_the_claim_is_within_six_percent_of_the_truth() -> None:
 
 
 def test_the_claims_are_upheld_at_their_own_size() -> None:
-    record = auditor.audit(r_quantile, confidence=0.99)
-    assert (record.verdict, record.claimed) == ("pass", 0.1)
+    """At rho = 0.5, which takes fewer pairs to tell; the defaults are audited with every other theorem's at night."""
+    record = auditor.audit(r_quantile, params={"rho": 0.5}, confidence=0.99)
+    assert (record.verdict, record.claimed) == ("pass", 0.5)
     assert auditor.audit(r_quantile, LOW_DENSITY, confidence=1 - 1e-6).verdict == "fail"
 
 
