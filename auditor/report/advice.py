@@ -15,6 +15,7 @@ from auditor.subjects.views import NAMES
 
 _NEVER = 0.9  # the share of the elements' pairs from which on raw numbers are said never to agree
 _FEW = 0.2  # of the predictions change
+_WIDEST = 1e300  # gaps from which on no float is safely above
 
 
 def advice(record: Record) -> Iterator[Part]:
@@ -54,10 +55,11 @@ def _are_raw_floats(seen: Wobbles) -> bool:
 
 def _rounded(record: Record, seen: Wobbles) -> str:
     """With so few decimals that two values which are a gap apart mostly round to one."""
-    assert seen.gap is not None
-    digits = math.floor(-math.log10(10 * seen.gap)) if seen.gap > 0 else 0
-    cures = [f'--view "round({digits})"'] if 0 <= digits <= 15 and record.view == "output" else []
-    cures += [f"--atol {_upward(10 * seen.gap)}"] if _takes(record, "atol") else []
+    wide, cures = 10 * (seen.gap or 0.0), []
+    if 0 < wide < _WIDEST:
+        digits = math.floor(-math.log10(wide))
+        cures += [f'--view "round({digits})"'] if 0 <= digits <= 15 and record.view == "output" else []
+        cures += [f"--atol {_upward(wide)}"] if _takes(record, "atol") else []
     how = f"try {' or '.join(cures)}" if cures else "compare a decision and not the numbers"
     return f"raw numbers hardly ever agree: {how}, or round in the learner to a grid that r places at random"
 

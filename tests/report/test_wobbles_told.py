@@ -180,6 +180,11 @@ def advised(record: Record) -> list[str]:
     return [text for part in advice(record) if isinstance(part, Listing) for text in part.texts]
 
 
+def test_numbers_near_the_largest_are_not_rounded_to_more_than_any_float() -> None:
+    record = auditor.audit(lambda sample, r: float(sample[0]) * 1.7e308, "uniform(-1, 2)", size=1)
+    assert "raw numbers hardly ever agree: compare a decision" in advised(record)[0]
+
+
 def test_raw_numbers_are_to_be_rounded_to_more_than_their_gap() -> None:
     mean = auditor.audit(lambda sample, r: float(sample.mean()), "norm", size=4000)
     assert mean.wobbles is not None
