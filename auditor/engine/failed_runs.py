@@ -6,10 +6,9 @@ import signal
 from contextlib import suppress
 from dataclasses import dataclass
 
-from auditor.engine.engine import Done
+from auditor.engine.engine import Fall
 from auditor.engine.inside_worker import Fell
 from auditor.engine.worker_process import Death
-from auditor.errors import AuditorError
 from auditor.trials.trial import RunFailed
 
 
@@ -33,37 +32,13 @@ class Outgrown(Watched):
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A block for a worker; `failure` is what comes after its last pair, known from a worker that died there."""
+    """A block for a worker; `then` is what comes after its last pair, known from a worker that died there."""
 
     block: range
     fell: Fell
-    failed_at: int | None = None
-    failure: AuditorError | None = None
+    then: Fall | None = None
     fresh: bool = False  # one pair, for a worker that has run nothing
     alone: Fall | None = None  # its second run without its first, to see whether that fails too
-
-
-@dataclass(frozen=True, slots=True)
-class Fall:
-    """A run that gave no output: which it was, and how many its process had begun before it."""
-
-    index: int
-    which: int
-    before: int
-    failure: AuditorError
-
-    def is_alone(self) -> bool:
-        return self.before == 0
-
-    def is_of_the_pair(self, fell: Fell) -> bool:
-        """Whether nothing went before it but runs of its own pair."""
-        known = fell.get(self.index, {})
-        return self.before == sum(which not in known for which in range(self.which))
-
-
-def raised(done: Done) -> Fall:
-    assert done.failure is not None
-    return Fall(done.failed_at or 0, done.which, done.before, done.failure)
 
 
 def how_it_ended(death: Death) -> str:
