@@ -20,9 +20,8 @@ from time import perf_counter
 from typing import Any
 
 from auditor.engine.engine import Done, Fall, How, Keep, Pace, in_order, keep_nothing
-from auditor.engine.failed_runs import Hung, Outgrown, Task, Undrawn, Watched, how_it_ended
 from auditor.engine.inside_worker import DRAWING, LOADING, Luggage, look_here, run_alone, run_block
-from auditor.engine.worker_process import Death, Worker, context, pack, uninterrupted
+from auditor.engine.worker_process import Death, Hung, Task, Watched, Worker, context, pack, uninterrupted
 from auditor.errors import AuditorError, SubjectError
 from auditor.trials.preflight import PAIRS, Look, together
 from auditor.trials.trial import Bench, RunFailed, Trial
@@ -282,7 +281,7 @@ class Workers:
             self._give(Task(range(task.block.start, middle), task.fell))
             self._give(replace(task, block=range(middle, task.block.stop)))
         elif task.fresh:
-            what = f"gave no answer and ended its process ({how_it_ended(death)})"
+            what = f"gave no answer and ended its process ({death})"
             failure = RunFailed(self.luggage.name, task.block.start, None, what)
             return [Done((), 0.0, Fall(task.block.start, failure))]
         else:
@@ -297,7 +296,7 @@ class Workers:
         name, run = self.luggage.name, death.reading.run
         if run is None:
             return SubjectError(
-                f"a worker process for {name} ended before it could run anything ({how_it_ended(death)}); "
+                f"a worker process for {name} ended before it could run anything ({death}); "
                 "--jobs 1 without --timeout and --memory runs it in this process"
             )
         is_drawing = death.reading.state == DRAWING
@@ -308,5 +307,5 @@ class Workers:
             hung.limit = self._how.timeout
             return hung
         if death.outgrown:
-            return Outgrown(who, *run, f"held more than {self._how.memory:,} bytes, shared ones included (--memory),")
-        return (Undrawn if is_drawing else RunFailed)(who, *run, f"ended its process ({how_it_ended(death)})")
+            return Watched(who, *run, f"held more than {self._how.memory:,} bytes, shared ones included (--memory),")
+        return (Watched if is_drawing else RunFailed)(who, *run, f"ended its process ({death})")
