@@ -36,16 +36,12 @@ class Count(click.ParamType[int]):
         return self.fail(f"{value!r} must be a whole number, e.g. 1000 or 1e6", param, ctx)
 
 
-class CountOrWords(click.ParamType[Any]):
+def _count_or_words(value: str) -> int | str:
     """A whole number where it is one, else a text."""
-
-    name = "text"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | str:
-        try:
-            return Count().convert(value, None, None)
-        except click.BadParameter:
-            return str(value)
+    try:
+        return Count().convert(value, None, None)
+    except click.BadParameter:
+        return value
 
 
 def option_of(one: Listed) -> click.Option:
@@ -60,11 +56,7 @@ def option_of(one: Listed) -> click.Option:
 
 
 _SEVERAL = ("params", "old_param", "range")  # options that can be repeated
-_TYPES: Mapping[tuple[Any, ...], click.ParamType[Any]] = {
-    (int,): Count(),
-    (float,): click.FLOAT,
-    (int, str): CountOrWords(),
-}
+_TYPES: Mapping[tuple[Any, ...], Any] = {(int,): Count(), (float,): click.FLOAT, (int, str): _count_or_words}
 
 
 def source_option(*, many: bool) -> click.Option:

@@ -28,21 +28,24 @@ _TRIM = 0.5  # seconds between two looks at how much it has printed
 def stdout_kept() -> Iterator[None]:
     """Whatever the subject writes to standard output, by whichever way, goes to standard error."""
     sys.stdout.flush()
-    kept = Kept(1), Kept(2)
-    os.dup2(2, 1)
-    try:
+    with _standard_kept():
+        os.dup2(2, 1)
         with contextlib.redirect_stdout(sys.stderr), contextlib.redirect_stderr(sys.stderr):
             yield
+
+
+@contextlib.contextmanager
+def _standard_kept() -> Iterator[None]:
+    """Standard output and error come back as they were."""
+    kept = Kept(1), Kept(2)
+    try:
+        yield
     finally:
-        _flush_all()
+        for stream in (sys.__stdout__, sys.__stderr__):
+            with contextlib.suppress(OSError, ValueError, AttributeError):  # the subject may have closed it
+                stream.flush()  # type: ignore[union-attr]
         for descriptor in kept:
             descriptor.put_back()
-
-
-def _flush_all() -> None:
-    for stream in (sys.__stdout__, sys.__stderr__):
-        with contextlib.suppress(OSError, ValueError, AttributeError):  # the subject may have closed it
-            stream.flush()  # type: ignore[union-attr]
 
 
 class Log:
@@ -116,18 +119,14 @@ def prints_logged() -> Iterator[tuple[Log, Console]]:
     """Whatever the subject writes, by whichever way, goes to a log; our own words still reach standard error."""
     ours = make_console(**_kept_error_stream())
     log = Log()
-    kept = Kept(1), Kept(2)
     will_be_told = False
     try:
-        with contextlib.redirect_stdout(log.stream), contextlib.redirect_stderr(log.stream):
+        with _standard_kept(), contextlib.redirect_stdout(log.stream), contextlib.redirect_stderr(log.stream):
             for number in (1, 2):
                 os.dup2(log.descriptor, number)
             yield log, ours
             will_be_told = True  # by the report
     finally:
-        _flush_all()
-        for descriptor in kept:
-            descriptor.put_back()
         put_back()  # reports go where they were asked for, wherever the subject went
         log.close()
         if not will_be_told:

@@ -153,7 +153,7 @@ class AuditItem(pytest.Item):
         self.keywords.update((mark.name, mark) for mark in self.own_markers)
 
     def reportinfo(self) -> tuple[str, int, str]:
-        code = inspect.unwrap(self.obj).__code__
+        code = getattr(inspect.unwrap(self.obj), "__code__", self.obj.__code__)  # it may wrap what is not Python
         return code.co_filename, code.co_firstlineno - 1, self.nodeid.partition("::")[2].replace("::", ".")
 
     def runtest(self) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import length_hint
 from time import perf_counter
@@ -124,15 +124,27 @@ def keep_nothing(trials: Sequence[Trial]) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
+class Fall:
+    """A run that gave no output: which it was, and how many its process had begun before it."""
+
+    index: int
+    failure: AuditorError
+    which: int = 0
+    before: int = 0
+
+    def is_of_the_pair(self, fell: Mapping[int, Mapping[int, str]]) -> bool:
+        """Whether nothing went before it but runs of its own pair, those that `fell` has left out."""
+        known = fell.get(self.index, {})
+        return self.before == sum(which not in known for which in range(self.which))
+
+
+@dataclass(frozen=True, slots=True)
 class Done:
     """A block that was run: its trials up to the first failure, if there is one."""
 
     trials: Sequence[Trial]
     seconds: float
-    failed_at: int | None = None
-    failure: AuditorError | None = None
-    which: int = 0  # the run that was under way when it failed
-    before: int = 0  # the runs that its process had begun before that one
+    fall: Fall | None = None
 
 
 class Crew(Protocol):
@@ -164,8 +176,8 @@ def in_order(crew: Crew, wanted: Iterable[int], keep: Keep, pace: Pace) -> Itera
             arrived.update((trial.index, trial) for trial in done.trials)
             lost = sum(len(trial.bottoms) for trial in done.trials)
             blocks.took(done.seconds + lost * _DEATH, len(done.trials))
-            if done.failed_at is not None and done.failure is not None:
-                arrived[done.failed_at] = done.failure
+            if done.fall is not None:
+                arrived[done.fall.index] = done.fall.failure
         yield from _in_turn(expected, arrived)
 
 

@@ -15,7 +15,7 @@ from time import monotonic, perf_counter
 from typing import Any, TypeVar
 
 from auditor.engine import keeper
-from auditor.engine.engine import Done
+from auditor.engine.engine import Done, Fall
 from auditor.errors import AuditorError, Stopping, SubjectError
 from auditor.lookup import found_by_files
 from auditor.process.limits import is_of_values, limit_memory, stay_with_one_thread
@@ -124,11 +124,10 @@ class Seat:
         self._runs += stage == RUNS
         return self.slot.write(DRAWING if stage == DRAWS else RUNNING, index, which, self.before)
 
-    def failed(self, trials: Sequence[Trial], seconds: float, index: int | None, error: BaseException) -> Done:
+    def failed(self, trials: Sequence[Trial], seconds: float, index: int, error: BaseException) -> Done:
         """What has been run, and what ended it: an interrupt of the subject's own making too, or no memory for us."""
         failure = error if isinstance(error, AuditorError) else self._unforeseen(error)
-        which = int(self.slot.read().which)
-        return Done(trials, seconds, index, failure, which, self.before)
+        return Done(trials, seconds, Fall(index, failure, int(self.slot.read().which), self.before))
 
     def _unforeseen(self, error: BaseException) -> AuditorError:
         """What no one caught, as a failure of the run that was under way."""
@@ -205,7 +204,7 @@ def _tried(sent: Sent, index: int, call: Callable[[Bench], T]) -> T | Done:
     try:
         return call(seat.bench(sent, index))
     except BaseException as error:
-        return seat.failed((), 0.0, None, error)
+        return seat.failed((), 0.0, index, error)
     finally:
         seat.slot.write(IDLE)
 

@@ -19,19 +19,41 @@ from queue import SimpleQueue
 from time import monotonic
 from typing import Any
 
-from auditor.engine.engine import How
-from auditor.engine.inside_worker import IDLE, Luggage, Reading, Slot, sit_down
+from auditor.engine.engine import Fall, How
+from auditor.engine.inside_worker import IDLE, Fell, Luggage, Reading, Slot, sit_down
 from auditor.errors import Stopping, UsageError
 from auditor.lookup import file_modules
 from auditor.process.limits import memory_of
 from auditor.trials.second_server import entrust_folder
-from auditor.trials.trial import Bench
+from auditor.trials.trial import Bench, RunFailed
 
 _NEEDED = ("auditor.engine.inside_worker", "pebble.pool.process", "cloudpickle", "threadpoolctl")  # by every worker
 _HEAVY = ("scipy.stats", "sklearn.base", "pandas")  # slow to import: once for all workers, if anybody needs them
 _FAREWELL = 5.0  # seconds for the threads of a pool to end
 _PATIENCE = 10  # looks, a twentieth of a second each
 _SILENCE = 10.0  # seconds after which a worker that is done should have been heard
+
+
+class Watched(RunFailed):
+    """A watcher ended the run, by a clock or for memory that no limit of the system counts, which depends on what else
+    the machine does; or the source ended the process that drew. None of these is bottom."""
+
+
+class Hung(Watched):
+    """A run took longer than it may."""
+
+    kind = "hung"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A block for a worker; `then` is what comes after its last pair, known from a worker that died there."""
+
+    block: range
+    fell: Fell
+    then: Fall | None = None
+    fresh: bool = False  # one pair, for a worker that has run nothing
+    alone: Fall | None = None  # its second run without its first, to see whether that fails too
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +64,16 @@ class Death:
     code: int | None
     overdue: bool = False
     outgrown: bool = False
+
+    def __str__(self) -> str:
+        if self.code is None:
+            return "it never began"
+        if self.code >= 0:
+            return f"exit code {self.code}"
+        with suppress(ValueError):
+            name = signal.Signals(-self.code).name
+            return f"killed by {name}" + (", perhaps for want of memory" if name == "SIGKILL" else "")
+        return f"killed by signal {-self.code}"
 
 
 class Worker:

@@ -19,10 +19,9 @@ from queue import Empty, SimpleQueue
 from time import perf_counter
 from typing import Any
 
-from auditor.engine.engine import Done, How, Keep, Pace, in_order, keep_nothing
-from auditor.engine.failed_runs import Fall, Hung, Outgrown, Task, Undrawn, Watched, how_it_ended, raised
+from auditor.engine.engine import Done, Fall, How, Keep, Pace, in_order, keep_nothing
 from auditor.engine.inside_worker import DRAWING, LOADING, Luggage, look_here, run_alone, run_block
-from auditor.engine.worker_process import Death, Worker, context, pack, uninterrupted
+from auditor.engine.worker_process import Death, Hung, Task, Watched, Worker, context, pack, uninterrupted
 from auditor.errors import AuditorError, SubjectError
 from auditor.trials.preflight import PAIRS, Look, together
 from auditor.trials.trial import Bench, RunFailed, Trial
@@ -71,7 +70,7 @@ class Workers:
         found = self._look(frozenset())
         if isinstance(found, Look):
             return found
-        if found.is_alone() and not self._is_bottom(found):
+        if found.before == 0 and not self._is_bottom(found):
             raise found.failure
         looks = [self._look(everything - {index}) for index in sorted(everything)]
         for fall in looks:
@@ -86,7 +85,7 @@ class Workers:
         if isinstance(found, Look):
             return found
         self._dismiss(worker)
-        fall = self._fall_of(found) if isinstance(found, Death) else raised(found)
+        fall: Fall = self._fall_of(found) if isinstance(found, Death) else found.fall
         if not isinstance(fall.failure, RunFailed) or isinstance(fall.failure, Hung):
             raise fall.failure
         return fall
@@ -106,7 +105,7 @@ class Workers:
             for trial in in_order(self, block, keep_nothing, Pace(len(block))):
                 trials.append(trial)  # so that those before a failure stay
         except AuditorError as error:
-            return Done(trials, perf_counter() - started, block.start + len(trials), error)
+            return Done(trials, perf_counter() - started, Fall(block.start + len(trials), error))
         return Done(trials, perf_counter() - started)
 
     def has_room(self) -> bool:
@@ -125,12 +124,12 @@ class Workers:
 
     def _heard(self, worker: Worker, task: Task, done: Done) -> list[Done]:
         """What an answer means: trials, and a failure that counts or is to be tried again."""
+        fall = done.fall
         if task.alone is not None:
-            return self._proved(task, task.alone, done.failure)
-        if done.failure is None:
-            return [replace(done, failed_at=task.failed_at, failure=task.failure)]
-        fall = raised(done)
-        if fall.is_alone() or not self._is_tried_again(task, fall):
+            return self._proved(task, task.alone, fall.failure if fall else None)
+        if fall is None:
+            return [replace(done, fall=task.then)]
+        if fall.before == 0 or not self._is_tried_again(task, fall):
             return [done]
         rest = self._dismiss(worker)  # what it has used up it will not give back
         found = self._try_again(replace(task, block=range(fall.index, task.block.stop)), fall)
@@ -217,7 +216,7 @@ class Workers:
             return self._proved(task, task.alone, fall.failure)
         if isinstance(fall.failure, Hung):
             return self._up_to(task, fall)
-        if not fall.is_alone() and self._is_tried_again(task, fall):
+        if fall.before and self._is_tried_again(task, fall):
             return self._try_again(task, fall)
         return self._counts(task, fall)
 
@@ -248,7 +247,7 @@ class Workers:
             f"gave no output where the pair's first run had gone before it ({fall.failure}), and gives one alone: "
             "it leaves something behind. Give it room for two runs, say by a higher --memory; it came to this"
         )
-        return [Done((), 0.0, fall.index, RunFailed(self.luggage.name, fall.index, fall.which, what))]
+        return [Done((), 0.0, Fall(fall.index, RunFailed(self.luggage.name, fall.index, fall.which, what)))]
 
     def _counts(self, task: Task, fall: Fall) -> list[Done]:
         """A failure that is the run's own: bottom where that is an output, and the end of the audit otherwise."""
@@ -266,8 +265,8 @@ class Workers:
     def _up_to(self, task: Task, fall: Fall) -> list[Done]:
         """The trials before a failure are run again, for they were lost with their worker."""
         if fall.index == task.block.start:
-            return [Done((), 0.0, fall.index, fall.failure)]
-        self._give(Task(range(task.block.start, fall.index), task.fell, fall.index, fall.failure))
+            return [Done((), 0.0, fall)]
+        self._give(Task(range(task.block.start, fall.index), task.fell, fall))
         return []
 
     def _lost(self, task: Task, death: Death) -> list[Done]:
@@ -282,22 +281,22 @@ class Workers:
             self._give(Task(range(task.block.start, middle), task.fell))
             self._give(replace(task, block=range(middle, task.block.stop)))
         elif task.fresh:
-            what = f"gave no answer and ended its process ({how_it_ended(death)})"
+            what = f"gave no answer and ended its process ({death})"
             failure = RunFailed(self.luggage.name, task.block.start, None, what)
-            return [Done((), 0.0, task.block.start, failure)]
+            return [Done((), 0.0, Fall(task.block.start, failure))]
         else:
             self._give(replace(task, fresh=True))
         return []
 
     def _fall_of(self, death: Death) -> Fall:
         index, which = death.reading.run or (0, 0)
-        return Fall(index, which, death.reading.before, self._failure(death))
+        return Fall(index, self._failure(death), which, death.reading.before)
 
     def _failure(self, death: Death) -> AuditorError:
         name, run = self.luggage.name, death.reading.run
         if run is None:
             return SubjectError(
-                f"a worker process for {name} ended before it could run anything ({how_it_ended(death)}); "
+                f"a worker process for {name} ended before it could run anything ({death}); "
                 "--jobs 1 without --timeout and --memory runs it in this process"
             )
         is_drawing = death.reading.state == DRAWING
@@ -308,5 +307,5 @@ class Workers:
             hung.limit = self._how.timeout
             return hung
         if death.outgrown:
-            return Outgrown(who, *run, f"held more than {self._how.memory:,} bytes, shared ones included (--memory),")
-        return (Undrawn if is_drawing else RunFailed)(who, *run, f"ended its process ({how_it_ended(death)})")
+            return Watched(who, *run, f"held more than {self._how.memory:,} bytes, shared ones included (--memory),")
+        return (Watched if is_drawing else RunFailed)(who, *run, f"ended its process ({death})")

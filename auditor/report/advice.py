@@ -11,10 +11,10 @@ from auditor.flow.record import Record
 from auditor.flow.wobbles import Wobbles
 from auditor.report.facts import told
 from auditor.request import listed
-from auditor.subjects.views import NAMES
 
 _NEVER = 0.9  # the share of the elements' pairs from which on raw numbers are said never to agree
 _FEW = 0.2  # of the predictions change
+_WIDEST = 1e300  # gaps from which on no float is safely above
 
 
 def advice(record: Record) -> Iterator[Part]:
@@ -26,26 +26,16 @@ def advice(record: Record) -> Iterator[Part]:
 
 
 def _next(record: Record, seen: Wobbles) -> Iterator[str]:
-    known = registered_questions()
     if 2 * seen.renamed > seen.mismatches:
-        yield _renamed(seen)
+        renamed = f"in {seen.renamed:,} of {seen.mismatches:,} mismatches the labels are the same, or nearly"
+        yield f"{renamed}, but for their names: --view partition compares what they part, whatever it is called"
     elif _are_raw_floats(seen):
         yield _rounded(record, seen)
     elif share := _churn(record):
         yield f"few predictions change, {share:.3g} of them on average: --gate churn holds that against the target"
-    if record.size and "price" in known:
+    if record.size:
         yield "price in place of check finds the size, if there is one, from which on the claim holds"
-    if "explain" in known:
-        yield "explain in place of check finds what makes the runs differ"
-
-
-def _renamed(seen: Wobbles) -> str:
-    pairs = (
-        f"in {seen.renamed:,} of {seen.mismatches:,} mismatches the labels are the same, or nearly, but for their names"
-    )
-    if "partition" in NAMES:
-        return f"{pairs}: --view partition compares what they part, whatever it is called"
-    return f"{pairs}: name them by what they hold, or compare with a view of your own, --view module:fn"
+    yield "explain in place of check finds what makes the runs differ"
 
 
 def _are_raw_floats(seen: Wobbles) -> bool:
@@ -54,10 +44,11 @@ def _are_raw_floats(seen: Wobbles) -> bool:
 
 def _rounded(record: Record, seen: Wobbles) -> str:
     """With so few decimals that two values which are a gap apart mostly round to one."""
-    assert seen.gap is not None
-    digits = math.floor(-math.log10(10 * seen.gap)) if seen.gap > 0 else 0
-    cures = [f'--view "round({digits})"'] if 0 <= digits <= 15 and record.view == "output" else []
-    cures += [f"--atol {_upward(10 * seen.gap)}"] if _takes(record, "atol") else []
+    wide, cures = 10 * (seen.gap or 0.0), []
+    if 0 < wide < _WIDEST:
+        digits = math.floor(-math.log10(wide))
+        cures += [f'--view "round({digits})"'] if 0 <= digits <= 15 and record.view == "output" else []
+        cures += [f"--atol {_upward(wide)}"] if _takes(record, "atol") else []
     how = f"try {' or '.join(cures)}" if cures else "compare a decision and not the numbers"
     return f"raw numbers hardly ever agree: {how}, or round in the learner to a grid that r places at random"
 

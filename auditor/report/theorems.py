@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from auditor.errors import UsageError
 from auditor.flow.parts import Bar
 from auditor.flow.record import Record
 from auditor.process.escape import visible
@@ -69,13 +70,15 @@ def _cell(text: str) -> str:
     return harmless
 
 
-def picture(records: Sequence[Record]) -> str:
+def picture(records: Sequence[Record]) -> bytes:
     """An SVG: for each claim the range that the audit left open for rho, and the target as a line."""
     title = "rho that the audit leaves open; the line is the target"
     bars = [
         (_name(one), Bar(*open_part(one), 0.0, one.target, one.verdict)) for one in records if one.target is not None
     ]
-    return draw_bars(title, bars).decode()
+    if not bars:
+        raise UsageError("--svg: none of these audits has a target, and so there is nothing to draw")
+    return draw_bars(title, bars)
 
 
 def _name(record: Record) -> str:

@@ -237,6 +237,11 @@ def test_what_is_collected_under_which_name_and_with_which_options(run: Any, pyt
     assert properties(pytester.path / "report.xml")["inside"]["verdict"] == "pass"
 
 
+def test_a_learner_may_wrap_what_is_not_written_in_python(run: Any) -> None:
+    text = f"import functools\n{QUICK}\n@reproducible(source=draw, size=3)\n@functools.wraps(max)\n"
+    run(f"{text}def test_wraps(sample, r): return 1").assert_outcomes(passed=1)
+
+
 def properties(report: Path) -> dict[str, dict[str, str]]:
     cases = ElementTree.parse(report).iter("testcase")
     return {c.get("name", ""): {p.get("name", ""): p.get("value", "") for p in c.iter("property")} for c in cases}

@@ -23,7 +23,7 @@ from processes import descendants, is_alive, on_linux, wait_until
 import auditor
 from auditor.engine import worker_process
 from auditor.engine.choice import make_engine
-from auditor.engine.engine import Blocks, Done, How, Measured, Pace, Serial, in_order, keep_nothing, make_how
+from auditor.engine.engine import Blocks, Done, Fall, How, Measured, Pace, Serial, in_order, keep_nothing, make_how
 from auditor.engine.workers import Workers
 from auditor.errors import AuditorError, BadValue, SampleError, SubjectError, UsageError
 from auditor.flow.record import Record
@@ -451,7 +451,7 @@ class Shuffled:
         trials = []
         for index in block:
             if index in self._failing:
-                return [Done(trials, 0.4, index, SubjectError(f"failed at {index}"))]
+                return [Done(trials, 0.4, Fall(index, SubjectError(f"failed at {index}")))]
             trials.append(Trial(index, None, None, 0.0))
         return [Done(trials, self._rng.random())]
 

@@ -13,6 +13,7 @@ import pytest
 import auditor
 from auditor.flow.parts import Bar, Chart, Series
 from auditor.flow.record import Record
+from auditor.report.formats import FORMATS
 from auditor.report.formats.svg import draw_bars, draw_chart, picture
 from auditor.report.pictures.ink import Words, apart, width_of
 
@@ -125,6 +126,12 @@ def test_labels_do_not_touch_however_many_there_are(count: int, log: bool) -> No
     named = draw_chart(chart(Series("rho", "band", points), labels=words, notes=["a sentence of many words. " * 12]))
     check_texts(named)
     assert words[0] in "".join(ElementTree.fromstring(named).itertext())
+
+
+def test_audits_without_a_target_are_refused_a_picture_of_bars() -> None:
+    record = auditor.ask("curve", "algorithms.controls:mixed", "norm", vary="q=0.01,0.1", pairs=256, for_=1e-6)
+    with pytest.raises(auditor.AuditorError, match="none of these audits has a target"):
+        FORMATS["svg"].draw([record, record], 0.95, False)
 
 
 def test_long_names_have_room_beside_bars() -> None:

@@ -20,6 +20,8 @@ def page(files: tuple[str, ...], html: str) -> int:
 
     Example: python -m auditor page record.json --html page.html
     """
+    import msgspec
+
     from auditor.flow.record import read_records
     from auditor.report.formats import FORMATS
 
@@ -29,5 +31,9 @@ def page(files: tuple[str, ...], html: str) -> int:
         raise UsageError(f"{', '.join(files)}: an empty list has nothing to draw")
     # Whichever of them is wrong: the errors of all add up to that of the page.
     confidence = 1 - round(sum(1 - record.confidence for record in records), 12)
-    write(FORMATS["html"].draw(records, confidence, len(records) == 1), html, "--html")
+    try:
+        drawn = FORMATS["html"].draw(records, confidence, len(records) == 1)
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{', '.join(files)}: an answer is not as its question writes it ({error})") from error
+    write(drawn, html, "--html")
     return 0

@@ -45,7 +45,7 @@ def _theorems(only: str | None, folder: str, report_of_html: str | None, **optio
     documents: dict[str, Callable[[], bytes]] = {
         "json": lambda: to_json_list(records),
         "md": lambda: markdown(records, confidence).encode("utf-8", "backslashreplace"),
-        "svg": lambda: picture(records).encode("utf-8", "backslashreplace"),
+        "svg": lambda: picture(records),
     }
     for kind, document in documents.items():
         with survived(f"cannot make {files[kind]}"):

@@ -29,11 +29,11 @@ def code_quality(records: Sequence[Record]) -> list[dict[str, Any]]:
     return [_issue(record, seen) for record in records if not record.is_as_expected]
 
 
-def _draw(records: Sequence[Record], confidence: float, single: bool) -> bytes:
-    return json_text(dumps(code_quality(records), indent=2, ensure_ascii=False)).encode() + b"\n"
-
-
-FORMAT = Format("code-quality", "Write a code-quality report for GitLab here", _draw)
+FORMAT = Format(
+    "code-quality",
+    "Write a code-quality report for GitLab here",
+    lambda records, *_: json_text(dumps(code_quality(records), indent=2, ensure_ascii=False)).encode() + b"\n",
+)
 
 
 def _issue(record: Record, seen: Counter[str]) -> dict[str, Any]:

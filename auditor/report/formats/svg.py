@@ -50,7 +50,7 @@ def picture(record: Record) -> bytes:
 def _draw(records: Sequence[Record], confidence: float, single: bool) -> bytes:
     from auditor.report.theorems import picture as picture_of_several
 
-    return picture(records[0]) if single else picture_of_several(records).encode("utf-8", "backslashreplace")
+    return picture(records[0]) if single else picture_of_several(records)
 
 
 FORMAT = Format("svg", "Write a picture of what was measured here", _draw)
