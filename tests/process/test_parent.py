@@ -111,7 +111,7 @@ from auditor.cli.command_line import run
 from auditor.process.parent import run_watched
 from auditor.trials import second_process, second_server
 FINE = ["check", "unruly:fine", "--source", "unruly:rows", "--size", "5"]
-servers = second_server.server, lambda: None
+servers = second_server.server, lambda *_: None
 def use_server(real):
     second_server.server = second_process.server = servers[not real]
 use_server(False)  # it is what few of them are about

@@ -109,9 +109,9 @@ def test_a_second_process_that_hangs_is_not_waited_for(monkeypatch: pytest.Monke
 @pytest.fixture
 def own_servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The one that all tests share, with all that it has loaded, is left alone."""
-    monkeypatch.setattr(second_server, "_servers", [])
+    monkeypatch.setattr(second_server, "_servers", {})
     yield
-    for one in second_server._servers:
+    for one in second_server._servers.values():
         one.close()
 
 
