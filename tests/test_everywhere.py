@@ -55,7 +55,7 @@ QUESTIONS: dict[str, tuple[str, str, Any, dict[str, Any]]] = {
         None,
         {"over": "bernoulli({p})", "range": "p=0:1", "size": 1, "pairs": 128},
     ),
-    "repair": ("repair", "algorithms.controls:mean", None, {"rho": 0.3}),
+    "repair": ("repair", "algorithms.controls:mean", None, {"rho": 0.5}),  # pairs of all of its phases
     "reuse": (
         "reuse",
         "algorithms.data_reuse:rstat_answer",
@@ -99,11 +99,7 @@ def test_no_question_is_left_out() -> None:
     assert {question for question, *_ in QUESTIONS.values()} == set(registered_questions())
 
 
-LONG = {"repair": [pytest.mark.nightly]}  # which runs pairs of all of its phases
-EACH = [pytest.param(name, marks=LONG.get(name, [])) for name in QUESTIONS]
-
-
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", QUESTIONS)
 def test_a_record_does_not_depend_on_who_ran_it(name: str, tmp_path: Path, shared: Callable[..., Engine]) -> None:
     here = ask(name, jobs=1)
     assert (here["schema"], here["verdict"] == "error") == ("auditor.record/2", False)
@@ -117,7 +113,7 @@ def test_a_record_does_not_depend_on_who_ran_it(name: str, tmp_path: Path, share
     assert there == here
 
 
-@pytest.mark.parametrize("name", EACH)
+@pytest.mark.parametrize("name", QUESTIONS)
 def test_what_was_interrupted_goes_on_where_it_was(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An interrupt after the seventh trial: those before it are in the ledger, and are not run again."""
     ledger, run, real = tmp_path / "audits.sqlite", [0], Bench.trial

@@ -195,6 +195,8 @@ def installed(site: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     registered_questions.cache_clear()
     yield site
     registered_questions.cache_clear()
+    for name in ("luck", "coins", "mine"):
+        sys.modules.pop(name, None)  # other tests have a `mine` of their own
 
 
 def python(site: Path, *words: str) -> subprocess.CompletedProcess[str]:

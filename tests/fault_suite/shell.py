@@ -21,6 +21,7 @@ from processes import children, descendants, is_alive, wait_until
 
 import auditor
 from auditor.cli.command_line import run
+from auditor.process.parent import _SET_SUBREAPER, _call_prctl, become_subreaper
 
 LIMIT = 90.0  # seconds, far above what any audit here needs
 _PATIENCE = 10.0  # seconds for those who are leaving
@@ -159,7 +160,7 @@ def _end_all(living: Callable[[], Iterable[int]]) -> Iterator[str]:
 
 
 def run_here(shell: Shell, said: Callable[[], Any], *words: str) -> Ran:
-    """An audit in this process, its folder being the shell's, with what it said and left."""
+    """An audit in this process, its folder being the shell's, with what it said and left: orphans come here too."""
     before = descendants(os.getpid())
 
     def living() -> set[int]:
@@ -167,10 +168,19 @@ def run_here(shell: Shell, said: Callable[[], Any], *words: str) -> Ran:
         return {pid for pid in descendants(os.getpid()) - before - servers if is_alive(pid)}
 
     said()
-    code = run([*words, "--json", "record.json"])
-    now = said()
-    wait_until(lambda: not living(), _PATIENCE)
-    return Ran(code, now.out, now.err, shell.record(), [*_end_all(living), *shell.files(now.out + now.err)])
+    become_subreaper()
+    try:
+        code = run([*words, "--json", "record.json"])
+        now = said()
+        wait_until(lambda: not living(), _PATIENCE)
+        left = [*_end_all(living), *shell.files(now.out + now.err)]
+    finally:
+        _call_prctl(_SET_SUBREAPER, 0)
+    for pid in {*children(os.getpid())} - before:
+        if not is_alive(pid):
+            with suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+    return Ran(code, now.out, now.err, shell.record(), left)
 
 
 def _is_server(pid: int) -> bool:

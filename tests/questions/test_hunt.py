@@ -25,6 +25,8 @@ import auditor
 from auditor.errors import UsageError
 from auditor.flow.parts import Chart
 from auditor.flow.record import Record, to_json
+from auditor.flow.verdict import Tally
+from auditor.questions.hunting.conclusion import largest_bound
 from auditor.questions.hunting.confirming import Confirmation, Evidence
 from auditor.questions.hunting.family import Range, make_family, read_range
 from auditor.questions.hunting.parts import HuntAnswer, _level, answer_of, hunt_parts
@@ -129,6 +131,17 @@ def test_none_found_is_no_pass_unless_it_is_accepted() -> None:
     rows = record.cells[: answer_of(record).candidates]
     as_one_batch = max(sequence_upper(row.pairs, row.mismatches, share_of(0.05, 1)) for row in rows)
     assert answer_of(accepted).largest_bound == as_one_batch < max(row.high for row in rows)  # which hold all at once
+
+
+def test_the_largest_bound_has_the_share_of_each_batch() -> None:
+    """What was proposed later has less of the error, and a larger limit; those without a pair were not looked at."""
+    inquiry: Any = inquiry_of(hunted.majority, question="hunt", over="bernoulli({p})", range="p=0:1", size=3, pairs=600)
+    assert largest_bound(inquiry) == 1.0
+    counts = [(100, 3, 1), (50, 10, 2), (400, 0, 2), (0, 0, 9)]
+    for one, candidate, (n, k, batch) in zip(inquiry.candidates, inquiry.search.tried, counts, strict=False):
+        one.counted.tally, candidate.batch = Tally(n, k), batch
+    each = [sequence_upper(n, k, 6 * 0.05 / (math.pi * batch) ** 2) for n, k, batch in counts if n]
+    assert largest_bound(inquiry) == max(each) == each[1]
 
 
 def test_a_learner_that_never_differs_is_bounded_by_the_target_at_every_candidate() -> None:

@@ -201,13 +201,13 @@ def test_a_file_of_records_may_have_one_or_a_list(tmp_path: Path) -> None:
         read_records(file)
 
 
-@pytest.mark.usefixtures("no_second_process")
 def test_an_answer_of_another_shape_gets_a_sentence(tmp_path: Path, command: Command) -> None:
     (tmp_path / "bad.json").write_bytes(to_json(replace(passed(), question="hunt", answer={"question": "hunt"})))
     code, _, err = command("page", "bad.json", "--html", "page.html", cwd=tmp_path)
     assert (code, "bad.json: an answer is not as its question writes it" in " ".join(err.split())) == (2, True), err
 
 
+@pytest.mark.usefixtures("no_second_process")
 def test_every_command_that_asks_takes_html(tmp_path: Path, command: Command) -> None:
     (tmp_path / "mine.py").write_text("def fit(sample, r):\n    return 1\n")
     (tmp_path / "pyproject.toml").write_text(

@@ -120,10 +120,8 @@ def test_what_is_excluded_is_as_near_as_it_has_to_be(rows: int) -> None:
     overlap = least_overlap(0.04, 0.1, rows)
     assert overlap is not None
     assert farthest(overlap, rows) == pytest.approx(0.06, rel=1e-4)
-
     assert least_overlap(0.11, 0.1, rows) is None
 
 
 def test_without_rows_all_sources_are_alike() -> None:
-
     assert least_overlap(0.1, 0.1, 0) == 0.0

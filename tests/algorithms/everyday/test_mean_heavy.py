@@ -138,7 +138,7 @@ def test_two_values_in_groups_of_one_come_near_the_bound() -> None:
 def test_the_mean_of_the_declared_mismatch_is_the_exact_rho_on_the_hard_source() -> None:
     each = mean_laws.median_parted(K, M, HARD[0], PLAN.width, TALL)
     truth = mean_laws.together([each, each])
-    record = auditor.audit(r_mean_vector_heavy, rho=0.4, fixed=40, confidence=1 - 1e-6)
+    record = auditor.audit(r_mean_vector_heavy, rho=0.4, fixed=60, confidence=1 - 1e-6)
     assert record.rho is not None
     print(f"{truth:.5f} in [{record.rho.low:.4f}, {record.rho.high:.4f}]")
     assert truth == pytest.approx(0.1121, abs=1e-3)
@@ -160,7 +160,7 @@ def test_clipped_coins_have_their_exact_rho() -> None:
     plan, _ = by_clipping(**DEFAULTS)
     truth = mean_heavy.clipped_exact_rho(plan.rows, **DEFAULTS)
     fair = "points([[-1, -1], [-1, 1], [1, -1], [1, 1]])"
-    record = auditor.audit(r_mean_vector_clipped, fair, rho=0.4, fixed=40, confidence=1 - 1e-6)
+    record = auditor.audit(r_mean_vector_clipped, fair, rho=0.4, fixed=60, confidence=1 - 1e-6)
     assert record.rho is not None
     print(f"{truth:.5f} in [{record.rho.low:.4f}, {record.rho.high:.4f}]")
     assert 0.18 < truth < 0.2

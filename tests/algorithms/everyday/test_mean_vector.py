@@ -46,7 +46,7 @@ def test_audited_rho_agrees_with_the_exact_one(biases: tuple[float, ...], size: 
 
 def test_the_mean_of_the_declared_mismatch_is_the_exact_rho() -> None:
     truth = mean_laws.coins_rho(7770, COINS, PLAN.width)
-    record = auditor.audit(r_mean_vector, rho=0.3, fixed=50, confidence=1 - 1e-6)
+    record = auditor.audit(r_mean_vector, rho=0.3, fixed=80, confidence=1 - 1e-6)
     assert record.rho is not None
     print(f"{truth:.5f} in [{record.rho.low:.4f}, {record.rho.high:.4f}]")
     assert truth == pytest.approx(0.05762, abs=6e-6)
