@@ -12,7 +12,6 @@ import base64
 import contextlib
 import gc
 import importlib
-import json
 import os
 import select
 import shutil
@@ -22,6 +21,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from itertools import count
+from json import dumps, loads  # as they are now: a subject may replace them
 from time import monotonic
 from typing import Any
 
@@ -81,7 +81,7 @@ class Serving:
     def _begin(self, link: socket.socket) -> None:
         """Fork a child for a request."""
         with contextlib.suppress(OSError, ValueError):
-            _preload(json.loads(receive(link)))
+            _preload(loads(receive(link)))
         folder = folder_for_sockets()
         gc.freeze()  # what is loaded is not looked at again in each child
         pid = os.fork()
@@ -127,7 +127,7 @@ class Serving:
             os.killpg(pid, signal.SIGKILL)  # others of its session
         with contextlib.suppress(OSError):
             child.link.setblocking(False)
-            send(child.link, json.dumps({"ended": how_it_ended(status)}).encode())
+            send(child.link, dumps({"ended": how_it_ended(status)}).encode())
         child.link.close()
         shutil.rmtree(child.folder, ignore_errors=True)
 
@@ -167,7 +167,7 @@ def _preload(names: list[str]) -> None:
 def attend(link: socket.socket) -> None:
     """Answer one request after the other, until whoever asks is gone."""
     with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
-        head, packed = json.loads(receive(link)), receive(link)
+        head, packed = loads(receive(link)), receive(link)
         known = libraries()
         bench: Bench | None = None
         said: dict[str, Any] = {}
@@ -178,10 +178,10 @@ def attend(link: socket.socket) -> None:
         for looks in count(_LOADING, -1):
             if looks > 0:  # the next process of its server finds loaded what this one had to load
                 said["loaded"] = sorted(libraries() - known)
-            send(link, json.dumps(said).encode())
+            send(link, dumps(said).encode())
             if bench is None:
                 break
-            said = _carry_out(bench, json.loads(receive(link)), head["threads"])
+            said = _carry_out(bench, loads(receive(link)), head["threads"])
 
 
 def _unpack(head: dict[str, Any], packed: bytes, stack: contextlib.ExitStack) -> Bench:
