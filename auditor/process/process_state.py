@@ -23,6 +23,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from types import ModuleType
 from typing import Any, TypeVar
 
 from auditor.errors import LIBRARIES
@@ -34,6 +35,7 @@ _SIGNALS = [int(kind) for kind in signal.valid_signals() if getattr(kind, "name"
 getsignal: Callable[[int], Any] = import_module("_signal").getsignal  # signal's own makes an enum of what it finds
 _HOOKS = {sys: ("excepthook", "unraisablehook", "displayhook"), threading: ("excepthook",), warnings: ("showwarning",)}
 T = TypeVar("T")
+_any, _map, _is_not = any, map, operator.is_not  # as they are now: a subject may replace them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +71,7 @@ def process_state_kept(*, modules: bool = False, over_all: bool = False) -> Iter
 def put_back() -> None:
     """Now, all that anybody keeps, until foreign code is called next. Nothing where nothing is kept."""
     if _kept and not theirs and _is_main_thread():
-        theirs.append(_take(any(state.modules for state in _kept)))
+        theirs.append(_take(_any(state.modules for state in _kept)))
     _run_all([undo for state in reversed(_kept) for undo in state.undo])
 
 
@@ -119,7 +121,7 @@ def _imports() -> Undo:
 
 def _is_changed(now: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
     """Whether some of it is another now, whatever that says of itself; what came in addition does not matter."""
-    return any(map(operator.is_not, map(now.get, before), before.values()))
+    return _any(_map(_is_not, _map(now.get, before), before.values()))
 
 
 @functools.cache
@@ -179,13 +181,15 @@ def _hooks() -> Undo:
     return functools.partial(_run_all, found)
 
 
-def _attributes(owner: Any, before: Mapping[str, Any]) -> Undo:
+def _attributes(owner: ModuleType, before: Mapping[str, Any]) -> Undo:
+    now = vars(owner)
+
     def undo() -> None:
-        if not _is_changed(vars(owner), before):
+        if not _is_changed(now, before):
             return
         for name, value in before.items():
-            if vars(owner).get(name, None) is not value and not name.startswith("__"):
-                setattr(owner, name, value)
+            if now.get(name, None) is not value and not name.startswith("__"):
+                now[name] = value
 
     return undo
 

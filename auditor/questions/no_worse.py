@@ -75,8 +75,9 @@ def settle_no_worse(cell: Cell, options: PairsOptions) -> NoWorse:
     if options.pairs is not None:
         check_count("pairs", options.pairs, least=1, example=1000)
         plan = replace(plan, budget=options.pairs)
-    half = plan.alpha / 2
-    limits = _limits(before.pairs, before.mismatches, half)
+    half, counts = plan.alpha / 2, (before.pairs, before.mismatches)
+    # A fail is wrong where either half errs; of a family, whose baselines are others, each has its share of both.
+    limits = sequence_lower(*counts, half), sequence_upper(*counts, half / plan.family)
     target = float(at_most(limits[1] + before.margin)) if before.pairs else None  # as it is shown
     if target is not None and target >= 1:
         raise UsageError(
@@ -90,11 +91,6 @@ def settle_no_worse(cell: Cell, options: PairsOptions) -> NoWorse:
 def check_margin(margin: object) -> None:
     if isinstance(margin, bool) or not isinstance(margin, (int, float)) or not 0 <= margin < 1:
         raise BadValue("margin", margin, "must be in [0, 1): by how much rho may be larger than before, e.g. 0.05")
-
-
-def _limits(pairs: int, mismatches: int, alpha: float) -> tuple[float, float]:
-    """One-sided limits, each at level alpha."""
-    return sequence_lower(pairs, mismatches, alpha), sequence_upper(pairs, mismatches, alpha)
 
 
 @dataclass(slots=True)
@@ -179,7 +175,7 @@ class NoWorse(Pairs):
             shown=self.shown(),
             is_better=self._is_below(self.better),
             wanted=self.wanted,
-            is_reached=_limits(self.tally.pairs, self.tally.mismatches, self.half)[1] <= self.wanted,
+            is_reached=sequence_upper(self.tally.pairs, self.tally.mismatches, self.half) <= self.wanted,
         )
         return replace(said, fields=NoWorseAnswer(held, self._churn()))
 
@@ -193,10 +189,11 @@ def _counted(before: Before) -> str:
 
 def baseline_facts(record: Record) -> Iterator[Part]:
     """What a report says of the baseline besides the reason."""
-    found = msgspec.to_builtins(record.answer).get("baseline")
-    if not found or not found["pairs"]:
+    answer = msgspec.to_builtins(record.answer)  # of a file, whatever that has
+    found = answer.get("baseline") if isinstance(answer, dict) else None
+    held = msgspec.convert(found, Held) if found else None
+    if held is None or not held.pairs:
         return
-    held = msgspec.convert(found, Held)
     counts = f"{held.mismatches:,} mismatches in {held.pairs:,} pairs; rho was {between(held.low, held.high)}"
     limits = f"{counts} ({percent(held.confidence)} each way); a margin of {held.margin:g}"
     yield Facts([("baseline", f"{limits}; its half of the error is common to all runs that use it")])

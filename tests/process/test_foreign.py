@@ -161,6 +161,14 @@ def test_from_python_the_callers_process_is_as_it_was() -> None:
     assert (observed(), signal.getsignal(signal.SIGTERM)) == (before, handler)
 
 
+def test_what_puts_back_is_none_of_what_a_subject_may_replace() -> None:
+    with put_back_by_hand():
+        plain = any, map, vars
+        with process_state_kept(modules=True):
+            builtins.any, builtins.map, builtins.vars = (lambda _: False), (lambda *_: iter(())), None  # type: ignore
+        assert (any, map, vars) == plain
+
+
 def test_an_alarm_of_theirs_does_not_go_off_in_our_report() -> None:
     with process_state_kept():
         signal.setitimer(signal.ITIMER_REAL, 1000)

@@ -17,9 +17,11 @@ from auditor.flow.plan import Plan
 from auditor.flow.verdict import Tally
 from auditor.questions.explain.answer import ExplainAnswer, answer_of
 from auditor.questions.explain.evidence import Tried, make_cells
+from auditor.questions.explain.experiments import EXPERIMENTS
 from auditor.questions.explain.inquiry import Explaining
 from auditor.questions.explain.interpreter import again, local_apart, moved
 from auditor.questions.explain.units import other_r
+from auditor.statistics.but_for import Changed
 from auditor.statistics.interval import two_sided
 from auditor.trials.causes.elsewhere import close_processes
 from auditor.trials.trial import Unit
@@ -114,6 +116,17 @@ def test_a_run_that_ends_its_process_is_not_tried_again(unit: Unit) -> None:
     called = []
     trial = unit(bench_of(lambda sample, r: called.append(1), "norm", size=2), 0, {0: "it ended its process"})
     assert (trial.difference, called) == (None, [])
+
+
+def test_r_that_may_decide_whether_a_run_ends_its_process_is_not_said_to_be_unused() -> None:
+    """Which of the two r ended it nobody knows, so that it is no sample on which a fresh r changes nothing."""
+    bench = bench_of(lambda sample, r: 0, "norm", size=2)
+    one = next(Tried(experiment) for experiment in EXPERIMENTS if experiment.kind == "r-unused")
+    for before in (True, False):
+        one.add_twice(other_r(bench, 0, {0: "it ended its process"}), before=before)
+    assert (one.fresh, one.shown, one.is_without_r()) == (Changed(before=0, after=1, both=1), 0, False)
+    one.add_twice(other_r(bench, 0, {}), before=True)
+    assert one.fresh == Changed(before=1, after=1, both=1)
 
 
 @pytest.mark.nightly

@@ -14,11 +14,12 @@ from scipy.stats import binom
 import auditor
 from auditor.errors import BadValue, UsageError
 from auditor.flow.record import as_record, to_json
-from auditor.questions.no_worse import Before, NoWorse
+from auditor.questions.no_worse import Before, NoWorse, baseline_facts
 from auditor.report.facts import offers
 from auditor.report.formats.markdown import markdown
 from auditor.report.page.several import page_of_several
 from auditor.report.terminal import as_text
+from auditor.statistics.interval import sequence_upper
 from auditor.statistics.two_samples import Counts, highest, lowest
 from tests.asking import inquiry_of
 
@@ -27,8 +28,9 @@ MARGIN, PAIRS, ALPHA = 0.1, 24, 0.2
 pytestmark = pytest.mark.usefixtures("no_second_process")
 
 
-def held(before: Before, *, pairs: int = PAIRS, confidence: float = 1 - ALPHA) -> NoWorse:
-    inquiry = inquiry_of(FIRST_BIT, "bernoulli(0.1)", size=1, pairs=pairs, confidence=confidence, baseline=before)
+def held(before: Before, *, pairs: int = PAIRS, confidence: float = 1 - ALPHA, family: int = 1) -> NoWorse:
+    asked = {"size": 1, "pairs": pairs, "confidence": confidence, "family": family}
+    inquiry = inquiry_of(FIRST_BIT, "bernoulli(0.1)", baseline=before, **asked)
     assert isinstance(inquiry, NoWorse)
     return inquiry
 
@@ -63,10 +65,10 @@ def is_over(inquiry: NoWorse, side: str, n: int, k: int) -> bool:
     return inquiry.within.is_pass(n, k)
 
 
-def may_be_held(before: Before) -> NoWorse | None:
+def may_be_held(before: Before, family: int = 1) -> NoWorse | None:
     """None where nothing could be worse: then nothing is said, and so nothing wrong."""
     try:
-        return held(before)
+        return held(before, family=family)
     except UsageError:
         return None
 
@@ -110,6 +112,24 @@ def test_of_several_that_are_to_be_no_worse_each_fails_with_its_share() -> None:
     target = alone.plan.target or 0.0
     for shared in (replace(alone.plan, cells=4), replace(alone.plan, family=4)):
         assert 0 < ever(replace(alone, plan=shared), "worse", target) <= ALPHA / 8 < ever(alone, "worse", target)
+
+
+@pytest.mark.parametrize("family", [2, 4])
+def test_of_a_family_with_a_baseline_each_a_wrong_fail_has_its_share_of_both_halves(family: int) -> None:
+    """Exact, over the baseline's counts and today's."""
+    for rho in (0.02, 0.2, 0.5):
+        law = [(may_be_held(Before(n, k, MARGIN), family), weight) for n, k, weight in stops(rho)]
+        assert sum(weight * ever(one, "worse", rho + MARGIN) for one, weight in law if one) <= ALPHA / family
+        assert sum(weight for one, weight in law if one and one.limits[1] < rho) <= ALPHA / 2 / family
+    alone, one = held(Before(24, 2, MARGIN)), held(Before(24, 2, MARGIN), family=family)
+    assert one.limits == (alone.limits[0], sequence_upper(24, 2, ALPHA / 2 / family))  # a pass has all of its half
+
+
+@pytest.mark.parametrize("answer", [None, [1], "text", {}])
+def test_what_another_program_wrote_as_an_answer_has_no_baseline(answer: object) -> None:
+    record = asked(0.1, Before(24, 2, MARGIN), pairs=30)
+    assert [*baseline_facts(record)]
+    assert not [*baseline_facts(msgspec.structs.replace(record, answer=answer))]
 
 
 def test_a_verdict_is_that_of_the_two_samples() -> None:

@@ -70,7 +70,8 @@ class Tried:
         self.steady += bool(payload.get("steady"))
         self.varied += payload.get("varied", 0)
         self.nothing_drawn += bool(payload.get("nothing"))
-        self.fresh = self.fresh.plus(before=before, after=trial.difference is not None)
+        changed = trial.difference is not None or bool(payload.get("fell"))  # what was not tried speaks for no cause
+        self.fresh = self.fresh.plus(before=before, after=changed)
         if trial.difference is not None:
             self._show(trial, trial.difference.path, close=bool(payload.get("close")))
 

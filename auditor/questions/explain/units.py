@@ -194,8 +194,8 @@ def _within(plain: Sequence[Any], moved: Sequence[tuple[Any, Any]]) -> bool:
 def other_r(bench: Bench, index: int, fell: Fell) -> Trial:
     """One sample with two r; whether the first run drew a bit of its own at all."""
     ran = Ran(bench, index, fell)
-    if fell:  # a run that is known to end its process is not tried
-        return ran.trial(None, nothing=None)
+    if fell:  # with one of the two it ends its process, and is not tried: with the other it may have an output
+        return ran.trial(None, nothing=None, fell=True)
     output, nothing = draws_nothing(bench, bench.draw(index, 0), index)
     first = bench.settled(output)
     ran.runs += 1
