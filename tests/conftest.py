@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import gc
 import json
 import multiprocessing.sharedctypes  # noqa: F401 - pytester forgets what is first loaded inside it, and a second is another
 import os
@@ -20,6 +21,7 @@ from hypothesis import settings
 
 from auditor.process.foreign import call
 
+gc.disable()  # until all is collected: nothing of it is garbage, and to look through it takes a quarter of that time
 settings.register_profile("ci", max_examples=20, derandomize=True, deadline=None)
 settings.register_profile("nightly", max_examples=1000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
@@ -27,6 +29,12 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 for _name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
     os.environ.pop(_name, None)  # a test that audits must not write into the summary of the job that runs it
+
+
+def pytest_collection_finish() -> None:
+    """Tests are there to stay, and not looked through again."""
+    gc.freeze()
+    gc.enable()
 
 
 def _states() -> tuple[Any, int, bytes]:
