@@ -9,7 +9,7 @@ from typing import TextIO
 
 # Control characters, format characters (bidi overrides, zero width), surrogates, line and paragraph separators.
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, section 2.2
+_NOT_XML = "[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"  # XML 1.0, section 2.2; 10 ms to compile
 _BEYOND_ASCII = re.compile("[^\x00-\x7e]")  # json writes the controls before that as escapes itself
 # A line ends where the service thinks so, and after that blanks do not count.
 _COMMAND = re.compile(r"(?:^|(?<=[\r\n\v\f\x85\u2028\u2029]))\s*:(?=:)|#(?=#(?:\[|vso\[))", re.IGNORECASE)
@@ -64,7 +64,7 @@ def brief(message: str) -> str:
 
 def xml_text(text: str, *, keep: str = "") -> str:
     """What XML 1.0 can hold. Markup is the writer's task: xml.etree's, or html.escape's in a picture."""
-    return _NOT_XML.sub(lambda found: found[0].encode("unicode_escape").decode(), visible(text, keep=keep))
+    return re.sub(_NOT_XML, lambda found: found[0].encode("unicode_escape").decode(), visible(text, keep=keep))
 
 
 def code_span(text: str) -> str:

@@ -214,7 +214,13 @@ def test_memory_that_is_shared_counts_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "on_error"), [("leak", "bottom"), ("leak", "stop"), ("exit 3", "bottom"), ("descriptors", "bottom")]
+    ("how", "on_error"),
+    [
+        pytest.param("leak", "bottom", marks=pytest.mark.nightly),
+        ("leak", "stop"),
+        ("exit 3", "bottom"),
+        ("descriptors", "bottom"),
+    ],
 )
 def test_what_earlier_runs_used_up_is_no_output_of_a_later_one(how: str, on_error: str) -> None:
     """Nine runs a process, or as many as fit: with bottoms it would agree with itself, and it never does."""
