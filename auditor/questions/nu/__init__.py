@@ -18,7 +18,7 @@ from auditor.flow.record import Rho as Interval
 from auditor.flow.verdict import Verdict
 from auditor.questions.nu.answer import Frequency, NuAnswer, Step, Worst, profile_parts
 from auditor.questions.nu.gate import GroupGate, Inaccurate
-from auditor.questions.nu.strings import Group, StringUnit, show_string
+from auditor.questions.nu.strings import Group, StringUnit, outside_of, show_string
 from auditor.questions.one_cell import OneCell, cell_row
 from auditor.questions.over_cells import begin
 from auditor.request import OTHER, OverCells, Request, option
@@ -171,12 +171,12 @@ class Strings(OneCell):
             )
 
     def add(self, cell: int, trial: Trial) -> bool:
-        group = msgspec.convert(trial.payload, Group)
-        outside, wrong = group.outside, trial.accurate is False
+        outside = outside_of(trial.payload[0])
         self.groups = self.groups.add(outside)
         if self.worst is None or outside > self.worst[1].outside:
-            self.worst = trial.index, group
-        self.wrong = Inaccurate(self.wrong.strings + wrong, self.wrong.agreed + (wrong and not outside))
+            self.worst = trial.index, msgspec.convert(trial.payload, Group)
+        if trial.accurate is False:
+            self.wrong = Inaccurate(self.wrong.strings + 1, self.wrong.agreed + (not outside))
         self.tally = self.tally.plus(differs=trial.difference is not None, accurate=trial.accurate)
         with_example(self.examples, cell, trial, EXAMPLES)
         if self.plan.design == "anytime":

@@ -34,11 +34,16 @@ class Group(msgspec.Struct, frozen=True, array_like=True):
 
     @property
     def outside(self) -> int:
-        distinct = {*self.which}  # one, of nearly all strings
-        return len(self.which) - max(map(self.which.count, distinct)) if len(distinct) > 1 else 0
+        return outside_of(self.which)
 
     def runs_of(self, output: int) -> list[int]:
         return [run for run, other in enumerate(self.which) if other == output]
+
+
+def outside_of(which: list[int]) -> int:
+    """Runs that did not give the most frequent output."""
+    distinct = {*which}  # one, of nearly all strings
+    return len(which) - max(map(which.count, distinct)) if len(distinct) > 1 else 0
 
 
 @dataclass(slots=True)
@@ -63,9 +68,9 @@ class StringUnit:
         ranked = Group(found.which, {}).ranked
         first, second = found.which[:2]
         difference = None if first == second else _difference(found.settled[first], found.settled[second])
-        group = Group(found.which, {str(one): _described(found.settled[one]) for one in ranked[:SHOWN]})
+        shown = {str(one): _described(found.settled[one]) for one in ranked[:SHOWN]}
         accurate = found.accurate[ranked[0]]
-        return Trial(index, difference, accurate, found.seconds, None, found.bottoms, msgspec.to_builtins(group))
+        return Trial(index, difference, accurate, found.seconds, None, found.bottoms, [found.which, shown])  # a Group
 
 
 def run_string(bench: Bench, index: int, runs: int, fell: Mapping[int, str] = NONE_FELL) -> Outputs:
@@ -75,9 +80,9 @@ def run_string(bench: Bench, index: int, runs: int, fell: Mapping[int, str] = NO
         output, seconds = timed_run(bench, index, which, fell)
         found.seconds += seconds
         seen = bench.settled(output)
-        if isinstance(output, Bottom):
-            found.bottoms += (output.why,)
-        name = _NO_OUTPUT if isinstance(output, Bottom) else fingerprint(seen)
+        if isinstance(seen, Bottom):
+            found.bottoms += (seen.why,)
+        name = _NO_OUTPUT if isinstance(seen, Bottom) else fingerprint(seen)
         if name not in numbers:
             numbers[name] = len(numbers)
             found.settled.append(seen)
