@@ -24,6 +24,7 @@ from auditor.engine.inside_worker import IDLE, Fell, Luggage, Reading, Slot, sit
 from auditor.errors import Stopping, UsageError
 from auditor.lookup import file_modules
 from auditor.process.limits import memory_of
+from auditor.process.parent import exit_words
 from auditor.trials.second_server import entrust_folder
 from auditor.trials.trial import Bench, RunFailed
 
@@ -70,10 +71,7 @@ class Death:
             return "it never began"
         if self.code >= 0:
             return f"exit code {self.code}"
-        with suppress(ValueError):
-            name = signal.Signals(-self.code).name
-            return f"killed by {name}" + (", perhaps for want of memory" if name == "SIGKILL" else "")
-        return f"killed by signal {-self.code}"
+        return exit_words(self.code) + (", perhaps for want of memory" if self.code == -signal.SIGKILL else "")
 
 
 class Worker:

@@ -54,13 +54,11 @@ def _numpys(rng: Generator, n: Integers, p: Reals) -> Integers:
     return rng.binomial(n, p) if len(n) > 1 else np.array([rng.binomial(n[0], p[0])])  # one is drawn much faster
 
 
-def multinomial(rng: Generator, n: int, weights: Reals) -> Integers:
-    """How n i.i.d. draws fall among len(weights) values; the counts add up to n."""
-    return fall(rng, n, splits(weights))[: len(weights)]
-
-
 def fall(rng: Generator, n: int, tree: Sequence[Split]) -> Integers:
-    """How n draws fall down a tree; whoever draws many times makes it once."""
+    """How n i.i.d. draws fall down the tree of some weights: a count for each of them, and 0 for each that pads it.
+
+    They add up to n. Whoever draws many times makes the tree once.
+    """
     counts = np.array([n], dtype=np.int64)
     for share, is_left, has_tiny in tree:
         draw = binomial if has_tiny or n >= PIECE else _numpys

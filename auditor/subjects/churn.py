@@ -32,13 +32,6 @@ def points_of(predictions: Any, settled: Any) -> Any:
     return settle(array) if array.ndim else None
 
 
-def churn_of(first: Any, second: Any) -> float:
-    """The share of points on which two predictions differ; points that are vectors differ as a whole."""
-    if same(first, second):
-        return 0.0
-    return share_of_points(points_of(first, settle(first)), points_of(second, settle(second)))
-
-
 def share_of_points(left: Any, right: Any, within: Tolerance | None = None) -> float:
     """The share for predictions that differ, of which these are the points; or that are not close."""
     if left is None or right is None or len(left) != len(right) or not len(left):

@@ -29,10 +29,17 @@ from auditor.statistics.interval import (
     sequence_lower,
     sequence_upper,
 )
-from auditor.subjects.churn import churn_of
-from auditor.subjects.outcome import same
+from auditor.subjects.churn import points_of, share_of_points
+from auditor.subjects.outcome import same, settle
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
+
+
+def churn_of(first: Any, second: Any) -> float:
+    """As a pair has it."""
+    if same(first, second):
+        return 0.0
+    return share_of_points(points_of(first, settle(first)), points_of(second, settle(second)))
 
 
 def evidence(values: Any) -> MeanEvidence:

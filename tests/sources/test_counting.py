@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2, norm, poisson
 
 from auditor.randomness import from_key, root_key
-from auditor.sources.counting import LARGEST, PIECE, binomial, multinomial
+from auditor.sources.counting import LARGEST, PIECE, binomial, fall, splits
 
 CHECKS = 100  # at least as many as there are tests of chance in this file
 ALPHA = 1e-6 / CHECKS
@@ -28,6 +28,10 @@ Integers = npt.NDArray[np.int64]
 
 def draws(seed: int, n: int, p: float, times: int) -> Integers:
     return binomial(from_key(root_key(seed)), np.full(times, n), np.full(times, p))
+
+
+def multinomial(rng: np.random.Generator, n: int, weights: npt.NDArray[np.float64]) -> Integers:
+    return fall(rng, n, splits(weights))[: len(weights)]
 
 
 def chi_square(observed: npt.ArrayLike, expected: npt.ArrayLike) -> float:
