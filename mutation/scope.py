@@ -1,6 +1,6 @@
 """Which modules are mutated, and which tests are to notice: those of the module itself, by the mirror layout.
 
-`auditor/statistics/nu.py` is tested by `tests/statistics/test_nu.py`; where tests stand elsewhere, or too, they are
+`auditor/statistics/gate.py` is tested by `tests/statistics/test_gate.py`; where tests stand elsewhere, or too, they are
 listed here. Needs nothing but the standard library, so that the suite can check it without the `mutation` extra.
 """
 
