@@ -13,7 +13,6 @@ import keyword
 import types
 import typing
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -94,15 +93,14 @@ class OverCells(Options, frozen=True, kw_only=True):
     family: Annotated[int, option("Audits that are to pass together: a fail spends its share.", None, None)] = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(msgspec.Struct, frozen=True):
     """One question about one subject. `texts` are parameters still as the command line has them."""
 
     question: str
     subject: object  # a target, or a function
     sources: tuple[object, ...]
     options: Any  # the question's own struct
-    texts: Mapping[str, str] = field(default_factory=dict)
+    texts: Mapping[str, str] = msgspec.field(default_factory=dict)
     expected: str | None = None  # by whoever asks; the subject's own expectation otherwise
 
     @property
@@ -110,8 +108,7 @@ class Request:
         return self.sources[0] if self.sources else None
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
+class Listed(msgspec.Struct, frozen=True):
     """One option as whoever reads the table needs it."""
 
     name: str

@@ -8,12 +8,13 @@ what a million pairs on a thousand workers cost.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
 import psutil
+from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
 

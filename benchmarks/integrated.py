@@ -21,10 +21,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 from gate import expected_pairs
+from msgspec.structs import replace
 from scipy.optimize import brentq, minimize_scalar
 from scipy.special import rel_entr
 

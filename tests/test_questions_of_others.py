@@ -24,7 +24,8 @@ Command = Callable[..., tuple[int, str, str]]
 # The whole of a question: two runs on one sample, each with an r of its own, a fixed number of times, judged once.
 QUESTION = '''
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from msgspec.structs import replace
 from typing import Annotated
 
 import msgspec

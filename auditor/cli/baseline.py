@@ -20,12 +20,12 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from auditor.errors import UsageError
 from auditor.files import read_bytes, reason
@@ -105,8 +105,7 @@ def asked_of(cell: Cell) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True, slots=True)
-class Baseline:
+class Baseline(msgspec.Struct, frozen=True):
     """The blocks of a file, each with its text, and what stands before them."""
 
     path: str

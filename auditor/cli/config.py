@@ -17,7 +17,6 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -59,8 +58,7 @@ OWN = {  # what an entry has besides options
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """One [[tool.auditor.subject]]: `given` holds its options alone."""
 
     target: str
@@ -69,17 +67,16 @@ class Entry:
     question: str | None = None
     expect: str = "pass"
     margin: float = MARGIN
-    given: dict[str, Any] = field(default_factory=dict)
+    given: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(msgspec.Struct, frozen=True):
     """What a project asks for, all of it together at one confidence."""
 
     path: Path
     confidence: float
     entries: Sequence[Entry]
-    whole: dict[str, Any] = field(default_factory=dict)  # the time that all of them have together
+    whole: dict[str, Any] = msgspec.field(default_factory=dict)  # the time that all of them have together
     baseline: str | None = None
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
 import rich_click as click
 
 from auditor.errors import UsageError
@@ -131,8 +131,7 @@ class TableCommand(click.RichCommand):
                 )
 
 
-@dataclass(frozen=True, slots=True)
-class Typed:
+class Typed(msgspec.Struct, frozen=True):
     """What a user typed: `given` holds options of the question alone, and of these what was there."""
 
     sources: list[str]

@@ -14,10 +14,11 @@ import os
 import threading
 from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
-from dataclasses import replace
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any
+
+from msgspec.structs import replace
 
 from auditor import __version__
 from auditor.engine.engine import TOO_MANY, Done, How, Keep, Pace, cores, in_order, most_jobs

@@ -13,10 +13,11 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from operator import length_hint
 from time import perf_counter
 from typing import Protocol
+
+import msgspec
 
 from auditor.errors import AuditorError, BadValue, UsageError, check_count, suggestion
 from auditor.process.limits import LONGEST, read_duration, read_memory
@@ -32,8 +33,7 @@ _MOST_JOBS = 32  # workers a core
 TOO_MANY = "more only wait for each other"
 
 
-@dataclass(frozen=True, slots=True)
-class How:
+class How(msgspec.Struct, frozen=True):
     """What a user says of how to run: nothing here changes what a pair shows, but for the runs that fail."""
 
     jobs: int | None = 1  # None: as many as pay
@@ -123,8 +123,7 @@ class Serial:
 def keep_nothing(trials: Sequence[Trial]) -> None: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Fall:
+class Fall(msgspec.Struct, frozen=True):
     """A run that gave no output: which it was, and how many its process had begun before it."""
 
     index: int
@@ -138,8 +137,7 @@ class Fall:
         return self.before == sum(which not in known for which in range(self.which))
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
+class Done(msgspec.Struct, frozen=True):
     """A block that was run: its trials up to the first failure, if there is one."""
 
     trials: Sequence[Trial]
@@ -195,8 +193,7 @@ def _in_turn(expected: deque[range], arrived: dict[int, Trial | AuditorError]) -
         expected.popleft()
 
 
-@dataclass(slots=True)
-class Pace:
+class Pace(msgspec.Struct):
     """How many trials of a bench make a block, by what the last ones took."""
 
     trials: int = 1

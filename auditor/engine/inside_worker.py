@@ -10,9 +10,11 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from time import monotonic, perf_counter
 from typing import Any, TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from auditor.engine import keeper
 from auditor.engine.engine import Done, Fall
@@ -50,8 +52,7 @@ class Slot:
         return Reading(int(pid), state, index, which, since, int(before))
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+class Reading(msgspec.Struct, frozen=True):
     """What a slot said at one moment."""
 
     pid: int
@@ -67,8 +68,7 @@ class Reading:
         return (int(self.index), int(self.which)) if self.state in (RUNNING, DRAWING) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Luggage:
+class Luggage(msgspec.Struct, frozen=True):
     """All that a worker needs besides its slot."""
 
     name: str  # of the subject

@@ -13,11 +13,13 @@ import types
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from hashlib import blake2b
 from queue import SimpleQueue
 from time import monotonic
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from auditor.engine.engine import Fall, How
 from auditor.engine.inside_worker import IDLE, Fell, Luggage, Reading, Slot, sit_down
@@ -46,8 +48,7 @@ class Hung(Watched):
     kind = "hung"
 
 
-@dataclass(frozen=True, slots=True)
-class Task:
+class Task(msgspec.Struct, frozen=True):
     """A block for a worker; `then` is what comes after its last pair, known from a worker that died there."""
 
     block: range
@@ -57,8 +58,7 @@ class Task:
     alone: Fall | None = None  # its second run without its first, to see whether that fails too
 
 
-@dataclass(frozen=True, slots=True)
-class Death:
+class Death(msgspec.Struct, frozen=True):
     """How a worker ended: what it said last, its exit code if known, and whether its run was over a limit."""
 
     reading: Reading

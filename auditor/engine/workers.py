@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
-from dataclasses import replace
 from queue import Empty, SimpleQueue
 from time import perf_counter
 from typing import Any
+
+from msgspec.structs import replace
 
 from auditor.engine.engine import Done, Fall, How, Keep, Pace, in_order, keep_nothing
 from auditor.engine.inside_worker import DRAWING, LOADING, Luggage, look_here, run_alone, run_block

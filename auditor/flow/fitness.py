@@ -4,8 +4,10 @@ the end, did every run give one output?"""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from auditor.engine.engine import Engine, keep_nothing
 from auditor.errors import SubjectError, UsageError
@@ -26,11 +28,10 @@ from auditor.trials.trial import Bench, SubjectRaised
 _OWN_LABELS = ("fitted", "attr(labels_)", "attr(labels_)|partition")
 
 
-@dataclass(slots=True)
-class Fitness:
+class Fitness(msgspec.Struct):
     """What preflights found, by what they speak of."""
 
-    known: dict[tuple[Any, ...], Checked] = field(default_factory=dict)
+    known: dict[tuple[Any, ...], Checked] = msgspec.field(default_factory=dict)
     first: Checked | None = None
     runs: int = 0
 

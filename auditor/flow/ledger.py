@@ -11,13 +11,13 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from json import dumps, loads  # as they are now: a subject may replace them
 from time import monotonic
 from typing import Any
 
-from msgspec.structs import replace
+import msgspec
+from msgspec.structs import asdict, replace
 
 from auditor import __version__
 from auditor.engine.engine import How
@@ -285,8 +285,7 @@ def _difference(name: str, was: Any, now: Any) -> Iterator[str]:
             yield f"{part} has changed since" if name == "modules" else f"{part} was {was[part]} and is {now[part]}"
 
 
-@dataclass(frozen=True, slots=True)
-class Past:
+class Past(msgspec.Struct, frozen=True):
     """One audit of a subject: when, of which code, and what came of it; no record while it is unfinished."""
 
     started: str

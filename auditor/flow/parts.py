@@ -7,11 +7,11 @@ is the format's own.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(msgspec.Struct, frozen=True):
     """A paragraph; `style` is "plain", "title", "dim", "error", "warning" or "info". A "title" is the line that begins
     a report: what came out, two blanks, and of what: "FAIL  some:learner"."""
 
@@ -19,8 +19,7 @@ class Words:
     style: str = "plain"
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+class Facts(msgspec.Struct, frozen=True):
     """Names with what is known of each, one a line. What follows a name is one text; where it is several, they are in
     turn our own words and somebody else's: ("sample", "5 rows from ", "norm", ", seed 0"). Those of a question stand
     among the facts of the record, in place of any of the same name."""
@@ -28,8 +27,7 @@ class Facts:
     rows: Sequence[Sequence[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(msgspec.Struct, frozen=True):
     """Cells as texts. Columns from `extra` on are left out where there is little room."""
 
     head: Sequence[str]
@@ -38,8 +36,7 @@ class Table:
     extra: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(msgspec.Struct, frozen=True):
     """Texts as they are, each a block of its own below a title: outputs, a traceback. `at` is what the title speaks of,
     where that is somebody else's word; `style` is as that of words."""
 
@@ -49,16 +46,14 @@ class Listing:
     style: str = "plain"
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(msgspec.Struct, frozen=True):
     """What to type in a shell, and what for."""
 
     what: str
     command: str
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(msgspec.Struct, frozen=True):
     """Where a share may be on the line from 0 up, against a target."""
 
     low: float
@@ -68,8 +63,7 @@ class Bar:
     verdict: str
 
 
-@dataclass(frozen=True, slots=True)
-class Series:
+class Series(msgspec.Struct, frozen=True):
     """Points (x, low, estimate, high) of one thing. A "band" is measured, "points" are too, where nothing is said of
     what lies between them, and a "step" is, of what never rises: a limit from above holds from its x on, one from below
     up to it. A "line" is what it is held against, a "mark" an x of which something is known, and a "span" reaches from
@@ -81,8 +75,7 @@ class Series:
     points: Sequence[tuple[float, float | None, float | None, float | None]]
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(msgspec.Struct, frozen=True):
     """Series over one axis; `labels` are what stands below the x of the first series."""
 
     title: str

@@ -6,8 +6,9 @@ A plan is frozen: nothing that a pair shows can change it. A gate that its budge
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from numbers import Real
+
+import msgspec
 
 from auditor.errors import BadValue, UsageError, check_count, suggestion
 from auditor.statistics.gate import Gate, pass_boundary
@@ -22,8 +23,7 @@ GATES = ("rho", "churn")
 DOUBT = 0.1  # of a fail's error: for the finding that a declared mismatch is not true
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """`design` is "anytime" (stop as soon as the gate decides), "fixed" (judge once, after `budget` pairs) or "search"
     (many gates, one for each size that is asked)."""
 

@@ -11,7 +11,6 @@ arrive in index order. Whoever runs it may stop after any `add`: `verdict` and `
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint
 from typing import Any, ClassVar, Protocol, Self
@@ -31,16 +30,14 @@ from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench, Trial
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(msgspec.Struct, frozen=True):
     """Trials of one cell; `cell` is its place in the inquiry's `cells`, which is also its number in a ledger."""
 
     cell: int
     wanted: range
 
 
-@dataclass(frozen=True, slots=True)
-class Outlook:
+class Outlook(msgspec.Struct, frozen=True):
     """What a person wants to know while it runs: trials done, of how many at most, what is known, and how many more a
     verdict is expected to take (None: nobody can say)."""
 
@@ -50,8 +47,7 @@ class Outlook:
     forecast: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Mismatch:
+class Mismatch(msgspec.Struct, frozen=True):
     """A trial that shows what is wrong."""
 
     cell: int
@@ -59,8 +55,7 @@ class Mismatch:
     difference: Difference
 
 
-@dataclass(slots=True)
-class Answer:
+class Answer(msgspec.Struct):
     """What an inquiry has to say for the record, besides its verdict.
 
     `fields` is the question's own part, a struct tagged with the question's name (tag_field="question"); `measures`
@@ -68,14 +63,14 @@ class Answer:
     """
 
     fields: msgspec.Struct
-    measures: list[Measure] = field(default_factory=list)
-    rows: list[CellRow] = field(default_factory=list)
+    measures: list[Measure] = msgspec.field(default_factory=list)
+    rows: list[CellRow] = msgspec.field(default_factory=list)
     pairs: int | None = None
     mismatches: int | None = None
     rho: Rho | None = None
     accuracy: Accuracy | None = None
-    examples: list[Mismatch] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+    examples: list[Mismatch] = msgspec.field(default_factory=list)
+    findings: list[Finding] = msgspec.field(default_factory=list)
     wobbles: Wobbles | None = None
 
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from time import monotonic, perf_counter
 from typing import Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from auditor.engine.choice import make_engine
 from auditor.engine.engine import HOW, Engine, How, Serial, make_how
@@ -112,8 +112,7 @@ def carry_out(
     return record
 
 
-@dataclass(slots=True)
-class Spent:
+class Spent(msgspec.Struct):
     """What the trials of a cell took."""
 
     trials: int = 0
@@ -126,24 +125,23 @@ class Spent:
         self.seconds += trial.seconds
 
 
-@dataclass(slots=True)
-class Run:
+class Run(msgspec.Struct):
     """One inquiry under way: its benches, who runs them, what is kept, and what was noticed on the way."""
 
     inquiry: Inquiry
     how: How
     watch: Watcher
-    clock: Clock = field(default_factory=lambda: Clock(None))
-    engine: Engine = field(default_factory=Serial)
-    ledger: Ledger | NoLedger = field(default_factory=NoLedger)
-    fitness: Fitness = field(default_factory=Fitness)
-    benches: dict[int, Bench] = field(default_factory=dict)
-    findings: list[Finding] = field(default_factory=list)
-    by_cell: dict[int, Spent] = field(default_factory=dict)
+    clock: Clock = msgspec.field(default_factory=lambda: Clock(None))
+    engine: Engine = msgspec.field(default_factory=Serial)
+    ledger: Ledger | NoLedger = msgspec.field(default_factory=NoLedger)
+    fitness: Fitness = msgspec.field(default_factory=Fitness)
+    benches: dict[int, Bench] = msgspec.field(default_factory=dict)
+    findings: list[Finding] = msgspec.field(default_factory=list)
+    by_cell: dict[int, Spent] = msgspec.field(default_factory=dict)
     bottoms: int = 0  # runs that gave no output
     first_bottom: tuple[int, int, str] | None = None  # its cell, its trial, and what happened
     at: int = 0  # the cell whose trials are being run
-    started: float = field(default_factory=perf_counter)
+    started: float = msgspec.field(default_factory=perf_counter)
     engine_words: str = Serial.words
     stopped: bool = False  # by the clock, with work left
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import msgspec
 
@@ -37,8 +36,7 @@ class Tally(msgspec.Struct, frozen=True):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """`decided_by` is "mismatches", "churn", "strings", "list", "accuracy", "budget", "clock", "interrupt" or "error",
     or "formula" where a declared mismatch is not true."""
 
@@ -49,8 +47,7 @@ class Verdict:
     bound: Bound | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(msgspec.Struct, frozen=True):
     """What is said of runs that an oracle judged, which may hold more against them than inaccuracy."""
 
     fault: str = "are inaccurate"

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
@@ -57,14 +56,13 @@ class Wobbles(msgspec.Struct, frozen=True, kw_only=True):
     elements: list[Element] = []  # those that differ most often
 
 
-@dataclass(slots=True)
-class _Tally:
+class _Tally(msgspec.Struct):
     """One element while it is counted."""
 
     pairs: int = 0
     runs: int = 0
-    gaps: list[int | float] = field(default_factory=list)
-    values: Counter[str] = field(default_factory=Counter)
+    gaps: list[int | float] = msgspec.field(default_factory=list)
+    values: Counter[str] = msgspec.field(default_factory=Counter)
 
 
 def wobbles(payloads: Iterable[Any], pairs: int) -> Wobbles | None:

@@ -17,10 +17,11 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from time import monotonic, sleep
 from types import FrameType
 from typing import NoReturn
+
+import msgspec
 
 from auditor.errors import EXIT_CODES, Stopping
 
@@ -58,8 +59,7 @@ def run_watched(command: Callable[[], int]) -> int:
     return watch.over(lambda parent: watch.work(parent, command))
 
 
-@dataclass(frozen=True, slots=True)
-class _Watch:
+class _Watch(msgspec.Struct, frozen=True):
     """What the processes of one command share: the page, and the signals that were blocked before it began."""
 
     page: mmap.mmap

@@ -10,8 +10,9 @@ import os
 import shutil
 import subprocess
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from auditor.errors import UsageError
 
@@ -19,8 +20,7 @@ _QUIET = ("-c", f"core.hooksPath={os.devnull}", "-c", "advice.detachedHead=false
 _SHOWN = 300  # characters of what git says
 
 
-@dataclass(frozen=True, slots=True)
-class Worktree:
+class Worktree(msgspec.Struct, frozen=True):
     """`top` is the folder of the repository, `folder` that of the checkout."""
 
     top: str

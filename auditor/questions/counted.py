@@ -7,8 +7,10 @@ shares its randomness with another. The seed of each is a root like any other, a
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from auditor.errors import AuditorError
 from auditor.flow.record import CellRow
@@ -22,14 +24,13 @@ from auditor.trials.cell import Cell, replay_command
 from auditor.trials.trial import Bench, Trial
 
 
-@dataclass(slots=True)
-class Counted:
+class Counted(msgspec.Struct):
     """One cell among several, and what its pairs showed."""
 
     cell: Cell
     confidence: float  # of its band alone
     bench: Bench | None = None
-    tally: Tally = field(default_factory=Tally)
+    tally: Tally = msgspec.field(default_factory=Tally)
     error: AuditorError | None = None
     first: int | None = None  # its first mismatch
     _band: tuple[int, tuple[float, float]] = (0, (0.0, 1.0))

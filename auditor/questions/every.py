@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from auditor.errors import AuditorError, SubjectError, UsageError
 from auditor.flow.plan import Plan

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from auditor.errors import SubjectError, UnknownTruth, UsageError, is_interrupt
 from auditor.flow.plan import check_share
@@ -38,8 +39,7 @@ FRESH = 10_000  # rows on which a risk is measured that nobody knows
 UNLUCKY = 0.001  # how often those rows may mislead by more than is allowed for
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(msgspec.Struct, frozen=True):
     """fn(output, rows): the loss of each row, in [0, 1]."""
 
     name: str

@@ -14,10 +14,11 @@ the baseline's limit would need the two to be independent. The baseline's half i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from auditor.errors import BadValue, UsageError, check_count
 from auditor.flow.parts import Facts, Part

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Self
+
+from msgspec.structs import replace
 
 from auditor.flow.plan import Plan
 from auditor.flow.question import Mismatch, Steady, Work
@@ -39,8 +42,12 @@ class OneCell(Steady):
         done = self.tally.pairs
         return () if self.decided or done >= self.plan.budget else (Work(0, range(done, self.plan.budget)),)
 
+    def planned(self, **changes: Any) -> Self:
+        """The same inquiry, with these parts of its plan changed."""
+        return dataclasses.replace(self, plan=replace(self.plan, **changes))
+
     def extended(self, first_budget: int) -> Self:
-        return replace(self, plan=replace(self.plan, first_budget=first_budget))
+        return self.planned(first_budget=first_budget)
 
     @property
     def design(self) -> str:

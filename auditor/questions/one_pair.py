@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any, ClassVar, SupportsIndex
+
+import msgspec
+from msgspec.structs import replace
 
 from auditor.errors import BadValue
 from auditor.flow.asking import make_request
@@ -24,8 +26,7 @@ _LISTED = 10  # elements that differ
 _SIDES = ("first", "second")
 
 
-@dataclass(frozen=True, slots=True)
-class Replayed:
+class Replayed(msgspec.Struct, frozen=True):
     """One pair run again: what counts of both outputs, and where they first differ (None: they are the same, or close
     where a tolerance was given)."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Protocol
 
 import msgspec
+from msgspec.structs import replace
 
 from auditor.errors import UsageError, check_count
 from auditor.flow.plan import error_probability
@@ -46,9 +46,7 @@ def begin(question: LeafQuestion, request: Request) -> Inquiry:
         raise UsageError("--private both compares two plain audits: with other questions give shared or unshared")
     if len(cells) == 1:
         return question.settle(cells[0], options)  # type: ignore[no-any-return]
-    leaves = [question.settle(cell, options) for cell in cells]
-    # Each fails with its share of the error.
-    leaves = [replace(leaf, plan=replace(leaf.plan, cells=len(cells))) for leaf in leaves]
+    leaves = [question.settle(cell, options).planned(cells=len(cells)) for cell in cells]  # each fails with its share
     targets = {leaf.plan.target or 0.0 for leaf in leaves}
     if len(targets) > 1:
         named = ", ".join(f"{target:g}" for target in sorted(targets)[:3])

@@ -7,11 +7,12 @@ churn the mean share of probe points on which the two fits of a pair disagree.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from auditor.errors import UsageError
 from auditor.flow.parts import Part

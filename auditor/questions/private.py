@@ -7,10 +7,11 @@ unshared, shared it is at most that. Each of the two spends half of the error.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from auditor.flow.plan import Plan, error_probability
 from auditor.flow.question import Answer, Outlook, Steady, Work

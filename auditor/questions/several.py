@@ -7,9 +7,10 @@ import pkgutil
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from time import monotonic
 from types import ModuleType
+
+from msgspec.structs import replace
 
 from auditor.engine.choice import make_engine
 from auditor.errors import UsageError

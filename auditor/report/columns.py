@@ -6,8 +6,8 @@ No number is ever cut or broken: only columns that say so are folded, and never 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+import msgspec
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.padding import Padding
 from rich.table import Table
@@ -16,8 +16,7 @@ from rich.text import Text
 _GAP = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """`least` is how narrow it may become, where it may be folded; one that is `extra` goes first for want of room.
     In a block a number has its name before it, and so has what is `named`."""
 
@@ -28,8 +27,7 @@ class Column:
     extra: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(msgspec.Struct, frozen=True):
     """Cells that are escaped already; the first `heads` of a row are the first line of its block."""
 
     columns: Sequence[Column]

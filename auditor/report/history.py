@@ -4,9 +4,9 @@ above a limit that somebody states."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from rich.console import RenderableType
 from rich.text import Text
 
@@ -82,8 +82,7 @@ def counts_of(audit: Past) -> tuple[int, int]:
     return (record and record.pairs) or audit.pairs, (record and record.mismatches) or audit.mismatches
 
 
-@dataclass(frozen=True, slots=True)
-class Watched:
+class Watched(msgspec.Struct, frozen=True):
     """Audits that were watched for a rho above `limit`, and the alarms, which number them."""
 
     limit: float

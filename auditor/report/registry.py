@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields
 
+from msgspec.structs import fields
 from rich.console import RenderableType
 from rich.text import Text
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.random import Generator
 
@@ -13,8 +13,7 @@ from auditor.sources.counting import LARGEST
 from auditor.sources.law import Law, Query, as_values
 
 
-@dataclass(frozen=True, slots=True)
-class Finite:
+class Finite(msgspec.Struct, frozen=True):
     """A distribution over listed values: a given pmf, labelled points, or a data set's empirical distribution."""
 
     name: str

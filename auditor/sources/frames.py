@@ -11,14 +11,13 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 
-@dataclass(frozen=True, slots=True)
-class Library:
+class Library(msgspec.Struct, frozen=True):
     """What can be done with the tables of one library."""
 
     name: str

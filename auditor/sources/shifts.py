@@ -15,9 +15,9 @@ A are specs as they stand behind --source; all else is a literal. Nothing is eva
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from numpy.random import Generator
 
@@ -44,8 +44,7 @@ Change = Callable[[Generator, Rows], tuple[Any, Any]]
 Load = Callable[[str], Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Shifted:
+class Shifted(msgspec.Struct, frozen=True):
     """A data set, changed row by row, or drawn with other probabilities."""
 
     spec: str
@@ -81,8 +80,7 @@ class Shifted:
         raise UnknownTruth(f"the values of {self.spec} cannot be listed")
 
 
-@dataclass(frozen=True, slots=True)
-class Mixture:
+class Mixture(msgspec.Struct, frozen=True):
     """A row of the second source with probability `share`, of the first otherwise."""
 
     spec: str

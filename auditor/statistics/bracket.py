@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, field
+
+import msgspec
 
 MOST_PROBES = 24  # sizes asked; each spends its share of the error
 _STRIDE = 8
@@ -26,14 +27,13 @@ class _Enough(Exception):
     """No more sizes may be asked."""
 
 
-@dataclass(slots=True)
-class Bracket:
+class Bracket(msgspec.Struct):
     """The smallest size is above `low` and at most `high`; None where nothing failed, or nothing passed, so far."""
 
     low: int | None = None
     high: int | None = None
     _smallest: int = 1
-    _open: list[int] = field(default_factory=list)
+    _open: list[int] = msgspec.field(default_factory=list)
     _probes: int = 0
 
     def sizes(self, start: int) -> Sizes:

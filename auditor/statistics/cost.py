@@ -10,8 +10,8 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from auditor.statistics.gate import pass_boundary
@@ -22,8 +22,7 @@ from auditor.statistics.threshold import staircase
 _NEGLIGIBLE = 1e-15  # probability that is left out at a step
 
 
-@dataclass(frozen=True, slots=True)
-class Prospect:
+class Prospect(msgspec.Struct, frozen=True):
     """What happens to a gate at one true rho; `expected_pairs` are those still to be run."""
 
     rho: float

@@ -19,10 +19,10 @@ there. The gate bets on several t: a weighted mean of E-processes is one.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import pairwise
 
+import msgspec
 import numpy as np
 
 from auditor.statistics.cost import soonest
@@ -33,8 +33,7 @@ _CELLS = 4096  # of the search for b_t
 _TERMS = 6  # thresholds that a gate bets on
 
 
-@dataclass(frozen=True, slots=True)
-class Groups:
+class Groups(msgspec.Struct, frozen=True):
     """`exactly[t]`: strings with t of their runs outside the most frequent output; t from 0 to runs - 1."""
 
     runs: int

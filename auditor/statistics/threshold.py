@@ -16,10 +16,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -41,8 +41,7 @@ Integers = npt.NDArray[np.int64]
 Condition = Callable[[Integers], npt.NDArray[np.bool_]]
 
 
-@dataclass(frozen=True, slots=True)
-class Thresholds:
+class Thresholds(msgspec.Struct, frozen=True):
     """Log evidence that decides up to the budget, and after it; `spent` is the exact error by the budget."""
 
     within: float

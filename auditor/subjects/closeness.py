@@ -15,10 +15,10 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from auditor.errors import BadValue
@@ -35,8 +35,7 @@ _LIBRARIES = ("pandas.", "polars.", "pyarrow.", "xarray.")
 _LABELS = (".columns", ".index", ".names", ".name", ".coords", ".dims", ".mask")  # that say where, in theirs
 
 
-@dataclass(frozen=True, slots=True)
-class Tolerance:
+class Tolerance(msgspec.Struct, frozen=True):
     """How far apart two numbers may be."""
 
     atol: float = 0.0

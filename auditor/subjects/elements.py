@@ -10,7 +10,6 @@ import math
 import numbers
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -136,8 +135,7 @@ def _describe(found: Elements, differing: Iterator[tuple[str, Each, int]], most:
         found.gap = known[(len(known) - 1) // 2]
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
+class _Search(msgspec.Struct, frozen=True):
     """Where two values differ: paths, what there is below each, and how much of that."""
 
     found: Elements

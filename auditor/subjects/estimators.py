@@ -11,8 +11,9 @@ import copy
 import functools
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from auditor.errors import UsageError, in_words, suggestion
 from auditor.process.foreign import call
@@ -31,8 +32,7 @@ def is_estimator(target: object) -> bool:
     return callable(getattr(target, "fit", None)) and not inspect.isroutine(target) and not inspect.ismodule(target)
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
+class Fit(msgspec.Struct, frozen=True):
     """A(sample, r): a fresh copy of an estimator, fitted."""
 
     estimator: Any

@@ -12,11 +12,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from inspect import Parameter
 from numbers import Real
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from auditor.errors import SubjectError, UsageError, suggestion
 from auditor.process.foreign import call
@@ -32,8 +34,7 @@ _BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 _ROUNDED = 1e-9  # beyond [0, 1], what sums of floats may be off by
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+class Step(msgspec.Struct, frozen=True):
     """One of the three, and which parameters of A it takes."""
 
     fn: Callable[..., Any]
@@ -48,8 +49,7 @@ class Step:
         return {name: known[name] for name in self.names if name in known}
 
 
-@dataclass(frozen=True, slots=True)
-class Finishing:
+class Finishing(msgspec.Struct, frozen=True):
     """What an author declares of the last step."""
 
     core: Step

@@ -11,9 +11,10 @@ import json
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from auditor.errors import SubjectError, UsageError, in_words, is_interrupt
 from auditor.files import read_bytes
@@ -29,8 +30,7 @@ _NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<spec>.*)", re.DOTALL)
 _EXAMPLE = 'e.g. --inputs "[3, 5, 7]", --inputs "n=range(3, 20)", --inputs inputs.txt or --inputs module:fn'
 
 
-@dataclass(frozen=True, slots=True)
-class Inputs:
+class Inputs(msgspec.Struct, frozen=True):
     """The values of one parameter; `spec` is what was typed, None where they came from Python."""
 
     name: str

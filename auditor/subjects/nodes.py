@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
+
+import msgspec
 
 
 class Refused(Exception):
     """A reason not to compare, raised where the path is not known."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True, eq=False)
-class Item:
+class Item(msgspec.Struct, frozen=True, eq=False):
     """A dict entry; also a path step, spelt only when someone will read it."""
 
     key: object

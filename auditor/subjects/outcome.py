@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import hashlib
 from collections.abc import Callable, Sequence
@@ -10,6 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from auditor.errors import NotComparable, is_interrupt
@@ -23,8 +23,7 @@ _UNCHANGING = frozenset({*LEAVES, *np.sctypeDict.values(), Fraction, Decimal})
 ABSENT = object()
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(msgspec.Struct, frozen=True):
     """The first place where two outputs differ, and short descriptions of what is there."""
 
     path: str

@@ -14,10 +14,12 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, TypeVar
+
+import msgspec
+from msgspec.structs import replace
 
 from auditor.errors import BadValue, SubjectError, UsageError, in_words, is_interrupt, suggestion
 from auditor.literals import is_text, literal_or_text
@@ -35,8 +37,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 Declared = Any  # a value, or a function of the parameters it names
 
 
-@dataclass(frozen=True, slots=True)
-class Declaration:
+class Declaration(msgspec.Struct, frozen=True):
     """What an author says of a subject; every part may be missing, and options override it."""
 
     source: object = None
@@ -51,13 +52,17 @@ class Declaration:
     note: Declared = None  # a line for the report, say what the run costs
     view: object = None  # what of the output counts
     promise: Callable[..., float | None] | None = None  # what the theorem makes of rho at a size
-    bounds: Mapping[str, Callable[..., float | None]] = field(default_factory=dict)  # below which none can be, by size
+    bounds: Mapping[str, Callable[..., float | None]] = msgspec.field(
+        default_factory=dict
+    )  # below which none can be, by size
     plain: Declared = None  # rows that the same accuracy takes without reproducibility
     core: Callable[..., Any] | None = None  # core(sample[, r]): what A makes of a sample, before its last step
     finish: Callable[..., Any] | None = None  # finish(core, r): the last step, where the shared randomness acts
     mismatch: Callable[..., Any] | None = None  # mismatch(first, second): how likely two cores finish differently
     mismatch_is: str = "exact"  # or "upper"
-    asks: Mapping[str, Declared] = field(default_factory=dict)  # options of what is claimed, where it is not rho
+    asks: Mapping[str, Declared] = msgspec.field(
+        default_factory=dict
+    )  # options of what is claimed, where it is not rho
 
 
 def subject(
@@ -128,8 +133,7 @@ def check_sample_kind(kind: str) -> str:
     return kind
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(msgspec.Struct, frozen=True):
     """A callable with everything that a run of it needs besides the sample."""
 
     fn: Callable[..., Any]
@@ -141,7 +145,7 @@ class Subject:
     takes_sample: bool = False  # its first parameter is annotated auditor.Sample
     default_view: object = "output"
     private: str | None = None  # what its private randomness is, where it has any: a kind, as for r
-    declared: Declaration = field(default_factory=Declaration)
+    declared: Declaration = msgspec.field(default_factory=Declaration)
     finishing: Finishing | None = None  # its last step, where the shared randomness acts in that alone
 
     @property

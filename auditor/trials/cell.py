@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from auditor.errors import BadValue, NotComparable, UnknownTruth, UsageError, check_count
 from auditor.randomness import from_key
@@ -33,8 +35,7 @@ from auditor.trials.user_code import path_words
 PROBE = 1000  # points on which predictions are compared
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(msgspec.Struct, frozen=True):
     """The source is still as it was given, since loading it takes a second."""
 
     question: str  # whose trials these are

@@ -9,11 +9,11 @@ run too: it has to give what its core and its finish do.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from time import perf_counter
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from auditor.errors import AuditorError, SubjectError, is_interrupt
 from auditor.process.foreign import call

@@ -15,11 +15,13 @@ import signal
 import socket
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from json import loads
 from pathlib import Path
 from time import monotonic
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from auditor.errors import AuditorError, SubjectError, UsageError, in_words, is_interrupt
 from auditor.process.parent import exit_words
@@ -49,8 +51,7 @@ else:
 """
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Version:
+class Version(msgspec.Struct, frozen=True, eq=False):
     """Where another version of a subject is, and with what it is called; for a cell of it, what a trial is: a pair."""
 
     words: str  # what it is called: "HEAD~1", or a path to Python

@@ -15,19 +15,19 @@ import sys
 import sysconfig
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from hashlib import blake2b
 from importlib.machinery import SOURCE_SUFFIXES, ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
+
+import msgspec
 
 _INSTALLED = ("site-packages", "dist-packages")
 _PYTHONS = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib"))
 _parsing = threading.Lock()  # Python 3.11 counts the depth of a parse for all threads together
 
 
-@dataclass(frozen=True, slots=True)
-class Code:
+class Code(msgspec.Struct, frozen=True):
     """`files` by name with a hash each, `versions` of the installed packages that they import."""
 
     files: dict[str, str]

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Container, Iterable, Iterator
-from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from auditor.errors import AuditorError, NotComparable, SourceError, SubjectError, UnknownTruth
 from auditor.process.process_state import put_back
@@ -30,16 +31,14 @@ _CAUSES = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(msgspec.Struct, frozen=True):
     """What counts of an output: its fingerprint, and what it looks like."""
 
     name: str
     shown: str
 
 
-@dataclass(frozen=True, slots=True)
-class Checked:
+class Checked(msgspec.Struct, frozen=True):
     """What the preflight learnt; warnings are sentences."""
 
     runs: int
@@ -57,8 +56,7 @@ class Checked:
         return self.changes_sample or self.source_shares
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
+class Look(msgspec.Struct, frozen=True):
     """What the runs of one process showed: all of it can be sent to another."""
 
     runs: int

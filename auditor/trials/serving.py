@@ -19,11 +19,13 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
 from itertools import count
 from json import dumps, loads  # as they were before a subject ran
 from time import monotonic
 from typing import Any
+
+import msgspec
+from msgspec.structs import asdict, replace
 
 from auditor.errors import AuditorError
 from auditor.process.limits import limit_memory, one_thread
@@ -42,8 +44,7 @@ _LOADING = 3  # answers in which a child tells what libraries it has loaded
 _LARGEST = 2**24  # bytes of an output that is sent to be compared
 
 
-@dataclass(slots=True)
-class Child:
+class Child(msgspec.Struct):
     """A request under way."""
 
     link: socket.socket

@@ -6,11 +6,11 @@ So any pair can be run again alone, in any order, in any process, and gives the 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from time import perf_counter
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from auditor.errors import AuditorError, SampleError, SubjectError, is_interrupt
 from auditor.process.foreign import call
@@ -69,8 +69,7 @@ class OwnRandomness:
         return self._made
 
 
-@dataclass(frozen=True, slots=True)
-class Bottom:
+class Bottom(msgspec.Struct, frozen=True):
     """The output of a run that gave none, where that counts as an output: two of them agree, whatever went wrong.
 
     `why` is a sentence that names the run.
@@ -85,8 +84,7 @@ Unit = Callable[["Bench", int, Mapping[int, str]], "Trial"]
 Oracle = Callable[["Bench", Any, int], bool]
 
 
-@dataclass(frozen=True, slots=True)
-class Bench:
+class Bench(msgspec.Struct, frozen=True):
     """Everything that a trial needs: the subject, where its samples come from, and the keys."""
 
     subject: Subject

@@ -11,12 +11,13 @@ import os
 import signal
 import socket
 import sys
-from dataclasses import asdict
 from json import dumps
 from pathlib import Path
 from time import perf_counter
 from types import ModuleType
 from typing import Any
+
+from msgspec.structs import asdict
 
 from auditor.errors import AuditorError, SubjectError, in_words
 from auditor.lookup import module_of

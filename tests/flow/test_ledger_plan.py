@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from asking import inquiry_of
+from msgspec.structs import fields, replace
 
 import auditor
 from auditor.engine.engine import HOW, How, make_how

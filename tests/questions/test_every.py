@@ -6,13 +6,13 @@ import json
 import math
 import shlex
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from asking import inquiry_of
+from msgspec.structs import replace
 from scipy.stats import binom
 
 import auditor

@@ -6,7 +6,6 @@ import json
 import math
 import re
 import shutil
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 from asking import bench_of, cell_of, inquiry_of, timeless
 from learners import finished
+from msgspec.structs import replace
 from scipy.stats import binom, norm
 
 import auditor

@@ -8,7 +8,6 @@ import shlex
 import xml.etree.ElementTree
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import pytest
 from asking import bench_of, inquiry_of
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from scipy.stats import binom
 
 import auditor

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import shlex
 import xml.etree.ElementTree
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from asking import bench_of, inquiry_of
+from msgspec.structs import replace
 from scipy.stats import binom
 
 import auditor

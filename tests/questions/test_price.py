@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from asking import inquiry_of
+from msgspec.structs import replace
 
 import auditor
 from auditor.errors import SubjectError, UsageError

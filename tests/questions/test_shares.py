@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from asking import bench_of, inquiry_of
+from msgspec.structs import replace
 from scipy.stats import binom
 
 import auditor

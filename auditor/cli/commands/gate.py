@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 import sys
 from contextlib import chdir
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import rich_click as click
+from msgspec.structs import replace
 
 from auditor.cli.options import TableCommand, Typed, read_typed, report_options, running_options
 from auditor.cli.prints import stdout_kept

@@ -117,7 +117,7 @@ def _check_replay(typed: Typed) -> None:
 
 def _answered(request: Request, files: Mapping[str, str], *, verbose: bool = False) -> int:
     """Carry a request out and report; the exit code."""
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from auditor.flow.question import find_question
     from auditor.flow.run import carry_out, how_of

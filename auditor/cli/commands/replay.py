@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
+from msgspec.structs import replace
 
 from auditor.cli.options import Count
 from auditor.cli.output import make_console, warn

@@ -32,8 +32,7 @@ _AGAIN = 3  # times the pairs that settled the margin, at most, to see which way
 _LEANS = 3  # discordant pairs, three quarters of them one way, that make more pairs worth their while
 
 
-@dataclass(frozen=True, slots=True)
-class ComparingPlan(Plan):
+class ComparingPlan(Plan, frozen=True):
     """`least` is how many pairs it takes if nothing changed; each is a trial in both versions."""
 
     least: int = 1

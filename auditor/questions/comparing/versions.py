@@ -7,10 +7,12 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from auditor.errors import UsageError
 from auditor.flow.wobbles import WATCHED
@@ -31,8 +33,7 @@ KEYS = ("compare",)
 _INSTALLED = ("site-packages", "dist-packages")
 
 
-@dataclass(frozen=True, slots=True)
-class Versions:
+class Versions(msgspec.Struct, frozen=True):
     """Both cells, what each is called, and the checkout of the old one, which is to be removed in the end."""
 
     cells: tuple[Cell, Cell]

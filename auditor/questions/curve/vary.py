@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from auditor.errors import UsageError, suggestion
 from auditor.flow.record import as_json
@@ -23,8 +24,7 @@ _RANGE = re.compile(r"(?P<start>[^:]+):(?P<stop>[^:]+):(?P<spacing>log|lin)(?P<c
 MOST_POINTS = 1000
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(msgspec.Struct, frozen=True):
     """What varies, in order of its values; `spacing` is "log", "lin" or "list"."""
 
     name: str

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from auditor.errors import AuditorError, SubjectError
 from auditor.questions.explain.experiments import EXPERIMENTS, Experiment
@@ -21,8 +23,7 @@ SHOWS = 8  # samples that are run twice
 LITTLE = 1 - LEFT  # of rho that a fresh r may change on one sample, where r does not do its work: less is no cause
 
 
-@dataclass(slots=True)
-class Tried:
+class Tried(msgspec.Struct):
     """One experiment so far."""
 
     experiment: Experiment
@@ -30,7 +31,7 @@ class Tried:
     shows: int | None = None
     why_not: str = ""
     error: AuditorError | None = None
-    seen: Changed = field(default_factory=Changed)
+    seen: Changed = msgspec.field(default_factory=Changed)
     pairs: int = 0
     mismatches: int = 0  # but for the cause
     before: int = 0  # as it is, in the same pairs
@@ -43,7 +44,7 @@ class Tried:
     steady: int = 0  # samples whose output is the same in run after run, with one thread and one hash seed
     varied: int = 0  # of as many runs of each with all threads, those that gave another
     nothing_drawn: int = 0  # runs that drew no bit of r
-    fresh: Changed = field(default_factory=Changed)  # as it is, against one sample with two r
+    fresh: Changed = msgspec.field(default_factory=Changed)  # as it is, against one sample with two r
     where: str | None = None  # in the code, where that is known
     drawn: Sequence[Any] = ()  # how much the two runs of a pair drew there, and of what
     shifts: bool = False  # whether more is drawn after it

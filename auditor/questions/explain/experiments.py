@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from auditor.questions.explain import interpreter, units
@@ -52,8 +52,7 @@ def _no_continuum(looked: Looked, bench: Bench) -> str:
     return "" if widths_of(looked, 0.5) else "more than the numbers of the output differs"
 
 
-@dataclass(frozen=True, slots=True)
-class Experiment:
+class Experiment(msgspec.Struct, frozen=True):
     """`after` is a trial but for the cause, None where a pair as it is shows that too; `shows` runs one sample twice.
     A cause that is `certain` must never show: one pair that does is enough. Among causes that explain as much as each
     other, those of lower `rank` are named first: what is more particular explains more."""

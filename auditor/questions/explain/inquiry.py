@@ -8,8 +8,10 @@ is, was decided before the first pair that counts.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec.structs import replace
 
 from auditor.errors import AuditorError
 from auditor.flow.plan import Plan

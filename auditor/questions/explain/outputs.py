@@ -4,10 +4,10 @@ order. Of outputs as `settle` leaves them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -43,8 +43,7 @@ def _digest(*pieces: bytes) -> bytes:
 # All but the numbers.
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(msgspec.Struct, frozen=True):
     """An output as its floating-point numbers, in order, and a digest of all else."""
 
     rest: bytes

@@ -5,11 +5,12 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from auditor.process.foreign import call
 from auditor.randomness import Key, Name, from_key
@@ -21,16 +22,15 @@ from auditor.trials.trial import NONE_FELL, Bench, Bottom, Trial
 Change = Callable[[Any], Any]  # of a sample
 
 
-@dataclass(slots=True)
-class Ran:
+class Ran(msgspec.Struct):
     """Runs of one trial, with what they took."""
 
     bench: Bench
     index: int
-    fell: Mapping[int, str] = field(default_factory=lambda: NONE_FELL)
+    fell: Mapping[int, str] = msgspec.field(default_factory=lambda: NONE_FELL)
     seconds: float = 0.0
     runs: int = 0
-    bottoms: list[str] = field(default_factory=list)  # runs that gave no output
+    bottoms: list[str] = msgspec.field(default_factory=list)  # runs that gave no output
 
     def output(self, sample: Any, which: int, bench: Bench | None = None) -> Any:
         """What counts of one run's output, or bottom; `bench` where it is another than that of the trial."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from auditor.questions.explain.outputs import (
     Read,
@@ -59,8 +60,7 @@ def is_drawn_as_rows(sample: Any) -> bool:
 # As it is, compared in several ways.
 
 
-@dataclass(frozen=True, slots=True)
-class AsItIs:
+class AsItIs(msgspec.Struct, frozen=True):
     """A pair as it is; its payload says whether it would differ up to names, up to order, and on a grid."""
 
     widths: tuple[float, ...] = ()  # of the grid that r places; none where it is not asked for

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from msgspec.structs import replace
 
 from auditor.errors import check_count
 from auditor.flow.parts import Part

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import msgspec
 
@@ -22,8 +21,7 @@ from auditor.trials.trial import Trial
 _FUTILE = math.log(20)  # of evidence that it is not so bad: no claim, an end
 
 
-@dataclass(slots=True)
-class Evidence:
+class Evidence(msgspec.Struct):
     """What the pairs of one cell showed: whether they differ or, where the last step's randomness is integrated, the
     share of each pair's real finishes that do, which has the same mean and takes no formula on trust."""
 
@@ -71,8 +69,7 @@ class Evidence:
         return float(log_e_fail(*self.counts, target)), float(log_e_pass(*self.counts, target))
 
 
-@dataclass(slots=True)
-class Confirmation:
+class Confirmation(msgspec.Struct):
     """One try, as number `number` from 1 on, against a goal that is the target or above it."""
 
     number: int

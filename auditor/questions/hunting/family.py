@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from auditor.errors import BadValue, UsageError, suggestion
 from auditor.questions.counted import load
@@ -31,8 +32,7 @@ MOST_VALUES = 64
 Values = Mapping[str, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Range:
+class Range(msgspec.Struct, frozen=True):
     """A number that varies from `low` to `high`; on a log scale where ratios matter."""
 
     name: str
@@ -104,8 +104,7 @@ def read_ranges(given: object) -> list[Range]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(msgspec.Struct, frozen=True):
     """`over` is a source with holes, a function fn(rng, size, **values), or None for the source as it is."""
 
     request: Request

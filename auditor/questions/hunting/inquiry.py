@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
+
+from msgspec.structs import replace
 
 from auditor.errors import AuditorError
 from auditor.flow.plan import Plan

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
@@ -35,8 +35,7 @@ _FINAL = 16  # candidates that the last part chooses from
 _SNAPPED = 0.1  # of coordinates that are moved: those that go to an end of their range
 
 
-@dataclass(slots=True)
-class Candidate:
+class Candidate(msgspec.Struct):
     """A place that was tried: what its pairs showed, as a number in [0, 1] for each."""
 
     place: Place
@@ -65,16 +64,15 @@ class Candidate:
         return (max(0.0, spread) + 2 * self.rate * (1 - self.rate)) / (self.pairs + 2)
 
 
-@dataclass(slots=True)
-class Search:
+class Search(msgspec.Struct):
     """Rounds of (candidate, pairs); the pairs of one round are the same for all that are in it."""
 
     dimensions: int
     budget: int
     seed: int
     goal: float = 0.0  # what is looked for is above it
-    tried: list[Candidate] = field(default_factory=list)
-    finalists: list[int] = field(default_factory=list)
+    tried: list[Candidate] = msgspec.field(default_factory=list)
+    finalists: list[int] = msgspec.field(default_factory=list)
     spent: int = 0
 
     @property

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Annotated, ClassVar
+
+from msgspec.structs import replace
 
 from auditor.errors import BadValue, UsageError, check_count
 from auditor.flow.parts import Listing, Part, Words

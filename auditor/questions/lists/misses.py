@@ -22,7 +22,8 @@ and a miss about 2.5 / eta runs more: m = L ln(2.5 / eta) costs least.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+
+import msgspec
 
 from auditor.statistics.interval import BOUNDS
 
@@ -32,19 +33,18 @@ def runs_to_name(length: int, eta: float) -> int:
     return math.ceil(length * math.log(2.5 / eta))
 
 
-@dataclass(slots=True)
-class Misses:
+class Misses(msgspec.Struct):
     """Outputs by name, and which `length` of them are the list: the most frequent, of equals the one that was there."""
 
     length: int
     named: int  # runs that are not counted before
-    counts: dict[str, int] = field(default_factory=dict)
-    listed: dict[str, None] = field(default_factory=dict)  # in the order in which they came
+    counts: dict[str, int] = msgspec.field(default_factory=dict)
+    listed: dict[str, None] = msgspec.field(default_factory=dict)  # in the order in which they came
     runs: int = 0
     before: int = 0
     after: int = 0
     _least: int = 0  # runs that every output of a full list has at least
-    _rare: list[str] = field(default_factory=list)  # those that had no more when it was last looked through
+    _rare: list[str] = msgspec.field(default_factory=list)  # those that had no more when it was last looked through
 
     @property
     def counted(self) -> int:

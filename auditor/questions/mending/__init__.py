@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Annotated, Any, ClassVar
+
+from msgspec.structs import replace
 
 from auditor.errors import BadValue, UsageError, suggestion
 from auditor.flow.parts import Part

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import msgspec
+from msgspec.structs import replace
 
 from auditor.flow.question import Answer, registered_questions
 from auditor.flow.record import CellRow, Finding, Measure

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
+import msgspec
 import numpy as np
 
 from auditor.questions.mending.answer import Cost, Point
@@ -16,16 +16,15 @@ from auditor.statistics.interval import MeanEvidence
 SAYS_NOTHING = 0.1  # the share of runs without an output from which on a setting is no repair
 
 
-@dataclass(slots=True)
-class Measured:
+class Measured(msgspec.Struct):
     """One setting, and what the pairs showed of it."""
 
     setting: Setting
-    apart: MeanEvidence = field(default_factory=MeanEvidence)
+    apart: MeanEvidence = msgspec.field(default_factory=MeanEvidence)
     by: str = FINISHED
     nothing: int = 0
     changed: int | None = None
-    losses: list[tuple[float, float]] = field(default_factory=list)  # as it is, and with this setting
+    losses: list[tuple[float, float]] = msgspec.field(default_factory=list)  # as it is, and with this setting
     error: str | None = None
 
     def add(self, tried: Tried, plain: float | None) -> None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from auditor.errors import AuditorError, BadValue, UsageError
 from auditor.flow.plan import Plan
@@ -38,8 +39,7 @@ _LEAF = {"rho": Rho, "churn": ChurnQuestion}
 Try = tuple[Measured | None, Setting, Pairs]  # what was known of a setting, and its audit
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(msgspec.Struct, frozen=True):
     """What was asked, settled."""
 
     request: Request
@@ -65,7 +65,7 @@ class Asked:
         """An audit of one cell, with its part of the error; whether it is accurate is seen, and decides nothing."""
         options = PairsOptions(rho=self.target, pairs=self.pairs, confidence=1 - alpha)
         settled = _LEAF[self.gate]().settle(cell, options)
-        return replace(settled, plan=replace(settled.plan, delta=None))
+        return settled.planned(delta=None)
 
     def wrapped(self, setting: Setting, number: int | None) -> Cell:
         """The cell of a wrapped learner, with randomness of its own where it is one of several."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
 
+import msgspec
 import numpy as np
 
 from auditor.errors import SubjectError, UsageError
@@ -45,8 +45,7 @@ See = Callable[[Any], Any]  # what of an output is compared
 Seen = Sequence[Mapping[str, Any]]  # what the pairs showed that were looked at
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(msgspec.Struct, frozen=True):
     """A wrapper with its arguments; `change` is by how much it moves an answer at most, where that is a number, and
     `rows` how many of a sample one run of the learner sees, where it is not all of them."""
 

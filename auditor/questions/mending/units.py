@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from auditor.errors import UsageError, in_words, is_interrupt
 from auditor.process.foreign import call
@@ -75,8 +75,7 @@ class Pair(msgspec.Struct, frozen=True, kw_only=True):
     loss: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Half:
+class Half(msgspec.Struct, frozen=True):
     """One side of a pair under one setting; outputs are settled before the other side is run."""
 
     core: Any
@@ -87,8 +86,7 @@ class Half:
     loss: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Frontier:
+class Frontier(msgspec.Struct, frozen=True):
     """One pair of runs for all settings that act on outputs, and as many more as the others take."""
 
     subject: Subject  # as it is
@@ -229,8 +227,7 @@ def _churn(bench: Bench, first: Any, second: Any) -> float:
     return share_of_points(first, second, bench.within)
 
 
-@dataclass(frozen=True, slots=True)
-class OwnOracle:
+class OwnOracle(msgspec.Struct, frozen=True):
     """Judges outputs of a wrapped subject by what the subject itself declares."""
 
     subject: Subject

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated, ClassVar
 
 import msgspec
+from msgspec.structs import replace
 
 from auditor.errors import BadValue, UsageError, check_count
 from auditor.flow.parts import Part

@@ -16,7 +16,8 @@ them, and they share it.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+import msgspec
 
 from auditor.flow.plan import Plan
 from auditor.flow.verdict import Bound, Verdict
@@ -26,8 +27,7 @@ from auditor.statistics.nu import Groups, bad_stays_below, good_reaches, nu_lowe
 from auditor.statistics.outward import at_least, at_most, sure
 
 
-@dataclass(frozen=True, slots=True)
-class Inaccurate:
+class Inaccurate(msgspec.Struct, frozen=True):
     """Strings whose most frequent output is inaccurate, and those of them whose runs all agree."""
 
     strings: int = 0

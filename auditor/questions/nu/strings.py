@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -46,8 +45,7 @@ def outside_of(which: list[int]) -> int:
     return len(which) - max(map(which.count, distinct)) if len(distinct) > 1 else 0
 
 
-@dataclass(slots=True)
-class Outputs:
+class Outputs(msgspec.Struct):
     """The distinct outputs of one string's runs."""
 
     which: list[int]
@@ -57,8 +55,7 @@ class Outputs:
     bottoms: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class StringUnit:
+class StringUnit(msgspec.Struct, frozen=True):
     """A trial that is all runs of one string."""
 
     runs: int

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
+
+from msgspec.structs import replace
 
 from auditor.errors import AuditorError, BadValue, UsageError, check_count
 from auditor.flow.parts import Part

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from auditor.errors import BadValue
 from auditor.flow.plan import MAX_PAIRS, Plan, error_probability, least_budget
@@ -17,16 +18,15 @@ _A_SIZE = 4  # no size gets more than a part 1/4 of a claim's pairs
 _BLOCK = 16
 
 
-@dataclass(slots=True)
-class Claim:
+class Claim(msgspec.Struct):
     """One claim, the gate that every size is held against, and the bracket so far."""
 
     name: str
     gate: Gate
     budget: int
     left: int
-    bracket: Bracket = field(default_factory=Bracket)
-    shown: dict[int, str] = field(default_factory=dict)  # "pass" or "fail" by size, where it was decided
+    bracket: Bracket = msgspec.field(default_factory=Bracket)
+    shown: dict[int, str] = msgspec.field(default_factory=dict)  # "pass" or "fail" by size, where it was decided
 
     def passes(self, size: int, one: Counted) -> bool | None:
         """What the counts of a size say, kept: the other claim may run more pairs there, which take nothing back."""

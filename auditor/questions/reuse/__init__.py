@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
 import msgspec
+from msgspec.structs import asdict, replace
 
 from auditor.errors import BadValue, UsageError, check_count
 from auditor.flow.parts import Facts, Listing, Part, Words

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -53,8 +52,7 @@ class Transcript(msgspec.Struct, frozen=True, array_like=True):
         return tuple(answer.name for answer in self.answers)
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
+class Event(msgspec.Struct, frozen=True):
     """Something that may be so of a transcript: an answer on one side of a threshold, or one of a set of answers."""
 
     words: str
@@ -73,8 +71,7 @@ class Event:
         return name in self.among
 
 
-@dataclass(frozen=True, slots=True)
-class Distance:
+class Distance(msgspec.Struct, frozen=True):
     """Limits on a statistical distance, and what they rest on."""
 
     low: float
@@ -90,8 +87,7 @@ class Distance:
 Pair = tuple[Transcript, Transcript]  # fresh, reused
 
 
-@dataclass(frozen=True, slots=True)
-class Interviews:
+class Interviews(msgspec.Struct, frozen=True):
     """A trial that is two interviews with the same randomness: fresh samples for each query, and one for all."""
 
     analyst: Callable[..., Any]

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+import msgspec
 
 if TYPE_CHECKING:
     from auditor.flow.record import Record
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(msgspec.Struct, frozen=True):
     """`draw(records, confidence, single)`: confidence is that of all verdicts together; `single` where one audit was
     asked for, and not several of which there happens to be one."""
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import itertools
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from auditor.errors import UsageError
 from auditor.flow.parts import Bar, Chart, Series
@@ -56,8 +57,7 @@ def _draw(records: Sequence[Record], confidence: float, single: bool) -> bytes:
 FORMAT = Format("svg", "Write a picture of what was measured here", _draw)
 
 
-@dataclass(frozen=True, slots=True)
-class _Frame:
+class _Frame(msgspec.Struct, frozen=True):
     """Where on the picture a point of the chart is."""
 
     chart: Chart

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from auditor import __version__
 from auditor.flow.parts import Bar, Chart, Table
@@ -35,8 +36,7 @@ _WORDS = re.compile(r"(?<=[.:/_])(?=\w)")
 _NUMBER = re.compile(r"(?:[<>]=?|about|~)?\s*[-+]?[\d,.]+(?:e[-+]?\d+)?\s*%?(?: (?:to|of) [\d,.e+-]+)?")
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(msgspec.Struct, frozen=True):
     """Parts below a heading; none where the title is empty. One with an `anchor` is a fold of its own, which is open
     where it `is_open`, and has sections within."""
 

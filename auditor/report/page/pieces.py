@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from auditor.flow.parts import Bar, Part
 
 
-@dataclass(frozen=True, slots=True)
-class Bars:
+class Bars(msgspec.Struct, frozen=True):
     """Where shares may be, a line each with its name, on one scale."""
 
     what: str
     rows: Sequence[tuple[str, Bar]]
 
 
-@dataclass(frozen=True, slots=True)
-class Points:
+class Points(msgspec.Struct, frozen=True):
     """Sentences, a line each."""
 
     texts: Sequence[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Sides:
+class Sides(msgspec.Struct, frozen=True):
     """Two outputs side by side, each as runs of text with whether it differs; `at` is where in the output."""
 
     title: str
@@ -33,8 +31,7 @@ class Sides:
     right: Sequence[tuple[str, bool]]
 
 
-@dataclass(frozen=True, slots=True)
-class Download:
+class Download(msgspec.Struct, frozen=True):
     """A file within the page."""
 
     name: str
@@ -42,8 +39,7 @@ class Download:
     href: str
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(msgspec.Struct, frozen=True):
     """One of several audits: where it stands on the page, if it does, and what a table says of it."""
 
     anchor: str
@@ -55,8 +51,7 @@ class Line:
     target: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Overview:
+class Overview(msgspec.Struct, frozen=True):
     """Several audits, a line each; `head` names the cells that follow the verdict, of which the first are `words`."""
 
     head: Sequence[str]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+import msgspec
 
 from auditor.flow.parts import Chart, Series
 from auditor.process.escape import shortened
@@ -13,8 +14,7 @@ MEASURED = ("band", "points", "step")
 _LABEL = 60  # characters of what stands below an axis
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(msgspec.Struct, frozen=True):
     """From numbers to [0, 1], by ratios or by differences."""
 
     low: float

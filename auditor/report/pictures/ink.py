@@ -6,8 +6,10 @@ A font is whatever the reader has; widths are those of a wide one, so that what 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from html import escape
+
+import msgspec
+from msgspec.structs import replace
 
 from auditor.process.escape import shortened, xml_text
 
@@ -23,8 +25,7 @@ def width_of(words: str, size: float = SIZE) -> float:
     return size * sum(0.42 if c in _NARROW else 1.0 if c in _WIDE or ord(c) > 0x2E7F else 0.68 for c in words)
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(msgspec.Struct, frozen=True):
     """A text at a place; `anchor` says which of its ends, or its middle, is there."""
 
     x: float

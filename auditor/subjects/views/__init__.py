@@ -23,8 +23,10 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
+
+import msgspec
+from msgspec.structs import replace
 
 from auditor.errors import NotComparable, UsageError, suggestion
 from auditor.literals import read_literal
@@ -36,8 +38,7 @@ from auditor.subjects.views.rounding import rounded
 _WHOLE, _ANY = object(), object()  # what an argument has to be
 
 
-@dataclass(frozen=True, slots=True)
-class _Named:
+class _Named(msgspec.Struct, frozen=True):
     """A view that has a name: `make` is given its argument, or None."""
 
     make: Callable[[Any], Callable[[Any], Any]]
@@ -70,8 +71,7 @@ NAMES = tuple(_VIEWS)
 _LEAST = {"top": 1, "round": 0}
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(msgspec.Struct, frozen=True):
     """One view of a chain. `fn` is the user's own function, where it is one; `sees` takes (output, probe)."""
 
     name: str
@@ -86,8 +86,7 @@ class Link:
         return self.needs_probe or not self.kind or _VIEWS[self.kind].keeps_rows
 
 
-@dataclass(frozen=True, slots=True)
-class View:
+class View(msgspec.Struct, frozen=True):
     """`spec` is how a user writes it; None for a function that only Python can reach."""
 
     name: str

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import replace
 from hashlib import blake2b
 from json import dumps, loads
 from time import monotonic
 from typing import Any, NamedTuple
+
+from msgspec.structs import replace
 
 from auditor.errors import SubjectError, in_words, is_interrupt
 from auditor.subjects.outcome import Difference

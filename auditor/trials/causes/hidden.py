@@ -10,10 +10,12 @@ both runs find the same state, and generators that r should have been start wher
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from types import FrameType
 from typing import Any, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
 
 from auditor.repair.mechanisms.own_frames import OwnCode
 from auditor.subjects.outcome import Difference
@@ -53,8 +55,7 @@ _CURES = {
 _CURE = "make it anew in each run"
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
+class Moved(msgspec.Struct, frozen=True):
     """A thing besides (sample, r) that the answer depends on."""
 
     kind: str
@@ -70,8 +71,7 @@ class Moved:
         return _CURES.get(self.kind, _CURE)
 
 
-@dataclass(frozen=True, slots=True)
-class Hidden:
+class Hidden(msgspec.Struct, frozen=True):
     """What the answer depends on besides (sample, r)."""
 
     moved: tuple[Moved, ...] = ()  # each changes the answer, alone or, where none does, with the others

@@ -4,12 +4,12 @@ it is, line by line of its own code: where do the two first part?"""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from types import FrameType
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import replace
 
 from auditor.repair.mechanisms.keyed_generators import run_with_sites, why_without_keys
 from auditor.repair.mechanisms.own_frames import OwnCode
@@ -20,8 +20,7 @@ _SEEN_TWICE = "the run {}: with a keyed r it would not see the same bits again, 
 Site = tuple[str, str, int]  # function, file, line
 
 
-@dataclass(slots=True)
-class Draws:
+class Draws(msgspec.Struct):
     """Draws that follow each other at one line."""
 
     site: Site
@@ -29,12 +28,11 @@ class Draws:
     calls: int = 1
 
 
-@dataclass(slots=True)
-class Trace:
+class Trace(msgspec.Struct):
     """What one run drew, stream by stream, in order; r itself is the stream ''."""
 
-    streams: dict[str, list[Draws]] = field(default_factory=dict)
-    unkeyed: list[str] = field(default_factory=list)  # why the law would be another with a keyed r
+    streams: dict[str, list[Draws]] = msgspec.field(default_factory=dict)
+    unkeyed: list[str] = msgspec.field(default_factory=list)  # why the law would be another with a keyed r
 
     def add(self, stream: str, frame: FrameType | None, count: int) -> None:
         code = frame.f_code if frame else None

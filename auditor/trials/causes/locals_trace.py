@@ -12,12 +12,13 @@ import dis
 import reprlib
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import CodeType, FrameType, ModuleType
 from typing import Any, NamedTuple, Protocol
 
+import msgspec
 import numpy as np
+from msgspec.structs import replace
 
 from auditor.errors import is_interrupt
 from auditor.repair.mechanisms.own_frames import OwnCode
@@ -41,14 +42,13 @@ class LocalApart(NamedTuple):
     second: str
 
 
-@dataclass(slots=True)
-class Step:
+class Step(msgspec.Struct):
     """One line that ran: what it read, and what there was afterwards."""
 
     place: tuple[str, str, int]  # function, file, line
     before: Values
-    after: dict[str, str | None] = field(default_factory=dict)
-    shown: dict[str, str] = field(default_factory=dict)
+    after: dict[str, str | None] = msgspec.field(default_factory=dict)
+    shown: dict[str, str] = msgspec.field(default_factory=dict)
 
 
 def _token(value: object) -> str | None:

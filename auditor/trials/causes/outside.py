@@ -25,6 +25,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import msgspec
 import numpy
 import numpy.random.bit_generator as numpy_bits
 
@@ -42,8 +43,7 @@ _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 CLOCK, ENTROPY, FILE, OTHER = "clock", "entropy", "file", "other"
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(msgspec.Struct, frozen=True):
     """One thing that a run asked the outside for, and the line of its own code that led there."""
 
     kind: str

@@ -17,12 +17,12 @@ import os
 import random
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from types import FunctionType, GeneratorType, ModuleType
 from typing import Any
 
+import msgspec
 import numpy as np
 from numpy.random import Generator, RandomState
 
@@ -41,8 +41,7 @@ _CACHE = type(functools.lru_cache(lambda: None))
 _UNSEEN = "?"  # the token of what cannot be looked at
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Place:
+class Place(msgspec.Struct, frozen=True, eq=False):
     """`name` is what a person would write."""
 
     kind: str
@@ -243,8 +242,7 @@ def _follow(finder: _Finder, fn: Any) -> None:
 # Keeping and putting back.
 
 
-@dataclass(slots=True)
-class Kept:
+class Kept(msgspec.Struct):
     """What was in one place."""
 
     place: Place
@@ -273,11 +271,10 @@ class Kept:
             self.place.write(self.original if in_place else copy.deepcopy(self.saved))
 
 
-@dataclass(slots=True)
-class Snapshot:
+class Snapshot(msgspec.Struct):
     """What was in all places at one moment."""
 
-    kept: list[Kept] = field(default_factory=list)
+    kept: list[Kept] = msgspec.field(default_factory=list)
 
     def moved(self) -> list[Kept]:
         return [one for one in self.kept if one.has_moved]

@@ -9,13 +9,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from asking import bench_of
+from msgspec.structs import replace
 
 from auditor.subjects.views import View
 from auditor.trials.causes.hidden import Hidden, run_pair_put_back, shows_hidden_state, what_moved
