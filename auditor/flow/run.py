@@ -293,7 +293,7 @@ class Run(msgspec.Struct):
         said = self.inquiry.answer()
         took = {cell: mine.seconds for cell, mine in self.by_cell.items()}
         rows = enumerate(said.rows)
-        said.rows = [msgspec.structs.replace(row, seconds=took[i]) if i in took else row for i, row in rows]
+        said.rows = [replace(row, seconds=took[i]) if i in took else row for i, row in rows]
         return self.ledger.placed(make_record(self, request, said, verdict, perf_counter() - self.started))
 
 

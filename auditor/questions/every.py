@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-import msgspec
 from msgspec.structs import replace
 
 from auditor.errors import AuditorError, SubjectError, UsageError
@@ -168,15 +167,15 @@ class Every(Steady):
         worst = said[at]
         low, high = max(row.low for row in rows), max(row.high for row in rows)
         # Where the largest one is: above every lower limit, and below the largest upper one.
-        own = msgspec.structs.replace(worst.measures[0], estimate=None, low=low, high=high, count=None, of=None)
+        own = replace(worst.measures[0], estimate=None, low=low, high=high, count=None, of=None)
         others = [one for one in worst.measures[1:] if one.name not in _OF_ONE_CELL]
         low, high = (max((getattr(one.rho, end) for one in said if one.rho), default=0.0) for end in ("low", "high"))
-        rho = worst.rho and msgspec.structs.replace(worst.rho, estimate=None, low=low, high=high)
+        rho = worst.rho and replace(worst.rho, estimate=None, low=low, high=high)
         fields = worst.fields
         if together := getattr(fields, "together", None):
             fields = together([one.fields for one in said])
         if getattr(fields, "churn", None) is not None:
-            fields = msgspec.structs.replace(fields, churn=None)  # it is one cell's: each has its own in its row
+            fields = replace(fields, churn=None)  # it is one cell's: each has its own in its row
         return Answer(
             fields,
             measures=[own, *others],
@@ -187,7 +186,7 @@ class Every(Steady):
             accuracy=self._accuracy(said),
             examples=self._examples(said),
             findings=[finding for one in said for finding in one.findings],
-            wobbles=worst.wobbles and msgspec.structs.replace(worst.wobbles, cell=at),
+            wobbles=worst.wobbles and replace(worst.wobbles, cell=at),
         )
 
     def _accuracy(self, said: Sequence[Answer]) -> Accuracy | None:

@@ -64,7 +64,7 @@ class IntegratedAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="r
         """Of several cells, the finishes of all."""
         found = [one.integrated for one in others]
         known = [one.expected for one in found if one.expected is not None]
-        total = msgspec.structs.replace(
+        total = replace(
             self.integrated,
             differing=sum(one.differing for one in found),
             expected=sum(known) if known else None,
@@ -109,7 +109,7 @@ class IntegratedPairs(Pairs):
             self.doubt.add(m, shown.apart)
         if self.contradicted is None and self.doubt.log_e >= -math.log(self.gate.alpha_kept):
             self.contradicted = trial.index
-        over = Pairs.add(self, cell, msgspec.structs.replace(trial, payload=shown.elements))
+        over = Pairs.add(self, cell, replace(trial, payload=shown.elements))
         self.decided = over or self.contradicted is not None
         return self.decided
 

@@ -72,7 +72,7 @@ def settle_no_worse(cell: Cell, options: PairsOptions) -> NoWorse:
     if options.fixed is not None:
         raise UsageError(f"fixed = {options.fixed} does not go with expect = 'no worse': pairs says how many to run")
     check_margin(before.margin)
-    plan = make_pairs_plan(cell, msgspec.structs.replace(options, pairs=None))
+    plan = make_pairs_plan(cell, replace(options, pairs=None))
     if options.pairs is not None:
         check_count("pairs", options.pairs, least=1, example=1000)
         plan = replace(plan, budget=options.pairs)

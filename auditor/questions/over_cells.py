@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
-import msgspec
 from msgspec.structs import replace
 
 from auditor.errors import UsageError, check_count
@@ -88,6 +87,6 @@ def with_settings(subject: Subject, given: Mapping[str, Any]) -> Subject:
 def _both(question: LeafQuestion, cell: Cell, options: OverCells) -> Both:
     """Unshared, which decides, and shared: each with half of the error."""
     # Not to be extended with more pairs, so no ledger for its words.
-    half = msgspec.structs.replace(options, confidence=1 - error_probability(options.confidence) / 2, ledger=None)
+    half = replace(options, confidence=1 - error_probability(options.confidence) / 2, ledger=None)
     cells = [replace(cell, private=how, name=f"private {how}") for how in ("unshared", "shared")]
     return Both([question.settle(one, half) for one in cells], options.confidence)

@@ -174,7 +174,7 @@ class Pairs(OneCell):
 
     def accuracy(self) -> Accuracy | None:
         found = OneCell.accuracy(self)
-        return found and msgspec.structs.replace(found, certified=is_accuracy_certified(self.plan, self.tally))
+        return found and replace(found, certified=is_accuracy_certified(self.plan, self.tally))
 
     def _churn(self) -> Churn | None:
         if not self.churns:

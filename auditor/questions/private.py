@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import msgspec
 from msgspec.structs import replace
 
 from auditor.flow.plan import Plan, error_probability
@@ -61,7 +60,7 @@ class Both(Steady):
 
     def answer(self) -> Answer:
         unshared, shared = (leaf.answer() for leaf in self.leaves)
-        rows = [msgspec.structs.replace(row, confidence=self.confidence) for row in (*unshared.rows, *shared.rows)]
+        rows = [replace(row, confidence=self.confidence) for row in (*unshared.rows, *shared.rows)]
         findings = [*unshared.findings, *shared.findings]
         if shared.rows[0].pairs:
             findings.append(self._compared(rows))

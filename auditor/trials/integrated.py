@@ -65,7 +65,7 @@ def run_integrated(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL
     seconds = first.seconds + second.seconds
     if isinstance(first.settled, Bottom) or isinstance(second.settled, Bottom):
         trial = with_bottom(bench, index, (first.settled, second.settled), first.accurate, seconds)
-        return msgspec.structs.replace(trial, payload=msgspec.to_builtins(Shown(m, apart)))
+        return replace(trial, payload=msgspec.to_builtins(Shown(m, apart)))
     difference = bench.difference(first.settled, second.settled)
     watched = index < bench.watched
     elements = elements_of(bench, first.settled, second.settled, difference) if watched else None

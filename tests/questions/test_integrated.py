@@ -177,7 +177,7 @@ def test_a_stored_audit_goes_on_to_the_record_of_one_that_did_not_stop(tmp_path:
     shutil.copy(ledger, other)
     for jobs, stored in ((1, ledger), (2, other)):
         again = audited(**asked, pairs=120, ledger=str(stored), resume=True, jobs=jobs)
-        kept = timeless(msgspec.structs.replace(again, first_budget=None))
+        kept = timeless(replace(again, first_budget=None))
         assert kept == timeless(whole)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -111,13 +110,8 @@ def test_of_several_that_are_to_be_no_worse_each_fails_with_its_share() -> None:
     """Exact, at the largest rho that is not worse; what is common to them, the baseline's half, is not in it."""
     alone = held(Before(24, 2, MARGIN))
     target = alone.plan.target or 0.0
-    for shared in (replace(alone.plan, cells=4), replace(alone.plan, family=4)):
-        assert (
-            0
-            < ever(dataclasses.replace(alone, plan=shared), "worse", target)
-            <= ALPHA / 8
-            < ever(alone, "worse", target)
-        )
+    for shared in (alone.planned(cells=4), alone.planned(family=4)):
+        assert 0 < ever(shared, "worse", target) <= ALPHA / 8 < ever(alone, "worse", target)
 
 
 @pytest.mark.parametrize("family", [2, 4])
@@ -135,7 +129,7 @@ def test_of_a_family_with_a_baseline_each_a_wrong_fail_has_its_share_of_both_hal
 def test_what_another_program_wrote_as_an_answer_has_no_baseline(answer: object) -> None:
     record = asked(0.1, Before(24, 2, MARGIN), pairs=30)
     assert [*baseline_facts(record)]
-    assert not [*baseline_facts(msgspec.structs.replace(record, answer=answer))]
+    assert not [*baseline_facts(replace(record, answer=answer))]
 
 
 def test_a_verdict_is_that_of_the_two_samples() -> None:
@@ -157,7 +151,7 @@ def test_a_change_is_noticed_soon_and_the_same_code_runs_its_pairs() -> None:
     assert (worse.verdict, worse.exit_code, worse.pairs < 100) == ("fail", 1, True)
     assert worse.bound.value > worse.target > 0.15
     assert "worse by more than the margin 0.05 (95 % confidence)" in worse.reason
-    same = msgspec.structs.replace(asked(0.06, Before(1000, 90)), expect="no worse")
+    same = replace(asked(0.06, Before(1000, 90)), expect="no worse")
     assert (same.verdict, same.pairs, same.is_as_expected) == ("inconclusive", 1000, True)
     assert "shown neither to be worse by more than the margin 0.05" in same.reason
     clean = asked(0.0, Before(1000, 0))
@@ -209,11 +203,11 @@ def test_what_cannot_be_held_against_gets_a_sentence(before: Before, options: di
 
 
 def test_an_expectation_of_no_worse_is_met_by_what_was_run_and_is_not_worse() -> None:
-    record = msgspec.structs.replace(asked(0.05, Before(1000, 100), pairs=50), expect="no worse")
+    record = replace(asked(0.05, Before(1000, 100), pairs=50), expect="no worse")
     met = {
-        verdict: msgspec.structs.replace(record, verdict=verdict).is_as_expected
+        verdict: replace(record, verdict=verdict).is_as_expected
         for verdict in ("pass", "inconclusive", "fail", "error")
     }
     assert met == {"pass": True, "inconclusive": True, "fail": False, "error": False}
-    nothing = msgspec.structs.replace(record, verdict="inconclusive", pairs=0, cells=[])
+    nothing = replace(record, verdict="inconclusive", pairs=0, cells=[])
     assert not nothing.is_as_expected

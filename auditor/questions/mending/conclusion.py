@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec.structs import replace
 
 from auditor.flow.question import Answer, registered_questions
@@ -145,7 +144,7 @@ def _measures_before(inquiry: Mending, last: Pairs | None) -> Iterator[Measure]:
     """As it was, beside what became of it."""
     if last and inquiry.before and inquiry.before.tally.pairs:
         first = inquiry.before.answer().measures[0]
-        yield msgspec.structs.replace(first, name=f"{first.name} before")
+        yield replace(first, name=f"{first.name} before")
 
 
 def _rows(inquiry: Mending) -> Iterator[CellRow]:

@@ -86,7 +86,7 @@ def run_pair_keyed(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL
     keyed, traces = _watched(bench, keyed=True)
     trial = run_pair(keyed, index, fell)
     reasons = sorted({why for trace in traces for why in trace.unkeyed})
-    return msgspec.structs.replace(trial, payload={"unkeyed": reasons}) if reasons else trial
+    return replace(trial, payload={"unkeyed": reasons}) if reasons else trial
 
 
 def traces_of(bench: Bench, index: int) -> list[Trace]:
