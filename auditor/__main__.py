@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from auditor.process.parent import run_watched
 
 
 def _run() -> int:
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # runs compute in one thread: no others that wait for work
     from auditor.cli.command_line import run  # in the child: the parent stays small
 
     return run()

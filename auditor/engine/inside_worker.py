@@ -162,7 +162,10 @@ def sit_down(numbers: Any, luggage: Luggage) -> None:
         os.dup2(log, 1)
         os.dup2(log, 2)
         os.close(log)
-    os.environ.update(luggage.environment)
+    if luggage.environment:  # one that is far away keeps its own
+        for name in os.environ.keys() - luggage.environment.keys():
+            del os.environ[name]
+        os.environ.update(luggage.environment)
     sys.path[:] = luggage.path
     if os.path.isdir(luggage.folder):
         os.chdir(luggage.folder)

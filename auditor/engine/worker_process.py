@@ -25,7 +25,7 @@ from auditor.engine.engine import Fall, How
 from auditor.engine.inside_worker import IDLE, Fell, Luggage, Reading, Slot, sit_down
 from auditor.errors import Stopping, UsageError
 from auditor.lookup import file_modules
-from auditor.process.limits import memory_of
+from auditor.process.limits import born_with_one_thread, memory_of
 from auditor.process.parent import exit_words
 from auditor.trials.second_server import entrust_folder
 from auditor.trials.trial import Bench, RunFailed
@@ -190,12 +190,15 @@ class Once:
 def context() -> Any:
     """A server that has our modules loaded and forks workers off, where the platform has one: they start at once."""
     import multiprocessing
+    from multiprocessing import forkserver
 
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     entrust_folder(make=True)  # where the server's socket will be
     made = multiprocessing.get_context("forkserver")
     made.set_forkserver_preload([*_NEEDED, *(name for name in _HEAVY if name in sys.modules)])
+    with born_with_one_thread():
+        forkserver.ensure_running()
     return made
 
 

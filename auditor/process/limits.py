@@ -8,6 +8,7 @@ on how many processes there are.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
@@ -30,6 +31,7 @@ _OF_VALUES = (
     StopIteration,
     AuditorError,
 )
+_OPENBLAS = "OPENBLAS_NUM_THREADS"
 LEAST_MEMORY = 256 * 2**20  # less than an interpreter with numpy takes
 
 
@@ -46,6 +48,20 @@ def one_thread() -> Iterator[None]:
 def stay_with_one_thread() -> None:
     """From here on, for a process that is one of several: OpenMP too, lest they crowd each other out."""
     _libraries().limit(limits=1)
+
+
+@contextmanager
+def born_with_one_thread() -> Iterator[None]:
+    """While this lasts a new process loads OpenBLAS without a thread for each core, whose memory would be the run's."""
+    given = os.environ.get(_OPENBLAS)
+    os.environ[_OPENBLAS] = "1"
+    try:
+        yield
+    finally:
+        if given is None:
+            del os.environ[_OPENBLAS]
+        else:
+            os.environ[_OPENBLAS] = given
 
 
 def _libraries() -> Any:
