@@ -240,8 +240,8 @@ def trials_of(run: Run, clock: Callable[[], float]) -> tuple[float, float]:
 class Timed(Fitness):
     """Preflights, and the seconds that they take."""
 
-    clock: Callable[[], float] = staticmethod(process_time)
-    spent = 0.0
+    clock: Callable[[], float] = process_time
+    spent: float = 0.0
 
     def see(self, *asked: Any) -> Any:
         started = self.clock()

@@ -14,13 +14,15 @@ import os
 import threading
 from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
+from hashlib import blake2b
+from pathlib import Path
 from queue import Empty, SimpleQueue
 from time import monotonic
 from typing import Any
 
 from msgspec.structs import replace
 
-from auditor import __version__
+import auditor
 from auditor.engine.engine import TOO_MANY, Done, How, Keep, Pace, cores, in_order, most_jobs
 from auditor.engine.inside_worker import Luggage
 from auditor.engine.worker_process import at_home, pack, uninterrupted
@@ -242,8 +244,8 @@ def _check(client: Any, spec: str) -> None:
     except Exception as error:
         cure = "install the same auditor there"
         raise UsageError(f"--cluster {spec}: its workers cannot run audits ({error}): {cure}") from error
-    if versions != {__version__}:
-        raise UsageError(f"--cluster {spec} has auditor {', '.join(sorted(versions))}, and here it is {__version__}")
+    if versions != {here := version_there()}:
+        raise UsageError(f"--cluster {spec} has auditor {', '.join(sorted(versions))}, and here it is {here}")
 
 
 # What runs on a Dask worker.
@@ -298,4 +300,8 @@ def _end(keys: Iterable[tuple[str, int]]) -> None:
 
 
 def version_there() -> str:
-    return __version__
+    """With a digest of the code, since two checkouts may have one number."""
+    code = blake2b(digest_size=4)
+    for file in sorted(Path(auditor.__file__).parent.rglob("*.py")):
+        code.update(file.read_bytes())
+    return f"{auditor.__version__} (code {code.hexdigest()})"

@@ -19,9 +19,7 @@ import sys
 from collections.abc import Callable, Iterable
 from time import monotonic, sleep
 from types import FrameType
-from typing import NoReturn
-
-import msgspec
+from typing import NamedTuple, NoReturn
 
 from auditor.errors import EXIT_CODES, Stopping
 
@@ -59,7 +57,7 @@ def run_watched(command: Callable[[], int]) -> int:
     return watch.over(lambda parent: watch.work(parent, command))
 
 
-class _Watch(msgspec.Struct, frozen=True):
+class _Watch(NamedTuple):
     """What the processes of one command share: the page, and the signals that were blocked before it began."""
 
     page: mmap.mmap
