@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-import msgspec
 import rich_click as click
 
 from auditor.errors import UsageError
@@ -131,7 +130,7 @@ class TableCommand(click.RichCommand):
                 )
 
 
-class Typed(msgspec.Struct, frozen=True):
+class Typed(NamedTuple):
     """What a user typed: `given` holds options of the question alone, and of these what was there."""
 
     sources: list[str]

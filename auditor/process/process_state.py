@@ -21,11 +21,10 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from types import ModuleType
 from typing import Any, TypeVar
-
-import msgspec
 
 from auditor.errors import LIBRARIES
 
@@ -39,7 +38,8 @@ T = TypeVar("T")
 _any, _map, _is_not = any, map, operator.is_not  # as they are now: a subject may replace them
 
 
-class _State(msgspec.Struct, frozen=True, eq=False):
+@dataclass(frozen=True, slots=True, eq=False)
+class _State:
     """What everything was at one moment, as the calls that make it so again."""
 
     undo: Sequence[Undo]

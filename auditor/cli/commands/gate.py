@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import rich_click as click
-from msgspec.structs import replace
 
 from auditor.cli.options import TableCommand, Typed, read_typed, report_options, running_options
 from auditor.cli.prints import stdout_kept
@@ -38,7 +37,7 @@ def _gate(names: tuple[str, ...], config: str | None, **options: Any) -> int:
     if file.parent == Path.cwd():
         return _audited(Path(file.name), names, typed, **how)
     files = {option: name if name == "-" else os.path.abspath(name) for option, name in typed.files.items()}
-    typed = replace(typed, files=files)
+    typed = typed._replace(files=files)
     how["baseline"] = how["baseline"] and os.path.abspath(how["baseline"])
     sys.path.insert(0, str(file.parent))
     with chdir(file.parent), process_state_kept(over_all=True):  # what the file names is there

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rich_click as click
-from msgspec.structs import replace
 
 from auditor.cli.options import Count
 from auditor.cli.output import make_console, warn
@@ -67,6 +66,8 @@ def _row(record: Record, cell: int | None, file: str) -> CellRow:
 
 
 def _again(record: Record, row: CellRow, pair: int) -> Sequence[Part]:
+    from msgspec.structs import replace
+
     from auditor.flow.question import find_question
     from auditor.process.limits import one_thread
     from auditor.trials.cell import make_bench
@@ -102,6 +103,8 @@ def _request(record: Record) -> Request:
 
 def _cell(cells: Sequence[Cell], row: CellRow, record: Record) -> Cell:
     """The cell of a row. One that was opened on the way is another by its size and its seed, which the row has."""
+    from msgspec.structs import replace
+
     place = record.cells.index(row)
     if place < len(cells) and cells[place].name == row.name:
         return replace(cells[place], seed=row.seed)
