@@ -154,7 +154,8 @@ def _listed(one: msgspec.structs.FieldInfo) -> Listed:
     kinds = typing.get_args(kind) if isinstance(kind, types.UnionType) else (kind,)
     extra = meta.extra or {}
     shown = tuple(one for one in kinds if one is not type(None))
-    default = None if one.default is msgspec.NODEFAULT else one.default
+    default = one.default_factory() if one.default_factory is not msgspec.NODEFAULT else one.default
+    default = None if default is msgspec.NODEFAULT else default
     return Listed(one.name, shown, default, meta.description or "", extra.get("metavar"), extra.get("group"))
 
 

@@ -16,6 +16,7 @@ are not updated stay as they are, to the letter; a new one goes where the order 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import tomllib
@@ -156,6 +157,9 @@ class Baseline(msgspec.Struct, frozen=True):
             os.replace(new, path)
         except OSError as error:
             raise UsageError(f"cannot write the baseline {self.path}: {reason(error)}; the verdict stands") from error
+        finally:
+            with contextlib.suppress(OSError):  # it is there where something went wrong
+                new.unlink()
 
 
 def _changes(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:

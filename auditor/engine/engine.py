@@ -85,7 +85,9 @@ def make_how(
         raise UsageError("--resume needs the ledger of the audit that it continues: add --ledger FILE")
     if cluster is not None and jobs not in (None, 1):
         raise UsageError(f"--jobs {jobs} and --cluster do not go together: the cluster's workers run the audit")
-    file = None if ledger is None else os.path.abspath(str(ledger))
+    if not isinstance(ledger, str | os.PathLike | None):
+        raise BadValue("ledger", ledger, "must be the path of a file, e.g. audit.sqlite")
+    file = None if ledger is None else os.path.abspath(ledger)
     seconds = read_duration("for", for_)
     return How(jobs, timeout, read_memory(memory), on_error, cluster, file, resume, log=log, for_=seconds)
 

@@ -69,6 +69,8 @@ class NoWorseAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="rho"
 def settle_no_worse(cell: Cell, options: PairsOptions) -> NoWorse:
     """The inquiry of one cell; UsageError where no rho could be worse."""
     before: Before = options.baseline
+    if not isinstance(before, Before):
+        raise BadValue("baseline", before, "must be a Before(pairs, mismatches), e.g. of auditor.questions.no_worse")
     if options.fixed is not None:
         raise UsageError(f"fixed = {options.fixed} does not go with expect = 'no worse': pairs says how many to run")
     check_margin(before.margin)
