@@ -179,7 +179,7 @@ def show_cores(bench: Bench, index: int) -> Iterator[Part]:
     if bench.unit is not run_integrated:
         return
     cores = [replace(bench, subject=bench.subject.unfinished).run(index, which) for which in (0, 1)]
-    if any(isinstance(core, Bottom) for core in cores):
+    if any(type(core) is Bottom for core in cores):
         return
     for name, core in zip(("first", "second"), cores, strict=True):
         yield Listing(f"{name} core:", [describe(core, _SHORT)])

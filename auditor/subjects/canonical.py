@@ -344,7 +344,7 @@ def expand(value: object) -> bytes | Node:
     leaf = LEAVES.get(type(value))
     if leaf is not None:
         return leaf(value)
-    if isinstance(value, Item):
+    if type(value) is Item:
         return Node("item", [(" key", value.key), ("", value.value)])
     if type(value) in _CONTAINERS and (node := _container(value)):  # the common case, without the questions below
         return node

@@ -199,7 +199,7 @@ def _level(side: object) -> bytes | Node:
 def _named(node: Node) -> dict[object, tuple[str, object]]:
     """The parts by what matches them with the other side's: key, member, name or position."""
     if node.kind == "dict":
-        items = [item for _, item in node.parts if isinstance(item, Item)]
+        items = [item for _, item in node.parts if type(item) is Item]
         return {fingerprint(item.key): (f"[{describe(item.key, _PATH)}]", item.value) for item in items}
     if node.kind == "set":
         named = sorted(("{" + describe(part, _PATH) + "}", fingerprint(part), part) for _, part in node.parts)
@@ -210,7 +210,7 @@ def _named(node: Node) -> dict[object, tuple[str, object]]:
 def _step(step: object) -> str:
     if isinstance(step, str):
         return step
-    return f"[{describe(step.key, _PATH)}]" if isinstance(step, Item) else f"[{step}]"
+    return f"[{describe(step.key, _PATH)}]" if type(step) is Item else f"[{step}]"
 
 
 def _labels(ours: Mapping[Any, Any], others: Mapping[Any, Any]) -> Sequence[object] | None:
@@ -283,7 +283,7 @@ def _text(value: object) -> str:
     if isinstance(level, bytes):
         return describe(value, _SHOWN)
     size = level.array.size if level.join is packed else len(level.parts)
-    parts = (part.value if isinstance(part, Item) else part for _, part in level.parts)
+    parts = (part.value if type(part) is Item else part for _, part in level.parts)
     if size > _SMALL or not all(isinstance(_level(part), bytes) for part in parts):
         return ""
     if level.kind == "set" and size:  # in an order that no hash seed has a part in

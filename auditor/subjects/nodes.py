@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, final
 
 import msgspec
 
@@ -13,6 +13,7 @@ class Refused(Exception):
     """A reason not to compare, raised where the path is not known."""
 
 
+@final
 class Item(msgspec.Struct, frozen=True, eq=False):
     """A dict entry; also a path step, spelt only when someone will read it."""
 

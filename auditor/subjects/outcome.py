@@ -49,7 +49,7 @@ class Settled:
 
 
 def _value(part: object) -> object:
-    return part.value if isinstance(part, Item) else part
+    return part.value if type(part) is Item else part
 
 
 class _Walk:
@@ -114,7 +114,7 @@ class _Walk:
         return Settled(code, code, value)
 
     def own(self, value: object, node: Node, code: bytes, owned: Sequence[object]) -> object:
-        if isinstance(value, Item):
+        if type(value) is Item:
             return Item(*owned)
         if node.array is not None and not node.array.dtype.hasobject:
             return np.array(node.array)
@@ -128,9 +128,9 @@ class _Walk:
         return Settled(code, Node(node.kind, parts, node.join), value)
 
     def step(self, step: Step, own: object) -> Step:
-        if not isinstance(step, Item):
+        if type(step) is not Item:
             return step
-        return own if isinstance(own, Item) else Item(self.code(step.key)[1])
+        return own if type(own) is Item else Item(self.code(step.key)[1])
 
     def refusal(self, value: object, reason: str) -> NotComparable:
         path = _ROOT + "".join(map(step_text, self.steps))
@@ -147,7 +147,7 @@ class _Changing(_Walk):
         self.change = change
 
     def code(self, value: object) -> tuple[bytes, object]:
-        if isinstance(value, Item) and type(value.key) is not Settled:  # a key says where, and stays
+        if type(value) is Item and type(value.key) is not Settled:  # a key says where, and stays
             code = _code(value.key)
             value = Item(Settled(code, code, value.key), value.value)
         return super().code(self.change(value))
@@ -290,7 +290,7 @@ def _narrowed_array(left: Any, right: Any) -> tuple[str, object, object]:
 def labelled(node: Node) -> dict[object, tuple[str, object]]:
     """The parts by what matches them with the other side's: key, element, name or position."""
     if node.kind == "dict":
-        return {_code(item.key): (step_text(item), item.value) for _, item in node.parts if isinstance(item, Item)}
+        return {_code(item.key): (step_text(item), item.value) for _, item in node.parts if type(item) is Item}
     if node.kind == "set":
         return {_code(part): ("{" + describe(part, 60) + "}", part) for _, part in node.parts}
     return {step_text(step): (step_text(step), part) for step, part in node.parts}
@@ -315,7 +315,7 @@ def _kind(side: object) -> str:
 def step_text(step: Step) -> str:
     if isinstance(step, str):
         return step
-    if isinstance(step, Item):
+    if type(step) is Item:
         return f"[{describe(step.key, 60)}]"
     return f"[{step}]" if isinstance(step, int) else f"[{', '.join(map(str, step))}]"
 

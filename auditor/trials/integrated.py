@@ -60,10 +60,10 @@ def run_integrated(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL
     _check_steps(bench, index, first)
     second = _Half(bench, index, 1, fell, keys)
     apart = sum(differ(one, other) for one, other in zip(first.many, second.many, strict=True))
-    has_cores = not (isinstance(first.core, Bottom) or isinstance(second.core, Bottom))
+    has_cores = not (type(first.core) is Bottom or type(second.core) is Bottom)
     m = declared_mismatch(bench, first.core, second.core, index) if has_cores else None
     seconds = first.seconds + second.seconds
-    if isinstance(first.settled, Bottom) or isinstance(second.settled, Bottom):
+    if type(first.settled) is Bottom or type(second.settled) is Bottom:
         trial = with_bottom(bench, index, (first.settled, second.settled), first.accurate, seconds)
         return replace(trial, payload=msgspec.to_builtins(Shown(m, apart)))
     difference = bench.difference(first.settled, second.settled)
@@ -90,8 +90,8 @@ class _Half:
 
 def differ(one: Any, other: Any) -> bool:
     """Two that gave no output agree."""
-    if isinstance(one, Bottom) or isinstance(other, Bottom):
-        return isinstance(one, Bottom) != isinstance(other, Bottom)
+    if type(one) is Bottom or type(other) is Bottom:
+        return (type(one) is Bottom) != (type(other) is Bottom)
     return not same(one, other)
 
 
@@ -109,7 +109,7 @@ def finishes(bench: Bench, core: Any, keys: Sequence[Key], index: int, which: in
     assert subject.finishing is not None
     finish, make = subject.finishing.of(subject.settings).last, KINDS[subject.randomness]
     for key in keys:
-        if isinstance(core, Bottom):
+        if type(core) is Bottom:
             yield core
             continue
         if bench.publish:
@@ -141,7 +141,7 @@ def _check_steps(bench: Bench, index: int, half: _Half) -> None:
     whole = bench.settled(bench.run(index, 0))
     if not differ(half.settled, whole):
         return
-    gave, steps = ("no output" if isinstance(one, Bottom) else describe(one, _SHOWN) for one in (whole, half.settled))
+    gave, steps = ("no output" if type(one) is Bottom else describe(one, _SHOWN) for one in (whole, half.settled))
     raise SubjectError(
         f"{bench.subject.name} is not what it declares: in pair {index} it gave {gave}, and its core and finish "
         f"{steps}; mend one of them, or leave the declaration aside with --no-integrate"

@@ -222,7 +222,7 @@ def _run(bench: Bench, request: dict[str, Any]) -> dict[str, Any]:
     if request.get("after"):
         bench.run(request["index"], 1)
     output = bench.run(request["index"], 0)
-    if isinstance(output, Bottom):
+    if type(output) is Bottom:
         return {"fingerprint": "no output", "shown": "no output", "output": None}
     settled = bench.settled(output)
     found: dict[str, Any] = {"fingerprint": fingerprint(settled), "shown": describe(settled)}

@@ -175,7 +175,7 @@ class Bench(msgspec.Struct, frozen=True):
 
     def see(self, output: Any) -> Any:
         """What of an output counts."""
-        if self.view is OUTPUT or isinstance(output, Bottom):
+        if self.view is OUTPUT or type(output) is Bottom:
             return output
         try:
             return call(self.view.see, output)
@@ -193,7 +193,7 @@ class Bench(msgspec.Struct, frozen=True):
 
     def settled(self, output: Any) -> Any:
         """What of an output counts, as it is now: no later run can change it."""
-        return output if isinstance(output, Bottom) else settle(self.see(output))
+        return output if type(output) is Bottom else settle(self.see(output))
 
 
 class RunFailed(SubjectError):
@@ -245,12 +245,12 @@ def run_pair(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> T
     """
     output, seconds = timed_run(bench, index, 0, fell)
     seen = bench.see(output)
-    first = seen if isinstance(seen, Bottom) else settle(seen)
+    first = seen if type(seen) is Bottom else settle(seen)
     points = points_of(seen, first) if bench.view.rows else None
     accurate = judge(bench, output, index)
     output, more = timed_run(bench, index, 1, fell)
     second = bench.see(output)
-    if isinstance(first, Bottom) or isinstance(second, Bottom):
+    if type(first) is Bottom or type(second) is Bottom:
         return with_bottom(bench, index, (first, second), accurate, seconds + more)
     difference = bench.difference(first, second)
     churn = _churn(bench, points, second, difference) if bench.view.rows else None
@@ -289,7 +289,7 @@ def timed_run(bench: Bench, index: int, which: int, fell: Mapping[int, str]) -> 
 
 def with_bottom(bench: Bench, index: int, seen: Sequence[Any], accurate: bool | None, seconds: float) -> Trial:
     """A pair of which at least one run gave no output."""
-    bottoms = tuple(output.why for output in seen if isinstance(output, Bottom))
+    bottoms = tuple(output.why for output in seen if type(output) is Bottom)
     difference = apart(*seen)
     churn = float(difference is not None) if bench.view.rows else None
     return Trial(index, difference, accurate, seconds, churn, bottoms)
@@ -297,10 +297,10 @@ def with_bottom(bench: Bench, index: int, seen: Sequence[Any], accurate: bool | 
 
 def apart(first: Any, second: Any) -> Difference | None:
     """Where two outputs first differ; runs without an output agree with each other."""
-    bottoms = [isinstance(one, Bottom) for one in (first, second)]
+    bottoms = [type(one) is Bottom for one in (first, second)]
     if not any(bottoms):
         return first_difference(first, second)
-    shown = ("no output" if isinstance(one, Bottom) else describe(one) for one in (first, second))
+    shown = ("no output" if type(one) is Bottom else describe(one) for one in (first, second))
     return None if all(bottoms) else Difference("output", *shown)
 
 
@@ -308,7 +308,7 @@ def judge(bench: Bench, output: Any, index: int) -> bool | None:
     """Whether an output is accurate; None where nobody can say."""
     if not bench.judges or (bench.oracle is None and bench.subject.declared.accuracy is None):
         return None
-    if isinstance(output, Bottom):
+    if type(output) is Bottom:
         return False
     if bench.oracle is not None:
         return bench.oracle(bench, output, index)

@@ -22,11 +22,11 @@ def versioned_pair(bench: Bench, index: int, fell: Mapping[int, str]) -> Trial:
     for which in (0, 1):
         output, more = timed_run(bench, index, which, fell)
         looked = bench.see(output)
-        seen.append(looked if isinstance(looked, Bottom) else settle(looked))
-        prints.append(_NO_OUTPUT if isinstance(looked, Bottom) else fingerprint(seen[-1]))
+        seen.append(looked if type(looked) is Bottom else settle(looked))
+        prints.append(_NO_OUTPUT if type(looked) is Bottom else fingerprint(seen[-1]))
         seconds += more
     payload: dict[str, Any] = {"prints": prints, "elements": None}
-    if any(isinstance(one, Bottom) for one in seen):
+    if any(type(one) is Bottom for one in seen):
         trial = with_bottom(bench, index, seen, None, seconds)
         return msgspec.structs.replace(trial, churn=None, payload=payload)
     found = bench.difference(*seen)

@@ -20,7 +20,7 @@ Reals = npt.NDArray[np.float64]
 
 def level(value: object) -> bytes | Node:
     """One level of a value: its code, or what its parts are."""
-    if isinstance(value, Bottom):
+    if type(value) is Bottom:
         return b"bottom"
     return value.level if isinstance(value, Settled) else expand(value)
 
@@ -28,7 +28,7 @@ def level(value: object) -> bytes | Node:
 def _parts(node: Node) -> list[tuple[bytes, object]]:
     """Each part with what matches it with the other side's; a dict by its keys."""
     if node.kind == "dict":
-        items = [item for _, item in node.parts if isinstance(item, Item)]
+        items = [item for _, item in node.parts if type(item) is Item]
         return sorted(((fingerprint(item.key).encode(), item.value) for item in items), key=lambda one: one[0])
     return [(step.encode() if isinstance(step, str) else b"", part) for step, part in node.parts]
 

@@ -40,7 +40,7 @@ class Ran(msgspec.Struct):
         output = Bottom(self.fell[which]) if fell else bench.run_on(sample, self.index, which)
         self.seconds += perf_counter() - started
         self.runs += 1
-        if isinstance(output, Bottom):
+        if type(output) is Bottom:
             self.bottoms.append(output.why)
         return bench.settled(output)
 

@@ -152,7 +152,7 @@ def other_order(bench: Bench, index: int, fell: Fell) -> Trial:
 
 def is_close(first: Any, second: Any) -> bool:
     """Whether two outputs are the same but for last digits."""
-    return not any(isinstance(one, Bottom) for one in (first, second)) and last_digits.is_close(first, second)
+    return not any(type(one) is Bottom for one in (first, second)) and last_digits.is_close(first, second)
 
 
 def beyond_noise(bench: Bench, index: int, fell: Fell) -> Trial:

@@ -36,7 +36,7 @@ def one_run(bench: Bench, index: int, fell: Mapping[int, str]) -> Trial:
     output, seconds = timed_run(bench, index, 0, fell)
     seen = bench.settled(output)
     accurate = judge(bench, output, index)
-    if isinstance(seen, Bottom):
+    if type(seen) is Bottom:
         found = {"output": _NO_OUTPUT, "shown": _NO_OUTPUT}
         return Trial(index, None, accurate, seconds, None, (seen.why,), found)
     found = {"output": fingerprint(seen), "shown": describe(seen, _TEXT)}

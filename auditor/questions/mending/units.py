@@ -38,7 +38,7 @@ def look(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial
     first, seconds = timed_run(bench, index, 0, fell)
     second, more = timed_run(bench, index, 1, fell)
     payload: dict[str, Any] = {"shown": describe(first, 60)}
-    if not isinstance(first, Bottom) and not isinstance(second, Bottom):
+    if type(first) is not Bottom and type(second) is not Bottom:
         looked = {one.verb: one.look(first, second, bench.see) for one in FAMILIES}
         payload["fits"] = {verb: found for verb, found in looked.items() if found is not None}
         payload["is"] = _kind(first)
@@ -112,7 +112,7 @@ class Frontier(msgspec.Struct, frozen=True):
     ) -> tuple[list[Half | str], float, float | None]:
         """Each setting's half, or why there is none; the seconds, and the loss as it is."""
         output, seconds = timed_run(bench, index, which, fell)
-        if isinstance(output, Bottom):
+        if type(output) is Bottom:
             return [output.why for _ in self.settings], seconds, None
         plain = self._lost(bench, output, index) if which == 0 else None
         seen = bench.see(output) if self._rounds_points(bench) else None

@@ -77,23 +77,26 @@ def run_string(bench: Bench, index: int, runs: int, fell: Mapping[int, str] = NO
         output, seconds = timed_run(bench, index, which, fell)
         found.seconds += seconds
         seen = bench.settled(output)
-        if isinstance(seen, Bottom):
+        if type(seen) is Bottom:
             found.bottoms += (seen.why,)
-        name = _NO_OUTPUT if isinstance(seen, Bottom) else fingerprint(seen)
-        if name not in numbers:
-            numbers[name] = len(numbers)
+            name = _NO_OUTPUT
+        else:
+            name = fingerprint(seen)
+        number = numbers.get(name)
+        if number is None:
+            number = numbers[name] = len(numbers)
             found.settled.append(seen)
             found.accurate.append(judge(bench, output, index))
-        found.which.append(numbers[name])
+        found.which.append(number)
     return found
 
 
 def _described(settled: Any) -> str:
-    return _NO_OUTPUT if isinstance(settled, Bottom) else describe(settled, _TEXT)
+    return _NO_OUTPUT if type(settled) is Bottom else describe(settled, _TEXT)
 
 
 def _difference(first: Any, second: Any) -> Difference:
-    if isinstance(first, Bottom) or isinstance(second, Bottom):
+    if type(first) is Bottom or type(second) is Bottom:
         return Difference("output", _described(first), _described(second))
     found = first_difference(first, second)
     assert found is not None  # their fingerprints differ
@@ -113,5 +116,5 @@ def show_string(bench: Bench, index: int, runs: int) -> Iterator[Part]:
         which = group.runs_of(one)
         listed = ", ".join(str(run) for run in which[:_LISTED]) + (" ..." if len(which) > _LISTED else "")
         shown = found.settled[one]
-        text = _NO_OUTPUT if isinstance(shown, Bottom) else describe(shown, _LONGER)
+        text = _NO_OUTPUT if type(shown) is Bottom else describe(shown, _LONGER)
         yield Listing(f"{len(which)} times, in runs {listed}:", [text])
