@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 import rich.progress  # noqa: F401 - rich draws from `random` when it is first imported, which is no test's doing
 from hypothesis import settings
+from warm import Warm
 
 from auditor.process.foreign import call
 
@@ -97,6 +98,14 @@ def no_other_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interpreter, "hash_seed_shows", under_all_seeds)
     monkeypatch.setattr(interpreter, "threads_show", lambda *_: Compared(None, 2))
     monkeypatch.setattr(interpreter, "earlier_runs_show", lambda *_: Compared(None, 3))
+
+
+@pytest.fixture(scope="session")
+def warm() -> Iterator[Warm]:
+    """Starts `auditor WORDS` as a process of its own, which has everything loaded."""
+    made = Warm()
+    yield made
+    made.close()
 
 
 @pytest.fixture
