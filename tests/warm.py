@@ -197,9 +197,9 @@ def _become(asked: dict[str, Any], places: list[int]) -> NoReturn:
 
 def _open_streams() -> None:
     """As an interpreter does when it starts."""
-    sys.stdin = sys.__stdin__ = open(0, closefd=False)
+    sys.stdin = sys.__stdin__ = open(0, closefd=False)  # noqa: SIM115 - as long as the process
     for number, name in ((1, "stdout"), (2, "stderr")):
-        stream = open(number, "w", errors="backslashreplace", closefd=False)
+        stream = open(number, "w", errors="backslashreplace", closefd=False)  # noqa: SIM115 - likewise
         stream.reconfigure(line_buffering=number == 2 or os.isatty(1))
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
@@ -220,8 +220,8 @@ def _ask_nobody() -> None:
 
 def _warm_up() -> None:
     """Load what an audit and its reports need, and reckon what is kept."""
-    import auditor.engine.workers
-    import auditor.flow.ledger
+    for module in ("auditor.engine.worker_process", "auditor.engine.workers", "auditor.flow.ledger", "pebble"):
+        importlib.import_module(module)
     from auditor.cli.command_line import run
     from auditor.trials import second_process, second_server
 

@@ -466,9 +466,7 @@ def test_ctrl_c_does_not_wait_for_what_the_second_process_started(started: Start
 # Terminals, widths, colours and encodings.
 
 
-def on_terminal(
-    warm: Warm, *arguments: str, stdout: Path | None = None, interrupt_at: bytes = b""
-) -> tuple[int, str]:
+def on_terminal(warm: Warm, *arguments: str, stdout: Path | None = None, interrupt_at: bytes = b"") -> tuple[int, str]:
     """Run with standard error, and output unless it goes to a file, on a terminal; exit code and what it showed."""
     ours, theirs = pty.openpty()
     with (stdout or Path(os.devnull)).open("wb") as out:

@@ -23,6 +23,7 @@ from asking import timeless
 from fault import FAILS, FAULT, INTERRUPTED, PASSES, Tell
 from processes import descendants, is_alive, wait_until
 from shell import Ran, Shell
+from warm import Command
 
 from auditor.cli.command_line import run
 from auditor.flow.ledger import Past, read_history
@@ -153,7 +154,7 @@ class Killer:
     def _is_time(self) -> bool:
         return bool(self.learners("second")) if self.case.after < 0 else self.runs() >= self.case.after
 
-    def _victims(self, process: subprocess.Popen[bytes]) -> list[int]:
+    def _victims(self, process: subprocess.Popen[bytes] | Command) -> list[int]:
         chosen = random.Random(self.case.id)
         if self.case.victim == "command":
             return [process.pid]
