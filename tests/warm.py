@@ -12,14 +12,17 @@ import gc
 import importlib
 import json
 import os
+import random
 import select
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any, NoReturn
 
 MARK = "AUDITOR_MARK"  # in the environment of all that one test starts
@@ -76,21 +79,21 @@ class Warm:
         stdin: Any = None,
         stdout: Any = None,
         stderr: Any = None,
-        environment: Mapping[str, str] | None = None,
+        environment: Mapping[str, str] = MappingProxyType({}),
         second: bool = True,
-        **changes: Any,
+        changes: Mapping[str, Any] = MappingProxyType({}),
     ) -> Command:
         """`auditor WORDS` in a session of its own; without `second` nobody is asked for a second opinion.
 
-        What `changes` names, with __ for a dot, is set to their value: for clocks that no test waits for.
+        What `changes` names, as module:name, has that value: for clocks that no test waits for.
         """
         end, told = os.pipe()
         asked = {
             "words": words,
             "folder": str(cwd),
-            "environment": {**os.environ, **(environment or {})},
+            "environment": {**os.environ, **environment},
             "second": second,
-            "changes": changes,
+            "changes": {**changes},
         }
         with open(os.devnull, "r+b") as nothing:
             places = [_descriptor(nothing if place is None else place) for place in (stdin, stdout, stderr)]
@@ -128,8 +131,8 @@ def _text(file: IO[bytes]) -> str:
 # The other side.
 
 
-def serve(link: socket.socket) -> None:
-    """Fork for each request, and tell how each ended."""
+def serve(link: socket.socket, mark: int) -> None:
+    """Fork for each request, and tell how each ended; `mark` is where the mark of each is to be."""
     ends: dict[int, int] = {}
     awake, wake = os.pipe()
     os.set_blocking(wake, False)
@@ -147,7 +150,7 @@ def serve(link: socket.socket) -> None:
             child = os.fork()
             if child == 0:
                 link.detach()  # it is closed with all that is not the command's
-                _become(json.loads(message), places)
+                _become(json.loads(message), places, mark)
             ends[child] = places.pop()
             for place in places:
                 os.close(place)
@@ -162,8 +165,10 @@ def _tell(ends: dict[int, int]) -> None:
             os.close(ends.pop(ended[0]))
 
 
-def _become(asked: dict[str, Any], places: list[int]) -> NoReturn:
+def _become(asked: dict[str, Any], places: list[int], mark: int) -> NoReturn:
     """What a shell would have started."""
+    import numpy
+
     import auditor.__main__ as main
 
     os.setsid()
@@ -173,18 +178,21 @@ def _become(asked: dict[str, Any], places: list[int]) -> NoReturn:
         os.dup2(place, number)
     os.closerange(3, 256)
     _open_streams()
-    _write_mark(asked["environment"].get(MARK, UNMARKED))
+    ctypes.memmove(mark, asked["environment"].get(MARK, UNMARKED).encode(), len(UNMARKED))
     os.environ.clear()
     os.environ.update(asked["environment"])
     os.chdir(asked["folder"])
     sys.argv[:] = [main.__file__, *asked["words"]]
     sys.path.insert(0, asked["folder"])
     sys.modules["__main__"] = main
+    tempfile.tempdir = None  # it is looked for again, and generators are seeded as those of a new process are
+    random.seed()
+    numpy.random.seed()
     if not asked["second"]:
         _ask_nobody()
     for name, value in asked["changes"].items():
-        module, _, attribute = name.rpartition("__")
-        setattr(importlib.import_module(module.replace("__", ".")), attribute, value)
+        module, _, attribute = name.partition(":")
+        setattr(importlib.import_module(module), attribute, value)
     pid = os.getpid()
     try:
         main.main()
@@ -205,11 +213,11 @@ def _open_streams() -> None:
         setattr(sys, f"__{name}__", stream)
 
 
-def _write_mark(mark: str) -> None:
-    """Where the system looks for the environment of a process, which is that of its start, and its forks'."""
+def _place_of_mark() -> int:
+    """Where the system looks for the environment of a process: that of its start, before anybody sets it anew."""
     find = ctypes.CDLL(None).getenv
     find.restype = ctypes.c_void_p
-    ctypes.memmove(find(MARK.encode()), mark.encode(), len(UNMARKED))
+    return int(find(MARK.encode()))
 
 
 def _ask_nobody() -> None:
@@ -240,8 +248,9 @@ def _warm_up() -> None:
 
 
 if __name__ == "__main__":
+    place = _place_of_mark()
     del sys.path[0]  # that of this file
     _warm_up()
     gc.collect()
     gc.freeze()  # nothing of it is looked through again, in any fork
-    serve(socket.socket(fileno=int(sys.argv[1])))
+    serve(socket.socket(fileno=int(sys.argv[1])), place)

@@ -142,6 +142,7 @@ class Killer:
     def kill(self) -> Ran:
         process = self.shell.start(*self.words("--json", "record.json"))
         wait_until(lambda: self._is_time() or process.poll() is not None, 60)
+        assert process.poll() is not None or process.pid in self.shell.living(), "whoever is left would not be seen"
         for i in range(self.case.times):
             if i:
                 time.sleep(0.05)  # what an impatient hand takes, and no wait for anything
