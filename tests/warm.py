@@ -27,6 +27,7 @@ from typing import IO, Any, NoReturn
 
 MARK = "AUDITOR_MARK"  # in the environment of all that one test starts
 UNMARKED = "0" * 32
+CLOSED = -1  # a place that is no descriptor
 SUBJECTS = Path(__file__).parent / "learners"
 _LONGEST = 2**18  # bytes of a request
 
@@ -88,15 +89,17 @@ class Warm:
         What `changes` names, as module:name, has that value: for clocks that no test waits for.
         """
         end, told = os.pipe()
-        asked = {
+        asked: dict[str, Any] = {
             "words": words,
             "folder": str(cwd),
             "environment": {**os.environ, **environment},
             "second": second,
             "changes": {**changes},
         }
+        places = (stdin, stdout, stderr)
+        asked["closed"] = [number for number, place in enumerate(places) if place == CLOSED]
         with open(os.devnull, "r+b") as nothing:
-            places = [_descriptor(nothing if place is None else place) for place in (stdin, stdout, stderr)]
+            places = [_descriptor(nothing if place in (None, CLOSED) else place) for place in places]
             socket.send_fds(self._link, [json.dumps(asked).encode()], [*places, told])
         os.close(told)
         return Command(int(self._link.recv(16)), end)
@@ -178,6 +181,9 @@ def _become(asked: dict[str, Any], places: list[int], mark: int) -> NoReturn:
         os.dup2(place, number)
     os.closerange(3, 256)
     _open_streams()
+    for number in asked["closed"]:
+        os.close(number)
+        setattr(sys, ("stdin", "stdout", "stderr")[number], None)
     ctypes.memmove(mark, asked["environment"].get(MARK, UNMARKED).encode(), len(UNMARKED))
     os.environ.clear()
     os.environ.update(asked["environment"])

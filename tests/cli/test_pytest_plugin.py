@@ -17,6 +17,7 @@ import msgspec
 import pytest
 import scipy.stats  # noqa: F401 - what a run in this process is the first to import is gone when that run ends
 from processes import wait_until
+from warm import Warm
 
 import auditor.report.terminal  # noqa: F401 - as above
 from auditor.flow.asking import audit
@@ -61,14 +62,17 @@ def run(pytester: pytest.Pytester) -> Any:
     return run
 
 
-def replay(result: pytest.RunResult, folder: Path) -> str:
-    """What the first replay command in a report prints."""
+def replay(result: pytest.RunResult, folder: Path, warm: Warm) -> str:
+    """What the first replay command in a report prints, in a process that has nothing of the folder loaded."""
     command = next(line for line in result.outlines if line.startswith("python -m auditor check"))
-    words = [sys.executable, *shlex.split(command)[1:]]
-    return subprocess.run(words, cwd=folder, check=True, capture_output=True, text=True).stdout
+    done = warm.run(*shlex.split(command)[3:], cwd=folder, second=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
-def test_a_pass_passes_and_a_fail_shows_the_report_and_a_command_that_works(run: Any, pytester: Any) -> None:
+def test_a_pass_passes_and_a_fail_shows_the_report_and_a_command_that_works(
+    run: Any, pytester: Any, warm: Warm
+) -> None:
     result = run(FOUND, "-rP", "tests", path="tests/test_learners.py")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
@@ -85,7 +89,7 @@ def test_a_pass_passes_and_a_fail_shows_the_report_and_a_command_that_works(run:
     result.stdout.no_fnmatch_line("*second-process*")
     shown = [line.strip() for line in result.outlines]
     at = next(i for i, line in enumerate(shown) if line.startswith("The outputs of pair 0 differ"))
-    printed = replay(result, pytester.path)
+    printed = replay(result, pytester.path, warm)
     assert all(value in printed for value in shown[at + 1 : at + 3])
 
 
@@ -333,7 +337,16 @@ RELATIVE = "from .near import draw, pytest, reproducible\n" + LEARNERS
     ],
 )
 def test_the_command_leads_to_the_function_however_pytest_imports_it(
-    run: Any, pytester: Any, monkeypatch: Any, mode: str, text: str, path: str, packages: Any, start: str, target: str
+    run: Any,
+    pytester: Any,
+    monkeypatch: Any,
+    warm: Warm,
+    mode: str,
+    text: str,
+    path: str,
+    packages: Any,
+    start: str,
+    target: str,
 ) -> None:
     """In a package, whose modules may import each other relatively, by the module's name, if that leads there.
 
@@ -347,7 +360,7 @@ def test_the_command_leads_to_the_function_however_pytest_imports_it(
     result = run(text, f"--import-mode={mode}", str(pytester.path / path), "-k", "first_value", path=path)
     result.stdout.fnmatch_lines([f"FAIL  {target}:first_value"])
     result.stdout.no_fnmatch_line("*second-process*")
-    assert replay(result, pytester.path / start).startswith("DIFFERENT  pair 0")
+    assert replay(result, pytester.path / start, warm).startswith("DIFFERENT  pair 0")
 
 
 def test_workers_of_xdist_report_the_same(pytester: Any) -> None:
