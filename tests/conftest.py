@@ -11,6 +11,8 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from multiprocessing import forkserver
+from multiprocessing.forkserver import ForkServer
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +108,24 @@ def warm() -> Iterator[Warm]:
     made = Warm()
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def light_server() -> ForkServer:
+    """It ends with this process, as the one of all tests does."""
+    return ForkServer()
+
+
+@pytest.fixture
+def light_workers(light_server: ForkServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For subjects that need numpy alone: workers are forks of a server that has loaded no more.
+
+    The one of all tests has what any of them imported, and to copy that, twice a worker, takes half as long again.
+    """
+    for name in ("ensure_running", "get_inherited_fds", "connect_to_new_process", "set_forkserver_preload"):
+        monkeypatch.setattr(forkserver, name, getattr(light_server, name))
+    monkeypatch.setattr(forkserver, "_forkserver", light_server)
+    monkeypatch.setattr("auditor.engine.worker_process._HEAVY", ())
 
 
 @pytest.fixture

@@ -35,7 +35,10 @@ ROWS = ("--source", "faults:rows", "--size", "5")
 SLOW = ("check", "faults:slow", *ROWS, "--rho", "0.5", "--fixed", "1e5")
 # However long a machine takes from one Ctrl-C to the next, they are one wish.
 AT_ONCE = {"auditor.process.parent:_AGAIN": math.inf, "auditor.process.parent:_last": [-math.inf]}
-pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
+pytestmark = [
+    pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc"),
+    pytest.mark.usefixtures("light_workers"),
+]
 
 
 Here = Callable[..., tuple[int, str, str]]
