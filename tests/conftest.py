@@ -11,6 +11,8 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
+from multiprocessing import forkserver
+from multiprocessing.forkserver import ForkServer
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ import numpy as np
 import pytest
 import rich.progress  # noqa: F401 - rich draws from `random` when it is first imported, which is no test's doing
 from hypothesis import settings
+from warm import Warm
 
 from auditor.process.foreign import call
 
@@ -97,6 +100,32 @@ def no_other_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(interpreter, "hash_seed_shows", under_all_seeds)
     monkeypatch.setattr(interpreter, "threads_show", lambda *_: Compared(None, 2))
     monkeypatch.setattr(interpreter, "earlier_runs_show", lambda *_: Compared(None, 3))
+
+
+@pytest.fixture(scope="session")
+def warm() -> Iterator[Warm]:
+    """Starts `auditor WORDS` as a process of its own, which has everything loaded."""
+    made = Warm()
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="session")
+def light_server() -> ForkServer:
+    """It ends with this process, as the one of all tests does."""
+    return ForkServer()
+
+
+@pytest.fixture
+def light_workers(light_server: ForkServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For subjects that need numpy alone: workers are forks of a server that has loaded no more.
+
+    The one of all tests has what any of them imported, and to copy that, twice a worker, takes half as long again.
+    """
+    for name in ("ensure_running", "get_inherited_fds", "connect_to_new_process", "set_forkserver_preload"):
+        monkeypatch.setattr(forkserver, name, getattr(light_server, name))
+    monkeypatch.setattr(forkserver, "_forkserver", light_server)
+    monkeypatch.setattr("auditor.engine.worker_process._HEAVY", ())
 
 
 @pytest.fixture

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from warm import Command
 
 on_linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
 
 
 def wait_until(
-    condition: Callable[[], Any], seconds: float = math.inf, *, of: subprocess.Popen[Any] | None = None
+    condition: Callable[[], Any], seconds: float = math.inf, *, of: subprocess.Popen[Any] | Command | None = None
 ) -> bool:
     """Whether it came to be; that of a process only as long as the process runs."""
     end = time.monotonic() + seconds

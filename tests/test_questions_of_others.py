@@ -19,6 +19,7 @@ import auditor
 from auditor.errors import UsageError
 from auditor.flow.question import registered_questions
 
+pytestmark = pytest.mark.usefixtures("light_workers")
 Command = Callable[..., tuple[int, str, str]]
 
 # The whole of a question: two runs on one sample, each with an r of its own, a fixed number of times, judged once.
@@ -238,6 +239,7 @@ auditor.ask("luckk", len)
     assert "there is no question 'luckk' (did you mean luck?)" in found.stderr
 
 
+@pytest.mark.usefixtures("no_second_process")
 def test_whoever_runs_it_its_record_is_one(installed: Path, tmp_path: Path, command: Command) -> None:
     """In this process; in two workers with a ledger; and again from the ledger alone."""
     records = []
@@ -257,6 +259,7 @@ def test_whoever_runs_it_its_record_is_one(installed: Path, tmp_path: Path, comm
     assert command("replay", "record.json", "--pair", "0", "--trust", cwd=tmp_path)[1] == again
 
 
+@pytest.mark.usefixtures("no_second_process")
 def test_a_project_gates_on_it(installed: Path, tmp_path: Path, command: Command) -> None:
     (tmp_path / "pyproject.toml").write_text(
         "[[tool.auditor.subject]]\nquestion = 'luck'\ntarget = 'mine:majority'\nsource = 'bernoulli(0.1)'\n"
@@ -293,6 +296,7 @@ def share(sample: auditor.Sample, r: Any) -> float:
     return round(sample.mean(), 2)
 
 
+@pytest.mark.usefixtures("no_second_process")
 def test_an_object_that_draws_is_a_source(kind: Any) -> None:
     record = auditor.audit(majority, kind(0.1), size=30)
     assert (record.verdict, record.source, record.size) == ("pass", "coins that show heads with 0.1", 30)
@@ -301,6 +305,7 @@ def test_an_object_that_draws_is_a_source(kind: Any) -> None:
     assert auditor.audit(majority, kind(0.45), size=30).mismatches == by_function.mismatches > 0
 
 
+@pytest.mark.usefixtures("no_second_process")
 def test_what_it_knows_of_its_law_is_used(kind: Any) -> None:
     """Counts, of a sample that no rows could make; the risk for a loss, exactly; and the truth for an oracle."""
     counted = auditor.audit(share, kind(0.25), size=10**15, sample="counts")
@@ -319,6 +324,7 @@ def test_what_it_knows_of_its_law_is_used(kind: Any) -> None:
     assert auditor.audit(exact, kind(0.5), size=30).verdict == "fail"
 
 
+@pytest.mark.usefixtures("no_second_process")
 def test_several_of_a_kind_are_told_apart(kind: Any) -> None:
     record = auditor.audit(majority, [kind(0.1), kind(0.5)], size=30, rho=0.2)
     assert [cell.name for cell in record.cells] == [f"coins that show heads with {p}" for p in (0.1, 0.5)]
@@ -339,6 +345,7 @@ class Wrong:
         return self._law
 
 
+@pytest.mark.usefixtures("no_second_process")
 def test_a_source_that_breaks_the_contract_is_told_so() -> None:
     for law in ({0: 0.3}, 7, {0: -1.0, 1: 2.0}):
         none = auditor.audit(share, Wrong(law=law), size=10, sample="counts")

@@ -18,6 +18,7 @@ import pytest
 import rich.progress  # noqa: F401  # rich draws from `random` when it is first imported
 import rich_click as click
 from processes import children, descendants, is_alive, on_linux, wait_until
+from warm import Command, Warm
 
 import auditor
 from auditor.cli.command_line import cli, run
@@ -25,6 +26,7 @@ from auditor.cli.command_line import cli, run
 SUBJECTS = Path(__file__).parents[1] / "learners"
 ROWS = ("--source", "faulty:rows", "--size", "5")
 Auditor = Callable[..., tuple[int, str, str]]
+Starter = Callable[..., Command]
 
 
 @pytest.fixture
@@ -44,16 +46,6 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
         return code, said.out, said.err
 
     return call
-
-
-def shell(*arguments: str, cwd: Path = SUBJECTS, **environment: str) -> subprocess.CompletedProcess[bytes]:
-    """`python -m auditor ARGUMENTS` as a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "auditor", *arguments],
-        cwd=cwd,
-        capture_output=True,
-        env=os.environ | environment,
-    )
 
 
 def words(text: str) -> str:
@@ -180,7 +172,8 @@ def test_a_mean_fails_after_two_pairs(call: Auditor) -> None:
 
 
 def test_a_rate_near_the_target_is_inconclusive(call: Auditor) -> None:
-    code, out, _ = call("check", "algorithms.controls:mixed", "--source", "faulty:rows", "--param", "q=0.1")
+    rate = ("--param", "q=0.1", "--pairs", "100")
+    code, out, _ = call("check", "algorithms.controls:mixed", "--source", "faulty:rows", *rate)
     assert code == 3
     assert out.startswith("INCONCLUSIVE")
     assert "by now rho is about" in out
@@ -364,28 +357,26 @@ def test_a_refused_request_leaves_no_file(call: Auditor, tmp_path: Path) -> None
         "noisy_import:keeps_stream",
     ],
 )
-def test_standard_output_is_the_record_alone(target: str) -> None:
-    done = shell("check", target, *ROWS, "--json", "-")
+def test_standard_output_is_the_record_alone(target: str, warm: Warm) -> None:
+    done = warm.run("check", target, *ROWS, "--json", "-", second=False, environment={"COLUMNS": "200"})
     assert done.returncode == 0
     assert json.loads(done.stdout)["subject"] == target
-    assert b"PASS" in done.stderr
+    assert "PASS" in done.stderr
     if target != "noisy_import:fine":
-        assert b"from the subject" not in done.stderr
-        (log,) = re.findall(rb"printed [0-9,]+ bytes in (\S+)", done.stderr)
-        assert b"from the subject" in Path(log.decode()).read_bytes()
-        Path(log.decode()).unlink()
+        assert "from the subject" not in done.stderr
+        (log,) = re.findall(r"printed [0-9,]+ bytes in (\S+)", done.stderr)
+        assert b"from the subject" in Path(log).read_bytes()
+        Path(log).unlink()
 
 
 @pytest.mark.parametrize("arguments", [["plan"], ["check", "faulty:fine", *ROWS]])
-def test_a_closed_pipe_is_no_verdict(arguments: list[str]) -> None:
+def test_a_closed_pipe_is_no_verdict(arguments: list[str], warm: Warm) -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    done = subprocess.run(
-        [sys.executable, "-m", "auditor", *arguments], cwd=SUBJECTS, stdout=writer, stderr=subprocess.PIPE
-    )
+    done = warm.run(*arguments, stdout=writer, second=False)
     os.close(writer)
     assert done.returncode not in (1, 2, 3)  # not what a verdict would give
-    assert b"Traceback" not in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 # Ctrl-C.
@@ -414,15 +405,13 @@ def test_an_interrupt_while_the_source_is_loaded(call: Auditor, tmp_path: Path) 
 
 
 @pytest.fixture
-def started(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
+def started(tmp_path: Path, warm: Warm) -> Iterator[Starter]:
     """Starts an audit whose standard error goes to tmp_path/err; waits until `sign` is there and a child runs."""
-    running: list[subprocess.Popen[bytes]] = []
+    running: list[Command] = []
 
-    def start(*arguments: str, sign: str, child: bool = True) -> subprocess.Popen[bytes]:
+    def start(*arguments: str, sign: str, child: bool = True) -> Command:
         with (tmp_path / "out").open("wb") as out, (tmp_path / "err").open("wb") as err:
-            process = subprocess.Popen(
-                [sys.executable, "-m", "auditor", *arguments], cwd=SUBJECTS, stdout=out, stderr=err, process_group=0
-            )
+            process = warm.start(*arguments, stdout=out, stderr=err, second=child)
         running.append(process)
         said = tmp_path / "err"
         assert wait_until(lambda: sign in said.read_text() and (not child or children(process.pid)), of=process)
@@ -433,9 +422,6 @@ def started(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-
-
-Starter = Callable[..., "subprocess.Popen[bytes]"]
 
 
 def test_ctrl_c_during_the_pairs(started: Starter, tmp_path: Path) -> None:
@@ -481,21 +467,14 @@ def test_ctrl_c_does_not_wait_for_what_the_second_process_started(started: Start
 # Terminals, widths, colours and encodings.
 
 
-def on_terminal(*arguments: str, stdout: Path | None = None, interrupt_at: bytes = b"") -> tuple[int, str]:
+def on_terminal(warm: Warm, *arguments: str, stdout: Path | None = None, interrupt_at: bytes = b"") -> tuple[int, str]:
     """Run with standard error, and output unless it goes to a file, on a terminal; exit code and what it showed."""
     ours, theirs = pty.openpty()
-    out = stdout.open("wb") if stdout else None
-    process = subprocess.Popen(
-        [sys.executable, "-m", "auditor", *arguments],
-        cwd=SUBJECTS,
-        stdin=theirs,
-        stdout=out or theirs,
-        stderr=theirs,
-        env=os.environ | {"TERM": "xterm", "COLUMNS": "100"},
-    )
+    with (stdout or Path(os.devnull)).open("wb") as out:
+        environment = {"TERM": "xterm", "COLUMNS": "100"}
+        places = {"stdin": theirs, "stdout": out if stdout else theirs, "stderr": theirs}
+        process = warm.start(*arguments, **places, environment=environment, second=False)
     os.close(theirs)
-    if out:
-        out.close()
     shown = b""
     while True:
         try:
@@ -509,8 +488,8 @@ def on_terminal(*arguments: str, stdout: Path | None = None, interrupt_at: bytes
     return process.wait(), shown.decode()
 
 
-def test_a_terminal_has_a_live_line_and_loses_it_again() -> None:
-    code, shown = on_terminal("check", "faulty:sleeps", *ROWS)
+def test_a_terminal_has_a_live_line_and_loses_it_again(warm: Warm) -> None:
+    code, shown = on_terminal(warm, "check", "faulty:sleeps", *ROWS)
     assert code == 0
     assert "mismatches in" in shown[: shown.index("PASS")]
     assert "\x1b[?25l" in shown  # the cursor was hidden
@@ -518,16 +497,18 @@ def test_a_terminal_has_a_live_line_and_loses_it_again() -> None:
     assert "\x1b[1;32mPASS" in shown
 
 
-def test_an_interrupt_on_a_terminal_gives_the_cursor_back() -> None:
-    code, shown = on_terminal("check", "faulty:sleeps", *ROWS, "--rho", "0.001", interrupt_at=b"mismatches in")
+def test_an_interrupt_on_a_terminal_gives_the_cursor_back(warm: Warm) -> None:
+    code, shown = on_terminal(warm, "check", "faulty:sleeps", *ROWS, "--rho", "0.001", interrupt_at=b"mismatches in")
     assert code == 130
     assert shown.rindex("\x1b[?25h") > shown.rindex("\x1b[?25l")
     assert "INTERRUPTED" in shown
 
 
 @pytest.mark.parametrize("options", [[], ["--json", "-"]])
-def test_standard_output_is_a_files_when_only_errors_go_to_a_terminal(tmp_path: Path, options: list[str]) -> None:
-    code, shown = on_terminal("check", "faulty:fine", *ROWS, *options, stdout=tmp_path / "out")
+def test_standard_output_is_a_files_when_only_errors_go_to_a_terminal(
+    tmp_path: Path, options: list[str], warm: Warm
+) -> None:
+    code, shown = on_terminal(warm, "check", "faulty:fine", *ROWS, *options, stdout=tmp_path / "out")
     written = (tmp_path / "out").read_text()
     assert code == 0
     assert "auditing faulty:fine" in shown
@@ -549,7 +530,9 @@ def test_standard_output_is_a_files_when_only_errors_go_to_a_terminal(tmp_path: 
     ],
 )
 def test_any_encoding_will_do(environment: dict[str, str], encoding: str) -> None:
-    done = shell("check", "faulty:hostile_string", *ROWS, **environment)
+    """As `python -m auditor`, for streams have theirs from when an interpreter starts."""
+    words = [sys.executable, "-m", "auditor", "check", "faulty:hostile_string", *ROWS]
+    done = subprocess.run(words, cwd=SUBJECTS, capture_output=True, env=os.environ | environment)
     assert done.returncode == 1
     out = done.stdout.decode(encoding)
     assert out.startswith("FAIL  faulty:hostile_string")
@@ -576,7 +559,7 @@ def test_questions_that_check_does_not_ask_are_commands_of_their_own() -> None:
 
 @pytest.mark.parametrize("command", [(), *((name,) for name in sorted(COMMANDS))], ids=" ".join)
 def test_every_command_shows_an_example(call: Auditor, command: tuple[str, ...]) -> None:
-    for option in ("-h", "--help"):
+    for option in ("-h",) if command else ("-h", "--help"):  # the tests below ask several by --help
         code, out, _ = call(*command, option)
         assert code == 0
         assert f"Example: python -m auditor {' '.join(command)}" in out
@@ -629,15 +612,15 @@ def test_list_shows_every_control(call: Auditor) -> None:
 
 
 @pytest.mark.parametrize("form", ["package", pytest.param("file", marks=pytest.mark.nightly)])
-def test_another_package_named_algorithms_is_named_with_its_path(tmp_path: Path, form: str) -> None:
+def test_another_package_named_algorithms_is_named_with_its_path(tmp_path: Path, form: str, warm: Warm) -> None:
     other = tmp_path / "algorithms" / "__init__.py" if form == "package" else tmp_path / "algorithms.py"
     other.parent.mkdir(exist_ok=True)
     other.touch()
     found = other.parent
     for arguments, code in ((["list"], 0), (["check", "constant"], 2)):
-        done = shell(*arguments, cwd=tmp_path, COLUMNS="80")
+        done = warm.run(*arguments, cwd=tmp_path, environment={"COLUMNS": "80"})
         assert done.returncode == code
-        said = (done.stdout + done.stderr).decode()
+        said = done.stdout + done.stderr
         assert "not the one that comes with auditor" in words(said)
         assert re.sub(r"\s", "", str(found)) in re.sub(r"\s", "", said)  # whole, whatever the width
         assert "did you mean" not in said

@@ -10,7 +10,7 @@ from auditor.cli.config import read_config
 from auditor.errors import UsageError
 from auditor.lookup import find_object
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
+pytestmark = pytest.mark.usefixtures("no_second_process", "light_workers")
 LEARNERS = """
 def rows(rng, size):
     return rng.random(size)

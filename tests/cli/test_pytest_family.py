@@ -20,9 +20,12 @@ from auditor.statistics.gate import Gate
 pytest_plugins = ["pytester"]
 
 LEARNERS = """
+import threading
+
 import pytest
 
-draw = lambda rng, size: rng.random(size)
+here = threading.Lock()  # what holds it cannot be sent to another process, and none is started
+draw = lambda rng, size: here and rng.random(size)
 reproducible = pytest.mark.reproducible(source=draw, size=10)
 
 @reproducible
@@ -192,9 +195,12 @@ def test_twenty_learners_at_their_targets_keep_what_the_summary_says() -> None:
 # What pytest prints.
 
 COMMANDS = """
+import threading
+
 import pytest
 
-draw = lambda rng, size: rng.random(size)
+here = threading.Lock()  # what holds it cannot be sent to another process, and none is started
+draw = lambda rng, size: here and rng.random(size)
 
 @pytest.mark.reproducible(source=draw, size=10)
 def test_raises(sample, r):

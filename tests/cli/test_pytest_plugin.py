@@ -17,6 +17,7 @@ import msgspec
 import pytest
 import scipy.stats  # noqa: F401 - what a run in this process is the first to import is gone when that run ends
 from processes import wait_until
+from warm import Warm
 
 import auditor.report.terminal  # noqa: F401 - as above
 from auditor.flow.asking import audit
@@ -33,8 +34,11 @@ def draw(rng, size):
 
 reproducible = pytest.mark.reproducible
 """
-# One that no other process can find, so that none is started: for what is not about that.
-QUICK = HEADER.replace("def draw(rng, size):\n    return rng.random(size)", "draw = lambda rng, size: rng.random(size)")
+# One that cannot be sent to another process, so that none is started: for what is not about that.
+QUICK = "import threading\n" + HEADER.replace(
+    "def draw(rng, size):\n    return rng.random(size)",
+    "here = threading.Lock()\ndraw = lambda rng, size: here and rng.random(size)",
+)
 LEARNERS = """
 @reproducible(source=draw, size=10)
 def test_constant(sample, r):
@@ -61,14 +65,17 @@ def run(pytester: pytest.Pytester) -> Any:
     return run
 
 
-def replay(result: pytest.RunResult, folder: Path) -> str:
-    """What the first replay command in a report prints."""
+def replay(result: pytest.RunResult, folder: Path, warm: Warm) -> str:
+    """What the first replay command in a report prints, in a process that has nothing of the folder loaded."""
     command = next(line for line in result.outlines if line.startswith("python -m auditor check"))
-    words = [sys.executable, *shlex.split(command)[1:]]
-    return subprocess.run(words, cwd=folder, check=True, capture_output=True, text=True).stdout
+    done = warm.run(*shlex.split(command)[3:], cwd=folder, second=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
-def test_a_pass_passes_and_a_fail_shows_the_report_and_a_command_that_works(run: Any, pytester: Any) -> None:
+def test_a_pass_passes_and_a_fail_shows_the_report_and_a_command_that_works(
+    run: Any, pytester: Any, warm: Warm
+) -> None:
     result = run(FOUND, "-rP", "tests", path="tests/test_learners.py")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(
@@ -85,7 +92,7 @@ def test_a_pass_passes_and_a_fail_shows_the_report_and_a_command_that_works(run:
     result.stdout.no_fnmatch_line("*second-process*")
     shown = [line.strip() for line in result.outlines]
     at = next(i for i, line in enumerate(shown) if line.startswith("The outputs of pair 0 differ"))
-    printed = replay(result, pytester.path)
+    printed = replay(result, pytester.path, warm)
     assert all(value in printed for value in shown[at + 1 : at + 3])
 
 
@@ -278,7 +285,7 @@ def test_loss(sample, r): return 1
 @reproducible(source=draw, size=10)
 def test_private(sample, r, private): return 1
 
-@reproducible(source=draw, size=10, jobs=2, timeout=60, on_error="bottom")
+@reproducible(source=lambda rng, size: rng.random(size), size=10, jobs=2, timeout=60, on_error="bottom")
 def test_workers(sample, r): return 1
 
 @reproducible(source=draw, size=10, eta=0.2, nu=0.2, rho=0.1)
@@ -286,6 +293,7 @@ def test_two_questions(sample, r): return 1
 """
 
 
+@pytest.mark.usefixtures("light_workers")
 def test_a_mark_asks_every_question_that_check_does(run: Any, pytester: Any) -> None:
     pytester.makeconftest(
         """
@@ -333,7 +341,16 @@ RELATIVE = "from .near import draw, pytest, reproducible\n" + LEARNERS
     ],
 )
 def test_the_command_leads_to_the_function_however_pytest_imports_it(
-    run: Any, pytester: Any, monkeypatch: Any, mode: str, text: str, path: str, packages: Any, start: str, target: str
+    run: Any,
+    pytester: Any,
+    monkeypatch: Any,
+    warm: Warm,
+    mode: str,
+    text: str,
+    path: str,
+    packages: Any,
+    start: str,
+    target: str,
 ) -> None:
     """In a package, whose modules may import each other relatively, by the module's name, if that leads there.
 
@@ -347,7 +364,7 @@ def test_the_command_leads_to_the_function_however_pytest_imports_it(
     result = run(text, f"--import-mode={mode}", str(pytester.path / path), "-k", "first_value", path=path)
     result.stdout.fnmatch_lines([f"FAIL  {target}:first_value"])
     result.stdout.no_fnmatch_line("*second-process*")
-    assert replay(result, pytester.path / start).startswith("DIFFERENT  pair 0")
+    assert replay(result, pytester.path / start, warm).startswith("DIFFERENT  pair 0")
 
 
 def test_workers_of_xdist_report_the_same(pytester: Any) -> None:
@@ -408,10 +425,11 @@ def test_nothing_heavy_is_imported_until_a_marked_test_runs(pytester: Any) -> No
     )
     marked = "import pytest\n@pytest.mark.reproducible(source='norm', size=10)\ndef test_it(sample, r): ..."
     pytester.makepyfile(test_marked=marked, test_plain="def test_plain(): pass")
-    alone = ("-s", "-p", "no:hypothesispytest", "-p", "no:xdist")
-    for arguments in (("--collect-only",), ("-k", "test_plain")):
-        result = pytester.runpytest_subprocess(*alone, *arguments)
-        result.stdout.fnmatch_lines(["*LOADED True set()*"])
+    # Both files are collected, and the other test is run.
+    alone = ("-s", "-p", "no:hypothesispytest", "-p", "no:xdist", "-k", "test_plain")
+    result = pytester.runpytest_subprocess(*alone)
+    result.assert_outcomes(passed=1, deselected=1)
+    result.stdout.fnmatch_lines(["*LOADED True set()*"])
 
 
 def test_it_can_be_switched_off(pytester: Any) -> None:

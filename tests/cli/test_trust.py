@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import pty
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from warm import Warm
 
 from auditor.cli.command_line import run
 
@@ -98,11 +98,10 @@ def test_a_source_that_is_no_list_is_shown_whole(record: Any, source: object, ca
 
 
 @pytest.mark.parametrize(("typed", "code"), [(b"y\n", 0), (b"\n", 2)])
-def test_on_a_terminal_it_asks(record: Any, typed: bytes, code: int) -> None:
+def test_on_a_terminal_it_asks(record: Any, typed: bytes, code: int, warm: Warm) -> None:
     file, (ours, theirs) = record(), pty.openpty()
-    words = [sys.executable, "-m", "auditor", "replay", file, "--pair", "0"]
     os.write(ours, typed)  # read when it is asked for
-    done = subprocess.run(words, stdin=theirs, capture_output=True, text=True, check=False)
+    done = warm.run("replay", file, "--pair", "0", cwd=Path.cwd(), stdin=theirs)
     os.close(ours)
     os.close(theirs)
     assert done.returncode == code, done.stderr

@@ -27,6 +27,7 @@ from auditor.randomness import from_key
 from auditor.trials.trial import PairKeys
 
 pytest.importorskip("distributed")
+pytestmark = pytest.mark.usefixtures("light_workers")
 SUBJECTS = Path(__file__).parents[1] / "learners"
 ROWS = "faults:rows"
 IDLE = {  # Dask looks at itself a hundred times a second, which nothing here is about

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import signal
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 from asking import inquiry_of
 from processes import descendants, is_alive, servers_started, wait_until
 from rich.console import Console
+from warm import Command, Warm
 
 from auditor.cli.command_line import run
 from auditor.flow.ledger import read_history
@@ -32,8 +34,11 @@ SUBJECTS = Path(__file__).parents[1] / "learners"
 ROWS = ("--source", "faults:rows", "--size", "5")
 SLOW = ("check", "faults:slow", *ROWS, "--rho", "0.5", "--fixed", "1e5")
 # However long a machine takes from one Ctrl-C to the next, they are one wish.
-AT_ONCE = "from math import inf; from auditor.process import parent; parent._AGAIN, parent._last[0] = inf, -inf"
-pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
+AT_ONCE = {"auditor.process.parent:_AGAIN": math.inf, "auditor.process.parent:_last": [-math.inf]}
+pytestmark = [
+    pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc"),
+    pytest.mark.usefixtures("light_workers"),
+]
 
 
 Here = Callable[..., tuple[int, str, str]]
@@ -42,21 +47,13 @@ Here = Callable[..., tuple[int, str, str]]
 class Shell:
     """Audits as processes of their own, in a folder for what they leave behind."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.started = folder, list[subprocess.Popen[bytes]]()
+    def __init__(self, folder: Path, warm: Warm) -> None:
+        self.folder, self._warm, self.started = folder, warm, list[Command]()
 
-    def start(self, *words: str, before: str = "", **environment: str) -> subprocess.Popen[bytes]:
-        """`python -m auditor WORDS`, in a process that does something before."""
-        code = f"{before}\nimport auditor.__main__, sys\nsys.exit(auditor.__main__.main())"
+    def start(self, *words: str, changes: Mapping[str, Any] = MappingProxyType({}), **environment: str) -> Command:
+        ours = {"TMPDIR": str(self.folder), "COLUMNS": "200", **environment}
         with (self.folder / "out").open("wb") as out, (self.folder / "err").open("wb") as err:
-            process = subprocess.Popen(
-                [sys.executable, *(("-c", code) if before else ("-m", "auditor")), *words],
-                cwd=SUBJECTS,
-                stdout=out,
-                stderr=err,
-                env=os.environ | {"TMPDIR": str(self.folder), "COLUMNS": "200", **environment},
-                process_group=0,
-            )
+            process = self._warm.start(*words, stdout=out, stderr=err, environment=ours, changes=changes)
         self.started.append(process)
         return process
 
@@ -81,8 +78,8 @@ class Shell:
 
 
 @pytest.fixture
-def shell(tmp_path: Path) -> Iterator[Shell]:
-    made = Shell(tmp_path)
+def shell(tmp_path: Path, warm: Warm) -> Iterator[Shell]:
+    made = Shell(tmp_path, warm)
     yield made
     for process in made.started:
         with suppress(ProcessLookupError):
@@ -116,7 +113,7 @@ def kept(ledger: Path, subject: str = "faults:slow") -> int:
 @pytest.mark.parametrize("how", [("--jobs", "2"), ("--cluster", "local:1")], ids=" ".join)
 def test_ctrl_c_twice_keeps_what_was_learnt_and_leaves_nobody(shell: Shell, tmp_path: Path, how: tuple[str]) -> None:
     ledger, record = tmp_path / "audits.sqlite", tmp_path / "record.json"
-    process = shell.start(*SLOW, *how, "--ledger", str(ledger), "--json", str(record), before=AT_ONCE)
+    process = shell.start(*SLOW, *how, "--ledger", str(ledger), "--json", str(record), changes=AT_ONCE)
     assert wait_until(lambda: kept(ledger) > 5, of=process)
     everybody = descendants(process.pid)
     assert len(everybody) >= 3

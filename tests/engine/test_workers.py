@@ -35,6 +35,7 @@ from auditor.subjects.subject import load_subject
 from auditor.trials.second_server import server
 from auditor.trials.trial import PairKeys, RunFailed, SubjectRaised, Trial
 
+pytestmark = pytest.mark.usefixtures("light_workers")
 SUBJECTS = Path(__file__).parents[1] / "learners"
 SUBJECT, ROWS = "faults:misbehaves", "faults:rows"
 
@@ -83,15 +84,11 @@ def hang(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Recor
 def test_the_same_record_for_any_number_of_jobs() -> None:
     """With mismatches, examples and an early stop, where a different order would show."""
     asked: dict[str, Any] = {"size": 50, "seed": 3, "rho": 0.2, "params": {"pause": 0.0}}
-    records = [auditor.audit("faults:slow", ROWS, **asked, jobs=jobs) for jobs in (1, 2, 5)]
+    records = [auditor.audit("faults:slow", ROWS, **asked, jobs=jobs) for jobs in (1, 4)]
     assert records[0].mismatches > 3
     assert records[0].pairs < records[0].budget
-    assert timeless(records[0]) == timeless(records[1]) == timeless(records[2])
-    assert [record.cost.engine.split(",")[0] for record in records] == [
-        "in process",
-        "in 2 worker processes",
-        "in 5 worker processes",
-    ]
+    assert timeless(records[0]) == timeless(records[1])
+    assert [record.cost.engine.split(",")[0] for record in records] == ["in process", "in 4 worker processes"]
 
 
 def test_closures_and_what_they_hold_are_sent_along() -> None:
@@ -150,10 +147,23 @@ ENDINGS = {
 }
 
 
-@pytest.mark.parametrize("how", ENDINGS)
+BESIDE_OTHERS = "segfault"  # in one of two workers; the others in one, which takes fewer to find them
+
+
+def endings(*like_others: str) -> list[Any]:
+    """Those that no other of these is like are tried always."""
+    return [pytest.param(how, marks=[pytest.mark.nightly] * (how in like_others)) for how in ENDINGS]
+
+
+def ends(how: str, **options: Any) -> Record:
+    jobs = 2 if how == BESIDE_OTHERS else 1
+    return misbehave(how, jobs=jobs, memory="600M" if how == "allocate" else None, **options)
+
+
+@pytest.mark.parametrize("how", endings("exit 3"))
 def test_a_run_that_ends_its_process_is_named(how: str) -> None:
     kind, words = ENDINGS[how]
-    record = misbehave(how, memory="600M" if how == "allocate" else None)
+    record = ends(how)
     assert (record.verdict, record.decided_by) == ("error", "error")
     assert words in record.reason
     assert (record.pairs, record.mismatches) == (20, 0)  # all before it, and nothing after
@@ -163,9 +173,9 @@ def test_a_run_that_ends_its_process_is_named(how: str) -> None:
     assert finding.replay.endswith("--replay 20")
 
 
-@pytest.mark.parametrize("how", [how for how in ENDINGS if how != "close"])
+@pytest.mark.parametrize("how", endings("exit 3", "kill", "interrupt")[:-1])
 def test_bottom_is_an_output_that_differs_from_any_other(how: str) -> None:
-    record = misbehave(how, on_error="bottom", memory="600M" if how == "allocate" else None)
+    record = ends(how, on_error="bottom")
     assert (record.verdict, record.mismatches) == ("pass", 1)
     (example,) = record.examples
     assert (example.pair, example.first_difference.left, example.first_difference.right) == (20, "1", "no output")
@@ -223,10 +233,11 @@ def test_memory_that_is_shared_counts_too() -> None:
     ],
 )
 def test_what_earlier_runs_used_up_is_no_output_of_a_later_one(how: str, on_error: str) -> None:
-    """Nine runs a process, or as many as fit: with bottoms it would agree with itself, and it never does."""
-    asked: dict[str, Any] = {"size": 5, "params": {"how": how}, "fixed": 16, "on_error": on_error, "rho": 0.5}
+    """Seven runs a process, or as many as fit: with bottoms it would agree with itself, and it never does."""
+    params = {"how": how, "runs": 7}
+    asked: dict[str, Any] = {"size": 5, "params": params, "fixed": 10, "on_error": on_error, "rho": 0.5}
     records = [auditor.audit("faults:tires", ROWS, **asked, memory="600M", jobs=jobs) for jobs in (1, 2)]
-    assert (records[0].verdict, records[0].pairs, records[0].mismatches) == ("fail", 16, 16), records[0].reason
+    assert (records[0].verdict, records[0].pairs, records[0].mismatches) == ("fail", 10, 10), records[0].reason
     assert not any(finding.kind == "bottom" for finding in records[0].findings)
     assert timeless(records[0]) == timeless(records[1])
 
@@ -250,7 +261,8 @@ def test_which_failures_may_be_for_what_went_before() -> None:
 
 def test_two_bottoms_agree_and_nothing_else_is_no_pass() -> None:
     """A subject that always exits gives bottom twice in every pair: no mismatch, and nothing that was compared."""
-    record = auditor.audit("faults:always", ROWS, size=5, params={"how": "exit 3"}, jobs=2, on_error="bottom", rho=0.5)
+    asked: dict[str, Any] = {"size": 5, "params": {"how": "exit 3"}, "fixed": 5, "rho": 0.5}
+    record = auditor.audit("faults:always", ROWS, **asked, jobs=2, on_error="bottom")
     assert (record.verdict, record.mismatches) == ("error", 0)
     assert record.pairs
     assert f"none of {2 * record.pairs} runs of faults:always gave an output" in record.reason
@@ -297,12 +309,10 @@ def test_whose_answer_goes_astray_is_found(monkeypatch: pytest.MonkeyPatch) -> N
     assert "pair 3" in record.reason
 
 
-@pytest.mark.parametrize("how", ["chdir", "globals", "flood", "fork"])
-def test_what_a_run_does_to_its_process_stays_there(
-    how: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.parametrize("how", ["chdir", "globals", "flood"])
+def test_what_a_run_does_to_its_process_stays_there(how: str, capfd: pytest.CaptureFixture[str]) -> None:
     here, home, path, stream = os.getcwd(), os.environ.get("HOME"), [*sys.path], sys.stdout
-    record = misbehave(how, marker=str(tmp_path / "child"))
+    record = misbehave(how)
     capfd.readouterr()
     assert (record.verdict, record.mismatches) == ("pass", 0)
     assert (os.getcwd(), os.environ.get("HOME"), sys.path) == (here, home, path)
@@ -312,7 +322,8 @@ def test_what_a_run_does_to_its_process_stays_there(
 @on_linux
 def test_a_child_that_outlives_its_run_does_not_outlive_the_audit(tmp_path: Path) -> None:
     marker = tmp_path / "child"
-    assert misbehave("fork", marker=str(marker)).verdict == "pass"
+    record = misbehave("fork", marker=str(marker))
+    assert (record.verdict, record.mismatches) == ("pass", 0)
     child = int(marker.read_text())
     assert wait_until(lambda: not is_alive(child))
 

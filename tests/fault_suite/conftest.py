@@ -54,8 +54,10 @@ def tell(enter: Tell) -> Tell:
 
 
 @pytest.fixture
-def shell(tmp_path: Path) -> Iterator[Shell]:
-    made = Shell(tmp_path)
+def shell(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Shell]:
+    """Each audit there is an interpreter's start by `-m nightly`, and otherwise forked off one that has started."""
+    whole = request.config.getoption("markexpr") == "nightly"
+    made = Shell(tmp_path, None if whole else request.getfixturevalue("warm"))
     yield made
     made.close()
 
@@ -74,6 +76,7 @@ def audit(
             monkeypatch.setenv(name, value)
         return run_here(shell, capfd.readouterr, *words)
 
+    request.getfixturevalue("light_workers")
     servers_started()
     monkeypatch.setattr(tempfile, "tempdir", str(shell.tmp))
     monkeypatch.chdir(shell.work)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from processes import children, descendants, is_alive, wait_until
+from warm import MARK, Command, Warm
 
 import auditor
 from auditor.cli.command_line import run
@@ -26,7 +27,6 @@ from auditor.process.parent import _SET_SUBREAPER, _call_prctl, become_subreaper
 LIMIT = 90.0  # seconds, far above what any audit here needs
 _PATIENCE = 10.0  # seconds for those who are leaving
 _OURS = str(Path(auditor.__file__).parent) + os.sep
-_MARK = "AUDITOR_FAULT"
 _VERDICTS = {0: "pass", 1: "fail", 3: "inconclusive", 4: "error"}
 _BAD_SIGNS = ("auditor itself failed", "leaked", "Fatal Python error", "Exception in thread")
 
@@ -81,8 +81,8 @@ def is_our_traceback(text: str) -> bool:
 class Shell:
     """A folder for one audit: `work` is where it runs, `tmp` what it may use, and a mark that its processes carry."""
 
-    def __init__(self, folder: Path) -> None:
-        self.work, self._folder, self.mark = folder / "work", folder, uuid.uuid4().hex
+    def __init__(self, folder: Path, warm: Warm | None) -> None:
+        self.work, self._folder, self.mark, self._warm = folder / "work", folder, uuid.uuid4().hex, warm
         self.work.mkdir()
         self.tmp = Path(tempfile.mkdtemp(prefix="fault-"))
         self._logs = ""  # what earlier audits named, and the next ones need not
@@ -90,10 +90,13 @@ class Shell:
     def close(self) -> None:
         shutil.rmtree(self.tmp, ignore_errors=True)
 
-    def start(self, *words: str, **environment: str) -> subprocess.Popen[bytes]:
+    def start(self, *words: str, **environment: str) -> subprocess.Popen[bytes] | Command:
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("GITHUB_", "PYTEST_"))}
-        ours = {"TMPDIR": str(self.tmp), "COLUMNS": "200", "PYTHONHASHSEED": "0", _MARK: self.mark}
+        ours = {"TMPDIR": str(self.tmp), "COLUMNS": "200", "PYTHONHASHSEED": "0", MARK: self.mark}
         with (self._folder / "out").open("wb") as out, (self._folder / "err").open("wb") as err:
+            if self._warm:
+                how = {"cwd": self.work, "stdout": out, "stderr": err}
+                return self._warm.start(*words, **how, environment={**kept, **ours, **environment})
             return subprocess.Popen(
                 [sys.executable, "-m", "auditor", *words],
                 cwd=self.work,
@@ -108,7 +111,7 @@ class Shell:
         """To its end, with a record asked for."""
         return self.end(self.start(*words, "--json", "record.json", **environment), limit)
 
-    def end(self, process: subprocess.Popen[bytes], limit: float = LIMIT) -> Ran:
+    def end(self, process: subprocess.Popen[bytes] | Command, limit: float = LIMIT) -> Ran:
         """Wait for it, and for those who should leave with it; whoever does not is named and ended."""
         try:
             code: int | None = process.wait(limit)
@@ -122,7 +125,7 @@ class Shell:
 
     def living(self) -> Iterator[int]:
         """Every process that was started under this mark, whatever became of its parents and its session."""
-        mark = f"{_MARK}={self.mark}".encode()
+        mark = f"{MARK}={self.mark}".encode()
         for environ in Path("/proc").glob("[0-9]*/environ"):
             with suppress(OSError):
                 if mark in environ.read_bytes() and is_alive(int(environ.parent.name)):

@@ -81,8 +81,11 @@ def fresh(folder: Path) -> Iterator[None]:
 
 @pytest.fixture
 def second_process_if_it_matters(cases: Sequence[Bad], request: pytest.FixtureRequest) -> None:
-    """What cannot be drawn from is loaded by a second process too, with all that it needs: by `-m nightly` alone."""
-    if cases[0].kind.startswith(("sources", "files")) and request.config.getoption("markexpr") != "nightly":
+    """What cannot be drawn from, and what passes all the same, is loaded by a second process too: by `-m nightly`."""
+    if (
+        cases[0].kind.startswith(("sources", "files", "combinations"))
+        and request.config.getoption("markexpr") != "nightly"
+    ):
         request.getfixturevalue("no_second_process")
 
 

@@ -23,6 +23,7 @@ from asking import timeless
 from fault import FAILS, FAULT, INTERRUPTED, PASSES, Tell
 from processes import descendants, is_alive, wait_until
 from shell import Ran, Shell
+from warm import Command
 
 from auditor.cli.command_line import run
 from auditor.flow.ledger import Past, read_history
@@ -141,6 +142,7 @@ class Killer:
     def kill(self) -> Ran:
         process = self.shell.start(*self.words("--json", "record.json"))
         wait_until(lambda: self._is_time() or process.poll() is not None, 60)
+        assert process.poll() is not None or process.pid in self.shell.living(), "whoever is left would not be seen"
         for i in range(self.case.times):
             if i:
                 time.sleep(0.05)  # what an impatient hand takes, and no wait for anything
@@ -153,7 +155,7 @@ class Killer:
     def _is_time(self) -> bool:
         return bool(self.learners("second")) if self.case.after < 0 else self.runs() >= self.case.after
 
-    def _victims(self, process: subprocess.Popen[bytes]) -> list[int]:
+    def _victims(self, process: subprocess.Popen[bytes] | Command) -> list[int]:
         chosen = random.Random(self.case.id)
         if self.case.victim == "command":
             return [process.pid]

@@ -8,11 +8,12 @@ import signal
 import subprocess
 import sys
 import uuid
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from processes import left_behind, on_linux, wait_until
+from warm import CLOSED, MARK, Warm
 
 from auditor.process.delivery import Patient
 
@@ -103,44 +104,8 @@ def test_a_verdict_reaches_whoever_ignores_the_end_of_children() -> None:
     assert (done.returncode, done.stderr) == (3, "")
 
 
-# Whole audits, forked off one process that has loaded and reckoned what all of them need.
+# Whole audits.
 
-WARM = """
-import contextlib, io, json, os, sys
-from auditor.cli.command_line import run
-from auditor.process.parent import run_watched
-from auditor.trials import second_process, second_server
-FINE = ["check", "unruly:fine", "--source", "unruly:rows", "--size", "5"]
-servers = second_server.server, lambda *_: None
-def use_server(real):
-    second_server.server = second_process.server = servers[not real]
-use_server(False)  # it is what few of them are about
-with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-    run(FINE)
-def forked(command, **to):
-    child = os.fork()
-    if child == 0:
-        for descriptor, place in to.items():
-            if place is None:
-                setattr(sys, {"d1": "stdout", "d2": "stderr"}[descriptor], None)
-            else:
-                os.dup2(place, int(descriptor[1:]))
-        result = command()
-        for stream in (sys.stdout, sys.stderr):
-            stream and stream.flush()
-        os._exit(result)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-"""
-ENDED = """
-def new(file):
-    return os.open(file, os.O_WRONLY | os.O_CREAT)
-for name, (folder, words) in json.loads(sys.argv[2]).items():
-    os.chdir(folder)
-    use_server(name in ("closes", "forks", "takes"))  # which concern it
-    place = f"{sys.argv[1]}/{name}"
-    code = forked(lambda: run_watched(lambda: run(words)), d1=new(f"{place}.out"), d2=new(f"{place}.err"))
-    os.write(new(f"{place}.code"), str(code).encode())
-"""
 MINE = """
 import builtins, os, random, signal, sys, time
 def rows(rng, size): return rng.random(size)
@@ -163,119 +128,99 @@ def takes_all_away(sample, r):
     for name in [*sys.modules]: del sys.modules[name]
     return 1
 """
-one_process = pytest.mark.xdist_group("forked off one process")
 
 
-@dataclass(frozen=True)
-class Ended:
-    """How each of some audits ended, in a folder that has what it wrote."""
-
-    folder: Path
-
-    def __call__(self, name: str) -> tuple[int, str, str]:
-        """Its exit code, and what it said."""
-        code, out, err = ((self.folder / f"{name}.{kind}").read_text() for kind in ("code", "out", "err"))
-        return int(code), out, err
-
-    def passed(self, name: str) -> bool:
-        """Once, and in the record too."""
-        code, out, _ = self(name)
-        verdict = json.loads((self.folder / f"{name}.json").read_bytes())["verdict"]
-        return (code, out.count("PASS"), verdict) == (0, 1, "pass")
+Audit = Callable[..., tuple[int, str, str]]
 
 
-@pytest.fixture(scope="module")
-def ended(tmp_path_factory: pytest.TempPathFactory) -> Ended:
-    folder, mark = tmp_path_factory.mktemp("ended"), uuid.uuid4().hex
-    (folder / "mine.py").write_text(MINE)
-    (folder / "leaves_at_import.py").write_text("import os\nos._exit(0)\n")
-    (folder / "pyproject.toml").write_text(
-        '[[tool.auditor.subject]]\ntarget = "leaves_at_import:fine"\nsource = "norm"\nsize = 5\n'
-    )
-    mine = ("--source", "mine:rows", "--size", "5")
-    commands = {
-        "leaves": (SUBJECTS, ("check", "unruly:leaves", *ROWS, "--json", "-")),
-        "gate": (folder, ("gate", "--config", "pyproject.toml")),
-        "closes": (SUBJECTS, ("check", "unruly:closes_everything", *ROWS, "--json", f"{folder}/closes.json")),
-        "forks": (folder, ("check", "mine:forks", *mine, "--rho", "0.5", "--json", "forks.json")),
-        "takes": (folder, ("check", "mine:takes_all_away", *mine, "--json", "takes.json")),
-        "raises": (folder, ("check", "mine:raises", *mine)),
-        "is_stopped": (folder, ("check", "mine:is_stopped", *mine)),
-    }
-    told = json.dumps({name: (str(place), words) for name, (place, words) in commands.items()})
-    environment = os.environ | {"GITHUB_ACTIONS": "true", "MARK": mark}
-    command = [sys.executable, "-c", WARM + ENDED, str(folder), told]
-    subprocess.run(command, cwd=SUBJECTS, check=True, env=environment)
-    assert left_behind(mark) == []  # by any of them
-    return Ended(folder)
+@pytest.fixture
+def audit(warm: Warm, tmp_path: Path) -> Iterator[Audit]:
+    """Exit code, standard output and error of a command, in a folder of its own unless it is told where."""
+    (tmp_path / "mine.py").write_text(MINE)
+    mark = uuid.uuid4().hex
+
+    def audit(*words: str, cwd: Path = tmp_path, second: bool = False) -> tuple[int, str, str]:
+        environment = {"GITHUB_ACTIONS": "true", MARK: mark}
+        done = warm.run(*words, cwd=cwd, second=second, environment=environment)
+        return done.returncode, done.stdout, done.stderr
+
+    yield audit
+    assert left_behind(mark) == []
 
 
-@one_process
-def test_no_audit_is_passed_by_ending(ended: Ended) -> None:
-    code, out, err = ended("leaves")
+def passed(audit: Audit, *words: str, cwd: Path, record: Path) -> None:
+    """Once, and in the record too; the second opinion is of those whom it concerns."""
+    code, out, err = audit(*words, "--json", str(record), cwd=cwd, second=True)
+    verdict = json.loads(record.read_bytes())["verdict"]
+    assert (code, out.count("PASS"), verdict) == (0, 1, "pass"), err
+
+
+OWN_ROWS = ("--source", "mine:rows", "--size", "5")
+
+
+def test_no_audit_is_passed_by_ending(audit: Audit, tmp_path: Path) -> None:
+    code, out, err = audit("check", "unruly:leaves", *ROWS, "--json", "-", cwd=SUBJECTS)
     assert (code, out) == (4, "")
     assert "ended the process before there was a verdict (exit status 0)" in err
-    code, out, _ = ended("gate")
+    (tmp_path / "leaves_at_import.py").write_text("import os\nos._exit(0)\n")
+    (tmp_path / "pyproject.toml").write_text(
+        '[[tool.auditor.subject]]\ntarget = "leaves_at_import:fine"\nsource = "norm"\nsize = 5\n'
+    )
+    code, out, _ = audit("gate", "--config", "pyproject.toml")
     assert (code, out) == (4, "")
 
 
 @on_linux
-@one_process
-def test_a_report_comes_out_of_a_process_whose_descriptors_were_closed(ended: Ended) -> None:
-    assert ended.passed("closes")
+def test_a_report_comes_out_of_a_process_whose_descriptors_were_closed(audit: Audit, tmp_path: Path) -> None:
+    passed(audit, "check", "unruly:closes_everything", *ROWS, cwd=SUBJECTS, record=tmp_path / "closes.json")
 
 
-@one_process
-def test_a_copy_of_the_process_does_not_go_on_with_the_audit(ended: Ended) -> None:
+def test_a_copy_of_the_process_does_not_go_on_with_the_audit(audit: Audit, tmp_path: Path) -> None:
     """A learner that forks, and whose child comes back as well: one audit, one record."""
-    assert ended.passed("forks")
+    words = ("check", "mine:forks", *OWN_ROWS, "--rho", "0.5")
+    passed(audit, *words, cwd=tmp_path, record=tmp_path / "forks.json")
 
 
-@one_process
-def test_a_learner_that_takes_everything_away_is_audited_and_reported(ended: Ended) -> None:
-    assert ended.passed("takes"), ended("takes")
+def test_a_learner_that_takes_everything_away_is_audited_and_reported(audit: Audit, tmp_path: Path) -> None:
+    passed(audit, "check", "mine:takes_all_away", *OWN_ROWS, cwd=tmp_path, record=tmp_path / "takes.json")
 
 
-@one_process
 @pytest.mark.parametrize(("name", "code"), [("raises", 4), ("is_stopped", 130)])
-def test_only_a_signal_is_an_interrupt(name: str, code: int, ended: Ended) -> None:
-    found, out, _ = ended(name)
+def test_only_a_signal_is_an_interrupt(name: str, code: int, audit: Audit) -> None:
+    found, out, _ = audit("check", f"mine:{name}", *OWN_ROWS)
     assert found == code
     assert ("raised KeyboardInterrupt in the first run of pair 0" in out) == (code == 4)
 
 
 # Reports that nobody takes.
 
-UNDELIVERABLE = """
-def code(*options, **to):
-    return forked(lambda: run([*FINE, *options]), **to)
-full = os.open("/dev/full", os.O_WRONLY)
-read, gone = os.pipe()
-os.close(read)
-null = os.open(os.devnull, os.O_WRONLY)
-said = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND)
-codes = [
-    code(d1=full, d2=said), code("--json", "-", d1=full, d2=said), code(d1=null, d2=full), code(d1=full, d2=full),
-    code("--json", "-", d1=gone, d2=said), code("--markdown", "-", d1=gone, d2=gone), code(d1=None, d2=said),
-    code(d1=null, d2=None), code("--json", "/dev/full", d1=null, d2=said),
-]
-print(json.dumps(codes))
-"""
-
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a disk that is full")
-def test_a_report_that_cannot_be_delivered_changes_no_exit_code(tmp_path: Path) -> None:
-    said = tmp_path / "said"
-    done = subprocess.run(
-        [sys.executable, "-c", WARM + UNDELIVERABLE, str(said)], cwd=SUBJECTS, capture_output=True, text=True
-    )
-    assert done.stderr == ""
-    assert json.loads(done.stdout) == [0] * 9
-    words = said.read_text()
-    assert "Traceback" not in words
-    assert words.count("warning: what went to standard output is lost: No space left on device") == 2
-    assert words.count("warning: --json - is lost: nobody reads standard output") == 1
-    assert words.count("warning: cannot write --json /dev/full: No space left on device; the verdict stands") == 1
+def test_a_report_that_cannot_be_delivered_changes_no_exit_code(warm: Warm, tmp_path: Path) -> None:
+    read, gone = os.pipe()
+    os.close(read)
+    null = None
+    with (tmp_path / "said").open("ab") as said, open("/dev/full", "wb") as full:
+        for options, out, err in (
+            ((), full, said),
+            (("--json", "-"), full, said),
+            ((), null, full),
+            ((), full, full),
+            (("--json", "-"), gone, said),
+            (("--markdown", "-"), gone, gone),
+            ((), CLOSED, said),
+            ((), null, CLOSED),
+            (("--json", "/dev/full"), null, said),
+        ):
+            words, environment = ("check", "unruly:fine", *ROWS, *options), {"COLUMNS": "200"}
+            process = warm.start(*words, stdout=out, stderr=err, second=False, environment=environment)
+            assert process.wait() == 0, (options, out, err)
+    os.close(gone)
+    written = (tmp_path / "said").read_text()
+    assert "Traceback" not in written
+    assert written.count("warning: what went to standard output is lost: No space left on device") == 2
+    assert written.count("warning: --json - is lost: nobody reads standard output") == 1
+    assert written.count("warning: cannot write --json /dev/full: No space left on device; the verdict stands") == 1
 
 
 def test_a_stream_that_a_subject_closed_is_opened_again(tmp_path: Path) -> None:

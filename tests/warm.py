@@ -1,0 +1,262 @@
+"""Commands as processes of their own, without what a start costs: forked off one that has everything loaded.
+
+A fork gets words, a folder, an environment and descriptors, and is from there on what a shell would have started: its
+sessions, signals, streams and exit are its own. What a start itself does, that is imports, the hash seed and the
+encoding of streams, is for tests that start an interpreter.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import importlib
+import json
+import os
+import random
+import select
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from pathlib import Path
+from types import MappingProxyType
+from typing import IO, Any, NoReturn
+
+MARK = "AUDITOR_MARK"  # in the environment of all that one test starts
+UNMARKED = "0" * 32
+CLOSED = -1  # a place that is no descriptor
+SUBJECTS = Path(__file__).parent / "learners"
+_LONGEST = 2**18  # bytes of a request
+
+
+class Command:
+    """A command under way, as a Popen has it."""
+
+    def __init__(self, pid: int, end: int) -> None:
+        self.pid, self._end = pid, end
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        return self._look(0)
+
+    def wait(self, timeout: float | None = None) -> int:
+        if (code := self._look(timeout)) is None:
+            raise subprocess.TimeoutExpired("auditor", timeout or 0)
+        return code
+
+    def send_signal(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def _look(self, seconds: float | None) -> int | None:
+        if self.returncode is None and select.select([self._end], [], [], seconds)[0]:
+            self.returncode = int(os.read(self._end, 16))
+            os.close(self._end)
+        return self.returncode
+
+
+class Warm:
+    """The process that forks, and this side of it."""
+
+    def __init__(self) -> None:
+        self._link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, __file__, str(theirs.fileno())],
+                env=os.environ | {"PYTHONHASHSEED": "0", MARK: UNMARKED},
+                stdin=subprocess.DEVNULL,
+                pass_fds=(theirs.fileno(),),
+            )
+
+    def start(
+        self,
+        *words: str,
+        cwd: Path = SUBJECTS,
+        stdin: Any = None,
+        stdout: Any = None,
+        stderr: Any = None,
+        environment: Mapping[str, str] = MappingProxyType({}),
+        second: bool = True,
+        changes: Mapping[str, Any] = MappingProxyType({}),
+    ) -> Command:
+        """`auditor WORDS` in a session of its own; without `second` nobody is asked for a second opinion.
+
+        What `changes` names, as module:name, has that value: for clocks that no test waits for.
+        """
+        end, told = os.pipe()
+        asked: dict[str, Any] = {
+            "words": words,
+            "folder": str(cwd),
+            "environment": {**os.environ, **environment},
+            "second": second,
+            "changes": {**changes},
+        }
+        places = (stdin, stdout, stderr)
+        asked["closed"] = [number for number, place in enumerate(places) if place == CLOSED]
+        with open(os.devnull, "r+b") as nothing:
+            places = [_descriptor(nothing if place in (None, CLOSED) else place) for place in places]
+            socket.send_fds(self._link, [json.dumps(asked).encode()], [*places, told])
+        os.close(told)
+        return Command(int(self._link.recv(16)), end)
+
+    def run(self, *words: str, **how: Any) -> subprocess.CompletedProcess[str]:
+        """To its end, with what it said."""
+        with _written() as out, _written() as err:
+            code = self.start(*words, **{"stdout": out, "stderr": err, **how}).wait()
+            return subprocess.CompletedProcess(words, code, _text(out), _text(err))
+
+    def close(self) -> None:
+        self._link.close()
+        self._process.wait()
+
+
+def _descriptor(place: IO[Any] | int) -> int:
+    return place if isinstance(place, int) else place.fileno()
+
+
+@contextmanager
+def _written() -> Iterator[IO[bytes]]:
+    """A file without a name."""
+    with open(os.memfd_create("said"), "w+b") as file:
+        yield file
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode()
+
+
+# The other side.
+
+
+def serve(link: socket.socket, mark: int) -> None:
+    """Fork for each request, and tell how each ended; `mark` is where the mark of each is to be."""
+    ends: dict[int, int] = {}
+    awake, wake = os.pipe()
+    os.set_blocking(wake, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wake)
+    while True:
+        ready = select.select([link, awake], [], [])[0]
+        if awake in ready:
+            os.read(awake, 512)
+            _tell(ends)
+        if link in ready:
+            message, places, _, _ = socket.recv_fds(link, _LONGEST, 4)
+            if not message:
+                return
+            child = os.fork()
+            if child == 0:
+                link.detach()  # it is closed with all that is not the command's
+                _become(json.loads(message), places, mark)
+            ends[child] = places.pop()
+            for place in places:
+                os.close(place)
+            link.send(str(child).encode())
+
+
+def _tell(ends: dict[int, int]) -> None:
+    with suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            with suppress(OSError):  # nobody may want to know
+                os.write(ends[ended[0]], str(os.waitstatus_to_exitcode(ended[1])).encode())
+            os.close(ends.pop(ended[0]))
+
+
+def _become(asked: dict[str, Any], places: list[int], mark: int) -> NoReturn:
+    """What a shell would have started."""
+    import numpy
+
+    import auditor.__main__ as main
+
+    os.setsid()
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for number, place in enumerate(places[:3]):
+        os.dup2(place, number)
+    os.closerange(3, 256)
+    _open_streams()
+    for number in asked["closed"]:
+        os.close(number)
+        setattr(sys, ("stdin", "stdout", "stderr")[number], None)
+    ctypes.memmove(mark, asked["environment"].get(MARK, UNMARKED).encode(), len(UNMARKED))
+    os.environ.clear()
+    os.environ.update(asked["environment"])
+    os.chdir(asked["folder"])
+    sys.argv[:] = [main.__file__, *asked["words"]]
+    sys.path.insert(0, asked["folder"])
+    sys.modules["__main__"] = main
+    tempfile.tempdir = None  # it is looked for again, and generators are seeded as those of a new process are
+    random.seed()
+    numpy.random.seed()
+    if not asked["second"]:
+        _ask_nobody()
+    for name, value in asked["changes"].items():
+        module, _, attribute = name.partition(":")
+        setattr(importlib.import_module(module), attribute, value)
+    pid = os.getpid()
+    try:
+        main.main()
+    except SystemExit as end:
+        if os.getpid() == pid:  # who watched, and has all loaded that the command needed: to end as one takes long
+            os._exit(end.code if isinstance(end.code, int) else 1)
+        raise
+    raise AssertionError("it ends by sys.exit")
+
+
+def _open_streams() -> None:
+    """As an interpreter does when it starts."""
+    sys.stdin = sys.__stdin__ = open(0, closefd=False)  # noqa: SIM115 - as long as the process
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        stream = open(number, "w", errors="backslashreplace", closefd=False)  # noqa: SIM115 - likewise
+        stream.reconfigure(line_buffering=number == 2 or os.isatty(1))
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
+
+
+def _place_of_mark() -> int:
+    """Where the system looks for the environment of a process: that of its start, before anybody sets it anew."""
+    find = ctypes.CDLL(None).getenv
+    find.restype = ctypes.c_void_p
+    return int(find(MARK.encode()))
+
+
+def _ask_nobody() -> None:
+    from auditor.trials import second_process, second_server
+
+    second_server.server = second_process.server = lambda *_: None  # type: ignore[assignment,return-value]
+
+
+def _warm_up() -> None:
+    """Load what an audit and its reports need, and reckon what is kept."""
+    for module in ("auditor.engine.worker_process", "auditor.engine.workers", "auditor.flow.ledger", "pebble"):
+        importlib.import_module(module)
+    from auditor.cli.command_line import run
+    from auditor.trials import second_process, second_server
+
+    servers = second_server.server, second_process.server
+    _ask_nobody()
+    before, path = {*sys.modules}, [*sys.path]
+    os.chdir(SUBJECTS)
+    with open(os.devnull, "w") as nobody, redirect_stdout(nobody), redirect_stderr(nobody):
+        for name in ("fine", "first"):
+            run(["check", f"faulty:{name}", "--source", "faulty:rows", "--size", "5", "--json", os.devnull])
+    for name in {*sys.modules} - before:
+        if str(SUBJECTS) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
+    sys.path[:] = path
+    second_server.server, second_process.server = servers
+
+
+if __name__ == "__main__":
+    place = _place_of_mark()
+    del sys.path[0]  # that of this file
+    _warm_up()
+    gc.collect()
+    gc.freeze()  # nothing of it is looked through again, in any fork
+    serve(socket.socket(fileno=int(sys.argv[1])), place)
