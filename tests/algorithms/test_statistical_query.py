@@ -15,7 +15,7 @@ from algorithms.statistical_query import region_width, round_to_region, rstat, s
 from auditor.randomness import from_key, root_key
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
+pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
 unit = st.floats(0, 1)
 parameters = st.tuples(st.floats(0.01, 1), st.floats(0.05, 1), st.floats(0.05, 0.95)).map(
     lambda p: (p[0], p[1], p[2] * p[1] / 2)

@@ -74,7 +74,8 @@ def test_a_mean_of_normals_has_exactly_its_rho(n: int, width: float) -> None:
     check_frequency(k, pairs, truth, alarm=1e-6)
 
 
-def test_the_audited_rho_of_a_mean_holds_the_exact_one(no_second_process: None) -> None:
+@pytest.mark.usefixtures("no_second_process", "few_finishes")
+def test_the_audited_rho_of_a_mean_holds_the_exact_one() -> None:
     record = auditor.audit(rounded(mean, 0.5), "norm", size=100, rho=0.5, fixed=50, confidence=1 - 1e-6)
     assert record.rho.low <= rounding_rho(100, 0.5) <= record.rho.high
 

@@ -68,7 +68,8 @@ def test_more_classes_part_less_than_is_claimed(classes: int) -> None:
     assert np.mean(m) == pytest.approx({3: 0.158, 5: 0.239}[classes], abs=0.02)
 
 
-def test_the_audited_churn_of_a_label_holds_the_exact_one(no_second_process: None) -> None:
+@pytest.mark.usefixtures("no_second_process", "few_finishes")
+def test_the_audited_churn_of_a_label_holds_the_exact_one() -> None:
     """One label from fair flips in chunks of one: its rho is E|Bin - Bin'| / T; 1e-6. That m has this mean is below."""
     count = 8
     record = auditor.audit(voted(majority, count), "bernoulli(0.3)", size=count, rho=0.5, fixed=50, confidence=1 - 1e-6)

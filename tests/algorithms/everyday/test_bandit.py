@@ -47,7 +47,7 @@ from auditor.sources.sample import CountSample
 from auditor.sources.source import load_source
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
+pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
 parameters = st.fixed_dictionaries(
     {"arms": st.integers(2, 12), "tau": st.floats(0.01, 0.9), "rho": st.floats(0.01, 1), "delta": st.floats(1e-6, 0.9)}
 )

@@ -24,7 +24,7 @@ from auditor.repair import threshold_mismatch
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.subjects.subject import load_subject
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
+pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
 T = 10**6
 DEFAULTS: dict[str, Any] = {"arms": 2, "tau": 0.03, "rho": 0.1, "delta": 0.05}
 COMMIT = commits(pulls_of_each(**DEFAULTS), threshold_range(**DEFAULTS))

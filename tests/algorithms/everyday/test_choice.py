@@ -43,7 +43,7 @@ from auditor.repair import choice_mismatch, chosen
 from auditor.repair.mechanisms.gumbel import law_mismatch
 from auditor.sources.source import load_source
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
+pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
 USUAL = {"tau": 0.1, "rho": 0.1, "delta": 0.05}
 asked = st.tuples(st.floats(0.01, 1), st.floats(0.01, 1), st.floats(0.001, 0.49), st.integers(2, 50))
 vectors = st.integers(2, 5).flatmap(lambda k: st.tuples(*[st.lists(st.floats(-3, 3), min_size=k, max_size=k)] * 2))

@@ -21,7 +21,7 @@ from auditor.randomness import from_key, root_key
 from auditor.repair import on_grid, one_grid_mismatch, rounded
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
+pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
 Reals = npt.NDArray[np.float64]
 DEFAULTS: Any = {"eps": 0.2, "rho": 0.1, "delta": 0.05, "sigma": 0.5, "d": 3}
 PLAN = by_boxes(**DEFAULTS)
