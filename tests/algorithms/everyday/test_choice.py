@@ -275,7 +275,7 @@ def test_plainly_the_best_is_found_as_often_as_it_says() -> None:
 
 
 def test_no_algorithm_has_less_than_the_coin() -> None:
-    n = sample_size(**USUAL, candidates=4)
+    n = sample_size(0.1, 0.5, 0.05, candidates=4)
     lemma, frontier = least_by_lemma(n, 0.1, 0.05), least_by_frontier(n, 0.1, 0.05)
     assert lemma == pytest.approx(1 / (162 * 0.05005 * math.sqrt(n)))
     assert lemma < frontier < rho_of_opposites(n, strength(**USUAL, candidates=2))
