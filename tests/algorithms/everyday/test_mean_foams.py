@@ -73,7 +73,7 @@ def test_close_points_are_parted_at_the_rate_four_in_one_dimension(start: float)
 
 @pytest.mark.parametrize(("x", "y"), [(0.5, 0.55), (0.9, 1.03)])
 def test_two_points_are_parted_as_exactly_in_one_dimension(x: float, y: float) -> None:
-    n, truth = 1500, foam_parted(x, y)
+    n, truth = 900, foam_parted(x, y)
     pair = np.array([[x], [y]])
     k = sum(bool((one != other).any()) for one, other in (centred_foams(pair, from_key(root_key(i))) for i in range(n)))
     low, high = clopper_pearson_lower(n, k, 2.5e-7), clopper_pearson_upper(n, k, 2.5e-7)
