@@ -638,8 +638,8 @@ def test_the_largest_of_very_many_rows_has_its_exact_rho(size: int) -> None:
     assert low <= exact <= high
 
 
-def test_what_is_cut_off_is_said_and_what_cannot_be_is_refused() -> None:
-    subject = lambda sample, r: 0  # noqa: E731 - no second process for a lambda
+def test_what_is_cut_off_is_said_and_what_cannot_be_is_refused(no_second_process: None) -> None:
+    subject = lambda sample, r: 0  # noqa: E731 - it is given an annotation
     subject.__annotations__["sample"] = Sample
     record = auditor.audit(subject, "geom(0.5)", size=LARGEST, sample="counts")
     (finding,) = [finding for finding in record.findings if finding.kind == "tail-cut"]
