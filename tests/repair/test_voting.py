@@ -110,8 +110,14 @@ CORES = [
 ]
 
 
-@pytest.mark.parametrize(("left", "right"), CORES)
-@pytest.mark.parametrize("between", [(0.0, 1.0), (0.25, 0.75)])
+@pytest.mark.parametrize(
+    ("left", "right", "between"),
+    [
+        *[(*pair, (0.0, 1.0)) for pair in CORES],
+        *[(*pair, (0.25, 0.75)) for pair in CORES[2::2]],
+        *[pytest.param(*pair, (0.25, 0.75), marks=pytest.mark.nightly) for pair in (*CORES[:2], *CORES[3::2])],
+    ],
+)
 def test_cores_finish_apart_as_often_as_the_formula_says(left: str, right: str, between: Any) -> None:
     """False alarm 1e-8 each."""
     learner, n = voted(itself, 3, between=between), 400
@@ -121,7 +127,7 @@ def test_cores_finish_apart_as_often_as_the_formula_says(left: str, right: str, 
 
 def test_arrays_of_labels_have_a_churn_for_each_point() -> None:
     """Each point against its own formula, 1e-8 each; all of them together have none."""
-    learner, n, rng = voted(itself, 5), 500, from_key(root_key(0))
+    learner, n, rng = voted(itself, 5), 300, from_key(root_key(0))
     first, second = ([*rng.integers(3, size=(5, 4))] for _ in range(2))
     assert learner.mismatch(first, second) is None
     churn = learner.churn(first, second)
