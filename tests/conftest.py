@@ -75,6 +75,23 @@ def no_second_process(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def few_finishes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For audits of what a declared last step comes to: each pair of cores is finished with 16 fresh r and not with 64.
+
+    That cores part as often as is declared has tests of its own, of all kinds of last steps; what a pair of cores adds
+    to rho is what is declared of it, and the finishes stand beside.
+    """
+    from auditor.questions import integrated as counted
+    from auditor.questions.hunting import confirming
+    from auditor.questions.mending import inquiry
+    from auditor.trials import integrated as finished
+
+    for module in (finished, counted, confirming):  # all of them are loaded before one is changed
+        monkeypatch.setattr(module, "FINISHES", 16)
+    monkeypatch.setattr(inquiry, "INTEGRATED", 16)
+
+
+@pytest.fixture
 def nothing_learnt() -> None:
     """For processes with surroundings of their own: a new one does not load what subjects of other tests needed."""
     from auditor.trials.second_process import learnt

@@ -17,7 +17,7 @@ from auditor.lookup import find_object
 Command = Callable[..., tuple[int, str, str]]
 MAKER = "docs/make_learners.py"
 CODES = {"pass": 0, "fail": 1}
-SLOW = ("catboost",)  # not among the libraries of every run
+SLOW = ("catboost", "a bandit")  # not among the libraries of every run; 180 runs of 300 rounds in a loop
 LIBRARIES = ("xgboost", "lightgbm", "catboost", "statsmodels", "polars")  # of the extras
 
 

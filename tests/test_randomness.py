@@ -111,7 +111,7 @@ def test_streams_of_neighbouring_keys_are_uniform_and_uncorrelated() -> None:
     """Chi-squared over 256 cells and the lag-1 correlation of first draws; false alarm below 2e-6 in all."""
     from scipy.stats import chi2
 
-    n = 50_000
+    n = 20_000
     root = root_key(0).child("r")
     first = np.array([from_key(root.child(i)).random() for i in range(n)])
     counts = np.bincount((first * 256).astype(int), minlength=256)

@@ -92,7 +92,7 @@ def test_whatever_one_mean_direction_is_rounded_to_errs_on_a_share(source: str, 
     assert law.weights[agreement > tau**2 / 8].sum() == pytest.approx(1 - share)
 
 
-@pytest.mark.parametrize("rounding", ["foams", "boxes"])
+@pytest.mark.parametrize("rounding", ["foams", pytest.param("boxes", marks=pytest.mark.nightly)])
 def test_the_strong_learner_is_upheld_at_its_own_size(rounding: str) -> None:
     name = {"foams": "r_halfspace_boosted", "boxes": "r_halfspace_boosted_boxes"}[rounding]
     record = auditor.audit(f"algorithms.boosting:{name}", confidence=0.99)

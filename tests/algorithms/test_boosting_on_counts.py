@@ -30,7 +30,7 @@ def test_one_run_has_the_same_law_on_rows_and_counts() -> None:
     """What the second round learns at a fixed r: two samples, chi-squared over the outputs, false alarm 1e-6."""
     from scipy.stats import chi2
 
-    source, n, total = load_source(TWO_LINES), 500, 120
+    source, n, total = load_source(TWO_LINES), 300, 120
     laws: list[dict[Any, int]] = [{}, {}]
     for i in range(n):
         rng = from_key(root_key(i).child("rows"))
@@ -93,7 +93,7 @@ def exact_rho_of_two_rounds() -> float:
 @pytest.mark.parametrize("kind", ["rows", "counts"])
 def test_boosting_has_one_rho_on_rows_and_counts(kind: str) -> None:
     """Against the exact value; false alarm 1e-6 each."""
-    n, truth = 1000 if kind == "rows" else 400, exact_rho_of_two_rounds()
+    n, truth = 400, exact_rho_of_two_rounds()
     k = rate(two_rounds, NOISY, 120, n, kind)
     low, high = clopper_pearson_lower(n, k, 5e-7), clopper_pearson_upper(n, k, 5e-7)
     print(f"{kind}: {k} of {n}, in [{low:.4f}, {high:.4f}], exact {truth:.4f}")

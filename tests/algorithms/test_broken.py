@@ -1,6 +1,6 @@
 """Every broken twin ends as it declares, and at the rate that its fault has in closed form.
 
-Chance: rates are compared by two-sided exact intervals that miss with probability 1e-6 for the whole file; that each
+Chance: rates are compared by two-sided exact intervals that miss with probability 1e-4 for the whole file; that each
 audit fails its twin is certain to more digits than that, the rates being far above the target 0.1.
 """
 
@@ -39,7 +39,7 @@ def test_every_twin_is_registered() -> None:
 
 @pytest.mark.parametrize("name", TWINS)
 def test_every_twin_is_caught_as_it_declares(name: str) -> None:
-    record = auditor.audit(f"algorithms.broken:{name}", confidence=1 - 1e-8)
+    record = auditor.audit(f"algorithms.broken:{name}", confidence=0.9999)
     print(f"{name}: {record.mismatches} mismatches in {record.pairs} pairs, {record.reason}")
     assert (record.verdict, record.expect) == ("fail", "fail")
     assert record.decided_by == "mismatches"
@@ -109,9 +109,9 @@ def generator_in_turn() -> float:
 CLOSED_FORMS: dict[str, tuple[Callable[[], float], int, int | None]] = {  # its rate, pairs, and a size of ours
     "rstat_no_offset": (no_offset, 120, FLIPS),
     "rstat_unshared_offset": (unshared_offset, 120, FLIPS),
-    "heavy_hitters_fixed_threshold": (fixed_threshold, 500, None),
-    "heavy_hitters_in_order_of_appearance": (order_of_appearance, 1000, None),
-    "float_sum_in_sample_order": (sum_in_sample_order, 1000, None),
+    "heavy_hitters_fixed_threshold": (fixed_threshold, 300, None),
+    "heavy_hitters_in_order_of_appearance": (order_of_appearance, 500, None),
+    "float_sum_in_sample_order": (sum_in_sample_order, 500, None),
     "one_generator_in_turn": (generator_in_turn, 120, FLIPS),
 }
 
@@ -127,7 +127,7 @@ def test_the_oracles_of_this_file_are_what_the_faults_suggest() -> None:
 def test_the_rate_is_the_faults_own(name: str) -> None:
     form, pairs, size = CLOSED_FORMS[name]
     truth = form()
-    share = 1e-6 / (2 * len(CLOSED_FORMS))
+    share = 1e-4 / (2 * len(CLOSED_FORMS))
     mismatches = worked_through(inquiry_of(getattr(broken, name), fixed=pairs, size=size)).tally.mismatches
     low, high = clopper_pearson_lower(pairs, mismatches, share), clopper_pearson_upper(pairs, mismatches, share)
     print(f"{name}: {mismatches} of {pairs}, in [{low:.4f}, {high:.4f}], exact {truth:.4f}")

@@ -268,7 +268,12 @@ def check_against_frontier(mixture: Mixed, m: int, tau: float) -> None:
 
 @pytest.mark.parametrize(
     ("m", "tau"),
-    [(59, 0.1), (100, 0.1), (401, 0.1), (200, 0.2), (40, 0.3), pytest.param(1600, 0.1, marks=pytest.mark.nightly)],
+    [
+        (59, 0.1),
+        (401, 0.1),
+        (40, 0.3),
+        *(pytest.param(*x, marks=pytest.mark.nightly) for x in ((200, 0.2), (1600, 0.1))),
+    ],
 )
 def test_the_bundled_deciders_are_not_below_the_frontier(m: int, tau: float) -> None:
     check_against_frontier(rstat_mixture(m, tau, 0.1, 0.025), m, tau)
@@ -277,7 +282,7 @@ def test_the_bundled_deciders_are_not_below_the_frontier(m: int, tau: float) -> 
     check_against_frontier(frontier(m, tau).mixture, m, tau)
 
 
-@settings(max_examples=settings().max_examples // 2)  # two frontiers each
+@settings(max_examples=settings().max_examples // 3)  # two frontiers each
 @given(st.integers(30, 150), taus, seeds, st.floats(1e-6, 1))
 def test_perturbed_mixtures_are_not_below_the_frontier(m: int, tau: float, seed: int, strength: float) -> None:
     """The optimal mixture at some error, its weights jiggled and its thresholds moved."""
@@ -332,7 +337,7 @@ def test_the_uniform_threshold_runs_as_its_mixture_says(m: int, tau: float, u: f
 
 # As subjects
 
-# (subject, parameters, bias, size, exact mixture): all intervals together miss with probability at most 1e-6
+# (subject, parameters, bias, size, exact mixture): all intervals together miss with probability at most 1e-4
 DECIDERS: list[tuple[Any, dict[str, float], float, int, Callable[[int], Mixed]]] = [
     (fixed_threshold, {}, 0.47, 101, lambda m: (np.array([(m + 1) // 2]), np.ones(1))),
     (coin_from_rstat, {"rho": 0.3}, 0.5, 200, lambda m: rstat_mixture(m, 0.1, 0.3, 0.025)),
@@ -343,7 +348,7 @@ DECIDERS: list[tuple[Any, dict[str, float], float, int, Callable[[int], Mixed]]]
 
 
 def within_limits(mismatches: int, pairs: int, truth: float) -> bool:
-    share = 1e-6 / (2 * (len(DECIDERS) + 1))
+    share = 1e-4 / (2 * (len(DECIDERS) + 1))
     low, high = clopper_pearson_lower(pairs, mismatches, share), clopper_pearson_upper(pairs, mismatches, share)
     print(f"{mismatches} of {pairs}, in [{low:.4f}, {high:.4f}], exact {truth:.4f}, false alarm {2 * share:.0e}")
     return low <= truth <= high
@@ -353,7 +358,7 @@ def within_limits(mismatches: int, pairs: int, truth: float) -> bool:
 def test_deciders_run_with_their_exact_rho(
     fn: Any, params: dict[str, float], p: float, size: int, mixture: Callable[[int], Mixed]
 ) -> None:
-    rng, subject, pairs = np.random.default_rng(1), load_subject(fn, params), 800
+    rng, subject, pairs = np.random.default_rng(1), load_subject(fn, params), 400
     flips = (rng.random((pairs, 2, size)) < p).astype(int)
     mismatches = sum(
         subject.run(one, root_key(i)) != subject.run(two, root_key(i)) for i, (one, two) in enumerate(flips)
@@ -362,15 +367,15 @@ def test_deciders_run_with_their_exact_rho(
 
 
 def test_an_audit_on_counts_finds_the_frontier() -> None:
-    options: Any = {"size": 400, "fixed": 600, "rho": 0.2, "sample": "counts", "no_integrate": True}
+    options: Any = {"size": 400, "fixed": 400, "rho": 0.2, "sample": "counts", "no_integrate": True}
     record = auditor.audit(optimal_coin, "bernoulli(0.5)", **options)
-    assert (record.pairs, record.verdict) == (600, "pass")
+    assert (record.pairs, record.verdict) == (400, "pass")
     assert within_limits(record.mismatches, record.pairs, float(exact_rho(frontier(400, 0.1).mixture, 400, 0.5)))
 
 
 @pytest.mark.parametrize(
     ("tau", "rho", "delta"),
-    [pytest.param(0.1, 0.1, 1 / 16, marks=pytest.mark.nightly), (0.2, 0.3, 0.02), (0.05, 0.4, 1 / 16)],
+    [(0.2, 0.3, 0.02), *(pytest.param(*x, 1 / 16, marks=pytest.mark.nightly) for x in ((0.1, 0.1), (0.05, 0.4)))],
 )
 def test_sizes_keep_what_is_claimed(tau: float, rho: float, delta: float) -> None:
     m = uniform_size(tau, rho, delta)

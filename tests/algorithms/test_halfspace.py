@@ -254,7 +254,7 @@ def test_rows_and_counts_agree_on_what_is_learnt() -> None:
 
     from auditor.sources.sample import CountSample, Sample
 
-    source, n, size = load_source(CUBE), 1500, 40
+    source, n, size = load_source(CUBE), 600, 40
     settings: Any = {"rho": 0.2, "tau": 0.4, "d": 3}
     laws: list[dict[Any, int]] = [{}, {}]
     for i in range(n):

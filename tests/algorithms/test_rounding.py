@@ -138,7 +138,7 @@ def exact_parting(x: float, y: float) -> float:
 
 @pytest.mark.parametrize(("x", "y"), [(0.5, 0.53), (0.9, 0.97), (0.1, 0.4)])
 def test_the_joint_law_of_two_points_is_exact_in_one_dimension(x: float, y: float) -> None:
-    n, truth = 1500, exact_parting(x, y)
+    n, truth = 900, exact_parting(x, y)
     pair = np.array([[x], [y]])
     k = sum(bool((a != b).any()) for a, b in (foams(pair, from_key(root_key(i))) for i in range(n)))
     low, high = clopper_pearson_lower(n, k, 1e-7), clopper_pearson_upper(n, k, 1e-7)
@@ -148,7 +148,7 @@ def test_the_joint_law_of_two_points_is_exact_in_one_dimension(x: float, y: floa
 
 def test_a_rounded_points_own_law_is_the_droplets() -> None:
     """A coordinate goes up with probability P(Z >= 1 - x) under 2 sin^2(pi (x + Z)); false alarm 1e-6."""
-    n, x = 1500, 0.25
+    n, x = 900, 0.25
     up = sum(int(foams(np.array([x, 0.7]), from_key(root_key(i)))[0]) for i in range(n))
     truth = x - math.sin(2 * math.pi * x) / (2 * math.pi)  # the integral of 2 sin^2 from 0 to x
     statistic = (up - n * truth) ** 2 / (n * truth * (1 - truth))

@@ -36,7 +36,8 @@ def mismatches(chunks: int) -> Any:
     return np.array([[heavy_mismatch(a, b, LOW, HIGH) for b in shares] for a in shares])
 
 
-def test_the_audited_rho_holds_the_exact_one(no_second_process: None) -> None:
+@pytest.mark.usefixtures("no_second_process", "few_finishes")
+def test_the_audited_rho_holds_the_exact_one() -> None:
     """Ten chunks of one row; 1e-6. That m is the formula of `exact_rho` is the next test."""
     truth = exact_rho(0.65, 10)
     record = auditor.audit(agreed(first_row, 10), "bernoulli(0.35)", size=10, rho=0.9, fixed=50, confidence=1 - 1e-6)

@@ -75,10 +75,10 @@ def test_cores_finish_apart_as_often_as_the_formula_says(x: float, y: float) -> 
 
 
 def test_what_a_limit_grows_by_is_uniform() -> None:
-    """Kolmogorov's distance of 2,000 r from the uniform law is above 0.06 with probability at most 2 exp(-14.4)."""
+    """Kolmogorov's distance of 1,000 r from the uniform law is above 0.085 with probability at most 2 exp(-14.4)."""
     learner = rounded_up(itself, 2.0)
-    grown = np.sort([learner(0.123, seed) - 0.123 for seed in range(2000)]) / 2
-    assert np.abs(grown - (np.arange(2000) + 0.5) / 2000).max() <= 0.06
+    grown = np.sort([learner(0.123, seed) - 0.123 for seed in range(1000)]) / 2
+    assert np.abs(grown - (np.arange(1000) + 0.5) / 1000).max() <= 0.085
 
 
 def test_what_is_claimed_holds_and_rows_buy_it() -> None:
@@ -155,7 +155,8 @@ def test_too_few_scores_have_an_infinite_threshold_which_is_always_the_same() ->
     assert learner.claimed(8, 1.0, 0.05) == 0.0
 
 
-def test_the_audited_rho_holds_the_exact_one(no_second_process: None) -> None:
+@pytest.mark.usefixtures("no_second_process", "few_finishes")
+def test_the_audited_rho_holds_the_exact_one() -> None:
     """Uniform scores: E min(1, |B - B'| / w) over two Betas, of a threshold 0.95 of 200; 1e-6."""
     n, k, width = 200, 191, 0.08
     x = np.linspace(-width, 1, 20_001)
@@ -195,7 +196,8 @@ def test_wrong_numbers_get_a_sentence() -> None:
             call()
 
 
-def test_scores_of_a_model_that_was_fitted_to_other_rows(no_second_process: None) -> None:
+@pytest.mark.usefixtures("no_second_process", "few_finishes")
+def test_scores_of_a_model_that_was_fitted_to_other_rows() -> None:
     """The threshold of |y - model(x)|; of 300 of them at least 0.9 - 0.09 are covered (one in 10^6 by Hoeffding)."""
     from sklearn.linear_model import Ridge
 

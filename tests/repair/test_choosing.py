@@ -30,10 +30,11 @@ def shares(sample, r, *, values=2):
     return {f"value {x}": float(np.mean(sample == x)) for x in range(values)}
 
 
-def test_the_audited_rho_of_two_candidates_holds_the_exact_one(no_second_process: None) -> None:
+@pytest.mark.usefixtures("no_second_process", "few_finishes")
+def test_the_audited_rho_of_two_candidates_holds_the_exact_one() -> None:
     """Shares of 0 and of 1 among n flips part as two logistic numbers do: a sum over two binomials, which the mean of m
     is exactly, and an audit of few pairs but for 1e-6."""
-    n, p, strength = 40, 0.45, 6.0
+    n, p, strength = 20, 0.45, 6.0
     mass, up = binom.pmf(np.arange(n + 1), n, p), expit(strength * (2 * np.arange(n + 1) / n - 1))
     truth = float(mass @ np.abs(up[:, None] - up) @ mass)
     learner = chosen(shares, strength)
@@ -50,10 +51,11 @@ def mean_mismatch(learner: Any, samples: list[Any], mass: Any, **params: Any) ->
     return float(mass @ m @ mass)
 
 
-def test_the_audited_rho_of_three_candidates_holds_the_exact_one(no_second_process: None) -> None:
-    """Every pair of counts of three values among eight rows, by the coupling as it is written, which the mean of m is
+@pytest.mark.usefixtures("no_second_process", "few_finishes")
+def test_the_audited_rho_of_three_candidates_holds_the_exact_one() -> None:
+    """Every pair of counts of three values among six rows, by the coupling as it is written, which the mean of m is
     exactly, and an audit of few pairs but for 1e-6."""
-    n, p, strength = 8, [0.5, 0.3, 0.2], 3.0
+    n, p, strength = 6, [0.5, 0.3, 0.2], 3.0
     counts = [(i, j, n - i - j) for i in range(n + 1) for j in range(n + 1 - i)]
     mass = multinomial.pmf(counts, n, p)
     x = np.exp(strength * np.array(counts) / n)

@@ -33,7 +33,8 @@ def deciding_rho(n: int, p: float, low: float, high: float) -> float:
     return float(mass @ np.abs(h[:, None] - h) @ mass)
 
 
-def test_the_audited_rho_holds_the_exact_one(no_second_process: None) -> None:
+@pytest.mark.usefixtures("no_second_process", "few_finishes")
+def test_the_audited_rho_holds_the_exact_one() -> None:
     """Shares of heads that straddle both ends of the interval; 1e-6. That m has this mean is the next test."""
     truth = deciding_rho(60, 0.5, 0.45, 0.55)
     record = auditor.audit(

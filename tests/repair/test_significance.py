@@ -35,7 +35,8 @@ def rho_of_z(theta: float, low: float, high: float) -> float:
     return float(np.trapezoid(2 * ndtr(c - theta) * ndtr(theta - c), c)) / (high - low)
 
 
-def test_the_audited_rho_holds_the_exact_one(no_second_process: None) -> None:
+@pytest.mark.usefixtures("no_second_process", "few_finishes")
+def test_the_audited_rho_holds_the_exact_one() -> None:
     """A one-sided z-test at theta = 6; 1e-6."""
     learner = significant(upper_tail, width=8.0)
     truth = rho_of_z(6.0, learner.low, learner.high)

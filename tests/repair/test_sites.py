@@ -88,7 +88,7 @@ def test_around_a_learner_draws_are_back_in_step(learner: Callable[..., Any]) ->
     assert mismatches(rounded(sites(learner), 0.1)) == 0
 
 
-def test_an_audit_passes() -> None:
+def test_an_audit_passes(no_second_process: None) -> None:
     cured = auditor.audit(sites(rejects), "uniform", size=3, rho=0.1, seed=1)
     assert (cured.verdict, cured.mismatches) == ("pass", 0)
     assert cured.subject == "sites(rejects)"

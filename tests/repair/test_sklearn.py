@@ -18,7 +18,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_selection import SelectKBest, f_classif
 from sklearn.linear_model import LogisticRegression, Ridge
-from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, RandomizedSearchCV, ShuffleSplit, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -29,12 +29,13 @@ from auditor.errors import SubjectError
 from auditor.randomness import from_key, root_key
 from auditor.repair.sklearn import AlignedClusterer, ChosenFeatures, ChosenSearch, RoundedRegressor, VotedClassifier
 
+HALF = ShuffleSplit(1, test_size=0.5, random_state=0)  # one split, where fits are many
 WEIGHTS = "check_sample_weight_equivalence_on_dense_data"
 ESTIMATORS: list[tuple[Any, dict[str, str]]] = [
     (RoundedRegressor(Ridge(), 0.01, random_state=0), {}),
     (VotedClassifier(DecisionTreeClassifier(), 2, random_state=0), {WEIGHTS: "chunks are of rows, not of weight"}),
     (ChosenFeatures(SelectKBest(f_classif, k=1), 5.0, random_state=0), {}),
-    (ChosenSearch(GridSearchCV(DecisionTreeClassifier(), {"max_depth": [3, 5]}, cv=2), 5.0, random_state=0), {}),
+    (ChosenSearch(GridSearchCV(DecisionTreeClassifier(), {"max_depth": [3, 5]}, cv=HALF), 5.0, random_state=0), {}),
     (AlignedClusterer(KMeans(n_clusters=2, n_init=1), 0.1, random_state=0), {WEIGHTS: "nor is it so of KMeans"}),
 ]
 

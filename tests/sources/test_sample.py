@@ -324,12 +324,17 @@ def test_a_look_at_counts_has_the_law_of_a_look_at_rows(name: str) -> None:
     size, look = LOOKS[name]
     exact = enumerated(LAW, size, lambda rows: look(RowSample(rows)))
     key = root_key(17)
-    seen = [look(CountSample(LAW, size, from_key(key.child(i)))) for i in range(600)]
+    seen = [look(CountSample(LAW, size, from_key(key.child(i)))) for i in range(400)]
     assert_law(seen, exact)
 
 
-@pytest.mark.parametrize("keep", [1, 2, 3])
-@pytest.mark.parametrize("law", [LAW, POINTS], ids=["values", "points"])
+@pytest.mark.parametrize(
+    ("law", "keep"),
+    [
+        *[(LAW, 1), (LAW, 2), (LAW, 3), (POINTS, 2)],
+        *(pytest.param(POINTS, keep, marks=pytest.mark.nightly) for keep in (1, 3)),
+    ],
+)
 def test_thinning_counts_has_the_law_of_thinning_rows(law: Law, keep: int) -> None:
     """All rows and all acceptances: each example is thrown away, kept, or kept with probability a half."""
 
@@ -351,7 +356,7 @@ def test_thinning_counts_has_the_law_of_thinning_rows(law: Law, keep: int) -> No
     exact = enumerated(law, 3, all_acceptances)
     assert 0.005 < exact[None] < 0.99
     key = root_key(23)
-    assert_law([look(CountSample(law, 3, from_key(key.child(i))).thin(mu, keep)) for i in range(600)], exact)
+    assert_law([look(CountSample(law, 3, from_key(key.child(i))).thin(mu, keep)) for i in range(400)], exact)
 
 
 def thinned(sample: Sample, r: Randomness) -> Any:
@@ -377,7 +382,7 @@ def exact_rho_of_thinned() -> float:
 def test_thinning_has_one_rho_on_both_kinds(kind: str) -> None:
     """Against the exact value; false alarm 1e-6 each."""
     bench = bench_of(thinned, "pmf({0: 0.5, 1: 0.2, 3: 0.3})", size=3, sample=kind)
-    n = 1000 if kind == "rows" else 400
+    n = 400
     k = sum(run_pair(bench, i).difference is not None for i in range(n))
     low, high = (side(n, k, 5e-7) for side in (clopper_pearson_lower, clopper_pearson_upper))
     exact = exact_rho_of_thinned()
@@ -435,7 +440,7 @@ def test_workers_and_a_second_process_accept_as_this_one_does(tmp_path: Path) ->
 def test_labelled_examples_are_samples_of_both_kinds(look: Callable[[Sample], Any]) -> None:
     exact = enumerated(POINTS, 4, lambda rows: look(RowSample(rows)))
     key = root_key(29)
-    assert_law([look(CountSample(POINTS, 4, from_key(key.child(i)))) for i in range(600)], exact)
+    assert_law([look(CountSample(POINTS, 4, from_key(key.child(i)))) for i in range(400)], exact)
 
 
 def test_a_law_that_lists_a_value_twice_has_one_count_for_it() -> None:
@@ -627,19 +632,19 @@ def largest(sample: Sample, r: Randomness) -> int:
 
 @pytest.mark.parametrize("size", [2**40, LARGEST])
 def test_the_largest_of_very_many_rows_has_its_exact_rho(size: int) -> None:
-    """P(max <= x) = (1 - 2^-x)^size: rho is 0.83, and a law that ends too soon has one largest. False alarm 1e-6."""
+    """P(max <= x) = (1 - 2^-x)^size: rho is 0.83, and a law that ends too soon has one largest. False alarm 1e-4."""
     at_most = np.exp(size * np.log1p(-(2.0 ** -np.arange(1.0, 300.0))))
     exact = 1 - float((np.diff(at_most, prepend=0.0) ** 2).sum())
     bench = bench_of(largest, "geom(0.5)", size=size, sample="counts")
-    n = 60
+    n = 30
     k = sum(run_pair(bench, i).difference is not None for i in range(n))
-    low, high = clopper_pearson_lower(n, k, 5e-7), clopper_pearson_upper(n, k, 5e-7)
+    low, high = clopper_pearson_lower(n, k, 5e-5), clopper_pearson_upper(n, k, 5e-5)
     print(f"{k} of {n}, in [{low:.4f}, {high:.4f}], exact {exact:.4f}")
     assert low <= exact <= high
 
 
-def test_what_is_cut_off_is_said_and_what_cannot_be_is_refused() -> None:
-    subject = lambda sample, r: 0  # noqa: E731 - no second process for a lambda
+def test_what_is_cut_off_is_said_and_what_cannot_be_is_refused(no_second_process: None) -> None:
+    subject = lambda sample, r: 0  # noqa: E731 - it is given an annotation
     subject.__annotations__["sample"] = Sample
     record = auditor.audit(subject, "geom(0.5)", size=LARGEST, sample="counts")
     (finding,) = [finding for finding in record.findings if finding.kind == "tail-cut"]

@@ -17,6 +17,7 @@ from auditor.errors import SourceError, UsageError
 from auditor.sources.shifts import parts_of, split_arguments
 from auditor.sources.source import is_dataset, load_source
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
 ROWS = 20_000
 
 

@@ -6,13 +6,14 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
 from auditor.statistics.exponent import fit, is_power_law
 
 
+@settings(max_examples=settings().max_examples // 2)  # a fit each
 @given(st.floats(-2, 1.5), st.floats(-6, -3), st.integers(2, 8))
 def test_exact_counts_give_back_their_own_exponent(b: float, middle: float, points: int) -> None:
     x = np.geomspace(1, 8, points)
@@ -28,7 +29,7 @@ def test_exact_counts_give_back_their_own_exponent(b: float, middle: float, poin
 def test_the_best_fit_is_the_maximum_of_the_likelihood() -> None:
     """Against a grid over both parameters, that knows nothing of concavity."""
     x, n, k = np.array([100.0, 400, 1600]), np.array([50, 90, 200]), np.array([16, 13, 17])
-    b, a = np.meshgrid(np.linspace(-1.5, 0.5, 2001), np.linspace(-4, 0, 401), indexing="ij")
+    b, a = np.meshgrid(np.linspace(-1.5, 0.5, 501), np.linspace(-4, 0, 401), indexing="ij")
     z = a[..., None] + b[..., None] * (np.log(x) - np.log(x).mean())
     inside = (z < 0).all(axis=-1)
     z = np.minimum(z, -1e-9)
@@ -54,8 +55,8 @@ def test_less_error_is_a_wider_interval_and_more_pairs_a_narrower_one() -> None:
 
 
 def test_the_interval_covers_when_pairs_chase_the_counts_and_one_stops_at_will() -> None:
-    """False alarm 1e-6: the number of misses is at most its quantile under a miss rate of alpha."""
-    rng, alpha, runs, misses = np.random.default_rng(5), 0.2, 40, 0
+    """False alarm 1e-3: the number of misses is at most its quantile under a rate of alpha; one of 1/2 is seen."""
+    rng, alpha, runs, misses = np.random.default_rng(5), 0.2, 24, 0
     x = np.geomspace(100, 1e4, 4)
     rho = 3 * x**-0.5
     for _ in range(runs):
@@ -68,7 +69,7 @@ def test_the_interval_covers_when_pairs_chase_the_counts_and_one_stops_at_will()
                 _, low, high = fit(x.tolist(), n.tolist(), k.tolist(), alpha)
                 missed = missed or not low <= -0.5 <= high  # at any look
         misses += missed
-    most = binom.isf(1e-6, runs, alpha)
+    most = binom.isf(1e-3, runs, alpha)
     print(f"{misses} misses in {runs}, at most {most:.0f} allowed")
     assert misses <= most
 

@@ -179,11 +179,13 @@ def quarters(sample: Any, r: Any) -> int:
 
 
 def test_rho_is_the_probability_of_not_close_exactly() -> None:
-    """Two of the four values are equally likely: |a - b| <= 1 in 10 of 16 pairs. 400 pairs, interval at 1 - 1e-9."""
-    record = auditor.audit(quarters, two_means, size=1, atol=1, fixed=400, rho=0.5, confidence=1 - 1e-9)
+    """Two of the four values are equally likely: |a - b| <= 1 in 10 of 16 pairs. 300 pairs, interval at 1 - 1e-6."""
+    record = auditor.audit(quarters, two_means, size=1, atol=1, fixed=300, rho=0.5, confidence=1 - 1e-6)
     assert record.rho.low <= 6 / 16 <= record.rho.high
-    again = [auditor.replay(quarters, two_means, size=1, atol=1, pair=i) for i in range(20)]
-    assert [abs(one.outputs[0] - one.outputs[1]) > 1 for one in again] == [one.difference is not None for one in again]
+    again = [auditor.replay(quarters, two_means, size=1, atol=1, pair=i) for i in range(8)]
+    apart = [abs(one.outputs[0] - one.outputs[1]) > 1 for one in again]
+    assert {*apart} == {True, False}
+    assert apart == [one.difference is not None for one in again]
 
 
 def test_a_record_says_that_close_is_no_equivalence_and_what_rho_then_is() -> None:

@@ -600,12 +600,6 @@ def test_large_sparse_matrices_are_not_made_dense() -> None:
     assert not agree(corner, 2 * corner)
 
 
-def test_neither_pandas_nor_scipy_is_imported() -> None:
-    script = "import sys; from auditor.subjects.outcome import fingerprint; fingerprint([object(), {1: 2}]);"
-    script += "print([m for m in ('pandas', 'scipy') if m in sys.modules])"
-    assert run(script) == "[]"
-
-
 # Refusals.
 
 
@@ -988,7 +982,7 @@ words = {f"word{i}" for i in range(50)}
 value = {frozenset({f"a{i}", f"b{i}", (i, "c")}): words for i in range(9)}
 print(next(iter(words)), fingerprint([words, value, {"set": frozenset(words)}]))
 """
-    answers = [run(script, seed).split() for seed in ("1", "2", "3")]
+    answers = [run(script, seed).split() for seed in ("1", "2")]
     assert len({first for first, _ in answers}) > 1  # the seeds did change the order
     assert len({print_ for _, print_ in answers}) == 1
 

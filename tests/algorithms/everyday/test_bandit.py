@@ -47,7 +47,7 @@ from auditor.sources.sample import CountSample
 from auditor.sources.source import load_source
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
+pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
 parameters = st.fixed_dictionaries(
     {"arms": st.integers(2, 12), "tau": st.floats(0.01, 0.9), "rho": st.floats(0.01, 1), "delta": st.floats(1e-6, 0.9)}
 )
@@ -372,10 +372,10 @@ def test_a_worse_arm_is_kept_as_often_as_is_exact() -> None:
     ids=["all tied", "stairs", "two critical", "three critical"],
 )
 def test_the_claims_hold_with_many_arms(which: Any, arms: tuple[float, ...]) -> None:
-    """Rates of 0.16 to 0.21 at a claim of 0.5: more than 68 of 180 pairs differ with probability 5e-7 at most."""
+    """Rates of 0.16 to 0.21 at a claim of 0.5: more than 46 of 130 pairs differ with probability 6e-5 at most."""
     params = {"arms": 4, "tau": 0.2, "rho": 0.5, "delta": 0.1, "horizon": 10**7}
     params |= {"phases": 2} if which is r_bandit_elimination else {}
-    settings: dict[str, Any] = {"sample": "counts", "fixed": 180, "no_integrate": True, "confidence": 0.999}
+    settings: dict[str, Any] = {"sample": "counts", "fixed": 130, "no_integrate": True, "confidence": 0.999}
     record = auditor.audit(which, comonotone(*arms), params=params, **settings)
     print(f"{record.mismatches} of {record.pairs} pairs, {record.reason}")
     assert record.verdict == "pass"

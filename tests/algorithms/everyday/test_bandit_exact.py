@@ -24,7 +24,7 @@ from auditor.repair import threshold_mismatch
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.subjects.subject import load_subject
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
+pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
 T = 10**6
 DEFAULTS: dict[str, Any] = {"arms": 2, "tau": 0.03, "rho": 0.1, "delta": 0.05}
 COMMIT = commits(pulls_of_each(**DEFAULTS), threshold_range(**DEFAULTS))
@@ -100,7 +100,7 @@ def test_thresholds_on_the_lattice_and_ends_beyond_it_are_counted_once() -> None
     [
         (r_bandit, COMMIT, 0.0),
         (r_bandit_elimination, ELIMINATE, 0.1),
-        (r_bandit_elimination, ELIMINATE, 0.6),
+        pytest.param(r_bandit_elimination, ELIMINATE, 0.6, marks=pytest.mark.nightly),
     ],
 )
 def test_audited_rho_agrees_with_the_exact_one(which: Any, plan: Any, gap: float) -> None:
@@ -134,7 +134,7 @@ def test_the_theorem_is_a_quarter_off_at_the_hardest_source() -> None:
     assert least_share(ELIMINATE, 0.1, [0.0, 0.08]) == pytest.approx(0.574, abs=1e-3)
 
 
-GAPS = (0.0, 0.01, 0.03, 0.06, 0.0863, 0.13, 0.3, 0.5, 1.0)
+GAPS = (0.0, 0.03, 0.0863, 0.3, 1.0)  # at night all of them
 
 
 def test_regret_beside_rho_and_beside_the_plain_algorithm_of_the_same_regret() -> None:
@@ -179,9 +179,10 @@ def test_rows_that_are_not_looked_at_are_no_promise() -> None:
         tenth = ours(10 * size, **DEFAULTS, **more, sample_scale=10) * math.sqrt(10)
         assert 0.9 < tenth / ours(size, **DEFAULTS, **more) < 1.001
         assert [load_subject(subject).promised(m) for m in (size, 10 * size)] == [ours(size, **DEFAULTS, **more)] * 2
-    size = 2 * COMMIT[0].pulls
-    found = auditor.ask("curve", r_bandit, vary=f"size={size},{10 * size}", pairs=128)
-    assert found.answer.promised == [bandit.promise(size, **DEFAULTS)] * 2
+    params = {**DEFAULTS, "tau": 0.3, "rho": 0.3}  # fewer pulls: the curve has the frontier of each size, too
+    size = 2 * pulls_of_each(**params)
+    found = auditor.ask("curve", r_bandit, params=params, vary=f"size={size},{10 * size}", pairs=128)
+    assert found.answer.promised == [bandit.promise(size, **params)] * 2
 
 
 @given(st.floats(0.05, 0.4), st.floats(0.1, 1), st.floats(0.01, 0.5), st.integers(1, 3), probability, probability)

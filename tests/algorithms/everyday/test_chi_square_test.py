@@ -19,7 +19,7 @@ from algorithms.everyday.critical_values import levels, rho_of_law
 from algorithms.everyday.identity_test import heavy_source
 from auditor.sources.source import load_source
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
+pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
 three = st.lists(st.integers(1, 20), min_size=3, max_size=3).map(lambda w: tuple(x / sum(w) for x in w))
 
 

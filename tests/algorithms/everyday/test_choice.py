@@ -43,7 +43,7 @@ from auditor.repair import choice_mismatch, chosen
 from auditor.repair.mechanisms.gumbel import law_mismatch
 from auditor.sources.source import load_source
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
+pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
 USUAL = {"tau": 0.1, "rho": 0.1, "delta": 0.05}
 asked = st.tuples(st.floats(0.01, 1), st.floats(0.01, 1), st.floats(0.001, 0.49), st.integers(2, 50))
 vectors = st.integers(2, 5).flatmap(lambda k: st.tuples(*[st.lists(st.floats(-3, 3), min_size=k, max_size=k)] * 2))
@@ -275,7 +275,7 @@ def test_plainly_the_best_is_found_as_often_as_it_says() -> None:
 
 
 def test_no_algorithm_has_less_than_the_coin() -> None:
-    n = sample_size(**USUAL, candidates=4)
+    n = sample_size(0.1, 0.5, 0.05, candidates=4)
     lemma, frontier = least_by_lemma(n, 0.1, 0.05), least_by_frontier(n, 0.1, 0.05)
     assert lemma == pytest.approx(1 / (162 * 0.05005 * math.sqrt(n)))
     assert lemma < frontier < rho_of_opposites(n, strength(**USUAL, candidates=2))

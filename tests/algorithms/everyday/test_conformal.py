@@ -36,7 +36,7 @@ from auditor.randomness import from_key, root_key
 from auditor.repair import conformal, conformal_rank
 from auditor.sources.source import load_source
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
+pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
 DEFAULT = {"a": 0.1, "rho": 0.1, "delta": 0.05, "width": 40.0, "density": 0.00025, "slack": 0.02, "step": 1.0}
 SIZE = 153_166
 HARDEST = "randint(0, 4000)"  # whose density is the default's and no more

@@ -32,7 +32,7 @@ from auditor import Sample
 from auditor.randomness import from_key, root_key
 from auditor.sources.source import load_source
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
+pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
 DEFAULTS = (0.25, 0.1, 0.05)
 three = st.lists(st.integers(1, 20), min_size=3, max_size=3).map(lambda w: tuple(x / sum(w) for x in w))
 

@@ -21,7 +21,7 @@ from auditor.randomness import from_key, root_key
 from auditor.repair import centred_foams, first_stages, foam_mismatch, foams
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
+pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
 Reals = npt.NDArray[np.float64]
 vectors = st.lists(st.floats(-5, 5), min_size=1, max_size=5).map(np.array)
 
@@ -73,7 +73,7 @@ def test_close_points_are_parted_at_the_rate_four_in_one_dimension(start: float)
 
 @pytest.mark.parametrize(("x", "y"), [(0.5, 0.55), (0.9, 1.03)])
 def test_two_points_are_parted_as_exactly_in_one_dimension(x: float, y: float) -> None:
-    n, truth = 1500, foam_parted(x, y)
+    n, truth = 900, foam_parted(x, y)
     pair = np.array([[x], [y]])
     k = sum(bool((one != other).any()) for one, other in (centred_foams(pair, from_key(root_key(i))) for i in range(n)))
     low, high = clopper_pearson_lower(n, k, 2.5e-7), clopper_pearson_upper(n, k, 2.5e-7)

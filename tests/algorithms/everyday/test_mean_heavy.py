@@ -30,7 +30,7 @@ from algorithms.everyday.mean_heavy import (
 from algorithms.everyday.mean_sizes import BOX, GINI, radii
 from auditor.randomness import from_key, root_key
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
+pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
 DEFAULTS: Any = {"eps": 0.5, "rho": 0.2, "delta": 0.001, "sigma": 1.0, "d": 2}
 PLAN, K = by_medians(**DEFAULTS)
 M = PLAN.rows // K

@@ -37,7 +37,7 @@ from auditor.randomness import from_key, root_key
 from auditor.repair import on_grid, quantile_rank
 from auditor.sources.source import load_source
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
+pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
 DEFAULT = {"p": 0.9, "eps": 50.0, "rho": 0.1, "delta": 0.05, "density": 0.0005, "step": 1.0}
 HARDEST = "randint(0, 2000)"  # whose density is the default's and no more
 Reals = npt.NDArray[np.float64]

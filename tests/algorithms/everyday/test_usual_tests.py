@@ -19,7 +19,7 @@ from algorithms.everyday.critical_values import levels
 from auditor.randomness import from_key, root_key
 from auditor.sources.source import load_source
 
-pytestmark = pytest.mark.usefixtures("no_second_process")
+pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
 DEFAULTS = {"alpha": 0.05, "beta": 0.05, "rho": 0.1, "effect": 0.5}
 
 
