@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import math
 import shlex
 from pathlib import Path
@@ -16,7 +15,7 @@ from click.testing import CliRunner
 import auditor
 from auditor.cli.command_line import cli
 from auditor.errors import UsageError
-from auditor.flow.record import Record, as_record, read_record, to_json
+from auditor.flow.record import Record, read_record
 from auditor.questions.mending.answer import answer_of
 from auditor.questions.mending.frontier import Measured, candidates
 from auditor.questions.mending.inquiry import TRIES, Mending
