@@ -23,15 +23,16 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from asking import carried_out, inquiry_of, timeless
+from asking import carried_out, inquiry_of, request_of, timeless
 from processes import wait_until
 
 import auditor
-from auditor.engine.engine import How, make_how
+from auditor.engine.engine import How, Serial, make_how
 from auditor.errors import UsageError
 from auditor.flow.ledger import open_ledger, read_history
+from auditor.flow.question import find_question
 from auditor.flow.record import Record
-from auditor.flow.run import Silent, Watcher
+from auditor.flow.run import Silent, Watcher, carry_out
 from auditor.report.terminal import as_text
 from auditor.sources.source import load_source
 from auditor.statistics.gate import Gate
@@ -331,7 +332,9 @@ def flip_bits(ledger: Path, flips: int, seed: int) -> None:
     """Two audits, one of them unfinished: what the ledger says of them is the same, or it says that it is damaged."""
     good = inquiry_of(rounded, rho=0.3, seed=4)
     done = audited(how=make_how(ledger=ledger), seed=4)
-    audited(Impatient(60), make_how(ledger=ledger, on_error="bottom"), bad_luck=0.02, fixed=80)
+    request = request_of(rounded, params={"bad_luck": 0.02}, rho=0.3, fixed=80)
+    how = make_how(ledger=ledger, on_error="bottom")
+    carry_out(find_question("rho").begin(request), request, how, Impatient(60), Serial())
     whole, name, source = ledger.read_bytes(), done.subject, load_source(uniform)
     told = read_history(str(ledger), name)
     assert [past.record is None for past in told] == [False, True]

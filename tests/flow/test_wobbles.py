@@ -11,9 +11,13 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
+from asking import request_of
 
 import auditor
+from auditor.engine.engine import How, Serial
+from auditor.flow.question import find_question
 from auditor.flow.record import as_record, to_json
+from auditor.flow.run import carry_out
 from auditor.flow.wobbles import ELEMENTS, WATCHED, Seen, Wobbles, wobbles
 from auditor.subjects.elements import compare
 from auditor.subjects.outcome import same, settle
@@ -136,7 +140,8 @@ def raises_at_times(sample: np.ndarray, r: np.random.Generator) -> float:
 
 
 def test_pairs_without_two_outputs_are_left_out() -> None:
-    record = auditor.audit(raises_at_times, "uniform", size=1, fixed=40, on_error="bottom")
+    request = request_of(raises_at_times, "uniform", size=1, fixed=40)
+    record = carry_out(find_question("rho").begin(request), request, How(on_error="bottom"), engine=Serial())
     assert record.wobbles is not None
     assert 0 < record.wobbles.pairs < record.wobbles.of == 40
 
