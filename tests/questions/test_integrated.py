@@ -80,9 +80,9 @@ def test_it_takes_several_times_fewer_pairs_than_coins(share: float, least: floa
     eight seeds it took a ninth, an eleventh and a third of them on average."""
     target = truth(0.5) / share
     coins = prospect(truth(0.5), target=target, alpha=0.05, budget=10_000).expected_pairs
-    taken = [audited(finished.rounded, rho=target, pairs=10_000, seed=seed).pairs or 0 for seed in range(2)]
+    taken = audited(finished.rounded, rho=target, pairs=10_000).pairs or 0
     print(f"rho is {share} of the target: {taken} pairs integrated, {coins:.0f} by coins")
-    assert least * sum(taken) <= 2 * coins
+    assert least * taken <= coins
 
 
 def test_the_report_says_so() -> None:
