@@ -119,18 +119,16 @@ def test_a_record_has_the_same_wobbles_whoever_ran_it_and_after_a_resume(tmp_pat
 
 
 def test_no_hash_seed_has_a_part_in_it() -> None:
+    """Two sets are told as another process tells them, whose hash seed is none of ours."""
     code = (
         "import msgspec; from auditor.subjects.elements import compare; from auditor.subjects.outcome import settle;"
         "a, b = settle({f'k{i}' for i in range(9)}), settle({f'k{i}' for i in range(5, 14)});"
         "print(msgspec.json.encode(compare(a, b, differs=True)).decode())"
     )
-    said = {
-        subprocess.run(
-            [sys.executable, "-c", code], env={**os.environ, "PYTHONHASHSEED": seed}, capture_output=True, check=True
-        ).stdout
-        for seed in ("1", "2")
-    }
-    assert len(said) == 1
+    env = {**os.environ, "PYTHONHASHSEED": "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"}
+    there = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, check=True, text=True).stdout
+    a, b = settle({f"k{i}" for i in range(9)}), settle({f"k{i}" for i in range(5, 14)})
+    assert msgspec.json.encode(compare(a, b, differs=True)).decode() == there.strip()
 
 
 def raises_at_times(sample: np.ndarray, r: np.random.Generator) -> float:
