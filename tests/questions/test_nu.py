@@ -110,10 +110,10 @@ def test_the_bound_that_decides_has_the_confidence_of_its_side(params: Any, side
 
 
 def test_a_fixed_design_is_judged_once() -> None:
-    passed, failed = audit(params={"bad": 0.0}, fixed=300), audit(params={"bad": 0.3}, fixed=140)
-    assert (passed.verdict, passed.pairs, passed.design) == ("pass", 300, "fixed")
+    passed, failed = audit(params={"bad": 0.0}, fixed=140), audit(params={"bad": 0.3}, fixed=140)
+    assert (passed.verdict, passed.pairs, passed.design) == ("pass", 140, "fixed")
     assert (failed.verdict, failed.pairs) == ("fail", 140)
-    assert audit(params={"bad": 0.05}, fixed=300).verdict == "inconclusive"
+    assert audit(params={"bad": 0.05}, fixed=140).verdict == "inconclusive"
 
 
 def test_stability_asks_for_accurate_canonical_outputs() -> None:
