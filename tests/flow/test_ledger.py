@@ -24,6 +24,7 @@ import msgspec
 import numpy as np
 import pytest
 from asking import carried_out, inquiry_of, request_of, timeless
+from learners.kept import rounded, uniform
 from processes import wait_until
 
 import auditor
@@ -41,21 +42,6 @@ SUBJECTS = Path(__file__).parents[1] / "learners"
 ROWS = ("--source", "faults:rows", "--size", "50")
 pytestmark = pytest.mark.usefixtures("no_second_process")
 Command = Callable[..., tuple[int, str, str]]
-
-
-def uniform(rng: np.random.Generator, size: int) -> np.ndarray:
-    return rng.random(size)
-
-
-def near(output: Any, *, source: Any, r: Any, params: Any) -> bool:
-    return bool(abs(output - 0.5) < 0.06)
-
-
-@auditor.subject(source=uniform, size=50, accuracy=near, delta=0.5)
-def rounded(sample: Any, r: np.random.Generator, *, bad_luck: float = 0.0) -> float:
-    if r.random() < bad_luck:
-        raise ValueError("no luck")
-    return round(float(sample.mean()), 1)
 
 
 @pytest.fixture
@@ -85,7 +71,7 @@ def audited(
 
 
 @pytest.mark.parametrize(
-    ("stops", "how"), [([1], {}), ([15, 28], {}), ([15], {"jobs": 2, "on_error": "bottom"})], ids=str
+    ("stops", "how"), [([1], {}), ([15, 28], {}), ([15, 28], {"jobs": 2, "on_error": "bottom"})], ids=str
 )
 def test_an_interrupted_audit_ends_in_the_record_of_an_unbroken_one(
     ledger: Path, stops: list[int], how: dict[str, Any]

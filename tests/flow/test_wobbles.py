@@ -12,6 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 from asking import request_of
+from learners.kept import votes
 
 import auditor
 from auditor.engine.engine import How, Serial
@@ -98,10 +99,6 @@ def test_distinct_outputs_are_those_of_all_runs() -> None:
 
 def test_nothing_looked_at_is_nothing_said() -> None:
     assert wobbles([], 10) is None
-
-
-def votes(sample: np.ndarray, r: np.random.Generator) -> dict[str, Any]:
-    return {"mean": round(float(sample.mean()), 1), "big": set(np.flatnonzero(sample[:4] > 1).tolist())}
 
 
 OPTIONS: dict[str, Any] = {"size": 20, "fixed": 510, "rho": 0.5}
