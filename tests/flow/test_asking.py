@@ -254,7 +254,7 @@ def test_anybodys_question_is_a_command_with_its_options_and_its_record(theirs: 
     for words in ("Example: python -m auditor loud", "--shout", "Say it loud.", "--jobs", "--json", "How sure"):
         assert words in helped
     asked = ("loud", "their_learner:one", "--source", "their_learner:rows", "--size", "4", "--shout")
-    how = ("--jobs", "2", "--ledger", "audits.sqlite", "--timeout", "60")
+    how = ("--jobs", "1", "--ledger", "audits.sqlite")  # tests/test_questions_of_others.py has one with workers
     reports = ("--json", "record.json", "--junit", "out.xml", "--markdown", "out.md")
     code, said, complaint = command(*asked, *how, *reports, cwd=theirs)
     assert code == 0, complaint

@@ -129,7 +129,7 @@ def test_a_curve_that_was_stopped_says_how_far_it_came() -> None:
 
 def test_a_price_that_was_found_stays_found_and_says_that_it_was_stopped() -> None:
     whole = cut(ALWAYS, PRICED, "price", rho=0.2, pairs=600)
-    found = [cut(seconds, PRICED, "price", rho=0.2, pairs=600) for seconds in range(40, whole.cost.runs // 2, 60)]
+    found = [cut(seconds, PRICED, "price", rho=0.2, pairs=600) for seconds in range(40, whole.cost.runs // 2, 120)]
     stopped = [record for record in found if record.verdict == "pass"]
     assert stopped
     for record in stopped:

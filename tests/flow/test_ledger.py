@@ -23,15 +23,17 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from asking import carried_out, inquiry_of, timeless
+from asking import carried_out, inquiry_of, request_of, timeless
+from learners.kept import rounded, uniform
 from processes import wait_until
 
 import auditor
-from auditor.engine.engine import How, make_how
+from auditor.engine.engine import How, Serial, make_how
 from auditor.errors import UsageError
 from auditor.flow.ledger import open_ledger, read_history
+from auditor.flow.question import find_question
 from auditor.flow.record import Record
-from auditor.flow.run import Silent, Watcher
+from auditor.flow.run import Silent, Watcher, carry_out
 from auditor.report.terminal import as_text
 from auditor.sources.source import load_source
 from auditor.statistics.gate import Gate
@@ -40,21 +42,6 @@ SUBJECTS = Path(__file__).parents[1] / "learners"
 ROWS = ("--source", "faults:rows", "--size", "50")
 pytestmark = pytest.mark.usefixtures("no_second_process")
 Command = Callable[..., tuple[int, str, str]]
-
-
-def uniform(rng: np.random.Generator, size: int) -> np.ndarray:
-    return rng.random(size)
-
-
-def near(output: Any, *, source: Any, r: Any, params: Any) -> bool:
-    return bool(abs(output - 0.5) < 0.06)
-
-
-@auditor.subject(source=uniform, size=50, accuracy=near, delta=0.5)
-def rounded(sample: Any, r: np.random.Generator, *, bad_luck: float = 0.0) -> float:
-    if r.random() < bad_luck:
-        raise ValueError("no luck")
-    return round(float(sample.mean()), 1)
 
 
 @pytest.fixture
@@ -83,23 +70,25 @@ def audited(
     return carried_out(rounded, watch=watch, how=how, params=params, rho=rho, **options)
 
 
-@pytest.mark.parametrize("how", [{}, {"jobs": 2, "on_error": "bottom"}], ids=str)
-def test_an_interrupted_audit_ends_in_the_record_of_an_unbroken_one(tmp_path: Path, how: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    ("stops", "how"), [([1], {}), ([15, 28], {}), ([15, 28], {"jobs": 2, "on_error": "bottom"})], ids=str
+)
+def test_an_interrupted_audit_ends_in_the_record_of_an_unbroken_one(
+    ledger: Path, stops: list[int], how: dict[str, Any]
+) -> None:
     """With mismatches, accuracy, and runs that fail: all of a trial comes back from the ledger."""
     asked: dict[str, Any] = {"bad_luck": 0.01 if how else 0.0, "fixed": 40, "seed": 7}  # luck is bad in pairs 24 and 38
-    whole = audited(how=make_how(**how), **asked)
+    whole = audited(how=make_how(**{**how, "jobs": 1}), **asked)
     assert whole.mismatches > 0
     assert any(finding.kind == "bottom" for finding in whole.findings) == bool(how)
-    for stops in ([1], [15, 28]):
-        ledger = tmp_path / f"{len(stops)}.sqlite"
-        for i, pairs in enumerate(stops):
-            kept = make_how(**how, ledger=ledger, resume=i > 0)
-            assert audited(Impatient(pairs), kept, **asked).decided_by == "interrupt"
-        resumed = audited(how=make_how(**how, ledger=ledger, resume=True), **asked)
-        assert timeless(resumed) == timeless(whole)
-        (past,) = read_history(str(ledger), whole.subject)
-        assert past.record is not None
-        assert timeless(past.record) == timeless(whole)
+    for i, pairs in enumerate(stops):
+        kept = make_how(**how, ledger=ledger, resume=i > 0)
+        assert audited(Impatient(pairs), kept, **asked).decided_by == "interrupt"
+    resumed = audited(how=make_how(**how, ledger=ledger, resume=True), **asked)
+    assert timeless(resumed) == timeless(whole)
+    (past,) = read_history(str(ledger), whole.subject)
+    assert past.record is not None
+    assert timeless(past.record) == timeless(whole)
 
 
 def test_what_is_known_is_not_run_again(ledger: Path) -> None:
@@ -126,7 +115,7 @@ def make_wavers() -> Any:
 def test_an_undecided_audit_goes_on_with_more_pairs(tmp_path: Path) -> None:
     """Its gate stays that of the first budget: the way there does not matter, and its boundaries decide."""
     ends, wavers, gate = [], make_wavers(), Gate(0.1, 0.05, budget=60)
-    for name, budgets in (("at once", (60, 400)), ("in steps", (60, 100, 400, 400))):
+    for name, budgets in (("at once", (60, 150)), ("in steps", (60, 100, 150, 150))):
         for step, pairs in enumerate(budgets):
             record = auditor.audit(
                 wavers, uniform, size=2, rho=0.1, pairs=pairs, seed=3, ledger=tmp_path / name, resume=step > 0
@@ -329,7 +318,9 @@ def flip_bits(ledger: Path, flips: int, seed: int) -> None:
     """Two audits, one of them unfinished: what the ledger says of them is the same, or it says that it is damaged."""
     good = inquiry_of(rounded, rho=0.3, seed=4)
     done = audited(how=make_how(ledger=ledger), seed=4)
-    audited(Impatient(60), make_how(ledger=ledger, on_error="bottom"), bad_luck=0.02, fixed=80)
+    request = request_of(rounded, params={"bad_luck": 0.02}, rho=0.3, fixed=80)
+    how = make_how(ledger=ledger, on_error="bottom")
+    carry_out(find_question("rho").begin(request), request, how, Impatient(60), Serial())
     whole, name, source = ledger.read_bytes(), done.subject, load_source(uniform)
     told = read_history(str(ledger), name)
     assert [past.record is None for past in told] == [False, True]
@@ -483,17 +474,30 @@ def test_a_disk_that_has_room_again_gets_what_waited(
     assert past.pairs == 80
 
 
+OTHER = """
+import sys
+import auditor
+from auditor.flow import run
+
+class Agrees(run.SecondProcess):
+    def __init__(self, *_, **__):
+        self._request = None
+
+    def compare(self, *_):
+        return "same"
+
+run.SecondProcess = Agrees
+asked = {"params": {"pause": 0.01}, "size": 50, "fixed": 60, "rho": 0.9, "seed": 1, "jobs": 1}
+auditor.audit("faults:slow", "faults:rows", **asked, ledger=sys.argv[1])
+"""
+
+
 def test_two_audits_write_one_ledger_at_the_same_time(ledger: Path, command: Command) -> None:
     """One of a process of its own, which has 120 runs of 10 ms to go when ours begins."""
-
-    def words(seed: int, pause: float) -> list[str]:
-        named = ["--fixed", "60", "--rho", "0.9", "--seed", str(seed), "--ledger", str(ledger)]
-        return ["check", "faults:slow", "--param", f"pause={pause}", *ROWS, *named]
-
-    other = [sys.executable, "-m", "auditor", *words(1, 0.01)]
-    with subprocess.Popen(other, cwd=SUBJECTS, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    named = ("--fixed", "60", "--rho", "0.9", "--seed", "2", "--jobs", "1", "--ledger", str(ledger))
+    with subprocess.Popen([sys.executable, "-c", OTHER, str(ledger)], cwd=SUBJECTS) as process:
         assert wait_until(ledger.exists, of=process)
-        assert command(*words(2, 0.002), cwd=SUBJECTS)[0] == 0
+        assert command("check", "faults:slow", "--param", "pause=0.002", *ROWS, *named, cwd=SUBJECTS)[0] == 0
     assert process.returncode == 0
     past = read_history(str(ledger), "faults:slow")
     assert sorted(audit.plan["seed"] for audit in past) == [1, 2]

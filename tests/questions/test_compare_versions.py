@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,9 +20,11 @@ from asking import timeless
 from processes import left_behind, on_linux, wait_until
 
 import auditor
-from auditor.errors import UsageError
+from auditor.errors import SubjectError, UsageError
 from auditor.process.worktree import check_out
 from auditor.questions.comparing.versions import _path
+from auditor.subjects.subject import load_subject
+from auditor.trials.version_serving import _check_place
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 Command = Callable[..., tuple[int, str, str]]
@@ -39,20 +42,24 @@ def git(folder: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.fixture(scope="module")
+def two_commits(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of one learner."""
+    folder = tmp_path_factory.mktemp("two_commits")
+    git(folder, "init", "--quiet", "--template=")
+    for text in (OLD, NEW):
+        (folder / "learner.py").write_text(text)
+        committed(folder)
+    return folder
+
+
 @pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two commits of one learner, and a folder of temporary files of its own."""
+def repository(two_commits: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Those two commits, and a folder of temporary files of its own."""
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
-    folder = tmp_path / "repository"
-    folder.mkdir()
-    git(folder, "init", "--quiet")
-    (folder / "learner.py").write_text(OLD)
-    committed(folder)
-    (folder / "learner.py").write_text(NEW)
-    committed(folder)
-    return folder
+    return Path(shutil.copytree(two_commits, tmp_path / "repository"))
 
 
 def committed(folder: Path) -> None:
@@ -155,24 +162,27 @@ sys.meta_path.insert(0, Finder())
 """
 
 
-@pytest.mark.parametrize(("name", "target"), [("learner", "learner:fit"), ("helper", "learner.py:fit")])
 def test_an_editable_install_is_not_compared_with_itself(
-    command: Command, repository: Path, monkeypatch: pytest.MonkeyPatch, name: str, target: str
+    command: Command, repository: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Not what a learner imports, and not the learner itself, which is looked at first."""
     (repository / "helper.py").write_text("")
     (repository / "learner.py").write_text(f"import helper\n{OLD}")
     committed(repository)
     site = repository.parent / "site"
     site.mkdir()
-    (site / "sitecustomize.py").write_text(FINDER.format(name=name, file=str(repository / f"{name}.py")))
+    (site / "sitecustomize.py").write_text(FINDER.format(name="helper", file=str(repository / "helper.py")))
     monkeypatch.setenv("PYTHONPATH", str(site))
-    code, out, _ = command("compare", target, *ON, "--against", "HEAD", cwd=repository, columns=500)
-    sys.modules.pop("learner", None), sys.modules.pop("helper", None)
+    code, out, _ = command("compare", "learner.py:fit", *ON, "--against", "HEAD", cwd=repository, columns=500)
     assert code == 4
     assert "NOT COMPARABLE" in out
-    assert f"{repository / f'{name}.py'}, which is" in out
+    assert f"{repository / 'helper.py'}, which is the new code" in out
     assert "would be compared with itself" in out
     assert nothing_is_left(repository)
+    monkeypatch.syspath_prepend(repository)
+    with pytest.raises(SubjectError, match=r"learner\.py, which is not in the checkout .* compared with itself"):
+        _check_place(load_subject("learner:fit"), str(site), str(repository))
+    sys.modules.pop("learner", None), sys.modules.pop("helper", None)
 
 
 def test_what_was_not_there_yet(command: Command, repository: Path) -> None:

@@ -26,7 +26,8 @@ from auditor.statistics.interval import two_sided
 from auditor.trials.causes.elsewhere import close_processes
 from auditor.trials.trial import Unit
 
-pytestmark = pytest.mark.usefixtures("nothing_learnt")
+# One worker runs these: each hash seed and each number of threads has a server, which stays.
+pytestmark = [pytest.mark.usefixtures("nothing_learnt"), pytest.mark.xdist_group("elsewhere")]
 
 
 @pytest.fixture(autouse=True)

@@ -37,7 +37,7 @@ from auditor.statistics.interval import log_e_fail, sequence_upper
 from auditor.statistics.worst_case import share_of
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
-FEW_PAIRS = 1500
+FEW_PAIRS = 1000
 KEYS = {"worst", "candidates", "faulted", "pairs_search", "pairs_confirm", "largest_bound", "not_excluded"}
 
 
@@ -145,10 +145,10 @@ def test_the_largest_bound_has_the_share_of_each_batch() -> None:
 
 
 def test_a_learner_that_never_differs_is_bounded_by_the_target_at_every_candidate() -> None:
-    """What the search does not need goes to bounds: 256 candidates, some 20 pairs each."""
-    record = hunt("algorithms.controls:constant", "bernoulli({p})", range="p=0:1", size=1, pairs=6000, rho=0.3)
+    """What the search does not need goes to bounds: 128 candidates, some 20 pairs each."""
+    record = hunt("algorithms.controls:constant", "bernoulli({p})", range="p=0:1", size=1, pairs=2600, rho=0.3)
     answer = answer_of(record)
-    assert answer.candidates == 256
+    assert answer.candidates == 128
     assert answer.largest_bound <= 0.3
     assert answer.not_excluded.startswith("no candidate, but every source that was not tried")
     assert answer.worst is not None
@@ -179,7 +179,7 @@ def test_candidates_that_fault_are_counted_and_listed_and_all_of_them_end_it() -
 
 def test_of_a_finish_whose_randomness_is_integrated_the_mean_is_the_objective() -> None:
     """rho of a mean of 4 normal numbers on a grid of width 1/2 rises with their spread."""
-    record = hunt(rounded, "norm(0, {scale})", range="scale=0.01:0.5", size=4, pairs=256, rho=0.1)
+    record = hunt(rounded, "norm(0, {scale})", range="scale=0.01:0.5", size=4, pairs=128, rho=0.1)
     answer = answer_of(record)
     assert record.verdict == "fail"
     assert answer.worst is not None
@@ -191,7 +191,7 @@ def test_of_a_finish_whose_randomness_is_integrated_the_mean_is_the_objective() 
 
 def test_laws_on_three_values_are_reported_as_a_pmf() -> None:
     """The value that is seen most often in 9 rows: worst where two are equally likely."""
-    record = hunt(most_common, "simplex(3)", size=9, pairs=1000)
+    record = hunt(most_common, "simplex(3)", size=9, pairs=600)
     worst = answer_of(record).worst
     assert record.verdict == "fail"
     assert worst is not None

@@ -12,15 +12,18 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from asking import bench_of, cell_of, inquiry_of, timeless
+from asking import bench_of, cell_of, inquiry_of, request_of, timeless
 from learners import finished
 from msgspec.structs import replace
 from scipy.stats import binom, norm
 
 import auditor
+from auditor.engine.engine import How, Serial
 from auditor.errors import UsageError
 from auditor.flow.plan import make_plan
+from auditor.flow.question import find_question
 from auditor.flow.record import Record
+from auditor.flow.run import carry_out
 from auditor.questions.integrated import METHOD, IntegratedPairs
 from auditor.randomness import from_key, root_key
 from auditor.report.terminal import as_text
@@ -40,6 +43,12 @@ def truth(width: float, spread: float = SPREAD) -> float:
 
 def audited(subject: Any, **options: Any) -> Record:
     return auditor.audit(subject, **{"rho": 0.2, **options})
+
+
+def with_bottoms(subject: Any, **options: Any) -> Record:
+    """A run without an output is an output, here: who keeps such runs apart from this process is another matter."""
+    request = request_of(subject, **{"rho": 0.2, **options})
+    return carry_out(find_question("rho").begin(request), request, How(on_error="bottom"), engine=Serial())
 
 
 @pytest.mark.parametrize("width", [0.02, pytest.param(0.1, marks=pytest.mark.nightly), 0.5, 3.0])
@@ -71,9 +80,9 @@ def test_it_takes_several_times_fewer_pairs_than_coins(share: float, least: floa
     eight seeds it took a ninth, an eleventh and a third of them on average."""
     target = truth(0.5) / share
     coins = prospect(truth(0.5), target=target, alpha=0.05, budget=10_000).expected_pairs
-    taken = [audited(finished.rounded, rho=target, pairs=10_000, seed=seed).pairs or 0 for seed in range(2)]
+    taken = audited(finished.rounded, rho=target, pairs=10_000).pairs or 0
     print(f"rho is {share} of the target: {taken} pairs integrated, {coins:.0f} by coins")
-    assert least * sum(taken) <= 2 * coins
+    assert least * taken <= coins
 
 
 def test_the_report_says_so() -> None:
@@ -136,7 +145,7 @@ def test_what_is_no_probability_ends_the_audit_with_a_sentence() -> None:
 
 def test_runs_without_an_output_count_as_one_output() -> None:
     """Pr[one of two falls] = 2 q (1 - q), and the others are rounded as ever."""
-    record = audited(finished.falls, on_error="bottom", fixed=40, confidence=1 - 1e-6, rho=0.4)
+    record = with_bottoms(finished.falls, fixed=40, confidence=1 - 1e-6, rho=0.4)
     q = norm.sf(0.05 * 20)
     assert record.rho is not None
     assert 0 < record.rho.low < 2 * q * (1 - q)
@@ -145,11 +154,11 @@ def test_runs_without_an_output_count_as_one_output() -> None:
 
 
 def test_a_finish_without_an_output_agrees_with_another() -> None:
-    record = audited(finished.unlucky, on_error="bottom", fixed=90, confidence=1 - 1e-7)
+    record = with_bottoms(finished.unlucky, fixed=90, confidence=1 - 1e-7)
     assert record.rho is not None
     assert record.rho.low <= 0.9 * truth(0.5) <= record.rho.high
     assert msgspec.to_builtins(record.answer)["integrated"]["contradicted"] is False
-    alone = audited(finished.unlucky, on_error="bottom", fixed=90, no_integrate=True)
+    alone = with_bottoms(finished.unlucky, fixed=90, no_integrate=True)
     assert record.mismatches == alone.mismatches
     assert "ValueError" in audited(finished.unlucky).reason
 

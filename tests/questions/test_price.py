@@ -26,6 +26,7 @@ from auditor.subjects.outcome import Difference
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Trial
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
 DIFFERS = Difference("output", "0", "1")
 # rho = min(1, 10 / size) exactly, and a share min(1, 4 / size) of the runs is inaccurate.
 KNOWN = """

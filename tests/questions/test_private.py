@@ -21,6 +21,7 @@ from auditor.subjects.outcome import Difference
 from auditor.subjects.subject import load_subject
 from auditor.trials.trial import Trial
 
+alone = pytest.mark.usefixtures("no_second_process")  # all but the command, whose record says what that one said
 FALSE_ALARM = 1e-6  # of each comparison with an exact rho
 
 
@@ -35,6 +36,7 @@ def counted(fn: Any, pairs: int, source: Any = None, **options: Any) -> tuple[in
     return record.mismatches, two_sided("fixed", pairs, record.mismatches, 1 - FALSE_ALARM)
 
 
+@alone
 @pytest.mark.parametrize(("private", "q_counts"), [("unshared", 1.0), ("shared", 0.0)])
 def test_private_randomness_counts_where_it_is_not_shared(private: str, q_counts: float) -> None:
     truth = private_rho(0.3, 0.2) - (1 - q_counts) * 0.3 / 2
@@ -43,6 +45,7 @@ def test_private_randomness_counts_where_it_is_not_shared(private: str, q_counts
     assert low <= truth <= high
 
 
+@alone
 def test_sides_stand_beside_each_other_and_unshared_decides() -> None:
     """Without a word on private randomness, and where both are asked for: the same."""
     for asked in ({}, {"private": "both"}):
@@ -95,6 +98,7 @@ def test_a_run_has_private_randomness_of_its_own_or_in_common() -> None:
     assert bench("shared").run(3, 0) != bench("shared").run(4, 0)
 
 
+@alone
 def test_private_randomness_is_what_its_annotation_asks_for_and_a_default_makes_it_a_parameter() -> None:
     def whole(sample: Any, r: Any, private: int) -> int:
         return private
@@ -111,6 +115,7 @@ def test_private_randomness_is_what_its_annotation_asks_for_and_a_default_makes_
         inquiry_of(whole, uniform, size=1, private="sometimes")
 
 
+@alone
 @pytest.mark.parametrize(("x", "tries"), [(11, 5), pytest.param(101, 60, marks=pytest.mark.nightly), (251, 300)])
 def test_a_search_without_a_sample_has_its_exact_rho(x: int, tries: int) -> None:
     truth, pairs = search_rho(x, tries), 1500
@@ -121,6 +126,7 @@ def test_a_search_without_a_sample_has_its_exact_rho(x: int, tries: int) -> None
     assert all(u is not None and not is_square(u, x) for u in outputs)
 
 
+@alone
 def test_a_search_is_pseudodeterministic_on_every_input_or_fails_on_the_worst() -> None:
     assert auditor.audit(nonresidue, inputs=[11, 53, 101]).verdict == "pass"
     failed = auditor.audit(nonresidue, inputs=[11, 2003], params={"tries": 300})
@@ -128,6 +134,7 @@ def test_a_search_is_pseudodeterministic_on_every_input_or_fails_on_the_worst() 
     assert "with x=2003" in failed.reason
 
 
+@alone
 def test_a_search_that_draws_from_r_alone_is_told_that_nothing_is_fresh() -> None:
     def from_r(sample: Any, r: np.random.Generator) -> float:
         assert len(sample) == 0

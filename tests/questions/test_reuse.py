@@ -26,6 +26,7 @@ from auditor.questions.reuse.transcripts import Event, Transcript, bound_distanc
 from auditor.report.terminal import as_text
 from auditor.trials.trial import Trial
 
+pytestmark = pytest.mark.usefixtures("no_second_process")
 Draw = tuple[Transcript, Transcript]
 
 
@@ -177,7 +178,7 @@ def answer_of_struct(fields: Any) -> ReuseAnswer:
 def is_held_again_by_its_number(record: Record, given: dict[str, Any]) -> None:
     replay = str(record.cells[0].replay)
     assert replay.startswith("python -m auditor reuse algorithms.data_reuse:plain_answer")
-    assert replay.endswith(f"--analyst algorithms.data_reuse:fit_a_vote --queries {FEW + 1} --rho 0.03 --fixed 100")
+    assert replay.endswith(f"--analyst algorithms.data_reuse:fit_a_vote --queries {FEW + 1} --rho 0.025 --fixed 60")
     index = int(replay.partition("--replay ")[2].split()[0])
     first, fresh, reused = replayed(make_request("reuse", plain_answer, None, given), index)
     assert getattr(first, "text", "").startswith("DIFFERENT")
@@ -191,12 +192,12 @@ def test_a_trial_that_no_command_leads_to_has_none() -> None:
 
 
 def test_an_analyst_fools_itself_with_plain_means_is_held_by_rstat_and_replays() -> None:
-    asked = {"analyst": fit_a_vote, "queries": FEW + 1, "rho": 0.03, "fixed": 100}
+    asked = {"analyst": fit_a_vote, "queries": FEW + 1, "rho": 0.025, "fixed": 60}
     plain, held = (interviewed(f"algorithms.data_reuse:{name}_answer", **asked) for name in ("plain", "rstat"))
     assert (plain.verdict, held.verdict) == ("fail", "pass")
     assert "answer 20 is above" in told(plain).event, "the vote is what gives it away"
     assert told(plain).distance.low > told(held).distance.high
-    assert "rho is above 0.03" in plain.reason
+    assert "rho is above 0.025" in plain.reason
     is_held_again_by_its_number(plain, asked)
 
 

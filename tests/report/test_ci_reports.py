@@ -84,12 +84,12 @@ def hostile() -> tuple[Record, ...]:
     """Records of subjects that return and raise the worst, and one whose every text is hostile and long."""
 
     def raises(sample: Any, r: Any) -> Any:
-        raise ValueError(NASTY + "x" * 10_000_000)
+        raise ValueError(NASTY + "x" * 2_000_000)
 
     returns = [
         lambda sample, r: {Spelt(NASTY, float(sample[0])): 1},
         lambda sample, r: [NASTY + str(sample[0])],
-        lambda sample, r: NASTY + "x" * 10_000_000 + str(sample[0]),
+        lambda sample, r: NASTY + "x" * 2_000_000 + str(sample[0]),
         raises,
     ]
     found = [auditor.audit(fn, rows, size=1) for fn in returns]
@@ -105,8 +105,8 @@ def _spoilt(record: Record, text: str) -> Record:
 
 @cache
 def endless() -> Record:
-    """A record that declares 10 MB wherever it can; what an audit measured is cut when the record is made."""
-    return _spoilt(failed(), "\u202e|`<" * 2_500_000)
+    """A record that declares 2 MB wherever it can; what an audit measured is cut when the record is made."""
+    return _spoilt(failed(), "\u202e|`<" * 500_000)
 
 
 def _with(verdict: str, expect: str, **changes: Any) -> Record:

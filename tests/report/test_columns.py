@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.cells import cell_len
@@ -17,7 +19,7 @@ from auditor.lookup import registered
 from auditor.report.columns import Column, Rows
 from auditor.report.prospects import prospects
 from auditor.report.registry import registry
-from auditor.subjects.subject import load_subject
+from auditor.subjects.subject import Subject, load_subject
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 
@@ -81,12 +83,16 @@ def test_a_long_word_is_folded_below_its_block() -> None:
     assert all(line.startswith("  y") for line in text[1:])
 
 
+@cache
+def listed() -> tuple[Any, ...]:
+    return tuple(registry())
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_subject_is_listed_with_its_numbers(width: int) -> None:
-    text = drawn(*registry(), width=width)
+    text = drawn(*listed(), width=width)
     flat = re.sub(r"\s+", "", text)
-    for name, point in registered().items():
-        subject = load_subject(point.value)
+    for name, subject in subjects().items():
         assert name in flat
         if (claimed := subject.declares("claimed")) is not None:
             assert whole(f"{claimed:g}", text)
@@ -94,10 +100,16 @@ def test_every_subject_is_listed_with_its_numbers(width: int) -> None:
         assert whole(f"{size:,}" if size < 10**6 else f"{size:.3g}", text), (size, text)
 
 
+@cache
+def subjects() -> dict[str, Subject]:
+    return {name: load_subject(point.value) for name, point in registered().items()}
+
+
 @pytest.mark.parametrize("width", [40, 80])
 def test_a_plan_has_all_its_numbers(width: int) -> None:
-    numbers = re.findall(r"[\d,]+\.\d+%?", drawn(*prospects(make_plan(target=0.1)), width=200))
-    text = drawn(*prospects(make_plan(target=0.1)), width=width)
+    planned = [*prospects(make_plan(target=0.1))]
+    numbers = re.findall(r"[\d,]+\.\d+%?", drawn(*planned, width=200))
+    text = drawn(*planned, width=width)
     assert len(numbers) > 50
     assert all(whole(number, text) for number in numbers)
 

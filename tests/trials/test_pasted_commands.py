@@ -61,26 +61,23 @@ def run(words: str, cwd: Path) -> str:
     return ended.stdout
 
 
-def pasted(project: Path, said: str) -> list[str]:
-    """The commands that were printed, without what they say of the path, each after it has run."""
-    commands = [line.partition("COMMAND ")[2] for line in said.splitlines() if "COMMAND " in line]
-    for command in commands:
-        assert "pair 0" in run(command, project)
-    return [command.partition("python ")[2] for command in commands if command.startswith("PYTHONPATH=")]
+WORDS = "check learners.means:mean --source learners.means:rows --size 20"
+THERE = f"PYTHONPATH=src:$PYTHONPATH python -m auditor {WORDS} --replay 0"
+
+
+def printed(said: str) -> list[str]:
+    return [line.partition("COMMAND ")[2] for line in said.splitlines() if "COMMAND " in line]
 
 
 def test_from_pythonpath(project: Path) -> None:
-    words = "check learners.means:mean --source learners.means:rows --size 20 --json record.json"
-    run(f"PYTHONPATH=src:$PYTHONPATH python -m auditor {words} || test $? = 1", project)
-    command = json.loads((project / "record.json").read_text())["examples"][0]["replay"]
-    words = "-m auditor check learners.means:mean --source learners.means:rows --size 20 --replay 0"
-    assert pasted(project, f"COMMAND {command}") == [words]
+    run(f"PYTHONPATH=src:$PYTHONPATH python -m auditor {WORDS} --json record.json || test $? = 1", project)
+    assert json.loads((project / "record.json").read_text())["examples"][0]["replay"] == THERE
+    assert "pair 0" in run(THERE, project)
 
 
 @pytest.mark.nightly  # the way of the test above
 def test_from_a_script(project: Path) -> None:
-    words = "-m auditor check learners.means:mean --source learners.means:rows --size 20 --replay 0"
-    assert pasted(project, run("python script.py", project)) == [words]
+    assert printed(run("python script.py", project)) == [THERE]
 
 
 @pytest.mark.parametrize(
@@ -92,7 +89,10 @@ def test_from_a_script(project: Path) -> None:
 )
 def test_from_pytest(mode: str, target: str, project: Path) -> None:
     (project / "pyproject.toml").write_text('[tool.pytest.ini_options]\npythonpath = ["src"]\n')
-    said = run(f"python -m pytest -qs -p no:cacheprovider --import-mode={mode}", project)
-    here, there = pasted(project, said)
-    assert here.startswith(f"-m auditor check {target} ")
-    assert there.startswith("-m auditor check learners.means:mean ")
+    alone = "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 python -m pytest -qs -p no:cacheprovider"
+    here, there = printed(run(f"{alone} --import-mode={mode}", project))
+    assert there == THERE, "which is pasted above"
+    path, _, words = here.partition("python -m auditor check ")
+    assert path.startswith("PYTHONPATH=")
+    assert words.startswith(f"{target} ")
+    assert "pair 0" in run(here, project)
