@@ -191,6 +191,13 @@ def test_an_update_needs_a_place_that_can_be_written(project: Path, command: Com
     assert (code, "--update-baseline needs to know where: give --baseline FILE" in err) == (2, True)
 
 
+def test_what_cannot_be_put_in_its_place_leaves_nothing_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "b.toml").mkdir()  # no file can take the place of a folder
+    with pytest.raises(UsageError, match="cannot write the baseline"):
+        Baseline(str(tmp_path / "b.toml")).write()
+    assert [one.name for one in tmp_path.iterdir()] == ["b.toml"]
+
+
 def test_what_raises_keeps_its_block(project: Path, command: Command) -> None:
     made = Baseline("b").updated([block("rough_learners.py:rough", source="rough_learners.py:rows", size=2)], [])
     (project / "kept" / "baseline.toml").write_text(made.text())

@@ -55,7 +55,8 @@ class Running:
 
     def _start(self, *words: str) -> subprocess.Popen[bytes]:
         log = (self.folder / f"{words[0]}-{time.monotonic_ns()}.log").open("wb")
-        environment = os.environ | {"PYTHONPATH": str(SUBJECTS), **IDLE}
+        paths = os.pathsep.join((str(SUBJECTS), str(Path(auditor.__file__).parents[1])))
+        environment = os.environ | {"PYTHONPATH": paths, **IDLE}
         command = [sys.executable, "-m", "distributed.cli.dask_" + words[0], *words[1:]]
         with log:
             return subprocess.Popen(command, cwd=self.folder, env=environment, stdout=log, stderr=log)
@@ -93,6 +94,14 @@ def test_the_same_record_on_a_cluster(running: Running, tmp_path: Path) -> None:
         assert there.mismatches > 3
         assert timeless(there) == timeless(auditor.audit(target, ROWS, **asked))
         assert there.cost.engine == f"on the Dask cluster {running.address}, one BLAS thread each"
+
+
+def test_workers_with_other_code_are_refused(running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of one version: what is sent would not be understood."""
+    (tmp_path / "__init__.py").write_text("other = True\n")
+    monkeypatch.setattr(auditor, "__file__", str(tmp_path / "__init__.py"))
+    with pytest.raises(UsageError, match=r"has auditor [\d.]+ \(code \w+\), and here it is [\d.]+ \(code \w+\)"):
+        auditor.audit("faults:slow", ROWS, size=5, cluster=running.address)
 
 
 @pytest.mark.parametrize(

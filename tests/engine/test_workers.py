@@ -133,6 +133,20 @@ def test_blas_has_one_thread_in_workers_and_here() -> None:
         assert record.verdict == "pass", record.reason
 
 
+@on_linux
+def test_a_worker_has_no_thread_that_waits_for_work_and_no_variable_of_its_own(
+    light_workers: None, no_second_process: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server that forks it was started with one that says so to BLAS."""
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+
+    def strangers(sample: Any, r: np.random.Generator) -> list[str]:
+        return [*os.listdir("/proc/self/task")[1:], *(name for name in os.environ if "OPENBLAS" in name)]
+
+    record = auditor.audit(strangers, ROWS, size=5, jobs=2, view=lambda found: found == [] or 1 / 0)
+    assert record.verdict == "pass", record.reason
+
+
 # Faults: one run of one pair goes wrong.
 
 ENDINGS = {
