@@ -83,10 +83,12 @@ class Warm:
         environment: Mapping[str, str] = MappingProxyType({}),
         second: bool = True,
         changes: Mapping[str, Any] = MappingProxyType({}),
+        entry: str = "auditor.__main__:main",
     ) -> Command:
         """`auditor WORDS` in a session of its own; without `second` nobody is asked for a second opinion.
 
-        What `changes` names, as module:name, has that value: for clocks that no test waits for.
+        What `changes` names, as module:name, has that value: for clocks that no test waits for. `entry` is what the
+        script of another command calls.
         """
         end, told = os.pipe()
         asked: dict[str, Any] = {
@@ -95,6 +97,7 @@ class Warm:
             "environment": {**os.environ, **environment},
             "second": second,
             "changes": {**changes},
+            "entry": entry,
         }
         places = (stdin, stdout, stderr)
         asked["closed"] = [number for number, place in enumerate(places) if place == CLOSED]
@@ -170,46 +173,52 @@ def _tell(ends: dict[int, int]) -> None:
 
 def _become(asked: dict[str, Any], places: list[int], mark: int) -> NoReturn:
     """What a shell would have started."""
-    import numpy
-
-    import auditor.__main__ as main
-
     os.setsid()
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # tests in the background are started without
     for number, place in enumerate(places[:3]):
         os.dup2(place, number)
     os.closerange(3, 256)
-    _open_streams()
-    for number in asked["closed"]:
-        os.close(number)
-        setattr(sys, ("stdin", "stdout", "stderr")[number], None)
+    _open_streams(asked["closed"])
     ctypes.memmove(mark, asked["environment"].get(MARK, UNMARKED).encode(), len(UNMARKED))
     os.environ.clear()
     os.environ.update(asked["environment"])
     os.chdir(asked["folder"])
-    sys.argv[:] = [main.__file__, *asked["words"]]
     sys.path.insert(0, asked["folder"])
-    sys.modules["__main__"] = main
-    tempfile.tempdir = None  # it is looked for again, and generators are seeded as those of a new process are
-    random.seed()
-    numpy.random.seed()
+    _forget()
     if not asked["second"]:
         _ask_nobody()
     for name, value in asked["changes"].items():
         module, _, attribute = name.partition(":")
         setattr(importlib.import_module(module), attribute, value)
+    _run(*asked["entry"].split(":"), asked["words"])
+
+
+def _forget() -> None:
+    """What a new process has not found yet, or has anew."""
+    import numpy
+
+    tempfile.tempdir = None
+    random.seed()
+    numpy.random.seed()
+
+
+def _run(module: str, name: str, words: list[str]) -> NoReturn:
+    """The entry, as a script does."""
+    sys.modules["__main__"] = main = importlib.import_module(module)
+    sys.argv[:] = [str(main.__file__), *words]
     pid = os.getpid()
     try:
-        main.main()
+        sys.exit(getattr(main, name)())
     except SystemExit as end:
-        if os.getpid() == pid:  # who watched, and has all loaded that the command needed: to end as one takes long
+        if os.getpid() == pid and module.startswith("auditor."):
+            # It watched, and has all loaded that the command needed: to end like an interpreter takes it longer.
             os._exit(end.code if isinstance(end.code, int) else 1)
         raise
-    raise AssertionError("it ends by sys.exit")
 
 
-def _open_streams() -> None:
+def _open_streams(closed: list[int]) -> None:
     """As an interpreter does when it starts."""
     sys.stdin = sys.__stdin__ = open(0, closefd=False)  # noqa: SIM115 - as long as the process
     for number, name in ((1, "stdout"), (2, "stderr")):
@@ -217,6 +226,9 @@ def _open_streams() -> None:
         stream.reconfigure(line_buffering=number == 2 or os.isatty(1))
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
+    for number in closed:
+        os.close(number)
+        setattr(sys, ("stdin", "stdout", "stderr")[number], None)
 
 
 def _place_of_mark() -> int:

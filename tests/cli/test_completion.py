@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from warm import Warm
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
 SET_UP = 'eval "$(_AUDITOR_COMPLETE=bash_source auditor)"'
@@ -26,8 +27,7 @@ def test_bash_completes_options(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("shell", ["zsh", "fish"])
-def test_other_shells_have_theirs(shell: str) -> None:
+def test_other_shells_have_theirs(shell: str, warm: Warm) -> None:
     assert f"_AUDITOR_COMPLETE={shell}_source auditor" in README
-    environment = os.environ | {"_AUDITOR_COMPLETE": f"{shell}_source"}
-    done = subprocess.run([sys.executable, "-m", "auditor"], capture_output=True, text=True, env=environment)
+    done = warm.run(environment={"_AUDITOR_COMPLETE": f"{shell}_source"})
     assert "_auditor_completion" in done.stdout, done.stderr

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.stats  # noqa: F401 - what a run in this process is the first to import is gone when that run ends
+from warm import Warm
 
 import auditor.report.terminal  # noqa: F401 - as above
 from auditor.cli.assertion import assert_reproducible
@@ -242,23 +241,13 @@ def test_no_line_of_an_assertions_message_is_one() -> None:
     assert_no_command(str(caught.value))
 
 
-def test_with_prints_shown_at_once_a_github_job_holds_commands_back(tmp_path: Path, monkeypatch: Any) -> None:
+def test_with_prints_shown_at_once_a_github_job_holds_commands_back(
+    tmp_path: Path, monkeypatch: Any, warm: Warm
+) -> None:
     (tmp_path / "test_learners.py").write_text(COMMANDS)
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
-    words = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-s",
-        "-q",
-        "-k",
-        "raises",
-        "-p",
-        "no:hypothesispytest",
-        "-p",
-        "no:cacheprovider",
-    ]
-    lines = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False).stdout.splitlines()
+    words = ("-s", "-q", "-k", "raises", "-p", "no:hypothesispytest", "-p", "no:cacheprovider")
+    lines = warm.run(*words, cwd=tmp_path, entry="pytest:console_main").stdout.splitlines()
     held = next(i for i, line in enumerate(lines) if line.startswith("::stop-commands::"))
     token = lines[held].removeprefix("::stop-commands::")
     free = lines.index(f"::{token}::")

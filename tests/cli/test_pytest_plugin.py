@@ -7,8 +7,6 @@ import json
 import re
 import shlex
 import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -388,7 +386,7 @@ def test_workers_of_xdist_report_the_same(pytester: Any) -> None:
     assert properties(pytester.path / "report.xml")["test_constant"]["verdict"] == "pass"
 
 
-def test_an_interrupt_inside_an_audit_stops_pytest(pytester: Any) -> None:
+def test_an_interrupt_inside_an_audit_stops_pytest(pytester: Any, warm: Warm) -> None:
     slow = """
         import pathlib, time
 
@@ -401,14 +399,13 @@ def test_an_interrupt_inside_an_audit_stops_pytest(pytester: Any) -> None:
             pathlib.Path("went on").touch()
         """
     (pytester.path / "test_slow.py").write_text(QUICK + re.sub("^ {8}", "", slow, flags=re.MULTILINE))
-    # Whoever starts the tests in the background has them ignore interrupts, and what they start.
-    code = "import signal, pytest; signal.signal(signal.SIGINT, signal.default_int_handler); "
-    code += "exit(pytest.main(['-q', '-p', 'no:hypothesispytest', '-p', 'no:xdist']))"
-    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) as process:
-        assert wait_until((pytester.path / "started").exists, of=process)
-        process.send_signal(signal.SIGINT)
-        printed, _ = process.communicate()
-    assert process.returncode == 2, printed
+    words, printed = ("-q", "-p", "no:hypothesispytest", "-p", "no:xdist"), pytester.path / "printed"
+    with printed.open("wb") as out:
+        process = warm.start(*words, cwd=pytester.path, stdout=out, entry="pytest:console_main")
+    assert wait_until((pytester.path / "started").exists, of=process)
+    process.send_signal(signal.SIGINT)
+    code, printed = process.wait(), printed.read_text()
+    assert code == 2, printed
     assert "KeyboardInterrupt" in printed
     assert not (pytester.path / "went on").exists()
 

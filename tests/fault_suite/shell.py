@@ -90,12 +90,13 @@ class Shell:
     def close(self) -> None:
         shutil.rmtree(self.tmp, ignore_errors=True)
 
-    def start(self, *words: str, **environment: str) -> subprocess.Popen[bytes] | Command:
+    def start(self, *words: str, second: bool = True, **environment: str) -> subprocess.Popen[bytes] | Command:
+        """Without `second` a fork asks nobody for a second opinion."""
         kept = {name: value for name, value in os.environ.items() if not name.startswith(("GITHUB_", "PYTEST_"))}
         ours = {"TMPDIR": str(self.tmp), "COLUMNS": "200", "PYTHONHASHSEED": "0", MARK: self.mark}
         with (self._folder / "out").open("wb") as out, (self._folder / "err").open("wb") as err:
             if self._warm:
-                how = {"cwd": self.work, "stdout": out, "stderr": err}
+                how = {"cwd": self.work, "stdout": out, "stderr": err, "second": second}
                 return self._warm.start(*words, **how, environment={**kept, **ours, **environment})
             return subprocess.Popen(
                 [sys.executable, "-m", "auditor", *words],

@@ -74,6 +74,11 @@ class Kill:
         return f"{name} x {self.times} to {self.victim} with {self.engine} after {self.after}"
 
     @property
+    def with_second(self) -> bool:
+        """Whether the second process and its server are there: where they may be killed, or are left by a kill."""
+        return self.after < 0 or self.victim in ("group", "anybody")
+
+    @property
     def codes(self) -> tuple[int, ...]:
         """What the command may end with: its verdict, if the kill came too late or did not matter, among others."""
         verdicts = (PASSES, FAILS, 3)
@@ -140,7 +145,7 @@ class Killer:
         return sorted(pid for pid in found if is_alive(pid))
 
     def kill(self) -> Ran:
-        process = self.shell.start(*self.words("--json", "record.json"))
+        process = self.shell.start(*self.words("--json", "record.json"), second=self.case.with_second)
         wait_until(lambda: self._is_time() or process.poll() is not None, 60)
         assert process.poll() is not None or process.pid in self.shell.living(), "whoever is left would not be seen"
         for i in range(self.case.times):
