@@ -124,18 +124,6 @@ def test_a_record_does_not_depend_on_who_ran_it(name: str, tmp_path: Path, share
     ledger = tmp_path / "audits.sqlite"
     assert ask(name, shared(jobs=2), jobs=2, ledger=ledger) == here
     assert ask(name, jobs=1, ledger=ledger, resume=True) == here, "all of it from the ledger"
-
-
-# A pair, outputs that a view sees, several cells, trials that depend on earlier ones with payloads, many phases. Trials
-# of a cluster are run by worker processes as all others are: what else a question needs of them is shown above.
-ON_A_CLUSTER = ("rho", "churn", "every nu", "reuse", "repair")
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.nightly] * (name not in ON_A_CLUSTER)) for name in QUESTIONS]
-)
-def test_nor_on_a_cluster(name: str, shared: Callable[..., Engine]) -> None:
-    here, _ = whole(name)
     state = random.getstate()
     there = ask(name, shared(cluster="local:2"), cluster="local:2")
     random.setstate(state)  # Dask draws from it
