@@ -179,7 +179,7 @@ def test_a_decider_that_looks_at_the_order_has_no_rule() -> None:
 @pytest.mark.parametrize("name", ["rstat", "first flip"])
 def test_the_band_covers_the_exact_curve_everywhere(name: str) -> None:
     """False alarm 1e-6 each."""
-    m, tau, alpha, runs = 100, 0.2, 1e-6, 300
+    m, tau, alpha, runs = 100, 0.2, 1e-6, 200
     decide = first_flip if name == "first flip" else partial(coin_from_rstat, tau=tau, rho=0.4, delta=0.1)
     found = estimated_acceptance(decide, m, fresh(3), tau, points=21, runs=runs, alpha=alpha, seed=5)
     p = np.linspace(0.5 - tau, 0.5 + tau, 801)

@@ -198,8 +198,8 @@ def rho_of_rstat(n: int, tau: float, rho: float, delta: float) -> float:
 
 
 def test_both_interviews_have_their_exact_shares() -> None:
-    """At 3,056 rows a query, where they are large enough to be seen; false alarm 2e-4."""
-    params = {"sample_scale": 1e-3}
+    """At 1,528 rows a query, where they are large enough to be seen; false alarm 2e-4."""
+    params = {"sample_scale": 5e-4}
     each = rho_of_rstat(load_subject(reused_sample, params).declares("size") // QUERIES, 0.1, 0.02, 0.005)
     record = auditor.audit(reused_sample, params=params, fixed=90, rho=0.9)
     accuracy = record.accuracy

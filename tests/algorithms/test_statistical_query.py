@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,7 @@ from scipy.signal import fftconvolve
 from scipy.stats import binom
 
 import auditor
-from algorithms.statistical_query import region_width, round_to_region, rstat, sample_size
+from algorithms.statistical_query import in_two_regions, region_width, round_to_region, rstat, sample_size, to_region
 from auditor.randomness import from_key, root_key
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 
@@ -80,6 +81,25 @@ def test_the_mean_of_the_declared_mismatch_is_the_exact_rho() -> None:
     print(f"{truth:.4f} in [{record.rho.low:.4f}, {record.rho.high:.4f}]")
     assert record.measures[0].count is None
     assert record.rho.low <= truth <= record.rho.high
+
+
+class Fixed:
+    """An r whose uniform number is known."""
+
+    def __init__(self, u: float) -> None:
+        self.u = u
+
+    def uniform(self, low: float, high: float) -> float:
+        return low + (high - low) * self.u
+
+
+@pytest.mark.parametrize(("v", "w"), [(0.5, 0.53), (0.3, 0.26), (0.0, 0.05), (0.97, 1.0), (0.2, 0.8), (0.4, 0.4)])
+def test_two_means_are_parted_by_as_many_offsets_as_is_declared(v: float, w: float) -> None:
+    """A fine grid of offsets and no chance: at most one of them is counted wrongly at each end of their stretch."""
+    asked = {"tau": 0.1, "rho": 0.1, "delta": 0.025}
+    offsets: list[Any] = [Fixed((i + 0.5) / 1000) for i in range(1000)]
+    apart = sum(to_region(v, one, **asked) != to_region(w, one, **asked) for one in offsets)
+    assert apart / 1000 == pytest.approx(in_two_regions(v, w, **asked), abs=0.002)
 
 
 @given(unit, parameters, unit)

@@ -1,6 +1,6 @@
 """The exact law of two-armed bandits: against enumeration, against audits, and for what the docstrings say of it.
 
-Chance: every interval misses with probability at most 1e-6 / 6, all of them together 1e-6.
+Chance: counted mismatches miss their interval with probability 1e-4 / 6 at most, declared ones with 1e-6 / 6.
 """
 
 from __future__ import annotations
@@ -107,9 +107,9 @@ def test_audited_rho_agrees_with_the_exact_one(which: Any, plan: Any, gap: float
     p, q = 0.5 + gap / 2, 0.5 - gap / 2
     truth = exact(plan, p, q, T).rho
     source = f"pmf({{(1, 1): {q}, (1, 0): {gap}, (0, 0): {1 - p}}})" if gap else bandit.TIE
-    record = auditor.audit(which, source, sample="counts", fixed=300, no_integrate=True)
-    low = clopper_pearson_lower(record.pairs, record.mismatches, 1e-6 / 12)
-    high = clopper_pearson_upper(record.pairs, record.mismatches, 1e-6 / 12)
+    record = auditor.audit(which, source, sample="counts", fixed=200, no_integrate=True)
+    low = clopper_pearson_lower(record.pairs, record.mismatches, 1e-4 / 12)
+    high = clopper_pearson_upper(record.pairs, record.mismatches, 1e-4 / 12)
     print(f"gap {gap}: {record.mismatches} of {record.pairs}, in [{low:.4f}, {high:.4f}], exact {truth:.4f}")
     assert truth > 0.03
     assert low <= truth <= high
