@@ -48,13 +48,10 @@ def user_code(cell: Cell, source: Source) -> Iterator[object]:
 def path_words(cell: Cell, source: Source) -> str:
     """`PYTHONPATH=src `, where a command line needs it to find what this process has found; '' where it does not."""
     here = Path.cwd()
-    places = {_resolved(place) for place in sys.path} - _fresh(here)
+    places = {_resolved(place) for place in sys.path} - _fresh(here) - _installed_in_place()
     if not places:
         return ""
-    listed = {_resolved(line) for line in _path_files()}
-    needed = [
-        root for root in roots_of(user_code(cell, source), file_modules()) if root in places and root not in listed
-    ]
+    needed = [root for root in roots_of(user_code(cell, source), file_modules()) if root in places]
     if not needed:
         return ""
     words = [str(root.relative_to(here)) if root.is_relative_to(here) else str(root) for root in needed]
@@ -83,10 +80,11 @@ def _installed() -> tuple[Path, ...]:
     return tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
-def _path_files() -> Iterator[str]:
+@functools.cache  # as an interpreter does when it starts
+def _installed_in_place() -> frozenset[Path]:
     """Folders that an editable install has named."""
-    for folder in (*site.getsitepackages(), site.getusersitepackages()):
-        for file in Path(folder).glob("*.pth"):
-            yield from (
-                line.strip() for line in file.read_text(errors="replace").splitlines() if os.path.isdir(line.strip())
-            )
+    files = (
+        file for folder in (*site.getsitepackages(), site.getusersitepackages()) for file in Path(folder).glob("*.pth")
+    )
+    lines = (line.strip() for file in files for line in file.read_text(errors="replace").splitlines())
+    return frozenset(_resolved(line) for line in lines if os.path.isdir(line))
