@@ -10,9 +10,8 @@ import pytest
 from asking import cell_of
 
 from auditor.sources.source import load_source
-from auditor.trials import user_code
 from auditor.trials.own_code import code_of
-from auditor.trials.user_code import path_words, user_code
+from auditor.trials.user_code import _installed_in_place, path_words, user_code
 
 SEARCH = """
 from sklearn.model_selection import GridSearchCV
@@ -76,5 +75,5 @@ def test_what_an_editable_install_has_named_is_found_anyway(
 ) -> None:
     (tmp_path / "mine.pth").write_text(f"import os\n{elsewhere}\n")
     monkeypatch.setattr("site.getsitepackages", lambda: [str(tmp_path)])
-    monkeypatch.setattr(user_code, "_installed_in_place", user_code._installed_in_place.__wrapped__)
+    monkeypatch.setattr("auditor.trials.user_code._installed_in_place", _installed_in_place.__wrapped__)
     assert words() == ""
