@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import auditor
+
 LEARNER = """
 from inner import settings  # found where this module was
 
@@ -52,6 +54,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "unit.tests" / "test_means.py").write_text(TEST)
     (tmp_path / "script.py").write_text(SCRIPT)
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("PYTHONPATH", str(Path(auditor.__file__).parents[1]))  # which a command has to leave there
     return tmp_path
 
 
