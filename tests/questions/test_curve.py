@@ -7,6 +7,7 @@ import io
 import json
 import re
 import shlex
+import signal
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -400,8 +401,14 @@ def test_ctrl_c_shows_what_was_measured(command: Any, tmp_path: Path) -> None:
         "        signal.raise_signal(signal.SIGINT)\n"
         "    return r.random() < q and float(sample[0])\n"
     )
-    words = ("curve", "mine.py:learner", "--source", "uniform", "--size", "1", "--vary", "q=0.1,0.5", "--pairs", "1e9")
-    code, out, _ = command(*words, "--jobs", "1", "--json", "c.json", cwd=tmp_path)
+    words = ("curve", "mine.py:learner", "--source", "uniform", "--size", "1", "--vary", "q=0.1,0.5", "--pairs", "4000")
+    before = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell starts what it does not wait for without
+    try:
+        code, out, _ = command(*words, "--jobs", "1", "--json", "c.json", cwd=tmp_path)
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert code == 130
     assert "INTERRUPTED" in out
     found = json.loads((tmp_path / "c.json").read_text())
