@@ -402,9 +402,7 @@ def test_ctrl_c_shows_what_was_measured(command: Any, tmp_path: Path) -> None:
         "    return r.random() < q and float(sample[0])\n"
     )
     words = ("curve", "mine.py:learner", "--source", "uniform", "--size", "1", "--vary", "q=0.1,0.5", "--pairs", "4000")
-    before = signal.signal(
-        signal.SIGINT, signal.default_int_handler
-    )  # a shell starts what it does not wait for without
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # not so behind a shell's `&`
     try:
         code, out, _ = command(*words, "--jobs", "1", "--json", "c.json", cwd=tmp_path)
     finally:
