@@ -24,7 +24,7 @@ import msgspec
 import numpy as np
 import pytest
 from asking import carried_out, inquiry_of, request_of, timeless
-from learners.kept import rounded, uniform
+from kept_learners import rounded, uniform
 from processes import wait_until
 
 import auditor

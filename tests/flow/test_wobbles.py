@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import pytest
 from asking import request_of
-from learners.kept import votes
+from kept_learners import votes
 
 import auditor
 from auditor.engine.engine import How, Serial

@@ -8,8 +8,6 @@ import json
 import re
 import shlex
 import signal
-import subprocess
-import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,7 +17,6 @@ import msgspec
 import numpy as np
 import pytest
 from asking import bench_of, inquiry_of
-from processes import wait_until
 from scipy.stats import binom
 
 import auditor
@@ -394,27 +391,25 @@ def test_what_cannot_be_measured_is_said(command: Any, arguments: list[str], com
     assert "Traceback" not in err
 
 
-def test_ctrl_c_shows_what_was_measured(tmp_path: Path) -> None:
+def test_ctrl_c_shows_what_was_measured(command: Any, tmp_path: Path) -> None:
+    """A real signal, which comes in the middle of the thousandth pair."""
     (tmp_path / "mine.py").write_text(
+        "import signal\nruns = []\n"
         "def learner(sample, r, *, q=0.0):\n"
-        "    with open('runs', 'ab') as file:\n"
-        "        file.write(b'.')\n"
+        "    runs.append(1)\n"
+        "    if len(runs) == 2000:\n"
+        "        signal.raise_signal(signal.SIGINT)\n"
         "    return r.random() < q and float(sample[0])\n"
     )
-    words = ("curve", "mine.py:learner", "--source", "uniform", "--size", "1", "--vary", "q=0.1,0.5", "--pairs", "1e9")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "auditor", *words, "--jobs", "1", "--json", "c.json"],
-        cwd=tmp_path,
-        stderr=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    runs = tmp_path / "runs"
-    assert wait_until(lambda: runs.exists() and runs.stat().st_size > 2000, of=process)
-    process.send_signal(signal.SIGINT)
-    out, _ = process.communicate()
-    assert process.returncode == 130
+    words = ("curve", "mine.py:learner", "--source", "uniform", "--size", "1", "--vary", "q=0.1,0.5", "--pairs", "4000")
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # not so behind a shell's `&`
+    try:
+        code, out, _ = command(*words, "--jobs", "1", "--json", "c.json", cwd=tmp_path)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert code == 130
     assert "INTERRUPTED" in out
     found = json.loads((tmp_path / "c.json").read_text())
     assert found["decided_by"] == "interrupt"
+    assert sum(cell["pairs"] for cell in found["cells"]) > 900
     assert all(cell["low"] <= q <= cell["high"] for q, cell in zip((0.1, 0.5), found["cells"], strict=True))

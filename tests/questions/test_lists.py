@@ -8,7 +8,7 @@ import shlex
 import xml.etree.ElementTree
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -160,20 +160,19 @@ def limit(side: str, design: str, n: int, k: int, alpha: float) -> float:
 def test_limits_miss_q_as_seldom_as_they_say(law: tuple[float, ...], length: int, named: int) -> None:
     """Exact: Clopper-Pearson's at a fixed n, the sequence's at every n up to it at once; each side at its own alpha."""
     n, alpha, q = 14, 0.2, 1 - math.fsum(sorted(law)[-length:])
-    missed = {}
-    for design in ("fixed", "anytime"):
 
-        def looks(runs: int, design: str = design) -> bool:
-            return design == "anytime" or runs == n
+    def above(design: str, runs: int, x: int, k: int) -> bool:
+        return limit("lower", design, runs, k, alpha) > q + 1e-12
 
-        def above(runs: int, x: int, k: int, design: str = design) -> bool:
-            return looks(runs, design) and limit("lower", design, runs, k, alpha) > q + 1e-12
+    def below(design: str, runs: int, x: int, k: int) -> bool:
+        counted = max(0, runs - named)
+        return counted > 0 and limit("upper", design, counted, x, alpha) < q - 1e-12
 
-        def below(runs: int, x: int, k: int, design: str = design) -> bool:
-            counted = max(0, runs - named)
-            return looks(runs, design) and counted > 0 and limit("upper", design, counted, x, alpha) < q - 1e-12
-
-        missed[design] = [ended(walked(law, length, named, n), one) for one in (above, below)]
+    sides, (*_, (_, last)) = (above, below), walked(law, length, named, n)
+    missed = {
+        "fixed": [math.fsum(c for (*_, x, k), c in last.items() if side("fixed", n, x, k)) for side in sides],
+        "anytime": [ended(walked(law, length, named, n), partial(side, "anytime")) for side in sides],
+    }
     print(f"{law} L={length} named={named}: {missed}")
     assert max(*missed["fixed"], *missed["anytime"]) <= alpha
     assert sum(missed["fixed"]) > 0

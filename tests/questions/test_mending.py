@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "learners.py").write_text(LEARNERS)
     (tmp_path / "models.py").write_text(MODELS)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])  # whose file is loaded puts its folder there
     return tmp_path
 
 

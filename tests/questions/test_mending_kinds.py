@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,7 @@ def redraws_or_none(sample, r):
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "of_kinds.py").write_text(LEARNERS)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])  # whose file is loaded puts its folder there
     return tmp_path
 
 
