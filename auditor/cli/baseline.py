@@ -155,11 +155,12 @@ class Baseline(msgspec.Struct, frozen=True):
         try:
             new.write_text(self.text(), encoding="utf-8")
             os.replace(new, path)
-        except OSError as error:
-            raise UsageError(f"cannot write the baseline {self.path}: {reason(error)}; the verdict stands") from error
-        finally:
-            with contextlib.suppress(OSError):  # it is there where something went wrong
+        except BaseException as error:
+            with contextlib.suppress(OSError):  # only here: what is there after all went well is another gate's
                 new.unlink()
+            if not isinstance(error, OSError):
+                raise
+            raise UsageError(f"cannot write the baseline {self.path}: {reason(error)}; the verdict stands") from error
 
 
 def _changes(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:

@@ -190,10 +190,11 @@ class Once:
 def context() -> Any:
     """A server that has our modules loaded and forks workers off, where the platform has one: they start at once."""
     import multiprocessing
-    from multiprocessing import forkserver
 
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
+    from multiprocessing import forkserver
+
     entrust_folder(make=True)  # where the server's socket will be
     made = multiprocessing.get_context("forkserver")
     made.set_forkserver_preload([*_NEEDED, *(name for name in _HEAVY if name in sys.modules)])

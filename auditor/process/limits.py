@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
@@ -32,6 +33,7 @@ _OF_VALUES = (
     AuditorError,
 )
 _OPENBLAS = "OPENBLAS_NUM_THREADS"
+_bearing = threading.Lock()  # workers of a cluster in this process are threads: one would put back what another set
 LEAST_MEMORY = 256 * 2**20  # less than an interpreter with numpy takes
 
 
@@ -53,15 +55,16 @@ def stay_with_one_thread() -> None:
 @contextmanager
 def born_with_one_thread() -> Iterator[None]:
     """While this lasts a new process loads OpenBLAS without a thread for each core, whose memory would be the run's."""
-    given = os.environ.get(_OPENBLAS)
-    os.environ[_OPENBLAS] = "1"
-    try:
-        yield
-    finally:
-        if given is None:
-            del os.environ[_OPENBLAS]
-        else:
-            os.environ[_OPENBLAS] = given
+    with _bearing:
+        given = os.environ.get(_OPENBLAS)
+        os.environ[_OPENBLAS] = "1"
+        try:
+            yield
+        finally:
+            if given is None:
+                os.environ.pop(_OPENBLAS, None)
+            else:
+                os.environ[_OPENBLAS] = given
 
 
 def _libraries() -> Any:

@@ -6,6 +6,7 @@ other reasons here: PYTHONPATH, pytest's `pythonpath` and its folders of tests, 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import shlex
@@ -83,8 +84,12 @@ def _installed() -> tuple[Path, ...]:
 @functools.cache  # as an interpreter does when it starts
 def _installed_in_place() -> frozenset[Path]:
     """Folders that an editable install has named."""
-    files = (
-        file for folder in (*site.getsitepackages(), site.getusersitepackages()) for file in Path(folder).glob("*.pth")
-    )
-    lines = (line.strip() for file in files for line in file.read_text(errors="replace").splitlines())
-    return frozenset(_resolved(line) for line in lines if os.path.isdir(line))
+    folders = (*site.getsitepackages(), site.getusersitepackages())
+    named = (os.path.join(folder, line) for folder in folders for line in _path_lines(folder))
+    return frozenset(_resolved(place) for place in named if os.path.isdir(place))
+
+
+def _path_lines(folder: str) -> Iterator[str]:
+    for file in Path(folder).glob("*.pth"):
+        with contextlib.suppress(OSError):  # nobody else reads it either
+            yield from filter(None, map(str.strip, file.read_text(errors="replace").splitlines()))

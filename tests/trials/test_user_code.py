@@ -70,10 +70,13 @@ def test_a_folder_on_the_path_is_named_as_it_is_seen_from_here(
     assert words() == ""
 
 
+@pytest.mark.parametrize("line", ["{}", "lib with a space"])
 def test_what_an_editable_install_has_named_is_found_anyway(
-    elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    line: str, elsewhere: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "mine.pth").write_text(f"import os\n{elsewhere}\n")
+    """By its whole name, or as it is seen from the folder of the install; files that cannot be read name nothing."""
+    (tmp_path / "gone.pth").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "mine.pth").write_text(f"import os\n\n{line.format(elsewhere)}\n")
     monkeypatch.setattr("site.getsitepackages", lambda: [str(tmp_path)])
     monkeypatch.setattr("auditor.trials.user_code._installed_in_place", _installed_in_place.__wrapped__)
     assert words() == ""
