@@ -2,8 +2,8 @@
 
 Both sides draw the same keyed generators and samples, run the same subject as often and compare the outputs with ==;
 imports and preflights are apart. Subjects do a fixed amount of computing, and what counts is processor time, so that
-whatever else the machine does meets both sides. The median over short rounds of one side over the other, which was run
-right before it: the least of each may have met another speed of the machine.
+whatever else the machine does meets both sides. The median over short rounds of one side over the other, which is run
+right after it: the least of each may have met another speed of the machine.
 """
 
 from __future__ import annotations

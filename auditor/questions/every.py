@@ -12,7 +12,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 from msgspec.structs import replace
 
@@ -38,6 +38,9 @@ class Leaf(Inquiry, Protocol):
     def row(self) -> CellRow: ...
     def inaccurate_limits(self, confidence: float) -> tuple[float, float]: ...
     def outcome(self) -> str: ...
+
+    def planned(self, **changes: Any) -> Self:
+        """The same inquiry, with these parts of its plan changed: `cells`, the number of those it is one of."""
 
     def claim(self) -> str:
         """What is at most the target, if it is."""
