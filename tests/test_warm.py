@@ -74,7 +74,8 @@ def test_an_interrupt_ends_what_is_waited_for(own: Warm, monkeypatch: pytest.Mon
 
 def test_streams_are_those_of_an_interpreter(own: Warm, tmp_path: Path) -> None:
     """What they do with words that they cannot write: that ours show them is our doing."""
-    (tmp_path / "said.py").write_text("import sys\ndef main(): print(sys.stdout.errors, sys.stderr.errors)\n")
+    said = "import sys\ndef main(): print(sys.stdout.errors, sys.stderr.errors)\n"
+    (tmp_path / "said.py").write_text(said)
     forked = own.run(cwd=tmp_path, entry="said:main").stdout
-    code = [sys.executable, "-c", "import said; said.main()"]
-    assert forked == subprocess.run(code, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    code = [sys.executable, "-c", f"{said}main()"]
+    assert forked == subprocess.run(code, capture_output=True, text=True, check=True).stdout
