@@ -48,15 +48,22 @@ class Command:
         return code
 
     def send_signal(self, number: int) -> None:
-        os.kill(self.pid, number)
+        """Whoever has ended by now hears nothing: it is waited for at once, and its number may be another's soon."""
+        with suppress(EOFError):
+            self.poll()
+        if self.returncode is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
     def kill(self) -> None:
         self.send_signal(signal.SIGKILL)
 
     def _look(self, seconds: float | None) -> int | None:
         if self.returncode is None and select.select([self._end], [], [], seconds)[0]:
-            self.returncode = int(os.read(self._end, 16))
+            if not (said := os.read(self._end, 16)):
+                raise EOFError("the process that forks commands has ended, and nobody knows how this one does")
             os.close(self._end)
+            self.returncode = int(said)
         return self.returncode
 
 
@@ -108,12 +115,19 @@ class Warm:
         return Command(int(self._link.recv(16)), end)
 
     def run(self, *words: str, **how: Any) -> subprocess.CompletedProcess[str]:
-        """To its end, with what it said."""
+        """To its end, with what it said; it ends with whoever is interrupted meanwhile."""
         with _written() as out, _written() as err:
-            code = self.start(*words, **{"stdout": out, "stderr": err, **how}).wait()
+            process = self.start(*words, **{"stdout": out, "stderr": err, **how})
+            try:
+                code = process.wait()
+            except BaseException:
+                process.kill()
+                raise
             return subprocess.CompletedProcess(words, code, _text(out), _text(err))
 
     def close(self) -> None:
+        with suppress(OSError):  # it may be closed, or have nobody at its other end
+            self._link.shutdown(socket.SHUT_RDWR)  # a fork of this process may have a copy that stays open
         self._link.close()
         self._process.wait()
 
@@ -222,7 +236,8 @@ def _open_streams(closed: list[int]) -> None:
     """As an interpreter does when it starts."""
     sys.stdin = sys.__stdin__ = open(0, closefd=False)  # noqa: SIM115 - as long as the process
     for number, name in ((1, "stdout"), (2, "stderr")):
-        stream = open(number, "w", errors="backslashreplace", closefd=False)  # noqa: SIM115 - likewise
+        was = getattr(sys, f"__{name}__")  # of this process when it started, or none
+        stream = open(number, "w", errors=was and was.errors, closefd=False)  # noqa: SIM115 - likewise
         stream.reconfigure(line_buffering=number == 2 or os.isatty(1))
         setattr(sys, name, stream)
         setattr(sys, f"__{name}__", stream)
@@ -267,7 +282,8 @@ def _warm_up() -> None:
 
 if __name__ == "__main__":
     place = _place_of_mark()
-    del sys.path[0]  # that of this file
+    if not sys.flags.safe_path:
+        del sys.path[0]  # that of this file
     _warm_up()
     gc.collect()
     gc.freeze()  # nothing of it is looked through again, in any fork

@@ -272,7 +272,7 @@ def check_against_frontier(mixture: Mixed, m: int, tau: float) -> None:
         (59, 0.1),
         (401, 0.1),
         (40, 0.3),
-        *(pytest.param(*x, marks=pytest.mark.nightly) for x in ((200, 0.2), (1600, 0.1))),
+        *(pytest.param(*x, marks=pytest.mark.nightly) for x in ((100, 0.1), (200, 0.2), (1600, 0.1))),
     ],
 )
 def test_the_bundled_deciders_are_not_below_the_frontier(m: int, tau: float) -> None:

@@ -69,6 +69,45 @@ def test_the_mean_of_a_coins_mismatch_is_its_exact_rho(
     assert mean == pytest.approx(float(exact_rho(mixture, m, p)), abs=1e-6)
 
 
+class Offset:
+    """An r whose uniform numbers are known."""
+
+    def __init__(self, *numbers: float) -> None:
+        self.numbers = numbers
+
+    def random(self, count: int) -> Any:
+        return np.array(self.numbers[:count])
+
+    def uniform(self, low: float, high: float) -> float:
+        return low + (high - low) * self.numbers[0]
+
+
+CELLS = (np.arange(60) + 0.5) / 60
+
+
+@pytest.mark.parametrize("apart", [(0.31, 0.0), (0.2, -0.45), (0.02, 0.7), (0.0, 0.0), (1.2, 0.1)])
+def test_boxes_part_two_sums_by_as_many_offsets_as_is_declared(apart: tuple[float, float]) -> None:
+    """A grid of offsets and no chance: along each axis a cell at each end of the stretch may be counted wrongly."""
+    x = np.array([0.3, -1.1])
+    offsets: list[Any] = [Offset(u, v) for u in CELLS for v in CELLS]
+    ended = [halfspace.by_boxes(x, r) != halfspace.by_boxes(x + apart, r) for r in offsets]
+    assert np.mean(ended) == pytest.approx(halfspace.boxes_part(x, x + apart), abs=0.035)
+
+
+@pytest.mark.parametrize(
+    "other", [{"a": 0.25, "b": 0.35}, {"a": 0.31, "b": 0.2}, {"a": 0.3}, {"b": 0.35}, {"a": 0.3, "b": 0.35, "c": 0.22}]
+)
+def test_a_threshold_parts_two_lists_as_often_as_is_declared(other: dict[str, float]) -> None:
+    """A grid of thresholds and no chance; what is missing has no share that any of them could reach."""
+    shares, between = {"a": 0.3, "b": 0.35}, {"v": 0.3, "eps": 0.1}
+    ends: list[Any] = [Offset((i + 0.5) / 1000) for i in range(1000)]
+    ended = [
+        heavy_hitters.above_threshold(shares, r, **between) != heavy_hitters.above_threshold(other, r, **between)
+        for r in ends
+    ]
+    assert np.mean(ended) == pytest.approx(heavy_hitters.parted_by_threshold(shares, other, **between), abs=0.005)
+
+
 def test_trials_of_one_index_are_one_trial() -> None:
     bench = bench_of(statistical_query.rstat, "bernoulli(0.5)", size=50, rho=0.2)
     assert bench.unit is run_integrated

@@ -109,7 +109,8 @@ def repaired(name: str, source: str = "norm", **options: Any) -> Record:
 def once_repaired() -> tuple[str, str, Record]:
     """Of a learner that any `folder` has, by the command: what it prints, the picture that it draws, its record."""
     typed = "repair learners.py:mean --source norm --size 50 --rho 0.5 --confidence 0.999999 --jobs 1"
-    done = CliRunner().invoke(cli, [*typed.split(), "--svg", "f.svg", "--json", "r.json"], standalone_mode=False)
+    words, plainly = [*typed.split(), "--svg", "f.svg", "--json", "r.json"], {"COLUMNS": "80", "FORCE_COLOR": None}
+    done = CliRunner().invoke(cli, words, standalone_mode=False, env=plainly)
     assert done.return_value == 0
     return done.output, Path("f.svg").read_text(), read_record(Path("r.json"))
 

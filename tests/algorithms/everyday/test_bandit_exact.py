@@ -134,7 +134,7 @@ def test_the_theorem_is_a_quarter_off_at_the_hardest_source() -> None:
     assert least_share(ELIMINATE, 0.1, [0.0, 0.08]) == pytest.approx(0.574, abs=1e-3)
 
 
-GAPS = (0.0, 0.03, 0.0863, 0.3, 1.0)  # at night all of them
+GAPS = (0.0, 0.03, 0.0863, 0.3, 1.0)  # at night many more, below
 
 
 def test_regret_beside_rho_and_beside_the_plain_algorithm_of_the_same_regret() -> None:

@@ -118,7 +118,7 @@ def test_the_claims_hold_at_its_own_size() -> None:
 
 @pytest.mark.parametrize(("subject", "kind"), [(r_coreset, "exact"), (r_clusters, "upper")])
 def test_each_is_its_two_steps_and_finishes_apart_as_it_says(subject: Any, kind: str) -> None:
-    """At a tenth of its rows. A declared mismatch is contradicted wrongly with probability 1e-7 at most."""
+    """At a tenth of its rows. A declared mismatch is contradicted wrongly with probability 1e-4 at most."""
     params = {"d": 1, "sample_scale": 0.1} | ({"k": 2} if subject is r_clusters else {})
     asked: dict[str, Any] = {"params": params, "rho": 0.9, "fixed": 5, "confidence": 0.999}
     record = auditor.audit(subject, "pmf({0.1: 0.5, 0.3: 0.2, 0.8: 0.3})", **asked)
