@@ -30,8 +30,10 @@ settings.register_profile("nightly", max_examples=1000, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 
-for _name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE"):
-    os.environ.pop(_name, None)  # a test that audits must not write into the summary of the job that runs it
+_OF_THE_JOB = ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE")  # whose summary is not for tests to write
+_OF_THE_TERMINAL = ("COLUMNS", "LINES", "FORCE_COLOR", "NO_COLOR")  # what is printed is compared
+for _name in (*_OF_THE_JOB, *_OF_THE_TERMINAL):
+    os.environ.pop(_name, None)
 
 
 def pytest_collection_finish() -> None:

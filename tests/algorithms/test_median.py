@@ -452,7 +452,6 @@ def test_below_one_24th_the_published_test_holds() -> None:
     failures = sum(not judge(bench_, bench_.run(i, 0), i) for i in range(60))
     print(f"tau = 0.02: {failures} of 60 inaccurate; at most 0.025 allowed")
     assert clopper_pearson_lower(60, failures, ALPHA) <= 0.025
-    assert clopper_pearson_upper(60, failures, 1e-3) < 0.2, "far from what it is at 0.05"
 
 
 @pytest.mark.parametrize(("ones", "bit"), [(0.0, 0), (0.3, 0), (0.7, 1), (1.0, 1)])
