@@ -100,7 +100,7 @@ class Request(msgspec.Struct, frozen=True):
     subject: object  # a target, or a function
     sources: tuple[object, ...]
     options: Any  # the question's own struct
-    texts: Mapping[str, str] = msgspec.field(default_factory=dict)
+    texts: Mapping[str, str] = {}
     expected: str | None = None  # by whoever asks; the subject's own expectation otherwise
 
     @property

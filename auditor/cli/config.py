@@ -67,7 +67,7 @@ class Entry(msgspec.Struct, frozen=True):
     question: str | None = None
     expect: str = "pass"
     margin: float = MARGIN
-    given: dict[str, Any] = msgspec.field(default_factory=dict)
+    given: dict[str, Any] = {}
 
 
 class Config(msgspec.Struct, frozen=True):
@@ -76,7 +76,7 @@ class Config(msgspec.Struct, frozen=True):
     path: Path
     confidence: float
     entries: Sequence[Entry]
-    whole: dict[str, Any] = msgspec.field(default_factory=dict)  # the time that all of them have together
+    whole: dict[str, Any] = {}  # the time that all of them have together
     baseline: str | None = None
 
 

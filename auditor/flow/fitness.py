@@ -31,7 +31,7 @@ _OWN_LABELS = ("fitted", "attr(labels_)", "attr(labels_)|partition")
 class Fitness(msgspec.Struct):
     """What preflights found, by what they speak of."""
 
-    known: dict[tuple[Any, ...], Checked] = msgspec.field(default_factory=dict)
+    known: dict[tuple[Any, ...], Checked] = {}
     first: Checked | None = None
     runs: int = 0
 

@@ -63,14 +63,14 @@ class Answer(msgspec.Struct):
     """
 
     fields: msgspec.Struct
-    measures: list[Measure] = msgspec.field(default_factory=list)
-    rows: list[CellRow] = msgspec.field(default_factory=list)
+    measures: list[Measure] = []
+    rows: list[CellRow] = []
     pairs: int | None = None
     mismatches: int | None = None
     rho: Rho | None = None
     accuracy: Accuracy | None = None
-    examples: list[Mismatch] = msgspec.field(default_factory=list)
-    findings: list[Finding] = msgspec.field(default_factory=list)
+    examples: list[Mismatch] = []
+    findings: list[Finding] = []
     wobbles: Wobbles | None = None
 
 

@@ -135,9 +135,9 @@ class Run(msgspec.Struct):
     engine: Engine = msgspec.field(default_factory=Serial)
     ledger: Ledger | NoLedger = msgspec.field(default_factory=NoLedger)
     fitness: Fitness = msgspec.field(default_factory=Fitness)
-    benches: dict[int, Bench] = msgspec.field(default_factory=dict)
-    findings: list[Finding] = msgspec.field(default_factory=list)
-    by_cell: dict[int, Spent] = msgspec.field(default_factory=dict)
+    benches: dict[int, Bench] = {}
+    findings: list[Finding] = []
+    by_cell: dict[int, Spent] = {}
     bottoms: int = 0  # runs that gave no output
     first_bottom: tuple[int, int, str] | None = None  # its cell, its trial, and what happened
     at: int = 0  # the cell whose trials are being run

@@ -61,7 +61,7 @@ class _Tally(msgspec.Struct):
 
     pairs: int = 0
     runs: int = 0
-    gaps: list[int | float] = msgspec.field(default_factory=list)
+    gaps: list[int | float] = []
     values: Counter[str] = msgspec.field(default_factory=Counter)
 
 

@@ -35,7 +35,7 @@ _SIGNALS = [int(kind) for kind in signal.valid_signals() if getattr(kind, "name"
 getsignal: Callable[[int], Any] = import_module("_signal").getsignal  # signal's own makes an enum of what it finds
 _HOOKS = {sys: ("excepthook", "unraisablehook", "displayhook"), threading: ("excepthook",), warnings: ("showwarning",)}
 T = TypeVar("T")
-_any, _len, _map, _is_not = any, len, map, operator.is_not  # as they are now: a subject may replace them
+_any, _map, _is_not = any, map, operator.is_not  # as they are now: a subject may replace them
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,10 +121,6 @@ def _imports() -> Undo:
 
 def _is_changed(now: Mapping[str, Any], before: Mapping[str, Any]) -> bool:
     """Whether some of it is another now, whatever that says of itself; what came in addition does not matter."""
-    if _len(now) >= _len(before) and not (
-        _any(_map(_is_not, now, before)) or _any(_map(_is_not, now.values(), before.values()))
-    ):
-        return False  # one after the other, as nearly always: half of the time
     return _any(_map(_is_not, _map(now.get, before), before.values()))
 
 

@@ -33,7 +33,7 @@ class Bracket(msgspec.Struct):
     low: int | None = None
     high: int | None = None
     _smallest: int = 1
-    _open: list[int] = msgspec.field(default_factory=list)
+    _open: list[int] = []
     _probes: int = 0
 
     def sizes(self, start: int) -> Sizes:

@@ -52,17 +52,13 @@ class Declaration(msgspec.Struct, frozen=True):
     note: Declared = None  # a line for the report, say what the run costs
     view: object = None  # what of the output counts
     promise: Callable[..., float | None] | None = None  # what the theorem makes of rho at a size
-    bounds: Mapping[str, Callable[..., float | None]] = msgspec.field(
-        default_factory=dict
-    )  # below which none can be, by size
+    bounds: Mapping[str, Callable[..., float | None]] = {}  # below which none can be, by size
     plain: Declared = None  # rows that the same accuracy takes without reproducibility
     core: Callable[..., Any] | None = None  # core(sample[, r]): what A makes of a sample, before its last step
     finish: Callable[..., Any] | None = None  # finish(core, r): the last step, where the shared randomness acts
     mismatch: Callable[..., Any] | None = None  # mismatch(first, second): how likely two cores finish differently
     mismatch_is: str = "exact"  # or "upper"
-    asks: Mapping[str, Declared] = msgspec.field(
-        default_factory=dict
-    )  # options of what is claimed, where it is not rho
+    asks: Mapping[str, Declared] = {}  # options of what is claimed, where it is not rho
 
 
 def subject(

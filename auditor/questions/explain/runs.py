@@ -30,7 +30,7 @@ class Ran(msgspec.Struct):
     fell: Mapping[int, str] = msgspec.field(default_factory=lambda: NONE_FELL)
     seconds: float = 0.0
     runs: int = 0
-    bottoms: list[str] = msgspec.field(default_factory=list)  # runs that gave no output
+    bottoms: list[str] = []  # runs that gave no output
 
     def output(self, sample: Any, which: int, bench: Bench | None = None) -> Any:
         """What counts of one run's output, or bottom; `bench` where it is another than that of the trial."""

@@ -71,8 +71,8 @@ class Search(msgspec.Struct):
     budget: int
     seed: int
     goal: float = 0.0  # what is looked for is above it
-    tried: list[Candidate] = msgspec.field(default_factory=list)
-    finalists: list[int] = msgspec.field(default_factory=list)
+    tried: list[Candidate] = []
+    finalists: list[int] = []
     spent: int = 0
 
     @property

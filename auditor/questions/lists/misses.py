@@ -38,13 +38,13 @@ class Misses(msgspec.Struct):
 
     length: int
     named: int  # runs that are not counted before
-    counts: dict[str, int] = msgspec.field(default_factory=dict)
-    listed: dict[str, None] = msgspec.field(default_factory=dict)  # in the order in which they came
+    counts: dict[str, int] = {}
+    listed: dict[str, None] = {}  # in the order in which they came
     runs: int = 0
     before: int = 0
     after: int = 0
     _least: int = 0  # runs that every output of a full list has at least
-    _rare: list[str] = msgspec.field(default_factory=list)  # those that had no more when it was last looked through
+    _rare: list[str] = []  # those that had no more when it was last looked through
 
     @property
     def counted(self) -> int:

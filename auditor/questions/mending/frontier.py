@@ -24,7 +24,7 @@ class Measured(msgspec.Struct):
     by: str = FINISHED
     nothing: int = 0
     changed: int | None = None
-    losses: list[tuple[float, float]] = msgspec.field(default_factory=list)  # as it is, and with this setting
+    losses: list[tuple[float, float]] = []  # as it is, and with this setting
     error: str | None = None
 
     def add(self, tried: Tried, plain: float | None) -> None:

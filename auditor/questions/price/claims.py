@@ -26,7 +26,7 @@ class Claim(msgspec.Struct):
     budget: int
     left: int
     bracket: Bracket = msgspec.field(default_factory=Bracket)
-    shown: dict[int, str] = msgspec.field(default_factory=dict)  # "pass" or "fail" by size, where it was decided
+    shown: dict[int, str] = {}  # "pass" or "fail" by size, where it was decided
 
     def passes(self, size: int, one: Counted) -> bool | None:
         """What the counts of a size say, kept: the other claim may run more pairs there, which take nothing back."""

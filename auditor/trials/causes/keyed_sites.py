@@ -31,8 +31,8 @@ class Draws(msgspec.Struct):
 class Trace(msgspec.Struct):
     """What one run drew, stream by stream, in order; r itself is the stream ''."""
 
-    streams: dict[str, list[Draws]] = msgspec.field(default_factory=dict)
-    unkeyed: list[str] = msgspec.field(default_factory=list)  # why the law would be another with a keyed r
+    streams: dict[str, list[Draws]] = {}
+    unkeyed: list[str] = []  # why the law would be another with a keyed r
 
     def add(self, stream: str, frame: FrameType | None, count: int) -> None:
         code = frame.f_code if frame else None

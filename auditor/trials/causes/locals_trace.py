@@ -47,8 +47,8 @@ class Step(msgspec.Struct):
 
     place: tuple[str, str, int]  # function, file, line
     before: Values
-    after: dict[str, str | None] = msgspec.field(default_factory=dict)
-    shown: dict[str, str] = msgspec.field(default_factory=dict)
+    after: dict[str, str | None] = {}
+    shown: dict[str, str] = {}
 
 
 def _token(value: object) -> str | None:

@@ -274,7 +274,7 @@ class Kept(msgspec.Struct):
 class Snapshot(msgspec.Struct):
     """What was in all places at one moment."""
 
-    kept: list[Kept] = msgspec.field(default_factory=list)
+    kept: list[Kept] = []
 
     def moved(self) -> list[Kept]:
         return [one for one in self.kept if one.has_moved]
