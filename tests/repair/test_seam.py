@@ -12,8 +12,8 @@ import pytest
 
 import auditor
 from auditor import AuditorError, Randomness, Sample, repair, subject
-from auditor.randomness import from_key, key_of, root_key
-from auditor.repair.seam import as_randomness, pieces
+from auditor.randomness import as_randomness, from_key, key_of, root_key
+from auditor.repair.seam import pieces
 from auditor.subjects.outcome import same
 from auditor.subjects.subject import load_subject
 from auditor.trials.own_code import code_of
