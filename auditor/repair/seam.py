@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 from auditor.errors import BadValue, UsageError
 from auditor.randomness import Randomness, as_randomness, key_of
-from auditor.sources.sample import Sample
+from auditor.sources.sample import Sample, copied
 from auditor.subjects.estimators import Fit
 from auditor.subjects.finishing import is_its_steps
 from auditor.subjects.signature import PRIVATE
@@ -74,6 +74,11 @@ class Repaired:
         """One run of the learner, given the sample, r and private randomness as it asks for them."""
         private = params.pop(PRIVATE, None)
         return self.learner.run(sample, key_of(r), private and key_of(private), **params)
+
+    def run_one(self, sample: Any, r: Randomness, **params: Any) -> Any:
+        """One of several runs: its output as it is now, since the next run may write into it. A model is its own."""
+        output = self.run(sample, r, **params)
+        return output if hasattr(output, "predict") else copied(output)
 
     def finish(self, core: Any, r: Randomness) -> Any:
         """Nothing is left to do, unless a wrapper has something."""

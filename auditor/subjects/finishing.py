@@ -142,12 +142,18 @@ class Composed:
         self.__module__ = module
         given = {name: fn for name, fn in zip(_TAKES, (core, finish, mismatch), strict=True) if fn is not None}
         known = {*defaults, *(p.name for fn in given.values() for p in _parameters(fn) if _is_named(p))}
+        sample, r = (_place(given[name], at, shown) for name, at, shown in (("core", 0, "sample"), ("finish", 1, "r")))
+        if sample == r or {sample, r} & known:
+            raise UsageError(
+                f"composed: {sample} and {r} are the sample and r of its steps, and can be no other parameter of them, "
+                "nor have a default"
+            )
         of_core = {"core": {*known, PRIVATE}}
         made = {name: _step("composed", name, fn, of_core.get(name, known - {PRIVATE})) for name, fn in given.items()}
         self.steps = Finishing(
             made["core"], made["finish"], made.get("mismatch"), mismatch_is == "exact", has_body=False
         )
-        self.__signature__ = _signature(given, made, defaults)
+        self.__signature__ = _signature(sample, r, given, made, defaults)
 
     def __call__(self, /, *args: Any, **params: Any) -> Any:
         bound = self.__signature__.bind(*args, **params)
@@ -169,11 +175,20 @@ class Composed:
         return str(self.__qualname__)
 
 
+def _place(fn: Callable[..., Any], at: int, otherwise: str) -> str:
+    """Return what a function calls one of its arguments by position."""
+    names = [p.name for p in _parameters(fn) if p.kind in _BY_POSITION]
+    return names[at] if len(names) > at else otherwise
+
+
 def _signature(
-    given: Mapping[str, Callable[..., Any]], made: Mapping[str, Step], defaults: Mapping[str, Any]
+    sample: str,
+    r: str,
+    given: Mapping[str, Callable[..., Any]],
+    made: Mapping[str, Step],
+    defaults: Mapping[str, Any],
 ) -> Signature:
     """Return sample and r, as core and finish call them, and by name all that one of the steps asks for."""
-    places = {name: [p for p in _parameters(fn) if p.kind in _BY_POSITION] for name, fn in given.items()}
     named: dict[str, Any] = {}
     for step, fn in given.items():
         for p in _parameters(fn):
@@ -185,10 +200,6 @@ def _signature(
                 raise UsageError(f"composed has {values}: write one of them, or defaults={{{p.name!r}: ...}}")
             named[p.name] = p.default if before is p.empty else before
     named |= defaults
-    sample, r = (next((p.name for p in places[step][at:]), "") for step, at in (("core", 0), ("finish", 1)))
-    sample, r = sample or "sample", r or "r"
-    if sample == r or {sample, r} & {*named}:
-        raise UsageError(f"composed: {sample} and {r} are the sample and r of its steps, and can be no other parameter")
     parameters = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in (sample, r)]
     parameters += [Parameter(name, Parameter.KEYWORD_ONLY, default=value) for name, value in named.items()]
     if any(step.names is None for step in made.values()):
