@@ -189,17 +189,16 @@ def _signature(
     defaults: Mapping[str, Any],
 ) -> Signature:
     """Return sample and r, as core and finish call them, and by name all that one of the steps asks for."""
-    named: dict[str, Any] = {}
+    named = dict(defaults)
     for step, fn in given.items():
         for p in _parameters(fn):
-            if p.name not in (made[step].names or ()):
+            if p.name in defaults or p.name not in (made[step].names or ()):
                 continue
             before = named.setdefault(p.name, p.default)
-            if p.empty not in (before, p.default) and repr(before) != repr(p.default) and p.name not in defaults:
+            if before is not p.empty and p.default is not p.empty and repr(before) != repr(p.default):
                 values = f"{p.name}={before!r} in one step and {p.default!r} in another"
                 raise UsageError(f"composed has {values}: write one of them, or defaults={{{p.name!r}: ...}}")
             named[p.name] = p.default if before is p.empty else before
-    named |= defaults
     parameters = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in (sample, r)]
     parameters += [Parameter(name, Parameter.KEYWORD_ONLY, default=value) for name, value in named.items()]
     if any(step.names is None for step in made.values()):

@@ -229,7 +229,7 @@ def test_defaults_are_further_parameters_or_other_values() -> None:
     made = auditor.composed(
         core=core, finish=shifted, defaults={"scale": 1.0, "rows": 7, "shift": 0.25}, size=lambda rows: rows
     )
-    assert str(inspect.signature(made)) == "(sample, r, *, scale=1.0, shift=0.25, rows=7)"
+    assert str(inspect.signature(made)) == "(sample, r, *, scale=1.0, rows=7, shift=0.25)"
     assert load_subject(made, {"rows": 9}).declares("size") == 9
     needs = auditor.composed(core=core, finish=shifted)
     with pytest.raises(UsageError, match="needs a value for scale: --param scale=VALUE"):
