@@ -5,10 +5,9 @@ It is what the subject declares; where that is an upper bound, or nothing, the s
 differ, which has the same mean. A declared m is held against those finishes: if it is contradicted the audit fails,
 with a tenth of the error that a fail has. Everything is given m; beside it stands what the finishes say by themselves.
 
-A subject with a body of its own is measured by its steps, so everything is given core and finish too. n runs in which
-both gave the same show that they differ in at most a share q = 1 - alpha^(1/n) of runs, at every n that an audit may
-stop at: a larger share would have had to agree in the first n runs at which (1 - q)^n < alpha. Two runs of the body
-then differ with probability rho + 2 q at most.
+A subject with a body of its own is measured by its steps, so everything is given core and finish too. Where n runs gave
+the same by both, they differ in at most a share q = 1 - alpha^(1/n) of runs, at whatever n an audit stops
+(`most_unseen`), and two runs of the body differ with probability rho + 2 q at most.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from auditor.flow.verdict import Verdict
 from auditor.flow.wobbles import WATCHED
 from auditor.questions.pairs import Pairs, PairsOptions, make_pairs_plan
 from auditor.statistics.contradiction import Contradiction
-from auditor.statistics.interval import MeanEvidence, clopper_pearson_upper
+from auditor.statistics.interval import MeanEvidence, most_unseen
 from auditor.statistics.outward import at_most, sure
 from auditor.subjects.finishing import Finishing
 from auditor.subjects.outcome import describe
@@ -174,7 +173,7 @@ class IntegratedPairs(Pairs):
         """What the runs show of the subject's own body; None for one that is its steps."""
         if not self._steps.has_body or self.plan.target is None:
             return None
-        share = clopper_pearson_upper(self.compared, 0, self.plan.alpha) if self.compared else 1.0
+        share = most_unseen(self.compared, self.plan.alpha)
         return Body(self.compared, share, self.plan.confidence, min(1.0, self.plan.target + 2 * share))
 
     def _given(self) -> str:
