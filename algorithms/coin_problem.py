@@ -68,7 +68,7 @@ from algorithms.coin_frontier import (
     plain_size,
 )
 from algorithms.statistical_query import region_width, rstat
-from auditor import Sample, subject
+from auditor import Sample, composed, subject
 from auditor.repair import random_threshold, threshold_mismatch
 
 Heads = tuple[int, int]  # how many flips are heads, of how many
@@ -272,7 +272,7 @@ def rstat_mixture(m: int, tau: float, rho: float, delta: float) -> Mixture:
 # Deciders to audit
 
 
-def heads_among(sample: Any) -> Heads:
+def heads_among(sample: Sample) -> Heads:
     """How many flips are heads, and how many there are."""
     rows = Sample.of(sample)
     if not rows.size:
@@ -458,7 +458,7 @@ def optimal_promise(size: int, tau: float, delta: float) -> float | None:
         return None
 
 
-@subject(
+optimal_coin = composed(
     source="bernoulli(0.5)",
     sample="counts",
     size=optimal_size,
@@ -471,12 +471,9 @@ def optimal_promise(size: int, tau: float, delta: float) -> float | None:
     core=heads_among,
     finish=optimal_threshold_of,
     mismatch=optimal_parts,
+    defaults={"tau": 0.1, "rho": 0.1, "delta": 1 / 16},
 )
-def optimal_coin(
-    sample: Sample, r: np.random.Generator, *, tau: float = 0.1, rho: float = 0.1, delta: float = 1 / 16
-) -> bool:
-    """The most reproducible decider there is: its threshold comes from the frontier's mixture for so many flips."""
-    return optimal_threshold_of(heads_among(sample), r, tau=tau, delta=delta)
+"""The most reproducible decider there is: its threshold comes from the frontier's mixture for so many flips."""
 
 
 def threshold_at(mixture: Mixture, chance: float) -> int:

@@ -77,7 +77,7 @@ def compile_sq(
             if tolerance < tau:
                 raise ValueError(f"a query asks for tolerance {tolerance!r}, below tau={tau!r}: give the least of all")
             fresh = rows.take(rows_a_query(tolerance, **each, sample_scale=sample_scale))
-            return rstat(fresh, r.child("query", number), tau=tolerance, query=query, **each)
+            return float(rstat(fresh, r.child("query", number), tau=tolerance, query=query, **each))
 
         return learner(ask, r.child("learner"))
 

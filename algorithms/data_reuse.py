@@ -120,7 +120,7 @@ def rstat_answer(
 ) -> float:
     """The mean of a query by rSTAT. With 4,000 rows its rho is 0.019, so that (m - 1) rho is below 1 for m = 21."""
     mean = Sample.of(sample).mean(query)
-    return rstat(Sample.of(np.array([mean])), r, tau=tau, rho=rho, delta=delta)
+    return float(rstat(Sample.of(np.array([mean])), r, tau=tau, rho=rho, delta=delta))
 
 
 def fit_a_vote(ask: Callable[[Query], float], rng: np.random.Generator) -> None:

@@ -38,7 +38,7 @@ import numpy.typing as npt
 
 from algorithms.rounding import boxes, foams
 from algorithms.statistical_query import scaled
-from auditor import AuditorError, Randomness, Sample, subject
+from auditor import AuditorError, Randomness, Sample, composed
 
 Reals = npt.NDArray[np.float64]
 
@@ -177,7 +177,7 @@ def boxes_part(z1: Reals, z2: Reals) -> float:
     return 1 - float(np.prod(1 - np.minimum(1, np.abs(z1 - z2))))
 
 
-@subject(
+r_halfspace_foams = composed(
     source=CUBE,
     sample="counts",
     size=foams_size,
@@ -189,15 +189,12 @@ def boxes_part(z1: Reals, z2: Reals) -> float:
     finish=by_foams,
     mismatch=foams_part,
     mismatch_is="upper",
+    defaults={"rho": 0.2, "tau": 0.4, "d": 3, "sample_scale": 1.0},
 )
-def r_halfspace_foams(
-    sample: Sample, r: Randomness, *, rho: float = 0.2, tau: float = 0.4, d: int = 3, sample_scale: float = 1.0
-) -> Halfspace:
-    """A halfspace whose normal is the sample's mean direction, rounded by a foam."""
-    return by_foams(sum_for_foams(sample, rho=rho, tau=tau, d=d), r)
+"""A halfspace whose normal is the sample's mean direction, rounded by a foam."""
 
 
-@subject(
+r_halfspace_boxes = composed(
     source=CUBE,
     sample="counts",
     size=boxes_size,
@@ -208,9 +205,6 @@ def r_halfspace_foams(
     core=sum_for_boxes,
     finish=by_boxes,
     mismatch=boxes_part,
+    defaults={"rho": 0.2, "tau": 0.4, "d": 3, "sample_scale": 1.0},
 )
-def r_halfspace_boxes(
-    sample: Sample, r: Randomness, *, rho: float = 0.2, tau: float = 0.4, d: int = 3, sample_scale: float = 1.0
-) -> Halfspace:
-    """A halfspace whose normal is the sample's mean direction, rounded to a box."""
-    return by_boxes(sum_for_boxes(sample, rho=rho, tau=tau, d=d), r)
+"""A halfspace whose normal is the sample's mean direction, rounded to a box."""

@@ -109,7 +109,7 @@ class Shares:
         return scaled(group_size(tau), self.scale) | 1
 
     def ask(self, sample: Sample, r: Randomness, tau: float) -> float:
-        return rstat(sample, r, tau=tau, rho=self.rho0, delta=self.delta0)
+        return float(rstat(sample, r, tau=tau, rho=self.rho0, delta=self.delta0))
 
     def heavy(self, sample: Sample, r: Randomness) -> tuple[Any, ...]:
         return r_heavy_hitters(sample, r, rho=self.rho0, v=HEAVY, eps=AROUND, sample_scale=self.scale)

@@ -73,7 +73,7 @@ class Constants:
         return self.group_size * (2 * recursive + 2 * self.heavy_size + queries)
 
     def ask(self, sample: Sample, r: Randomness, tau: float) -> float:
-        return rstat(sample, r, tau=tau, rho=self.rho0, delta=self.rho0 / 4)
+        return float(rstat(sample, r, tau=tau, rho=self.rho0, delta=self.rho0 / 4))
 
 
 def sample_size(d: int, tau: float, rho: float) -> int:

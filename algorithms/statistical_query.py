@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 
-from auditor import Sample, subject
+from auditor import Sample, composed
 
 
 def check_parameters(tau: float, rho: float, delta: float) -> None:
@@ -108,6 +108,7 @@ def query_mean(sample: Sample, *, query: Callable[[Any], Any] | None = None) -> 
 
 def to_region(v: float, r: np.random.Generator, *, tau: float, rho: float, delta: float) -> float:
     """The midpoint of the region that holds v, all regions shifted by r."""
+    check_parameters(tau, rho, delta)
     alpha = region_width(tau, rho, delta)  # 1
     offset = r.uniform(0, alpha)  # 2
     return round_to_region(v, alpha, offset)  # 3, 5, 6
@@ -118,7 +119,7 @@ def in_two_regions(v1: float, v2: float, *, tau: float, rho: float, delta: float
     return min(1.0, abs(v1 - v2) / region_width(tau, rho, delta))
 
 
-@subject(
+rstat = composed(
     source="bernoulli(0.5)",
     size=sample_size,
     claimed=lambda rho: rho,
@@ -131,20 +132,9 @@ def in_two_regions(v1: float, v2: float, *, tau: float, rho: float, delta: float
     core=query_mean,
     finish=to_region,
     mismatch=in_two_regions,
+    defaults={"tau": 0.1, "rho": 0.1, "delta": 0.025, "query": None, "sample_scale": 1.0},
 )
-def rstat(
-    sample: Sample,
-    r: np.random.Generator,
-    *,
-    tau: float = 0.1,
-    rho: float = 0.1,
-    delta: float = 0.025,
-    query: Callable[[Any], Any] | None = None,
-    sample_scale: float = 1.0,
-) -> float:
-    """The mean of query(rows) over the sample, to the midpoint of its region; of the rows without a query."""
-    check_parameters(tau, rho, delta)
-    return to_region(query_mean(sample, query=query), r, tau=tau, rho=rho, delta=delta)
+"""The mean of query(rows) over the sample, to the midpoint of its region; of the rows without a query."""
 
 
 def round_to_region(v: float, alpha: float, offset: float) -> float:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from auditor.randomness import Randomness as Randomness
     from auditor.sources.sample import Sample as Sample
     from auditor.subjects.outcome import fingerprint as fingerprint
+    from auditor.subjects.subject import composed as composed
     from auditor.subjects.subject import subject as subject
 
 __version__ = "0.1.0"
@@ -37,6 +38,7 @@ _HOMES = {
     "ask": "auditor.flow.asking",
     "assert_reproducible": "auditor.cli.assertion",
     "audit": "auditor.flow.asking",
+    "composed": "auditor.subjects.subject",
     "fingerprint": "auditor.subjects.outcome",
     "replay": "auditor.questions.one_pair",
     "subject": "auditor.subjects.subject",

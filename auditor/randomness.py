@@ -19,7 +19,7 @@ import numpy.typing as npt
 from numpy.random import MT19937, PCG64, BitGenerator, Generator, RandomState
 from numpy.random.bit_generator import ISpawnableSeedSequence
 
-from auditor.errors import BadValue, suggestion
+from auditor.errors import BadValue, UsageError, suggestion
 
 Name = str | SupportsIndex
 _WORDS = np.dtype(np.uint64)  # which numpy need not look up
@@ -110,6 +110,15 @@ def from_key(key: Key) -> Randomness:
 def key_of(r: Randomness) -> Key:
     """The place of r in the tree, whatever was drawn from it."""
     return cast(Key, r.bit_generator.seed_seq)
+
+
+def as_randomness(r: Any) -> Randomness:
+    """Return r if it has children, or the r of a seed; UsageError for anything else."""
+    if isinstance(r, Randomness):
+        return r
+    if isinstance(r, int):
+        return from_key(root_key(r))
+    raise UsageError(f"r is {type(r).__name__}, and must have children: give an auditor.Randomness, or a seed, e.g. 0")
 
 
 KINDS: dict[str, Callable[[Key], Any]] = {

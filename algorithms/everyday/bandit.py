@@ -66,7 +66,7 @@ import numpy.typing as npt
 
 from algorithms import coin_problem
 from algorithms.statistical_query import scaled
-from auditor import Randomness, Sample, subject
+from auditor import Randomness, Sample, composed
 from auditor.repair import random_threshold
 
 Reals = npt.NDArray[np.float64]
@@ -331,7 +331,7 @@ def kept_apart(
     return parted(first, second, threshold_range(arms, tau, rho, delta))
 
 
-@subject(
+r_bandit = composed(
     source=tie,
     sample="counts",
     size=sample_size,
@@ -346,18 +346,6 @@ def kept_apart(
     core=explore,
     finish=commit,
     mismatch=kept_apart,
+    defaults={"arms": 2, "horizon": 1_000_000, "tau": 0.03, "rho": 0.1, "delta": 0.05, "sample_scale": 1.0},
 )
-def r_bandit(
-    sample: Sample,
-    r: Randomness,
-    *,
-    arms: int = 2,
-    horizon: int = 1_000_000,
-    tau: float = 0.03,
-    rho: float = 0.1,
-    delta: float = 0.05,
-    sample_scale: float = 1.0,
-) -> Pulls:
-    """The sequence of arms that explores, then commits."""
-    given: dict[str, Any] = {"arms": arms, "tau": tau, "rho": rho, "delta": delta, "sample_scale": sample_scale}
-    return commit(explore(sample, **given), r, horizon=horizon, **given)
+"""The sequence of arms that explores, then commits."""

@@ -94,7 +94,7 @@ from algorithms.everyday.bandit import (
     tie,
 )
 from algorithms.statistical_query import scaled
-from auditor import Randomness, Sample, subject
+from auditor import Randomness, Sample, composed
 from auditor.repair import random_threshold
 
 Table = tuple[tuple[float, ...], ...]  # of each phase the mean of each arm
@@ -322,7 +322,7 @@ def _apart(rest: Sequence[tuple[Phase, Sequence[float], Sequence[float]]], left:
     return total
 
 
-@subject(
+r_bandit_elimination = composed(
     source=tie,
     sample="counts",
     size=sample_size,
@@ -337,20 +337,14 @@ def _apart(rest: Sequence[tuple[Phase, Sequence[float], Sequence[float]]], left:
     core=explore,
     finish=eliminate,
     mismatch=dropped_apart,
+    defaults={
+        "arms": 2,
+        "horizon": 1_000_000,
+        "tau": 0.03,
+        "rho": 0.1,
+        "delta": 0.05,
+        "phases": 3,
+        "sample_scale": 1.0,
+    },
 )
-def r_bandit_elimination(
-    sample: Sample,
-    r: Randomness,
-    *,
-    arms: int = 2,
-    horizon: int = 1_000_000,
-    tau: float = 0.03,
-    rho: float = 0.1,
-    delta: float = 0.05,
-    phases: int = 3,
-    sample_scale: float = 1.0,
-) -> Pulls:
-    """The sequence of arms that drops arms phase by phase."""
-    given: dict[str, Any] = {"arms": arms, "tau": tau, "rho": rho, "delta": delta, "phases": phases}
-    table = explore(sample, **given, sample_scale=sample_scale)
-    return eliminate(table, r, horizon=horizon, **given, sample_scale=sample_scale)
+"""The sequence of arms that drops arms phase by phase."""

@@ -37,7 +37,7 @@ import numpy as np
 
 from algorithms.coin_problem import Heads, heads_among
 from algorithms.everyday.critical_values import AUDITABLE, GINI, acceptance_by_r, check_rates, rho_of_law
-from auditor import Sample, subject
+from auditor import composed
 from auditor.repair import random_threshold, threshold_mismatch
 
 
@@ -130,7 +130,7 @@ def parted(first: Heads, second: Heads, *, p0: float, eps: float, rho: float, de
     return float(threshold_mismatch(x, y, *interval(p0, eps, rho, delta)))
 
 
-@subject(
+r_coin_test = composed(
     source="bernoulli(0.55)",
     sample="counts",
     size=sample_size,
@@ -144,15 +144,6 @@ def parted(first: Heads, second: Heads, *, p0: float, eps: float, rho: float, de
     core=heads_among,
     finish=rejects,
     mismatch=parted,
+    defaults={"p0": 0.5, "eps": 0.1, "rho": 0.1, "delta": 0.05},
 )
-def r_coin_test(
-    sample: Sample,
-    r: np.random.Generator,
-    *,
-    p0: float = 0.5,
-    eps: float = 0.1,
-    rho: float = 0.1,
-    delta: float = 0.05,
-) -> bool:
-    """Rejects iff the share of heads is at least c away from p0, c uniform between the margins."""
-    return rejects(heads_among(sample), r, p0=p0, eps=eps, rho=rho, delta=delta)
+"""Rejects iff the share of heads is at least c away from p0, c uniform between the margins."""

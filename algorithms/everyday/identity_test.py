@@ -63,7 +63,7 @@ from algorithms.everyday.identity_design import (
     weights_of,
 )
 from algorithms.everyday.lattice_laws import Cell, Floats, law_of_sum
-from auditor import Sample, subject
+from auditor import Sample, composed
 from auditor.repair import random_threshold, threshold_mismatch
 
 LOADED = (0.25, 0.25, 0.125, 0.125, 0.125, 0.125)
@@ -85,7 +85,7 @@ def counted(sample: Any, null: Null) -> tuple[Floats, int]:
     return each, rows.size
 
 
-def distance(sample: Any, *, null: Null) -> float:
+def distance(sample: Sample, *, null: Null) -> float:
     """U."""
     counts, n = counted(sample, null)
     if n < 2:
@@ -95,7 +95,7 @@ def distance(sample: Any, *, null: Null) -> float:
     return pairs - 2 * float((counts * one.q / one.w).sum()) / n + float((one.q**2 / one.w).sum())
 
 
-def poisson_distance(sample: Any, *, null: Null) -> float:
+def poisson_distance(sample: Sample, *, null: Null) -> float:
     """The statistic of a Poisson number of rows, which the sample draws."""
     rows = Sample.of(sample)
     n = poisson_mean(rows.size)
@@ -174,7 +174,7 @@ def tells(output: bool, *, source: Any, r: Any, params: Mapping[str, Any]) -> bo
     return 1e-9 < tv < params["eps"] - 1e-9 or output == (tv > 1e-9)
 
 
-@subject(
+r_identity_test = composed(
     source=HEAVY,
     sample="counts",
     size=sample_size,
@@ -188,21 +188,12 @@ def tells(output: bool, *, source: Any, r: Any, params: Mapping[str, Any]) -> bo
     core=distance,
     finish=rejects,
     mismatch=parted,
+    defaults={"null": LOADED, "eps": 0.25, "rho": 0.1, "delta": 0.05},
 )
-def r_identity_test(
-    sample: Sample,
-    r: np.random.Generator,
-    *,
-    null: Null = LOADED,
-    eps: float = 0.25,
-    rho: float = 0.1,
-    delta: float = 0.05,
-) -> bool:
-    """Rejects iff the distance from the null law reaches the critical value."""
-    return rejects(distance(sample, null=null), r, null=null, eps=eps, rho=rho, delta=delta)
+"""Rejects iff the distance from the null law reaches the critical value."""
 
 
-@subject(
+r_uniformity_test = composed(
     source="pmf({0: 0.2622, 1: 0.1054, 2: 0.1054, 3: 0.1054, 4: 0.1054, 5: 0.1054, 6: 0.1054, 7: 0.1054})",
     sample="counts",
     size=sample_size,
@@ -216,21 +207,12 @@ def r_identity_test(
     core=distance,
     finish=rejects,
     mismatch=parted,
+    defaults={"null": 8, "eps": 0.25, "rho": 0.1, "delta": 0.05},
 )
-def r_uniformity_test(
-    sample: Sample,
-    r: np.random.Generator,
-    *,
-    null: Null = 8,
-    eps: float = 0.25,
-    rho: float = 0.1,
-    delta: float = 0.05,
-) -> bool:
-    """Rejects iff the distance from the uniform law on K values reaches the critical value."""
-    return rejects(distance(sample, null=null), r, null=null, eps=eps, rho=rho, delta=delta)
+"""Rejects iff the distance from the uniform law on K values reaches the critical value."""
 
 
-@subject(
+r_identity_test_poisson = composed(
     source=HEAVY,
     sample="counts",
     size=poisson_size,
@@ -244,15 +226,6 @@ def r_uniformity_test(
     core=poisson_distance,
     finish=rejects,
     mismatch=parted,
+    defaults={"null": LOADED, "eps": 0.25, "rho": 0.1, "delta": 0.05},
 )
-def r_identity_test_poisson(
-    sample: Sample,
-    r: np.random.Generator,
-    *,
-    null: Null = LOADED,
-    eps: float = 0.25,
-    rho: float = 0.1,
-    delta: float = 0.05,
-) -> bool:
-    """The same of a Poisson number of rows, which the sample draws by randomness of its own."""
-    return rejects(poisson_distance(sample, null=null), r, null=null, eps=eps, rho=rho, delta=delta)
+"""The same of a Poisson number of rows, which the sample draws by randomness of its own."""

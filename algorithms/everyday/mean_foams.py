@@ -36,7 +36,7 @@ import numpy as np
 from algorithms.everyday.mean_sizes import FOAM, by_foams, plain_size
 from algorithms.everyday.mean_vector import BOUNDS, Reals, coins, in_turn, is_near, mean_of
 from algorithms.statistical_query import scaled
-from auditor import Randomness, Sample, subject
+from auditor import Randomness, composed
 from auditor.repair import centred_foams
 
 MOST = 24  # dimensions
@@ -80,7 +80,7 @@ def foam_parted(x: float, y: float, *, steps: int = 20_000) -> float:
     return float(1 - (np.minimum(fx, fy) * together).mean() / np.maximum(fx, fy).mean())
 
 
-@subject(
+r_mean_vector_foams = composed(
     source=lambda d: coins(0.5, 0.1) if d == 2 else in_turn(d),
     sample="counts",
     size=sample_size,
@@ -95,17 +95,6 @@ def foam_parted(x: float, y: float, *, steps: int = 20_000) -> float:
     finish=to_foam,
     mismatch=foam_parts,
     mismatch_is="upper",
+    defaults={"eps": 0.2, "rho": 0.2, "delta": 0.05, "sigma": 0.5, "d": 2, "sample_scale": 1.0},
 )
-def r_mean_vector_foams(
-    sample: Sample,
-    r: Randomness,
-    *,
-    eps: float = 0.2,
-    rho: float = 0.2,
-    delta: float = 0.05,
-    sigma: float = 0.5,
-    d: int = 2,
-    sample_scale: float = 1.0,
-) -> Reals:
-    """The mean of the rows, to the middle of its cell of a foam."""
-    return to_foam(mean_of(sample, d=d), r, eps=eps, rho=rho, delta=delta, sigma=sigma, d=d)
+"""The mean of the rows, to the middle of its cell of a foam."""

@@ -42,7 +42,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -51,7 +50,7 @@ from algorithms.everyday.mean_laws import coin_parted, median_parted, together
 from algorithms.everyday.mean_sizes import GINI, Plan, check_parameters, least_plan
 from algorithms.everyday.mean_vector import BOUNDS, Reals, checked, coins, is_near
 from algorithms.statistical_query import scaled
-from auditor import Randomness, Sample, subject
+from auditor import Randomness, Sample, composed
 from auditor.repair import grid_mismatch, on_grid
 
 MOST_GROUPS = 199
@@ -142,7 +141,7 @@ def measured_size(eps: float, rho: float, delta: float, sigma: float, d: int) ->
     return k * fewest
 
 
-def median_of_means(sample: Any, *, eps: float, rho: float, delta: float, sigma: float, d: int) -> Reals:
+def median_of_means(sample: Sample, *, eps: float, rho: float, delta: float, sigma: float, d: int) -> Reals:
     """T; what fills no group is left out."""
     _, k = by_medians(eps, rho, delta, sigma, d)
     rows = Sample.of(sample)
@@ -162,7 +161,7 @@ def medians_part(t1: Reals, t2: Reals, *, eps: float, rho: float, delta: float, 
     return grid_mismatch(t1, t2, by_medians(eps, rho, delta, sigma, d)[0].width)
 
 
-@subject(
+r_mean_vector_heavy = composed(
     source=hard_source,
     sample="counts",
     size=sample_size,
@@ -176,21 +175,9 @@ def medians_part(t1: Reals, t2: Reals, *, eps: float, rho: float, delta: float, 
     core=median_of_means,
     finish=medians_to_boxes,
     mismatch=medians_part,
+    defaults={"eps": 0.5, "rho": 0.2, "delta": 0.001, "sigma": 1.0, "d": 2, "sample_scale": 1.0},
 )
-def r_mean_vector_heavy(
-    sample: Sample,
-    r: Randomness,
-    *,
-    eps: float = 0.5,
-    rho: float = 0.2,
-    delta: float = 0.001,
-    sigma: float = 1.0,
-    d: int = 2,
-    sample_scale: float = 1.0,
-) -> Reals:
-    """The medians of the groups' means, to the middle of their box."""
-    t = median_of_means(sample, eps=eps, rho=rho, delta=delta, sigma=sigma, d=d)
-    return medians_to_boxes(t, r, eps=eps, rho=rho, delta=delta, sigma=sigma, d=d)
+"""The medians of the groups' means, to the middle of their box."""
 
 
 @lru_cache
@@ -233,7 +220,7 @@ def clipped_measured_size(eps: float, rho: float, delta: float, sigma: float, d:
 
 
 def clipped_mean(
-    sample: Any, *, eps: float, rho: float, delta: float, sigma: float, d: int, centre: float = 0.0
+    sample: Sample, *, eps: float, rho: float, delta: float, sigma: float, d: int, centre: float = 0.0
 ) -> Reals:
     """T."""
     if not -math.inf < centre < math.inf:
@@ -252,7 +239,7 @@ def clipped_part(t1: Reals, t2: Reals, *, eps: float, rho: float, delta: float, 
     return grid_mismatch(t1, t2, by_clipping(eps, rho, delta, sigma, d)[0].width)
 
 
-@subject(
+r_mean_vector_clipped = composed(
     source=hard_source,
     sample="counts",
     size=clipped_size,
@@ -266,19 +253,6 @@ def clipped_part(t1: Reals, t2: Reals, *, eps: float, rho: float, delta: float, 
     core=clipped_mean,
     finish=clipped_to_boxes,
     mismatch=clipped_part,
+    defaults={"eps": 0.5, "rho": 0.2, "delta": 0.001, "sigma": 1.0, "d": 2, "centre": 0.0, "sample_scale": 1.0},
 )
-def r_mean_vector_clipped(
-    sample: Sample,
-    r: Randomness,
-    *,
-    eps: float = 0.5,
-    rho: float = 0.2,
-    delta: float = 0.001,
-    sigma: float = 1.0,
-    d: int = 2,
-    centre: float = 0.0,
-    sample_scale: float = 1.0,
-) -> Reals:
-    """The mean of the clipped rows, to the middle of its box."""
-    t = clipped_mean(sample, eps=eps, rho=rho, delta=delta, sigma=sigma, d=d, centre=centre)
-    return clipped_to_boxes(t, r, eps=eps, rho=rho, delta=delta, sigma=sigma, d=d)
+"""The mean of the clipped rows, to the middle of its box."""

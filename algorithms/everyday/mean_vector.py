@@ -56,7 +56,7 @@ from algorithms.everyday.least_rows import least_rows
 from algorithms.everyday.mean_laws import coin_parted, together
 from algorithms.everyday.mean_sizes import by_boxes, by_one_offset, least_by_frontier, least_by_lemma, plain_size
 from algorithms.statistical_query import scaled
-from auditor import Randomness, Sample, subject
+from auditor import Randomness, Sample, composed
 from auditor.repair import grid_mismatch, on_grid, one_grid_mismatch
 
 Reals = npt.NDArray[np.float64]
@@ -105,7 +105,7 @@ def measured_size(eps: float, rho: float, delta: float, sigma: float, d: int) ->
     return least_rows(lambda n: exact_rho(n, eps, rho, delta, sigma, d) <= rho)
 
 
-def mean_of(sample: Any, *, d: int) -> Reals:
+def mean_of(sample: Sample, *, d: int) -> Reals:
     """T."""
     return checked(Sample.of(sample).mean(), d)
 
@@ -145,7 +145,7 @@ def is_near(output: Reals, *, source: Any, r: Any, params: Mapping[str, Any]) ->
     return bool(np.linalg.norm(output - true_mean(source, params["d"])) <= params["eps"])
 
 
-@subject(
+r_mean_vector = composed(
     source=declared_source,
     sample="counts",
     size=sample_size,
@@ -159,20 +159,9 @@ def is_near(output: Reals, *, source: Any, r: Any, params: Mapping[str, Any]) ->
     core=mean_of,
     finish=to_boxes,
     mismatch=boxes_part,
+    defaults={"eps": 0.2, "rho": 0.1, "delta": 0.05, "sigma": 0.5, "d": 3, "sample_scale": 1.0},
 )
-def r_mean_vector(
-    sample: Sample,
-    r: Randomness,
-    *,
-    eps: float = 0.2,
-    rho: float = 0.1,
-    delta: float = 0.05,
-    sigma: float = 0.5,
-    d: int = 3,
-    sample_scale: float = 1.0,
-) -> Reals:
-    """The mean of the rows, to the middle of its box."""
-    return to_boxes(mean_of(sample, d=d), r, eps=eps, rho=rho, delta=delta, sigma=sigma, d=d)
+"""The mean of the rows, to the middle of its box."""
 
 
 def one_offset_size(eps: float, rho: float, delta: float, sigma: float, d: int, sample_scale: float = 1.0) -> int:
@@ -196,7 +185,7 @@ def one_offset_parts(t1: Reals, t2: Reals, *, eps: float, rho: float, delta: flo
     return one_grid_mismatch(t1, t2, by_one_offset(eps, rho, delta, sigma, d).width)
 
 
-@subject(
+r_mean_vector_one_offset = composed(
     source=declared_source,
     sample="counts",
     size=one_offset_size,
@@ -210,17 +199,6 @@ def one_offset_parts(t1: Reals, t2: Reals, *, eps: float, rho: float, delta: flo
     core=mean_of,
     finish=to_boxes_of_one,
     mismatch=one_offset_parts,
+    defaults={"eps": 0.2, "rho": 0.1, "delta": 0.05, "sigma": 0.5, "d": 3, "sample_scale": 1.0},
 )
-def r_mean_vector_one_offset(
-    sample: Sample,
-    r: Randomness,
-    *,
-    eps: float = 0.2,
-    rho: float = 0.1,
-    delta: float = 0.05,
-    sigma: float = 0.5,
-    d: int = 3,
-    sample_scale: float = 1.0,
-) -> Reals:
-    """The mean of the rows, to the middle of its box; the offset is the same in all coordinates."""
-    return to_boxes_of_one(mean_of(sample, d=d), r, eps=eps, rho=rho, delta=delta, sigma=sigma, d=d)
+"""The mean of the rows, to the middle of its box; the offset is the same in all coordinates."""

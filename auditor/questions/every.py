@@ -48,6 +48,9 @@ class Leaf(Inquiry, Protocol):
     def proviso(self) -> str:
         """What a pass does not say, or says besides."""
 
+    def trusts(self, leaves: Sequence[Any]) -> str:
+        """What a pass of all these leaves takes on trust."""
+
     def suspicion(self) -> float:
         """How much speaks against this cell, in logs of evidence."""
 
@@ -151,6 +154,7 @@ class Every(Steady):
         what = f"{self.leaves[0].claim()} is at most {at_most(most)} for each of {len(found)} arms"
         reason = f"{what} ({sure(1 - self.plan.alpha)}){against}; {self._largest_rate()}"
         reason += next((words for leaf in self.leaves if (words := leaf.proviso())), "")
+        reason += self.leaves[0].trusts(self.leaves)
         return Verdict("pass", reason, found[0].decided_by, self.plan.alpha, Bound("upper", most, 1 - self.plan.alpha))
 
     def _largest_rate(self) -> str:

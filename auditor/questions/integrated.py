@@ -4,6 +4,10 @@ That probability, m, is a number in [0, 1] for each pair, so a bet on their mean
 It is what the subject declares; where that is an upper bound, or nothing, the share of the pair's real finishes that
 differ, which has the same mean. A declared m is held against those finishes: if it is contradicted the audit fails,
 with a tenth of the error that a fail has. Everything is given m; beside it stands what the finishes say by themselves.
+
+A subject with a body of its own is measured by its steps, so everything is given core and finish too. Where n runs gave
+the same by both, they differ in at most a share q = 1 - alpha^(1/n) of runs, at whatever n an audit stops
+(`most_unseen`), and two runs of the body differ with probability rho + 2 q at most.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -23,25 +28,26 @@ from auditor.flow.verdict import Verdict
 from auditor.flow.wobbles import WATCHED
 from auditor.questions.pairs import Pairs, PairsOptions, make_pairs_plan
 from auditor.statistics.contradiction import Contradiction
-from auditor.statistics.interval import MeanEvidence
-from auditor.statistics.outward import at_most
+from auditor.statistics.interval import MeanEvidence, most_unseen
+from auditor.statistics.outward import at_most, sure
+from auditor.subjects.finishing import Finishing
 from auditor.subjects.outcome import describe
 from auditor.trials.cell import Cell
-from auditor.trials.integrated import (
-    FINISHES,
-    Shown,
-    declared_mismatch,
-    differ,
-    finishes,
-    finishing_keys,
-    run_integrated,
-    why_not,
-)
+from auditor.trials.integrated import FINISHES, Half, Shown, count_apart, declared_mismatch, run_integrated, why_not
 from auditor.trials.trial import Bench, Bottom, Trial
 
-METHOD = "betting confidence sequence, given m"
-BY_FINISHES = f"betting confidence sequence on {FINISHES} finishes a pair"
+METHOD = "betting confidence sequence"
+BY_FINISHES = f"{METHOD} on {FINISHES} finishes a pair"
 _SHORT = 400  # characters of a core
+
+
+class Body(msgspec.Struct, frozen=True):
+    """What is known of a subject's own body, beside the steps by which it was audited."""
+
+    runs: int  # that compared the two, and found no difference
+    share: float  # of runs in which they differ, at most
+    confidence: float  # of that
+    rho: float  # of the body, at most, where that of the steps is within the target
 
 
 class Integrated(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +58,7 @@ class Integrated(msgspec.Struct, frozen=True, kw_only=True):
     differing: int  # of all
     expected: float | None  # of those pairs that have a formula, by it
     contradicted: bool
+    body: Body | None = None  # None for a subject that is its steps
 
 
 class IntegratedAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="rho"):
@@ -64,11 +71,13 @@ class IntegratedAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="r
         """Of several cells, the finishes of all."""
         found = [one.integrated for one in others]
         known = [one.expected for one in found if one.expected is not None]
+        bodies = [one.body for one in found if one.body]
         total = replace(
             self.integrated,
             differing=sum(one.differing for one in found),
             expected=sum(known) if known else None,
             contradicted=any(one.contradicted for one in found),
+            body=max(bodies, key=lambda one: one.share, default=None),  # what holds for each of them
         )
         return IntegratedAnswer(total)
 
@@ -82,31 +91,42 @@ def settle_integrated(cell: Cell, options: PairsOptions) -> Pairs | None:
     if plan.budget < plan.least_integrated:
         return None
     cell = replace(cell, watched=WATCHED, unit=run_integrated)
-    doubt = Contradiction(FINISHES, both=finishing.is_exact)
-    return IntegratedPairs(cell, replace(plan, integrates=True), doubt=doubt)
+    return IntegratedPairs(cell, replace(plan, integrates=True))
 
 
 @dataclass(slots=True)
 class IntegratedPairs(Pairs):
-    """Pairs of cores: `mean` is of what is held against the target, `coins` of the real finishes alone."""
+    """Pairs of cores: `mean` is of what is held against the target, `coins` of the real finishes alone.
+
+    `doubt` has the pair's own two outputs for one more coin: those are what an audit would count.
+    """
 
     coins: MeanEvidence = field(default_factory=MeanEvidence)
-    doubt: Contradiction = field(default_factory=lambda: Contradiction(FINISHES, both=True))
+    doubt: Contradiction = field(init=False)
+    total: float = 0.0  # of m, over the pairs that have one
     differing: int = 0
+    compared: int = 0  # runs in which the subject's body gave what its steps give
     contradicted: int | None = None  # the pair at which there was enough evidence against m
+
+    def __post_init__(self) -> None:
+        Pairs.__post_init__(self)
+        self.doubt = Contradiction(FINISHES + 1, both=self._is_exact)
 
     @property
     def besides(self) -> str:
-        return f", and {2 * FINISHES:,} finishes a pair"
+        body = "one more run and " if self._steps.has_body else ""
+        return f", and {body}{2 * (FINISHES + 1):,} finishes a pair"
 
     def add(self, cell: int, trial: Trial) -> bool:
         shown = msgspec.convert(trial.payload, Shown)
         share, m = shown.apart / FINISHES, shown.mismatch
         self.differing += shown.apart
+        self.compared += shown.is_compared
         self.coins.add(share)
         self.mean.add(m if m is not None and self._is_exact else share)
         if m is not None:
-            self.doubt.add(m, shown.apart)
+            self.total += m
+            self.doubt.add(m, shown.apart + (trial.difference is not None))
         if self.contradicted is None and self.doubt.log_e >= -math.log(self.gate.alpha_kept):
             self.contradicted = trial.index
         over = Pairs.add(self, cell, replace(trial, payload=shown.elements))
@@ -114,9 +134,14 @@ class IntegratedPairs(Pairs):
         return self.decided
 
     @property
+    def _steps(self) -> Finishing:
+        steps = self.cell.subject.finishing
+        assert steps is not None
+        return steps
+
+    @property
     def _is_exact(self) -> bool:
-        finishing = self.cell.subject.finishing
-        return finishing is not None and finishing.is_exact
+        return self._steps.is_exact
 
     @property
     def evidence(self) -> MeanEvidence:
@@ -127,9 +152,35 @@ class IntegratedPairs(Pairs):
         return Pairs.outcome(self) if self.contradicted is None else "fail"
 
     def verdict(self) -> Verdict:
-        if self.contradicted is None:
-            return Pairs.verdict(self)
-        return Verdict("fail", self._contradiction(), "formula", self.plan.alpha)
+        if self.contradicted is not None:
+            return Verdict("fail", self._contradiction(), "formula", self.plan.alpha)
+        found = Pairs.verdict(self)
+        return replace(found, reason=found.reason + self.trusts([self])) if found.outcome == "pass" else found
+
+    def trusts(self, leaves: Sequence[Any]) -> str:
+        """Return what was seen of the subject's own body: of that of several inquiries about which least is known."""
+        body = max((leaf.body for leaf in leaves if leaf.body), key=lambda one: one.share, default=None)
+        if body is None:
+            return ""
+        return (
+            f"; this is{self._given().removeprefix(',')}: what the function does itself was the same in {body.runs:,} "
+            f"runs, so it differs in at most {at_most(body.share)} of runs ({sure(body.confidence)}, its own) and its "
+            f"own rho is at most {at_most(body.rho)}"
+        )
+
+    @property
+    def body(self) -> Body | None:
+        """What the runs show of the subject's own body; None for one that is its steps."""
+        if not self._steps.has_body or self.plan.target is None:
+            return None
+        share = most_unseen(self.compared, self.plan.alpha)
+        return Body(self.compared, share, self.plan.confidence, min(1.0, self.plan.target + 2 * share))
+
+    def _given(self) -> str:
+        """Return what rho takes on trust, for the end of its method."""
+        names = ["core", "finish"] if self._steps.has_body else []
+        names += ["m"] if self._uses_formula() else []
+        return f", given {' and '.join(filter(None, [', '.join(names[:-1]), names[-1]]))}" if names else ""
 
     def _contradiction(self) -> str:
         seen, wrong = self.doubt, at_most(self.plan.cells * self.gate.alpha_kept)
@@ -138,19 +189,21 @@ class IntegratedPairs(Pairs):
             return f"{what}: it is no {'probability' if self._is_exact else 'upper bound'} of what finish does"
         verb = "says about" if self._is_exact else "allows at most"
         return (
-            f"the declared mismatch is not true: {seen.seen:,} of {seen.pairs * FINISHES:,} real finishes of "
+            f"the declared mismatch is not true: {seen.seen:,} of {seen.pairs * seen.coins:,} real finishes of "
             f"{seen.pairs:,} pairs differ, and it {verb} {seen.expected:,.1f} (a wrong alarm with probability at most "
             f"{wrong})"
         )
 
     def rho(self) -> Interval:
         if not self.evidence.n:
-            return Interval(None, 0.0, 1.0, self.plan.confidence, METHOD)
+            return Interval(None, 0.0, 1.0, self.plan.confidence, self._method())
         return Interval(*self.of_mean(self.evidence), self.plan.confidence, self._method())
 
+    def _uses_formula(self) -> bool:
+        return bool(self.doubt.pairs) and self._is_exact and self.contradicted is None
+
     def _method(self) -> str:
-        has_formula = self.doubt.pairs and self._is_exact and self.contradicted is None
-        return METHOD if has_formula else BY_FINISHES
+        return (METHOD if self._uses_formula() else BY_FINISHES) + self._given()
 
     def _rho_measure(self, rho: Interval) -> Measure:
         return Measure("rho", rho.estimate, rho.low, rho.high, rho.confidence, rho.method)
@@ -158,8 +211,9 @@ class IntegratedPairs(Pairs):
     def answer(self) -> Answer:
         said = Pairs.answer(self)
         findings = [*said.findings]
-        if self.coins.n and self._method() == METHOD:
-            by = Measure("rho by finishes", *self.of_mean(self.coins), self.plan.confidence, BY_FINISHES)
+        if self.coins.n and self._uses_formula():
+            method = BY_FINISHES + (", given core and finish" if self._steps.has_body else "")
+            by = Measure("rho by finishes", *self.of_mean(self.coins), self.plan.confidence, method)
             said.measures.insert(1, by)
         if self.contradicted is not None:
             findings.append(Finding("formula", "error", self._contradiction(), self.replay(self.contradicted)))
@@ -168,8 +222,9 @@ class IntegratedPairs(Pairs):
             declared=declared,
             finishes=FINISHES,
             differing=self.differing,
-            expected=self.doubt.expected if self.doubt.pairs else None,
+            expected=FINISHES * self.total if self.doubt.pairs else None,
             contradicted=self.contradicted is not None,
+            body=self.body,
         )
         return replace(said, fields=IntegratedAnswer(fields), findings=findings)
 
@@ -178,20 +233,15 @@ def show_cores(bench: Bench, index: int) -> Iterator[Part]:
     """Both cores of a pair, how likely they finish differently, and how often they do."""
     if bench.unit is not run_integrated:
         return
-    cores = [replace(bench, subject=bench.subject.unfinished).run(index, which) for which in (0, 1)]
-    if any(type(core) is Bottom for core in cores):
+    first, second = Half(bench, index, 0), Half(bench, index, 1)
+    if isinstance(first.core, Bottom) or isinstance(second.core, Bottom):
         return
-    for name, core in zip(("first", "second"), cores, strict=True):
-        yield Listing(f"{name} core:", [describe(core, _SHORT)])
-    m = declared_mismatch(bench, cores[0], cores[1], index)
-    keys = finishing_keys(bench, index)[1:]
-    first, second = (
-        [bench.settled(one) for one in finishes(bench, core, keys, index, i)] for i, core in enumerate(cores)
-    )
-    apart = sum(map(differ, first, second))
+    for name, core in (("first", first.core), ("second", second.core)):
+        yield Listing(f"{name} core:", [describe(core.copy(), _SHORT)])
+    m = declared_mismatch(bench, first.core, second.core, index)
     says = "there is no formula for how likely they finish differently"
     if m is not None:
-        finishing = bench.subject.finishing
-        verb = "is" if finishing is not None and finishing.is_exact else "is at most"
+        steps = bench.subject.finishing
+        verb = "is" if steps is not None and steps.is_exact else "is at most"
         says = f"by mismatch, the probability that they finish differently {verb} {m:.6g}"
-    yield Words(f"{says}; {apart} of {FINISHES} fresh r finish them differently")
+    yield Words(f"{says}; {count_apart(first, second)} of {FINISHES} fresh r finish them differently")

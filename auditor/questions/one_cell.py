@@ -49,6 +49,10 @@ class OneCell(Steady):
     def extended(self, first_budget: int) -> Self:
         return self.planned(first_budget=first_budget)
 
+    def trusts(self, leaves: Sequence[Any]) -> str:
+        """Return what a pass of all these inquiries, of which this is one, takes on trust, as the end of a sentence."""
+        return ""
+
     @property
     def design(self) -> str:
         """A fixed design that was cut short has looked early: only the sequence still holds."""

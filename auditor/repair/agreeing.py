@@ -54,7 +54,7 @@ class agreed(Repaired):
     def core(self, sample: Any, r: Randomness, **params: Any) -> list[Leader]:
         parts = iter(pieces(sample, self.chunks * self.strings, learner=self.learner))
         keys = [r.child("string", i) for i in range(self.strings)]
-        return [leader([self.run(next(parts), key, **params) for _ in range(self.chunks)]) for key in keys]
+        return [leader([self.run_one(next(parts), key, **params) for _ in range(self.chunks)]) for key in keys]
 
     def finish(self, core: list[Leader], r: Randomness) -> Any:
         for i, found in enumerate(core):

@@ -15,9 +15,10 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from auditor.errors import BadValue, UsageError
-from auditor.randomness import Randomness, from_key, key_of, root_key
-from auditor.sources.sample import Sample
+from auditor.randomness import Randomness, as_randomness, key_of
+from auditor.sources.sample import Sample, copied
 from auditor.subjects.estimators import Fit
+from auditor.subjects.finishing import is_its_steps
 from auditor.subjects.signature import PRIVATE
 from auditor.subjects.subject import Declaration, Subject, load_subject
 
@@ -56,6 +57,7 @@ class Repaired:
     def __repr__(self) -> str:
         return self.__qualname__
 
+    @is_its_steps
     def __call__(self, sample: Any, r: Any, **params: Any) -> Any:
         """A(sample, r); r may be a seed too, where somebody uses it outside an audit."""
         r = as_randomness(r)
@@ -73,6 +75,11 @@ class Repaired:
         private = params.pop(PRIVATE, None)
         return self.learner.run(sample, key_of(r), private and key_of(private), **params)
 
+    def run_one(self, sample: Any, r: Randomness, **params: Any) -> Any:
+        """One of several runs: its output as it is now, since the next run may write into it. A model is its own."""
+        output = self.run(sample, r, **params)
+        return output if hasattr(output, "predict") else copied(output)
+
     def finish(self, core: Any, r: Randomness) -> Any:
         """Nothing is left to do, unless a wrapper has something."""
         return core
@@ -85,15 +92,6 @@ class Repaired:
     def is_estimator(self) -> bool:
         """Whether the learner is one that is fitted, and not a function."""
         return isinstance(self.learner.fn, Fit)
-
-
-def as_randomness(r: Any) -> Randomness:
-    """r with children; a seed becomes the r of its own."""
-    if isinstance(r, Randomness):
-        return r
-    if isinstance(r, int):
-        return from_key(root_key(r))
-    raise UsageError(f"r is {type(r).__name__}, and must have children: give an auditor.Randomness, or a seed, e.g. 0")
 
 
 def _declaration(learner: Subject, view: object) -> Declaration:

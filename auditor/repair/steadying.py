@@ -11,7 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from auditor.errors import UsageError
-from auditor.randomness import Randomness
+from auditor.randomness import Randomness, as_randomness
 from auditor.repair.mechanisms.call_sites import Strict
 from auditor.repair.mechanisms.keyed_generators import (
     is_generator,
@@ -20,7 +20,7 @@ from auditor.repair.mechanisms.keyed_generators import (
     why_without_keys,
 )
 from auditor.repair.mechanisms.own_frames import OwnCode
-from auditor.repair.seam import Repaired, as_randomness
+from auditor.repair.seam import Repaired
 from auditor.sources.sample import RowSample, Sample
 from auditor.subjects.outcome import fingerprint
 

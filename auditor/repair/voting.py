@@ -64,7 +64,7 @@ class voted(Repaired):
     def core(self, sample: Any, r: Randomness, **params: Any) -> list[Any]:
         """The fits: models, or arrays of labels."""
         parts = self._bags(sample, r) if self.bags else pieces(sample, self.chunks, learner=self.learner)
-        return [self.run(part, r.child("chunk", i), **params) for i, part in enumerate(parts)]
+        return [self.run_one(part, r.child("chunk", i), **params) for i, part in enumerate(parts)]
 
     def _bags(self, sample: Any, r: Randomness) -> list[Any]:
         rows = Sample.of(sample).rows()

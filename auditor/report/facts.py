@@ -76,7 +76,7 @@ def _measured(record: Record, verbose: bool) -> Iterator[Row]:
 def _rho(record: Record, rho: Rho, verbose: bool) -> str:
     if told(record).get("integrated") and rho.estimate is not None:
         mean = f"{rho.estimate:.3g} on average over {record.pairs:,} pairs of cores; "
-        given = ", given m" if rho.method.endswith("given m") else ""
+        given = _given(rho)
         how = method(rho.method.removesuffix(given), verbose)
         limits = f"{between(rho.low, rho.high)} ({percent(rho.confidence)} two-sided{how}{given})"
         return f"{mean}{limits}{beside(record)}"
@@ -85,6 +85,11 @@ def _rho(record: Record, rho: Rho, verbose: bool) -> str:
         f"{differ} in {record.pairs:,} {_rho_noun(record)} {between(rho.low, rho.high)} "
         f"({percent(rho.confidence)} two-sided{method(rho.method, verbose)}){beside(record)}"
     )
+
+
+def _given(rho: Rho) -> str:
+    """What rho takes on trust, as the end of its method has it: ", given core, finish and m"."""
+    return "".join(rho.method.partition(", given ")[1:])
 
 
 def _integrated(record: Record, found: dict[str, Any]) -> str:
@@ -217,7 +222,7 @@ def confidences(record: Record) -> str:
     """
     if not record.error_spent or not counted(record):
         return ""
-    given = ", given m" if record.rho and record.rho.method.endswith("given m") else ""
+    given = _given(record.rho) if record.rho else ""
     verdict = f"the verdict is wrong with probability at most {at_most(record.error_spent)}{given}"
     together = percent(1 - record.error_spent)
     if record.rho is None:

@@ -112,6 +112,15 @@ def crossing(above: Callable[[float], bool], *, outer: str) -> float:
     return high if outer == "high" else low
 
 
+def most_unseen(n: int, alpha: float) -> float:
+    """Return the largest share q that none of n runs may have shown, with error alpha: (1 - q)^n = alpha.
+
+    This is Clopper-Pearson's limit at k = 0, and it holds at all n at once: to be wrong at any n takes the first m runs
+    to show nothing, m the least with (1 - q)^m < alpha.
+    """
+    return -math.expm1(math.log(alpha) / n) if n else 1.0
+
+
 def clopper_pearson_upper(n: int, k: int, alpha: float) -> float:
     """Exact upper limit at level alpha for n fixed beforehand."""
     from scipy.special import betainccinv  # the complement: 1 - alpha would lose the digits of a small alpha

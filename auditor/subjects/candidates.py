@@ -11,6 +11,7 @@ from types import ModuleType
 from auditor.errors import UsageError, suggestion
 from auditor.lookup import find_module, full_target, load_file
 from auditor.subjects.estimators import is_estimator
+from auditor.subjects.finishing import Composed
 from auditor.subjects.signature import takes_sample_and_r
 
 _SHOWN = 8  # names in a message
@@ -76,7 +77,8 @@ def _listed(names: Sequence[str]) -> str:
 def candidates(module: ModuleType) -> list[str]:
     """What can be audited: functions of (sample, r) first, then objects with fit, then classes."""
     own = [*_own(module)]
-    functions = [name for name, value in own if inspect.isfunction(value) and takes_sample_and_r(value)]
+    made = ((name, value) for name, value in own if inspect.isfunction(value) or isinstance(value, Composed))
+    functions = [name for name, value in made if takes_sample_and_r(value)]
     fits = [(inspect.isclass(value), name) for name, value in own if is_estimator(value)]
     return [*functions, *(name for _, name in sorted(fits))]
 
@@ -85,7 +87,7 @@ def _own(module: ModuleType) -> Iterator[tuple[str, object]]:
     """What a module makes itself, or says to be its own."""
     offered = getattr(module, "__all__", ())
     for name, value in vars(module).items():
-        made = inspect.isroutine(value) or inspect.isclass(value)
+        made = inspect.isroutine(value) or inspect.isclass(value) or isinstance(value, Composed)
         if made and name not in offered and getattr(value, "__module__", None) != module.__name__:
             continue
         if not name.startswith("_") and not inspect.ismodule(value):

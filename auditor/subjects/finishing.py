@@ -6,24 +6,31 @@
 takes no r leaves all of it to the finish: A(sample, r) = finish(core(sample), r). So given two cores the probability
 over r that they finish differently is a number in [0, 1], and rho is its mean: mismatch(first, second), or an upper
 bound of it, or None where nobody has a formula. Parameters of A that one of the three names are given to it.
+
+A subject may *be* its steps: `Composed`, and the wrappers of `auditor.repair`. Any other has a body of its own, which
+an audit has to compare with what the steps give.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from inspect import Parameter
+from inspect import Parameter, Signature
 from numbers import Real
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec.structs import replace
 
 from auditor.errors import SubjectError, UsageError, suggestion
 from auditor.process.foreign import call
-from auditor.randomness import Key
+from auditor.randomness import Key, as_randomness
+from auditor.sources.sample import copier_of
+from auditor.subjects.signature import PRIVATE
 
+F = TypeVar("F", bound=Callable[..., Any])
 KINDS_OF_MISMATCH = ("exact", "upper")
 _TAKES = {
     "core": ((1, 2), "(sample) or (sample, r)"),
@@ -31,6 +38,7 @@ _TAKES = {
     "mismatch": ((2,), "(first, second)"),
 }
 _BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+_MARK = "is_its_steps"  # of a __call__
 _ROUNDED = 1e-9  # beyond [0, 1], what sums of floats may be off by
 
 
@@ -57,6 +65,7 @@ class Finishing(msgspec.Struct, frozen=True):
     mismatch: Step | None  # None: no formula
     is_exact: bool = True  # else the mismatch is an upper bound
     settings: Mapping[str, Any] | None = None  # of the subject that it belongs to
+    has_body: bool = True  # whether the subject could do something else than its steps
 
     @property
     def splits(self) -> bool:
@@ -100,6 +109,115 @@ class Finishing(msgspec.Struct, frozen=True):
         return replace(self, settings=settings)
 
 
+class Kept:
+    """A core as it was when its run ended. Nothing that runs later can change it: each use gets a copy of its own."""
+
+    def __init__(self, core: Any) -> None:
+        self._copy = copier_of(core)
+        self._core = self._copy(core)
+
+    def copy(self) -> Any:
+        return self._copy(self._core)
+
+
+def is_its_steps(run: F) -> F:
+    """Mark the `__call__` of a class as what its `core` and `finish` do, and nothing else."""
+    setattr(run, _MARK, True)
+    return run
+
+
+class Composed:
+    """A subject that is its steps. See `auditor.composed`, which makes one."""
+
+    def __init__(
+        self,
+        core: Callable[..., Any],
+        finish: Callable[..., Any],
+        mismatch: Callable[..., Any] | None,
+        mismatch_is: str,
+        defaults: Mapping[str, Any],
+        module: str,
+    ) -> None:
+        self.core, self.finish, self.mismatch, self.mismatch_is = core, finish, mismatch, mismatch_is
+        self.__module__ = module
+        given = {name: fn for name, fn in zip(_TAKES, (core, finish, mismatch), strict=True) if fn is not None}
+        known = {*defaults, *(p.name for fn in given.values() for p in _parameters(fn) if _is_named(p))}
+        sample, r = (_place(given[name], at, shown) for name, at, shown in (("core", 0, "sample"), ("finish", 1, "r")))
+        if sample == r or {sample, r} & known:
+            raise UsageError(
+                f"composed: {sample} and {r} are the sample and r of its steps, and can be no other parameter of them, "
+                "nor have a default"
+            )
+        of_core = {"core": {*known, PRIVATE}}
+        made = {name: _step("composed", name, fn, of_core.get(name, known - {PRIVATE})) for name, fn in given.items()}
+        self.steps = Finishing(
+            made["core"], made["finish"], made.get("mismatch"), mismatch_is == "exact", has_body=False
+        )
+        self.__signature__ = _signature(sample, r, given, made, defaults)
+
+    def __call__(self, /, *args: Any, **params: Any) -> Any:
+        bound = self.__signature__.bind(*args, **params)
+        (sample, r), given = bound.args, bound.kwargs
+        defaults = {p.name: p.default for p in self.__signature__.parameters.values() if p.default is not p.empty}
+        steps = self.steps.of({**defaults, **given})
+        r = as_randomness(r) if steps.splits else r
+        return steps.last(steps.run(sample, r, **given), r.child("finish") if steps.splits else r)
+
+    def __getattr__(self, name: str) -> Any:
+        """The name that its module has for it, which it cannot know when it is made."""
+        if name not in ("__name__", "__qualname__"):
+            raise AttributeError(f"a composed subject has no attribute {name!r}")
+        module = vars(sys.modules.get(self.__module__, object))
+        names = (getattr(fn, "__name__", "?") for fn in (self.core, self.finish))
+        return next((key for key, value in [*module.items()] if value is self), f"composed({', '.join(names)})")
+
+    def __repr__(self) -> str:
+        return str(self.__qualname__)
+
+
+def _place(fn: Callable[..., Any], at: int, otherwise: str) -> str:
+    """Return what a function calls one of its arguments by position."""
+    names = [p.name for p in _parameters(fn) if p.kind in _BY_POSITION]
+    return names[at] if len(names) > at else otherwise
+
+
+def _signature(
+    sample: str,
+    r: str,
+    given: Mapping[str, Callable[..., Any]],
+    made: Mapping[str, Step],
+    defaults: Mapping[str, Any],
+) -> Signature:
+    """Return sample and r, as core and finish call them, and by name all that one of the steps asks for."""
+    named = dict(defaults)
+    for step, fn in given.items():
+        for p in _parameters(fn):
+            if p.name in defaults or p.name not in (made[step].names or ()):
+                continue
+            before = named.setdefault(p.name, p.default)
+            if before is not p.empty and p.default is not p.empty and repr(before) != repr(p.default):
+                values = f"{p.name}={before!r} in one step and {p.default!r} in another"
+                raise UsageError(f"composed has {values}: write one of them, or defaults={{{p.name!r}: ...}}")
+            named[p.name] = p.default if before is p.empty else before
+    parameters = [Parameter(name, Parameter.POSITIONAL_OR_KEYWORD) for name in (sample, r)]
+    parameters += [Parameter(name, Parameter.KEYWORD_ONLY, default=value) for name, value in named.items()]
+    if any(step.names is None for step in made.values()):
+        parameters.append(Parameter("params", Parameter.VAR_KEYWORD))
+    return Signature(parameters)
+
+
+def _parameters(fn: Callable[..., Any]) -> Iterator[Parameter]:
+    try:
+        yield from inspect.signature(fn).parameters.values()
+    except (TypeError, ValueError):  # some builtins tell nobody
+        return
+
+
+def _is_named(p: Parameter) -> bool:
+    """True for a parameter that is given by name, unlike the sample, r and cores."""
+    return p.kind == p.KEYWORD_ONLY or (p.kind == p.POSITIONAL_OR_KEYWORD and p.default is not p.empty)
+
+
 def check_steps(core: object, finish: object, mismatch: object, kind: str) -> None:
     """What can be seen of a declaration before anything is loaded."""
     if (core is None) != (finish is None) or (mismatch is not None and core is None):
@@ -120,6 +238,8 @@ def find_finishing(
 
     `more` are parameters of the core that have no value yet. UsageError with the signature that is asked for.
     """
+    if isinstance(fn, Composed):
+        return fn.steps.of(settings)
     said: Any = fn if all(inspect.getattr_static(fn, name, None) is not None for name in _TAKES) else declared
     core, finish, mismatch = said.core, said.finish, said.mismatch
     if core is None and finish is None:
@@ -132,6 +252,7 @@ def find_finishing(
         _step(shown, "mismatch", mismatch, {*settings}) if mismatch else None,
         kind == "exact",
         settings,
+        has_body=said is not fn or not getattr(inspect.getattr_static(type(fn), "__call__"), _MARK, False),
     )
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import collections.abc
 import functools
 import inspect
+import sys
 import types
 import typing
 from collections.abc import Callable, Mapping
@@ -29,7 +30,7 @@ from auditor.randomness import KINDS, Key, check_kind, kind_of
 from auditor.sources.sample import Own, Sample
 from auditor.subjects.candidates import settled_target
 from auditor.subjects.estimators import Fit, check_params, default_view, is_estimator
-from auditor.subjects.finishing import Finishing, check_steps, find_finishing
+from auditor.subjects.finishing import Composed, Finishing, check_steps, find_finishing
 from auditor.subjects.outcome import describe, same
 from auditor.subjects.signature import PRIVATE, check_signature
 
@@ -117,10 +118,45 @@ def subject(
     )
 
     def declare(fn: F) -> F:
-        fn.__auditor__ = declaration  # type: ignore[attr-defined]
+        said = declaration
+        if isinstance(fn, Composed):
+            if core not in (None, fn.core) or finish not in (None, fn.finish):
+                raise UsageError("a composed subject has its core and finish: declare the rest of it alone")
+            known = {"core": fn.core, "finish": fn.finish, "mismatch": fn.mismatch, "mismatch_is": fn.mismatch_is}
+            said = replace(said, **known)
+        fn.__auditor__ = said  # type: ignore[attr-defined]
         return fn
 
     return declare
+
+
+def composed(
+    *,
+    core: Callable[..., Any],
+    finish: Callable[..., Any],
+    mismatch: Callable[..., Any] | None = None,
+    mismatch_is: str = "exact",
+    defaults: Mapping[str, Any] | None = None,
+    **declared: Any,
+) -> Composed:
+    """Return the subject A(sample, r) that is its steps: finish(core(sample), r).
+
+        rounded_mean = auditor.composed(core=core, finish=finish, mismatch=mismatch, source="norm", size=400)
+
+    The steps are those of `auditor.subject`, and so is all else that may be declared. A core that takes r gets
+    r.child("core"), and its finish r.child("finish"). There is no body that could do something else than its steps, so
+    an audit has nothing to compare, and each of its runs is run once.
+
+    Its parameters are those that a step takes by name, or with a default; a default that one step has holds for all.
+    `defaults` are further ones, say of `size` alone, or values in place of what the steps say.
+    """
+    for name, step in (("core", core), ("finish", finish)):
+        if not callable(step):
+            raise UsageError(f"{name}={step!r} must be a function: a composed subject is finish(core(sample), r)")
+    check_steps(core, finish, mismatch, mismatch_is)
+    module = sys._getframe(1).f_globals.get("__name__", "__main__")  # whose name leads to it, as for a namedtuple
+    made = Composed(core, finish, mismatch, mismatch_is, defaults or {}, module)
+    return subject(**declared)(made)
 
 
 def check_sample_kind(kind: str) -> str:
@@ -258,6 +294,8 @@ def load_subject(
     declared = _declaration(fn, shown)
     private = kind_of(hints.get(PRIVATE)) if PRIVATE not in settings and _has_private(fn) else None
     finishing = find_finishing(fn, declared, shown, settings, [PRIVATE] if private else [])
+    if isinstance(fn, Composed) and fn.steps.splits and kind != "Generator":
+        raise UsageError(f"{shown}: its core takes r, so that core and finish get children of r: it cannot be {kind}")
     subject = Subject(fn, shown, name, given, settings, kind, takes_sample, private=private, declared=declared)
     return replace(subject, finishing=finishing)
 
@@ -303,6 +341,11 @@ def _load_estimator(estimator: Any, shown: str, name: str | None, given: dict[st
 
 
 def _hints(fn: Callable[..., Any]) -> dict[str, Any]:
+    if isinstance(fn, Composed):  # the core knows what a sample is, and the finish what r is
+        steps = [fn.finish, fn.core, *([fn.mismatch] if fn.mismatch else [])]
+        found = {name: hint for step in reversed(steps) for name, hint in _hints(step).items()}
+        sample = next(iter(inspect.signature(fn).parameters))
+        return {**found, sample: _hints(fn.core).get(sample)}
     try:
         return typing.get_type_hints(fn)
     except Exception:  # an annotation that cannot be resolved here is no reason not to audit
@@ -355,6 +398,9 @@ def code_hash(fn: Callable[..., Any]) -> str | None:
     """A hash of the file that defines fn, so that a replay can tell that the code is not the one audited."""
     if isinstance(fn, Fit):
         fn = fn.estimator if inspect.isclass(fn.estimator) else type(fn.estimator)
+    if isinstance(fn, Composed):
+        module: Any = sys.modules.get(fn.__module__)
+        fn = module if getattr(module, "__file__", None) else fn.core
     try:
         path = inspect.getsourcefile(inspect.unwrap(fn))
         body = Path(path).read_bytes() if path else inspect.getsource(fn).encode()

@@ -2,30 +2,41 @@
 
 With the pair's own r the cores become the two outputs, compared as ever. Each core is also finished with the same
 FINISHES fresh children of r: how often the two differ has the probability that `mismatch` says, whatever the cores are,
-so a formula that is wrong is found out, and where there is none the share stands for it. In the first pairs A itself is
-run too: it has to give what its core and its finish do.
+so a formula that is wrong is found out, and where there is none the share stands for it.
+
+What is measured is finish(core(sample), r). Three things make sure that it is what the subject does:
+
+* Each finish gets a copy of the core that was taken when its run ended, so that no finish uses up or changes another's
+  core, and no later run writes into it. A core that cannot be copied is refused.
+* A core is finished with the pair's own r twice, first and last, and has to give one output.
+* A subject with a body of its own is run whole too, in one run of each pair, which the pair's key chooses, and has to
+  give what its steps give. What that shows of its own rho is in `questions/integrated.py`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from time import perf_counter
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
-from auditor.errors import AuditorError, SubjectError, is_interrupt
+from auditor.errors import AuditorError, SubjectError, in_words, is_interrupt
 from auditor.process.foreign import call
 from auditor.randomness import KINDS, Key
+from auditor.subjects.finishing import Finishing, Kept
 from auditor.subjects.outcome import describe, same
 from auditor.subjects.views import OUTPUT
 from auditor.trials.cell import Cell
 from auditor.trials.trial import NONE_FELL, RUNS, Bench, Bottom, Trial, elements_of, judge, timed_run, with_bottom
 
 FINISHES = 64  # fresh r that each pair of cores is finished with
-COMPARED = 4  # pairs, the first, in which A itself is run and compared with its two steps
 _SHOWN = 60  # characters of an output
+
+
+class BrokenSteps(SubjectError):
+    """The steps that a subject declares are not what it does, or cannot be run one by one."""
 
 
 class Shown(msgspec.Struct, frozen=True):
@@ -34,6 +45,11 @@ class Shown(msgspec.Struct, frozen=True):
     mismatch: float | None  # as declared, for these two cores; None where there is no formula
     apart: int  # of FINISHES fresh r, those that finish the two cores differently
     elements: Any = None  # which of the outputs' elements differ, where that is watched
+    runs: int = 2  # of the subject: one more where its body was compared with its steps
+
+    @property
+    def is_compared(self) -> bool:
+        return self.runs > 2
 
 
 def why_not(cell: Cell) -> str | None:
@@ -52,40 +68,95 @@ def why_not(cell: Cell) -> str | None:
 
 
 def run_integrated(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
-    """Both cores of a pair and what becomes of them; what is made of the first is read before the second is run, which
-    may write into it. Which pairs are integrated must not depend on the pair's own coin: an r that gives no output is
-    one more of those that may."""
-    keys = finishing_keys(bench, index)
-    first = _Half(bench, index, 0, fell, keys)
-    _check_steps(bench, index, first)
-    second = _Half(bench, index, 1, fell, keys)
-    apart = sum(differ(one, other) for one, other in zip(first.many, second.many, strict=True))
-    has_cores = not (type(first.core) is Bottom or type(second.core) is Bottom)
-    m = declared_mismatch(bench, first.core, second.core, index) if has_cores else None
-    seconds = first.seconds + second.seconds
+    """Run both cores of a pair, and finish each many times.
+
+    Which pairs have a mismatch must not depend on the pair's own coin: an r that gives no output is one more of those
+    that may.
+    """
+    halves = [Half(bench, index, 0, fell), Half(bench, index, 1, fell)]
+    first, second = halves
+    runs, seconds = 2, first.seconds + second.seconds
+    chosen = bench.keys.body.child(index).digest[0] % 2
+    if _steps(bench).has_body and chosen not in fell:
+        runs, seconds = 3, seconds + _compare_body(bench, index, chosen, halves[chosen].settled)
+    shown = Shown(declared_mismatch(bench, first.core, second.core, index), count_apart(first, second), runs=runs)
     if type(first.settled) is Bottom or type(second.settled) is Bottom:
         trial = with_bottom(bench, index, (first.settled, second.settled), first.accurate, seconds)
-        return replace(trial, payload=msgspec.to_builtins(Shown(m, apart)))
+        return replace(trial, payload=msgspec.to_builtins(shown))
     difference = bench.difference(first.settled, second.settled)
-    watched = index < bench.watched
-    elements = elements_of(bench, first.settled, second.settled, difference) if watched else None
-    payload = msgspec.to_builtins(Shown(m, apart, elements))
-    return Trial(index, difference, first.accurate, seconds, payload=payload)
+    if index < bench.watched:
+        shown = replace(shown, elements=elements_of(bench, first.settled, second.settled, difference))
+    return Trial(index, difference, first.accurate, seconds, payload=msgspec.to_builtins(shown))
 
 
-class _Half:
-    """One run: its core, the output, and what fresh r make of it; all outputs as they are now."""
+class Half:
+    """One run of a pair: its core, the output, and what fresh r make of it. All are as they were when they were made,
+    since whatever runs next may write into them."""
 
-    def __init__(self, bench: Bench, index: int, which: int, fell: Mapping[int, str], keys: Sequence[Key]) -> None:
-        cores = replace(bench, subject=bench.subject.unfinished)
-        self.core, self.seconds = timed_run(cores, index, which, fell)
-        made = finishes(bench, self.core, keys, index, which)
+    def __init__(self, bench: Bench, index: int, which: int, fell: Mapping[int, str] = NONE_FELL) -> None:
+        core, self.seconds = timed_run(replace(bench, subject=bench.subject.unfinished), index, which, fell)
+        self._place = bench, index, which
+        self._finish, self._make = _steps(bench).last, KINDS[bench.subject.randomness]
+        self.core: Kept | Bottom = core if type(core) is Bottom else self._kept(core)
+        r = bench.keys.r.child(index)
+        own, again = _steps(bench).own(r), r.child("again")
         started = perf_counter()
-        output = next(made)  # of the pair's own r
+        output = self._finished(own)
         self.seconds += perf_counter() - started
         self.settled = bench.settled(output)
         self.accurate = judge(bench, output, index) if which == 0 else None  # before a finish writes into it
-        self.many = [bench.settled(one) for one in made]
+        self.many = [bench.settled(self._finished(again.child(i))) for i in range(FINISHES)]
+        last = bench.settled(self._finished(own))
+        if differ(self.settled, last):
+            raise BrokenSteps(
+                f"the finish of {bench.subject.name} depends on something besides its core and r: in pair {index} one "
+                f"core, finished twice with one r, gave {_short(self.settled)} and then {_short(last)}; let it use "
+                f"nothing but its arguments{_OR_COUNT}"
+            )
+
+    def _kept(self, core: Any) -> Kept | Bottom:
+        """Return the core in memory of ours; BrokenSteps if it cannot be copied."""
+        bench, index, which = self._place
+        try:
+            return call(Kept, core)
+        except MemoryError as error:
+            return bench.no_output(error, index, which)
+        except BaseException as error:
+            if is_interrupt(error):
+                raise
+            raise BrokenSteps(
+                f"the core of {bench.subject.name} is a {type(core).__qualname__} that cannot be copied, in pair "
+                f"{index} ({in_words(error)}), and each finish needs one of its own: return a list, an array, or "
+                f"something else that copy.deepcopy copies{_OR_COUNT}"
+            ).caused_by(error) from error
+
+    def _finished(self, key: Key) -> Any:
+        """Return what r makes of the core; bottom of bottom. The key is new each time: numpy counts spawned r in it."""
+        if type(self.core) is Bottom:
+            return self.core
+        bench, index, which = self._place
+        if bench.publish:
+            bench.publish(index, which, RUNS)  # each has the time of a run
+        try:
+            return call(self._finish_a_copy, self.core, self._make(key.again()))
+        except BaseException as error:
+            return bench.no_output(error, index, which)
+
+    def _finish_a_copy(self, core: Kept, r: Any) -> Any:
+        return self._finish(core.copy(), r)
+
+
+_OR_COUNT = ", or count outputs with --no-integrate"
+
+
+def _steps(bench: Bench) -> Finishing:
+    steps = bench.subject.finishing
+    assert steps is not None
+    return steps.of(bench.subject.settings)
+
+
+def _short(settled: Any) -> str:
+    return "no output" if type(settled) is Bottom else describe(settled, _SHOWN)
 
 
 def differ(one: Any, other: Any) -> bool:
@@ -95,54 +166,35 @@ def differ(one: Any, other: Any) -> bool:
     return not same(one, other)
 
 
-def finishing_keys(bench: Bench, index: int) -> list[Key]:
-    """What both cores of a pair are finished with: the pair's own r, then fresh ones."""
-    assert bench.subject.finishing is not None
-    r = bench.keys.r.child(index)
-    again = r.child("again")
-    return [bench.subject.finishing.own(r), *(again.child(i) for i in range(FINISHES))]
+def count_apart(first: Half, second: Half) -> int:
+    """Return how many of the fresh r finish two cores differently."""
+    return sum(map(differ, first.many, second.many))
 
 
-def finishes(bench: Bench, core: Any, keys: Sequence[Key], index: int, which: int) -> Iterator[Any]:
-    """What each of several r makes of a core; bottom of what is none."""
-    subject = bench.subject
-    assert subject.finishing is not None
-    finish, make = subject.finishing.of(subject.settings).last, KINDS[subject.randomness]
-    for key in keys:
-        if type(core) is Bottom:
-            yield core
-            continue
-        if bench.publish:
-            bench.publish(index, which, RUNS)  # each has the time of a run
-        try:
-            yield call(finish, core, make(key))
-        except BaseException as error:
-            yield bench.no_output(error, index, which)
-
-
-def declared_mismatch(bench: Bench, first: Any, second: Any, index: int) -> float | None:
-    subject = bench.subject
-    assert subject.finishing is not None
+def declared_mismatch(bench: Bench, first: Kept | Bottom, second: Kept | Bottom, index: int) -> float | None:
+    """Return m of two cores; None where there is no formula, or no core."""
+    if isinstance(first, Bottom) or isinstance(second, Bottom):
+        return None
+    name = bench.subject.name
     try:
-        return subject.finishing.of(subject.settings).apart(first, second)
+        return _steps(bench).apart(call(first.copy), call(second.copy))
     except AuditorError as error:
-        raise SubjectError(f"{subject.name}, pair {index}: {error}") from error
+        raise SubjectError(f"{name}, pair {index}: {error}") from error
     except BaseException as error:
         if is_interrupt(error):
             raise
-        what = f"the mismatch of {subject.name} raised {type(error).__name__} in pair {index}"
+        what = f"the mismatch of {name} raised {type(error).__name__} in pair {index}"
         raise SubjectError(what).caused_by(error) from error
 
 
-def _check_steps(bench: Bench, index: int, half: _Half) -> None:
-    """In the first pairs: what is audited in two steps has to be A."""
-    if index >= COMPARED:
-        return
-    whole = bench.settled(bench.run(index, 0))
-    if not differ(half.settled, whole):
-        return
-    gave, steps = ("no output" if type(one) is Bottom else describe(one, _SHOWN) for one in (whole, half.settled))
-    raise SubjectError(
-        f"{bench.subject.name} is not what it declares: in pair {index} it gave {gave}, and its core and finish "
-        f"{steps}; mend one of them, or leave the declaration aside with --no-integrate"
-    )
+def _compare_body(bench: Bench, index: int, which: int, settled: Any) -> float:
+    """Run the subject whole and return the seconds; BrokenSteps if it does not give what its steps gave."""
+    output, seconds = timed_run(bench, index, which, NONE_FELL)
+    whole = bench.settled(output)
+    if differ(settled, whole):
+        raise BrokenSteps(
+            f"{bench.subject.name} is not what it declares: in pair {index} it gave "
+            f"{_short(whole)}, and its core and finish {_short(settled)}; mend one of them, make it "
+            f"auditor.composed(core=..., finish=...), which has no body that could differ{_OR_COUNT}"
+        )
+    return seconds

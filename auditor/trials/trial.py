@@ -38,6 +38,7 @@ class PairKeys:
         self.both_samples = root.child("both samples")  # for sources that draw them together
         self.probe = root.child("probe")
         self.private = root.child("private")
+        self.body = root.child("body")  # which run of a pair is compared with its steps
         self._last: tuple[Key, int, Key] = self.r, -1, self.r
 
     def r_of(self, index: int) -> Key:

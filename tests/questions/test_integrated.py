@@ -24,7 +24,7 @@ from auditor.flow.plan import make_plan
 from auditor.flow.question import find_question
 from auditor.flow.record import Record
 from auditor.flow.run import carry_out
-from auditor.questions.integrated import METHOD, IntegratedPairs
+from auditor.questions.integrated import IntegratedPairs
 from auditor.randomness import from_key, root_key
 from auditor.report.terminal import as_text
 from auditor.statistics.cost import prospect
@@ -32,6 +32,7 @@ from auditor.trials.integrated import FINISHES, Shown
 from auditor.trials.trial import Trial
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
+METHOD = "betting confidence sequence, given core, finish and m"
 SPREAD = math.sqrt(2 / 400)  # of the difference between two means of 400 normals
 
 
@@ -90,8 +91,8 @@ def test_the_report_says_so() -> None:
     text = " ".join(as_text(record).split())
     assert record.verdict == "pass"
     assert "integrates the randomness of the finish, by the declared mismatch of two cores" in text
-    assert "two-sided, given m)" in text
-    assert "wrong with probability at most 0.05, given m" in text
+    assert "two-sided, given core, finish and m)" in text
+    assert "wrong with probability at most 0.05, given core, finish and m" in text
     assert "rho by finishes" in text
     answer = msgspec.to_builtins(record.answer)["integrated"]
     assert (answer["declared"], answer["finishes"], answer["contradicted"]) == ("exact", FINISHES, False)

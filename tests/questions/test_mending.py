@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
 import shlex
@@ -9,11 +10,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from asking import cell_of, inquiry_of
+from asking import bench_of, cell_of, inquiry_of
 from click.testing import CliRunner
 
 import auditor
+from auditor import repair
 from auditor.cli.command_line import cli
 from auditor.errors import UsageError
 from auditor.flow.record import Record, read_record
@@ -22,7 +25,7 @@ from auditor.questions.mending.frontier import Measured, candidates
 from auditor.questions.mending.inquiry import TRIES, Mending
 from auditor.questions.mending.paste import code_of
 from auditor.questions.mending.settings import Setting, read_setting, two_digits
-from auditor.questions.mending.units import Tried
+from auditor.questions.mending.units import Frontier, Tried, look
 from auditor.report.formats.svg import picture
 from auditor.report.terminal import as_text
 from auditor.subjects.subject import load_subject
@@ -348,3 +351,27 @@ def test_options_that_make_no_sense_are_refused(folder: Path) -> None:
     ):
         with pytest.raises(UsageError, match=words):
             repaired("mean", size=50, **options)
+
+
+def test_a_learner_that_returns_its_buffer_is_measured_as_one_that_returns_copies() -> None:
+    """What is looked at, and what a setting makes of two outputs: an output, and the ints beside its rounded number."""
+    buffer, counts = np.zeros(1), np.zeros(1, dtype=int)
+
+    def number(sample: Any, r: Any) -> Any:
+        buffer[0], counts[0] = np.mean(sample), int(np.mean(sample) > 0)
+        return {"x": buffer, "count": counts}
+
+    def copies(sample: Any, r: Any) -> Any:
+        return copy.deepcopy(number(sample, r))
+
+    shown = []
+    for learner in (number, copies):
+        bench = bench_of(learner, "norm", size=20, rho=0.4)
+        setting = Setting("rounded", {"width": {"x": 1.0}})
+        unit = Frontier(bench.subject, (setting,), (repair.rounded(learner, {"x": 1.0}),), "rho", None)
+        trials = [one(bench, index) for one in (look, unit) for index in range(8)]
+        shown.append([trial.payload for trial in trials])
+    assert shown[0] == shown[1]
+    parted = [payload["tried"][0]["apart"] for payload in shown[0][8:]]
+    assert 1.0 in parted
+    assert len({*parted}) > 2

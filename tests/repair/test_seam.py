@@ -12,8 +12,8 @@ import pytest
 
 import auditor
 from auditor import AuditorError, Randomness, Sample, repair, subject
-from auditor.randomness import from_key, key_of, root_key
-from auditor.repair.seam import as_randomness, pieces
+from auditor.randomness import as_randomness, from_key, key_of, root_key
+from auditor.repair.seam import pieces
 from auditor.subjects.outcome import same
 from auditor.subjects.subject import load_subject
 from auditor.trials.own_code import code_of
@@ -118,3 +118,22 @@ def test_a_key_is_the_place_of_r_whatever_was_drawn() -> None:
     r = from_key(root_key(5))
     r.random(100)
     assert key_of(r).digest == root_key(5).digest
+
+
+BUFFER = np.zeros(1)
+
+
+def in_buffer(sample, r):
+    BUFFER[0] = float(np.mean(sample) > 0.3)
+    return BUFFER
+
+
+@pytest.mark.parametrize("wrap", [repair.agreed, repair.voted])
+def test_outputs_of_several_runs_are_those_of_each_although_all_are_one_buffer(wrap: Any) -> None:
+    def copies(sample, r):
+        return in_buffer(sample, r).copy()
+
+    rows, r = np.random.default_rng(0).normal(size=90), from_key(root_key(0))
+    mine, theirs = (wrap(learner, 9).core(rows, r) for learner in (in_buffer, copies))
+    assert same(mine, theirs)
+    assert {one.item() for one in mine} == {0.0, 1.0} if wrap is repair.voted else 0.5 < mine[0].share < 1

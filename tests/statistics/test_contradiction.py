@@ -152,3 +152,20 @@ def test_digits_are_not_lost_at_the_ends() -> None:
         assert seen([(m, k)] * 500).log_e == pytest.approx(0, abs=1e-6)
     assert (TILTS > 0).all()
     assert seen([(0.25, 16)] * 3).expected == 48.0
+
+
+def test_half_of_the_truth_is_noticed_as_soon_as_the_docs_say() -> None:
+    """docs/definitions.md has the quartiles 21 and 49 for a truth of 0.02, by 200 paths of benchmarks/noticed.py.
+
+    Were a path noticed within 10 pairs, or after 110, with probability 0.1 each, then 12 of 30 of either would have a
+    probability below 5e-6.
+    """
+    rng, taken = from_key(root_key(11)), []
+    for _ in range(30):
+        doubt = Contradiction(65, both=True)
+        while doubt.log_e < math.log(200):
+            doubt.add(0.01, int(rng.binomial(65, 0.02)))
+        taken.append(doubt.pairs)
+    print(sorted(taken))
+    assert sum(pairs <= 10 for pairs in taken) < 12
+    assert sum(pairs > 110 for pairs in taken) < 12

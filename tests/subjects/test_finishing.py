@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import copy
+import inspect
+import operator
+import pickle
+import random
+from collections.abc import Callable
 from typing import Any
 
+import cloudpickle
 import numpy as np
 import pytest
 
 import auditor
 from auditor.errors import SubjectError, UsageError
 from auditor.randomness import from_key, root_key
-from auditor.subjects.subject import load_subject
+from auditor.subjects.candidates import candidates
+from auditor.subjects.subject import code_hash, load_subject
 
 
 def core(sample: Any) -> float:
@@ -154,3 +162,119 @@ def test_the_last_digits_of_a_sum_are_forgiven(m: Any, taken: float) -> None:
     found = load_subject(declared(mismatch=lambda first, second: m)).finishing
     assert found is not None
     assert found.apart(0.0, 1.0) == taken
+
+
+# Subjects that are their steps
+
+
+def scaled(sample: Any, *, scale: float = 2.0) -> float:
+    return scale * core(sample)
+
+
+def shifted(core: float, r: Any, *, scale: float, shift: float = 0.5) -> float:
+    return core + scale + shift + float(r.random())
+
+
+def test_a_composed_subject_has_the_parameters_of_its_steps() -> None:
+    made = auditor.composed(core=scaled, finish=shifted, mismatch=lambda first, second, scale=2.0: scale / 10)
+    assert str(inspect.signature(made)) == "(sample, r, *, scale=2.0, shift=0.5)"
+    drawn = from_key(R).random()
+    assert made(ROWS, from_key(R)) == 6.0 + 2.0 + 0.5 + drawn
+    assert made(ROWS, r=from_key(R), scale=3.0, shift=0.0) == 9.0 + 3.0 + drawn
+    found = load_subject(made, {"scale": 3.0})
+    assert found.finishing is not None
+    assert found.finishing.of(found.settings).apart(0.0, 1.0) == 0.3
+    assert halves(made, scale=3.0) == (9.0, made(ROWS, from_key(R), scale=3.0))
+    assert found.run(ROWS, R) == made(ROWS, from_key(R), scale=3.0)
+    with pytest.raises(TypeError, match="scle"):
+        made(ROWS, from_key(R), scle=3.0)
+    with pytest.raises(UsageError, match=r"has no parameter 'scle' \(did you mean scale\?\)"):
+        load_subject(made, {"scle": 3.0})
+
+
+def test_a_core_that_takes_r_gets_its_child_there_too() -> None:
+    made = auditor.composed(core=lambda sample, r: float(r.random()), finish=lambda core, r: core + float(r.random()))
+    r = from_key(R)
+    assert made(ROWS, r) == r.child("core").random() + r.child("finish").random()
+    assert made(ROWS, 7) == made(ROWS, from_key(root_key(7)))
+    with pytest.raises(UsageError, match="r is Generator, and must have children"):
+        made(ROWS, np.random.default_rng(0))
+    assert load_subject(made).randomness == "Generator"
+
+    def of_int(core: float, r: int) -> float:
+        return core + r
+
+    with pytest.raises(UsageError, match="core and finish get children of r: it cannot be int"):
+        load_subject(auditor.composed(core=lambda sample, r: 0.0, finish=of_int))
+    assert load_subject(auditor.composed(core=core, finish=of_int)).randomness == "int"
+
+
+def test_annotations_of_the_steps_say_what_sample_and_r_are() -> None:
+    def of_sample(rows: auditor.Sample, private: int, *, count: int = 3) -> float:
+        return float(rows.mean()) + private * 0
+
+    def seeded(core: float, seed: random.Random, *, key: Callable[[Any], Any] | None = None) -> float:
+        return core + seed.random()
+
+    made = auditor.composed(core=of_sample, finish=seeded, size=lambda count: 10 * count, claimed=0.1, source="norm")
+    found = load_subject(made, {"count": 4}, texts={"key": "operator:neg"})
+    assert (found.takes_sample, found.randomness, found.private) == (True, "Random", "int")
+    assert (found.declares("size"), found.declares("claimed"), found.declared.source) == (40, 0.1, "norm")
+    assert found.settings["key"] is operator.neg
+    assert found.finishing is not None
+    assert not found.finishing.has_body
+
+
+def test_defaults_are_further_parameters_or_other_values() -> None:
+    made = auditor.composed(
+        core=core, finish=shifted, defaults={"scale": 1.0, "rows": 7, "shift": 0.25}, size=lambda rows: rows
+    )
+    assert str(inspect.signature(made)) == "(sample, r, *, scale=1.0, rows=7, shift=0.25)"
+    assert load_subject(made, {"rows": 9}).declares("size") == 9
+    needs = auditor.composed(core=core, finish=shifted)
+    with pytest.raises(UsageError, match="needs a value for scale: --param scale=VALUE"):
+        load_subject(needs)
+    assert load_subject(needs, {"scale": 1.0}).settings == {"scale": 1.0, "shift": 0.5}
+
+
+def test_what_is_declared_of_a_composed_subject_later_leaves_it_its_steps() -> None:
+    made = auditor.subject(size=50, theorem="Theorem 1")(auditor.composed(core=core, finish=finish, size=20))
+    found = load_subject(made)
+    assert (found.declares("size"), found.declared.theorem, found.declared.core) == (50, "Theorem 1", core)
+    assert found.finishing is not None
+    assert not found.finishing.has_body
+    with pytest.raises(UsageError, match="a composed subject has its core and finish"):
+        auditor.subject(core=scaled, finish=finish)(made)
+
+
+def test_a_composed_subject_has_the_name_that_leads_to_it() -> None:
+    from learners import steps
+
+    assert (steps.rounded_mean.__name__, steps.rounded_mean.__module__) == ("rounded_mean", "learners.steps")
+    assert load_subject(steps.rounded_mean).target == "learners.steps:rounded_mean"
+    assert load_subject(auditor.composed(core=core, finish=finish)).target is None
+    assert code_hash(steps.rounded_mean) == code_hash(steps.spawning)
+    assert "rounded_mean" in candidates(steps)
+    assert not hasattr(steps.rounded_mean, "rounded")
+    again = pickle.loads(cloudpickle.dumps(auditor.composed(core=scaled, finish=shifted)))
+    assert again(ROWS, from_key(R)) == auditor.composed(core=scaled, finish=shifted)(ROWS, from_key(R))
+    assert copy.deepcopy(again)(ROWS, from_key(R), scale=1.0) == again(ROWS, from_key(R), scale=1.0)
+
+
+@pytest.mark.parametrize(
+    ("declared", "words"),
+    [
+        ({"core": None, "finish": finish}, "core=None must be a function"),
+        ({"core": core, "finish": 3}, "finish=3 must be a function"),
+        ({"core": core, "finish": lambda core: 0}, r"its finish\(core\) must take \(core, r\)"),
+        ({"core": lambda: 0, "finish": finish}, r"its core\(\) must take \(sample\) or \(sample, r\)"),
+        ({"core": scaled, "finish": lambda core, r, scale=3.0: core}, "has scale=2.0 in one step and 3.0 in another"),
+        ({"core": core, "finish": lambda core, r, *, sample=1: core}, "sample and r are the sample and r of its steps"),
+        ({"core": core, "finish": lambda core, r, *, private: core}, "it has no parameter 'private'"),
+        ({"core": core, "finish": finish, "mismatch_is": "uper"}, "did you mean upper"),
+        ({"core": core, "finish": finish, "expect": "maybe"}, "must be one of pass, fail, error"),
+    ],
+)
+def test_what_cannot_be_composed_has_a_sentence(declared: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        auditor.composed(**declared)

@@ -30,7 +30,8 @@ def verdict_of_hunt(hunt: Hunt) -> Verdict:
     if found is not None:
         bound = Bound("lower", max(target, found.band[0]), hunt.plan.confidence)
         words = (
-            f"on {_source_of(found.shown)} rho is above {target:g} ({sure(hunt.plan.confidence)}, on fresh randomness)"
+            f"on {_source_of(found.shown)} rho is above {target:g} ({sure(hunt.plan.confidence)}, on fresh randomness"
+            f"{_given(hunt)})"
         )
         return Verdict("fail", f"{words}: {_seen(found)}", "mismatches", alpha, bound)
     looked, faulted = _looked(hunt), _faulted(hunt)
@@ -40,12 +41,19 @@ def verdict_of_hunt(hunt: Hunt) -> Verdict:
     largest = at_most(largest_bound(hunt))
     none = (
         f"none found: no source with rho above {target:g} was confirmed among {len(looked):,} candidates, none of "
-        f"which has a rho above {largest} ({sure(hunt.plan.confidence)}); of other sources this says nothing"
+        f"which has a rho above {largest} ({sure(hunt.plan.confidence)}{_given(hunt)}); of other sources this says "
+        "nothing"
     )
     if hunt.over and hunt.accepts:
         return Verdict("pass", f"{none}; accepted with --accept-search", "budget", alpha)
     reason = f"{none}; --accept-search takes that for a pass" if hunt.over else f"the search is not over; so far {none}"
     return Verdict("inconclusive", reason, "budget", alpha)
+
+
+def _given(hunt: Hunt) -> str:
+    """Return what rho takes on trust where a subject with a body of its own is measured by its steps."""
+    steps = hunt.candidates[0].counted.cell.subject.finishing if hunt.candidates else None
+    return ", given core and finish" if hunt.plan.integrates and steps and steps.has_body else ""
 
 
 def _seen(one: Confirmation) -> str:
@@ -111,7 +119,8 @@ def answer_of_hunt(hunt: Hunt) -> Answer:
 
 
 def _rho(hunt: Hunt, one: Confirmation) -> Rho:
-    method = "betting confidence sequence on real finishes" if hunt.plan.integrates else METHODS["anytime"]
+    method = f"betting confidence sequence on real finishes{_given(hunt)}"
+    method = method if hunt.plan.integrates else METHODS["anytime"]
     return Rho(one.shown.estimate, *one.band, hunt.plan.confidence, method)
 
 

@@ -29,7 +29,7 @@ from auditor.statistics.interval import MeanEvidence
 from auditor.statistics.outward import at_most
 from auditor.statistics.worst_case import share_of
 from auditor.trials.cell import Cell
-from auditor.trials.integrated import run_integrated
+from auditor.trials.integrated import BrokenSteps, run_integrated
 from auditor.trials.preflight import HiddenState
 from auditor.trials.trial import Bench, Trial
 
@@ -214,8 +214,8 @@ class Hunt(Steady):
         return False
 
     def failed(self, cell: int, error: AuditorError) -> None:
-        """A candidate that faults is out, and the hunt goes on; a subject with hidden state is fit for none."""
-        if isinstance(error, HiddenState):
+        """A candidate that faults is out, and the hunt goes on, unless the subject is fit for no audit at all."""
+        if isinstance(error, (HiddenState, BrokenSteps)):
             raise error
         self.seen[cell].counted.error = error
         if cell < len(self.values):

@@ -19,6 +19,7 @@ from auditor.repair.rounding import Rounded, RoundedPredictions
 from auditor.repair.seam import Repaired
 from auditor.repair.voting import voted
 from auditor.sources.frames import as_matrix
+from auditor.sources.sample import copied
 from auditor.subjects.churn import has_rows, points_of, share_of_points
 from auditor.subjects.outcome import describe, same, settle
 from auditor.subjects.subject import Subject
@@ -36,6 +37,7 @@ JUDGED = 1000  # fresh rows that a loss is measured on
 def look(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
     """Which wrappers fit the two outputs of a pair, and what each needs to know of them."""
     first, seconds = timed_run(bench, index, 0, fell)
+    first = _as_it_is_now(first)
     second, more = timed_run(bench, index, 1, fell)
     payload: dict[str, Any] = {"shown": describe(first, 60)}
     if type(first) is not Bottom and type(second) is not Bottom:
@@ -45,6 +47,18 @@ def look(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial
         if index < TRACED and (apart := first_draw_apart(bench, index)) and apart.shifts:
             payload["out of step"] = apart.where
     return Trial(index, None, None, seconds + more, payload=payload)
+
+
+def _as_it_is_now(value: Any) -> Any:
+    """Return a copy, which the next run cannot write into; a model, or what cannot be copied, as it is."""
+    if isinstance(value, Bottom) or hasattr(value, "predict"):
+        return value
+    try:
+        return call(copied, value)
+    except BaseException as error:  # whether a wrapper fits is for its own audit to say, which refuses it
+        if is_interrupt(error):
+            raise
+        return value
 
 
 def _kind(output: Any) -> str | None:
@@ -124,6 +138,7 @@ class Frontier(msgspec.Struct, frozen=True):
         output, seen = found
         try:
             if seen is not None:
+                seen = _as_it_is_now(seen)
                 if which == 1 or self.loss is None:
                     return Half(seen)
                 return Half(seen, loss=self._lost(bench, self._finish(bench, place, output, index), index))
@@ -141,7 +156,10 @@ class Frontier(msgspec.Struct, frozen=True):
             core = wrapper.core(bench.draw(index, which), self._r(bench, index, "core"), **self.subject.params)
         if self._votes_on_points(bench):
             return self._votes(bench, place, core, index)
-        count = FINISHES if not self._has_formula(bench, place) else 1 - which
+        has_formula = self._has_formula(bench, place)
+        if which == 0 and has_formula and not wrapper.is_estimator:
+            core = _as_it_is_now(core)
+        count = 1 - which if has_formula else FINISHES
         found = [self._finish(bench, place, core, index, i) for i in range(count)]
         viewed = bench if setting.keeps_view else replace(bench, view=OUTPUT)
         seen = [viewed.see(one) for one in found]
@@ -169,7 +187,7 @@ class Frontier(msgspec.Struct, frozen=True):
     def _votes(self, bench: Bench, place: int, models: Sequence[Any], index: int) -> Half:
         """The models ask for most of the time: each labels the points once, and votes are counted from there."""
         x, y = labelled_points(bench)
-        votes = [np.asarray(model.predict(x)) for model in models]
+        votes = [np.array(model.predict(x)) for model in models]
         found = self._finish(bench, place, votes, index)
         return Half(votes, loss=float(np.mean(found != y)))
 
