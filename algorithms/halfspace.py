@@ -36,6 +36,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.premises import finite, labels
 from algorithms.rounding import boxes, foams
 from algorithms.statistical_query import scaled
 from auditor import AuditorError, Randomness, Sample, subject
@@ -67,9 +68,13 @@ class Halfspace:
 
 
 def directions(x: npt.ArrayLike) -> Reals:
-    """Each row over its length."""
+    """Return each row over its length."""
     rows = np.atleast_2d(np.asarray(x, dtype=float))
-    lengths = np.linalg.norm(rows, axis=1)
+    with np.errstate(over="ignore", under="ignore"):
+        lengths = np.linalg.norm(rows, axis=1)
+    if not ((lengths > 1e-150) & (lengths < np.inf)).all():  # NaN, or the square lost its digits
+        rows = rows / np.abs(finite(rows)).max(axis=1, keepdims=True, initial=np.nextafter(0, 1))
+        lengths = np.linalg.norm(rows, axis=1)
     if not lengths.all():
         raise ValueError("a row is all zeros, which has no direction: drop it, or add a constant coordinate")
     return np.asarray(rows / lengths[:, None])
@@ -80,10 +85,7 @@ def signed_directions(rows: tuple[Any, ...]) -> Reals:
     if not isinstance(rows, tuple):
         raise ValueError("the sample has no labels: a halfspace is learnt from (X, y)")
     x, y = rows
-    labels = np.asarray(y)
-    if not np.isin(labels, (-1, 1)).all():
-        raise ValueError(f"labels must be -1 or +1, and one is {labels[~np.isin(labels, (-1, 1))][0]!r}")
-    return np.asarray(directions(x) * labels[:, None])
+    return np.asarray(directions(x) * labels(y)[:, None])
 
 
 def margin_of(rows: tuple[Any, ...]) -> float:

@@ -35,6 +35,7 @@ from typing import Any
 
 import numpy as np
 
+from algorithms.premises import not_nan
 from algorithms.statistical_query import scaled
 from auditor import Sample, subject
 from auditor.repair import heavy_mismatch, heavy_values, random_threshold
@@ -85,8 +86,9 @@ def measured(sample: Sample, *, rho: float, v: float, eps: float, sample_scale: 
     """Of each candidate that v' can reach its share of the second step's rows, in the order of the values."""
     q1, q2 = step_sizes(rho, v, eps, sample_scale)
     rows = Sample.of(sample)
-    candidates, _ = rows.take(q1).counts()  # step 1
+    candidates = not_nan(rows.take(q1).counts()[0])  # step 1
     values, counts = rows.take(q2).counts()  # step 2
+    not_nan(values)
     shares = counts / q2
     within, seen = shares >= v - eps, set(items(candidates))
     return {x: share for x, share in zip(items(values[within]), shares[within].tolist(), strict=True) if x in seen}

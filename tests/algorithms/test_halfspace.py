@@ -292,7 +292,7 @@ def test_bad_rows_get_a_word() -> None:
     r = from_key(root_key(0))
     with pytest.raises(ValueError, match="all zeros"):
         r_halfspace_boxes((np.zeros((2, 3)), np.ones(2)), r)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="labels must be -1 or"):
+    with pytest.raises(ValueError, match="a label is 0, and must be -1 or"):
         r_halfspace_boxes((np.ones((2, 3)), np.array([0, 1])), r)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="no labels"):
         r_halfspace_boxes(np.ones((2, 3)), r)  # type: ignore[arg-type]
