@@ -223,6 +223,7 @@ class Run(msgspec.Struct):
                     self.bottoms += len(trial.bottoms)
                     self.first_bottom = self.first_bottom or (work.cell, trial.index, trial.bottoms[0])
                 is_over = inquiry.add(work.cell, trial)
+                self.ledger.count(trial, work.cell)
                 watch.advanced(inquiry, _BEFORE if trial.index in stored else perf_counter() - self.started)
                 if is_over:
                     return

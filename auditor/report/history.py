@@ -74,12 +74,16 @@ def _day(audit: Past) -> str:
 
 
 def counts_of(audit: Past) -> tuple[int, int]:
-    """Pairs and mismatches: of its record, else of its trials. A question that counts no pairs has its own measure."""
+    """Return the pairs and mismatches that an audit counted: of its record, or of the ledger while it is unfinished.
+
+    Never of all trials that the ledger has, which workers may have run ahead. A question that counts no pairs has the
+    counts of its own measure.
+    """
     record = audit.record
-    own = record.measures[0] if record and record.pairs is None and record.measures else None
-    if own and own.of:
-        return own.of, own.count or 0
-    return (record and record.pairs) or audit.pairs, (record and record.mismatches) or audit.mismatches
+    if record is not None and record.pairs is not None:
+        return record.pairs, record.mismatches or 0
+    own = record.measures[0] if record and record.measures else None
+    return (own.of, own.count or 0) if own and own.of else (audit.pairs, audit.mismatches)
 
 
 class Watched(msgspec.Struct, frozen=True):
