@@ -82,8 +82,8 @@ def write_trials(connection: sqlite3.Connection, audit: int, trials: Iterable[tu
 def write_counts(connection: sqlite3.Connection, audit: int, counts: Mapping[int, tuple[int, int]]) -> None:
     """Write how many trials and mismatches an audit has counted, by cell.
 
-    Workers run ahead of what is counted, and all their trials are kept: the number of trials in a ledger is no count. An
-    audit that goes on counts again from its first trial, so a smaller count never replaces a larger one.
+    Workers run ahead of what is counted, and all their trials are kept: the trials in a ledger are no count. An audit
+    that goes on counts again from its first trial, so a smaller count never replaces a larger one.
     """
     rows = [signed((audit, cell, *counted)) for cell, counted in counts.items()]
     connection.executemany(
