@@ -20,8 +20,9 @@ With `sample_scale` the mean of fewer rows is scaled by k m, which stays what it
 Where the paper slips: Theorem 5.2 says both 1 - rho/2 and a failure rate of rho/4; Theorem 5.14 prints Pr where it
 means half an expectation, and names the other algorithm. A row of zeros has no direction, which neither mentions: it is
 an error. Lemma 5.10's sqrt(T) (1 + c/2) is not of the unit of c: the lemma is false for c > 2, and appendix B's proof
-has c for c^2, steps of up to c + c / (2 sqrt(T)) for c, and a last time that is no stopping time. By McDiarmid,
-Pr[|v_1 + .. + v_T| >= c sqrt(T) + Delta] <= exp(-Delta^2 / (2 c^2 T)); at c = 2, all that is used, the two are one.
+has c for c^2 (false for c > 1 alone), steps of up to c + c / (2 sqrt(T)) for c, and a last time that is no stopping
+time. By McDiarmid, Pr[|v_1 + .. + v_T| >= c sqrt(T) + Delta] <= exp(-Delta^2 / (2 c^2 T)); at c = 2, all that is used,
+the two are one.
 
 Cost: a sum over the rows or over the support, and one rounding: 2^d stages for foams.
 """
