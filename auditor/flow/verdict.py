@@ -226,7 +226,7 @@ def _what_would_decide(plan: Plan, gate: Gate, tally: Tally, rate: float) -> str
     odds = f"decides with probability {at_least(chance, 2)} if rho is the rate seen, {rate:.3g}"
     if pairs > MOST_CALIBRATED and plan.budget > MOST_CALIBRATED:
         return f"the same command with --pairs {pairs} goes on from here and {odds}"
-    further = _enough_pairs(plan, gate, tally, rate, goes_on=True)
+    further = _enough_pairs(plan, gate, tally, rate, goes_on=True) if plan.extends else None
     afresh_words = f"--pairs {pairs} with a new --seed {odds}"
     if further is None:
         return afresh_words
