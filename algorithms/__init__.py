@@ -54,20 +54,23 @@ Theorem 1.2: Theorem 2.3 in the introduction
     test_statistical_query::test_the_size_is_the_theorems
 Lemma 1.3: Lemma 3.3 in the introduction
     heavy_hitters:r_heavy_hitters
-    as Lemma 3.3
+    as Lemma 3.3: its 1/rho^2 holds for constant v and eps only, as Corollary 3.4 says
     test_heavy_hitters::test_sizes_are_the_lemmas
+    test_heavy_hitters::test_the_size_is_no_function_of_rho_alone
 Theorem 1.4: Theorem 4.2 in the introduction, with delta = 1/3
     median:r_median
-    as Theorem 4.2; any delta can be asked for
+    as Theorem 4.2, for any delta; printed with Omega for O, and with rho - 1/3, which is 0 at rho = 1/3
     test_median::test_sizes_are_the_recursions
+    test_median::test_the_size_rises_as_rho_falls_also_past_a_third
 Theorem 1.5: Corollary 6.5 in the introduction
     boosting:r_halfspace_boosted
     as Corollary 6.5
     test_boosting::test_the_strong_learner_is_upheld_at_its_own_size
-Theorem 1.6: Theorem 7.1 in the introduction
-    coin_problem:decider
-    as Theorem 7.1
-    test_coin_problem::test_the_reduction_accepts_at_a_half_and_declares_nothing
+Theorem 1.6: Theorem 7.1 in the introduction, of coins
+    coin_problem:lemma_bound
+    so it is Lemma 7.2; true for tau <= 1/2, by angles, and not for every tau > 0
+    test_coin_problem::test_the_lemma_holds_up_to_a_half_by_angles
+    test_coin_problem::test_beyond_a_half_and_of_a_constant_query_an_answer_is_for_nothing
 
 Definition 2.1: an oracle that answers a statistical query within tau
     compile_sq:compile_sq
@@ -267,11 +270,12 @@ Remark 6.6: with boxes it is polynomial, with foams exponential in d
 
 Theorem 7.1: a rho-reproducible query answer takes 1 / (tau^2 rho^2) rows
     coin_problem:decider
-    as printed
+    false as printed for tau > 1/2 and for constant queries; true for queries onto 0 and 1, with Lemma 7.2's constant
     test_coin_problem::test_the_reduction_accepts_at_a_half_and_declares_nothing
+    test_coin_problem::test_beyond_a_half_and_of_a_constant_query_an_answer_is_for_nothing
 Lemma 7.2: so does deciding between two coins
     coin_problem:lemma_bound coin_frontier:frontier
-    the proof's constant written out, 1/162; and the exact frontier
+    the proof's constant written out, 1/162 for tau < 1/4; and the exact frontier
     test_coin_problem::test_the_bound_is_one_162nd
     test_coin_frontier::test_no_mixture_of_any_rules_does_better
 
@@ -323,13 +327,13 @@ Definition B.1: the adjusted lengths of a walk, with their stopping time
     -
 Claim B.2: the adjusted lengths are a supermartingale
     halfspace:foams_size
-    false as printed; true with c^2 for c
+    false as printed for c > 1, and true for c <= 1; with c^2 for c it is true for every c
     test_halfspace::test_a_step_of_the_appendix_lengthens_by_c_squared_over_two_roots_of_t
-    test_halfspace::test_claims_b_2_and_b_3_fail_as_printed
+    test_halfspace::test_claim_b_2_fails_as_printed_for_c_above_one_alone
 Claim B.3: they change by at most c at a step
     halfspace:foams_size
     false as printed; true with the drift added
     test_halfspace::test_a_step_of_the_appendix_lengthens_by_c_squared_over_two_roots_of_t
-    test_halfspace::test_claims_b_2_and_b_3_fail_as_printed
+    test_halfspace::test_claim_b_3_fails_as_printed
 """)
 )

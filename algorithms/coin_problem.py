@@ -28,9 +28,11 @@ Sizes: `plain_size` for `fixed_threshold`; `rstat_flips`, that of rSTAT, for `co
 `optimal_size` for the others, made for half of rho, since no audit can tell rho from rho.
 
 Where the paper slips: Theorem 7.1 speaks of any query, but a constant one is answered for nothing: it must take the
-values 0 and 1, so that every bias can occur. It lets tau be large where the lemma asks for tau < 1/4. "< 4 delta < 1/4"
-is <= at delta = 1/16, which does no harm. Neither rho < 1/16 nor delta = 1/16 exactly is needed. One run is called A
-where B is meant.
+values 0 and 1, so that every bias can occur. It lets tau be large, and for tau > 1/2 the answer 1/2 is always right;
+the lemma asks for tau < 1/4, where tau <= 1/2 would do: by the sharper form Acc changes at most sqrt(m) times as fast
+as the angle, whose range is arcsin(2 tau) <= pi tau, which makes rho at least 0.09 / (tau sqrt(m)). Theorem 1.6,
+"Theorem 7.1 restated", is of coins, for any tau > 0. "< 4 delta < 1/4" is <= at delta = 1/16, which does no harm.
+Neither rho < 1/16 nor delta = 1/16 exactly is needed. One run is called A where B is meant.
 
 rSTAT's decider exactly: let c be the end of regions nearest to 1/2. The region that holds 1/2 has its midpoint at or
 above 1/2 iff its lower end is the nearer one, so rSTAT accepts iff the mean is at least c, and c is uniform within

@@ -34,6 +34,7 @@ import numpy as np
 
 from algorithms.median import r_median
 from algorithms.median import sample_size as runs_needed
+from algorithms.premises import bits
 from auditor import Randomness, Sample, subject
 
 Outputs = Callable[[Sample, Randomness], Sample]  # hands rows on as outputs of the base, one for every base_size rows
@@ -90,7 +91,7 @@ def coins_a_run(tau: float) -> int:
 
 def nearest_third(sample: Sample, r: Randomness) -> int:
     """3 times the share of ones, to the nearest integer: the base, which two samples may well give two outputs."""
-    heads, n = int(sample.sum()), sample.size
+    heads, n = int(sample.sum(bits)), sample.size
     return (6 * heads + n) // (2 * n)
 
 
@@ -98,7 +99,7 @@ def nearest_thirds(base_size: int) -> Outputs:
     """The same of many runs at once."""
 
     def outputs(rows: Sample, r: Randomness) -> Sample:
-        heads = np.asarray(rows.rows()).reshape(-1, base_size).sum(axis=1).astype(np.int64)
+        heads = bits(rows.rows()).reshape(-1, base_size).sum(axis=1).astype(np.int64)
         return Sample.of((6 * heads + base_size) // (2 * base_size))
 
     return outputs

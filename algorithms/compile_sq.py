@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from algorithms.premises import below, labels
 from algorithms.statistical_query import rstat
 from algorithms.statistical_query import sample_size as rows_a_query
 from auditor import Randomness, Sample, subject
@@ -84,9 +85,9 @@ def compile_sq(
     return compiled
 
 
-def positives_up_to(m: int) -> Query:
-    """The query for how much of the source is positive and at most m."""
-    return lambda rows: (rows[0][:, 0] <= m) & (rows[1] == 1)
+def positives_up_to(m: int, d: int) -> Query:
+    """Return the query for how much of the source is positive and at most m, of points with d bits."""
+    return lambda rows: (below(rows[0][:, 0], 1 << d, "a point") <= m) & (labels(rows[1]) == 1)
 
 
 def learn_threshold(ask: Ask, d: int, eps: float) -> int:
@@ -94,7 +95,7 @@ def learn_threshold(ask: Ask, d: int, eps: float) -> int:
     low, high = 0, (1 << d) - 1
     while low < high:
         middle = (low + high) // 2
-        if ask(positives_up_to(middle), eps / 2) > eps / 2:
+        if ask(positives_up_to(middle, d), eps / 2) > eps / 2:
             high = middle
         else:
             low = middle + 1

@@ -39,6 +39,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.premises import below, in_unit_interval
 from algorithms.statistical_query import rstat
 from algorithms.statistical_query import sample_size as rstat_size
 from auditor import Randomness, Sample, subject
@@ -119,7 +120,7 @@ def rstat_answer(
     delta: float = 0.025,
 ) -> float:
     """The mean of a query by rSTAT. With 4,000 rows its rho is 0.019, so that (m - 1) rho is below 1 for m = 21."""
-    mean = Sample.of(sample).mean(query)
+    mean = Sample.of(sample).mean(lambda rows: in_unit_interval(query(rows), "the query of a row"))
     return float(rstat(Sample.of(np.array([mean])), r, tau=tau, rho=rho, delta=delta))
 
 
@@ -137,7 +138,7 @@ Mechanism = Callable[[Sample, Randomness, Query], float]
 
 def flips(numbers: Any) -> Rows:
     """Numbers of COINS + 1 bits as rows: the last bit is the label."""
-    signs = (2 * (np.asarray(numbers)[:, None] >> np.arange(COINS + 1) & 1) - 1).astype(np.int8)
+    signs = (2 * (below(numbers, 2 << COINS)[:, None] >> np.arange(COINS + 1) & 1) - 1).astype(np.int8)
     return signs[:, 1:], signs[:, 0]
 
 

@@ -20,8 +20,9 @@ With `sample_scale` the mean of fewer rows is scaled by k m, which stays what it
 Where the paper slips: Theorem 5.2 says both 1 - rho/2 and a failure rate of rho/4; Theorem 5.14 prints Pr where it
 means half an expectation, and names the other algorithm. A row of zeros has no direction, which neither mentions: it is
 an error. Lemma 5.10's sqrt(T) (1 + c/2) is not of the unit of c: the lemma is false for c > 2, and appendix B's proof
-has c for c^2, steps of up to c + c / (2 sqrt(T)) for c, and a last time that is no stopping time. By McDiarmid,
-Pr[|v_1 + .. + v_T| >= c sqrt(T) + Delta] <= exp(-Delta^2 / (2 c^2 T)); at c = 2, all that is used, the two are one.
+has c for c^2 (false for c > 1 alone), steps of up to c + c / (2 sqrt(T)) for c, and a last time that is no stopping
+time. By McDiarmid, Pr[|v_1 + .. + v_T| >= c sqrt(T) + Delta] <= exp(-Delta^2 / (2 c^2 T)); at c = 2, all that is used,
+the two are one.
 
 Cost: a sum over the rows or over the support, and one rounding: 2^d stages for foams.
 """
@@ -36,6 +37,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.premises import finite, labels
 from algorithms.rounding import boxes, foams
 from algorithms.statistical_query import scaled
 from auditor import AuditorError, Randomness, Sample, composed
@@ -67,9 +69,13 @@ class Halfspace:
 
 
 def directions(x: npt.ArrayLike) -> Reals:
-    """Each row over its length."""
+    """Return each row over its length."""
     rows = np.atleast_2d(np.asarray(x, dtype=float))
-    lengths = np.linalg.norm(rows, axis=1)
+    with np.errstate(over="ignore", under="ignore"):
+        lengths = np.linalg.norm(rows, axis=1)
+    if not ((lengths > 1e-150) & (lengths < np.inf)).all():  # NaN, or the square lost its digits
+        rows = rows / np.abs(finite(rows)).max(axis=1, keepdims=True, initial=np.nextafter(0, 1))
+        lengths = np.linalg.norm(rows, axis=1)
     if not lengths.all():
         raise ValueError("a row is all zeros, which has no direction: drop it, or add a constant coordinate")
     return np.asarray(rows / lengths[:, None])
@@ -80,10 +86,7 @@ def signed_directions(rows: tuple[Any, ...]) -> Reals:
     if not isinstance(rows, tuple):
         raise ValueError("the sample has no labels: a halfspace is learnt from (X, y)")
     x, y = rows
-    labels = np.asarray(y)
-    if not np.isin(labels, (-1, 1)).all():
-        raise ValueError(f"labels must be -1 or +1, and one is {labels[~np.isin(labels, (-1, 1))][0]!r}")
-    return np.asarray(directions(x) * labels[:, None])
+    return np.asarray(directions(x) * labels(y)[:, None])
 
 
 def margin_of(rows: tuple[Any, ...]) -> float:

@@ -22,7 +22,8 @@ union over Q1 candidates gives rho/3, not rho/6. But values below v - e - eps ar
 Q1/2 values matter: those above are fewer than 1 / (v - eps - e); if that is one, Q1 >= ln 6 is at least 2, and if they
 are more, v - eps < 0.56 makes Q1 at least twice as many. So the third step fails with probability rho/6, as the paper
 says: 3 rho/6 = rho/2 for one run's accuracy, and as v' is shared by both runs, 5 rho/6 for two sets to differ. Its
-output is a list; in order of appearance a list differs between samples, so this returns a sorted tuple.
+output is a list; in order of appearance a list differs between samples, so this returns a sorted tuple. Lemma 1.3
+restates its size as 1/rho^2, which holds for constant v and eps alone.
 
 Cost: counting the rows, or one multinomial draw on counts.
 """
@@ -35,6 +36,7 @@ from typing import Any
 
 import numpy as np
 
+from algorithms.premises import not_nan
 from algorithms.statistical_query import scaled
 from auditor import Sample, subject
 from auditor.repair import heavy_mismatch, heavy_values, random_threshold
@@ -85,8 +87,9 @@ def measured(sample: Sample, *, rho: float, v: float, eps: float, sample_scale: 
     """Of each candidate that v' can reach its share of the second step's rows, in the order of the values."""
     q1, q2 = step_sizes(rho, v, eps, sample_scale)
     rows = Sample.of(sample)
-    candidates, _ = rows.take(q1).counts()  # step 1
+    candidates = not_nan(rows.take(q1).counts()[0])  # step 1
     values, counts = rows.take(q2).counts()  # step 2
+    not_nan(values)
     shares = counts / q2
     within, seen = shares >= v - eps, set(items(candidates))
     return {x: share for x, share in zip(items(values[within]), shares[within].tolist(), strict=True) if x in seen}

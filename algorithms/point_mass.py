@@ -33,6 +33,7 @@ import numpy as np
 
 from algorithms.compile_sq import Query, compile_sq
 from algorithms.compile_sq import sample_size as compiled_size
+from algorithms.premises import below
 from auditor import Randomness, Sample, subject
 
 Oracle = Callable[[Query], float]  # the mean of a query over the distribution, within tau
@@ -55,15 +56,17 @@ def queries_needed(domain: int, tau: float) -> int:
     return queries
 
 
-def digit_query(place: int, digits: int) -> Query:
-    """The digit of x at a place, in base `digits`, as a number in [0, 1]."""
-    return lambda x: (np.asarray(x) // digits**place % digits) / (digits - 1)
+def digit_query(place: int, digits: int, domain: int) -> Query:
+    """Return the query for the digit of x at a place, in base `digits`, as a number in [0, 1]; x is below `domain`."""
+    return lambda x: (below(x, domain) // digits**place % digits) / (digits - 1)
 
 
 def search(oracle: Oracle, domain: int, tau: float) -> int:
     """The x that all mass is on, digit by digit."""
     digits = base(tau)
-    found = [round(oracle(digit_query(place, digits)) * (digits - 1)) for place in range(queries_needed(domain, tau))]
+    found = [
+        round(oracle(digit_query(place, digits, domain)) * (digits - 1)) for place in range(queries_needed(domain, tau))
+    ]
     return sum(digit * digits**place for place, digit in enumerate(found))
 
 

@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+from algorithms.premises import in_unit_interval
 from auditor import Sample, composed
 
 
@@ -98,12 +99,10 @@ def within_tau(output: float, *, source: Any, r: np.random.Generator, params: Ma
 
 
 def query_mean(sample: Sample, *, query: Callable[[Any], Any] | None = None) -> float:
-    """V, the mean of query(rows); of the rows without a query."""
+    """Return V, the mean of query(rows), or of the rows without a query; ValueError unless all are in [0, 1]."""
     rows = Sample.of(sample)
-    v = float((rows if query is None else rows.map(query)).mean())  # 4
-    if not 0 <= v <= 1:
-        raise ValueError(f"the query's mean is {v!r}, outside [0, 1]: give a query that maps rows into [0, 1]")
-    return v
+    numbers, what = (rows, "a row") if query is None else (rows.map(query), "the query of a row")
+    return float(numbers.mean(lambda values: in_unit_interval(values, what)))  # 4
 
 
 def to_region(v: float, r: np.random.Generator, *, tau: float, rho: float, delta: float) -> float:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from auditor import repair as repair
     from auditor.cli.assertion import assert_reproducible as assert_reproducible
     from auditor.errors import AuditorError as AuditorError
+    from auditor.errors import UnknownTruth as UnknownTruth
     from auditor.flow.asking import ask as ask
     from auditor.flow.asking import audit as audit
     from auditor.flow.record import Record as Record
@@ -35,6 +36,7 @@ _HOMES = {
     "Randomness": "auditor.randomness",
     "Record": "auditor.flow.record",
     "Sample": "auditor.sources.sample",
+    "UnknownTruth": "auditor.errors",
     "ask": "auditor.flow.asking",
     "assert_reproducible": "auditor.cli.assertion",
     "audit": "auditor.flow.asking",

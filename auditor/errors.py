@@ -83,7 +83,7 @@ class SampleError(AuditorError, ValueError):
 
 
 class UnknownTruth(AuditorError):
-    """A source whose law is not known was asked for an exact expectation."""
+    """The truth that an accuracy check needs is not known for this source: its runs are then not judged."""
 
 
 def in_words(error: BaseException) -> str:

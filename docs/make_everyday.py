@@ -73,13 +73,13 @@ def of_one_value() -> int:
 
 
 def of_bandit() -> int:
-    from algorithms.everyday.bandit import pulls_of_each, r_bandit, threshold_range
-    from algorithms.everyday.bandit_exact import commits, least_share
+    from algorithms.everyday.bandit import r_bandit, threshold_range
+    from algorithms.everyday.bandit_exact import commits, exact
 
     at = {name: value for name, value in defaults(r_bandit).items() if name in ("arms", "tau", "rho", "delta")}
-    pulls = pulls_of_each(**at)
-    share = least_share(commits(pulls, threshold_range(**at)), at["rho"], [0.0])
-    return round(share * at["arms"] * pulls)
+    width = threshold_range(**at)
+    pulls = least_rows(lambda m: exact(commits(m, width), 0.5, 0.5, 2 * m).rho <= at["rho"])
+    return int(at["arms"]) * pulls
 
 
 def defaults(fn: Callable[..., object]) -> dict[str, Any]:

@@ -65,6 +65,7 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms import coin_problem
+from algorithms.premises import in_unit_interval
 from algorithms.statistical_query import scaled
 from auditor import Randomness, Sample, composed
 from auditor.repair import random_threshold
@@ -262,11 +263,9 @@ def column(arm: int, arms: int) -> Callable[[Any], Any]:
 
 
 def mean_of(rows: Sample, m: int, arm: int, arms: int) -> float:
-    """What m pulls of an arm pay on average."""
-    mean = float(rows.take(m).map(column(arm, arms)).mean())
-    if not 0 <= mean <= 1:
-        raise ValueError(f"arm {arm} pays {mean!r} on average, outside [0, 1]: scale the rewards to [0, 1]")
-    return mean
+    """Return what m pulls of an arm pay on average; ValueError unless every reward is in [0, 1]."""
+    rewards = rows.take(m).map(column(arm, arms))
+    return float(rewards.mean(lambda values: in_unit_interval(values, f"a reward of arm {arm}")))
 
 
 def explore(

@@ -63,6 +63,7 @@ import numpy.typing as npt
 
 from algorithms.everyday.least_rows import least_rows
 from algorithms.everyday.mean_vector import in_turn
+from algorithms.premises import in_unit_interval
 from algorithms.statistical_query import scaled
 from auditor import Randomness, Sample, subject
 from auditor.repair import choice_mismatch, choose, top_mismatch
@@ -160,14 +161,11 @@ BOUNDS = {"Lemma 7.2": least_by_lemma, "frontier": least_by_frontier}
 
 
 def mean_scores(sample: Sample, *, candidates: int) -> Scores:
-    """s by name."""
-    rows = Sample.of(sample)
-    means = np.atleast_1d(rows.mean())
+    """Return s by name; ValueError unless each row has a score in [0, 1] for every candidate."""
+    means = np.atleast_1d(Sample.of(sample).mean(lambda rows: in_unit_interval(rows, "a row of scores")))
     if means.shape != (candidates,):
         cure = "give each candidate a column, by candidates or by another --source"
         raise ValueError(f"a row has {means.size} scores, and candidates={candidates}: {cure}")
-    if not ((means >= 0) & (means <= 1)).all():
-        raise ValueError(f"the mean scores are {means.tolist()}, outside [0, 1]: scale scores into [0, 1]")
     return {str(i): mean for i, mean in enumerate(means.tolist())}
 
 

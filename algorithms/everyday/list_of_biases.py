@@ -53,6 +53,7 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.everyday.mean_vector import in_turn
+from algorithms.premises import bits
 from auditor import Randomness, Sample, subject
 
 Floats = npt.NDArray[np.float64]
@@ -152,9 +153,9 @@ def within_eps(output: Sequence[float], *, source: Any, r: Randomness, params: M
 
 
 def means_of(sample: Sample, d: int) -> Floats:
-    """The share of heads of each coin."""
-    means = np.atleast_1d(np.asarray(sample.mean(), dtype=float))
-    if means.shape != (d,) or not ((means >= 0) & (means <= 1)).all():
+    """Return the share of heads of each coin; ValueError unless every row is d bits."""
+    means = np.atleast_1d(np.asarray(sample.mean(bits), dtype=float))
+    if means.shape != (d,):
         cure = f"give d={len(means)}, or another --source"
         raise ValueError(f"the rows must be {d} bits each, and their means are {means.tolist()}: {cure}")
     return means

@@ -37,7 +37,7 @@ from algorithms.everyday.mean_sizes import FOAM, by_foams, plain_size
 from algorithms.everyday.mean_vector import BOUNDS, Reals, coins, in_turn, is_near, mean_of
 from algorithms.statistical_query import scaled
 from auditor import Randomness, composed
-from auditor.repair import centred_foams
+from auditor.repair import centred_foams, check_cells
 
 MOST = 24  # dimensions
 
@@ -63,7 +63,7 @@ def to_foam(t: Reals, r: Randomness, *, eps: float, rho: float, delta: float, si
     """The middle of T's cell."""
     check_dimension(d)
     width = by_foams(eps, rho, delta, sigma, d).width
-    whole, into = np.divmod(t, width)
+    whole, into = np.divmod(check_cells(t, width), width)
     return np.asarray(width * centred_foams(into / width, r, whole=whole))
 
 

@@ -49,6 +49,7 @@ from algorithms.everyday.least_rows import least_rows
 from algorithms.everyday.mean_laws import coin_parted, median_parted, together
 from algorithms.everyday.mean_sizes import GINI, Plan, check_parameters, least_plan
 from algorithms.everyday.mean_vector import BOUNDS, Reals, checked, coins, is_near
+from algorithms.premises import finite
 from algorithms.statistical_query import scaled
 from auditor import Randomness, Sample, composed
 from auditor.repair import grid_mismatch, on_grid
@@ -148,7 +149,7 @@ def median_of_means(sample: Sample, *, eps: float, rho: float, delta: float, sig
     m = rows.size // k
     if not m:
         raise ValueError(f"{rows.size} rows are fewer than the {k} groups of these parameters: take at least {k}")
-    return checked(np.median([rows.take(m).mean() for _ in range(k)], axis=0), d)
+    return checked(np.median([rows.take(m).mean(finite) for _ in range(k)], axis=0), d)
 
 
 def medians_to_boxes(t: Reals, r: Randomness, *, eps: float, rho: float, delta: float, sigma: float, d: int) -> Reals:
@@ -226,7 +227,7 @@ def clipped_mean(
     if not -math.inf < centre < math.inf:
         raise ValueError(f"centre={centre!r} must be a number: what rows are near to, e.g. 0")
     _, reach = by_clipping(eps, rho, delta, sigma, d)
-    return checked(Sample.of(sample).mean(lambda rows: np.clip(rows, centre - reach, centre + reach)), d)
+    return checked(Sample.of(sample).mean(lambda rows: np.clip(finite(rows), centre - reach, centre + reach)), d)
 
 
 def clipped_to_boxes(t: Reals, r: Randomness, *, eps: float, rho: float, delta: float, sigma: float, d: int) -> Reals:

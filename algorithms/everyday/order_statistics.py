@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.premises import not_nan
 from auditor import Sample
 
 Reals = npt.NDArray[np.float64]
@@ -30,8 +31,11 @@ NEVER = 1e-18  # a probability that is left out
 
 
 def kth_smallest(sample: Any, k: int) -> float:
-    """T, of rows or of counts; of integers beyond 2^53 the next float above."""
+    """Return T, of rows or of counts; of integers beyond 2^53 the next float above."""
     values, counts = Sample.of(sample).counts()
+    if isinstance(values, tuple) or values.ndim != 1 or values.dtype.kind not in "biuf":
+        raise ValueError("an order statistic is of numbers, one a row, and these rows are not: give another --source")
+    not_nan(values)
     exact = values[np.searchsorted(np.cumsum(counts), k)].item()
     return float(exact) if float(exact) >= exact else math.nextafter(exact, math.inf)
 

@@ -21,6 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.premises import in_unit_interval
+
 Reals = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 MOST_BITS = 60  # d L at most, so that a code is an int64
@@ -44,9 +46,7 @@ def codes_of(points: Any, shift: Reals, depth: int) -> Integers:
     if x.shape[1] != d:
         cure = f"give d={x.shape[1]}, or another --source"
         raise ValueError(f"d={d!r} must be the number of coordinates, and a row has {x.shape[1]}: {cure}")
-    outside = ~((x >= 0) & (x <= 1))
-    if outside.any():
-        raise ValueError(f"a coordinate is {x[outside][0]:g}, outside [0, 1]: scale the points into the box first")
+    in_unit_interval(x, "a point")
     place = np.minimum(np.floor((x + shift) * 2.0 ** (depth - 1)).astype(np.int64), 2**depth - 1)
     codes = np.zeros(len(x), dtype=np.int64)
     for bit in range(depth - 1, -1, -1):

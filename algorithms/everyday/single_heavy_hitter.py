@@ -50,6 +50,7 @@ import numpy as np
 
 from algorithms.everyday.least_rows import least_rows
 from algorithms.heavy_hitters import items
+from algorithms.premises import not_nan
 from algorithms.statistical_query import scaled
 from auditor import Randomness, Sample, subject
 from auditor.repair import first_heavy, first_heavy_mismatch, random_threshold
@@ -155,6 +156,7 @@ def candidate_shares(sample: Sample, *, v: float) -> Shares:
     """Of the values that a threshold can let in, how often each occurs."""
     rows = Sample.of(sample)
     values, counts = rows.counts()
+    not_nan(values)
     shares = counts / rows.size
     seen = shares >= ends(v)[0]
     return dict(zip(items(values[seen]), shares[seen].tolist(), strict=True))

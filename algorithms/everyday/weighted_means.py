@@ -1,13 +1,19 @@
 """k-means of a few weighted points: a function of these and of r, so that the same points have the same centres.
 
 Guarantee: on a line the centres are the best that there are. Else, while there are at most `MOST_SUBSETS` ways to
-choose k of the points, they cost at most twice the best. Beyond, no factor is claimed: Lloyd's steps from seeds that r
-draws, each with a probability in proportion to its squared distance from those before (Arthur and Vassilvitskii, 2007).
+choose k of the points, they cost at most twice the best. Beyond, no factor is claimed (`has_a_factor`): Lloyd's steps
+from seeds that r draws, each with a probability in proportion to its squared distance from those before (Arthur and
+Vassilvitskii, 2007).
 
 Proof. On a line clusters of the best centres are intervals, and dynamic programming tries all of these. In a cluster of
 weight W and mean c, taking a point y for the centre costs sum_x w_x |x - y|^2, and the mean of that over y, by weight,
 is 2 sum_x w_x |x - c|^2: some point costs at most twice what the mean does. The best k points cost no more, and Lloyd's
-steps from them only lower it."""
+steps from them only lower it.
+
+What the best is, `least_cost` knows on a line, for one centre, and for at most `MOST_PARTED` points, of which it tries
+every partition: best_j(S) = min over T of cost(T) + best_(j-1)(S - T), over all sets S of points. For more points in
+more dimensions nobody says, and what a heuristic found is no truth to hold another's centres against.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +29,7 @@ from auditor import Randomness
 
 Reals = npt.NDArray[np.float64]
 MOST_SUBSETS = 100_000
+MOST_PARTED = 12
 AT_ONCE = 10_000
 
 
@@ -38,6 +45,44 @@ def best_centres(points: Reals, weights: Any, k: int, r: Randomness) -> Reals:
     else:
         found = settled(points, w, drawn_seeds(points, w, k, r))
     return found[np.lexsort(found.T[::-1])]
+
+
+def has_a_factor(points: int, k: int, d: int) -> bool:
+    """True if the centres of so many points are proved to cost at most twice the best."""
+    return d == 1 or points <= k or math.comb(points, k) <= MOST_SUBSETS
+
+
+def least_cost(points: Reals, weights: Any, k: int) -> float | None:
+    """Return what the best k centres cost, exactly; None where there are too many points to try all partitions."""
+    w = np.asarray(weights, dtype=float)
+    if len(points) <= k:
+        return 0.0
+    if points.shape[1] == 1:
+        return cost(points, w, on_a_line(points[:, 0], w, k)[:, None])
+    if k == 1:
+        return cost(points, w, np.average(points, axis=0, weights=w)[None])
+    return _by_partitions(points, w, k) if len(points) <= MOST_PARTED else None
+
+
+def _by_partitions(points: Reals, w: Reals, k: int) -> float:
+    """The least cost of a partition into at most k clusters. A set of points is a number, a bit for each."""
+    own = _about_means(points - np.average(points, axis=0, weights=w), w)
+    sets, best = np.arange(len(own)), own
+    for _ in range(k - 1):
+        shorter, best = best, best.copy()
+        for cluster in range(1, len(own)):
+            others = sets[(sets & cluster) == 0]
+            best[others | cluster] = np.minimum(best[others | cluster], own[cluster] + shorter[others])
+    return float(best[-1])
+
+
+def _about_means(points: Reals, w: Reals) -> Reals:
+    """Of every set of points, what they cost about their mean."""
+    sums = np.zeros((1, points.shape[1] + 2))
+    for row in np.column_stack([w, w[:, None] * points, w * (points**2).sum(axis=1)]):
+        sums = np.vstack([sums, sums + row])
+    mass, moments, squares = np.maximum(sums[:, 0], np.finfo(float).tiny), sums[:, 1:-1], sums[:, -1]
+    return np.asarray(np.maximum(squares - (moments**2).sum(axis=1) / mass, 0.0))
 
 
 def cost(points: Reals, weights: Any, centres: Reals) -> float:

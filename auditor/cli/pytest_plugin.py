@@ -10,7 +10,7 @@ import contextlib
 import inspect
 import os
 import sys
-from collections.abc import Generator, Iterator
+from collections.abc import Generator, Iterator, Sequence
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 MARK = "reproducible"
 _FAMILY = pytest.StashKey[int]()  # K: the audit items of the session, after deselection
 _SPENT = pytest.StashKey[list[float]]()  # alpha of each audit that ran here
+_HELD = pytest.StashKey[
+    dict[str, bool]
+]()  # of each that ran here, by node id: whether it has to pass, which xfail lifts
 _FROM_WORKER = "auditor_family"
 _at_start = frozenset(sys.path)  # what a fresh process has too; pytest adds the folders of tests and conftests later
 
@@ -58,7 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
         f"{MARK}(source, size, rho, ...): the function is a learner A(sample, r) and its audit is the test; "
         "keywords are those of auditor.audit, which are the options of `auditor check`",
     )
-    config.stash[_FAMILY], config.stash[_SPENT] = 0, []
+    config.stash[_FAMILY], config.stash[_SPENT], config.stash[_HELD] = 0, [], {}
     if (shards := config.getoption("auditor_shards")) < 1:
         raise pytest.UsageError(f"--auditor-shards {shards} must be at least 1: how many sessions share the tests")
 
@@ -70,16 +73,17 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
     if hasattr(session.config, "workeroutput"):
-        family, spent = session.config.stash[_FAMILY], session.config.stash[_SPENT]
-        session.config.workeroutput[_FROM_WORKER] = (family, spent)
+        seen = tuple(session.config.stash[key] for key in (_FAMILY, _SPENT, _HELD))  # type: ignore[misc]
+        session.config.workeroutput[_FROM_WORKER] = seen
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """What a worker of xdist counted; one that crashed tells nothing, and whoever replaces it counts the same."""
-    family, spent = getattr(node, "workeroutput", {}).get(_FROM_WORKER, (0, []))
+    family, spent, held = getattr(node, "workeroutput", {}).get(_FROM_WORKER, (0, [], {}))
     node.config.stash[_FAMILY] = max(family, node.config.stash[_FAMILY])
     node.config.stash[_SPENT].extend(spent)
+    node.config.stash[_HELD].update(held)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
@@ -87,8 +91,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     if not (spent := config.stash[_SPENT]):
         return
     terminalreporter.section("auditor", sep="-")
-    count, shards = config.stash[_FAMILY], config.getoption("auditor_shards")
-    for line in _statement(count, shards, max(spent), each=_holds_each(config)):
+    count, shards, held = config.stash[_FAMILY], config.getoption("auditor_shards"), [*config.stash[_HELD].values()]
+    for line in _statement(count, shards, max(spent), held, each=_holds_each(config)):
         terminalreporter.write_line(line)
 
 
@@ -96,25 +100,40 @@ def _holds_each(config: pytest.Config) -> bool:
     return bool(config.getoption("auditor_each"))
 
 
-def _statement(family: int, shards: int, alpha: float, *, each: bool) -> Iterator[str]:
-    """With a shard's alpha/S divided among its own K, the sum over all shards is alpha however they are cut.
+def _statement(family: int, shards: int, alpha: float, held: Sequence[bool], *, each: bool) -> Iterator[str]:
+    """Say what the verdicts are worth; `held` is, of each learner that was audited, whether it has to pass.
 
-    A session is green only if every learner passes, so that one above its target has to pass wrongly for it: with
-    probability at most alpha, whatever the others do. Any fail may be wrong: those share alpha.
+    With a shard's alpha/S divided among its own K, the sum over all shards is alpha however they are cut. A session is
+    green only if every learner that has to pass does, so that one above its target has to pass wrongly for it: with
+    probability at most alpha, whatever the others do. Of learners that are skipped, or that xfail lets fail, a green
+    session says nothing. Any fail may be wrong: those share alpha.
     """
-    share = f"alpha/K = {alpha / family:.3g}" if shards == 1 else f"alpha/(K S) = {alpha / (family * shards):.3g}"
-    audited = (
-        f"{family} audited learner{'' if family == 1 else 's'} (K), {shards} shard{'' if shards == 1 else 's'} (S)"
-    )
+    from auditor.statistics.outward import at_most
+
+    divided, parts = ("alpha/K", family) if shards == 1 else ("alpha/(K S)", family * shards)
+    share, whole = f"{divided} = {at_most(alpha / parts)}", f"alpha = {at_most(alpha)}"
+    count = f"{len(held)} audited learner{'' if len(held) == 1 else 's'}"
+    of = " (K)" if len(held) == family else f" of {family} (K)"
+    audited = f"{count}{of}, {shards} shard{'' if shards == 1 else 's'} (S)"
     where = "a green session" if shards == 1 else f"{shards} green sessions"
     if each:
-        yield f"{audited}: each passes and fails at {share}, alpha = {alpha:.3g}"
+        yield f"{audited}: each passes and fails at {share}, {whole}"
         yield "all verdicts hold together: the probability that any of them is wrong is at most alpha"
-        return
-    yield f"{audited}: each passes at alpha = {alpha:.3g} and fails at {share}"
-    yield f"{where} with a learner above its target has probability at most alpha, and so has any wrong fail at all"
-    if family * shards > 1:
-        yield "a pass by itself is wrong with probability at most alpha; for any of them together: --auditor-each"
+    else:
+        yield f"{audited}: each passes at {whole} and fails at {share}"
+        one = "the one that has to pass" if sum(held) == 1 else f"one of the {sum(held)} that have to pass"
+        which = "a learner" if sum(held) == family else one
+        wrong = "any wrong fail at all has probability at most alpha"
+        if any(held):
+            wrong = f"{where} with {which} above its target has probability at most alpha, and so has any wrong fail"
+            wrong += " at all"
+        yield wrong
+        if family * shards > 1:
+            yield "a pass by itself is wrong with probability at most alpha; for any of them together: --auditor-each"
+    left_out = {"not audited": family - len(held), "expected to fail (xfail)": len(held) - sum(held)}
+    if any(left_out.values()):
+        words = " and ".join(f"{count} {what}" for what, count in left_out.items() if count)
+        yield f"{where} says nothing of learners that need not pass: {words}"
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -251,15 +270,22 @@ class AuditItem(pytest.Item):
         return shown
 
 
-@pytest.hookimpl(wrapper=True)
+@pytest.hookimpl(wrapper=True, tryfirst=True)  # outermost: after xfail has had its say
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """What a learner printed is shown by pytest as it is, line by line: none of them may be a command."""
+    """Note whether an audited learner had to pass, and let no line that it printed be a command."""
     report = yield
+    if isinstance(item, AuditItem) and report.when == "call":
+        item.config.stash[_HELD][item.nodeid] = not _is_expected_to_fail(report)
     if isinstance(item, AuditItem) and report.sections:
         from auditor.process.escape import without_commands
 
         report.sections = [(title, without_commands(text)) for title, text in report.sections]
     return report
+
+
+def _is_expected_to_fail(report: pytest.TestReport) -> bool:
+    """True if xfail is in force for a test, so that its fail leaves the session green."""
+    return hasattr(report, "wasxfail") or str(report.longrepr).startswith("[XPASS(strict)]")
 
 
 @contextlib.contextmanager

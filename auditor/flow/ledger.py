@@ -31,6 +31,7 @@ from auditor.flow.ledger_file import (
     read_trials,
     signed,
     transaction,
+    write_counts,
     write_trials,
 )
 from auditor.flow.question import Inquiry
@@ -62,6 +63,7 @@ class NoLedger:
         return {}
 
     def keep(self, trials: Sequence[Trial], cell: int) -> None: ...
+    def count(self, trial: Trial, cell: int) -> None: ...
     def finish(self, document: Callable[[], bytes], *, is_over: bool) -> None: ...
 
 
@@ -77,6 +79,7 @@ class Ledger:
         for cell, trial in read_trials(connection, audit):
             self._stored.setdefault(cell, {})[trial.index] = trial
         self._waiting: list[tuple[int, Trial]] = []  # with their cells
+        self._counts: dict[int, tuple[int, int]] = {}  # by cell, the trials and mismatches that the audit has counted
         self._next = 0.0
 
     def stored(self, cell: int) -> Mapping[int, Trial]:
@@ -94,11 +97,17 @@ class Ledger:
         if monotonic() >= self._next:
             self._write()
 
+    def count(self, trial: Trial, cell: int) -> None:
+        """Note that the audit has counted a trial, whenever that was run."""
+        trials, mismatches = self._counts.get(cell, (0, 0))
+        self._counts[cell] = trials + 1, mismatches + (trial.difference is not None)
+
     def _write(self) -> None:
         self._next = monotonic() + _OFTEN
         try:
             with transaction(self._connection):
                 write_trials(self._connection, self._audit, self._waiting)
+                write_counts(self._connection, self._audit, self._counts)
             self._waiting.clear()
             self.trouble = None
         except sqlite3.Error as error:
@@ -290,7 +299,7 @@ class Past(msgspec.Struct, frozen=True):
 
     started: str
     plan: dict[str, Any]
-    pairs: int
+    pairs: int  # that the audit has counted, over all cells; workers may have run more
     mismatches: int
     record: Record | None
     question: str = "rho"
@@ -304,8 +313,8 @@ def read_history(file: str, subject: str) -> list[Past]:
             return []  # somebody is just making it
         check_trials(connection)
         rows = connection.execute(
-            "SELECT started, plan, count(pair), count(difference), record FROM audits "
-            "LEFT JOIN trials ON audit = id WHERE subject = ? GROUP BY id ORDER BY id",
+            "SELECT started, plan, coalesce(sum(trials), 0), coalesce(sum(mismatches), 0), record FROM audits "
+            "LEFT JOIN counts ON audit = id WHERE subject = ? GROUP BY id ORDER BY id",
             (subject,),
         ).fetchall()
     try:

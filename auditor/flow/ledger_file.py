@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from json import dumps, loads  # as they are now: a subject may replace them
@@ -22,7 +22,7 @@ from auditor.flow.record import Earlier, Record
 from auditor.subjects.outcome import Difference
 from auditor.trials.trial import Trial
 
-_VERSION = 3  # 1 had no checksums, 2 no cells
+_VERSION = 4  # 1 had no checksums, 2 no cells, 3 no counts
 _APPLICATION = 0x61756474  # "audt": what marks a file as a ledger
 _WAIT = 30.0  # seconds for another audit that writes
 _TABLES = """
@@ -34,6 +34,10 @@ CREATE TABLE IF NOT EXISTS trials (
   audit INTEGER NOT NULL REFERENCES audits, cell INTEGER NOT NULL, pair INTEGER NOT NULL, difference TEXT,
   accurate INTEGER, seconds REAL NOT NULL, churn REAL, bottoms TEXT, payload TEXT, checksum BLOB NOT NULL,
   PRIMARY KEY (audit, cell, pair)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS counts (
+  audit INTEGER NOT NULL REFERENCES audits, cell INTEGER NOT NULL, trials INTEGER NOT NULL, mismatches INTEGER NOT NULL,
+  checksum BLOB NOT NULL, PRIMARY KEY (audit, cell)
 ) STRICT, WITHOUT ROWID;
 """
 _STORED = "pair, difference, accurate, seconds, churn, bottoms, payload"
@@ -59,17 +63,34 @@ def _check_audits(connection: sqlite3.Connection) -> None:
 
 
 def check_trials(connection: sqlite3.Connection) -> None:
-    """Every trial of every audit; DatabaseError for the first that is not as it was written."""
+    """Check every trial and count of every audit; DatabaseError for the first that is not as it was written."""
     known = {audit for (audit,) in connection.execute("SELECT id FROM audits")}
     for row in connection.execute(f"SELECT audit, cell, {_STORED}, checksum FROM trials"):
         if row[0] not in known or signed(row[:-1]) != row:
             raise sqlite3.DatabaseError(f"pair {row[2]} of its audit {row[0]} is damaged")
+    for row in connection.execute("SELECT * FROM counts"):
+        if row[0] not in known or signed(row[:-1]) != row:
+            raise sqlite3.DatabaseError(f"the count of cell {row[1]} of its audit {row[0]} is damaged")
 
 
 def write_trials(connection: sqlite3.Connection, audit: int, trials: Iterable[tuple[int, Trial]]) -> None:
     """Each with its cell; one that is there already stays as it is."""
     rows = [signed((audit, cell, *_row(trial))) for cell, trial in trials]
     connection.executemany("INSERT OR IGNORE INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+
+def write_counts(connection: sqlite3.Connection, audit: int, counts: Mapping[int, tuple[int, int]]) -> None:
+    """Write how many trials and mismatches an audit has counted, by cell.
+
+    Workers run ahead of what is counted, and all their trials are kept: the trials in a ledger are no count. An audit
+    that goes on counts again from its first trial, so a smaller count never replaces a larger one.
+    """
+    rows = [signed((audit, cell, *counted)) for cell, counted in counts.items()]
+    connection.executemany(
+        "INSERT INTO counts VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET trials = excluded.trials, "
+        "mismatches = excluded.mismatches, checksum = excluded.checksum WHERE excluded.trials > trials",
+        rows,
+    )
 
 
 def _row(trial: Trial) -> tuple[Any, ...]:

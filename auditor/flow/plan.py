@@ -41,6 +41,7 @@ class Plan(msgspec.Struct, frozen=True):
     family: int = 1  # audits that are to pass together: a fail has its share of the error, a pass all of it
     named: int = 0  # trials that are run before those that count for a pass
     integrates: bool = False  # whether rho is the mean of what is known of each pair, and no count of coins
+    extends: bool = True  # whether a ledger lets it go on after its budget, if it is undecided by then
 
     @property
     def alpha(self) -> float:

@@ -27,6 +27,7 @@ from auditor.flow.verdict import Verdict
 from auditor.process.limits import one_thread
 from auditor.process.process_state import process_state_kept, put_back
 from auditor.request import Request
+from auditor.statistics.outward import exact
 from auditor.trials.cell import make_bench
 from auditor.trials.second_process import SecondProcess
 from auditor.trials.trial import Bench, RunFailed, Trial
@@ -223,6 +224,7 @@ class Run(msgspec.Struct):
                     self.bottoms += len(trial.bottoms)
                     self.first_bottom = self.first_bottom or (work.cell, trial.index, trial.bottoms[0])
                 is_over = inquiry.add(work.cell, trial)
+                self.ledger.count(trial, work.cell)
                 watch.advanced(inquiry, _BEFORE if trial.index in stored else perf_counter() - self.started)
                 if is_over:
                     return
@@ -264,7 +266,7 @@ class Run(msgspec.Struct):
 
     def _at_the_clock(self, verdict: Verdict) -> Verdict:
         """What was decided by then stays so; what was not is left open by the clock."""
-        look, time = self.inquiry.outlook(), f"{self.how.for_ or 0:.2f}".rstrip("0").rstrip(".")
+        look, time = self.inquiry.outlook(), exact(self.how.for_ or 0.0)
         done = f"{look.done:,} of at most {look.of:,} {self.inquiry.plan.unit}"
         words = f"stopped by the clock (--for, {time} s) after {done}"
         if verdict.decided_by != "budget":

@@ -11,7 +11,7 @@ from auditor.flow.record import Bound as Bound
 from auditor.statistics.cost import information_bound, prospect
 from auditor.statistics.gate import Gate
 from auditor.statistics.interval import BOUNDS, MeanEvidence
-from auditor.statistics.outward import at_least, at_most, sure
+from auditor.statistics.outward import at_least, at_most, exact, sure
 from auditor.statistics.threshold import MOST_CALIBRATED
 
 _LIKELY = 0.9  # how often a budget that is named must decide
@@ -126,11 +126,12 @@ def decided_bound(plan: Plan, gate: Gate, bound: Bound) -> Bound:
 
 
 def held(bound: Bound, target: float) -> str:
-    """The bound against the target."""
+    """Say the bound against the target, with as many digits as show on which side of the target it is."""
     if bound.value == target:
-        return f"{target:g}, the target ({sure(bound.confidence)})"
-    value, against = (at_most(bound.value), "within") if bound.side == "upper" else (at_least(bound.value), "above")
-    return f"{value} ({sure(bound.confidence)}), {against} the target {target:g}"
+        return f"{exact(target)}, the target ({sure(bound.confidence)})"
+    rounded, against = (at_most, "within") if bound.side == "upper" else (at_least, "above")
+    value = rounded(bound.value, beside=target)
+    return f"{value} ({sure(bound.confidence)}), {against} the target {exact(target)}"
 
 
 def is_accuracy_certified(plan: Plan, tally: Tally) -> bool | None:
@@ -147,7 +148,7 @@ def accuracy_words(plan: Plan, tally: Tally, judged: Judged) -> str:
     if certified is None:
         return ""
     if certified:
-        return f"; at most {plan.delta:g} {judged.share} ({sure(1 - plan.alpha)}, its own)"
+        return f"; at most {exact(plan.delta or 0.0)} {judged.share} ({sure(1 - plan.alpha)}, its own)"
     return f"; {judged.open}"
 
 
@@ -182,15 +183,18 @@ def inaccurate(plan: Plan, gate: Gate, tally: Tally, judged: Judged) -> Verdict:
     if plan.delta == 0:
         reason = f"{seen}, where {judged.allows} none"
     elif least <= (plan.delta or 0):  # a calibrated gate needs less than a limit that holds at every n
-        reason = f"{seen}: more than {plan.delta:g}, which {judged.allows} ({words})"
+        reason = f"{seen}: more than {exact(plan.delta or 0.0)}, which {judged.allows} ({words})"
     else:
-        reason = f"{seen}: a share of at least {at_least(least)} ({words}), where {judged.allows} {plan.delta:g}"
+        share = at_least(least, beside=plan.delta)
+        reason = f"{seen}: a share of at least {share} ({words}), where {judged.allows} {exact(plan.delta or 0.0)}"
     return Verdict("fail", f"{reason}{judged.follows}", "accuracy", plan.alpha)
 
 
 def _undecided(plan: Plan, gate: Gate, tally: Tally, mean: MeanEvidence, low: Bound, high: Bound) -> str:
-    """What was seen, what is known by now, and what it would take to decide."""
-    rate = (mean.total if plan.is_of_means else tally.mismatches) / tally.pairs if tally.pairs else 0.0
+    """Say what was seen, what is known by now, and what it would take to decide."""
+    if not tally.pairs:
+        return f"no pair was run, so nothing is known of {plan.gates}"
+    rate = (mean.total if plan.is_of_means else tally.mismatches) / tally.pairs
     what = "a mean churn" if plan.gates == "churn" else "a mean mismatch"
     seen = f"{what} of {rate:.3g}" if plan.is_of_means else f"{tally.mismatches} mismatches"
     counts = f"{seen} in {tally.pairs} pairs do not decide {plan.gates} {gate.target:g}"
@@ -206,14 +210,14 @@ def _undecided(plan: Plan, gate: Gate, tally: Tally, mean: MeanEvidence, low: Bo
         return f"{counts}; {known}"  # it was stopped, and whoever did so says what goes on
     if plan.is_of_means:
         return f"{counts}; {known}; more --pairs may: the same command goes on from here"
-    return f"{counts}; {known}; {_what_would_decide(plan, gate.target, tally, rate)}"
+    return f"{counts}; {known}; {_what_would_decide(plan, gate, tally, rate)}"
 
 
-def _what_would_decide(plan: Plan, target: float, tally: Tally, rate: float) -> str:
-    """The pairs with which the gate decides nine times in ten, if rho is the rate that was seen: exact, by its law."""
-    afresh = _enough_pairs(plan, target, tally, rate, goes_on=False)
+def _what_would_decide(plan: Plan, gate: Gate, tally: Tally, rate: float) -> str:
+    """Say how many pairs decide nine times in ten, if rho is the rate that was seen: exact, by the gate's law."""
+    afresh = _enough_pairs(plan, gate, tally, rate, goes_on=False)
     if afresh is None:
-        least = math.floor(min(1e15, information_bound(rate, target, plan.alpha, _LIKELY)))
+        least = math.floor(min(1e15, information_bound(rate, gate.target, plan.alpha, _LIKELY)))
         if least == 1e15:
             return "at the rate seen, which is the target, no test decides"
         needs = f"takes {least:,} pairs or more on average"
@@ -222,7 +226,7 @@ def _what_would_decide(plan: Plan, target: float, tally: Tally, rate: float) -> 
     odds = f"decides with probability {at_least(chance, 2)} if rho is the rate seen, {rate:.3g}"
     if pairs > MOST_CALIBRATED and plan.budget > MOST_CALIBRATED:
         return f"the same command with --pairs {pairs} goes on from here and {odds}"
-    further = _enough_pairs(plan, target, tally, rate, goes_on=True)
+    further = _enough_pairs(plan, gate, tally, rate, goes_on=True) if plan.extends else None
     afresh_words = f"--pairs {pairs} with a new --seed {odds}"
     if further is None:
         return afresh_words
@@ -230,8 +234,9 @@ def _what_would_decide(plan: Plan, target: float, tally: Tally, rate: float) -> 
     return f"{afresh_words}; from a --ledger, {kept}"
 
 
-def _enough_pairs(plan: Plan, target: float, tally: Tally, rate: float, *, goes_on: bool) -> tuple[int, float] | None:
-    """A budget and how likely it decides; tried from the information bound up, a dozen at most."""
+def _enough_pairs(plan: Plan, gate: Gate, tally: Tally, rate: float, *, goes_on: bool) -> tuple[int, float] | None:
+    """Return a budget and how likely it decides by the gate's own shares; tried from the information bound up."""
+    target = gate.target
     least = information_bound(rate, target, plan.alpha, _LIKELY)
     most = min(_TRIED, 100 * max(plan.budget, PAIRS_TIMES_TARGET / target))
     start = {"pairs": tally.pairs, "mismatches": tally.mismatches} if goes_on else {}
@@ -239,7 +244,10 @@ def _enough_pairs(plan: Plan, target: float, tally: Tally, rate: float, *, goes_
     while tried <= most:
         pairs = int(at_most(math.ceil(tried), 2))
         first = plan.first_budget or plan.budget if goes_on else None
-        law = prospect(rate, target=target, alpha=plan.alpha, budget=pairs, first_budget=first, **start)
+        alpha, alpha_fail = gate.alpha_pass, gate.alpha_fail
+        law = prospect(
+            rate, target=target, alpha=alpha, alpha_fail=alpha_fail, budget=pairs, first_budget=first, **start
+        )
         if law.passes + law.fails >= _LIKELY:
             return pairs, law.passes + law.fails
         tried *= 1.5

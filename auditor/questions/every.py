@@ -21,7 +21,7 @@ from auditor.flow.plan import Plan
 from auditor.flow.question import Answer, Inquiry, Mismatch, Outlook, Steady, Work
 from auditor.flow.record import EXAMPLES, Accuracy, CellRow
 from auditor.flow.verdict import Bound, Verdict
-from auditor.statistics.outward import at_most, between, sure
+from auditor.statistics.outward import at_most, between, exact, sure
 from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench, Trial
 
@@ -140,8 +140,8 @@ class Every(Steady):
         after = f"{self._budget:,} {unit} each" if is_spent else f"{sum(self._done):,} {unit} in all"
         reason = (
             f"{len(open_cells)} of {len(self.cells)} arms are undecided after {after}, "
-            f"{self.cells[worst].name} with {row.mismatches:,} {self._against}, {between(row.low, row.high)} (all arms "
-            f"together, {sure(row.confidence)})"
+            f"{self.cells[worst].name} with {row.mismatches:,} {self._against}, "
+            f"{between(row.low, row.high, beside=self.plan.target)} (all arms together, {sure(row.confidence)})"
         )
         if is_spent:
             reason += f"; use more --{unit} and a new --seed, or a larger {target}"
@@ -150,8 +150,9 @@ class Every(Steady):
     def _passed(self) -> Verdict:
         found = [leaf.verdict() for leaf in self.leaves]
         most = max(one.bound.value for one in found if one.bound)
-        against = ", the target" if most == self.plan.target else f", within the target {self.plan.target:g}"
-        what = f"{self.leaves[0].claim()} is at most {at_most(most)} for each of {len(found)} arms"
+        target = self.plan.target or 0.0
+        against = ", the target" if most == target else f", within the target {exact(target)}"
+        what = f"{self.leaves[0].claim()} is at most {at_most(most, beside=target)} for each of {len(found)} arms"
         reason = f"{what} ({sure(1 - self.plan.alpha)}){against}; {self._largest_rate()}"
         reason += next((words for leaf in self.leaves if (words := leaf.proviso())), "")
         reason += self.leaves[0].trusts(self.leaves)

@@ -31,6 +31,7 @@ from auditor.questions.pairs import Pairs, PairsOptions, make_pairs_plan
 from auditor.randomness import from_key
 from auditor.request import OTHER, Request, option
 from auditor.sources.source import Source, load_source
+from auditor.statistics.outward import at_least, exact
 from auditor.subjects.subject import code_hash
 from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench
@@ -148,11 +149,11 @@ class LossQuestion(AskedOfPairs):
         if allowed >= 1:
             raise UsageError(f"rho + delta is {allowed:g}: every share is within it; use a smaller --rho or --delta")
         judged = Judged(
-            fault=f"break R(h) <= R^(h) + {known.slack(cell.size):.3g}",
+            fault=f"break R(h) <= R^(h) + {at_least(known.slack(cell.size))}",
             share="of the runs break Lemma A.6's inequality",
             allows="Lemma A.6 allows",
             open="Lemma A.6's inequality was not certified",
-            follows=f": so rho is above {plan.target:g}",
+            follows=f": so rho is above {exact(plan.target or 0.0)}",
         )
         plan, cell = replace(plan, delta=allowed), replace(cell, oracle=known, watched=WATCHED)
         return LossPairs(cell, plan, judged=judged)

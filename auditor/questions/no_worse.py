@@ -13,7 +13,7 @@ the baseline's limit would need the two to be independent. The baseline's half i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,7 +29,7 @@ from auditor.flow.wobbles import WATCHED
 from auditor.questions.pairs import Churn, Pairs, PairsOptions, make_pairs_plan
 from auditor.statistics.gate import Gate
 from auditor.statistics.interval import sequence_lower, sequence_upper
-from auditor.statistics.outward import at_least, at_most, between, percent, sure
+from auditor.statistics.outward import at_least, at_most, between, exact, percent, sure
 from auditor.trials.cell import Cell
 
 MARGIN = 0.05
@@ -57,6 +57,9 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     is_better: bool  # whether rho is below what it was; with the error of a verdict for itself
     wanted: float  # what the subject is to reach one day
     is_reached: bool
+
+
+Rounding = Callable[[float, int], str]
 
 
 class NoWorseAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="rho"):
@@ -146,15 +149,16 @@ class NoWorse(Pairs):
         n, k, alpha = self.tally.pairs, self.tally.mismatches, self.plan.alpha
         low, high = sequence_lower(n, k, self.gate.alpha_fail), sequence_upper(n, k, self.half)
         shown, before = self.shown(), _counted(self.before)
-        margin = f"the margin {self.before.margin:g} ({sure(1 - alpha)})"
-        about = f"rho is about {k / n if n else 0:.3g}"
+        margin = f"the margin {exact(self.before.margin)} ({sure(1 - alpha)})"
         if shown == "worse":
-            had = f"where the baseline, {before}, has at most {at_most(self.limits[1])}"
-            reason = f"{about}, and at least {at_least(low)}, {had}: worse by more than {margin}"
+            least, had = self._digits(at_least, low, at_most, self.limits[1])
+            words = f"rho is about {k / n:.3g}, and at least {least}, where the baseline, {before}, has at most {had}"
+            reason = f"{words}: worse by more than {margin}"
             return Verdict("fail", reason, "mismatches", alpha, Bound("lower", low, 1 - self.half))
         if shown == "no worse":
-            had = f"where the baseline, {before}, has at least {at_least(self.limits[0])}"
-            reason = f"{about}, and at most {at_most(high)}, {had}: no worse by more than {margin}"
+            most, had = self._digits(at_most, high, at_least, self.limits[0])
+            words = f"rho is about {k / n:.3g}, and at most {most}, where the baseline, {before}, has at least {had}"
+            reason = f"{words}: no worse by more than {margin}"
             return Verdict("pass", reason, "mismatches", alpha, Bound("upper", high, 1 - self.half))
         seen = f"{k:,} mismatches in {n:,} pairs: rho is {between(low, high)}"
         if shown == MEASURED:
@@ -162,6 +166,13 @@ class NoWorse(Pairs):
             return Verdict(self.outcome(), reason, "budget", alpha)
         reason = f"{seen}, and that of the baseline, {before}, {between(*self.limits)}: it is shown neither to be worse"
         return Verdict("inconclusive", f"{reason} by more than {margin} nor to be within it", "budget", alpha)
+
+    def _digits(self, now: Rounding, limit: float, then: Rounding, old: float) -> tuple[str, str]:
+        """Write two limits with as many digits as show that they are further apart than the margin, or less far."""
+        is_beyond = limit - old > self.before.margin
+        pairs = ((now(limit, digits), then(old, digits)) for digits in range(3, 18))
+        fitting = (both for both in pairs if (float(both[0]) - float(both[1]) > self.before.margin) == is_beyond)
+        return next(fitting, (exact(limit), exact(old)))
 
     def told(self) -> dict[str, Any]:
         return {"baseline": [self.before.pairs, self.before.mismatches, self.before.margin]}

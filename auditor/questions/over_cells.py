@@ -86,7 +86,6 @@ def with_settings(subject: Subject, given: Mapping[str, Any]) -> Subject:
 
 def _both(question: LeafQuestion, cell: Cell, options: OverCells) -> Both:
     """Unshared, which decides, and shared: each with half of the error."""
-    # Not to be extended with more pairs, so no ledger for its words.
-    half = replace(options, confidence=1 - error_probability(options.confidence) / 2, ledger=None)
+    half = replace(options, confidence=1 - error_probability(options.confidence) / 2)
     cells = [replace(cell, private=how, name=f"private {how}") for how in ("unshared", "shared")]
-    return Both([question.settle(one, half) for one in cells], options.confidence)
+    return Both([question.settle(one, half).planned(extends=False) for one in cells], options.confidence)

@@ -212,8 +212,17 @@ class Pairs(OneCell):
             return None
         if self.plan.is_of_means:
             return self._mean_forecast()
-        gate: dict[str, Any] = {"target": self.gate.target, "alpha": plan.alpha, "first_budget": plan.first_budget}
-        return prospect(k / n, **gate, budget=plan.budget, pairs=n, mismatches=k).expected_pairs
+        gate = self.gate
+        return prospect(
+            k / n,
+            target=gate.target,
+            alpha=gate.alpha_pass,
+            alpha_fail=gate.alpha_fail,
+            budget=plan.budget,
+            first_budget=plan.first_budget,
+            pairs=n,
+            mismatches=k,
+        ).expected_pairs
 
     def _mean_forecast(self) -> float | None:
         """The pairs to a verdict if the evidence grows as it did; None where it does not get there in time."""

@@ -17,7 +17,7 @@ from auditor.flow.question import Answer, Outlook, Steady, Work
 from auditor.flow.record import CellRow, Finding
 from auditor.flow.verdict import Verdict
 from auditor.questions.every import Leaf
-from auditor.statistics.outward import at_least, at_most, sure
+from auditor.statistics.outward import at_least, at_most, exact, sure
 from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench, Trial
 
@@ -70,9 +70,12 @@ class Both(Steady):
         """By the two verdicts, which hold together, or by the two intervals, which do so too."""
         unshared, shared = rows
         what, words = "the mean churn" if self.plan.gates == "churn" else "rho", sure(self.confidence)
-        limits = f"at least {at_least(shared.low)} shared and at most {at_most(unshared.high)} unshared"
+        limits = (
+            f"at least {at_least(shared.low, beside=unshared.high)} shared and at most "
+            f"{at_most(unshared.high, beside=shared.low)} unshared"
+        )
         if self._is_above(1, 0):
-            limits = f"above {self.plan.target:g} shared and at most that unshared"
+            limits = f"above {exact(self.plan.target or 0.0)} shared and at most that unshared"
         if self._is_above(1, 0) or shared.low > unshared.high:
             cause = "the subject is no function of (sample, r, private), or this is one of the audits that err"
             return Finding("private", "error", f"{what} is {limits} ({words}), which Lemma A.5 rules out: {cause}")

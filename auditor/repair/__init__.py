@@ -34,7 +34,14 @@ if TYPE_CHECKING:
     from auditor.repair.choosing import chosen
     from auditor.repair.deciding import significant, thresholded
     from auditor.repair.mechanisms.foam import block_size, centred_foams, first_stages, foam_mismatch, foams
-    from auditor.repair.mechanisms.grid import boxes, grid_mismatch, on_grid, one_grid_mismatch, up_to_grid
+    from auditor.repair.mechanisms.grid import (
+        boxes,
+        check_cells,
+        grid_mismatch,
+        on_grid,
+        one_grid_mismatch,
+        up_to_grid,
+    )
     from auditor.repair.mechanisms.gumbel import choice_mismatch, choose, gumbels, top_mismatch
     from auditor.repair.mechanisms.ranks import (
         conformal_rank,
@@ -64,7 +71,7 @@ _NAMES = {
     "choosing": "chosen",
     "deciding": "significant thresholded",
     "mechanisms.foam": "block_size centred_foams first_stages foam_mismatch foams",
-    "mechanisms.grid": "boxes grid_mismatch on_grid one_grid_mismatch up_to_grid",
+    "mechanisms.grid": "boxes check_cells grid_mismatch on_grid one_grid_mismatch up_to_grid",
     "mechanisms.gumbel": "choice_mismatch choose gumbels top_mismatch",
     "mechanisms.ranks": "conformal_rank quantile_rank rank_mismatch rank_size rank_spread rank_tail_size",
     "mechanisms.threshold": "first_heavy first_heavy_mismatch heavy_mismatch heavy_values random_threshold "

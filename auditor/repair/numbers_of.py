@@ -18,9 +18,8 @@ import numpy as np
 import numpy.typing as npt
 
 from auditor.errors import BadValue, SubjectError, suggestion
-from auditor.repair.mechanisms.grid import has_cells
+from auditor.repair.mechanisms.grid import has_cells, why_no_cell
 from auditor.repair.seam import positive
-from auditor.statistics.outward import at_most
 from auditor.subjects.estimators import is_estimator
 from auditor.subjects.outcome import describe
 
@@ -192,14 +191,7 @@ def _check_cells(found: Found, x: Reals, width: Reals) -> None:
         path, place = places[none[0]]
         where = f"{path}[{', '.join(map(str, place))}]" if place else path
         number = float(x[none[0]])
-        raise SubjectError(f"{where} is {number!r}, and {_why(number, float(width[none[0]]))}")
-
-
-def _why(x: float, width: float) -> str:
-    if not np.isfinite(x):
-        return "no cell of a grid holds that: return a finite number, or another output where there is none"
-    least = abs(x) * 2.0**-50
-    return f"cells of width {width:g} are too fine for floats of that size: use a width of at least {at_most(least, 2)}"
+        raise SubjectError(f"{where} is {number!r}, and {why_no_cell(number, float(width[none[0]]))}")
 
 
 def _check_found(output: Any, widths: Widths, numbers: Mapping[str, Any]) -> None:

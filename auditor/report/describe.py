@@ -165,8 +165,8 @@ def _cells(record: Record) -> Iterator[Part]:
                 "undecided" if cell.verdict == "inconclusive" else cell.verdict,
                 f"{cell.mismatches:,}" + (f", {cell.failures:,} inaccurate" if cell.failures else ""),
                 f"{cell.pairs:,}",
-                at_least(cell.low),
-                at_most(cell.high),
+                at_least(cell.low, beside=record.target),
+                at_most(cell.high, beside=record.target),
             )
             for cell in record.cells
         ],

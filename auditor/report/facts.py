@@ -10,7 +10,7 @@ import msgspec
 
 from auditor.flow.parts import Facts
 from auditor.flow.record import IN_PROCESS, Accuracy, Record, Rho
-from auditor.statistics.outward import at_most, between, percent
+from auditor.statistics.outward import at_most, between, exact, percent
 
 _CLOSER = "; the verdict's limit is one-sided, and so closer"
 # What a sample was, what was claimed, and what it cost: not what came out.
@@ -55,19 +55,20 @@ def _is_about_strings(record: Record) -> bool:
 
 def _measured(record: Record, verbose: bool) -> Iterator[Row]:
     if record.target is not None and not counted(record):
-        yield "target", f"{record.target:g}"
+        yield "target", exact(record.target)
     if record.rho and record.pairs:
         yield "rho", _rho(record, record.rho, verbose)
         if found := told(record).get("integrated"):
             yield "integrated", _integrated(record, found)
     if churn := told(record).get("churn"):
         closer = _CLOSER if record.question == "churn" and record.bound else ""
+        limits = between(churn["low"], churn["high"], beside=record.target)
         yield (
             "churn",
-            f"{churn['mean']:.3g} of the probe points change on average, {between(churn['low'], churn['high'])} "
+            f"{churn['mean']:.3g} of the probe points change on average, {limits} "
             f"({percent(churn['confidence'])} two-sided{closer}); "
-            f"half of the pairs at most {churn['median']:.3g}, "
-            f"nine in ten at most {churn['ninth_decile']:.3g}",
+            f"half of the pairs at most {at_most(churn['median'])}, "
+            f"nine in ten at most {at_most(churn['ninth_decile'])}",
         )
     if record.accuracy:
         yield _accuracy(record, record.accuracy)
@@ -78,11 +79,11 @@ def _rho(record: Record, rho: Rho, verbose: bool) -> str:
         mean = f"{rho.estimate:.3g} on average over {record.pairs:,} pairs of cores; "
         given = _given(rho)
         how = method(rho.method.removesuffix(given), verbose)
-        limits = f"{between(rho.low, rho.high)} ({percent(rho.confidence)} two-sided{how}{given})"
+        limits = f"{between(rho.low, rho.high, beside=record.target)} ({percent(rho.confidence)} two-sided{how}{given})"
         return f"{mean}{limits}{beside(record)}"
     differ = "1 mismatch" if record.mismatches == 1 else f"{record.mismatches or 0:,} mismatches"
     return (
-        f"{differ} in {record.pairs:,} {_rho_noun(record)} {between(rho.low, rho.high)} "
+        f"{differ} in {record.pairs:,} {_rho_noun(record)} {between(rho.low, rho.high, beside=record.target)} "
         f"({percent(rho.confidence)} two-sided{method(rho.method, verbose)}){beside(record)}"
     )
 
@@ -133,8 +134,8 @@ def beside(record: Record) -> str:
 
 def _accuracy(record: Record, found: Accuracy) -> Row:
     loss = told(record).get("loss")
-    share = f"{between(found.low, found.high)} ({percent(found.confidence)} two-sided)"
-    allowed = "" if found.allowed is None else f"; {found.allowed:g} is allowed"
+    share = f"{between(found.low, found.high, beside=found.allowed)} ({percent(found.confidence)} two-sided)"
+    allowed = "" if found.allowed is None else f"; {exact(found.allowed)} is allowed"
     counts = f"{found.failures:,} of {found.runs:,}"
     if loss:
         rest = f"; a share {share}{allowed}, by Lemma A.6{_certified(record, found)}"

@@ -16,7 +16,7 @@ from auditor.process.escape import visible
 from auditor.report.columns import Column, Rows
 from auditor.report.terminal import STYLES
 from auditor.statistics.detector import Alarm, alarms, first_alarm
-from auditor.statistics.outward import at_least, at_most
+from auditor.statistics.outward import at_least, at_most, exact
 
 _WORDS = ("started", "code", "verdict", "question")  # each says by itself what it is
 # What of a plan says which rho is meant; code, data and versions may change, and are what an alarm is about.
@@ -61,8 +61,8 @@ def _row(audit: Past) -> dict[str, str]:
         "code": str(plan.get("code_hash") or "")[:8],
         "verdict": audit.verdict or "unfinished",
         "question": audit.question,
-        "limits": f"{at_least(first.low)} to {at_most(first.high)}" if first else "",
-        "target": "" if target is None else f"{target:g}",
+        "limits": f"{at_least(first.low, beside=target)} to {at_most(first.high, beside=target)}" if first else "",
+        "target": "" if target is None else exact(target),
         "differ": f"{mismatches:,} of {pairs:,}",
         "size": "" if size is None else f"{size:,}",
         "seed": str(plan.get("seed", "")),
@@ -74,12 +74,16 @@ def _day(audit: Past) -> str:
 
 
 def counts_of(audit: Past) -> tuple[int, int]:
-    """Pairs and mismatches: of its record, else of its trials. A question that counts no pairs has its own measure."""
+    """Return the pairs and mismatches that an audit counted: of its record, or of the ledger while it is unfinished.
+
+    Never of all trials that the ledger has, which workers may have run ahead. A question that counts no pairs has the
+    counts of its own measure.
+    """
     record = audit.record
-    own = record.measures[0] if record and record.pairs is None and record.measures else None
-    if own and own.of:
-        return own.of, own.count or 0
-    return (record and record.pairs) or audit.pairs, (record and record.mismatches) or audit.mismatches
+    if record is not None and record.pairs is not None:
+        return record.pairs, record.mismatches or 0
+    own = record.measures[0] if record and record.measures else None
+    return (own.of, own.count or 0) if own and own.of else (audit.pairs, audit.mismatches)
 
 
 class Watched(msgspec.Struct, frozen=True):
@@ -126,10 +130,12 @@ def since_when(seen: Watched) -> Iterator[Words]:
     for alarm in seen.alarms:
         noticed, since = (seen.audits[place] for place in alarm)
         when = "" if noticed is since else f", most likely since that of {_named(since)}"
-        yield Words(f"rho rose above {seen.limit:g}: noticed with the audit of {_named(noticed)}{when}.", "error")
+        yield Words(f"rho rose above {exact(seen.limit)}: noticed with the audit of {_named(noticed)}{when}.", "error")
     if not seen.alarms:
-        yield Words(f"Nothing shows that rho ever was above {seen.limit:g}, in {audits_in_words(len(seen.audits))}.")
-    yield Words(f"As long as rho is at most {seen.limit:g}, an alarm {seen.assurance}.", "dim")
+        yield Words(
+            f"Nothing shows that rho ever was above {exact(seen.limit)}, in {audits_in_words(len(seen.audits))}."
+        )
+    yield Words(f"As long as rho is at most {exact(seen.limit)}, an alarm {seen.assurance}.", "dim")
     if seen.seeds:
         again = f"{audits_in_words(seen.seeds)} with a seed that was there before counted for nothing"
         yield Words(
@@ -156,5 +162,5 @@ def rho_over_time(past: Sequence[Past], limit: float | None) -> Iterator[Part]:
     series = [Series("rho, as each audit bounds it", "points", points)]
     if limit is not None:
         ends = [(x, None, limit, None) for x in (points[0][0], points[-1][0])]
-        series.append(Series(f"the limit, {limit:g}", "line", ends))
+        series.append(Series(f"the limit, {exact(limit)}", "line", ends))
     yield Chart("rho of each audit, the oldest first", "audit", "rho", series)

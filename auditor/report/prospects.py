@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -26,7 +27,9 @@ def prospects(plan: Plan) -> Iterator[RenderableType]:
     if plan.budget > MOST_CALIBRATED:
         yield Text(f"Above {MOST_CALIBRATED:,} pairs its thresholds are those of no budget, 1/alpha on both sides.")
     asked = sorted({rho for f in _FACTORS if (rho := f * target) < 1} | {0.5, 1.0})
-    laws = [prospect(rho, target=target, alpha=plan.alpha, budget=plan.budget) for rho in asked]
+    gate = plan.gate
+    known = partial(prospect, target=target, alpha=gate.alpha_pass, alpha_fail=gate.alpha_fail, budget=plan.budget)
+    laws = [known(rho) for rho in asked]
     yield Rows([Column(name, right=True) for name in _HEAD], [[*map(Text, _row(plan, law))] for law in laws])
     yield Text(
         "No test below: kl(Pr[decided rightly], alpha) / KL(true rho, target), the least expected pairs of any test "

@@ -15,7 +15,7 @@ from auditor.report.columns import Column, Rows
 from auditor.report.describe import asked_about, describe, what_was_seen
 from auditor.report.facts import counted, of_several, offers
 from auditor.report.terminal import STYLES
-from auditor.statistics.outward import at_least, at_most
+from auditor.statistics.outward import at_least, at_most, exact
 
 _COLUMNS = (
     Column(""),
@@ -68,7 +68,7 @@ def _cells(record: Record, name: str) -> Iterator[Text]:
 
 def figures(record: Record) -> tuple[str, str, str, str]:
     """Target, what was reached, trials, seconds."""
-    target = "" if record.target is None else f"{record.target:g}"
+    target = "" if record.target is None else exact(record.target)
     return target, reached(record), f"{counted(record):,}", f"{record.cost.seconds_total:.1f}"
 
 
@@ -80,9 +80,9 @@ def reached(record: Record) -> str:
     what = "" if name == "rho" else f"{name} "
     if record.bound is None:
         first = record.rho if name == "rho" and record.rho else record.measures[0]
-        return f"{what}{at_least(first.low)} to {at_most(first.high)}"
+        return f"{what}{at_least(first.low, beside=record.target)} to {at_most(first.high, beside=record.target)}"
     if record.bound.side == "upper":
-        return f"{what}<= {at_most(record.bound.value)}"
+        return f"{what}<= {at_most(record.bound.value, beside=record.target)}"
     if record.bound.value == record.target:
-        return f"{what}> {record.target:g}"
-    return f"{what}>= {at_least(record.bound.value)}"
+        return f"{what}> {exact(record.target)}"
+    return f"{what}>= {at_least(record.bound.value, beside=record.target)}"

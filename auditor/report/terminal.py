@@ -17,6 +17,7 @@ from auditor.report.columns import Column, Rows
 from auditor.report.describe import describe
 from auditor.report.pictures.plot import plot
 from auditor.report.pictures.strip import top_of
+from auditor.statistics.outward import exact
 
 _LONGEST = 4000  # characters of any one text from a subject, in a line
 _BLOCK = 20_000  # and on lines of its own
@@ -150,7 +151,7 @@ def _bar(part: Bar, width: int, *, ascii_only: bool) -> Group:
             drawn = seen if i == centre else left_open if inside else rest
             line.append(drawn, style="dim" if drawn == rest else STYLES.get(part.verdict, ""))
     line.append(right, style="dim")
-    label, key = f"target {part.target:g}", f"   {seen} seen  {left_open} left open"
+    label, key = f"target {exact(part.target)}", f"   {seen} seen  {left_open} left open"
     before = max(0, min(len(left) + target - len(label) // 2, width - len(label)))
     below = Text(" " * before + label, style="bold")
     if before + len(label) + len(key) <= width:

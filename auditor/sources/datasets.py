@@ -32,7 +32,7 @@ from auditor.sources.counting import LARGEST
 from auditor.sources.frames import columns_of, kind_of, library_of, rows_in, settled, take, without_column
 from auditor.sources.law import Law, Query
 from auditor.sources.tables import FRAMES, installed_frame, read_csv, read_frame, read_npz, read_parquet
-from auditor.statistics.outward import percent
+from auditor.statistics.outward import at_most, percent
 
 TABLES = (".csv", ".parquet")
 SUFFIXES = (*TABLES, ".npz")
@@ -110,7 +110,9 @@ class Dataset:
         """How the rate over all splits of one file is to rho, where files are made of i.i.d. rows."""
         apart = self.count // (2 * size) if size else 0
         off = math.sqrt(math.log(2 / (1 - confidence)) / (2 * apart)) if apart else math.inf
-        within = f"within {off:.2g} of it in {percent(confidence)} of them" if off < 1 else "but one may be far off"
+        within = (
+            f"within {at_most(off, 2)} of it in {percent(confidence)} of them" if off < 1 else "but one may be far off"
+        )
         return (
             "over files of independent rows the rate is on average that of two fresh samples, neither too low nor too "
             f"high, {within}; pairs are not independent of each other, since at most {apart:,} have no row in common"

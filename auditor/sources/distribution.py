@@ -12,6 +12,7 @@ from numpy.random import Generator
 from auditor.errors import AuditorError, UnknownTruth, UsageError
 from auditor.sources.counting import LARGEST
 from auditor.sources.law import Law, Query
+from auditor.statistics.outward import at_most
 
 BEYOND = 2.0**-60  # rows of a sample that are expected where a law is cut off, at most
 _WINDOW = 64  # values that a tail is judged by
@@ -97,10 +98,10 @@ def tails_cut(source: object, size: int, runs: int) -> str | None:
     """What counts of this source leave out, and how often that could show; None where they leave nothing out."""
     if not isinstance(source, Distribution) or not source.is_cut:
         return None
-    values = source.law(size).values
+    values, chance = source.law(size).values, at_most(runs * BEYOND, 2)
     return (
         f"counts know {source.name} from {values[0]} to {values[-1]}: fewer than 2^-60 rows of a sample of {size:,} "
-        f"are expected beyond, so {runs:,} runs would have one there with probability at most {runs * BEYOND:.2g}"
+        f"are expected beyond, so {runs:,} runs would have one there with probability at most {chance}"
     )
 
 

@@ -37,14 +37,16 @@ def prospect(
     *,
     target: float,
     alpha: float,
+    alpha_fail: float | None = None,
     budget: int,
     first_budget: int | None = None,
     pairs: int = 0,
     mismatches: int = 0,
 ) -> Prospect:
-    """The exact probabilities of each ending, and the expected number of pairs; from an undecided (n, k) if given.
+    """Return the exact probabilities of each ending and the expected pairs; from an undecided (n, k) if given.
 
-    `first_budget` is what the thresholds were calibrated to, where the budget was extended since.
+    `alpha` is the error of a pass, and of a fail where `alpha_fail` does not say its share (`Gate`). `first_budget` is
+    what the thresholds were calibrated to, where the budget was extended since.
     """
     planned = first_budget or budget
     if rho == 0:
@@ -52,7 +54,8 @@ def prospect(
         decided = end == pass_boundary(target, alpha, planned)[mismatches]
         return Prospect(rho, float(decided), 0.0, float(not decided), float(end - pairs))
     walk = _Walk(rho, pairs, mismatches)
-    passing, failing = (dict(staircase(side, target, alpha, planned, budget)) for side in ("pass", "fail"))
+    passing = dict(staircase("pass", target, alpha, planned, budget))
+    failing = dict(staircase("fail", target, alpha if alpha_fail is None else alpha_fail, planned, budget))
     for then in sorted(n for n in {*passing, *failing} if n > pairs):
         walk.to(then)
         if then in failing:

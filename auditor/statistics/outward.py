@@ -1,25 +1,37 @@
 """How is a bound written? With few digits, and never so that it claims more than it holds.
 
 The one formatter of limits: a limit from above is rounded up, a limit from below down, in every report and sentence.
+Beside a target it has as many digits as it takes to stay on the target's own side: 0.050341 is within 0.05035, which
+0.0504 would deny.
 """
 
 from __future__ import annotations
 
+import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 
-def at_most(value: float, digits: int = 3) -> str:
-    """Never below the value."""
-    return _rounded(value, digits, ROUND_CEILING)
+def at_most(value: float, digits: int = 3, *, beside: float | None = None) -> str:
+    """Return the value rounded up; with so many digits, or more to stay on the same side of `beside`."""
+    return _rounded(value, digits, ROUND_CEILING, beside)
 
 
-def at_least(value: float, digits: int = 3) -> str:
-    """Never above the value."""
-    return _rounded(value, digits, ROUND_FLOOR)
+def at_least(value: float, digits: int = 3, *, beside: float | None = None) -> str:
+    """Return the value rounded down; with so many digits, or more to stay on the same side of `beside`."""
+    return _rounded(value, digits, ROUND_FLOOR, beside)
 
 
-def between(low: float, high: float) -> str:
-    return f"between {at_least(low)} and {at_most(high)}"
+def between(low: float, high: float, *, beside: float | None = None) -> str:
+    return f"between {at_least(low, beside=beside)} and {at_most(high, beside=beside)}"
+
+
+def exact(value: float) -> str:
+    """Return the shortest text that is this very number: for a target, or what else somebody chose.
+
+    But for the last bit of a float, which nobody meant: 0.1 + 0.051 is 0.151.
+    """
+    texts = (f"{value:.{digits}g}" for digits in (6, 15))
+    return next((text for text in texts if abs(float(text) - value) <= math.ulp(value)), repr(float(value)))
 
 
 def percent(confidence: float) -> str:
@@ -36,11 +48,18 @@ def sure(confidence: float) -> str:
     return f"{percent(confidence)} confidence"
 
 
-def _rounded(value: float, digits: int, rounding: str) -> str:
-    """By the decimal digits that the number is written with: 0.1 is 0.1, and not a little more."""
+def _rounded(value: float, digits: int, rounding: str, beside: float | None = None) -> str:
+    """Round by the decimal digits that the number is written with: 0.1 is 0.1, and not a little more."""
     written = Decimal(repr(float(value)))
     if not written.is_finite() or not written:
         return f"{value:g}"
     place = Decimal(1).scaleb(written.adjusted() - digits + 1)
     rounded = written.quantize(place, rounding=rounding) if place > 0 else written
-    return f"{rounded:f}" if place >= 1 else f"{float(rounded):.{digits}g}"
+    if beside is not None and rounded != written and _order(float(rounded), beside) != _order(value, beside):
+        return _rounded(value, digits + 1, rounding, beside)
+    number = float(rounded)
+    return f"{rounded:f}" if place >= 1 else f"{number:g}" if float(f"{number:g}") == number else repr(number)
+
+
+def _order(a: float, b: float) -> int:
+    return (a > b) - (a < b)

@@ -44,8 +44,10 @@ from algorithms.coin_problem import (
     uniform_threshold,
     worst_rho,
 )
-from algorithms.statistical_query import region_width, round_to_region, rstat
+from algorithms.everyday.coin_test import least_between
+from algorithms.statistical_query import region_width, round_to_region, rstat, within_tau
 from auditor.randomness import from_key, root_key
+from auditor.sources.source import load_source
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.subjects.subject import load_subject
 
@@ -141,6 +143,27 @@ def test_from_the_crossing_to_the_bound(m: int, seed: int, tau: float, blur: flo
 @given(st.integers(1, 10**6), taus)
 def test_the_bound_is_one_162nd(m: int, tau: float) -> None:
     assert lemma_bound(m, tau) == pytest.approx(1 / (162 * tau * math.sqrt(m)))
+
+
+@pytest.mark.parametrize(("m", "tau"), [(400, 0.05), (100, 0.25), (60, 0.4), (40, 0.49)])
+def test_the_lemma_holds_up_to_a_half_by_angles(m: int, tau: float) -> None:
+    """Theorem 1.6: 0.09 / (tau sqrt(m)), below the bound by angles, and that below the exact frontier."""
+    by_angles = least_between(m, 0.5 - tau, 0.5 + tau, 1 / 16)
+    assert by_angles is not None
+    assert 0.09 / (tau * math.sqrt(m)) <= by_angles <= frontier(m, tau).upper
+
+
+def test_beyond_a_half_and_of_a_constant_query_an_answer_is_for_nothing() -> None:
+    """Theorem 7.1 as printed asks for 1 / (tau rho)^2 rows, and answers that read none of them have rho = 0."""
+    coins = [load_source(f"bernoulli({p})") for p in (0, 0.2, 0.5, 1)]
+
+    def is_right(answer: float, tau: float, query: Any) -> list[bool]:
+        asked = {"tau": tau, "query": query}
+        return [within_tau(answer, source=coin, r=None, params=asked) for coin in coins]  # type: ignore[arg-type]
+
+    assert is_right(0.5, 0.5, None) == [True] * 4  # a tolerance below any tau > 1/2
+    assert is_right(0.5, 0.49, None) == [False, True, True, False]
+    assert is_right(0.3, 1e-9, lambda x: 0.3 + 0.0 * x) == [True] * 4
 
 
 @pytest.mark.parametrize(("m", "tau"), [(59, 0.1), (400, 0.1), (1600, 0.1), (400, 0.2), (30, 0.24)])

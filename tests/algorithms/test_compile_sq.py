@@ -128,7 +128,7 @@ def test_answers_within_the_tolerance_lead_to_a_threshold_within_eps(
 
 def test_a_query_is_for_positives_at_or_below() -> None:
     rows = np.array([[0], [1], [2], [1]]), np.array([1, 1, 1, -1])
-    assert positives_up_to(1)(rows).tolist() == [True, True, False, False]
+    assert positives_up_to(1, 4)(rows).tolist() == [True, True, False, False]
     assert learn_threshold(lambda query, tau: tau, 3, 0.2) == 7  # an answer of tau itself may be of nothing
     assert learn_threshold(lambda query, tau: tau + 1e-9, 3, 0.2) == 0
 

@@ -133,11 +133,22 @@ def test_a_step_of_the_appendix_lengthens_by_c_squared_over_two_roots_of_t(
         assert abs(np.linalg.norm(u + v) - drift - np.linalg.norm(u)) <= c + drift + 1e-9
 
 
-def test_claims_b_2_and_b_3_fail_as_printed() -> None:
-    t, c = 100, 10.0
-    across, along = math.hypot(math.sqrt(t), c), math.sqrt(t) - c
-    assert across > math.sqrt(t) + c / (2 * math.sqrt(t))  # a step to either side, each with probability 1/2
-    assert abs(along - c / (2 * math.sqrt(t)) - math.sqrt(t)) > c  # a step straight back
+@pytest.mark.parametrize("c", [0.1, 0.5, 1.0, 1.01, 1.5, 2.0, 10.0])
+def test_claim_b_2_fails_as_printed_for_c_above_one_alone(c: float) -> None:
+    """Of all steps of length c, one to either side lengthens a vector most, on average: by hypot(L, c) - L."""
+    t = 2 + math.ceil(c**3 / max(c - 1, 1e-2))
+    for length in (math.sqrt(t), 2 * math.sqrt(t)):
+        lean = np.linspace(0, c, 200)  # along the vector, forth or back with probability 1/2 each; the rest is across
+        across = c**2 - lean**2
+        mean = (np.sqrt((length + lean) ** 2 + across) + np.sqrt((length - lean) ** 2 + across)) / 2
+        assert mean.max() == pytest.approx(math.hypot(length, c))
+    assert (math.hypot(math.sqrt(t), c) > math.sqrt(t) + c / (2 * math.sqrt(t))) == (c > 1)
+
+
+@pytest.mark.parametrize("c", [0.1, 1.0, 10.0])
+def test_claim_b_3_fails_as_printed(c: float) -> None:
+    drift = c / (2 * math.sqrt(100))
+    assert abs((math.sqrt(100) - c) - drift - math.sqrt(100)) > c  # a step straight back
 
 
 @pytest.mark.parametrize(("t", "a"), [(30, 0.01), (100, 0.05), (400, 0.1)])
@@ -292,7 +303,7 @@ def test_bad_rows_get_a_word() -> None:
     r = from_key(root_key(0))
     with pytest.raises(ValueError, match="all zeros"):
         r_halfspace_boxes((np.zeros((2, 3)), np.ones(2)), r)  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="labels must be -1 or"):
+    with pytest.raises(ValueError, match="a label is 0, and must be -1 or"):
         r_halfspace_boxes((np.ones((2, 3)), np.array([0, 1])), r)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="no labels"):
         r_halfspace_boxes(np.ones((2, 3)), r)  # type: ignore[arg-type]

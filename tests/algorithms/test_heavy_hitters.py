@@ -71,6 +71,13 @@ def test_at_constant_v_and_eps_the_size_is_one_over_rho_squared_but_for_logarith
     assert grown[-1] == pytest.approx(8, rel=0.05)
 
 
+def test_the_size_is_no_function_of_rho_alone() -> None:
+    """Lemma 1.3 prints 1/rho^2 for all v and eps: at one rho it grows at least as 1 / (eps (v - eps))^2."""
+    for v, eps in ((0.3, 0.1), (0.3, 0.01), (0.3, 1e-4), (0.2, 0.199)):
+        assert sample_size(0.1, v, eps) > 100 / (eps * (v - eps)) ** 2
+    assert sample_size(0.1, 0.3, 1e-4) > 10**5 * sample_size(0.1, 0.3, 0.1)
+
+
 def test_spot_sizes() -> None:
     assert step_sizes(0.1, 0.3, 0.1) == by_the_lemma(0.1, 0.3, 0.1) == (29, 3_051_756_708)
     assert step_sizes(0.1, 0.3, 0.1, 1e-6) == (29, 3052)

@@ -90,6 +90,12 @@ def test_sizes_are_the_recursions(d: int, tau: float, rho: float) -> None:
     assert sample_size(d, tau, rho, delta=rho / 8) == by_the_page(d, tau, rho / 4)
 
 
+def test_the_size_rises_as_rho_falls_also_past_a_third() -> None:
+    """Theorem 1.4 prints 1 / (rho - 1/3)^2, which is infinite at rho = 1/3 and falls with rho from there."""
+    sizes = [sample_size(4, 0.2, rho, delta=1 / 3) for rho in (0.6, 0.4, 1 / 3, 0.3, 0.1, 0.01)]
+    assert sizes == sorted(set(sizes))
+
+
 def test_the_size_at_the_defaults_and_its_parts() -> None:
     assert 1e22 < sample_size(8, 0.05, 0.2) < 1.1e22
     assert [levels(d) for d in (1, 2, 3, 4, 7, 8, 15, 16, 62)] == [0, 0, 1, 2, 2, 3, 3, 3, 3]

@@ -75,7 +75,7 @@ def test_the_adversary_keeps_two_points_until_the_last_query(domain: int, tau: f
     needed = queries_needed(domain, tau)
     adversary = Adversary(domain, tau)
     for place in range(needed - 1):
-        adversary(digit_query(place, base(tau)))
+        adversary(digit_query(place, base(tau), domain))
     assert len(adversary.possible) >= 2
     rng = np.random.default_rng(3)
     for _ in range(20):
@@ -150,8 +150,8 @@ def test_one_value_needs_no_query_and_has_the_rows_of_one() -> None:
 
 
 def test_digits_are_numbers_in_the_unit_interval() -> None:
-    assert digit_query(0, 5)(np.array([0, 1, 4, 5, 24])).tolist() == [0.0, 0.25, 1.0, 0.0, 1.0]
-    assert digit_query(1, 5)(np.array([0, 4, 5, 24, 25])).tolist() == [0.0, 0.0, 0.25, 1.0, 0.0]
+    assert digit_query(0, 5, 26)(np.array([0, 1, 4, 5, 24])).tolist() == [0.0, 0.25, 1.0, 0.0, 1.0]
+    assert digit_query(1, 5, 26)(np.array([0, 4, 5, 24, 25])).tolist() == [0.0, 0.0, 0.25, 1.0, 0.0]
 
 
 def test_the_point_is_the_only_value_of_the_source() -> None:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from asking import request_of
 
 import auditor
+from auditor.engine.engine import Serial, make_how
+from auditor.errors import UsageError
 from auditor.flow.ledger import Past, read_history
-from auditor.report.history import rho_over_time, since_when, watched
+from auditor.flow.question import find_question
+from auditor.flow.record import Record
+from auditor.flow.run import Silent, carry_out
+from auditor.report.history import counts_of, rho_over_time, since_when, table_over_time, watched
 
 Command = Callable[..., tuple[int, str, str]]
 FIRST_BIT = "algorithms.controls:first_bit"
@@ -19,7 +28,7 @@ pytestmark = pytest.mark.usefixtures("no_second_process")
 
 
 def audited(seed: int, started: int, counts: tuple[int, int], **plan: Any) -> Past:
-    """An audit of the day `started`, unfinished: its counts are those of its trials."""
+    """An audit of the day `started`, unfinished: its counts are those of the ledger."""
     known = {"size": 1, "source": "norm", "code_hash": f"{started:08x}", "seed": seed, **plan}
     return Past(f"2026-11-{started:02d}T09:00:00+00:00", known, *counts, None)
 
@@ -108,3 +117,87 @@ def test_what_cannot_be_said_gets_a_sentence(tmp_path: Path, command: Command) -
     for options, sentence in REFUSED:
         code, _, err = command("history", "first_bit", *options, cwd=tmp_path)
         assert (code, sentence in err) == (2, True), err
+
+
+class Ahead(Serial):
+    """Runs and keeps up to 60 trials before the audit has counted the first of them, as workers may."""
+
+    def trials(self, bench: Any, wanted: Any, keep: Any) -> Any:
+        done = [bench.trial(index) for index in itertools.islice(wanted, 60)]
+        keep(done)
+        yield from done
+
+
+class StopsAfter(Silent):
+    def __init__(self, pairs: int) -> None:
+        self._pairs = pairs
+
+    def advanced(self, inquiry: Any, seconds: float) -> None:
+        if inquiry.outlook().done == self._pairs:
+            raise KeyboardInterrupt
+
+
+def audit_ahead(ledger: Path, *, subject: str = FIRST_BIT, stop: int = -1, **options: Any) -> Record:
+    how = make_how(ledger=ledger, resume=options.pop("resume", False), for_=options.pop("for_", None))
+    ticking = itertools.count() if how.for_ else itertools.repeat(0.0)
+    request = request_of(subject, "bernoulli(0.5)", **options)
+    inquiry = find_question("rho").begin(request)
+    return carry_out(inquiry, request, how, StopsAfter(stop), Ahead(), now=lambda: float(next(ticking)))
+
+
+def counted_in(ledger: Path, subject: str = FIRST_BIT) -> list[tuple[int, int]]:
+    return [counts_of(audit) for audit in read_history(str(ledger), subject)]
+
+
+def kept_in(ledger: Path) -> tuple[int, int]:
+    """All trials of a ledger, and the mismatches among them."""
+    with closing(sqlite3.connect(ledger)) as connection:
+        found: tuple[int, int] = connection.execute("SELECT count(*), count(difference) FROM trials").fetchone()
+    return found
+
+
+def test_an_audit_without_a_mismatch_has_none_in_the_history(tmp_path: Path) -> None:
+    """Trials that were run ahead of the stop are in the ledger, mismatches among them, and the audit counted none."""
+    ledger = tmp_path / "audits"
+    passed = audit_ahead(ledger, size=1, rho=0.8, pairs=60, seed=25)
+    assert (passed.verdict, kept_in(ledger)[0], kept_in(ledger)[1] > 0) == ("pass", 60, True)
+    assert counted_in(ledger) == [(passed.pairs, 0)]
+    (row,) = table_over_time(read_history(str(ledger), FIRST_BIT)).rows
+    assert f"0 of {passed.pairs}" in row
+
+
+def test_what_an_unfinished_audit_has_counted_is_what_its_record_said(tmp_path: Path) -> None:
+    """Interrupted, continued, undecided, and extended; with 60 trials in the ledger from the first time on."""
+    ledger, asked = tmp_path / "audits", {"size": 1, "rho": 0.5, "confidence": 0.999, "seed": 1}
+    first = (0, 0)
+    for step, (stop, more) in enumerate([(7, {}), (3, {}), (11, {}), (-1, {}), (75, {"pairs": 90})]):
+        record = audit_ahead(ledger, stop=stop, resume=step > 0, **{"pairs": 60, **asked, **more})
+        counts = (record.pairs, record.mismatches)
+        assert record.pairs == (7, 3, 11, 60, 75)[step]
+        assert counted_in(ledger) == [first if step == 1 else counts]  # the seven were counted, and so they stay
+        first = counts
+    assert kept_in(ledger)[0] > 75
+
+
+def test_a_clock_leaves_the_counts_of_what_it_let_run(tmp_path: Path) -> None:
+    record = audit_ahead(tmp_path / "audits", size=1, rho=0.5, confidence=0.999, pairs=60, for_=20.0)
+    assert (record.decided_by, 0 < record.pairs < 60) == ("clock", True)
+    assert counted_in(tmp_path / "audits") == [(record.pairs, record.mismatches)]
+
+
+def test_integrated_pairs_are_counted_by_their_own_two_outputs(tmp_path: Path) -> None:
+    rstat, ledger = "algorithms.statistical_query:rstat", tmp_path / "audits"
+    record = audit_ahead(ledger, subject=rstat, size=500, rho=0.5, stop=5, pairs=60)
+    assert (record.decided_by, record.pairs, kept_in(ledger)[0]) == ("interrupt", 5, 60)
+    assert counted_in(ledger, rstat) == [(5, record.mismatches)]
+    done = audit_ahead(ledger, subject=rstat, size=500, rho=0.5, pairs=60, resume=True)
+    assert counted_in(ledger, rstat) == [(done.pairs, done.mismatches)]
+
+
+def test_a_count_that_was_changed_is_noticed(tmp_path: Path) -> None:
+    ledger = tmp_path / "audits"
+    audit_ahead(ledger, stop=5, size=1, rho=0.5, pairs=60)
+    with closing(sqlite3.connect(ledger)) as connection, connection:
+        connection.execute("UPDATE counts SET mismatches = 0")
+    with pytest.raises(UsageError, match="the count of cell 0 of its audit 1 is damaged"):
+        read_history(str(ledger), FIRST_BIT)

@@ -78,11 +78,44 @@ def test_a_fail_has_its_share_of_the_error_and_a_pass_all_of_it(run: Any) -> Non
     result.stdout.fnmatch_lines(
         [
             "*- auditor -*",
-            "4 audited learners (K), 1 shard (S): each passes at alpha = 0.1 and fails at alpha/K = 0.025",
-            "a green session with a learner above its target has probability at most alpha, and so has any wrong fail*",
+            "3 audited learners of 4 (K), 1 shard (S): each passes at alpha = 0.1 and fails at alpha/K = 0.025",
+            "a green session with one of the 3 that have to pass above its target has probability at most alpha, and *",
             "a pass by itself is wrong with probability at most alpha; for any of them together: --auditor-each",
+            "a green session says nothing of learners that need not pass: 1 not audited",
         ]
     )
+
+
+EXPECTED = LEARNERS.replace("@reproducible\ndef test_value", "@pytest.mark.xfail({how})\n@reproducible\ndef test_value")
+OF_REST = "a green session with one of the 2 that have to pass above its target has probability at most alpha, and *"
+
+
+@pytest.mark.parametrize(
+    ("how", "arguments", "lines"),
+    [
+        ("", [], ["3 audited learners of 4 (K), *", OF_REST, "*: 1 not audited and 1 expected to fail (xfail)"]),
+        ("run=False", [], ["2 audited learners of 4 (K), *", OF_REST, "*: 2 not audited"]),
+        ("", ["-k", "value"], ["1 audited learner (K), *", "any wrong fail at all has probability at most alpha"]),
+        ("", ["--runxfail", "-k", "not skipped"], ["3 audited learners (K), *", "* with a learner above its target *"]),
+        ("", ["--auditor-each"], ["3 audited learners of 4 (K), *", "*: 1 not audited and 1 expected to fail (xfail)"]),
+    ],
+)
+def test_what_need_not_pass_is_not_part_of_what_a_green_session_says(
+    run: Any, how: str, arguments: list[str], lines: list[str]
+) -> None:
+    """test_value is above its target, and a session that expects it to fail is green in spite of that."""
+    result, _ = run(*arguments, text=EXPECTED.replace("{how}", how))
+    assert (result.ret == 0) == ("--runxfail" not in arguments)
+    result.stdout.fnmatch_lines(lines)
+
+
+def test_a_strict_xpass_had_not_to_pass_either(run: Any) -> None:
+    constant = "@reproducible\ndef test_constant"
+    text = LEARNERS.replace(constant, f"@pytest.mark.xfail(strict=True)\n{constant}")
+    result, _ = run("-k", "constant or other", text=text)
+    assert result.ret == 1
+    of_rest = "a green session with the one that has to pass above its target has *"
+    result.stdout.fnmatch_lines(["2 audited learners (K), *", of_rest, "*: 1 expected to fail (xfail)"])
 
 
 @pytest.mark.parametrize(
@@ -93,7 +126,7 @@ def test_a_fail_has_its_share_of_the_error_and_a_pass_all_of_it(run: Any) -> Non
             2,
             "2 audited learners (K), 1 shard (S): each passes at alpha = 0.1 and fails at *",
         ),
-        (["--deselect", "test_learners.py::test_value"], 3, "3 audited learners (K), 1 shard (S): *"),
+        (["--deselect", "test_learners.py::test_value"], 3, "2 audited learners of 3 (K), 1 shard (S): *"),
         (
             ["-k", "constant"],
             1,
@@ -123,7 +156,7 @@ def test_with_each_a_pass_has_its_share_too(run: Any) -> None:
     }
     result.stdout.fnmatch_lines(
         [
-            "4 audited learners (K), 5 shards (S): each passes and fails at alpha/(K S) = 0.005, alpha = 0.1",
+            "3 audited learners of 4 (K), 5 shards (S): each passes and fails at alpha/(K S) = 0.005, alpha = 0.1",
             "all verdicts hold together: the probability that any of them is wrong is at most alpha",
         ]
     )

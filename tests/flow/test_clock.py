@@ -20,6 +20,7 @@ from auditor.flow.record import Record
 from auditor.flow.run import Silent
 from auditor.process.limits import read_duration
 from auditor.questions.several import audit_all
+from auditor.report.terminal import as_text
 from auditor.request import as_flag, as_name
 from auditor.statistics.interval import sequence_upper
 from auditor.statistics.outward import at_most
@@ -237,3 +238,26 @@ def test_a_project_has_one_time_for_all_its_audits(
     file.write_text(f"[tool.auditor]\n{key} = '5m'\n{entry}fixed = 50\n")
     code, _, err = command("gate", cwd=tmp_path)
     assert (code, "--for 5m and --fixed 50 do not go together" in " ".join(err.split())) == (2, True)
+
+
+NOTHING = {
+    "rho": ({"size": 1, "source": "bernoulli(0.5)"}, "no pair was run, so nothing is known of rho"),
+    "compare": ({"size": 1, "source": "bernoulli(0.5)", "old": CONSTANT}, "of 0 pairs 0 differ with the old version"),
+    "hunt": (
+        {"over": "bernoulli({p})", "range": "p=0:1", "size": 1},
+        "no candidate was looked at, so nothing is known",
+    ),
+}
+
+
+@pytest.mark.parametrize("question", NOTHING)
+def test_where_no_pair_was_run_nothing_is_estimated(question: str) -> None:
+    asked, words = NOTHING[question]
+    record = cut(0.5, question=question, **asked)
+    assert (record.verdict, record.decided_by, record.cost.runs) == ("inconclusive", "clock", 0)
+    text = " ".join(as_text(record, 400).split())
+    assert "stopped by the clock (--for, 0.5 s) after 0 of at most " in text
+    assert words in text
+    assert all(row.estimate is None for row in record.cells)
+    for said in ("about 0", "changes 0 %", "no candidate, but", "a rho above 1"):
+        assert said not in text

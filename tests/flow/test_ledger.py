@@ -292,7 +292,7 @@ def test_a_newer_ledger_is_refused(ledger: Path) -> None:
     with sqlite3.connect(ledger) as connection:
         connection.execute("PRAGMA user_version = 7")
     connection.close()
-    assert "is a database of version 7, and this auditor's is 3: give another file" in complaint(ledger)
+    assert "is a database of version 7, and this auditor's is 4: give another file" in complaint(ledger)
 
 
 def test_what_would_be_read_for_ever_is_no_ledger(tmp_path: Path) -> None:

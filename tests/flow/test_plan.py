@@ -3,6 +3,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 from asking import cell_of
@@ -14,6 +15,7 @@ from auditor.flow.plan import Plan, error_probability, make_plan
 from auditor.flow.verdict import Bound, Judged, Tally, Verdict, is_accuracy_certified, is_decided
 from auditor.flow.verdict import decide as decide_by
 from auditor.statistics.cost import information_bound, prospect
+from auditor.statistics.gate import Gate
 from auditor.statistics.interval import BOUNDS, MeanEvidence
 from auditor.statistics.outward import at_least, at_most, percent
 from auditor.statistics.threshold import next_look
@@ -181,6 +183,56 @@ def test_the_suggested_numbers_of_pairs_do_decide() -> None:
     law = prospect(0.07, target=0.1, alpha=0.05, budget=further, first_budget=200, pairs=200, mismatches=14)
     goes_on = float(reason.rpartition("with probability ")[2])
     assert 0.9 <= goes_on <= law.passes + law.fails < goes_on + 0.01
+
+
+def decided_by_enumeration(gate: Gate, rate: float, budget: int, start: tuple[int, int] = (0, 0)) -> float:
+    """How likely a gate decides within a budget, pair by pair, by nothing but its answers to (n, k)."""
+    (first, k0), decided = start, 0.0
+    alive = {k0: 1.0}
+    for n in range(first + 1, budget + 1):
+        moved: dict[int, float] = {}
+        for k, mass in alive.items():
+            for then, chance in ((k, 1 - rate), (k + 1, rate)):
+                if mass * chance > 1e-15:
+                    moved[then] = moved.get(then, 0.0) + mass * chance
+        over = {k for k in moved if gate.is_pass(n, k) or gate.is_fail(n, k)}
+        decided += sum(moved.pop(k) for k in over)
+        alive = moved
+    return decided
+
+
+@pytest.mark.parametrize(
+    ("shares", "tally"),
+    [({"family": 200}, (60, 12)), ({"delta": 0.05}, (60, 10)), ({"family": 3, "delta": 0.05}, (60, 10)), ({}, (60, 3))],
+    ids=str,
+)
+def test_a_forecast_uses_the_shares_of_the_error_that_the_gate_has(
+    shares: dict[str, Any], tally: tuple[int, int]
+) -> None:
+    """Afresh, with the thresholds of the budget that is named, and going on, with those after the first budget."""
+    known = msgspec.structs.replace(plan(pairs=60), **shares)
+    reason, rate = decide(known, Tally(*tally)).reason, tally[1] / tally[0]
+    afresh, further = (int(part.split()[0]) for part in reason.split("--pairs ")[1:])
+    said = [float(part.split()[0].rstrip(";")) for part in reason.split("with probability ")[1:]]
+    new = msgspec.structs.replace(known, budget=afresh).gate
+    for word, gate, budget, start in ((said[0], new, afresh, (0, 0)), (said[1], known.gate, further, tally)):
+        exactly = decided_by_enumeration(gate, rate, budget, start)
+        print(f"{shares}: {budget} pairs decide with probability {exactly:.4f}, and {word} is said")
+        assert 0.9 <= word <= exactly + 1e-9 < word + 0.0101
+
+
+def test_the_shares_matter_to_a_forecast() -> None:
+    """At twice the target 200 pairs decide with probability 0.95 by the whole error, and 0.52 by a share of 1/200."""
+    alone, shared = Gate(0.1, 0.05, budget=200), Gate(0.1, 0.05, budget=200, family=200)
+    law = prospect(0.2, target=0.1, alpha=0.05, alpha_fail=0.05 / 200, budget=200)
+    assert law.passes + law.fails == pytest.approx(decided_by_enumeration(shared, 0.2, 200), abs=1e-9)
+    assert decided_by_enumeration(alone, 0.2, 200) > 0.94 > 0.52 > law.passes + law.fails
+
+
+def test_without_a_pair_nothing_is_estimated() -> None:
+    for gates in ("rho", "churn"):
+        none = decide(plan(gates=gates), Tally())
+        assert (none.outcome, none.reason) == ("inconclusive", f"no pair was run, so nothing is known of {gates}")
 
 
 @given(st.integers(1, 60).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))), st.sampled_from([0.05, 0.02]))

@@ -46,6 +46,15 @@ def test_private_randomness_counts_where_it_is_not_shared(private: str, q_counts
 
 
 @alone
+def test_what_no_ledger_would_continue_is_not_offered() -> None:
+    asked = {"rho": 0.17, "pairs": 25, "confidence": 0.9, "params": {"q": 0.3}}
+    for private in ("both", "unshared"):
+        record = auditor.audit(own_coin, "uniform", private=private, **asked)
+        assert (record.verdict, "with a new --seed" in record.reason) == ("inconclusive", True)
+        assert ("--resume" in record.reason) == (private != "both")
+
+
+@alone
 def test_sides_stand_beside_each_other_and_unshared_decides() -> None:
     """Without a word on private randomness, and where both are asked for: the same."""
     for asked in ({}, {"private": "both"}):

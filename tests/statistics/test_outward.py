@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,14 @@ from hypothesis import strategies as st
 import auditor
 from auditor.flow.plan import make_plan
 from auditor.flow.record import Accuracy, Bound, CellRow, Record, Rho
-from auditor.flow.verdict import Judged, Tally, decide
+from auditor.flow.verdict import Judged, Tally, decide, held
 from auditor.questions.pairs import Churn, RhoAnswer
 from auditor.report.facts import beside, confidences, of_several
 from auditor.report.formats.junit import junit
 from auditor.report.formats.markdown import markdown
 from auditor.report.terminal import as_text
 from auditor.statistics.interval import MeanEvidence, sequence_lower
-from auditor.statistics.outward import at_least, at_most, between, percent
+from auditor.statistics.outward import at_least, at_most, between, exact, percent
 
 limits = st.tuples(st.floats(0, 1), st.floats(0, 1)).map(sorted)
 
@@ -60,6 +61,39 @@ def test_the_formatter_never_rounds_inward(value: float, digits: int) -> None:
     assert float(at_least(value, digits)) <= value <= float(at_most(value, digits))
     assert len(at_most(value, digits).lstrip("0.").replace(".", "").partition("e")[0]) <= digits
     assert between(value, value) == f"between {at_least(value)} and {at_most(value)}"
+
+
+@given(st.floats(1e-9, 1), st.floats(1e-9, 1), st.integers(-3, 3))
+def test_beside_a_target_a_limit_stays_on_its_side(value: float, other: float, ulps: int) -> None:
+    """Also where the two are neighbours: outward, and never the same or in the wrong order where they differ."""
+    near = value
+    for _ in range(abs(ulps)):
+        near = math.nextafter(near, 1.0 if ulps > 0 else 0.0)
+    for target in (other, near, float(f"{value:.3g}"), float(f"{value:.4g}")):
+        above, under = float(at_most(value, beside=target)), float(at_least(value, beside=target))
+        assert under <= value <= above
+        for shown in (above, under):
+            assert ((shown > target) - (shown < target)) == ((value > target) - (value < target))
+        if value < target:
+            assert float(held(Bound("upper", value, 0.95), target).split()[0]) < target
+        if value > target:
+            assert float(held(Bound("lower", value, 0.95), target).split()[0]) > target
+
+
+def test_a_bound_and_a_target_that_differ_in_the_fourth_digit() -> None:
+    words = held(Bound("upper", 0.050341, 0.95), 0.05035)
+    assert words == "0.050341 (95 % confidence), within the target 0.05035"
+    assert held(Bound("lower", 0.12345679, 0.95), 0.12345678).endswith(", above the target 0.12345678")
+    assert between(0.0301, 0.09996, beside=0.1) == "between 0.0301 and 0.09996"
+    assert at_most(0.0503, beside=0.05035) == "0.0503"
+
+
+@given(st.integers(1, 10**15 - 1), st.integers(15, 25))
+def test_what_somebody_typed_is_shown_as_it_is(digits: int, places: int) -> None:
+    value = float(f"{digits}e-{places}")
+    assert float(exact(value)) == value
+    assert exact(0.1 + 0.051) == "0.151"
+    assert (exact(0.05), exact(0.0), exact(1 / 3)) == ("0.05", "0", repr(1 / 3))
 
 
 def test_numbers_that_need_no_rounding_stay_what_they_are() -> None:

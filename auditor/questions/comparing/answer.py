@@ -8,7 +8,7 @@ import msgspec
 
 from auditor.flow.parts import Chart, Command, Facts, Part, Series, Table
 from auditor.flow.record import Record
-from auditor.statistics.outward import at_least, at_most, between, percent
+from auditor.statistics.outward import at_least, at_most, between, exact, percent
 
 BETTER, WORSE, NONE_SHOWN, NOT_COMPARABLE = "better", "worse", "no difference shown", "not comparable"
 _TITLES = {BETTER: "BETTER", WORSE: "WORSE", NOT_COMPARABLE: "NOT COMPARABLE"}
@@ -116,16 +116,20 @@ def compare_parts(record: Record) -> Iterator[Part]:
 def _facts(answer: CompareAnswer) -> Iterator[tuple[str, ...]]:
     yield "rho", f"old: {_rho(answer.old)}; new: {_rho(answer.new)} ({percent(answer.new.confidence)} two-sided, each)"
     apart = answer.difference
-    limits = f"{between(apart.low, apart.high)} ({percent(apart.confidence)} two-sided)"
-    yield "rho_new - rho_old", f"about {apart.estimate or 0:.3g}, {limits}; the margin is {answer.margin:g}"
+    limits = f"{between(apart.low, apart.high, beside=answer.margin)} ({percent(apart.confidence)} two-sided)"
+    about = "" if apart.estimate is None else f"about {apart.estimate:.3g}, "
+    yield "rho_new - rho_old", f"{about}{limits}; the margin is {exact(answer.margin)}"
     if one := answer.discordant:
         words = f"{one.old:,} with the old version alone, {one.new:,} with the new alone, {one.both:,} with both"
         yield "pairs that differ", words
-    if answer.changed:
+    if answer.changed and answer.changed.estimate is not None:
         yield "answers", _answers(answer.changed)
     yield "old version", "", answer.old.what
     how = "both versions ran on the same pairs" if answer.method == "paired" else "each by an audit of its own"
-    yield "error", f"anything that is said of the change is wrong with probability at most {answer.error:g}; {how}"
+    yield (
+        "error",
+        f"anything that is said of the change is wrong with probability at most {at_most(answer.error)}; {how}",
+    )
 
 
 def _rho(side: Side) -> str:
@@ -133,7 +137,7 @@ def _rho(side: Side) -> str:
 
 
 def _answers(found: Changed) -> str:
-    share = f"{100 * (found.estimate or 0):.3g} % of answers"
+    share = f"{100 * (found.estimate or 0.0):.3g} % of answers"
     limits = f"{at_least(100 * found.low)} to {at_most(100 * found.high)} % ({percent(found.confidence)} two-sided)"
     words = "on the same sample and r the two versions differ"
     return f"this changes {share}: {words} in {found.differ:,} of {found.runs:,} runs, {limits}"
@@ -144,16 +148,16 @@ def chart_of(record: Record) -> Chart:
     answer = answer_of(record)
     sides = (answer.old, answer.new)
     points = [(float(i), one.low, one.estimate, one.high) for i, one in enumerate(sides)]
-    allowed = (answer.old.estimate or 0.0) + answer.margin
-    held = [(x, None, allowed, None) for x in (0.0, 1.0)]
+    series = [Series(f"rho, where it may be ({percent(answer.new.confidence)}, each)", "points", points)]
+    if answer.old.estimate is not None:
+        allowed = answer.old.estimate + answer.margin
+        held = [(x, None, allowed, None) for x in (0.0, 1.0)]
+        series.append(Series(f"the old rate and the margin, {allowed:.3g}", "line", held))
     return Chart(
         title=f"{record.subject}: {title_of(record).partition('  ')[0].lower()}",
         x_name="",
         y_name="rho",
-        series=[
-            Series(f"rho, where it may be ({percent(answer.new.confidence)}, each)", "points", points),
-            Series(f"the old rate and the margin, {allowed:.3g}", "line", held),
-        ],
+        series=series,
         labels=("old", "new"),
         notes=[record.reason],
     )

@@ -214,8 +214,8 @@ class CurveInquiry(Steady):
             Finding(
                 "above-promise",
                 "error",
-                f"at {one.cell.name}, rho is at least {at_least(one.band[0])}, and {theorem} says that it is at most "
-                f"{at_most(promised)}",
+                f"at {one.cell.name}, rho is at least {at_least(one.band[0], beside=promised)}, and {theorem} says "
+                f"that it is at most {at_most(promised, beside=one.band[0])}",
             )
             for one, promised in zip(self.points, self.promised, strict=True)
             if promised is not None and one.band[0] > promised

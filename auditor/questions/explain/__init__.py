@@ -18,6 +18,7 @@ from auditor.questions.explain.units import AsItIs, look
 from auditor.questions.one_pair import run_again, show_pair
 from auditor.questions.pairs import PairsOptions
 from auditor.request import SURE, Request, option
+from auditor.statistics.outward import exact
 from auditor.trials.cell import Cell, make_cell
 from auditor.trials.trial import Bench
 
@@ -64,7 +65,7 @@ class Explain:
                 "pairs", budget, f"is more than {MAX_PAIRS:.0e} pairs, which nobody waits for: ask for fewer"
             )
         plan = Plan(target, float(options.confidence), "anytime", TIMES * budget)
-        words = () if options.rho is None else ("--rho", f"{options.rho:g}")
+        words = () if options.rho is None else ("--rho", exact(options.rho))
         cells, tried, asides = make_cells(cell, words)
         return Explaining(cells, plan, budget, tried, asides, traces=options.trace)
 

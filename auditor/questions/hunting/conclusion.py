@@ -14,7 +14,7 @@ from auditor.flow.verdict import Bound, Verdict
 from auditor.questions.hunting.confirming import Confirmation, Evidence
 from auditor.questions.hunting.parts import HuntAnswer, Worst
 from auditor.questions.one_cell import METHODS
-from auditor.statistics.outward import at_least, at_most, sure
+from auditor.statistics.outward import at_most, between, exact, sure
 from auditor.statistics.worst_case import least_overlap, share_of
 from auditor.trials.cell import replay_command
 
@@ -29,18 +29,18 @@ def verdict_of_hunt(hunt: Hunt) -> Verdict:
     target, alpha, found = hunt.goal, hunt.plan.alpha, hunt.found
     if found is not None:
         bound = Bound("lower", max(target, found.band[0]), hunt.plan.confidence)
-        words = (
-            f"on {_source_of(found.shown)} rho is above {target:g} ({sure(hunt.plan.confidence)}, on fresh randomness"
-            f"{_given(hunt)})"
-        )
-        return Verdict("fail", f"{words}: {_seen(found)}", "mismatches", alpha, bound)
+        known = f"{sure(hunt.plan.confidence)}, on fresh randomness{_given(hunt)}"
+        words = f"on {_source_of(found.shown)} rho is above {exact(target)} ({known})"
+        return Verdict("fail", f"{words}: {_seen(found, target)}", "mismatches", alpha, bound)
     looked, faulted = _looked(hunt), _faulted(hunt)
     if hunt.over and not looked:
         first = next((one.counted.error for one in hunt.candidates if one.counted.error), None)
         return Verdict("error", f"each of {len(faulted)} candidates faults; the first: {first}", "error", alpha)
-    largest = at_most(largest_bound(hunt))
+    if not looked:
+        return Verdict("inconclusive", "no candidate was looked at, so nothing is known of any", "budget", alpha)
+    largest = at_most(largest_bound(hunt), beside=target)
     none = (
-        f"none found: no source with rho above {target:g} was confirmed among {len(looked):,} candidates, none of "
+        f"none found: no source with rho above {exact(target)} was confirmed among {len(looked):,} candidates, none of "
         f"which has a rho above {largest} ({sure(hunt.plan.confidence)}{_given(hunt)}); of other sources this says "
         "nothing"
     )
@@ -56,9 +56,8 @@ def _given(hunt: Hunt) -> str:
     return ", given core and finish" if hunt.plan.integrates and steps and steps.has_body else ""
 
 
-def _seen(one: Confirmation) -> str:
-    low, high = one.band
-    return f"it is between {at_least(low)} and {at_most(high)} in {one.shown.counts[0]:,} pairs"
+def _seen(one: Confirmation, target: float) -> str:
+    return f"it is {between(*one.band, beside=target)} in {one.shown.counts[0]:,} pairs"
 
 
 def _source_of(one: Evidence) -> str:
@@ -162,12 +161,14 @@ def _command(hunt: Hunt, one: Confirmation) -> str | None:
     if counted.bench is None:
         return None
     command = replay_command(replace(counted.cell, seed=0), counted.bench.source, 0)
-    return None if command is None else command.replace(" --replay 0", f" --rho {hunt.goal:g}")
+    return None if command is None else command.replace(" --replay 0", f" --rho {exact(hunt.goal)}")
 
 
 def _not_excluded(hunt: Hunt, rows: Sequence[CellRow], largest: float) -> str:
     """What may still be above the target, for all that is known."""
     target, looked = hunt.goal, [row for row in rows[: len(hunt.values)] if row.pairs]
+    if not looked:
+        return "any source: no candidate was looked at"
     above = sum(row.high > target for row in looked) if largest > target else 0
     words = f"{above:,} of {len(looked):,} candidates" if above else "no candidate"
     least = min((row.high for row in looked), default=1.0)
@@ -178,7 +179,7 @@ def _not_excluded(hunt: Hunt, rows: Sequence[CellRow], largest: float) -> str:
     return (
         f"{words}, {'and' if above else 'but'} every source that was not tried, unless it is all but equal to one that "
         f"was: a bound U carries over from a Bhattacharyya coefficient of (1 - ({target:g} - U)^2)^(1 / {4 * size:,}) "
-        f"on, {overlap:.9g} at best"
+        f"on, {at_most(overlap, 9)} at best"
     )
 
 

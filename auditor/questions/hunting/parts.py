@@ -12,7 +12,7 @@ import numpy as np
 
 from auditor.flow.parts import Chart, Command, Facts, Part, Series, Table, Words
 from auditor.flow.record import CellRow, Record
-from auditor.statistics.outward import at_least, at_most, percent
+from auditor.statistics.outward import at_most, between, percent
 
 _SHOWN = 10  # candidates in a table
 _LEVELS = 6  # of rho, on a map of two parameters
@@ -63,12 +63,12 @@ def hunt_parts(record: Record) -> Iterator[Part]:
     answer = answer_of(record)
     rows = record.cells[: answer.candidates]
     if answer.worst:
-        low, high = at_least(answer.worst.low), at_most(answer.worst.high)
-        yield Facts([("rho", f"between {low} and {high} on ", answer.worst.source, f" ({percent(record.confidence)})")])
+        limits = between(answer.worst.low, answer.worst.high, beside=record.target)
+        yield Facts([("rho", f"{limits} on ", answer.worst.source, f" ({percent(record.confidence)})")])
     if any(row.pairs for row in rows):
         yield {1: _curve, 2: _map}.get(len(answer.names), _best_so_far)(record, answer, rows)
     yield Words("\n".join(sentences(record, answer)))
-    yield _table(answer, record.cells)
+    yield _table(answer, record)
     if answer.worst and answer.worst.command and record.verdict == "fail":
         yield Command("to ask about this source alone:", answer.worst.command)
 
@@ -79,31 +79,34 @@ def sentences(record: Record, answer: HuntAnswer) -> Iterator[str]:
         worst = answer.worst
         verb = "Worst found" if record.verdict == "fail" else "Tried, since it looked worst"
         yield (
-            f"{verb}: {worst.source} at {worst.size:,} rows. On fresh randomness rho is between {at_least(worst.low)} "
-            f"and {at_most(worst.high)} there ({worst.mismatches:,} of {worst.pairs:,} pairs differ)."
+            f"{verb}: {worst.source} at {worst.size:,} rows. On fresh randomness rho is "
+            f"{between(worst.low, worst.high, beside=record.target)} there "
+            f"({worst.mismatches:,} of {worst.pairs:,} pairs differ)."
         )
     if answer.found:
         yield (
-            f"It was found as {answer.found.source}, with rho between {at_least(answer.found.low)} and "
-            f"{at_most(answer.found.high)}, and made simpler."
+            f"It was found as {answer.found.source}, with rho "
+            f"{between(answer.found.low, answer.found.high, beside=record.target)}, and made simpler."
         )
-    yield (
-        f"{answer.candidates:,} candidates were looked at with {answer.pairs_search:,} pairs ({answer.faulted:,} gave "
-        f"no outcome), and {answer.pairs_confirm:,} pairs went to {len(answer.tried)} "
-        f"confirmation{'s' * (len(answer.tried) != 1)}."
-    )
+    if answer.pairs_search:
+        yield (
+            f"{answer.candidates:,} candidates were looked at with {answer.pairs_search:,} pairs "
+            f"({answer.faulted:,} gave no outcome), and {answer.pairs_confirm:,} pairs went to {len(answer.tried)} "
+            f"confirmation{'s' * (len(answer.tried) != 1)}."
+        )
     if answer.largest_bound < 1:
-        yield f"No candidate has a rho above {at_most(answer.largest_bound)} ({sure}, all at once)."
+        largest = at_most(answer.largest_bound, beside=record.target)
+        yield f"No candidate has a rho above {largest} ({sure}, all at once)."
     yield f"Not excluded: {answer.not_excluded}."
 
 
-def _table(answer: HuntAnswer, cells: Sequence[CellRow]) -> Table:
+def _table(answer: HuntAnswer, record: Record) -> Table:
     """Confirmations, then the candidates that looked worst."""
-    tries = cells[answer.candidates :]
-    rows = [row for row in cells[: answer.candidates] if row.pairs]
+    tries, target = record.cells[answer.candidates :], record.target
+    rows = [row for row in record.cells[: answer.candidates] if row.pairs]
     rows.sort(key=lambda row: -_score(row))
     shown = [("confirmed", row) for row in tries] + [("searched", row) for row in rows[:_SHOWN]]
-    return Table(("", "source", "pairs", "rho", "at most"), [_line(what, row) for what, row in shown], extra=4)
+    return Table(("", "source", "pairs", "rho", "at most"), [_line(what, row, target) for what, row in shown], extra=4)
 
 
 def _score(row: CellRow) -> float:
@@ -111,9 +114,9 @@ def _score(row: CellRow) -> float:
     return rate - math.sqrt(rate * (1 - rate) / (row.pairs + 1))
 
 
-def _line(what: str, row: CellRow) -> tuple[str, ...]:
+def _line(what: str, row: CellRow, target: float | None) -> tuple[str, ...]:
     rate = "" if row.estimate is None else f"{row.estimate:.3g}"
-    return what, row.source, f"{row.pairs:,}", rate, at_most(row.high)
+    return what, row.source, f"{row.pairs:,}", rate, at_most(row.high, beside=target)
 
 
 def _curve(record: Record, answer: HuntAnswer, rows: Sequence[CellRow]) -> Chart:

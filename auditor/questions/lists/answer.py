@@ -67,7 +67,7 @@ def _facts(record: Record, found: ListAnswer, here: str) -> Iterator[tuple[str, 
     yield (
         "outside",
         f"{found.outside:,} of {found.runs:,} runs{here} are outside their {most_frequent(found.length)}{largest} "
-        f"{between(own.low, own.high)} ({percent(own.confidence)} two-sided{_beside(record)})",
+        f"{between(own.low, own.high, beside=record.target)} ({percent(own.confidence)} two-sided{_beside(record)})",
     )
     yield "list", f"{_made(found)}; {found.distinct:,} distinct output{'s'[: found.distinct != 1]} in all"
     if record.error_spent:

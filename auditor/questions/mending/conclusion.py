@@ -58,7 +58,7 @@ def _of_tries(inquiry: Mending) -> Verdict:
         return replace(found, reason=f"{setting.spec} repairs it: {found.reason}{was}", error_spent=alpha)
     if "inconclusive" in outcomes and len(inquiry.errors) < len(inquiry.tried):
         held = _held(inquiry, leaf)
-        known = f"{held.measure} is {between(held.low, held.high)} by {held.pairs:,} pairs"
+        known = f"{held.measure} is {between(held.low, held.high, beside=inquiry.asked.target)} by {held.pairs:,} pairs"
         left = f"which leaves {inquiry.asked.target:g} open; give more --pairs"
         return Verdict("inconclusive", f"{setting.spec} is not confirmed: {known}, {left}", "budget", alpha)
     why = [found.reason, *map(str, inquiry.errors.values())][-1]

@@ -7,6 +7,7 @@ from typing import Any
 
 from auditor.questions.mending.settings import Setting
 from auditor.request import Request
+from auditor.statistics.outward import exact
 from auditor.subjects.estimators import Fit
 from auditor.subjects.subject import Subject, has_text, param_text
 from auditor.trials.cell import Cell
@@ -72,7 +73,7 @@ def check_command(cell: Cell, setting: Setting, request: Request, target: float,
     if setting.keeps_view:
         words += ["--view", str(cell.view.spec)] if request.options.view is not None else []
         words += ["--probe", str(cell.probe)] if cell.probe is not None else []
-    words += ["--rho", f"{target:g}", *(["--gate", gate] if gate != "rho" else [])]
+    words += ["--rho", exact(target), *(["--gate", gate] if gate != "rho" else [])]
     return shlex.join(["python", "-m", "auditor", "check", f"{FILE}:{NAME}", *words])
 
 
@@ -81,7 +82,7 @@ def price_command(cell: Cell, request: Request, target: float) -> str | None:
     words = _source_words(cell, request, size=False)
     if words is None or cell.subject.target is None:
         return None
-    words += [*_param_words(cell.subject), "--rho", f"{target:g}"]
+    words += [*_param_words(cell.subject), "--rho", exact(target)]
     return shlex.join(["python", "-m", "auditor", "price", str(cell.subject.target), *words])
 
 

@@ -25,6 +25,7 @@ from auditor.repair.rounding import rounded
 from auditor.repair.seam import Repaired
 from auditor.repair.steadying import sites
 from auditor.repair.voting import voted
+from auditor.statistics.outward import at_most
 from auditor.subjects.estimators import is_estimator, predicts_numbers
 from auditor.subjects.outcome import same
 
@@ -171,12 +172,12 @@ def _predicting(apart: Sequence[float], level: float) -> list[Setting]:
     """Churn is the mean of min(1, |c - c'| / w), about the mean of |c - c'| over w; rho is at most their sum."""
     if not any(apart):
         return []
-    return _of_widths("rounded", float(np.mean(apart)) / level, "a prediction moves by at most {:.3g}")
+    return _of_widths("rounded", float(np.mean(apart)) / level, "a prediction moves by at most {}")
 
 
 def _of_widths(verb: str, centre: float, words: str) -> list[Setting]:
     widths = (two_digits(centre * 2 ** (step / 2)) for step in _STEPS)
-    return [Setting(verb, {"width": width}, words.format(width / 2), width / 2) for width in widths]
+    return [Setting(verb, {"width": width}, words.format(at_most(width / 2)), width / 2) for width in widths]
 
 
 def _scales(seen: Seen) -> dict[str, float]:
@@ -195,11 +196,10 @@ def _rounding(scales: Mapping[str, float], unit: float, *, named: bool) -> Setti
     widths = {path.removeprefix("output."): two_digits(unit * scale) for path, scale in scales.items()}
     width: Any = widths if named or len({*scales.values()}) > 1 else next(iter(widths.values()))
     change = max(widths.values()) / 2
-    words = f"a number moves by at most {change:.3g}"
+    words = f"a number moves by at most {at_most(change)}"
     if isinstance(width, dict) and len(width) > 1:
-        words = (
-            f"a number moves by at most half its width: {', '.join(f'{v / 2:.3g} in {k}' for k, v in width.items())}"
-        )
+        halves = ", ".join(f"{at_most(v / 2)} in {k}" for k, v in width.items())
+        words = f"a number moves by at most half its width: {halves}"
     return Setting("rounded", {"width": width}, words, change)
 
 
@@ -231,7 +231,7 @@ class Choosing:
         made = []
         for strength in (two_digits(least * 2.0**step) for step in range(9, -2, -1)):
             lost, given = math.log(count) / strength, {"strength": strength, **({"top": top} if top > 1 else {})}
-            made.append(Setting("chosen", given, f"the expected score is at most {lost:.3g} below the best", lost))
+            made.append(Setting("chosen", given, f"the expected score is at most {at_most(lost)} below the best", lost))
         return made
 
 
@@ -255,7 +255,7 @@ class Aligning:
         if not gaps.any():
             return []
         centre = _solved(lambda width: float(np.mean(-np.expm1(-gaps / width))), level)
-        return _of_widths("aligned", centre, "a centre moves by at most {:.3g} a coordinate")
+        return _of_widths("aligned", centre, "a centre moves by at most {} a coordinate")
 
 
 class Voting:

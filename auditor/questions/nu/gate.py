@@ -24,7 +24,7 @@ from auditor.flow.verdict import Bound, Verdict
 from auditor.statistics.cost import soonest
 from auditor.statistics.interval import BOUNDS, log_e_fail, log_e_pass
 from auditor.statistics.nu import Groups, bad_stays_below, good_reaches, nu_lower, nu_upper
-from auditor.statistics.outward import at_least, at_most, sure
+from auditor.statistics.outward import at_least, at_most, exact, sure
 
 
 class Inaccurate(msgspec.Struct, frozen=True):
@@ -102,14 +102,16 @@ class GroupGate:
         if self.is_pass(groups, wrong):
             accurate = "" if plan.delta is None else f"; all but {plan.delta:g} of the canonical ones are accurate"
             reason = (
-                f"for all but a share of {at_most(high)} of the random strings ({sure(upper.confidence)}) one output "
-                f"has probability {1 - self.eta:g} or more, within nu {self.target:g}{accurate}; {self._seen(groups)}"
+                f"for all but a share of {at_most(high, beside=self.target)} of the random strings "
+                f"({sure(upper.confidence)}) one output has probability {1 - self.eta:g} or more, within nu "
+                f"{exact(self.target)}{accurate}; {self._seen(groups)}"
             )
             return Verdict("pass", reason, "strings", plan.alpha, upper)
         if self._nu_fails(groups):
             reason = (
-                f"for a share of at least {at_least(low)} of the random strings ({sure(lower.confidence)}) no output "
-                f"has probability {1 - self.eta:g}, above nu {self.target:g}; {self._seen(groups)}"
+                f"for a share of at least {at_least(low, beside=self.target)} of the random strings "
+                f"({sure(lower.confidence)}) no output has probability {1 - self.eta:g}, above nu "
+                f"{exact(self.target)}; {self._seen(groups)}"
             )
             return Verdict("fail", reason, "strings", plan.alpha, lower)
         if self.is_inaccurate(groups.strings, wrong.agreed):

@@ -29,7 +29,7 @@ from auditor.questions.reuse.transcripts import LEAST_TRIALS, QUERY, Distance, I
 from auditor.request import SURE, WHAT, Options, Request, option
 from auditor.sources.datasets import Dataset
 from auditor.statistics.interval import sequence_upper
-from auditor.statistics.outward import at_least, at_most, between, percent, sure
+from auditor.statistics.outward import at_least, at_most, between, exact, percent, sure
 from auditor.subjects.closeness import NO_CLASSES
 from auditor.trials.cell import Cell, make_cell
 from auditor.trials.trial import Bench, Trial
@@ -134,8 +134,8 @@ class ReuseInquiry(OneCell):
         return Verdict(outcome, self._reason(found, outcome), decider, plan.alpha)
 
     def _reason(self, distance: Distance, outcome: str) -> str:
-        low, high, words = at_least(distance.low), at_most(distance.high), sure(self.plan.confidence)
-        bound = f"(m - 1) rho = {self.bound:g}"
+        low, high = at_least(distance.low, beside=self.bound), at_most(distance.high, beside=self.bound)
+        words, bound = sure(self.plan.confidence), f"(m - 1) rho = {exact(self.bound)}"
         if outcome == "pass":
             return f"reuse moves transcripts by at most {high} ({words}), within {bound}"
         if outcome == "fail":

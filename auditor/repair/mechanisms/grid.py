@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from auditor.randomness import Randomness
+from auditor.statistics.outward import at_most
 
 Reals = npt.NDArray[np.float64]
 Numbers = Any  # a float or an array of them
@@ -39,13 +40,13 @@ def boxes(points: Numbers, r: Randomness, *, width: Numbers = 1.0) -> Reals:
 
 
 def on_grid(x: Numbers, offset: Numbers, width: Numbers = 1.0) -> Reals:
-    """The middles of the cells of x: width * (k + offset), where x is within half a width of it.
+    """Return the middles of the cells of x: width * (k + offset), within half a width of x.
 
-    What is far from 0 is not subtracted from: how far x is into its cell is the remainder by the width, which floats
-    have exactly, so that no digit of the offset is lost, and a middle depends on its k alone. Look with `has_cells`
-    first whether x has a cell.
+    ValueError where a number of x has no cell (`check_cells`). How far x is into its cell is the remainder by the
+    width, which floats have exactly; so no digit of the offset is lost far from 0, and a middle depends on its k alone.
     """
-    cell, into = np.divmod(np.asarray(x, dtype=float), width)
+    x = check_cells(x, width)
+    cell, into = np.divmod(x, width)
     into /= width
     into -= np.subtract(offset, 0.5)
     cell += np.floor(into)
@@ -54,9 +55,12 @@ def on_grid(x: Numbers, offset: Numbers, width: Numbers = 1.0) -> Reals:
 
 
 def up_to_grid(x: Numbers, offset: Numbers, width: Numbers = 1.0) -> Reals:
-    """The least grid points width * (k + offset) that are not below x, which they are compared with once more: the grid
-    is that of the floats, and no rounding takes a point below x. Look with `has_cells` first whether x has a cell."""
-    x = np.asarray(x, dtype=float)
+    """Return the least grid points width * (k + offset) that are not below x.
+
+    ValueError where a number of x has no cell (`check_cells`): beyond 2^53 cells the next point would be the same
+    float, and lie below x. The points are floats, and each is compared with x after it was rounded.
+    """
+    x = check_cells(x, width)
     cell, into = np.divmod(x, width)
     cell = cell + np.ceil(into / width - offset)
     cell += np.where((cell + offset) * width < x, 1.0, 0.0)
@@ -64,10 +68,28 @@ def up_to_grid(x: Numbers, offset: Numbers, width: Numbers = 1.0) -> Reals:
     return np.asarray((cell + offset) * width)
 
 
+def check_cells(x: Numbers, width: Numbers) -> Reals:
+    """Return x as floats; ValueError, with the first number that has no cell of this width and the cure, if any."""
+    numbers = np.asarray(x, dtype=float)
+    if not (fine := has_cells(numbers, width)).all():
+        place = np.unravel_index(int(np.argmin(fine)), fine.shape)
+        number, own = (float(np.broadcast_to(side, fine.shape)[place]) for side in (numbers, width))
+        raise ValueError(f"a number to be rounded is {number!r}, and {why_no_cell(number, own)}")
+    return numbers
+
+
+def why_no_cell(x: float, width: float) -> str:
+    """Say what is wrong with a number that has no cell of this width, and what helps."""
+    if not math.isfinite(x):
+        return "no cell of a grid holds that: return a finite number, or another output where there is none"
+    least = at_most(abs(x) / MOST_CELLS, 2)
+    return f"cells of width {width:g} are too fine for floats of that size: use a width of at least {least}"
+
+
 def has_cells(x: Numbers, width: Numbers) -> npt.NDArray[np.bool_]:
-    """Whether each number is finite, and not so far from 0 that the next float is in another cell."""
+    """True for each number that is finite, and not so far from 0 that the next float is in another cell."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray(np.abs(np.divide(x, width)) < MOST_CELLS)
+        return np.asarray(np.abs(np.divide(x, width)) <= MOST_CELLS)
 
 
 def grid_mismatch(first: Numbers, second: Numbers, width: Numbers = 1.0) -> float:

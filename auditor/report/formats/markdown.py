@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from auditor.flow.parts import Bar, Chart, Command, Facts, Listing, Part, Table, Words
 from auditor.process.escape import code_block, code_cell, code_span, is_prose, sentence, shortened
 from auditor.report.formats import Format
+from auditor.statistics.outward import exact
 
 if TYPE_CHECKING:
     from auditor.flow.record import Record
@@ -76,7 +77,7 @@ def markdown_of(parts: Iterable[Part]) -> Iterator[str]:
     rows: list[Sequence[str]] = []
     for part in parts:
         if isinstance(part, Bar):
-            rows.append(("target", f"{part.target:g}"))
+            rows.append(("target", exact(part.target)))
         elif isinstance(part, Facts):
             rows += [(_cell(name), _known(texts)) for name, *texts in part.rows]
         else:

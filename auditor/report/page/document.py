@@ -21,7 +21,7 @@ from auditor.flow.parts import Bar, Chart, Table
 from auditor.process.escape import shortened, xml_text
 from auditor.report.page.pieces import Bars, Line, Piece
 from auditor.report.pictures.strip import ruler, sparkline, strip, top_of
-from auditor.statistics.outward import at_least, at_most
+from auditor.statistics.outward import at_least, at_most, exact
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -137,7 +137,8 @@ def _bars(part: Bars) -> tuple[list[tuple[str, str, str, Markup]], Markup]:
 
 
 def _in_words(bar: Bar) -> str:
-    return f"seen {bar.centre:.3g}; may be {at_least(bar.low)} to {at_most(bar.high)}; target {bar.target:g}"
+    low, high = at_least(bar.low, beside=bar.target), at_most(bar.high, beside=bar.target)
+    return f"seen {bar.centre:.3g}; may be {low} to {high}; target {exact(bar.target)}"
 
 
 def _chart(part: Chart) -> tuple[Markup, Markup, list[tuple[Markup, str]]]:
@@ -150,8 +151,9 @@ def _chart(part: Chart) -> tuple[Markup, Markup, list[tuple[Markup, str]]]:
 
 def _spark(line: Line) -> Markup:
     """What was measured before, and now; the words say the last."""
-    *_, (low, _, high) = line.history
-    label = f"{len(line.history)} audits over time; the last: {at_least(low)} to {at_most(high)}"
+    *_, (least, _, most) = line.history
+    low, high = at_least(least, beside=line.target), at_most(most, beside=line.target)
+    label = f"{len(line.history)} audits over time; the last: {low} to {high}"
     return _markup(sparkline(line.history, line.target, label))
 
 

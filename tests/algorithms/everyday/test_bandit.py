@@ -408,5 +408,5 @@ def test_what_no_bandit_can_play_is_refused() -> None:
             few(rows=np.ones((8, 2)), horizon=endless)
     with pytest.raises(ValueError, match=r"rows are 4x3, and arms=2 asks for 2 rewards a row"):
         few(rows=np.ones((8, 3)))
-    with pytest.raises(ValueError, match=r"arm 0 pays 2.0 on average, outside \[0, 1\]"):
+    with pytest.raises(ValueError, match=r"a reward of arm 0 has 2.0, outside \[0, 1\]: scale"):
         few(rows=np.full((8, 2), 2.0))

@@ -380,7 +380,7 @@ def test_bad_parameters_get_name_value_range_and_cure(bad: dict[str, Any], words
 def test_rows_that_are_no_scores_are_refused() -> None:
     with pytest.raises(ValueError, match=r"a row has 3 scores, and candidates=4: give each candidate a column"):
         mean_scores(np.ones((5, 3)), candidates=4)
-    with pytest.raises(ValueError, match=r"outside \[0, 1\]: scale scores"):
+    with pytest.raises(ValueError, match=r"a row of scores has 1.5, outside \[0, 1\]: scale"):
         mean_scores(np.full((5, 2), 1.5), candidates=2)
 
 

@@ -106,6 +106,30 @@ def test_the_oracle_asks_for_the_guarantee_and_no_more() -> None:
         assert is_near_best(given_centres, source=plane, r=R, params={"k": 1, "d": 2, "eps": 0.1}) is right
 
 
+def test_the_oracle_holds_centres_against_the_true_best_and_not_against_a_search() -> None:
+    """Of each law: at sqrt(2) times the least rms and eps an output is right, and a hair beyond it is not."""
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        points, weights = rng.random((6, 2)).round(3), rng.multinomial(1000, [1 / 6] * 6) / 1000
+        source = load_source(f"pmf({dict(zip(map(tuple, points.tolist()), weights.tolist(), strict=True))})")
+        least = math.sqrt(least_cost(points, weights, 2))
+        far = points[:2] + 0.4
+        own = math.sqrt(cost(points, weights, far))
+        for eps, right in ((1e-9, True), (-1e-9, False)):
+            params = {"k": 2, "d": 2, "eps": own - math.sqrt(2) * least + eps}
+            assert is_near_best(far, source=source, r=R, params=params) is right
+
+
+def test_where_nobody_knows_the_best_centres_accuracy_is_not_judged() -> None:
+    grid = f"points({[[x / 4, y / 4] for x in range(5) for y in range(3)]})"
+    with pytest.raises(auditor.UnknownTruth, match="the best 3 centres of 15 points are not known: give a source"):
+        is_near_best(np.zeros((3, 2)), source=load_source(grid), r=R, params={"k": 3, "d": 2, "eps": 0.3})
+    with pytest.raises(auditor.UnknownTruth, match="k=4 centres of a coreset are too many to try: no factor is proved"):
+        is_near_best(np.zeros((4, 2)), source=load_source(grid), r=R, params={"k": 4, "d": 2, "eps": 0.3})
+    record = auditor.audit(r_clusters, grid, params={"sample_scale": 1e-9}, fixed=3, rho=0.9)
+    assert record.accuracy is None
+
+
 def test_the_claims_hold_at_its_own_size() -> None:
     """The verdict is wrong with probability 0.001 at most; rho is about 0.04 for the 0.2 that is claimed."""
     record = auditor.audit(r_clusters, confidence=0.999, no_integrate=True)

@@ -234,3 +234,14 @@ def test_bad_parameters_get_name_value_range_and_cure(bad: dict[str, float], wor
         auditor.audit("algorithms.everyday.conformal:r_conformal", params=bad)
     with pytest.raises((ValueError, auditor.AuditorError), match=words):
         r_conformal(np.ones(3), from_key(root_key(0)), **bad)  # type: ignore[arg-type]
+
+
+def test_thresholds_of_timestamps_in_nanoseconds_are_never_below_the_order_statistic() -> None:
+    """Floats of that size are 256 apart: for every r the threshold is at least S_(k), an exact integer, or refused."""
+    rows = 1_763_400_000_123_456_789 + np.arange(99, dtype=np.int64) ** 2
+    k = conformal_rank(99, 0.1)
+    for seed in range(300):
+        found = to_point_above(order_statistic(rows, a=0.1), from_key(root_key(seed)), width=4000.0)
+        assert found >= int(np.sort(rows)[k - 1])
+    with pytest.raises(ValueError, match=r"too fine for floats of that size: use a width of at least 1.6e\+3|1600"):
+        to_point_above(order_statistic(rows, a=0.1), from_key(root_key(0)), width=40.0)

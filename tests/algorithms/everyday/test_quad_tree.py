@@ -104,7 +104,7 @@ def test_a_cell_whose_score_is_the_threshold_is_heavy() -> None:
 
 def test_points_outside_the_box_or_of_another_dimension_are_refused() -> None:
     for outside in (-0.1, 1.5, np.nan):
-        with pytest.raises(ValueError, match=r"outside \[0, 1\]: scale"):
+        with pytest.raises(ValueError, match=rf"a point has {outside}, outside \[0, 1\]: (scale|drop)"):
             codes_of([[0.5, outside]], np.zeros(2), 3)
     with pytest.raises(ValueError, match=r"d=2 must be the number of coordinates, and a row has 1: give d=1"):
         codes_of([0.5], np.zeros(2), 3)

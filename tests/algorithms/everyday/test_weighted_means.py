@@ -10,7 +10,16 @@ from hypothesis.extra.numpy import arrays
 from partitions import least_cost
 
 from algorithms.everyday import weighted_means
-from algorithms.everyday.weighted_means import best_centres, best_subset, cost, drawn_seeds, on_a_line
+from algorithms.everyday.weighted_means import (
+    MOST_PARTED,
+    best_centres,
+    best_subset,
+    cost,
+    drawn_seeds,
+    has_a_factor,
+    on_a_line,
+)
+from algorithms.everyday.weighted_means import least_cost as exactly
 from auditor.randomness import from_key, root_key
 
 R = from_key(root_key(0))
@@ -38,6 +47,40 @@ def test_in_the_plane_none_is_better_by_a_factor_of_two(case: tuple[Any, Any, in
     assert least - 1e-9 <= cost(points, weights, centres) <= 2 * least + 1e-9
     assert len(centres) == min(k, len(points))
     assert centres.tolist() == sorted(centres.tolist())
+
+
+@given(weighted(2), st.integers(1, 4))
+def test_the_least_cost_is_that_of_every_partition(case: tuple[Any, Any, int], k: int) -> None:
+    points, weights, _ = case
+    found = exactly(points, weights, k)
+    assert found == pytest.approx(least_cost(points, weights, k), abs=1e-9)
+
+
+def test_the_least_cost_of_nine_points_and_of_too_many() -> None:
+    """In the plane a search from all triples of points ends above the best: what it finds is no truth."""
+    rng = np.random.default_rng(7)
+    gaps = []
+    for _ in range(20):
+        points, weights = rng.random((9, 2)), rng.random(9)
+        least, found = exactly(points, weights, 3), cost(points, weights, best_centres(points, weights, 3, R))
+        assert least is not None
+        assert least <= found + 1e-12 <= 2 * least
+        gaps.append(found / least)
+    print(f"what is found costs up to {max(gaps):.4f} times the least")
+    assert max(gaps) > 1.001
+    many = rng.random((MOST_PARTED + 1, 2))
+    assert exactly(many, np.ones(len(many)), 2) is None
+    assert exactly(many[:-1], np.ones(MOST_PARTED), MOST_PARTED) == 0.0
+    assert exactly(many, np.ones(len(many)), 1) == pytest.approx(((many - many.mean(axis=0)) ** 2).sum())
+    assert exactly(many[:, :1], np.ones(len(many)), 2) == pytest.approx(
+        cost(many[:, :1], np.ones(len(many)), best_centres(many[:, :1], np.ones(len(many)), 2, R))
+    )
+    assert [has_a_factor(81, 3, 2), has_a_factor(81, 4, 2), has_a_factor(81, 4, 1), has_a_factor(3, 4, 2)] == [
+        True,
+        False,
+        True,
+        True,
+    ]
 
 
 def test_two_is_what_points_as_centres_lose() -> None:

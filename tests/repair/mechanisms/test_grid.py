@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -114,3 +115,24 @@ def test_offsets_that_part_are_what_intervals_cover_modulo_the_width(pairs: list
     ends = np.array(pairs, dtype=float)
     parting = {place % 16 for a, b in pairs for place in range(min(a, b), max(a, b))}
     assert one_grid_mismatch(ends[:, 0], ends[:, 1], 16.0) == pytest.approx(len(parting) / 16)
+
+
+@pytest.mark.parametrize("rounding", [on_grid, up_to_grid])
+def test_a_number_without_a_cell_is_refused_with_the_width_that_would_do(rounding: Any) -> None:
+    """2^53 cells away from 0 the next point of the grid is the same float, and lies below the number."""
+    for x in (2.0**50 * 3, -(2.0**60), 1.7e18):
+        with pytest.raises(ValueError, match=r"cells of width 0.5 are too fine") as raised:
+            rounding(np.array([1.0, x, math.nan]), 0.3, 0.5)
+        width = float(str(raised.value).rsplit(maxsplit=1)[-1])
+        assert width < 1.11 * abs(x) / 2.0**50
+        assert abs(float(rounding(x, 0.3, width)) - x) <= width * 1.5
+    with pytest.raises(ValueError, match="a number to be rounded is inf, and no cell of a grid holds that"):
+        rounding([[0.0, math.inf]], [0.1, 0.2], [1.0, 2.0])
+    with pytest.raises(ValueError, match=r"is 7.0, and cells of width 4.94066e-324 are too fine"):
+        rounding([7.0, 7.0], 0.1, np.array([1.0, 5e-324]))
+    assert float(rounding(2.0**50, 0.0)) == 2.0**50
+
+
+@given(st.integers(-(2**50), 2**50), st.floats(0, 1, exclude_max=True))
+def test_up_to_the_last_cell_the_point_above_is_not_below(x: int, offset: float) -> None:
+    assert x <= float(up_to_grid(float(x), offset)) <= x + 1.5
