@@ -57,8 +57,8 @@ class Repair:
 
     Example: python -m auditor repair algorithms.controls:mean --source norm --size 100
 
-    Exit codes: 0 a repair is confirmed, or none is needed, 1 none that fits reaches the target, 2 usage, 3 undecided,
-    4 a run failed.
+    Exit codes: 0 a repair is confirmed, or none is needed, 1 each one that fits is shown to miss the target, 2 usage,
+    3 none was confirmed, 4 a run failed.
     """
 
     name: ClassVar[str] = "repair"
