@@ -75,12 +75,12 @@ def test_a_narrow_interval_rejects_at_alpha_whatever_r_is(alpha: float, level: s
 
 def test_every_r_has_its_critical_value_and_none_a_level_above_alpha() -> None:
     """The largest p that each r rejects, by bisection: z is its critical value, which is uniform in [low, low + width].
-    The mean of 400 is within 1e-7 of a uniform one's, by Hoeffding."""
-    learner, n = significant(itself, alpha=0.05, width=3.0), 400
+    The mean of 150 is within 1e-7 of a uniform one's, by Hoeffding."""
+    learner, n = significant(itself, alpha=0.05, width=3.0), 150
     rejected = []
     for seed in range(n):
         low, high = 0.0, 1.0
-        for _ in range(40):
+        for _ in range(30):
             middle = (low + high) / 2
             low, high = (middle, high) if learner(middle, seed) else (low, middle)
         rejected.append(low)
