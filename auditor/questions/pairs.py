@@ -15,7 +15,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from auditor.errors import UsageError
-from auditor.flow.parts import Part
+from auditor.flow.parts import Part, Words
 from auditor.flow.plan import DEFAULT_TARGET, Plan, error_probability, make_plan
 from auditor.flow.question import Answer, Inquiry, Outlook, with_example
 from auditor.flow.record import EXAMPLES, Accuracy, CellRow, Measure, Record
@@ -279,6 +279,13 @@ class Rho(AboutPairs):
         from auditor.questions.no_worse import baseline_facts
 
         yield from baseline_facts(record)
+        answer = msgspec.to_builtins(record.answer)  # of a file, whatever that has
+        if isinstance(answer, dict) and answer.get("churn"):
+            yield Words(
+                "The target is for rho here: two runs differ if a single prediction does. By default repair judges the "
+                "churn, which is the share of predictions that change, of a classifier and of a regressor that is not "
+                "linear, and of a search the setting that it finds. --gate and --view settle it for both commands."
+            )
 
     def again(self, bench: Bench, index: int) -> Iterator[Part]:
         from auditor.questions.integrated import show_cores

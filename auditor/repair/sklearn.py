@@ -35,8 +35,7 @@ from auditor.errors import SubjectError
 from auditor.randomness import Randomness, from_key, root_key
 from auditor.repair.aligning import aligned
 from auditor.repair.choosing import candidates_of, chosen
-from auditor.repair.mechanisms.ballot import label, shares_of
-from auditor.repair.mechanisms.threshold import random_threshold
+from auditor.repair.mechanisms.ballot import ends_of, label, shares_of
 from auditor.repair.rounding import OnGrid
 from auditor.repair.seam import positive
 from auditor.subjects.estimators import WORD, with_randomness
@@ -120,6 +119,7 @@ class VotedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> VotedClassifier:
         x, y = validate_data(self, X, y)
         check_classification_targets(y)
+        ends_of(self.between)
         if len(y) < self.chunks:
             raise ValueError(f"chunks={self.chunks} of n_samples={len(y)} are empty: use fewer chunks, or more rows")
         self.classes_ = np.unique(y)
@@ -130,7 +130,6 @@ class VotedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         self.estimators_ = [
             self._vote(x, y, weights, rows, r.child("core", "chunk", i)) for i, rows in enumerate(order)
         ]
-        self.threshold_ = random_threshold(r.child("finish", "threshold"), *self.between)
         self.noise_ = r.child("finish", "gumbel")
         return self
 
@@ -142,19 +141,15 @@ class VotedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
     def predict(self, X: Any) -> Any:
         check_is_fitted(self)
         x = validate_data(self, X, reset=False)
-        return np.asarray(label(self._shares(x), self.threshold_, self.noise_)).astype(self.classes_.dtype)
+        shares = shares_of(self.estimators_, x)
+        return np.asarray(label(shares, *self.between, self.noise_)).astype(self.classes_.dtype)
 
     def vote_shares(self, X: Any) -> Any:
         """The shares of the votes by class, before r decides; no predict_proba: the largest need not be the label."""
         check_is_fitted(self)
-        shares = self._shares(validate_data(self, X, reset=False))
-        return np.stack([shares[name] for name in self.classes_.tolist()], axis=-1)
-
-    def _shares(self, x: Any) -> dict[Any, Any]:
-        """Of all classes, those that no chunk has seen too: they decide between threshold and noise."""
-        found = shares_of(self.estimators_, x)
-        none = np.zeros(len(x))
-        return {name: found.get(name, none) for name in self.classes_.tolist()}
+        x = validate_data(self, X, reset=False)
+        shares, none = shares_of(self.estimators_, x), np.zeros(len(x))
+        return np.stack([shares.get(name, none) for name in self.classes_.tolist()], axis=-1)
 
 
 class ChosenFeatures(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type: ignore[misc]

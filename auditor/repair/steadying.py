@@ -112,11 +112,12 @@ def sites(learner: Any) -> Any:
 
     Guarantee: where both runs of a pair draw at a place, they draw the same bits, whatever either drew elsewhere; and
     a single run has the law that it had.
-    Proof: a draw has a stream of its own by (function, position of the call in its code, occurrence since that frame
+    Proof: a draw has a stream of its own by (function, position of the call in its source, occurrence since that frame
     was entered), frame by frame of the learner's own code; no key comes twice, and the streams of different keys are
     independent, so that each draw is uniform given all before it, as the next bits of one stream are (`call_sites`).
     Price: some microseconds a draw. Draws at one place are told apart by their number: a loop that skips some is out of
-    step until it ends. A child of r stays what it is; a run that copies r, or reads or sets its state, is refused.
+    step until it ends. Under python -X no_debug_ranges a whole line is one place. A child of r stays what it is; a run
+    that copies r, or reads or sets its state, is refused.
 
     An r that is a seed becomes a generator; a plain numpy or Python generator stays of its kind. Frames that drew are
     let go when the wrapper's run ends, inside a learner by the garbage collector.

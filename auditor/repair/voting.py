@@ -8,37 +8,36 @@ from typing import Any
 
 from auditor.errors import BadValue, UsageError, check_count
 from auditor.randomness import Randomness
-from auditor.repair.mechanisms.ballot import Reals, label, label_mismatch, shares_of
-from auditor.repair.mechanisms.threshold import random_threshold
+from auditor.repair.mechanisms.ballot import Reals, ends_of, label, label_mismatch, shares_of
 from auditor.repair.seam import Repaired, pieces
 from auditor.sources.sample import Sample
 
 
 @dataclass(frozen=True)
 class Vote:
-    """A classifier that votes; what its random numbers are is r's alone."""
+    """A classifier by the vote of its models; the noise depends on r alone."""
 
     models: list[Any]
-    threshold: float
+    between: tuple[float, float]
     noise: Randomness
 
     def predict(self, points: Any) -> Any:
-        return label(shares_of(self.models, points), self.threshold, self.noise)
+        return label(shares_of(self.models, points), *self.between, self.noise)
 
 
 class voted(Repaired):
-    """A classifier of T fits on disjoint chunks, each with a child of r of its own: a point gets the label that the
-    vote and one random threshold give it, or with more than two classes one Gumbel number a class.
+    """A classifier of T fits on disjoint chunks, each with a child of r of its own. The label of a point is the class
+    with the largest logarithm of its share of the votes plus r's Gumbel number for that class; with two classes that is
+    one random threshold, uniform in [0, 1], for the share of either.
 
-    Guarantee, of churn and not of rho: two runs label a point apart with probability E|p - p'| at most, p and p' the
-    shares of votes, which for independent rows is at most C(2T, T) / 4^T < 1 / sqrt(pi T): 0.0993 at T = 32. Over
-    `between` = (a, b) it is divided by b - a. With K > 2 classes it is larger: at most 2q / (1 + q),
-    q = sqrt((K - 1) / (2T)), so 0.4 for five classes at T = 32, where simulation gives 0.24.
-    Proof: given r, T (p - p') is a sum of T independent symmetric steps, each 0 or +-1; E|sum| rises with the chance
-    that a step is not 0, which is at most 1/2, and is then E|Bin(2T, 1/2) - T|. Gumbel: 1 - J <= 2 TV / (1 + TV), which
-    is concave, and E TV <= q by Cauchy and Schwarz.
+    Guarantee, of churn and not of rho, for independent rows: two runs label a point apart with probability at most
+    2q / (1 + q), q = sqrt((K - 1) / (2T)), where there are K classes, however rare some of them are: 0.4 for five
+    classes at T = 32, where simulation gives 0.24. With two classes it is at most C(2T, T) / 4^T < 1 / sqrt(pi T):
+    0.0993 at T = 32. `between` = (1/2 - w/2, 1/2 + w/2) divides q, or the bound of two classes, by w: then the
+    threshold is uniform in that interval, and with more classes the largest shares count more (`ballot`).
+    Proof: `mechanisms.ballot`.
     Price: each fit sees 1/T of the rows; a point whose votes are split is labelled by r. A `between` of (1/4, 3/4)
-    doubles the bound and keeps more accuracy; where most points have clear votes it even lowers the churn.
+    keeps more accuracy; where most points have clear votes it even lowers the churn.
 
     `bags=True` fits T bootstrap samples of all rows instead, drawn by r: more accurate, and without the proof, as the
     votes then depend on each other; `claimed` says so. The learner is an estimator, or returns a model with predict,
@@ -51,13 +50,8 @@ class voted(Repaired):
         self, learner: Any, chunks: int, *, between: tuple[float, float] = (0.0, 1.0), bags: bool = False
     ) -> None:
         check_count("chunks", chunks, least=1, example=32)
-        try:
-            low, high = map(float, between)
-        except (TypeError, ValueError):
-            low = high = math.nan
-        if not 0 <= low < high <= 1:
-            raise BadValue("between", between, "must be two shares of the votes, e.g. (0.25, 0.75)")
-        self.chunks, self.between, self.bags = chunks, (low, high), bags
+        self.chunks, self.between, self.bags = chunks, ends_of(between), bags
+        self._width = self.between[1] - self.between[0]
         words = f"chunks={chunks}" + (f", between={between}" if between != (0.0, 1.0) else "")
         super().__init__(learner, words + (", bags=True" if bags else ""), predicts=True)
 
@@ -73,13 +67,13 @@ class voted(Repaired):
         return [tuple(part[pick] for part in rows) if isinstance(rows, tuple) else rows[pick] for pick in picks]
 
     def finish(self, core: list[Any], r: Randomness) -> Any:
-        threshold, noise = random_threshold(r.child("threshold"), *self.between), r.child("gumbel")
+        noise = r.child("gumbel")
         if hasattr(core[0], "predict"):
-            return Vote(core, threshold, noise)
-        return label(shares_of(core), threshold, noise)
+            return Vote(core, self.between, noise)
+        return label(shares_of(core), *self.between, noise)
 
     def churn(self, first: list[Any], second: list[Any], points: Any = None) -> Reals:
-        """Of each point, Pr over r that two cores label it differently; `points` where they are models."""
+        """Return, for each point, Pr over r that two cores label it apart. Where they are models, give `points`."""
         mine, theirs = (shares_of(core, points) for core in (first, second))
         return label_mismatch(mine, theirs, *self.between)
 
@@ -88,25 +82,30 @@ class voted(Repaired):
         if hasattr(first[0], "predict"):
             return None
         churn = self.churn(first, second)
-        return float(churn) if churn.size == 1 else None
+        return float(churn.item()) if churn.size == 1 else None
 
     def claimed(self, *, classes: int = 2) -> float:
-        """What the churn is at most, point by point."""
+        """Return what the churn is at most, point by point, with so many classes: count those that are rare, too."""
+        self._check_proved(classes)
+        if classes == 2:
+            return min(1.0, _middle(self.chunks) / self._width)
+        q = math.sqrt((classes - 1) / (2 * self.chunks)) / self._width
+        return min(1.0, 2 * q / (1 + q))
+
+    def chunks_for(self, churn: float, *, classes: int = 2) -> int:
+        """Return so many chunks that `claimed` is at most this churn, with the same `between`."""
+        self._check_proved(classes)
+        if not 0 < churn < 1:
+            raise BadValue("churn", churn, "must be in (0, 1): the share of points labelled apart, e.g. 0.05")
+        if classes == 2:
+            return math.ceil(1 / (math.pi * (churn * self._width) ** 2))
+        q = churn / (2 - churn) * self._width
+        return math.ceil((classes - 1) / (2 * q**2))
+
+    def _check_proved(self, classes: int) -> None:
         if self.bags:
             raise UsageError("bags=True: nothing is proved of bags, as their votes share rows; use disjoint chunks")
         check_count("classes", classes, least=2, example=2)
-        if classes == 2:
-            return min(1.0, _middle(self.chunks) / (self.between[1] - self.between[0]))
-        q = math.sqrt((classes - 1) / (2 * self.chunks))
-        return min(1.0, 2 * q / (1 + q))
-
-    @staticmethod
-    def chunks_for(churn: float, *, classes: int = 2) -> int:
-        """So many chunks that `claimed` is at most this churn."""
-        if not 0 < churn < 1:
-            raise BadValue("churn", churn, "must be in (0, 1): the share of points labelled apart, e.g. 0.05")
-        q = churn / (2 - churn)
-        return math.ceil(1 / (math.pi * churn**2) if classes == 2 else (classes - 1) / (2 * q**2))
 
 
 def _middle(count: int) -> float:

@@ -207,6 +207,21 @@ def test_a_classifier_is_held_by_its_churn(folder: Path) -> None:
     assert answer.price.rows
 
 
+def test_check_and_repair_say_what_the_target_is_for(folder: Path) -> None:
+    """By default a check of predictions judges rho and a repair churn; --gate settles it for both."""
+    asked: dict[str, Any] = {"source": "learners.py:labels", "size": 80, "rho": 0.5, "probe": 20}
+    check = as_text(auditor.audit("models.py:nearest", **asked), 400)
+    repair = as_text(auditor.ask("repair", "models.py:nearest", **asked), 400)
+    assert "The target is for rho here: two runs differ if a single prediction does" in check
+    assert "The target is for churn here, the share of predictions that change" in repair
+    both = [auditor.audit("models.py:nearest", **asked, gate="churn")]
+    both.append(auditor.ask("repair", "models.py:nearest", **asked, gate="churn"))
+    assert [one.measures[0].name for one in both] == ["churn", "churn"]
+    assert "The target is for rho" not in as_text(both[0], 400)
+    best = as_text(auditor.ask("repair", "models.py:best", "learners.py:linear", size=400, rho=0.5), 400)
+    assert "What is compared here is support: what the learner decides" in best
+
+
 def test_nothing_needs_repair(folder: Path) -> None:
     found = repaired("of_r", size=10)
     answer = answer_of(found)

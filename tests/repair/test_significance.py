@@ -64,6 +64,33 @@ def test_at_the_default_width_the_levels_are_those_that_are_said() -> None:
     assert significant(itself, level="mean").levels() == (pytest.approx(0.05), pytest.approx(0.638, abs=1e-3))
 
 
+@pytest.mark.parametrize("level", ["largest", "mean"])
+@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.2])
+def test_a_narrow_interval_rejects_at_alpha_whatever_r_is(alpha: float, level: str) -> None:
+    """A test at level alpha rejects where p is at most alpha: a thousandth below it always, and above it never."""
+    learner = significant(itself, alpha=alpha, width=1e-6, level=level)
+    assert {learner(0.999 * alpha, seed) for seed in range(20)} == {True}
+    assert {learner(1.001 * alpha, seed) for seed in range(20)} == {False}
+
+
+def test_every_r_has_its_critical_value_and_none_a_level_above_alpha() -> None:
+    """The largest p that each r rejects, by bisection: z is its critical value, which is uniform in [low, low + width].
+    The mean of 150 is within 1e-7 of a uniform one's, by Hoeffding."""
+    learner, n = significant(itself, alpha=0.05, width=3.0), 150
+    rejected = []
+    for seed in range(n):
+        low, high = 0.0, 1.0
+        for _ in range(30):
+            middle = (low + high) / 2
+            low, high = (middle, high) if learner(middle, seed) else (low, middle)
+        rejected.append(low)
+    critical = norm.isf(rejected)
+    assert max(rejected) <= 0.05
+    assert critical.max() <= norm.isf(0.05) + 3 + 1e-6
+    print(f"mean {critical.mean():.3f}, of a uniform one {norm.isf(0.05) + 1.5:.3f}")
+    assert abs(critical.mean() - norm.isf(0.05) - 1.5) <= 3 * math.sqrt(math.log(2e7) / (2 * n))
+
+
 @given(st.floats(0, 1), st.floats(0, 1))
 def test_mismatch_is_a_probability_symmetric_and_none_of_itself(p: float, q: float) -> None:
     learner = significant(itself, width=3.0)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import copy
 import pickle
 import random
+import sys
 import weakref
 from collections import Counter
 from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -180,3 +182,187 @@ def test_a_run_lets_its_sample_go() -> None:
 
     sites(draws)(np.zeros(3), 1)
     assert kept[0]() is None
+
+
+# What the interpreter rewrites as it goes: calls by operators, attributes and builtins, generators, copied blocks.
+SPECIALISED = """
+class Rows:
+    def __init__(self, r):
+        self.r = r
+
+    def __getitem__(self, i):
+        return draw(self.r)
+
+    def __contains__(self, x):
+        return draw(self.r) < 0.5
+
+    def __add__(self, other):
+        return draw(self.r)
+
+    def __call__(self):
+        return draw(self.r)
+
+    def __iter__(self):
+        yield from several(self.r)
+
+    def __enter__(self):
+        return draw(self.r)
+
+    def __exit__(self, *how):
+        draw(self.r)
+
+    @property
+    def first(self):
+        return draw(self.r)
+
+def draw(r):
+    return float(r.random())
+
+def several(r):
+    for _ in range(3):
+        yield draw(r)
+
+def item(sample, r):
+    return Rows(r)[0]
+
+def operator(sample, r):
+    return Rows(r) + 1, 1 in Rows(r)
+
+def attribute(sample, r):
+    return Rows(r).first
+
+def called(sample, r):
+    return Rows(r)()
+
+def unpacked(sample, r):
+    a, b, c = Rows(r)
+    return a, b, c
+
+def entered(sample, r):
+    with Rows(r) as found:
+        return found, draw(r)
+
+def listed(sample, r):
+    return [draw(r) for _ in range(3)], {draw(r) for _ in range(2)}, {i: draw(r) for i in range(2)}
+
+def looped(sample, r):
+    found = []
+    for x in several(r):
+        found.append((x, draw(r)))
+    return found
+
+def delegated(sample, r):
+    def again():
+        yield from several(r)
+    return [*again()]
+
+def builtin(sample, r):
+    return list(map(draw, [r, r])), sum(draw(r) for _ in range(3)), max([1, 2, 3], key=lambda _: draw(r))
+
+def direct(sample, r):
+    return r.random(), r.normal(), [r.integers(9) for _ in range(3)], r.child("a").random()
+"""
+BY_NAME = [
+    "item",
+    "operator",
+    "attribute",
+    "called",
+    "unpacked",
+    "entered",
+    "listed",
+    "looped",
+    "delegated",
+    "builtin",
+    "direct",
+]
+
+
+def compiled(source: str, name: str, change: Callable[[CodeType], CodeType] = lambda code: code) -> Callable[..., Any]:
+    """A function whose code has not run yet, so that nothing of it is specialised."""
+    names: dict[str, Any] = {"__name__": "typed"}
+    exec(change(compile(source, "<string>", "exec")), names)  # noqa: S102
+    return names[name]
+
+
+def without_columns(code: CodeType) -> CodeType:
+    """The same code as `python -X no_debug_ranges` compiles it: each instruction has its line alone."""
+    table, at = bytearray(), code.co_firstlineno
+    for line, *_ in code.co_positions():
+        step, at = (line or at) - at, line or at
+        table += bytes([0x80 | 13 << 3, step << 1 if step >= 0 else -step << 1 | 1])  # one unit; a line, and no column
+    consts = tuple(without_columns(one) if isinstance(one, CodeType) else one for one in code.co_consts)
+    return code.replace(co_linetable=bytes(table), co_consts=consts)
+
+
+def without_lines(code: CodeType) -> CodeType:
+    consts = tuple(without_lines(one) if isinstance(one, CodeType) else one for one in code.co_consts)
+    return code.replace(co_linetable=b"", co_consts=consts)
+
+
+@pytest.mark.parametrize("change", [lambda code: code, without_columns, without_lines])
+@pytest.mark.parametrize("name", BY_NAME)
+def test_what_is_drawn_is_a_function_of_sample_and_r(name: str, change: Callable[[CodeType], CodeType]) -> None:
+    """However often the code has run: the interpreter specialises calls after some runs, and may copy their code."""
+    learner = sites(compiled(SPECIALISED, name, change))
+    found = [learner(None, from_key(root_key(3))) for _ in range(40)]
+    assert found == found[:1] * 40
+
+
+def test_code_without_columns_has_a_place_for_each_line() -> None:
+    positions = {one[2:] for one in compiled(SPECIALISED, "item", without_columns).__code__.co_positions()}
+    assert positions == {(None, None)}
+    two_lines = "def fit(sample, r):\n    [r.random() for _ in range(sample)]\n    return r.random()"
+    one_line = "def fit(sample, r):\n    return [r.random() for _ in range(sample)] and r.random()"
+    for source, in_step in ((two_lines, True), (one_line, sys.version_info < (3, 12))):  # which inlines the list
+        learner = sites(compiled(source, "fit", without_columns))
+        first, second = (learner(count, from_key(root_key(3))) for count in (1, 5))
+        assert (first == second) == in_step
+
+
+ONE_PLACE = """
+def short_return(sample, r):
+    if sample:
+        x = 1
+    else:
+        x = 2
+    return r.random()
+
+def at_last(sample, r):
+    try:
+        if sample:
+            raise ValueError
+    except ValueError:
+        pass
+    finally:
+        found = r.random()
+    return found
+
+def on_the_way_out(sample, r):
+    for _ in range(2):
+        try:
+            if sample:
+                break
+        finally:
+            found = r.random()
+        break
+    return found
+
+def in_one_line(sample, r):
+    return [r.random() for _ in range(sample)] + [0], [r.random() for _ in range(2)], r.random()
+
+def chained(sample, r):
+    return (r.random(size=1 + sample), r).__getitem__(1).random(), r.random(size=2).tolist()
+"""
+
+
+@pytest.mark.parametrize("name", ["short_return", "at_last", "on_the_way_out", "in_one_line", "chained"])
+def test_one_expression_is_one_place(name: str) -> None:
+    """Also where the compiler has copied it; and no two of one line are the same place."""
+    learner = sites(compiled(ONE_PLACE, name))
+    first, second = (learner(sample, from_key(root_key(3))) for sample in (0, 1))
+    assert (first[1:] if isinstance(first, tuple) else first) == (second[1:] if isinstance(second, tuple) else second)
+
+
+def test_a_function_draws_the_same_wherever_it_stands_in_its_file() -> None:
+    here, below = (sites(compiled(before + SPECIALISED, "listed")) for before in ("", "# a comment\n" * 7))
+    assert here(None, from_key(root_key(3))) == below(None, from_key(root_key(3)))

@@ -25,7 +25,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
-from auditor.errors import SubjectError
+from auditor.errors import AuditorError, SubjectError
 from auditor.randomness import from_key, root_key
 from auditor.repair.sklearn import AlignedClusterer, ChosenFeatures, ChosenSearch, RoundedRegressor, VotedClassifier
 
@@ -128,6 +128,22 @@ def test_features_in_a_pipeline_and_by_name() -> None:
     assert named.get_support().tolist() == [True, False, False]
     two = clone(chooser).set_params(top=2).fit(frame[["third", "second", "first"]], y)
     assert {*two.get_feature_names_out()} == {*clone(chooser).set_params(top=2).fit(frame, y).get_feature_names_out()}
+
+
+def test_a_rare_class_changes_no_label_elsewhere() -> None:
+    """One row of a third class, far away: the fits are the same but for its neighbourhood, and so are the labels."""
+    x, y = _labelled(0)
+    far, third = x.copy(), y.copy()
+    far[0], third[0] = (50.0, 50.0, 50.0), "zz"
+    vote = VotedClassifier(KNeighborsClassifier(1), 6, random_state=3)
+    without = clone(vote).fit(far, np.where(third == "zz", "no", third))
+    seen = clone(vote).fit(far, third)
+    assert {*seen.classes_} == {"no", "yes", "zz"}
+    assert (seen.predict(x) == without.predict(x)).all()
+    assert (without.vote_shares(x) == seen.vote_shares(x)[:, :2]).all()
+    assert (without.vote_shares(x).min(axis=1) > 0).sum() > 0  # of some points votes are split
+    with pytest.raises(AuditorError, match="between"):
+        vote.set_params(between=(0.25, 0.5)).fit(x, y)
 
 
 @pytest.mark.parametrize("kind", [GridSearchCV, RandomizedSearchCV])

@@ -13,7 +13,7 @@ from auditor.flow.parts import Part
 from auditor.flow.plan import GATES, Plan, check_confidence, check_target
 from auditor.questions.counted import load, of_its_own
 from auditor.questions.loss import load_loss
-from auditor.questions.mending.answer import repair_parts, title_of
+from auditor.questions.mending.answer import DECIDED, repair_parts, title_of
 from auditor.questions.mending.inquiry import LOOKED, TRIES, Asked, Mending, Try
 from auditor.questions.mending.settings import FAMILIES, read_setting
 from auditor.questions.one_pair import run_again, show_pair
@@ -57,8 +57,8 @@ class Repair:
 
     Example: python -m auditor repair algorithms.controls:mean --source norm --size 100
 
-    Exit codes: 0 a repair is confirmed, or none is needed, 1 none that fits reaches the target, 2 usage, 3 undecided,
-    4 a run failed.
+    Exit codes: 0 a repair is confirmed, or none is needed, 1 each one that fits is shown to miss the target, 2 usage,
+    3 none was confirmed, 4 a run failed.
     """
 
     name: ClassVar[str] = "repair"
@@ -117,8 +117,8 @@ def _seen(subject: Subject) -> Subject:
     """Of a selector and a search what they decide is compared, unless somebody says otherwise."""
     decides = last_step(subject.fn.estimator) if isinstance(subject.fn, Fit) else None
     if hasattr(decides, "get_support"):
-        return replace(subject, default_view="support")
-    return replace(subject, default_view="attr(best_params_)") if _is_a(decides, _SEARCH) else subject
+        return replace(subject, default_view=DECIDED["selector"])
+    return replace(subject, default_view=DECIDED["search"]) if _is_a(decides, _SEARCH) else subject
 
 
 def _is_a(estimator: Any, *bases: str) -> bool:

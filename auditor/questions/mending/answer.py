@@ -12,6 +12,16 @@ from auditor.statistics.outward import at_least, at_most, between, percent
 
 _TITLES = {"pass": "REPAIRED", "fail": "NOT REPAIRED", "inconclusive": "UNDECIDED", "error": "ERROR"}
 
+_CHURN = (
+    "The target is for churn here, the share of predictions that change. check takes it for rho unless it is given "
+    "--gate churn: there two runs differ if a single prediction does. --gate rho or --gate churn settles it for both."
+)
+# What is compared of a selector and of a search, unless somebody says otherwise.
+DECIDED = {"selector": "support", "search": "attr(best_params_)"}
+_VIEW = (
+    "What is compared here is {0}: what the learner decides. check compares what it predicts, or all that it has "
+    'fitted, unless it is given --view "{0}".'
+)
 _HOW = {"formula": "the formula", "bound": "an upper bound", "finishes": "real finishes"}
 
 
@@ -89,6 +99,10 @@ def repair_parts(record: Record) -> Iterator[Part]:
     if held:
         head = ("", held[0][1].measure, "at least", "at most", "pairs", "against the target")
         yield Table(head, [_line(name, one) for name, one in held])
+        if held[0][1].measure == "churn":
+            yield Words(_CHURN)
+    if record.view in DECIDED.values():
+        yield Words(_VIEW.format(record.view))
     yield from _price(answer)
     yield from _pasted(record, answer)
     if answer.frontier:

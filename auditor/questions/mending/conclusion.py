@@ -13,9 +13,9 @@ from auditor.flow.verdict import Verdict
 from auditor.questions.mending.answer import Cost, Held, RepairAnswer
 from auditor.questions.mending.frontier import SAYS_NOTHING, Measured
 from auditor.questions.mending.paste import check_command, code_of, price_command
-from auditor.questions.mending.settings import STEPPING
+from auditor.questions.mending.settings import STEPPING, Setting
 from auditor.questions.pairs import Pairs
-from auditor.statistics.outward import between
+from auditor.statistics.outward import between, percent
 
 if TYPE_CHECKING:
     from auditor.questions.mending.inquiry import Mending
@@ -36,37 +36,66 @@ _STEPS = (
 
 
 def verdict_of(inquiry: Mending) -> Verdict:
-    """Pass: a repair is confirmed, or none is needed. Fail: none that fits reaches the target."""
+    """Pass: a repair is confirmed, or none is needed. Fail: each setting that fits is shown to be no repair."""
     alpha, before = inquiry.plan.alpha, inquiry.before
     if before is not None and before.outcome() == "pass":
         found = before.verdict()
         return replace(found, reason=f"nothing needs repair: {found.reason}", error_spent=alpha)
-    if inquiry.tried:
-        return _of_tries(inquiry)
+    if inquiry.tried and (inquiry.tried[-1][2].outcome() == "pass" or before is None):
+        return _of_last_try(inquiry)
     if not inquiry.over:
         return Verdict("inconclusive", "no repair was confirmed yet", "budget", alpha)
-    return Verdict("fail", _none(inquiry), "mismatches", alpha)
+    if reason := _open(inquiry):
+        return Verdict("inconclusive", reason, "budget", alpha)
+    decider = "churn" if inquiry.asked.gate == "churn" else "mismatches"
+    return Verdict("fail", _none(inquiry), decider, alpha)
 
 
-def _of_tries(inquiry: Mending) -> Verdict:
-    outcomes = [leaf.outcome() for _, _, leaf in inquiry.tried]
+def _of_last_try(inquiry: Mending) -> Verdict:
+    """A setting that is confirmed; or the one that was given, whatever became of it."""
     _, setting, leaf = inquiry.tried[-1]
     found, alpha = leaf.verdict(), inquiry.plan.alpha
-    if outcomes[-1] == "pass":
+    if found.outcome == "pass":
         held = _held(inquiry, inquiry.before) if inquiry.before else None
         was = f"; as it is, {held.measure} is about {held.estimate:.3g}" if held and held.estimate is not None else ""
         return replace(found, reason=f"{setting.spec} repairs it: {found.reason}{was}", error_spent=alpha)
-    if "inconclusive" in outcomes and len(inquiry.errors) < len(inquiry.tried):
-        held = _held(inquiry, leaf)
-        known = f"{held.measure} is {between(held.low, held.high, beside=inquiry.asked.target)} by {held.pairs:,} pairs"
-        left = f"which leaves {inquiry.asked.target:g} open; give more --pairs"
-        return Verdict("inconclusive", f"{setting.spec} is not confirmed: {known}, {left}", "budget", alpha)
-    why = [found.reason, *map(str, inquiry.errors.values())][-1]
-    return Verdict("fail", f"no repair that fits is confirmed; {setting.spec}: {why}", "mismatches", alpha)
+    if found.outcome == "inconclusive":
+        return Verdict("inconclusive", _not_confirmed(inquiry, setting, leaf), "budget", alpha)
+    return replace(found, reason=f"{setting.spec} is no repair: {found.reason}", error_spent=alpha)
+
+
+def _not_confirmed(inquiry: Mending, setting: Setting, leaf: Pairs) -> str:
+    held = _held(inquiry, leaf)
+    known = f"{held.measure} is {between(held.low, held.high, beside=inquiry.asked.target)} by {held.pairs:,} pairs"
+    return f"{setting.spec} is not confirmed: {known}, which leaves {inquiry.asked.target:g} open; give more --pairs"
+
+
+def _open(inquiry: Mending) -> str | None:
+    """Return why a fail cannot be said, although nothing was confirmed; None where each setting is shown to be no
+    repair, and so is the learner as it is."""
+    for one, setting, leaf in reversed(inquiry.tried):
+        if leaf.outcome() == "inconclusive" and not (one and one.error):
+            return _not_confirmed(inquiry, setting, leaf)
+    measure, target, before = inquiry.asked.gate, inquiry.asked.target, inquiry.before
+    if left := inquiry.not_ruled_out():
+        nearest, more = left[0], f" and {len(left) - 1} more are" if len(left) > 1 else " is"
+        point = nearest.point(inquiry.frontier_alpha)
+        known = f"{measure} is {between(point.low, point.high, beside=target)} by {point.pairs:,} pairs"
+        known += f'; audit it alone by --with "{nearest.setting.spec}"'
+        if nearest.is_silent:
+            known = f"about {point.nothing:.0%} of the runs come to no output"
+        if nearest.error:
+            known = f"it does not run: {nearest.error}"
+        return f"none was confirmed, and {nearest.setting.spec}{more} not ruled out: {known}"
+    if before is not None and before.outcome() != "fail":
+        held = _held(inquiry, before)
+        known = f"{measure} is {between(held.low, held.high, beside=inquiry.asked.target)} by {held.pairs:,} pairs"
+        return f"none was confirmed, and whether any is needed is open: as it is, {known}, which leaves {target:g} open"
+    return None
 
 
 def _none(inquiry: Mending) -> str:
-    """Why nothing was tried."""
+    """Return why no setting is a repair, where that is shown of each."""
     if not _families(inquiry):
         more = "; explain in place of repair finds what makes the runs differ"
         return f"no wrapper fits: {inquiry.why_not}{more if 'explain' in registered_questions() else ''}"
@@ -77,8 +106,11 @@ def _none(inquiry: Mending) -> str:
         return f"{verb} comes to no output in more than {SAYS_NOTHING:.0%} of the runs, however it is set"
     if best.error:
         return f"{best.setting.spec} does not run: {best.error}"
-    goal = f"{inquiry.asked.gate} {inquiry.asked.target:g}"
-    return f"no repair that fits reaches {goal}: the nearest, {best.setting.spec}, has about {best.estimate:.3g}"
+    goal, count = f"{inquiry.asked.gate} {inquiry.asked.target:g}", len(inquiry.measured)
+    shown = "the one setting is" if count == 1 else f"all {count} settings are"
+    nearest = f"the nearest, {best.setting.spec}, has about {best.estimate:.3g}"
+    sure = percent(inquiry.plan.confidence)
+    return f"no repair that fits reaches {goal}: {shown} shown to miss it ({sure} confidence); {nearest}"
 
 
 def _families(inquiry: Mending) -> list[Measured]:
@@ -104,7 +136,6 @@ def answer_of_inquiry(inquiry: Mending) -> Answer:
     measured, setting, last = inquiry.tried[-1] if inquiry.tried else (None, None, None)
     shown = last or before
     held = [_held(inquiry, leaf) if leaf and leaf.tally.pairs else None for leaf in (before, last)]
-    alpha = inquiry.plan.alpha / max(1, len(inquiry.measured))
     price = measured.price() if measured else Cost(words=setting.words) if setting else None
     fields = RepairAnswer(
         before=held[0],
@@ -113,7 +144,7 @@ def answer_of_inquiry(inquiry: Mending) -> Answer:
         price=price,
         code=code_of(asked.cell.subject, setting) if setting else None,
         check=check_command(asked.cell, setting, asked.request, asked.target, asked.gate) if setting else None,
-        frontier=[one.point(alpha) for one in inquiry.measured],
+        frontier=[one.point(inquiry.frontier_alpha) for one in inquiry.measured],
         why_not=inquiry.why_not if inquiry.over and not _families(inquiry) else None,
         hint=_hint(inquiry),
         more_rows=_more_rows(inquiry),

@@ -1,4 +1,5 @@
-"""The frontier of rho against price: each setting's mean over the pairs, and which should be confirmed. Pure."""
+"""The frontier of rho against price: each setting's mean over the pairs, which should be confirmed, and which are shown
+to be no repair. Pure."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from auditor.questions.mending.answer import Cost, Point
 from auditor.questions.mending.settings import Setting
-from auditor.questions.mending.units import FINISHED, Tried
+from auditor.questions.mending.units import BOUND, FINISHED, Tried
 from auditor.statistics.interval import MeanEvidence
 
 SAYS_NOTHING = 0.1  # the share of runs without an output from which on a setting is no repair
@@ -22,18 +23,19 @@ class Measured(msgspec.Struct):
     setting: Setting
     apart: MeanEvidence = msgspec.field(default_factory=MeanEvidence)
     by: str = FINISHED
-    nothing: int = 0
+    nothing: MeanEvidence = msgspec.field(default_factory=MeanEvidence)  # runs without an output
     changed: int | None = None
     losses: list[tuple[float, float]] = []  # as it is, and with this setting
     error: str | None = None
 
     def add(self, tried: Tried, plain: float | None) -> None:
-        if tried.apart is None:
+        if tried.apart is None:  # a run that fails is a mismatch, and the setting is not offered
             self.error = self.error or tried.error
+            self.apart.add(1.0)
             return
         self.apart.add(tried.apart)
         self.by = tried.by
-        self.nothing += tried.nothing
+        self.nothing.add(tried.nothing)
         if tried.changed is not None:
             self.changed = (self.changed or 0) + tried.changed
         if plain is not None and tried.loss is not None:
@@ -46,7 +48,20 @@ class Measured(msgspec.Struct):
 
     @property
     def is_silent(self) -> bool:
-        return self.nothing > SAYS_NOTHING * self.apart.n
+        return self.nothing.total > SAYS_NOTHING * self.nothing.n
+
+    def misses(self, target: float, alpha: float) -> bool:
+        """True if the pairs show that this setting is no repair: what two runs differ in is above the target, or too
+        many runs come to no output.
+
+        Of a setting that is a repair this is said with probability alpha at most, whenever one looks: where runs may
+        come to no output, half of alpha is for each of the two. An upper bound of what two runs differ in shows nothing
+        from below.
+        """
+        may_be_silent = self.setting.verb == "agreed"
+        share = -math.log(alpha / 2 if may_be_silent else alpha)
+        is_above = self.by != BOUND and self.apart.log_e_fail(target) >= share
+        return is_above or (may_be_silent and self.nothing.log_e_fail(SAYS_NOTHING) >= share)
 
     @property
     def lost(self) -> float | None:
@@ -78,14 +93,17 @@ class Measured(msgspec.Struct):
             high=limits[1],
             pairs=self.apart.n,
             by=self.by,
-            nothing=self.nothing / self.apart.n if self.apart.n else 0.0,
+            nothing=self.nothing.total / self.nothing.n if self.nothing.n else 0.0,
             error=self.error,
         )
 
 
 def candidates(measured: Sequence[Measured], target: float, margin: float) -> list[Measured]:
-    """What should pass, cheapest first: by what it loses where that is known, else in the order of settings; where none
-    has room to spare, the one that comes nearest, if it is below the target at all."""
+    """Return the settings that should pass, cheapest first; where none has room to spare, the one that comes nearest,
+    if it is below the target at all.
+
+    The cheapest loses least, where that is known, else it comes first among the settings.
+    """
     runs = [one for one in measured if not one.is_silent and one.estimate <= target]
     should = [one for one in runs if one.estimate <= margin * target]
     if not should:

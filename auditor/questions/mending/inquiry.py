@@ -1,8 +1,15 @@
 """The steps of a repair: as it is, which wrappers fit, the frontier, and the cheapest that should pass on fresh pairs.
 
-No two steps share a pair, so nothing that is confirmed was chosen by the pairs that confirm it. That nothing needs
-repair has half of the error; the tries to confirm a repair have a quarter, an eighth and so on: all that is said
-together is wrong with probability alpha at most.
+No two steps share a pair, so nothing that is confirmed was chosen by the pairs that confirm it.
+
+A pass is wrong with probability alpha at most: that nothing needs repair has half of it; the tries to confirm a setting
+have a quarter, an eighth and so on.
+
+A fail says that no setting that was offered is a repair, and neither is the learner as it is. It takes evidence of each
+of them, and is wrong only if one of them is a repair and is shown to be none. So whichever that is, it may have all of
+alpha, and no setting shares it with another: a setting that was tried is judged by its audit, which has a quarter of
+alpha at most, and any other by the frontier, which has the other three quarters (`RULED_OUT`). Settings are fixed by
+pairs of their own before the frontier is measured.
 """
 
 from __future__ import annotations
@@ -35,6 +42,7 @@ from auditor.trials.trial import Bench, Trial
 
 LOOKED = 32  # pairs that fix the settings
 TRIES = 3  # settings that may be confirmed, one after the other
+RULED_OUT = 0.75  # of alpha: what the frontier has to show that a setting is no repair
 _LEAF = {"rho": Rho, "churn": ChurnQuestion}
 Try = tuple[Measured | None, Setting, Pairs]  # what was known of a setting, and its audit
 
@@ -138,22 +146,43 @@ class Mending(Steady):
             yield from self._measure([STEPPING])
         if not self._has_passed and (settings := self._fitting()):
             yield from self._measure(settings)
+        yield from self._confirm_first([one for one in self.not_ruled_out() if not one.is_silent and not one.error])
 
     def _measure(self, settings: Sequence[Setting]) -> Iterator[Work]:
-        """Their frontier, and the cheapest that should pass, as long as there are tries."""
+        """Measure their frontier, and confirm what should pass, cheapest first."""
         self._now = [Measured(setting) for setting in settings]
         self.measured += self._now
         wrapped = tuple(one.wrap(self.asked.learner) for one in settings)
         unit = Frontier(self.asked.cell.subject, tuple(settings), wrapped, self.asked.gate, self.asked.loss)
         pairs = next((one.pairs for one in FAMILIES if one.verb == settings[0].verb), LOOKED)
         yield Work(self._open("frontier", unit), range(pairs))
-        for one in candidates(self._now, self.asked.target, self.asked.margin(settings[0].verb)):
-            if len(self.tried) < TRIES and not self._has_passed:
+        yield from self._confirm_first(candidates(self._now, self.asked.target, self.asked.margin(settings[0].verb)))
+
+    def _confirm_first(self, settings: Sequence[Measured]) -> Iterator[Work]:
+        """Confirm one after the other, until one passes, as long as there are tries."""
+        for one in settings:
+            if len(self.tried) < TRIES and not self._has_passed and all(one is not was for was, _, _ in self.tried):
                 yield from self._confirm(one)
 
     @property
     def _has_passed(self) -> bool:
         return bool(self.tried) and self.tried[-1][2].outcome() == "pass"
+
+    @property
+    def frontier_alpha(self) -> float:
+        """The error of each interval of the frontier, all of which hold together with the confidence."""
+        return self.plan.alpha / max(1, len(self.measured))
+
+    def not_ruled_out(self) -> list[Measured]:
+        """Return the settings that may still be a repair, as far as evidence goes, from the nearest on."""
+        audits = {id(one): leaf for one, _, leaf in self.tried}
+        alpha = RULED_OUT * self.plan.alpha
+
+        def is_ruled_out(one: Measured) -> bool:
+            audit = audits.get(id(one))
+            return one.misses(self.asked.target, alpha) if audit is None else audit.outcome() == "fail"
+
+        return sorted((one for one in self.measured if not is_ruled_out(one)), key=lambda one: one.estimate)
 
     def _open(self, name: str, unit: Any) -> int:
         """A cell of the plain subject, whose pairs nobody else has."""
@@ -215,10 +244,13 @@ class Mending(Steady):
         return False
 
     def failed(self, cell: int, error: AuditorError) -> None:
-        """A wrapped learner that does not run is no repair; all else must run."""
+        """A wrapped learner that does not run is not confirmed; all else must run."""
         if cell == 0 or cell not in self.leaves:
             raise error
         self.errors[cell] = error
+        for measured, _, leaf in self.tried:
+            if measured and leaf is self.leaves[cell]:
+                measured.error = str(error)
 
     def told(self) -> dict[str, Any]:
         asked = self.asked

@@ -76,7 +76,7 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
 
     apart: float | None
     by: str = FINISHED
-    nothing: bool = False  # whether the first run came to no output
+    nothing: float = 0.0  # the share of the first run's finishes that came to no output
     changed: bool | None = None  # whether it is another answer than the learner's own, on the same sample
     loss: float | None = None
     error: str | None = None
@@ -95,7 +95,7 @@ class Half(msgspec.Struct, frozen=True):
     core: Any
     outputs: Sequence[Any] = ()
     points: Sequence[Any] = ()
-    nothing: bool = False
+    nothing: float = 0.0
     changed: bool | None = None
     loss: float | None = None
 
@@ -165,12 +165,16 @@ class Frontier(msgspec.Struct, frozen=True):
         seen = [viewed.see(one) for one in found]
         settled = [settle(one) for one in seen]
         points = [points_of(*both) for both in zip(seen, settled, strict=True)] if self._is_churn else []
-        nothing = setting.verb == "agreed" and any(one is None for one in found)
+        if which == 1:
+            return Half(core, settled, points)
+        agrees = setting.verb == "agreed"
+        nothing = float(np.mean([one is None for one in found])) if agrees else 0.0
         half = Half(core, settled, points, nothing)
-        if which == 1 or not setting.keeps_view:
+        if not setting.keeps_view:
             return half
-        changed = not same(found[0], output) if setting.verb == "agreed" else None
-        return replace(half, changed=changed, loss=None if nothing else self._lost(bench, found[0], index))
+        changed = not same(found[0], output) if agrees else None
+        loss = None if agrees and found[0] is None else self._lost(bench, found[0], index)
+        return replace(half, changed=changed, loss=loss)
 
     def _votes_on_points(self, bench: Bench) -> bool:
         return self._has_points(bench, voted) and self.loss is None

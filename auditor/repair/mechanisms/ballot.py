@@ -1,51 +1,94 @@
-"""Votes that randomness decides for all points at once: one threshold, or with more than two classes Gumbel noise.
+"""Votes that randomness decides for all points at once, with one Gumbel number for each class.
 
-Guarantee, of each point with shares p, p' of the votes: with two classes and the threshold uniform in [low, high] its
-labels differ with probability |h(p) - h(p')|, h(p) = clip((p - low) / (high - low), 0, 1), p the upper class's share;
-with more, by the largest log(share) + noise of the class, 1 - J with x, y the shares (`gumbel`). Exactly so too where
-one run knows classes that the other does not.
+With p the shares of the votes at a point, its label is the class i with the largest ln(x_i) + G_i. G_i is a Gumbel
+number that depends on r and the name of the class alone, and x is the distribution that is nearest to p / w, w = high -
+low, in the Euclidean distance: x = p for w = 1, and the narrower the interval, the more the largest share counts. With
+two classes that is a threshold, uniform in [low, high], for the share of either of them.
 
-Proof: the label is the upper class iff its share is above the threshold. exp(log(share)) is the share.
+The mechanism is the same whatever classes a run has seen: a class without a vote has x_i = 0, is never the label, and
+moves the noise of no other class. (To take a threshold where a run sees two classes, and Gumbel numbers where it sees
+three, would part the runs that see a rare class from those that do not.)
+
+Guarantee: two runs give a point different labels with probability 1 - J exactly, J that of `gumbel` for x and x'. With
+two classes that is |h(p) - h(p')|, h(p) = clip((p - low) / w, 0, 1). For the shares of T independent votes on K classes
+in each run, however rare a class is, it is on average at most 2q / (1 + q), q = sqrt((K - 1) / (2T)) / w; and with two
+classes at most C(2T, T) / 4^T / w.
+
+Proof: J is that of the shared Gumbel choice. Two classes: x_i = p_i / w - t with x_1 + x_2 = 1, unless one of them
+would be negative, so x_1 = clip((p_1 - 1/2) / w + 1/2, 0, 1) = h(p_1), and 1 - J is then TV, the distance of x and x'
+as distributions. In general 1 - J <= 2 TV / (1 + TV), which is concave in TV, so its mean is at most its value at E TV.
+The nearest point of a convex set moves no further than the point that it is nearest to: |x - x'|_2 <= |p - p'|_2 / w.
+By Cauchy and Schwarz, and since sum_i E(p_i - p'_i)^2 <= 2 (1 - 1/K) / T, also where each vote has a law of its own,
+
+    E TV <= sqrt(K) / 2 * E|x - x'|_2 <= sqrt(K) / (2w) * sqrt(sum_i E(p_i - p'_i)^2) <= q.
+
+Two classes: T (p - p') is a sum of T independent symmetric steps, each 0 or +-1; E|sum| rises with the chance that a
+step is not 0, which is at most 1/2, and is then E|Bin(2T, 1/2) - T| = T C(2T, T) / 4^T; and |h(p) - h(p')| <= |p - p'|
+/ w.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from auditor.errors import SubjectError
+from auditor.errors import BadValue, SubjectError
 from auditor.randomness import Randomness
 from auditor.repair.mechanisms.gumbel import gumbels, law_mismatch
 from auditor.subjects.outcome import describe
 
 Reals = npt.NDArray[np.float64]
-Shares = dict[Any, Reals]  # of the votes, by class in order: a number for each point
+Shares = dict[Any, Reals]  # of the votes, by class: a number for each point
+
+
+def ends_of(between: Any) -> tuple[float, float]:
+    """Return the two ends as numbers; BadValue where they are no interval of shares about 1/2."""
+    try:
+        low, high = map(float, between)
+    except (TypeError, ValueError):
+        low = high = math.nan
+    if not (0 <= low < high <= 1 and math.isclose(low + high, 1)):
+        about = "as far below 1/2 as above, since all classes are treated alike"
+        raise BadValue("between", between, f"must be two shares of the votes, e.g. (0.25, 0.75), {about}")
+    return low, high
 
 
 def shares_of(votes: list[Any], points: Any = None) -> Shares:
-    """The share of votes of each class at each point; classes are those that a fit knows, or that got a vote."""
+    """Return the share of the votes that each class got at each point; classes that got none are left out."""
     given = [np.asarray(vote.predict(points) if hasattr(vote, "predict") else vote) for vote in votes]
     if len({vote.shape for vote in given}) > 1:
         raise SubjectError(
             f"votes such as {describe(votes[0], 60)} are of different shapes: each must label all points"
         )
-    known = {name for vote in votes for name in np.asarray(getattr(vote, "classes_", ())).tolist()}
     table = np.array([vote.tolist() for vote in given], dtype=object)
-    names = sorted(known | set(table.ravel().tolist()), key=lambda name: (type(name).__name__, name))
+    names = sorted(set(table.ravel().tolist()), key=lambda name: (type(name).__name__, name))
+    if any(name != name for name in names):
+        raise SubjectError("a vote is NaN, which is no label: drop such rows, or give them a class of their own")
     return {name: np.asarray((table == name).mean(axis=0), dtype=float) for name in names}
 
 
-def label(shares: Shares, threshold: float, noise: Randomness) -> Any:
-    """The label of each point, by the threshold or by noise; a single label as itself."""
+def sharpened(shares: Reals, width: float) -> Reals:
+    """Return the distribution nearest to shares / width, along the first axis.
+
+    That is shares / width - t, or 0 where that is negative, with t such that all add up to 1. With the k largest alone
+    t would be (their sum - 1) / k, which is largest for the right k.
+    """
+    if width == 1:
+        return shares
+    sums = np.cumsum(np.sort(shares, axis=0)[::-1] / width, axis=0)
+    counts = np.arange(1, len(shares) + 1).reshape(-1, *[1] * (shares.ndim - 1))
+    return np.asarray(np.maximum(shares / width - ((sums - 1) / counts).max(axis=0), 0.0))
+
+
+def label(shares: Shares, low: float, high: float, noise: Randomness) -> Any:
+    """Return the label of each point; a single one as itself."""
     names = [*shares]
-    table = np.stack([*shares.values()])
-    if len(names) <= 2:
-        place = np.where(table[-1] > threshold, len(names) - 1, 0)
-    else:
-        with np.errstate(divide="ignore"):
-            place = np.argmax(np.log(table).T + gumbels(noise, names), axis=-1).T
+    with np.errstate(divide="ignore"):
+        logs = np.log(sharpened(np.stack([*shares.values()]), high - low))
+    place = np.argmax(logs.T + gumbels(noise, names), axis=-1).T
     if not place.ndim:
         return names[int(place)]
     plain = np.array(names)
@@ -53,35 +96,9 @@ def label(shares: Shares, threshold: float, noise: Randomness) -> Any:
 
 
 def label_mismatch(mine: Shares, theirs: Shares, low: float, high: float) -> Reals:
-    """Of each point, Pr over threshold and noise that it gets different labels."""
-    by_threshold = [side for side in (mine, theirs) if len(side) <= 2]
-    if len(by_threshold) == 2:
-        return _both_by_threshold(mine, theirs, low, high)
-    if by_threshold:
-        return _by_one_of_each(by_threshold[0], theirs if by_threshold[0] is mine else mine, low, high)
+    """Return, for each point, the probability over the noise that it gets different labels."""
     names = [*{**mine, **theirs}]
     none = np.zeros_like(next(iter(mine.values())))
-    x, y = (np.stack([side.get(name, none) for name in names], axis=-1) for side in (mine, theirs))
+    x, y = (sharpened(np.stack([side.get(name, none) for name in names]), high - low) for side in (mine, theirs))
     with np.errstate(divide="ignore"):
-        return law_mismatch(np.log(x), np.log(y))
-
-
-def _ends(shares: Shares, low: float, high: float) -> tuple[Any, Any, Reals]:
-    """The lower and the upper class, and how likely the upper one is the label."""
-    lower, upper = next(iter(shares)), [*shares][-1]
-    return lower, upper, np.clip((shares[upper] - low) / (high - low), 0.0, 1.0)
-
-
-def _both_by_threshold(mine: Shares, theirs: Shares, low: float, high: float) -> Reals:
-    """Below both shares the threshold gives both upper classes, above both the lower ones, in between one of each."""
-    (a, b, up), (c, d, other) = _ends(mine, low, high), _ends(theirs, low, high)
-    least, most = np.minimum(up, other), np.maximum(up, other)
-    between = np.where(up > other, b == c, a == d)
-    return np.asarray(np.maximum(1 - ((b == d) * least + (a == c) * (1 - most) + between * (most - least)), 0.0))
-
-
-def _by_one_of_each(few: Shares, many: Shares, low: float, high: float) -> Reals:
-    """Threshold and noise are independent of each other; by noise a class is the label as often as its share."""
-    lower, upper, up = _ends(few, low, high)
-    none = np.zeros_like(up)
-    return np.asarray(np.maximum(1 - up * many.get(upper, none) - (1 - up) * many.get(lower, none), 0.0))
+        return law_mismatch(np.moveaxis(np.log(x), 0, -1), np.moveaxis(np.log(y), 0, -1))

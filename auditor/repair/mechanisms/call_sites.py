@@ -1,8 +1,10 @@
 """r keyed by the place in the code that draws from it: runs that draw out of step elsewhere are in step here.
 
 A draw of a keyed r begins a stream of its own, whose key is (qualified name of the function, position of the call in
-its code, occurrence since that frame was entered), along every frame of the subject's own code that leads to it. A run
-that draws more often than the other in one place then still finds the same bits as the other in every other place.
+its source, occurrence since that frame was entered), along every frame of the subject's own code that leads to it. A
+run that draws more often than the other in one place then still finds the same bits as the other in every other place.
+Positions are those of the source (`OwnCode.place`), which do not move when the interpreter specialises a call: what a
+run draws is a function of the sample and r, however often its code has run before.
 
 The law of a single run is unchanged. The keys of a run are made one after the other; the i-th is a function of the
 sample and of what was drawn before, and it differs from all before it: a frame counts what happens at each of its
@@ -13,7 +15,8 @@ would have been. By induction all draws together have the law that they have wit
 a draw finds, and not that nobody has seen them before.
 
 What is not brought back into step: draws at one position of a frame are told apart by their number alone, so that a
-loop which skips some of them stays out of step until it ends; only calls that draw are counted, so that a loop around
+loop which skips some of them stays out of step until it ends, and so do two calls on one line of code that was compiled
+without columns (python -X no_debug_ranges); only calls that draw are counted, so that a loop around
 a function that draws now and then does too; of what libraries do with r (compiled or not) one sees the call that
 handed it to them, and the number of the draw. A child of r is the stream that it always is, since asking twice for the
 same child has to give the same bits. An `int` r and an estimator's `random_state` are seeds of generators that are not
@@ -64,13 +67,13 @@ class _Node:
 
     def __init__(self, frame: FrameType | None, digest: bytes) -> None:
         self.frame, self.digest = frame, digest
-        self.counts: dict[int, int] = {}
+        self.counts: dict[bytes, int] = {}
 
-    def next(self, position: int) -> bytes:
-        """The key of what happens now at a position of its code: never the same twice."""
-        count = self.counts.get(position, 0)
-        self.counts[position] = count + 1
-        return blake2b(b"%b%d:%d" % (self.digest, position, count), digest_size=32).digest()
+    def next(self, place: bytes) -> bytes:
+        """Return the key of what happens now at a place of its code. No key comes twice."""
+        count = self.counts.get(place, 0)
+        self.counts[place] = count + 1
+        return blake2b(b"%b%b:%d" % (self.digest, place, count), digest_size=32).digest()
 
 
 class Sites:
@@ -99,8 +102,10 @@ class Sites:
     def next(self, frame: FrameType | None) -> bytes:
         """The key of a draw in a frame."""
         with self._lock:
-            node = self._node(frame)
-            return node.next(frame.f_lasti if frame else -1)
+            return self._node(frame).next(self._place(frame))
+
+    def _place(self, frame: FrameType | None) -> bytes:
+        return self._own.place(frame) if frame else b""
 
     def _node(self, frame: FrameType | None) -> _Node:
         assert self._root is not None
@@ -119,9 +124,8 @@ class Sites:
         for frame in frames:
             node = self._nodes.get(id(frame))
             if node is None:
-                position = above.frame.f_lasti if above.frame else -1
                 name = frame.f_code.co_qualname.encode("utf-8", "surrogatepass")
-                node = _Node(frame, blake2b(above.next(position) + name, digest_size=32).digest())
+                node = _Node(frame, blake2b(above.next(self._place(above.frame)) + name, digest_size=32).digest())
             nodes[id(frame)] = above = node
         self._nodes = nodes
         return above

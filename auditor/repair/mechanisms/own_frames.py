@@ -1,4 +1,5 @@
-"""Which of the code that runs is the subject's own? What is neither installed, nor Python's, nor ours.
+"""Which of the code that runs is the subject's own, and at which place of it? What is neither installed, nor Python's,
+nor ours.
 
 A subject that is itself installed has its own package for its own code.
 """
@@ -21,13 +22,14 @@ _TYPED = ("<stdin>", "<string>", "<ipython", "<doctest")  # code that came from 
 
 
 class OwnCode:
-    """Says of code whether it is the subject's own; remembers by file."""
+    """Says whether code is the subject's own, and where in its source a frame stands. Remembers both."""
 
     def __init__(self, fn: object, module: str | None = None) -> None:
         self.fn = fn
         self.module = _module_of(fn) if module is None else module
         self._home = _home(self.module)
         self._known: dict[str, bool] = {}
+        self._places: dict[int, tuple[CodeType, list[bytes]]] = {}  # by the identity of the code, which is held
 
     def __call__(self, code: CodeType) -> bool:
         return self.is_own_file(code.co_filename)
@@ -51,6 +53,26 @@ class OwnCode:
             if self(frame.f_code):
                 yield frame
             frame = frame.f_back
+
+    def place(self, frame: FrameType) -> bytes:
+        """Return where the expression that the frame is evaluating begins and ends, counted from its function's first
+        line.
+
+        The place is that of the source and not of the bytecode: `f_lasti` moves within an instruction, and on Python
+        3.11 to the one before, once the interpreter has specialised it; and the compiler may copy one expression
+        (`finally`, a short `return`) to several offsets. Code without columns (python -X no_debug_ranges) has one place
+        for each line, and code without lines has one in all.
+        """
+        code = frame.f_code
+        known = self._places.get(id(code))
+        if known is None:
+            first = code.co_firstlineno
+            spans = [
+                (line and line - first, end and end - first, *columns) for line, end, *columns in code.co_positions()
+            ]
+            known = self._places[id(code)] = (code, [repr(span).encode() for span in spans])
+        at, places = frame.f_lasti // 2, known[1]
+        return places[at] if at < len(places) else b""
 
 
 def function_of(fn: Any) -> Any:
