@@ -4,8 +4,8 @@ All cells of the experiments have the keys of the plain one, below the seed's ch
 pairs that are looked at have keys of their own. So what is decided from them, which experiments fit and how wide a grid
 is, was decided before the first pair that counts.
 
-A cause is judged against a sham within the same trial: as many runs in the same kind of process with nothing changed, in
-an order that a coin decides. Where the change does nothing, as where hidden state is all there is, the two are
+A cause is judged against a sham within the same trial: as many runs in the same kind of process with nothing changed,
+in an order that a coin decides. Where the change does nothing, as where hidden state is all there is, the two are
 exchangeable given all that came before: E[y_cause] = E[y_sham], whatever the outputs depend on. The bet against
 E[y_cause - (1 - s) y_sham] >= 0 is then a supermartingale. Experiments that only compare the same two outputs in
 another way (`labels`, `output-order`, `continuous`) need no more than the pair itself.
@@ -128,7 +128,14 @@ class Explaining(Steady):
         if not self.pairs:
             hidden = self.tested("hidden-state")
             return [Work(PLAIN, range(_FIRST)), *self._twice(hidden, hidden.experiment.twice)]
-        for handed_out in (self._elsewhere, self._certain, self._behind, self._further, self._unexplained, self._closing):
+        for handed_out in (
+            self._elsewhere,
+            self._certain,
+            self._behind,
+            self._further,
+            self._unexplained,
+            self._closing,
+        ):
             if work := handed_out():
                 return work
         return []
@@ -223,7 +230,7 @@ class Explaining(Steady):
         return self._affordable(work)
 
     def _unexplained(self) -> list[Work]:
-        """Where no cause is shown, hidden state may be too rare for the few samples that were run twice: more of them."""
+        """More samples run twice, where no cause is shown: hidden state may have been too rare for the first few."""
         hidden = self.tested("hidden-state")
         if not self.mismatches or self.is_passed() or not hidden.is_open or hidden.shows is None:
             return []
@@ -270,8 +277,8 @@ class Explaining(Steady):
         """Whether r does not do its work: rho is above the target, and a fresh r changes less than a quarter of that on
         one sample. Both have to be shown, so that each has the whole share of this experiment.
 
-        Where no bit of r was drawn, it does none, and a run with another r is the same run again. Then it is enough that
-        this differs less often than pairs do, by a quarter or more: else fresh rows are not why they differ.
+        Where no bit of r was drawn, it does none, and a run with another r is the same run again. Then it is enough
+        that this differs less often than pairs do, by a quarter or more: else fresh rows are not why they differ.
         """
         if not one.is_open:
             return False

@@ -3,8 +3,8 @@
 A process is started for each subject and surroundings, is sent the bench as workers are (closures included, by
 cloudpickle), and answers one request after the other. `hash_seed_shows` and `threads_show` look for a sample whose
 output is another in other surroundings. Rare hidden state would make such a difference, too. So where there is one, the
-sample is run again in turns, each run in a new process: once in the other surroundings, and once, as a sham, in those of
-the first run. Surroundings that do nothing leave the two runs of a turn exchangeable.
+sample is run again in turns, each run in a new process: once in the other surroundings, and once, as a sham, in those
+of the first run. Surroundings that do nothing leave the two runs of a turn exchangeable.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Turn(NamedTuple):
 class Compared(NamedTuple):
     """One sample and r in several surroundings.
 
-    `difference` is where the outputs differ that should be the same, and `close` says that they do in last digits alone.
-    `apart`: the output was another with all threads and another hash seed. `turns` is the evidence that the
+    `difference` is where the outputs differ that should be the same, and `close` says that they do in last digits
+    alone. `apart`: the output was another with all threads and another hash seed. `turns` is the evidence that the
     surroundings are why.
     """
 
