@@ -39,6 +39,7 @@ _FIRST = 8  # pairs as they are, before any experiment
 _FRESH = 400  # samples that are run with two r, at most, where some of it is drawn
 _BLURRED = 100  # pairs of any experiment where outputs differ from run to run
 _AGREED = 32  # pairs but for a cause that is certain, for the figure alone
+_IDLE = 16  # pairs that differ, of which neither a change nor its sham has shown one
 _RARE = 100  # samples that are run twice where no cause is shown: one that shows in 3 % of them is missed with 0.05
 _REPLACED = 5  # pairs in which rows are replaced one after the other
 _RACES = 8  # samples that are run in one thread and in all, where outputs differ from run to run
@@ -262,7 +263,12 @@ class Explaining(Steady):
     def is_settled(self, one: Tried) -> bool:
         if one.kind == "r-unused":
             return self._is_r_settled(one)
-        return one.is_named(self.needed) or one.is_given_up()
+        return one.is_named(self.needed) or one.is_given_up() or self._is_idle(one)
+
+    def _is_idle(self, one: Tried) -> bool:
+        """Whether pairs differ where neither the change nor its sham ever does, as where outputs that differ from run
+        to run meet again in the sham: there is nothing to tell the two apart by."""
+        return not any(one.seen) and sum(self.differs[: one.pairs]) >= _IDLE
 
     def _is_r_settled(self, one: Tried) -> bool:
         left = LEFT if one.is_without_r() else LITTLE
