@@ -45,6 +45,7 @@ class Tried(msgspec.Struct):
     # Of `r-unused`: pairs as they are, against one sample with two r. Of what must never show: runs of one sample and r
     # with the change, against as many with nothing changed.
     twice_seen: Changed = msgspec.field(default_factory=Changed)
+    turns: int = 0  # runs with the change, and as many with nothing changed, of what must never show
     where: str | None = None  # in the code, where that is known
     drawn: Sequence[Any] = ()  # how much the two runs of a pair drew there, and of what
     shifts: bool = False  # whether more is drawn after it
@@ -74,6 +75,7 @@ class Tried(msgspec.Struct):
             self.twice_seen = self.twice_seen.plus(before=payload["sham"], after=changed)
         for changed, sham in payload.get("turns", ()):
             self.twice_seen = self.twice_seen.plus(before=changed, after=sham)
+            self.turns += 1
         if trial.difference is not None:
             self._show(trial.index, trial.difference.path, close=bool(payload.get("close")))
 

@@ -159,8 +159,9 @@ class Explaining(Steady):
             yield Work(one.shows, range(one.twice, most))
 
     def _is_enough(self, one: Tried) -> bool:
-        """Whether no more samples have to be run twice; of hidden state there are few, and more say how often."""
-        return one.kind != "hidden-state" and one.is_certain(self.needed)
+        """Whether no more samples have to be run twice. Of hidden state the first few all are, which says how often it
+        shows."""
+        return one.is_certain(self.needed) and (one.kind != "hidden-state" or one.twice > SHOWS)
 
     def _elsewhere(self) -> list[Work]:
         """Samples in other processes. Another hash seed comes with all threads, so that threads alone are only asked

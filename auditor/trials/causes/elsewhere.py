@@ -193,7 +193,7 @@ def hash_seed_shows(bench: Bench, index: int) -> Compared:
         apart = apart or seed == 1
         found = _contrast(bench, index, here, Surroundings(seed))
         runs += found.runs
-        if found.turns:
+        if any(map(any, found.turns)):
             return found._replace(runs=runs, apart=apart)
     return Compared(None, runs, apart)
 
