@@ -240,7 +240,7 @@ def sums(chosen: Sequence[Seeded], kept: Sequence[Kept]) -> Iterator[str]:
 
 def write_docs(chosen: Sequence[Seeded], kept: Sequence[Kept]) -> None:
     least = min(Counter(each.learner for each in kept).values())
-    seeds = f"{least} seeds" if len(kept) == least * len(chosen) else f"{least} seeds or more"
+    seeds = f"{least} seed{'s' * (least > 1)}" + (" or more" if len(kept) > least * len(chosen) else "")
     lines = [f"| {' | '.join(row[:4])} | {row[5]} |" for row in rows(chosen, kept)]
     told = " ".join(f"{one[:1].upper()}{one[1:]}." for one in sums(chosen, kept))
     text = f"""{TITLE}

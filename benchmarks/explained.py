@@ -35,35 +35,45 @@ page is made by `python benchmarks/explained.py`.
 RULES = """
 ## What is claimed
 
-- **On which pairs.** Every experiment is run on the same pairs as a plain arm beside it. They have keys of their own
-  below the seed, so that they are never those of the `check` that made you ask: on pairs that were picked because
-  they failed, anything looks like a cure. Which experiments fit, and how wide the grid of `continuous` is, is decided
-  from eight pairs that count for nothing else.
-- **When a cause is named.** When the pairs show that at least a quarter of rho is gone but for it: a bet on each
-  pair, whose evidence has to reach m / alpha for m experiments. So *any* wrong cause is named with probability at
-  most alpha (5 %, or 1 - `--confidence`), however often one looks. An experiment stops as soon as it is settled
-  either way.
-- **What needs no evidence.** `hidden-state`, `hash-seed` and `threads` must never show: one sample and r with two
-  outputs is enough, and they come first. (A sum in another order has other last digits, so that `threads` must show
-  beyond those.) What differs from run to run differs between processes, too, so that the other two are not named
-  beside `hidden-state`; unless it is steady in one thread and often
-  another with all, where threads are the cause. 24 samples are run in other
-  processes: under one other hash seed and with all threads; under three more where the learner's own code makes a set
-  or asks for a hash. What is different in one sample of ten is so missed with probability 0.08.
+- **On which pairs.** The pairs of all experiments have keys of their own below the seed, so that they are never those
+  of the `check` that made you ask: on pairs that were picked because they failed, anything looks like a cure. Which
+  experiments fit, and how wide the grid of `continuous` is, is decided from eight pairs that count for nothing else.
+- **Against a sham.** A learner that tosses a private coin in a few of its runs agrees with itself most of the time, so
+  that whatever is run again looks like a cure. Each experiment therefore runs every pair twice: with the change, and
+  as often with nothing changed, in the same kind of process and in an order that a coin decides. If hidden state is
+  all there is, nothing tells the two apart. (`labels`, `output-order` and `continuous` run nothing again: they compare
+  the two outputs of a pair in another way.)
+- **When a cause is named.** When the pairs show that it takes away at least a quarter of the mismatches that the sham
+  has: a bet on each pair, whose evidence has to reach m / alpha for m experiments. So the probability that *any* wrong
+  cause is named is at most alpha (5 %, or 1 - `--confidence`), however often one looks. A cause is wrong if it takes
+  away less than that. An experiment stops as soon as it is settled either way.
+- **Hidden state is a fact.** One sample and r with two outputs, in the same kind of process, proves it, whether eight
+  samples that are run twice show it or the sham of another experiment. It is named first, whatever share of rho it
+  explains. Where no cause is shown at all, up to 100 samples are run twice.
+- **The hash seed and threads** must never show either, and come next. 24 samples are run in other processes: under
+  one other hash seed and with all threads; under three more where the learner's own code makes a set or asks for a
+  hash. A sample with another output there is run up to 12 more times in new processes on either side. The cause is
+  named if the output is another more often than in the sham, which has the hash seed and the one thread of the first
+  run; the evidence has to reach m / alpha here, too. (A sum in another order has other last digits, so that those do
+  not count for `threads`.) What is different in one sample of ten is missed with probability 0.08. Where outputs
+  differ from run to run, but never with one thread, threads are named and hidden state is not.
 - **Where a grid is no cure.** `continuous` is not tried where the numbers take few values, and where one fresh row
   moves them about as far as a fresh sample does: a number that depends on the rows continuously goes 1 / sqrt(size)
   as far.
-- **In which order.** By before - after. Two that explain as much as each other, but for a tenth of rho, stand in the
-  order of how particular they are, since a wide enough grid makes up for any difference between numbers. `r-unused`
-  is last: it is certain where no bit of r was drawn, and else is named where rho is above the target and a fresh r on
-  the same sample changes less than a quarter of what fresh rows do.
+- **In which order.** By the share of the mismatches that is gone. Two that explain as much as each other, but for a
+  tenth, stand in the order of how particular they are, since a wide enough grid makes up for any difference between
+  numbers. `r-unused` is last. It is named where rho is above the target and a fresh r on the same sample changes less
+  than a quarter of what fresh rows do. Where no bit of r was drawn, it is named if the same sample run again differs
+  less often than fresh samples do, by a quarter or more.
 - **No cause** is an answer: "no single cause explains it". Where rho is shown to be within the target there is
   nothing to explain; a smaller `--rho` asks for more.
 - **Notes** are what an experiment showed without being a cause: last digits that change with the order of rows; draws
   that differ between two runs though rho does not fall when they are kept in step (a loop within one function and
   compiled code cannot be).
-- **Cost.** At most 6 times the pairs that a plain audit may take (`--pairs`, 100 / rho unless given), and usually a
-  few hundred. `--trace` adds a hint: the first local value that differs though what its line reads does not.
+- **Cost.** At most 6 times as many trials as a plain audit may take pairs (`--pairs`, 100 / rho unless given), and
+  usually a few hundred. A trial takes 2 to 10 runs, most of them 4; the record has the sum under `answer.runs`. Shams
+  make up three tenths of all runs. `--trace` adds a hint: the first local value that differs though what its line
+  reads does not.
 - Hidden state, or a second process that differs, ends a `check`; here it is evidence. Exit code 0 whenever the
   experiments ran, 2 usage, 4 nothing could be run. `--json` has `answer.causes`, the main one first, with `kind`,
   `before`, `after`, `message`, `where`, `replay` and `cure`, and `answer.experiments`; `--svg` draws the table.

@@ -1,12 +1,14 @@
-"""Does rho fall when a cause is taken away? A bet on pairs that are run as they are and again without it. Pure.
+"""Does rho fall when a cause is taken away? A bet on pairs that are run without it, and as often with a sham. Pure.
 
-Of pair i, x_i = 1 if its outputs differ as it is, and y_i = 1 if they differ but for the cause. With a share q (3/4:
-the cause must explain a quarter) the cause is wrong if E[y - q x] >= 0. Then for 0 < t <= 1, as -q <= y - q x <= 1,
+Of pair i, y_i = 1 if its outputs differ but for the cause, and x_i = 1 if they differ in the sham: as many runs in the
+same kind of process with nothing changed. With a share q (3/4: the cause must explain a quarter; 1: it must explain
+something) the cause is wrong if E[y - q x] >= 0. Where it does nothing, as where hidden state is all there is, x and y
+are exchangeable and E[y - q x] = (1 - q) E[x] >= 0. Then for 0 < t <= 1, as -q <= y - q x <= 1,
 
     W_n(t) = prod_i (1 - t (y_i - q x_i))  is never negative, and E[1 - t (y - q x)] <= 1,
 
 so it is a supermartingale, as is its mean over a prior on t; by Ville's inequality it ever reaches c with probability
-at most 1/c. Only three counts matter: pairs that differ as they are alone, but for the cause alone, and both ways;
+at most 1/c. Only three counts matter: pairs that differ in the sham alone, but for the cause alone, and both ways;
 those that never differ multiply by 1. A test of E[y - q x] <= 0, by 1 + t (y - q x) with 0 < t <= 1/q, says that the
 cause explains less than it must, and that more pairs are not worth their while.
 """
@@ -28,7 +30,7 @@ _LOG_WEIGHTS: Reals = np.log(np.array([0.4, *(0.6 * 0.75 ** np.arange(11.0) / np
 
 
 class Changed(NamedTuple):
-    """Pairs by what became of them: those whose outputs differ as it is alone, but for the cause alone, both ways."""
+    """Pairs by what became of them: their outputs differ in the sham alone, but for the cause alone, or both ways."""
 
     before: int = 0
     after: int = 0

@@ -166,7 +166,13 @@ def _preload(names: list[str]) -> None:
 
 
 def attend(link: socket.socket) -> None:
-    """Answer one request after the other, until whoever asks is gone."""
+    """Answer one request after the other, until whoever asks is gone.
+
+    `random` seeds itself afresh in a fork, and numpy does not: as forks of one server, all processes of one hash seed
+    would draw the same, and those of another hash seed something else.
+    """
+    if numpy := sys.modules.get("numpy"):
+        numpy.random.seed()
     with contextlib.suppress(OSError), contextlib.ExitStack() as stack:
         head, packed = loads(receive(link)), receive(link)
         known = libraries()

@@ -96,7 +96,7 @@ def test_to_give_a_cause_up_is_wrong_no_more_often_than_its_share(law: tuple[flo
     assert stopped(law, 20, needed(0.05, 1), against_it)[-1] <= 0.05
 
 
-@pytest.mark.parametrize("left", [0.75, 0.1])
+@pytest.mark.parametrize("left", [1.0, 0.75, 0.1])
 def test_each_bet_is_fair_at_the_edge(left: float) -> None:
     """The mean over all outcomes of three pairs is 1 at the edge, whatever the share that may be left."""
     b, c = Fraction(1, 5), Fraction(1, 10)

@@ -30,7 +30,11 @@ class ExplainOptions(PairsOptions, frozen=True, kw_only=True):
 
     pairs: Annotated[
         int | None,
-        option("At most 6 times as many are run, in all experiments.  [default: 100 / rho]", "MAX", SURE),
+        option(
+            "Pairs of one experiment; all together take 6 times as many trials at most.  [default: 100 / rho]",
+            "MAX",
+            SURE,
+        ),
     ] = None
     trace: Annotated[
         bool, option("Look for the first local value that differs although its inputs do not: a hint, and slow.")
@@ -42,7 +46,8 @@ class Explain:
 
     Takes one cause away at a time, leaves all else as it is, and measures what rho would be but for it: hidden state,
     the order of rows, of sets and of sums, last digits, draws out of step, raw numbers, arbitrary names and order, an r
-    that does no work, too little data. What check would refuse, such as hidden state, is evidence here.
+    that does no work, too little data. Each is held against a sham, as many runs with nothing changed. What check would
+    refuse, such as hidden state, is evidence here.
 
     Example: python -m auditor explain algorithms.broken:heavy_hitters_in_order_of_appearance
 

@@ -18,9 +18,9 @@ from auditor.trials.cell import Cell
 from auditor.trials.trial import Trial, Unit
 
 GIVEN_UP = math.log(20)  # log evidence that a cause explains too little to go on with it
-_ENOUGH = 4  # samples that show a cause of which one would do
 SHOWS = 8  # samples that are run twice
 LITTLE = 1 - LEFT  # of rho that a fresh r may change on one sample, where r does not do its work: less is no cause
+_AS_OFTEN = 1.0  # a cause that must never show has to show more often than its sham
 
 
 class Tried(msgspec.Struct):
@@ -34,17 +34,18 @@ class Tried(msgspec.Struct):
     seen: Changed = msgspec.field(default_factory=Changed)
     pairs: int = 0
     mismatches: int = 0  # but for the cause
-    before: int = 0  # as it is, in the same pairs
+    before: int = 0  # with nothing changed, in the same pairs
     twice: int = 0  # samples that were run twice
     shown: int = 0  # of them, with another output
     beyond: int = 0  # of them, beyond last digits
     first_shown: int | None = None  # the first trial that shows it
     first_gone: int | None = None  # the first pair that differs, and does not but for the cause
     path: str | None = None  # where the outputs first differ that show it
-    steady: int = 0  # samples whose output is the same in run after run, with one thread and one hash seed
-    varied: int = 0  # of as many runs of each with all threads, those that gave another
     nothing_drawn: int = 0  # runs that drew no bit of r
-    fresh: Changed = msgspec.field(default_factory=Changed)  # as it is, against one sample with two r
+    # Of `r-unused`: pairs as they are, against one sample with two r. Of what must never show: runs of one sample and r
+    # with the change, against as many with nothing changed.
+    twice_seen: Changed = msgspec.field(default_factory=Changed)
+    turns: int = 0  # runs with the change, and as many with nothing changed, of what must never show
     where: str | None = None  # in the code, where that is known
     drawn: Sequence[Any] = ()  # how much the two runs of a pair drew there, and of what
     shifts: bool = False  # whether more is drawn after it
@@ -58,23 +59,32 @@ class Tried(msgspec.Struct):
         return not self.why_not and self.error is None
 
     def add_pair(self, index: int, *, before: bool, after: bool) -> None:
-        """One pair, as it is and but for the cause."""
+        """One pair, with nothing changed and but for the cause."""
         self.seen = self.seen.plus(before=before, after=after)
         self.pairs, self.mismatches, self.before = self.pairs + 1, self.mismatches + after, self.before + before
         if before and not after and self.first_gone is None:
             self.first_gone = index
 
-    def add_twice(self, trial: Trial, *, before: bool) -> None:
-        """One sample that was run twice, of a pair that differs as it is or does not."""
+    def add_twice(self, trial: Trial) -> None:
+        """One sample that was run twice, with its sham."""
         payload = trial.payload or {}
         self.twice += 1
-        self.steady += bool(payload.get("steady"))
-        self.varied += payload.get("varied", 0)
         self.nothing_drawn += bool(payload.get("nothing"))
-        changed = trial.difference is not None or bool(payload.get("fell"))  # what was not tried speaks for no cause
-        self.fresh = self.fresh.plus(before=before, after=changed)
+        if "sham" in payload:
+            changed = trial.difference is not None or bool(payload.get("fell"))  # what was not tried names no cause
+            self.twice_seen = self.twice_seen.plus(before=payload["sham"], after=changed)
+        for changed, sham in payload.get("turns", ()):
+            self.twice_seen = self.twice_seen.plus(before=changed, after=sham)
+            self.turns += 1
         if trial.difference is not None:
-            self._show(trial, trial.difference.path, close=bool(payload.get("close")))
+            self._show(trial.index, trial.difference.path, close=bool(payload.get("close")))
+
+    def add_again(self, index: int, path: str | None) -> None:
+        """One sample that was run again with nothing changed, as the sham of another experiment; `path` is where its
+        outputs differ."""
+        self.twice += 1
+        if path is not None:
+            self._show(index, path, close=False)
 
     def add_payload(self, trial: Trial) -> None:
         """What else a pair but for the cause has to say: of draws, and of what a noise in the last digits did."""
@@ -85,12 +95,12 @@ class Tried(msgspec.Struct):
             self.where, self.shifts, self.drawn = payload["where"], payload["shifts"], payload["drawn"]
         self.twice += "shows" in payload
         if payload.get("shows"):
-            self._show(trial, payload["path"], close=payload["close"])
+            self._show(trial.index, payload["path"], close=payload["close"])
 
-    def _show(self, trial: Trial, path: str | None, *, close: bool) -> None:
+    def _show(self, index: int, path: str | None, *, close: bool) -> None:
         self.shown, self.beyond = self.shown + 1, self.beyond + (not close)
         if self.first_shown is None or (self.beyond == 1 and not close):
-            self.first_shown, self.path = trial.index, path
+            self.first_shown, self.path = index, path
 
     def is_named(self, needed: float) -> bool:
         """Whether rho is shown to fall by a quarter or more."""
@@ -99,17 +109,17 @@ class Tried(msgspec.Struct):
     def is_given_up(self) -> bool:
         return log_evidence_against(self.seen) >= GIVEN_UP
 
+    def is_certain(self, needed: float) -> bool:
+        """Whether what must never show does. One sample and r with two outputs is hidden state, as a fact; of the hash
+        seed and of threads it has to show more often than its sham, which differs where there is hidden state."""
+        if self.kind == "hidden-state":
+            return self.shown > 0
+        return self.experiment.certain and log_evidence(self.twice_seen, _AS_OFTEN) >= needed
+
     @property
-    def showing(self) -> int:
-        """Samples that were seen to have two answers where they must have one; of threads, beyond last digits."""
-        return self.beyond if self.kind == "threads" else self.shown
-
-    def is_certain(self) -> bool:
-        return self.experiment.certain and self.showing > 0
-
-    def is_enough(self) -> bool:
-        """Whether a cause of which one sample would do was shown by some."""
-        return self.experiment.certain and self.kind != "hidden-state" and self.showing >= _ENOUGH
+    def shams_shown(self) -> int:
+        """Runs of a sample that gave another output though nothing was changed, of what must never show."""
+        return self.twice_seen.after + self.twice_seen.both
 
     def is_without_r(self) -> bool:
         """Whether no run drew a bit of r."""

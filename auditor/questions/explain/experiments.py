@@ -53,9 +53,13 @@ def _no_continuum(looked: Looked, bench: Bench) -> str:
 
 
 class Experiment(msgspec.Struct, frozen=True):
-    """`after` is a trial but for the cause, None where a pair as it is shows that too; `shows` runs one sample twice.
-    A cause that is `certain` must never show: one pair that does is enough. Among causes that explain as much as each
-    other, those of lower `rank` are named first: what is more particular explains more."""
+    """What takes one cause away.
+
+    `after` is a trial but for the cause, with its sham; None where a pair as it is shows that too. `shows` runs one
+    sample twice. A cause that is `certain` must never show: hidden state is proved by one sample, and the hash seed and
+    threads must show more often than their sham. Among causes that explain as much as each other, those of lower `rank`
+    are named first: what is more particular explains more.
+    """
 
     kind: str
     changes: str

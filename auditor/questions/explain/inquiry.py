@@ -3,6 +3,12 @@
 All cells of the experiments have the keys of the plain one, below the seed's child "explain", which no audit has; the
 pairs that are looked at have keys of their own. So what is decided from them, which experiments fit and how wide a grid
 is, was decided before the first pair that counts.
+
+A cause is judged against a sham within the same trial: as many runs in the same kind of process with nothing changed,
+in an order that a coin decides. Where the change does nothing, as where hidden state is all there is, the two are
+exchangeable given all that came before: E[y_cause] = E[y_sham], whatever the outputs depend on. The bet against
+E[y_cause - (1 - s) y_sham] >= 0 is then a supermartingale. Experiments that only compare the same two outputs in
+another way (`labels`, `output-order`, `continuous`) need no more than the pair itself.
 """
 
 from __future__ import annotations
@@ -21,22 +27,22 @@ from auditor.flow.verdict import Verdict
 from auditor.questions.counted import Counted
 from auditor.questions.explain.evidence import GIVEN_UP, LITTLE, LOCALS, LOOK, MOVED, PLAIN, ROWS, SHOWS, Tried
 from auditor.questions.explain.experiments import widths_of
-from auditor.questions.explain.interpreter import STEADY
 from auditor.questions.explain.units import LOOKS, AsItIs
 from auditor.sources.datasets import Dataset
-from auditor.statistics.but_for import log_evidence, log_evidence_against, needed
+from auditor.statistics.but_for import LEFT, log_evidence, log_evidence_against, needed
 from auditor.statistics.gate import Gate
 from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench, Trial
 
 TIMES = 6  # the plain audit's pairs, at most
 _FIRST = 8  # pairs as they are, before any experiment
-_FRESH = 400  # samples that are run with two r, at most
+_FRESH = 400  # samples that are run with two r, at most, where some of it is drawn
 _BLURRED = 100  # pairs of any experiment where outputs differ from run to run
 _AGREED = 32  # pairs but for a cause that is certain, for the figure alone
+_IDLE = 16  # pairs that differ, of which neither a change nor its sham has shown one
+_RARE = 100  # samples that are run twice where no cause is shown: one that shows in 3 % of them is missed with 0.05
 _REPLACED = 5  # pairs in which rows are replaced one after the other
 _RACES = 8  # samples that are run in one thread and in all, where outputs differ from run to run
-_VARIED = 3  # runs with all threads that must give another output, where threads are behind hidden state
 _KEPT = _REPLACED + 1  # trials that are kept for the end
 
 
@@ -97,12 +103,18 @@ class Explaining(Steady):
 
     @property
     def tests(self) -> list[Tried]:
-        """The experiments that fit and are judged by evidence, which share the error."""
-        return [one for one in self.tried if not one.why_not and not one.experiment.certain]
+        """The experiments that fit and are judged by evidence, which share the error: all but hidden state, of which
+        one sample and r with two outputs is a proof."""
+        return [one for one in self.tried if not one.why_not and one.kind != "hidden-state"]
+
+    @property
+    def live(self) -> list[Tried]:
+        """The experiments on pairs that are not settled."""
+        return [one for one in self.tests if not one.experiment.certain and one.is_open and not self.is_settled(one)]
 
     @property
     def needed(self) -> float:
-        return needed(self.plan.alpha, max(1, len(self.tests)))
+        return needed(self.plan.alpha, len(self.tests))
 
     def opened(self, cell: int, bench: Bench) -> None:
         self.counted[cell].bench = bench
@@ -117,7 +129,17 @@ class Explaining(Steady):
         if not self.pairs:
             hidden = self.tested("hidden-state")
             return [Work(PLAIN, range(_FIRST)), *self._twice(hidden, hidden.experiment.twice)]
-        return self._elsewhere() or self._certain() or self._behind() or self._further() or self._closing()
+        for handed_out in (
+            self._elsewhere,
+            self._certain,
+            self._behind,
+            self._further,
+            self._unexplained,
+            self._closing,
+        ):
+            if work := handed_out():
+                return work
+        return []
 
     def _begin(self) -> None:
         """Which experiments fit, and the width of the grid: from pairs that count for nothing else."""
@@ -129,12 +151,17 @@ class Explaining(Steady):
         if not self.tested("continuous").why_not:
             self.widths = widths_of(self.looked, self.target)
         self.cells[PLAIN] = replace(self.cells[PLAIN], unit=AsItIs(self.widths))
-        self.strict = Gate(self.target, self.plan.alpha / (2 * max(1, len(self.tests))), budget=self.each)
+        self.strict = Gate(self.target, self.plan.alpha / len(self.tests), budget=self.each)
 
     def _twice(self, one: Tried, most: int) -> Iterator[Work]:
         """One sample run twice, where that must never show."""
-        if one.is_open and one.shows is not None and not one.is_enough() and one.twice < most:
+        if one.is_open and one.shows is not None and not self._is_enough(one) and one.twice < most:
             yield Work(one.shows, range(one.twice, most))
+
+    def _is_enough(self, one: Tried) -> bool:
+        """Whether no more samples have to be run twice. Of hidden state the first few all are, which says how often it
+        shows."""
+        return one.is_certain(self.needed) and (one.kind != "hidden-state" or one.twice > SHOWS)
 
     def _elsewhere(self) -> list[Work]:
         """Samples in other processes. Another hash seed comes with all threads, so that threads alone are only asked
@@ -144,7 +171,7 @@ class Explaining(Steady):
             return [*self._twice(threads, _RACES)]
         if work := [*self._twice(seeds, seeds.experiment.twice)]:
             return work
-        if threads.shows is None or not threads.is_open or threads.is_enough():
+        if threads.shows is None or not threads.is_open or self._is_enough(threads):
             return []
         ran = self.counted[threads.shows].tally.pairs
         return [Work(threads.shows, range(index, index + 1)) for index in self.parted[ran : ran + 1]]
@@ -154,12 +181,13 @@ class Explaining(Steady):
         if not self.mismatches or self.is_passed():
             return []
         work = []
-        for one in filter(self._is_live, self.tests):
+        for one in self.live:
             tests_r = one.kind == "r-unused"
             if one.after is not None:
                 work.append(Work(one.after, range(one.pairs, min(self.pairs, _AGREED) if tests_r else self.pairs)))
             if one.shows is not None:
-                work.append(Work(one.shows, range(one.twice, min(self.pairs, _FRESH) if tests_r else SHOWS)))
+                most = min(self.pairs, self._most_fresh(one)) if tests_r else SHOWS
+                work.append(Work(one.shows, range(one.twice, most)))
         return self._affordable(work)
 
     def _affordable(self, work: Sequence[Work]) -> list[Work]:
@@ -184,27 +212,34 @@ class Explaining(Steady):
     def _further(self) -> list[Work]:
         """More pairs as they are, while there is something that they could settle, and as many as all experiments that
         are not settled can be given, too."""
-        live = [*filter(self._is_live, self.tests)]
+        live = self.live
         if self.is_passed() or (self.mismatches and not live):
             return []
         cells = 1 + sum((one.after is not None) + (one.shows is not None) for one in live)
         block = min(max(_FIRST, self.pairs // 2), self._most - self.pairs, (self._left - _KEPT) // cells)
         return [Work(PLAIN, range(self.pairs, self.pairs + block))] if block > 0 else []
 
-    def _is_live(self, one: Tried) -> bool:
-        return one.is_open and not self.is_settled(one)
-
     def _certain(self) -> list[Work]:
         """What moves, and what is left but for a cause that is certain."""
         work = [
             Work(one.after, range(one.pairs, min(self.pairs, _AGREED)))
             for one in self.tried
-            if one.is_certain() and one.is_open and one.after is not None
+            if one.is_certain(self.needed) and one.is_open and one.after is not None
         ]
         hidden = self.tested("hidden-state")
-        if hidden.is_certain() and hidden.first_shown is not None and not self.aside(MOVED):
+        if self.is_hidden() and hidden.first_shown is not None and not self.aside(MOVED):
             work.append(Work(self.asides[MOVED], range(hidden.first_shown, hidden.first_shown + 1)))
         return self._affordable(work)
+
+    def _unexplained(self) -> list[Work]:
+        """More samples run twice, where no cause is shown: hidden state may have been too rare for the first few."""
+        hidden = self.tested("hidden-state")
+        if not self.mismatches or self.is_passed() or not hidden.is_open or hidden.shows is None:
+            return []
+        if any(self.is_cause(one) for one in self.tried):
+            return []
+        ran = self.counted[hidden.shows].tally.pairs
+        return self._affordable([Work(hidden.shows, range(ran, min(self.pairs, _RARE)))])
 
     def _closing(self) -> list[Work]:
         """One trial after the other, of which each says more of what was found."""
@@ -229,43 +264,54 @@ class Explaining(Steady):
     def is_settled(self, one: Tried) -> bool:
         if one.kind == "r-unused":
             return self._is_r_settled(one)
-        return one.is_named(self.needed) or one.is_given_up()
+        return one.is_named(self.needed) or one.is_given_up() or self._is_idle(one)
+
+    def _is_idle(self, one: Tried) -> bool:
+        """Whether pairs differ where neither the change nor its sham ever does, as where outputs that differ from run
+        to run meet again in the sham: there is nothing to tell the two apart by."""
+        return not any(one.seen) and sum(self.differs[: one.pairs]) >= _IDLE
 
     def _is_r_settled(self, one: Tried) -> bool:
-        if one.is_without_r():
-            return one.twice >= SHOWS
-        return one.twice >= _FRESH or self.is_r_unused(one) or log_evidence_against(one.fresh, LITTLE) >= GIVEN_UP
+        left = LEFT if one.is_without_r() else LITTLE
+        is_given_up = log_evidence_against(one.twice_seen, left) >= GIVEN_UP
+        return one.twice >= self._most_fresh(one) or self.is_r_unused(one) or is_given_up
+
+    def _most_fresh(self, one: Tried) -> int:
+        """Samples that are run with two r."""
+        return self._most if one.is_without_r() else min(self._most, _FRESH)
 
     def is_r_unused(self, one: Tried) -> bool:
-        """Whether rho is above the target, and a fresh r changes less than a quarter of that on one sample: each at
-        half of this experiment's share. Certain where no bit of r was drawn."""
-        if not one.is_open or not self.mismatches:
+        """Whether r does not do its work: rho is above the target, and a fresh r changes less than a quarter of that on
+        one sample. Both have to be shown, so that each has the whole share of this experiment.
+
+        Where no bit of r was drawn, it does none, and a run with another r is the same run again. Then it is enough
+        that this differs less often than pairs do, by a quarter or more: else fresh rows are not why they differ.
+        """
+        if not one.is_open:
             return False
         if one.is_without_r():
-            return True
-        share = needed(self.plan.alpha, 2 * max(1, len(self.tests)))
+            return log_evidence(one.twice_seen, LEFT) >= self.needed
         above = self.strict is not None and self.strict.is_fail(self.pairs, self.mismatches)
-        return above and log_evidence(one.fresh, LITTLE) >= share
+        return above and log_evidence(one.twice_seen, LITTLE) >= self.needed
 
     def is_cause(self, one: Tried) -> bool:
+        if one.kind == "hidden-state":
+            return self.is_hidden() and not self._is_race()
         if one.experiment.certain:
-            return self._is_certain(one)
-        if self.is_passed() or (one.kind == "rounding-noise" and self.is_hidden()):
-            return False  # noise has to be told from what differs from run to run anyway
+            return one.is_certain(self.needed)
+        if self.is_passed():
+            return False
         return self.is_r_unused(one) if one.kind == "r-unused" else one.is_named(self.needed)
 
     def is_hidden(self) -> bool:
         """Whether outputs differ from run to run, so that what any experiment shows may be no more than that."""
-        return self.tested("hidden-state").is_certain()
+        return self.tested("hidden-state").is_certain(self.needed)
 
-    def _is_certain(self, one: Tried) -> bool:
-        """What differs from run to run differs between processes as well, which says nothing then; unless it is steady
-        where there is one thread, and often another with all: then threads are behind it."""
-        hidden, threads = self.tested("hidden-state"), self.tested("threads")
-        races = threads.steady == threads.shown and threads.varied >= max(_VARIED, threads.shown * STEADY // 4)
-        if one is hidden:
-            return hidden.is_certain() and not races
-        return one.is_certain() and (races or not hidden.is_certain())
+    def _is_race(self) -> bool:
+        """Whether threads are why outputs differ from run to run: they are named, and no run with one thread gave
+        another output than the one before."""
+        seeds, threads = self.tested("hash-seed"), self.tested("threads")
+        return threads.is_certain(self.needed) and not threads.shams_shown and not seeds.shams_shown
 
     # What came out.
 
@@ -296,12 +342,14 @@ class Explaining(Steady):
 
     def _add_tried(self, cell: int, trial: Trial) -> bool:
         """Whether that is enough."""
-        one = self._of(cell)
+        one, payload = self._of(cell), trial.payload or {}
         if cell == one.shows:
-            one.add_twice(trial, before=trial.index < self.pairs and self.differs[trial.index])
+            one.add_twice(trial)
             self._part(one, trial)
-            return one.is_enough()
-        before, after = self.differs[trial.index], trial.difference is not None
+            return self._is_enough(one)
+        if "again" in payload:
+            self.tested("hidden-state").add_again(trial.index, payload["again"])
+        before, after = payload.get("sham", self.differs[trial.index]), trial.difference is not None
         if one.kind == "too-little-data" and self.is_dataset:
             before, after = after, before  # a quarter of the rows against all
         one.add_pair(trial.index, before=before, after=after)
@@ -309,8 +357,14 @@ class Explaining(Steady):
         return False
 
     def _part(self, one: Tried, trial: Trial) -> None:
-        """A sample with the same output under another hash seed and with all threads counts for both."""
-        if one.kind == "hash-seed" and (trial.payload or {}).get("apart"):
+        """A sample with the same output under another hash seed and with all threads counts for both. One that had
+        another in the same surroundings has hidden state."""
+        if not one.experiment.certain or one.kind == "hidden-state":
+            return
+        payload = trial.payload or {}
+        if any(sham for _, sham in payload.get("turns", ())):
+            self.tested("hidden-state").add_again(trial.index, "output")
+        if one.kind == "hash-seed" and payload.get("apart"):
             self.parted.append(trial.index)
         elif one.kind == "hash-seed":
             self.tested("threads").twice += 1

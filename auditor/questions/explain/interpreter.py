@@ -5,46 +5,44 @@ from __future__ import annotations
 
 import contextlib
 import os
-from typing import Any
 
 import msgspec
 
+from auditor.questions.explain.runs import with_sham
 from auditor.questions.explain.units import Fell
 from auditor.subjects.outcome import Difference
 from auditor.trials.causes.elsewhere import (
     Compared,
     NotElsewhere,
     earlier_runs_show,
-    fingerprint_elsewhere,
     hash_seed_shows,
     moved_elsewhere,
-    one_and_all,
     threads_show,
 )
 from auditor.trials.causes.hidden import shows_hidden_state, what_moved
-from auditor.trials.causes.keyed_sites import first_draw_apart, run_pair_keyed
+from auditor.trials.causes.keyed_sites import draws_apart, run_pair_keyed, run_pair_traced
 from auditor.trials.causes.locals_trace import first_local_apart
 from auditor.trials.trial import Bench, Trial
 
 TRACED = 8  # pairs whose draws are compared one by one
 _SHOWN = Difference("output", "one", "another")  # by an earlier trial
 ELSEWHERE = 24  # samples that are run in other processes: many have no tie that an order could break
-STEADY = 8  # runs that must agree in one process with one thread
 
 
 def in_step(bench: Bench, index: int, fell: Fell) -> Trial:
     """A pair in which each place that draws has bits of its own; with the first draw that differs as it is."""
-    trial = run_pair_keyed(bench, index, fell)
-    payload, traced = trial.payload or {}, index < TRACED and not fell
-    found = first_draw_apart(bench, index) if traced else None
+    (trial, _), (sham, traces) = with_sham(
+        bench, index, lambda: (run_pair_keyed(bench, index, fell), []), lambda: run_pair_traced(bench, index, fell)
+    )
+    payload = {"runs": 4, "sham": sham.difference is not None, **(trial.payload or {})}
+    found = draws_apart(traces) if index < TRACED and not fell else None
     if found is not None:
-        payload = {
-            **payload,
+        payload |= {
             "where": _place(found.where),
             "drawn": [found.first, found.second, found.unit],
             "shifts": found.shifts,
         }
-    return msgspec.structs.replace(trial, payload={"runs": 4 if traced else 2, **payload})
+    return msgspec.structs.replace(trial, seconds=trial.seconds + sham.seconds, payload=payload)
 
 
 def _place(where: str) -> str:
@@ -98,17 +96,10 @@ def other_hash_seed(bench: Bench, index: int, fell: Fell) -> Trial:
 
 
 def all_threads(bench: Bench, index: int, fell: Fell) -> Trial:
-    """One sample and r in a process with one thread, and in one with all. `steady` says whether the output is the same
-    in run after run where there is one, and `varied` how many of as many runs with all give another: what differs now
-    and then whatever the threads is not due to them."""
-    found = threads_show(bench, index)
-    if found.difference is None:
-        return _contrasted(index, found)
-    here, there = ([fingerprint_elsewhere(bench, index, where) for _ in range(STEADY)] for where in one_and_all())
-    varied = sum(output != here[0] for output in there)
-    return _contrasted(index, found._replace(runs=found.runs + 2 * STEADY), steady=len({*here}) == 1, varied=varied)
+    """One sample and r in a process with one thread, and in one with all."""
+    return _contrasted(index, threads_show(bench, index))
 
 
-def _contrasted(index: int, found: Compared, **more: Any) -> Trial:
-    told = {"runs": found.runs, "apart": found.apart, "close": found.close, **more}
+def _contrasted(index: int, found: Compared) -> Trial:
+    told = {"runs": found.runs, "apart": found.apart, "close": found.close, "turns": [[*turn] for turn in found.turns]}
     return Trial(index, found.difference, None, 0.0, payload=told)

@@ -6,7 +6,7 @@ import copy
 import sys
 from collections.abc import Callable, Mapping
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -19,7 +19,21 @@ from auditor.subjects.outcome import Difference, same
 from auditor.trials.causes.places import GENERATORS, state_of
 from auditor.trials.trial import NONE_FELL, Bench, Bottom, Trial
 
+T = TypeVar("T")
 Change = Callable[[Any], Any]  # of a sample
+
+
+def with_sham(bench: Bench, index: int, changed: Callable[[], T], sham: Callable[[], T]) -> tuple[T, T]:
+    """Return what both functions return, called in an order that a coin decides: the change, and nothing changed.
+
+    Both make as many runs in the same process. So where the change does nothing, whatever else the outputs depend on
+    (earlier runs, the clock, a generator that nobody seeded) leaves the two results exchangeable.
+    """
+    if from_key(bench.keys.probe.child("sham", index)).integers(2):
+        with_change = changed()
+        return with_change, sham()
+    without = sham()
+    return changed(), without
 
 
 class Ran(msgspec.Struct):

@@ -1,14 +1,15 @@
 """What one trial of each experiment is: a pair with a cause taken away, or one sample run twice with one thing changed.
 
-Each is a pure function of (bench, index). A trial's difference is that of what is compared; its payload says how many
-runs it took and what else was seen.
+Each is a pure function of (bench, index), as far as the subject is one. A trial's difference is that of what is
+compared; its payload says how many runs it took and what else was seen. Trials that a cause is judged by have a sham:
+"sham" in the payload says whether the outputs of as many runs differ with nothing changed.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -35,11 +36,13 @@ from auditor.questions.explain.runs import (
     taken,
     with_fresh_r,
     with_noise,
+    with_sham,
 )
 from auditor.randomness import from_key
 from auditor.sources.datasets import Dataset
 from auditor.sources.frames import kind_of
 from auditor.sources.sample import Sample
+from auditor.subjects.outcome import Difference
 from auditor.trials.causes import last_digits
 from auditor.trials.trial import Bench, Bottom, Trial, apart
 
@@ -138,7 +141,8 @@ def _shortened(between: Reals) -> list[float]:
 
 def sorted_rows(bench: Bench, index: int, fell: Fell) -> Trial:
     ran = Ran(bench, index, fell)
-    return ran.trial(apart(*ran.pair(in_order)))
+    found, sham = with_sham(bench, index, lambda: apart(*ran.pair(in_order)), lambda: apart(*ran.pair()))
+    return ran.trial(found, sham=sham is not None)
 
 
 def other_order(bench: Bench, index: int, fell: Fell) -> Trial:
@@ -159,48 +163,85 @@ def beyond_noise(bench: Bench, index: int, fell: Fell) -> Trial:
     """A pair whose outputs count as the same where a noise in the last digits of the samples turns one into the other:
     where runs with noise agree across the pair, or numbers are no further apart than a thousand times what it does.
 
-    The payload says whether noise changes an output at all: of pairs that agree it is not asked but of the first.
+    The sham runs the samples again as they are: outputs that differ from run to run would meet without any noise, and
+    that they do is what "again" says, with the place. The payload also says whether noise changes an output at all: of
+    pairs that agree this is asked only of the first.
     """
     ran = Ran(bench, index, fell)
     plain = ran.pair()
     found = apart(*plain)
     if found is None and index >= SHOWN:
-        return ran.trial(None)
+        return ran.trial(None, sham=False)
     key = bench.keys.probe.child("noise", index)
-    noisy = [
-        [ran.output(with_noise(bench.draw(index, w), key.child(w, turn)), w) for turn in range(_NOISES)] for w in (0, 1)
+
+    def noisy(sample: Any, which: int, turn: int) -> Any:
+        return with_noise(sample, key.child(which, turn))
+
+    changed, sham = with_sham(
+        bench,
+        index,
+        lambda: _run_again(ran, plain, noisy),
+        lambda: _run_again(ran, plain, lambda sample, which, turn: sample),
+    )
+    shown = changed.moved if sham.moved is None else None
+    return ran.trial(
+        None if changed.is_explained else found,
+        sham=found is not None and not sham.is_explained,
+        again=sham.moved and sham.moved.path,
+        shows=shown is not None,
+        close=changed.is_close,
+        path=shown and shown.path,
+    )
+
+
+class _Again(NamedTuple):
+    """What became of a pair when its samples were run again, changed or not."""
+
+    moved: Difference | None  # the first output that is not what it was
+    is_close: bool  # outputs are what they were, but for last digits
+    is_explained: bool  # outputs that are not always what they were account for a difference within the pair
+
+
+def _run_again(ran: Ran, plain: Sequence[Any], change: Callable[[Any, int, int], Any]) -> _Again:
+    outputs = [
+        [ran.output(change(ran.bench.draw(ran.index, which), which, turn), which) for turn in range(_NOISES)]
+        for which in (0, 1)
     ]
-    moved = [(one, other) for one, others in zip(plain, noisy, strict=True) for other in others]
-    shown = next((where for one, other in moved if (where := apart(one, other))), None)
-    close = all(is_close(one, other) for one, other in moved)
-    if found is not None and shown is not None and (_meet(plain, noisy) or _within(plain, moved)):
-        found = None
-    return ran.trial(found, shows=shown is not None, close=close, path=shown.path if shown else None)
+    both = [(one, other) for one, others in zip(plain, outputs, strict=True) for other in others]
+    moved = next((where for one, other in both if (where := apart(one, other))), None)
+    is_explained = moved is not None and (_meet(plain, outputs) or _within(plain, both))
+    return _Again(moved, all(is_close(one, other) for one, other in both), is_explained)
 
 
 def _meet(plain: Sequence[Any], noisy: Sequence[Sequence[Any]]) -> bool:
-    """Whether an output of the first run, with noise or without, is one of the second."""
+    """True if an output of the first sample, in any run, is one of the second sample."""
     firsts, seconds = ([one, *others] for one, others in zip(plain, noisy, strict=True))
     return any(apart(one, other) is None for one in firsts for other in seconds)
 
 
 def _within(plain: Sequence[Any], moved: Sequence[tuple[Any, Any]]) -> bool:
-    """Whether two outputs are no further apart than a thousand times what noise does to one of them."""
+    """True if two outputs are no further apart than a thousand times what running again does to one of them."""
     between = gaps(*(read(one) for one in plain))
     steps = [step for one, other in moved if (step := gaps(read(one), read(other))) is not None and len(step)]
     return between is not None and bool(steps) and bool(np.max(between) <= _MORE * max(map(np.max, steps)))
 
 
 def other_r(bench: Bench, index: int, fell: Fell) -> Trial:
-    """One sample with two r; whether the first run drew a bit of its own at all."""
+    """One sample with two r; whether the first run drew a bit of its own at all. The sham has a fresh sample instead of
+    a fresh r, which is a pair as it is."""
     ran = Ran(bench, index, fell)
     if fell:  # with one of the two it ends its process, and is not tried: with the other it may have an output
-        return ran.trial(None, nothing=None, fell=True)
+        return ran.trial(None, nothing=None, fell=True, sham=True)
     output, nothing = draws_nothing(bench, bench.draw(index, 0), index)
     first = bench.settled(output)
     ran.runs += 1
-    second = ran.output(bench.draw(index, 0), 0, with_fresh_r(bench))
-    return ran.trial(apart(first, second), nothing=nothing)
+    second, sham = with_sham(
+        bench,
+        index,
+        lambda: ran.output(bench.draw(index, 0), 0, with_fresh_r(bench)),
+        lambda: ran.output(bench.draw(index, 1), 1),
+    )
+    return ran.trial(apart(first, second), nothing=nothing, sham=apart(first, sham) is not None)
 
 
 def r_of_its_own(bench: Bench, index: int, fell: Fell) -> Trial:
@@ -214,8 +255,10 @@ def r_of_its_own(bench: Bench, index: int, fell: Fell) -> Trial:
 def other_size(bench: Bench, index: int, fell: Fell) -> Trial:
     """Four times the rows; of a data set, which has no more, a quarter of them."""
     size = quarter(bench.size) if isinstance(bench.source, Dataset) else 4 * bench.size
-    ran = Ran(replace(bench, size=size), index, fell)
-    return ran.trial(apart(*ran.pair()))
+    ran, plain = Ran(replace(bench, size=size), index, fell), Ran(bench, index, fell)
+    found, sham = with_sham(bench, index, lambda: apart(*ran.pair()), lambda: apart(*plain.pair()))
+    ran.seconds, ran.runs = ran.seconds + plain.seconds, ran.runs + plain.runs
+    return ran.trial(found, sham=sham is not None)
 
 
 def quarter(size: int) -> int:

@@ -106,7 +106,15 @@ def _shown(one: Tried) -> Iterator[str]:
     said = _TWICE.get(one.kind)
     if said and one.shown:
         digits = "" if one.beyond else ", in last digits alone"
-        yield f"{said} another output in {one.shown:,} of {one.twice:,} samples{digits}"
+        yield f"{said} another output in {one.shown:,} of {one.twice:,} samples{digits}{_turns(one)}"
+
+
+def _turns(one: Tried) -> str:
+    """How often a sample that shows it did so when it was run again, with the change and without."""
+    if not one.turns:
+        return ""
+    changed = one.twice_seen.before + one.twice_seen.both
+    return f" (again in {changed:,} of {one.turns:,} runs, and in {one.shams_shown:,} of as many with nothing changed)"
 
 
 _TWICE = {

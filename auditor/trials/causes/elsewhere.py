@@ -1,8 +1,10 @@
 """What does a run give in another process, with a hash seed and a number of threads of our choice?
 
 A process is started for each subject and surroundings, is sent the bench as workers are (closures included, by
-cloudpickle), and answers one request after the other. `hash_seed_shows` and `threads_show` compare two surroundings on
-the same sample and r; what differs there and not between two processes of equal surroundings is due to them alone.
+cloudpickle), and answers one request after the other. `hash_seed_shows` and `threads_show` look for a sample whose
+output is another in other surroundings. Rare hidden state would make such a difference, too. So where there is one, the
+sample is run again in turns, each run in a new process: once in the other surroundings, and once, as a sham, in those
+of the first run. Surroundings that do nothing leave the two runs of a turn exchangeable.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import Any, NamedTuple
 from msgspec.structs import replace
 
 from auditor.errors import SubjectError, in_words, is_interrupt
+from auditor.randomness import from_key
 from auditor.subjects.outcome import Difference
 from auditor.trials.causes.hash_orders import Reading, read_code
 from auditor.trials.second_process import learnt, shown, whereabouts
@@ -26,6 +29,8 @@ from auditor.trials.trial import NONE_FELL, Bench, Trial, run_pair
 _START = 60.0  # seconds that a process may take to start and to load
 _PATIENCE = 600.0  # seconds for an answer
 _OPEN = 8  # processes, and benches, that are kept
+TURNS = 12  # of a sample with another output elsewhere: 2^12 to 1 that it is due to the surroundings, where all say so
+_FEW = 4  # turns after which a sample is let go if the other surroundings have shown nothing
 
 
 class Surroundings(NamedTuple):
@@ -35,14 +40,26 @@ class Surroundings(NamedTuple):
     threads: int = 1
 
 
+class Turn(NamedTuple):
+    """Two runs of one sample and r in new processes, each compared with an earlier run in the first surroundings."""
+
+    changed: bool  # the output is another in the other surroundings
+    sham: bool  # the output is another in the surroundings of the earlier run
+
+
 class Compared(NamedTuple):
-    """One sample and r in several surroundings: where the outputs differ that should be the same, and whether in last
-    digits alone. `apart`: the output is another with all threads and another hash seed."""
+    """One sample and r in several surroundings.
+
+    `difference` is where the outputs differ that should be the same, and `close` says that they do in last digits
+    alone. `apart`: the output was another with all threads and another hash seed. `turns` is the evidence that the
+    surroundings are why.
+    """
 
     difference: Difference | None
     runs: int
     apart: bool = False
     close: bool = False
+    turns: tuple[Turn, ...] = ()
 
 
 class NotElsewhere(SubjectError):
@@ -162,7 +179,7 @@ def run_pair_elsewhere(bench: Bench, index: int, fell: Mapping[int, str] = NONE_
 
 
 def hash_seed_shows(bench: Bench, index: int) -> Compared:
-    """The first run of a pair under one hash seed, and under some others until the output is another.
+    """Compare the first run of a pair under one hash seed with the same run under some others, until one differs.
 
     The first of the others has all threads, too: where its output is the same, neither is behind anything, for one run.
     """
@@ -176,38 +193,53 @@ def hash_seed_shows(bench: Bench, index: int) -> Compared:
         apart = apart or seed == 1
         found = _contrast(bench, index, here, Surroundings(seed))
         runs += found.runs
-        if found.difference:
+        if any(map(any, found.turns)):
             return found._replace(runs=runs, apart=apart)
     return Compared(None, runs, apart)
 
 
-def one_and_all() -> tuple[Surroundings, Surroundings]:
-    """With one thread, and with all."""
-    return Surroundings(1, 1), Surroundings(1, all_threads())
-
-
 def threads_show(bench: Bench, index: int) -> Compared:
-    """The first run of a pair in one thread and in all."""
-    return _contrast(bench, index, *one_and_all())
+    """Compare the first run of a pair in one thread with the same run in all. Last digits are no evidence: a sum in
+    another order has others."""
+    return _contrast(bench, index, Surroundings(1, 1), Surroundings(1, all_threads()), digits_count=False)
 
 
-def _contrast(bench: Bench, index: int, left: Surroundings, right: Surroundings) -> Compared:
-    """None where the outputs are the same, or differ between two processes in the same surroundings already."""
+def _contrast(
+    bench: Bench, index: int, left: Surroundings, right: Surroundings, *, digits_count: bool = True
+) -> Compared:
+    """Run one sample on both sides, and where the outputs differ, again in turns, each run in a new process.
+
+    A coin decides which run of a turn comes first, so that nothing but the surroundings tells the two apart. The turns
+    end early where they say no more: a sham that differs is hidden state, and some turns without a difference, or one
+    in last digits that do not count, are no cause.
+    """
     first = _ask(bench, left, ask="run", index=index, whole=True)
     second = _ask(bench, right, ask="run", index=index, against=first["output"])
     if first["fingerprint"] == second["fingerprint"]:
         return Compared(None, 2)
-    again = _ask_anew(bench, left, ask="run", index=index)
-    if again["fingerprint"] != first["fingerprint"]:
-        return Compared(None, 3, apart=True)
-    return _differing(first, second)
+    first = _ask_anew(bench, left, ask="run", index=index, whole=True)
+    found, turns = Compared(None, 3, apart=True), list[Turn]()
+    for coin in from_key(bench.keys.probe.child("turns", index)).integers(0, 2, size=TURNS):
+        sides = {}
+        for surroundings in (left, right) if coin else (right, left):
+            sides[surroundings] = _ask_anew(bench, surroundings, ask="run", index=index, against=first["output"])
+        changed, sham = (_differing(first, sides[side]) for side in (right, left))
+        if found.difference is None and sham.difference is None:
+            found = found._replace(difference=changed.difference, close=changed.close)
+        turns.append(Turn(*(one.difference is not None and (digits_count or not one.close) for one in (changed, sham))))
+        is_idle = len(turns) >= _FEW and not any(turn.changed for turn in turns)
+        if sham.difference or is_idle or (changed.close and not digits_count):
+            break
+    return found._replace(runs=3 + 2 * len(turns), turns=tuple(turns))
 
 
 def _differing(first: dict[str, Any], second: dict[str, Any]) -> Compared:
-    """Two answers that are not the same, of three runs."""
+    """How the answer of a second run differs from that of a first one."""
+    if first["fingerprint"] == second["fingerprint"]:
+        return Compared(None, 2)
     told = second.get("difference")
     difference = Difference(**told) if told else Difference("output", first["shown"], second["shown"])
-    return Compared(difference, 3, apart=True, close=second.get("close", False))
+    return Compared(difference, 2, apart=True, close=second.get("close", False))
 
 
 def _ask_anew(bench: Bench, surroundings: Surroundings, **request: Any) -> dict[str, Any]:
@@ -230,4 +262,4 @@ def earlier_runs_show(bench: Bench, index: int) -> Compared:
     """
     first = _ask_anew(bench, Surroundings(), ask="run", index=index, whole=True)
     second = _ask_anew(bench, Surroundings(), ask="run", index=index, after=True, against=first["output"])
-    return Compared(None, 3) if first["fingerprint"] == second["fingerprint"] else _differing(first, second)
+    return _differing(first, second)._replace(runs=3)

@@ -89,23 +89,21 @@ def run_pair_keyed(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL
     return replace(trial, payload={"unkeyed": reasons}) if reasons else trial
 
 
-def traces_of(bench: Bench, index: int) -> list[Trace]:
-    """What the two runs of a pair draw, with r as it is."""
+def run_pair_traced(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> tuple[Trial, list[Trace]]:
+    """The pair with r as it is, and what each of its runs drew."""
     plain, traces = _watched(bench, keyed=False)
-    for which in (0, 1):
-        plain.run(index, which)
-    return traces
+    return run_pair(replace(plain, judges=False), index, fell), traces
 
 
 def first_draw_apart(bench: Bench, index: int) -> DrawApart | None:
-    """Where the runs of a pair first draw in different places, or another number of values; None if they never do.
+    """Where the runs of a pair first draw in different places, or another number of values; None if they never do."""
+    return None if why_unkeyed(bench) else draws_apart(run_pair_traced(bench, index)[1])
 
-    One that `shifts` what is drawn later goes before one that does not: the last thing drawn from a stream may be as
-    long as it likes.
-    """
-    if why_unkeyed(bench):
-        return None
-    first, second = (trace.streams for trace in traces_of(bench, index))
+
+def draws_apart(traces: Sequence[Trace]) -> DrawApart | None:
+    """The first draw in which two runs part. One that `shifts` what is drawn later goes before one that does not: the
+    last thing drawn from a stream may be as long as it likes."""
+    first, second = (trace.streams for trace in traces)
     found = [_apart(name, first.get(name, []), second.get(name, [])) for name in (first | second)]
     apart = [one for one in found if one is not None]
     return next((one for one in apart if one.shifts), apart[0] if apart else None)

@@ -1,17 +1,22 @@
 """Where does a difference come from that the data did not bring? The first local value that differs between the runs of
 a pair although all locals that its line reads are the same: the order of a set, a clock, a generator that is not r.
 
-A hint, no proof: of a line only the names that are written in it are looked at, before it runs and after. Runs are
-compared line by line until they take different ways. It is slow, by a look at every local of every line of the
-subject's own code, and ends after a number of lines.
+A hint, no proof: of a line only the names that its statement has are looked at, before it runs and after; of a function
+among them, what it has closed over. Runs are compared line by line until they take different ways, in the order in
+which lines end, so that the line of a helper comes before the one that called it. It is slow, by a look at every local
+of every line of the subject's own code, and ends after a number of lines.
 """
 
 from __future__ import annotations
 
+import contextlib
 import dis
+import inspect
+import itertools
+import re
 import reprlib
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from types import CodeType, FrameType, ModuleType
 from typing import Any, NamedTuple, Protocol
@@ -28,8 +33,8 @@ from auditor.trials.trial import Bench
 _LINES = 5_000  # of one run that are looked at
 _LARGEST = 2**23  # bytes of an array that is looked at
 _SHOWN = 80  # characters of a value
-_READS = ("LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_NAME", "LOAD_FROM_DICT_OR_DEREF", "LOAD_CLOSURE")
-_WRITES = ("STORE_FAST", "STORE_DEREF", "STORE_NAME")
+_DEEPEST = 4  # functions within the closure of a function that are looked into
+_VERB = re.compile("LOAD|STORE|DELETE")
 Values = Mapping[str, str | None]  # names with what tells their values apart; None: nobody can say
 
 
@@ -46,7 +51,7 @@ class Step(msgspec.Struct):
     """One line that ran: what it read, and what there was afterwards."""
 
     place: tuple[str, str, int]  # function, file, line
-    before: Values
+    before: Values  # None among them where nobody can say what it read
     after: dict[str, str | None] = {}
     shown: dict[str, str] = {}
 
@@ -62,31 +67,69 @@ def _token(value: object) -> str | None:
         return None
 
 
+class Names(NamedTuple):
+    """The locals that a statement has to do with."""
+
+    reads: frozenset[str] = frozenset()
+    all: frozenset[str] = frozenset()
+    is_fed: bool = False  # by what an earlier statement has left on the stack: the subject of a match, an exception
+
+
 @lru_cache(maxsize=1024)
-def names_by_line(code: CodeType) -> dict[int, tuple[frozenset[str], frozenset[str]]]:
-    """The locals that each line of a function reads and writes."""
-    found: dict[int, tuple[set[str], set[str]]] = {}
-    for one in dis.get_instructions(code):
-        line = one.positions.lineno if one.positions else None
-        reads, writes = found.setdefault(line or 0, (set(), set()))
-        names = one.argval if isinstance(one.argval, tuple) else (one.argval,)  # 3.13 loads and stores two at once
-        parts = one.opname.partition("__")[0].split("_FAST_")
-        reads.update(name for name in names if one.opname.startswith(_READS) and isinstance(name, str))
-        stores = one.opname.startswith(_WRITES) or "STORE_FAST" in parts[-1]
-        writes.update(name for name in names if stores and isinstance(name, str))
-    return {line: (frozenset(reads), frozenset(writes)) for line, (reads, writes) in found.items()}
+def names_by_line(code: CodeType) -> dict[int, Names]:
+    """Return the names of the statement to which each line belongs.
+
+    The parts of a statement that spans several lines run line by line, and what one line reads another may store. So
+    lines that one instruction spans are taken together.
+    """
+    optimized = code.co_flags & inspect.CO_OPTIMIZED
+    named = {*dis.haslocal, *dis.hasfree, *(() if optimized else dis.hasname)}
+    instructions = [one for one in dis.get_instructions(code) if one.positions and one.positions.lineno is not None]
+    statement = _statements([one.positions for one in instructions if one.positions])
+    found: dict[int, tuple[set[str], set[str]]] = {at: (set(), set()) for at in statement.values()}
+    depth, fed, before = 0, set[int](), None
+    for one in instructions:
+        at = statement[one.positions.lineno]  # type: ignore[union-attr, index]
+        depth = (depth if at == before else 0) + dis.stack_effect(one.opcode, one.arg)
+        before = at
+        if depth < 0:
+            fed.add(at)
+        if one.opcode in named:
+            names = one.argval if isinstance(one.argval, tuple) else (one.argval,)  # some instructions name two at once
+            found[at][1].update(names)
+            found[at][0].update(itertools.compress(names, _are_read(one.opname, len(names))))
+    return {line: Names(frozenset(found[at][0]), frozenset(found[at][1]), at in fed) for line, at in statement.items()}
+
+
+def _statements(positions: Sequence[dis.Positions]) -> dict[int, int]:
+    """Return, for each line, the first line of those that belong together because an instruction spans them."""
+    first: dict[int, int] = {}
+    for lines in sorted({(one.lineno or 0, one.end_lineno or one.lineno or 0) for one in positions}):
+        start = first.get(lines[0], lines[0])
+        first.update(dict.fromkeys(range(lines[0], lines[1] + 1), start))
+    return first
+
+
+def _are_read(opname: str, names: int) -> list[bool]:
+    """Return, for each name of an instruction, whether it may be read: a name that is only stored or deleted is not.
+
+    What is not understood counts as read. A read that is missed blames an innocent line, and one too many loses a hint.
+    """
+    verbs = _VERB.findall(opname)
+    return [verb not in ("STORE", "DELETE") for verb in verbs] if len(verbs) == names else [True] * names
 
 
 class Recorder:
-    """The steps of one run; each frame has a line under way."""
+    """The steps of one run, in the order in which they end; each frame has a line under way."""
 
     def __init__(self) -> None:
         self.steps: list[Step] = []
+        self._begun = 0
         self._open: dict[int, Step] = {}
 
     @property
     def is_full(self) -> bool:
-        return len(self.steps) >= _LINES
+        return self._begun >= _LINES
 
     def hear(self, frame: FrameType, event: str) -> None:
         """A frame comes to a line, or to its end: the line before is over."""
@@ -94,30 +137,43 @@ class Recorder:
         if event == "return" or self.is_full:
             return
         code, line = frame.f_code, frame.f_lineno
-        reads, _ = names_by_line(code).get(line, (frozenset(), frozenset()))
-        step = Step((code.co_qualname, code.co_filename, line), _values(frame, reads))
-        self._open[id(frame)] = step
-        self.steps.append(step)
+        names = names_by_line(code).get(line, Names())
+        before = _values(frame, names.reads)
+        if names.is_fed or any(name not in frame.f_locals for name in names.reads.intersection(code.co_freevars)):
+            before[""] = None  # a class does not show what it has from the function around it
+        self._open[id(frame)] = Step((code.co_qualname, code.co_filename, line), before)
+        self._begun += 1
 
     def _leave(self, frame: FrameType) -> None:
         step = self._open.pop(id(frame), None)
         if step is None:
             return
-        reads, writes = names_by_line(frame.f_code)[step.place[2]]
-        step.after.update(_values(frame, reads | writes))
+        self.steps.append(step)
+        step.after.update(_values(frame, names_by_line(frame.f_code).get(step.place[2], Names()).all))
         known = frame.f_locals
         step.shown.update({name: reprlib.repr(known[name])[:_SHOWN] for name in step.after})
 
 
 def _values(frame: FrameType, names: frozenset[str]) -> dict[str, str | None]:
-    """Functions and modules are no data."""
+    """Modules and classes are no data; of a function what it has closed over is, and all of a class made in one."""
     known = frame.f_locals
-    data = {name: known[name] for name in sorted(names) if name in known}
-    return {
-        name: _token(value)
-        for name, value in data.items()
-        if not isinstance(value, (ModuleType, type)) and not hasattr(value, "__code__")
-    }
+    data = {name: [*_data(known[name], 0)] for name in sorted(names) if name in known}
+    return {name: _token(found[0] if len(found) == 1 else found) for name, found in data.items() if found}
+
+
+def _data(value: object, depth: int) -> Iterator[object]:
+    if isinstance(value, ModuleType) or depth > _DEEPEST:
+        return
+    if isinstance(value, type):
+        for part in vars(value).values() if "<locals>" in value.__qualname__ else ():
+            yield from _data(part, depth + 1)
+        return
+    if not hasattr(value, "__code__"):
+        yield value
+        return
+    for cell in getattr(value, "__closure__", None) or ():
+        with contextlib.suppress(ValueError):  # it is empty as yet
+            yield from _data(cell.cell_contents, depth + 1)
 
 
 class Listener(Protocol):

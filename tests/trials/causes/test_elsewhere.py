@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -41,6 +42,12 @@ def no_process_stays() -> Iterator[None]:
     elsewhere.close_processes()
 
 
+@pytest.fixture(autouse=True)
+def few_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each takes two new processes; three are enough to see what a turn is."""
+    monkeypatch.setattr(elsewhere, "TURNS", 3)
+
+
 def bench(learner: Callable[..., Any] | str, size: int = 3) -> Bench:
     return bench_of(learner, "uniform", size=size)
 
@@ -55,7 +62,8 @@ def shown_by(found: Callable[..., Any], learner: Callable[..., Any], pairs: int 
 
 
 def test_the_order_of_a_set_depends_on_the_hash_seed_and_is_fixed_with_it() -> None:
-    (found, *_) = shown_by(hash_seed_shows, order_of_a_set())
+    (found,) = shown_by(hash_seed_shows, order_of_a_set(), pairs=1)
+    assert found.turns == ((True, False),) * 3
     assert not found.close
     assert found.difference.path.startswith("output[")
     assert {found.difference.left.strip("'"), found.difference.right.strip("'")} <= set(WORDS)
@@ -74,13 +82,13 @@ def other_seeds(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("seeds", [2, pytest.param(4, marks=pytest.mark.nightly)])
 def test_runs_are_counted_as_they_are_made(seeds: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A difference takes a run with one thread, and one in a new process."""
+    """A difference takes a run on each side; then a first run, and two in each turn, in new processes."""
     other_seeds(seeds, monkeypatch)
     assert hash_seed_shows(bench(lambda sample, r: 1), 0) == Compared(None, 1 + seeds)
     other_seeds(1, monkeypatch)
     made = bench(lambda sample, r: os.cpu_count())
     assert hash_seed_shows(made, 0) == Compared(None, 4, apart=True)  # it is not the seed
-    assert threads_show(made, 0).runs == 3
+    assert threads_show(made, 0).runs == 3 + 2 * 3
 
 
 def test_what_a_module_makes_of_a_set_when_it_is_imported_is_seen(tmp_path: Path) -> None:
@@ -101,7 +109,21 @@ def test_hidden_state_is_not_taken_for_a_hash_seed_or_threads(monkeypatch: pytes
     def unseeded(sample: Any, r: Any) -> float:
         return float(np.random.default_rng().random())
 
-    assert shown_by(hash_seed_shows, unseeded, pairs=1) == shown_by(threads_show, unseeded, pairs=1) == []
+    for shows in (hash_seed_shows, threads_show):
+        found = shows(bench(unseeded), 0)
+        assert found.turns == ((True, True),)
+        assert found.difference is None
+
+
+def test_processes_of_one_hash_seed_have_no_global_generator_in_common() -> None:
+    """They are forks of one server: a sham would agree with every earlier run, and another hash seed with none."""
+
+    def unseeded(sample: Any, r: Any) -> tuple[float, float]:
+        return random.random(), np.random.random()
+
+    made = bench(unseeded)
+    answers = [elsewhere._ask_anew(made, Surroundings(), ask="run", index=0)["shown"].split(",") for _ in range(2)]
+    assert all(left != right for left, right in zip(*answers, strict=True))
 
 
 def test_an_answer_that_is_kept_for_each_r_is_shown_by_the_order_of_runs() -> None:
@@ -148,6 +170,7 @@ def test_as_many_parts_as_processors() -> None:
 def test_last_digits_are_told() -> None:
     (found,) = shown_by(threads_show, lambda sample, r: 1 + 2.0**-40 * (os.cpu_count() or 1), pairs=1)
     assert found.close
+    assert found.turns == ((False, False),), "they are no evidence, and one turn is enough to see that"
 
 
 def test_libraries_have_as_many_threads_as_they_are_given() -> None:

@@ -18,7 +18,7 @@ from numpy.random import Generator, RandomState
 
 from auditor.randomness import Randomness
 from auditor.repair.mechanisms.call_sites import Sites
-from auditor.trials.causes.keyed_sites import first_draw_apart, run_pair_keyed, traces_of, why_unkeyed
+from auditor.trials.causes.keyed_sites import first_draw_apart, run_pair_keyed, run_pair_traced, why_unkeyed
 from auditor.trials.trial import run_pair
 
 PAIRS = range(12)
@@ -122,7 +122,7 @@ def test_lines_and_counts_are_those_of_the_runs() -> None:
     assert apart is not None
     assert (apart.first, apart.second) == (first, second)
     assert apart.where == f"{__file__}:{line_of(keeps_rows, 'r.random')}"
-    traces = traces_of(bench, 0)
+    _, traces = run_pair_traced(bench, 0)
     assert [[draws.count for draws in trace.streams[""]] for trace in traces] == [[first, 1], [second, 1]]
 
 
@@ -131,7 +131,7 @@ def test_repeated_draws_at_one_line_are_counted_together() -> None:
     apart = first_draw_apart(bench, 0)
     assert apart is not None
     assert apart.where == f"{__file__}:{line_of(rejects_first, 'while')}"
-    firsts = [trace.streams[""][0].count for trace in traces_of(bench, 0)]
+    firsts = [trace.streams[""][0].count for trace in run_pair_traced(bench, 0)[1]]
     assert [apart.first, apart.second] == firsts
 
 
