@@ -19,6 +19,7 @@ from auditor.errors import AuditorError, NotComparable, SourceError, SubjectErro
 from auditor.process.process_state import put_back
 from auditor.sources.sample import Sample, copied
 from auditor.subjects.outcome import describe, fingerprint, first_difference, same
+from auditor.trials.fresh_rows import same_samples
 from auditor.trials.second_process import SecondProcess
 from auditor.trials.trial import Bench, Bottom, judge
 from auditor.trials.unseen import kept_time, notes, takes_r, unseen, unseen_words
@@ -49,6 +50,7 @@ class Checked(msgspec.Struct, frozen=True):
     source_shares: bool = False  # memory between two draws
     always: Seen | None = None  # what all looked-at pairs gave, where it was one output
     notes: tuple[tuple[str, str], ...] = ()  # which nobody need be warned of
+    same_samples: str = ""  # how the two samples of a pair were the same, where they were
 
     @property
     def copies(self) -> bool:
@@ -71,6 +73,7 @@ class Look(msgspec.Struct, frozen=True):
     outputs: tuple[Seen, ...] = ()  # of the pairs
     random: bool = True  # whether r gets into the subject at all
     cold: float = 0.0  # seconds of a first run, imports and all
+    same_samples: str = ""  # how the two samples of a pair were the same, where they were: see `fresh_rows`
 
 
 class HiddenState(SubjectError):
@@ -115,6 +118,7 @@ def together(looks: Iterable[Look]) -> Look:
         tuple(output for one in seen for output in one.outputs),
         random=all(one.random for one in seen),
         cold=max((one.cold for one in seen), default=0.0),
+        same_samples=next((one.same_samples for one in seen if one.same_samples), ""),
     )
 
 
@@ -137,6 +141,7 @@ def conclude(bench: Bench, found: Look, other: SecondProcess | None) -> Checked:
         found.source_shares,
         always,
         notes=tuple(notes(bench, found.unseen, random=found.random)),
+        same_samples=found.same_samples,
     )
 
 
@@ -161,6 +166,7 @@ def _warnings(bench: Bench, found: Look, second: str) -> Iterator[tuple[str, str
 def _run_twice(bench: Bench, index: int) -> tuple[Any, Any, Look]:
     """An output and what counts of it, with what two runs on the same sample with the same r showed."""
     sample, spare, source_shares = _draw_twice(bench, index)
+    repeats = "" if isinstance(sample, Sample) else same_samples(bench, index, sample)
     before = _global_states()
     started = perf_counter()
     output = bench.run_on(sample, index, 0)
@@ -182,7 +188,7 @@ def _run_twice(bench: Bench, index: int) -> tuple[Any, Any, Look]:
     seen = () if type(output) is Bottom else (Seen(fingerprint(settled), describe(settled, _SHOWN)),)
     first = seen[0].name if seen and index == 0 else None
     found = Look(2 + len(moved), changed, True, tuple(moved), seconds, first, source_shares=source_shares)
-    return output, settled, replace(found, unseen=differing, outputs=seen, cold=cold)
+    return output, settled, replace(found, unseen=differing, outputs=seen, cold=cold, same_samples=repeats)
 
 
 def _draw_twice(bench: Bench, index: int) -> tuple[Any, Any, bool]:
