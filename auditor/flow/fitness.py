@@ -21,7 +21,7 @@ from auditor.subjects.estimators import Fit, names_its_labels
 from auditor.trials.cell import Cell, told_params
 from auditor.trials.fresh_rows import AT_TIMES, DECLARED, UNLIKELY, freshness
 from auditor.trials.integrated import why_not
-from auditor.trials.preflight import PAIRS, Checked, Seen, conclude
+from auditor.trials.preflight import PAIRS, Checked, HiddenState, Seen, check_files, conclude
 from auditor.trials.second_process import SecondProcess
 from auditor.trials.second_server import entrust_folder
 from auditor.trials.trial import Bench, SubjectRaised
@@ -111,6 +111,10 @@ def _looked_at(
 ) -> Checked:
     try:
         return conclude(bench, engine.look(bench, timed), other)
+    except HiddenState:
+        if other:
+            check_files(bench, other.files())  # a file that a run keeps says more, and says the same at every audit
+        raise
     except SubjectRaised as error:
         if cell.size == 0:
             raise UsageError(f"size=0 must be at least 1 for this subject: {error}; use e.g. --size 1000") from error
