@@ -19,6 +19,7 @@ import contextlib
 import os
 import re
 import sys
+import tempfile
 from collections.abc import Iterable
 from typing import Any
 
@@ -27,16 +28,16 @@ import msgspec
 from auditor.errors import AuditorError
 from auditor.repair.mechanisms.own_frames import INSTALLED, OwnCode
 from auditor.subjects.outcome import Difference
-from auditor.trials.causes.outside import FILE, World
-from auditor.trials.second_process import file_clock
+from auditor.trials.causes.outside import COMPANIONS, FILE, World
 from auditor.trials.trial import Bench, apart
 
 UNUSED = 2**40  # from here on nobody counts pairs
 _NAMED = 5  # files that a message names
 _ASIDE = ".kept-by-auditor"
-_COMPANIONS = ("", "-wal", "-shm", "-journal")  # of a database of sqlite
 _CODE = (".py", ".pyc", ".pyi", ".so", ".pyd", ".dylib")
-_SYSTEM = ("/usr/", "/etc/", "/lib", "/opt/", "/bin/", "/run/", "/var/lib/", "/System/", "/Library/")
+_SYSTEM = ("/usr/", "/etc/", "/lib/", "/lib64/", "/bin/", "/var/lib/", "/System/", "/Library/")
+_PARTS = ("lib", "share", "etc", "bin")
+_OF_PYTHON = tuple(os.path.join(home, part, "") for home in (sys.prefix, sys.base_prefix) for part in _PARTS)
 _CACHES = {"__pycache__", ".cache", "Caches", "matplotlib", ".matplotlib", "fontconfig", ".fontconfig"}
 _CACHE_FILES = (".nbi", ".nbc")  # numba's
 _CACHE_FOLDERS = ("XDG_CACHE_HOME", "MPLCONFIGDIR", "NUMBA_CACHE_DIR", "JOBLIB_TEMP_FOLDER")
@@ -48,9 +49,7 @@ class Files(msgspec.Struct, frozen=True):
 
     written: tuple[str, ...] = ()  # by a run, and read by no other
     read_later: tuple[str, ...] = ()  # by a later run
-    made_if_missing: tuple[
-        str, ...
-    ] = ()  # files of before the audit that a run reads, and would write if they were not there
+    made_if_missing: tuple[str, ...] = ()  # older than the audit, read by a run, which would write them if missing
     where: str = ""  # the line that opens one of those to write to it
     difference: Difference | None = None  # between the outputs of a later run with those that it reads and without
 
@@ -61,8 +60,8 @@ def opens_files(world: World) -> bool:
 
 
 def files_between_runs(bench: Bench, since: float, index: int = UNUSED) -> Files:
-    """Return what the runs of a pair leave for each other; `since` is `file_clock()` when the audit began."""
-    world, started = World(OwnCode(bench.subject.fn)), file_clock()
+    """Return what the runs of a pair leave for each other; `since` is when the audit began."""
+    world, before = World(OwnCode(bench.subject.fn)), _listed()
     written: dict[str, None] = {}
     left: list[str] = []
     made: list[str] = []
@@ -74,15 +73,17 @@ def files_between_runs(bench: Bench, since: float, index: int = UNUSED) -> Files
         read = {path: _changed(path) for path in world.read if not _is_librarys(path)}
         left = [path for path, when in read.items() if path in earlier or when > since]
         if left:
-            difference = _without([], world, bench, index, first, started) or _without(
-                left, world, bench, index, first, started
-            )
+            difference = _without([], world, bench, index, first)
+            difference = difference or _without(left, world, bench, index, first)
         elif read:
             made = _made_if_missing(world, bench, index, [path for path, when in read.items() if when])
     except AuditorError:
         pass  # a run raised, which the audit will say: what was seen until then stands
     finally:
         world.put_back_files()
+        for path in ({*left} - {*written}) & (_listed() - before):  # new, and written in C, unheard
+            with contextlib.suppress(OSError):
+                os.remove(path)
     where = next((use.where for use in world.uses if use.kind == FILE and use.name in left and use.where), "")
     only_written = _shown(path for path in written if path not in left and not _is_cache(path))
     is_sure = difference is not None  # else only what was heard to be written is said to be
@@ -99,7 +100,13 @@ def _run(world: World, bench: Bench, index: int, which: int, written: dict[str, 
     return bench.settled(output)
 
 
-def _without(taken: list[str], world: World, bench: Bench, index: int, first: Any, started: float) -> Difference | None:
+def _listed() -> set[str]:
+    """The files in the working folder and in that for temporary files."""
+    folders = {os.getcwd(), os.path.abspath(tempfile.gettempdir())}
+    return {os.path.join(folder, name) for folder in folders for name in os.listdir(folder)}
+
+
+def _without(taken: list[str], world: World, bench: Bench, index: int, first: Any) -> Difference | None:
     """Run with files as they were before our runs, and without those `taken`: how the output differs from the first.
 
     A run whose output would be another in any case says nothing: two runs without the files must agree.
@@ -107,7 +114,9 @@ def _without(taken: list[str], world: World, bench: Bench, index: int, first: An
     world.put_back_files()
     aside: list[str] = []
     try:
-        for path in (path + companion for path in taken for companion in _COMPANIONS):
+        for path in (path + companion for path in taken for companion in ("", *COMPANIONS)):
+            if os.path.exists(path + _ASIDE):
+                return None  # somebody was killed here: this may be all that is left of a file
             if os.path.isfile(path):
                 os.replace(path, path + _ASIDE)
                 aside.append(path)
@@ -120,9 +129,8 @@ def _without(taken: list[str], world: World, bench: Bench, index: int, first: An
         return None
     finally:
         for path in aside:
-            is_ours = path not in world.files and _changed(path + _ASIDE) >= started  # written in C, unheard
             with contextlib.suppress(OSError):
-                os.remove(path + _ASIDE) if is_ours else os.replace(path + _ASIDE, path)
+                os.replace(path + _ASIDE, path)
 
 
 def _run_undone(world: World, bench: Bench, index: int, missing: list[str]) -> Any:
@@ -156,8 +164,7 @@ def _changed(path: str) -> float:
 
 def _is_librarys(path: str) -> bool:
     """True for a file that nobody reads to go on where another run ended: code, what is installed, the system's."""
-    installed = (*INSTALLED, sys.prefix + os.sep, sys.base_prefix + os.sep)
-    return path.endswith(_CODE) or path.startswith(_SYSTEM) or any(place in path for place in installed)
+    return path.endswith(_CODE) or path.startswith((*_SYSTEM, *_OF_PYTHON)) or any(one in path for one in INSTALLED)
 
 
 def _is_cache(path: str) -> bool:
@@ -170,4 +177,5 @@ def _is_cache(path: str) -> bool:
 def _shown(paths: Iterable[str]) -> tuple[str, ...]:
     """A few names, as seen from the working folder; what tempfile makes up is left out, lest records differ."""
     here = os.getcwd() + os.sep
-    return tuple(sorted({_TEMPORARY.sub("tmp*", path.removeprefix(here)) for path in paths})[:_NAMED])
+    names = {_TEMPORARY.sub("tmp*", path.removeprefix(here)) for path in paths}
+    return tuple(sorted(os.fsencode(name).decode(errors="backslashreplace") for name in names)[:_NAMED])

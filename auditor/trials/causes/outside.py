@@ -27,6 +27,7 @@ from hashlib import blake2b
 from pathlib import Path
 from types import FrameType
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 import numpy
@@ -357,6 +358,7 @@ def _hear(event: str, given: tuple[Any, ...]) -> None:
             _worlds.append(world)
 
 
+COMPANIONS = ("-wal", "-shm", "-journal")  # files beside a database of sqlite, by what their names end in
 Opened = Iterator[tuple[Any, str]]  # a path, and what is done with it
 
 
@@ -377,6 +379,17 @@ def _moved(path: Any, to: Any = None, *_: object) -> Opened:
     yield to, WRITTEN
 
 
+def _connected(database: Any, *_: object) -> Opened:
+    """The files of a database of sqlite, which may be given as a URI; none of one in memory."""
+    name = os.fsdecode(database)
+    if name.startswith("file:"):
+        address = urlsplit(name)
+        name = "" if "mode=memory" in address.query else unquote(address.path)
+    if name not in ("", ":memory:"):
+        yield name, BOTH
+        yield from ((name + one, WRITTEN) for one in COMPANIONS)
+
+
 def _linked(path: Any, to: Any, *_: object) -> Opened:
     yield to, WRITTEN
 
@@ -389,7 +402,7 @@ _HEARD: dict[str, str | Callable[..., Opened]] = {  # what it is, or the files t
     "os.symlink": _linked,
     "os.truncate": lambda path, *_: iter(((path, BOTH),)),
     "os.mkdir": lambda path, *_: iter(((path, MADE),)),
-    "sqlite3.connect": lambda path, *_: iter(() if str(path) == ":memory:" else ((path, BOTH),)),
+    "sqlite3.connect": _connected,
     "socket.connect": "the network",
     "subprocess.Popen": "another program",
     "os.fork": "another program",
@@ -405,7 +418,15 @@ def _content(path: Path) -> bytes | None:
 
 
 def _restore(path: Path, content: bytes | None) -> None:
+    """Write what was there; a file that has only grown is cut, so that no moment finds it without what it had."""
     if content is None:
         path.unlink(missing_ok=True)
-    elif not path.exists() or path.read_bytes() != content:
+        return
+    now = path.read_bytes() if path.exists() else b""
+    if now.startswith(content):
+        if len(now) > len(content):
+            os.truncate(path, len(content))
+        elif not path.exists():
+            path.touch()
+    else:
         path.write_bytes(content)
