@@ -175,7 +175,10 @@ def _is_cache(path: str) -> bool:
 
 
 def _shown(paths: Iterable[str]) -> tuple[str, ...]:
-    """A few names, as seen from the working folder; what tempfile makes up is left out, lest records differ."""
-    here = os.getcwd() + os.sep
-    names = {_TEMPORARY.sub("tmp*", path.removeprefix(here)) for path in paths}
+    """A few names, as seen from the working folder, with a star for what differs from audit to audit.
+
+    That is what tempfile makes up, and the number of this process: the same seed gives the same record.
+    """
+    here, process = os.getcwd() + os.sep, re.compile(rf"(?<!\d){os.getpid()}(?!\d)")
+    names = {process.sub("*", _TEMPORARY.sub("tmp*", path.removeprefix(here))) for path in paths}
     return tuple(sorted(os.fsencode(name).decode(errors="backslashreplace") for name in names)[:_NAMED])

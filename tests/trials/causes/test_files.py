@@ -331,6 +331,14 @@ def test_a_file_that_was_there_stays_whatever_runs_do_to_it(monkeypatch: pytest.
     assert one_pickle([3.0], None) == 2.0
 
 
+def test_a_name_with_the_number_of_the_process_is_the_same_in_every_record() -> None:
+    def of_process(sample: Any, r: Any) -> int:
+        Path(f"log-{os.getpid()}").touch()
+        return 1
+
+    assert found(of_process).written == ("log-*",)
+
+
 def test_a_name_that_is_no_text_is_shown() -> None:
     def oddly_named(sample: Any, r: Any) -> int:
         with open(b"run_\xff.log", "ab") as file:
