@@ -19,8 +19,9 @@ from auditor.sources.datasets import Dataset
 from auditor.sources.distribution import tails_cut
 from auditor.subjects.estimators import Fit, names_its_labels
 from auditor.trials.cell import Cell, told_params
+from auditor.trials.fresh_rows import AT_TIMES, DECLARED, UNLIKELY, freshness
 from auditor.trials.integrated import why_not
-from auditor.trials.preflight import PAIRS, Checked, Seen, conclude
+from auditor.trials.preflight import PAIRS, Checked, HiddenState, Seen, check_files, conclude
 from auditor.trials.second_process import SecondProcess
 from auditor.trials.second_server import entrust_folder
 from auditor.trials.trial import Bench, SubjectRaised
@@ -34,6 +35,7 @@ class Fitness(msgspec.Struct):
     known: dict[tuple[Any, ...], Checked] = {}
     first: Checked | None = None
     runs: int = 0
+    sampled: dict[tuple[str, int], str] = {}  # how samples of a source and size are the same, where that was looked at
 
     def see(
         self,
@@ -46,11 +48,12 @@ class Fitness(msgspec.Struct):
     ) -> tuple[Bench, list[Finding]]:
         """The bench after its preflight, with what that taught; `timed` is told what a run takes."""
         if not cell.looks:
+            how = self._same_samples(bench, engine)
             if cell.doubted:
                 bench = replace(bench, copies=True)
             else:
                 self._twice(bench, engine)
-            return bench, [*_nothing_fresh(cell), *_of_source(cell, bench, plan)]
+            return bench, [*_nothing_fresh(cell, bench, how), *_of_source(cell, bench, plan)]
         kind = _kind(cell, bench)
         checked = self.known.get(kind)
         warnings: list[Finding] = []
@@ -62,12 +65,25 @@ class Fitness(msgspec.Struct):
             entrust_folder()
             warnings = [Finding(name, "warning", message) for name, message in checked.warnings]
             warnings += [Finding(name, "info", message) for name, message in checked.notes]
-            warnings += [*_nothing_fresh(cell), *_own_labels(cell), *_tolerated(cell), *_not_integrated(cell, plan)]
+            self.sampled[bench.source.name, bench.size] = how = checked.same_samples
+            warnings += [
+                *_nothing_fresh(cell, bench, how),
+                *_own_labels(cell),
+                *_tolerated(cell),
+                *_not_integrated(cell, plan),
+            ]
             warnings += [*_another_claim(cell)]
         bench = replace(bench, copies=checked.copies, judges=bench.judges and checked.knows_truth)
         if cell.kin and not is_new:
             return bench, []
         return bench, [*warnings, *_of_source(cell, bench, plan), *_unknown(cell, bench, checked)]
+
+    def _same_samples(self, bench: Bench, engine: Engine) -> str:
+        """How the two samples of a pair are the same; SourceError for a source that ignores its generator."""
+        kind = bench.source.name, bench.size
+        if kind not in self.sampled:
+            self.sampled[kind] = next(engine.trials(replace(bench, unit=freshness), (0,), keep_nothing)).payload
+        return self.sampled[kind]
 
     def _twice(self, bench: Bench, engine: Engine) -> None:
         """A trial that comes out differently when it is run again is no function of its randomness."""
@@ -95,6 +111,10 @@ def _looked_at(
 ) -> Checked:
     try:
         return conclude(bench, engine.look(bench, timed), other)
+    except HiddenState:
+        if other:
+            check_files(bench, other.files())  # a file that a run keeps says more, and says the same at every audit
+        raise
     except SubjectRaised as error:
         if cell.size == 0:
             raise UsageError(f"size=0 must be at least 1 for this subject: {error}; use e.g. --size 1000") from error
@@ -111,11 +131,27 @@ def _too_small(cell: Cell, error: str) -> str:
     return f"size={cell.size:,} does not suit {cell.subject.name}: {error}{cure}"
 
 
-def _nothing_fresh(cell: Cell) -> Iterator[Finding]:
-    """Of the cell that decides: one that is shared stands beside it to be compared, whatever it is."""
-    if cell.size == 0 and cell.private != "unshared" and cell.question != "list":  # where each run has its own r
+def _nothing_fresh(cell: Cell, bench: Bench, same_samples: str) -> Iterator[Finding]:
+    """Warn where the two runs of a pair have the same sample, or none, so that they can only agree.
+
+    Of the cell that decides: one whose private randomness is shared stands beside it to be compared. Where each run has
+    an r of its own, as in the question about lists, runs may differ all the same.
+    """
+    name = bench.source.name
+    if same_samples == AT_TIMES:
+        message = (
+            f"source {name} gave both runs of a pair the same rows, and other samples other rows: of i.i.d. rows that "
+            f"has a probability below {UNLIKELY:.0e}. Does it ignore its generator at times?"
+        )
+        yield Finding("same-sample", "warning", message)
+    if cell.private == "unshared" or cell.question == "list":
+        return
+    if cell.size == 0:
         message = "two runs of a pair get the same r and no sample: they can only agree; write A(sample, r, private)"
         yield Finding("nothing-fresh", "warning", message)
+    elif same_samples == DECLARED:
+        message = f"two runs of a pair get the same r and the same sample, since {name} is declared deterministic"
+        yield Finding("nothing-fresh", "warning", f"{message}: they can only agree")
 
 
 def _own_labels(cell: Cell) -> Iterator[Finding]:

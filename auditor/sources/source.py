@@ -11,6 +11,8 @@ It is open to others. An object with a `draw` of this kind is a source: auditor.
     spec           how it is written behind --source, so that a command can draw from it again; else None
     expect(query)  the exact mean of query over the source, or of the rows for None: for oracles of accuracy
     law(size)      the distribution itself as {value: probability}: for samples as counts, and for --loss
+    deterministic  True for a source that is meant to draw the same rows whatever the generator, which is refused else.
+                   A function declares it too: fn.deterministic = True
 """
 
 from __future__ import annotations
@@ -169,6 +171,13 @@ def is_source(source: object) -> bool:
 
 def _of_others(source: Any, spec: str | None) -> Sampler:
     return Sampler(str(getattr(source, "name", None) or spec or type(source).__qualname__), spec, source.draw, source)
+
+
+def is_deterministic(source: Source) -> bool:
+    """True if a source, or the function or object that it is made of, is declared to have no randomness."""
+    fn = getattr(source, "fn", None)
+    parts = (getattr(source, "own", None), fn, getattr(fn, "func", None), getattr(source, "frozen", None))
+    return any(getattr(part, "deterministic", None) is True for part in parts)
 
 
 def is_dataset(source: object) -> bool:

@@ -21,7 +21,7 @@ def settled_target(target: str) -> str:
     """`module:fn` for what was typed; UsageError with what to type instead."""
     if "::" in target:
         place, _, rest = target.partition("::")
-        raise UsageError(f"{target!r} has two colons: write {place}:{rest.replace('::', '.')}")
+        raise UsageError(f"{target!r} has two colons: write {place}:{_learner_in(rest.replace('::', '.'))}")
     try:
         return full_target(target)
     except UsageError as error:
@@ -54,9 +54,14 @@ def _without_colon(module: ModuleType, place: str, path: str) -> str:
     """`package.Class` and `module.fn`: the colon stands between the module and what is in it."""
     first = path.partition(".")[0]
     if hasattr(module, first):
-        return f"{place}.{path} has no colon: write {place}:{path}"
+        return f"{place}.{path} has no colon: write {place}:{_learner_in(path)}"
     close = suggestion(first, [name for name in dir(module) if not name.startswith("_")])
     return f"{place}.{path} has no colon, and {place} has no {first!r}{close}: write {place}:function"
+
+
+def _learner_in(path: str) -> str:
+    """Return what is audited where a path was typed: of `Class.fit` the class, since the method has no object."""
+    return path.removesuffix(".fit")
 
 
 def what_it_has(module: ModuleType, place: str) -> str:

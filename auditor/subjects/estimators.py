@@ -19,11 +19,10 @@ from auditor.errors import UsageError, in_words, suggestion
 from auditor.process.foreign import call
 from auditor.randomness import Randomness
 from auditor.sources.frames import as_matrix
+from auditor.subjects.signature import BY_POSITION, DATA, is_required, signature_of, wrap_model_of_data
 
 WORD = 2**32  # what random_state takes
 _SEEDS = ("random_state", "random_seed", "seed")  # the names that seeds have
-_DATA = ("x", "data", "sample", "df")  # the names that a fit may have for its data
-_BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _LISTED = 20  # parameters that a message names
 
 
@@ -98,21 +97,14 @@ def seeds_of(estimator: Any) -> tuple[list[str], dict[str, Any]]:
 @functools.cache
 def _own_seed(kind: Any) -> str | None:
     """The name of a seed that a class takes, though its objects may not list it among their parameters."""
-    names = _signature(kind)
+    names = signature_of(kind)
     return next((name for name in _SEEDS[:2] if name in names), None)
-
-
-def _signature(fn: Any) -> Mapping[str, inspect.Parameter]:
-    try:
-        return inspect.signature(fn).parameters
-    except (TypeError, ValueError):  # some tell nobody
-        return {}
 
 
 def known_params(estimator: Any) -> dict[str, Any]:
     """Its parameters with their values, defaults for a class. Those that come through **kwargs an object tells."""
     kind = estimator if inspect.isclass(estimator) else type(estimator)
-    named = {name: one.default for name, one in _signature(kind).items() if one.default is not one.empty}
+    named = {name: one.default for name, one in signature_of(kind).items() if one.default is not one.empty}
     if kind is not estimator:
         return {**named, **estimator.get_params(deep=True)} if hasattr(estimator, "get_params") else {}
     if _takes_any(kind) and hasattr(kind, "get_params"):
@@ -122,7 +114,7 @@ def known_params(estimator: Any) -> dict[str, Any]:
 
 
 def _takes_any(kind: type) -> bool:
-    return any(one.kind == one.VAR_KEYWORD for one in _signature(kind).values())
+    return any(one.kind == one.VAR_KEYWORD for one in signature_of(kind).values())
 
 
 def check_params(estimator: Any, shown: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -134,17 +126,13 @@ def check_params(estimator: Any, shown: str, given: Mapping[str, Any]) -> dict[s
         _check_param(estimator, shown, name, known)
     _check_fit(estimator, shown)
     if inspect.isclass(estimator):
-        missing = [name for name, one in _signature(estimator).items() if _is_missing(one) and name not in given]
+        missing = [name for name, one in signature_of(estimator).items() if is_required(one) and name not in given]
         if missing:
             raise UsageError(f"{shown} needs a value for {', '.join(missing)}: audit an instance of it, file.py:name")
     else:
         _check_copy(estimator, shown, given)
     plain = {name: value for name, value in known.items() if isinstance(value, (bool, int, float, str, type(None)))}
     return {**plain, **given}
-
-
-def _is_missing(one: inspect.Parameter) -> bool:
-    return one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
 
 
 def _check_param(estimator: Any, shown: str, name: str, known: Mapping[str, Any]) -> None:
@@ -172,7 +160,9 @@ def _owned(estimator: Any, name: str, known: Mapping[str, Any]) -> list[str]:
     if owner is None:
         return [one for one in known if "__" not in one]
     prefix = f"{part}__" if part else ""
-    taken = [prefix + one for one, kind in _signature(owner).items() if kind.kind in (*_BY_POSITION, kind.KEYWORD_ONLY)]
+    taken = [
+        prefix + one for one, kind in signature_of(owner).items() if kind.kind in (*BY_POSITION, kind.KEYWORD_ONLY)
+    ]
     return [*dict.fromkeys([*(one for one in known if one.rpartition("__")[0] == part), *taken])]
 
 
@@ -192,13 +182,11 @@ def unlisted(estimator: Any, given: Mapping[str, Any]) -> dict[str, str]:
 def _check_fit(estimator: Any, shown: str) -> None:
     """A model that is given its data when it is made, as those of statsmodels are, has a fit of another kind."""
     kind: Any = estimator if inspect.isclass(estimator) else type(estimator)
-    first = next((one for name, one in [*_signature(kind.fit).items()][1:] if one.kind in _BY_POSITION), None)
-    if first is None or first.default is first.empty or first.name.lower() in _DATA:
+    first = next((one for name, one in [*signature_of(kind.fit).items()][1:] if one.kind in BY_POSITION), None)
+    if first is None or first.default is first.empty or first.name.lower() in DATA:
         return
-    raise UsageError(
-        f"{shown} is given its data when it is made, and its fit takes none: write a function of (sample, r), e.g. "
-        f"def learn(sample, r): X, y = sample; return {kind.__name__}(y, X).fit().params.round(1)"
-    )
+    cure = wrap_model_of_data(kind, shown)
+    raise UsageError(f"{shown} is given its data when it is made, and its fit takes none: {cure}")
 
 
 def _check_copy(estimator: Any, shown: str, given: Mapping[str, Any]) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter
-from typing import Any
+from textwrap import indent
+from typing import Any, cast
 
 from auditor.errors import UsageError, suggestion
 
@@ -13,7 +15,53 @@ PRIVATE = "private"  # the parameter that has randomness of the run's own
 _LABELS = ("y", "target", "targets", "label", "labels")  # no randomness has these names
 _RANDOM = ("r", "rng", "seed", "random", "randomness", "generator", "gen", "state", "key")
 _SEEDS = ("seed", "random_seed", "random_state")  # which are numbers
-_BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+DATA = ("x", "data", "sample", "df", "rows")  # the names that data have
+BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+_BY_NAME = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
+
+
+def checked_function(target: Any, shown: str) -> Callable[..., Any]:
+    """Return the target if it can be called; UsageError for a class without `fit`, a bare method, or a plain object.
+
+    To call a class would make an object of the sample and train nothing, whatever the constructor takes.
+    """
+    inside = target
+    while isinstance(inside, functools.partial):
+        inside = inside.func
+    if inspect.isclass(inside):
+        raise UsageError(f"{shown} is {_no_learner(inside, shown, is_partial=inside is not target)}")
+    if is_method(target):
+        owner = shown.rpartition(".")[0]
+        words = f"audit the class, {owner}" if ":" in owner else "audit its class"
+        raise UsageError(f"{shown} is a method, and its object is missing: {words}, or a function of (sample, r)")
+    if callable(target):
+        return cast(Callable[..., Any], target)
+    if method := _learns_by(target):
+        words = f"is an object of {type(target).__name__}, which has {method} and no fit"
+        raise UsageError(f"{shown} {words}: {wrap_incremental(target, shown, method)}")
+    raise UsageError(f"{shown} is {type(target).__name__}, not a function A(sample, r)")
+
+
+def _no_learner(kind: type, shown: str, *, is_partial: bool) -> str:
+    """Say why a class is no learner, and what can be audited instead."""
+    function = "write a function of (sample, r) that trains one and returns what it has learnt"
+    if is_partial:
+        return (
+            f"a partial of the class {kind.__name__}, which trains nothing: audit the class or an object, or {function}"
+        )
+    if method := _learns_by(kind):
+        return f"a class with {method} and no fit: {wrap_incremental(kind, shown, method)}"
+    words = "a class without fit, partial_fit and learn_one: to make one trains nothing"
+    own = vars(kind).get("__call__")
+    is_callable = inspect.isfunction(own) and len(signature_of(own)) > 2  # besides self
+    if is_callable and not any(map(is_required, signature_of(kind).values())) and all(_place_and_path(shown)):
+        return f"{words}; {wrap_callable_class(shown)}"
+    return f"{words}; {function}, and audit that"
+
+
+def _learns_by(target: object) -> str | None:
+    """Return the method by which a class or an object without `fit` learns, if it has one."""
+    return next((name for name in ("partial_fit", "learn_one") if callable(getattr(target, name, None))), None)
 
 
 def check_signature(fn: Callable[..., Any], shown: str, given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -23,7 +71,7 @@ def check_signature(fn: Callable[..., Any], shown: str, given: Mapping[str, Any]
     except (TypeError, ValueError):  # some builtins tell nobody
         return dict(given), ["", ""]
     everything = list(signature.parameters.values())
-    positional = [p for p in everything if p.kind in _BY_POSITION]
+    positional = [p for p in everything if p.kind in BY_POSITION]
     if not _takes_two(everything, positional):
         raise UsageError(f"{shown}{signature} takes no (sample, r): {_cure(shown, everything, positional)}")
     named = {
@@ -42,21 +90,24 @@ def check_signature(fn: Callable[..., Any], shown: str, given: Mapping[str, Any]
 
 
 def takes_sample_and_r(fn: Callable[..., Any]) -> bool:
-    """Whether it looks like a learner; a source fn(rng, size) does not."""
-    try:
-        everything = list(inspect.signature(fn).parameters.values())
-    except (TypeError, ValueError):
-        return False
-    positional = [p for p in everything if p.kind in _BY_POSITION]
-    return _takes_two(everything, positional) and [p.name for p in positional[1:2]] != ["size"]
+    """True if `fn` looks like a learner; a source fn(rng, size) does not."""
+    everything = list(signature_of(fn).values())
+    positional = [p for p in everything if p.kind in BY_POSITION]
+    return _takes_two(everything, positional)
 
 
 def _takes_two(everything: Sequence[Parameter], positional: Sequence[Parameter]) -> bool:
-    """Labels are no randomness, and neither is a parameter with a number for its default."""
+    """True if the first two parameters can be (sample, r).
+
+    Labels are no randomness, and a parameter with a number for its default is none either. A function of (rng, X) has
+    its randomness first, and would take the sample for it.
+    """
     if len(positional) < 2:
         return any(p.kind == p.VAR_POSITIONAL for p in everything)
-    second = positional[1]
+    first, second = positional[:2]
     if second.annotation is second.empty and second.name.lower() in _LABELS:
+        return False
+    if first.name.lower() in (*_RANDOM, *_SEEDS) and not _is_random(second.name):
         return False
     return second.default is second.empty or second.default is None or _is_random(second.name)
 
@@ -65,14 +116,128 @@ def _is_random(name: str) -> bool:
     return any(word in _RANDOM for word in name.lower().split("_"))
 
 
+def is_method(fn: object) -> bool:
+    """True if `fn` is a function of a class that still lacks its object, as `Ridge.fit` is."""
+    if not inspect.isfunction(fn):
+        return False
+    owner = fn.__qualname__.rpartition(".")[0]
+    return bool(owner) and not owner.endswith("<locals>") and next(iter(inspect.signature(fn).parameters), "") == "self"
+
+
+# What to write instead. Whatever is printed here as Python is compiled and run by tests/subjects/test_cures.py.
+
+
 def _cure(shown: str, everything: Sequence[Parameter], positional: Sequence[Parameter]) -> str:
-    """The line that makes a learner of a function of (X, y), of (df), or of anything with a seed."""
+    """Return the line that makes a learner of a function of (X, y), of (df), or of anything with a seed."""
+    place, path = _place_and_path(shown)
+    if [p.name for p in positional[1:2]] == ["size"] and _is_random(positional[0].name):
+        return f"it is a source; give it as --source {shown}, and audit what learns from its rows"
+    seeds = [p for p in everything if _is_random(p.name)]
+    data = next((p for p in positional if p not in seeds), None)
+    data = data or next((p for p in everything if p.kind == p.KEYWORD_ONLY and p.name.lower() in DATA), None)
+    name = path.rpartition(".")[2] or "learn"
+    if data is None:  # a call without the sample would pass whatever the function does
+        return f"it has no parameter for the data; write def {name}(sample, r), which learns from its sample"
+    labels = next((p for p in everything if p.name.lower() in _LABELS and p is not data), None)
+    if not path:
+        return f"write def learn(sample, r){', whose sample is (X, y)' if labels else ''}"
+    if positional[:1] == [data] and labels in (None, *positional[1:2]):
+        words = ["*sample" if labels else "sample"]
+    elif labels:
+        words = [f"{data.name}=sample[0]", f"{labels.name}=sample[1]"]
+    else:
+        words = [f"{data.name}=sample"]
+    words += [f"{p.name}={_seed_for(p)}" for p in seeds[:1]]
+    others = [p.name for p in everything if is_required(p) and p not in (data, labels, *seeds[:1])]
+    words += [f"{one}={one}" for one in others]
+    line = f"def audited({', '.join(['sample', 'r', *others])}): return {path}({', '.join(words)})"
+    plain = "write " if labels else f"write def {name}(sample, r), or "
+    return f"{plain}{_below(place, path, line, 'audited', others)}"
+
+
+def wrap_incremental(target: object, shown: str, method: str) -> str:
+    """Return a function of (sample, r) that trains a class or an object which has `partial_fit` or `learn_one` only."""
+    place, path = _place_and_path(shown)
+    kind: Any = target if inspect.isclass(target) else type(target)
+    others: list[str] = []
+    if inspect.isclass(target):
+        name = path or kind.__name__
+        made = signature_of(kind).values()
+        seeds = [f"{p.name}={_seed_for(p)}" for p in made if p.name in _SEEDS and p.kind in _BY_NAME][:1]
+        others = [p.name for p in made if is_required(p) and p.name not in _SEEDS]
+        fresh = f"{name}({', '.join([*seeds, *(f'{one}={one}' for one in others)])})"
+    else:
+        fresh = f"copy.deepcopy({path or 'model'})"
+    taken = [p.name for p in signature_of(getattr(kind, method)).values() if p.kind in (*BY_POSITION, p.KEYWORD_ONLY)]
+    with_labels = any(one.lower() in _LABELS for one in taken)
+    lines = ["import copy", "", ""] if "copy.deepcopy" in fresh else []
+    lines += [f"def learn({', '.join(['sample', 'r', *others])}):", f"    fresh = {fresh}"]
+    if method == "learn_one" and with_labels:
+        lines += ["    X, y = sample", "    for row, label in zip(X.reshape(len(X), -1).tolist(), y.tolist()):"]
+        lines += ["        fresh.learn_one(dict(enumerate(row)), label)"]
+    elif method == "learn_one":
+        lines += ["    X = sample[0] if isinstance(sample, tuple) else sample"]
+        lines += ["    for row in X.reshape(len(X), -1).tolist():", "        fresh.learn_one(dict(enumerate(row)))"]
+    elif "classes" in taken:
+        lines += ["    X, y = sample", "    fresh.partial_fit(X, y, classes=sorted(set(y.tolist())))"]
+    elif with_labels:
+        lines += ["    X, y = sample if isinstance(sample, tuple) else (sample, None)", "    fresh.partial_fit(X, y)"]
+    else:
+        lines += ["    X = sample[0] if isinstance(sample, tuple) else sample", "    fresh.partial_fit(X)"]
+    lines += ["    return fresh"]
+    return f"write {_below(place, path, chr(10).join(lines), 'learn', others)}"
+
+
+def wrap_model_of_data(kind: type, shown: str) -> str:
+    """Return the function of (sample, r) for a model that is given its data when it is made, as in statsmodels."""
+    place, path = _place_and_path(shown)
+    first, second = [*(p.name.lower() for p in signature_of(kind).values() if p.kind in BY_POSITION), "", ""][:2]
+    given = "X, y" if first in DATA else "y, X"
+    apart = "X, y = sample; "
+    if second not in (*_LABELS, *DATA, "exog"):
+        given, apart = "sample", ""
+    line = f"def learn(sample, r): {apart}return {path or kind.__name__}({given}).fit().params.round(1)"
+    return f"write {_below(place, path, line, 'learn', [])}"
+
+
+def wrap_callable_class(shown: str) -> str:
+    """Return the line that makes an instance of a class whose instances are called with (sample, r)."""
+    place, path = _place_and_path(shown)
+    return f"audit an instance: write {_below(place, path, f'learner = {path}()', 'learner', [])}"
+
+
+def _place_and_path(shown: str) -> tuple[str, str]:
+    """Split `module:path` or `file.py:path`; the path is "" where Python code cannot write it, as for a lambda."""
     place, _, path = shown.rpartition(":")
-    name = last if (last := path.rpartition(".")[2]).isidentifier() else "learn"
-    labelled = any(p.name.lower() in _LABELS for p in positional[1:2])
-    words = ["*sample" if labelled else "sample"] if positional else []
-    seeds = [p for p in everything if _is_random(p.name) and p not in positional[:1]]
-    words += [f"{p.name}={'int(r.integers(2**32))' if p.name in _SEEDS else 'r'}" for p in seeds[:1]]
-    line = f"def audited(sample, r): return {name}({', '.join(words)})"
-    plain = f"write def {name}(sample, r), or " if not labelled else "write "
-    return f"{plain}a line below it, {line}, and audit {place + ':' if place else ''}audited"
+    return place, path if all(part.isidentifier() for part in path.split(".")) else ""
+
+
+def _below(place: str, path: str, code: str, name: str, params: Sequence[str]) -> str:
+    """Say where the code goes and what to audit then: below what it wraps, or in a file that imports it."""
+    given = "".join(f" --param {one}=VALUE" for one in params)
+    if place and not place.endswith(".py"):
+        code = f"from {place} import {path.partition('.')[0]}\n\n\n{code}"
+        return f"in a file of yours, say audited.py,\n\n{indent(code, '    ')}\n\nand audit audited.py:{name}{given}"
+    target = f"{place}:{name}" if place else name
+    if "\n" not in code:
+        return f"a line below it, {code}, and audit {target}{given}"
+    return f"below it\n\n{indent(code, '    ')}\n\nand audit {target}{given}"
+
+
+def _seed_for(parameter: Parameter) -> str:
+    return "int(r.integers(2**32))" if parameter.name in _SEEDS else "r"
+
+
+def is_required(parameter: Parameter) -> bool:
+    return parameter.default is parameter.empty and parameter.kind not in (
+        parameter.VAR_POSITIONAL,
+        parameter.VAR_KEYWORD,
+    )
+
+
+def signature_of(fn: Any) -> Mapping[str, Parameter]:
+    """Return the parameters of a callable by name; none of one that does not tell them."""
+    try:
+        return inspect.signature(fn).parameters
+    except (TypeError, ValueError):  # some tell nobody
+        return {}

@@ -32,7 +32,7 @@ from auditor.subjects.candidates import settled_target
 from auditor.subjects.estimators import Fit, check_params, default_view, is_estimator
 from auditor.subjects.finishing import Composed, Finishing, check_steps, find_finishing
 from auditor.subjects.outcome import describe, same
-from auditor.subjects.signature import PRIVATE, check_signature
+from auditor.subjects.signature import PRIVATE, check_signature, checked_function
 
 F = TypeVar("F", bound=Callable[..., Any])
 Declared = Any  # a value, or a function of the parameters it names
@@ -280,8 +280,7 @@ def load_subject(
             raise UsageError(f"{shown} is an estimator: r becomes its random_state, and --randomness has no say")
         given = {key: parse_param(text) for key, text in (texts or {}).items()}
         return _load_estimator(fn, shown, name, {**(params or {}), **given})
-    if not callable(fn):
-        raise UsageError(f"{shown} is {type(fn).__name__}, not a function A(sample, r)")
+    fn = checked_function(fn, shown)
     if inspect.iscoroutinefunction(fn) or inspect.isgeneratorfunction(fn):
         raise UsageError(f"{shown} is a coroutine or a generator: an audit needs a function that returns its output")
     _check_wrapping(fn, shown)

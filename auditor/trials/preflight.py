@@ -9,7 +9,7 @@ import random
 from collections.abc import Callable, Container, Iterable, Iterator
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -19,9 +19,13 @@ from auditor.errors import AuditorError, NotComparable, SourceError, SubjectErro
 from auditor.process.process_state import put_back
 from auditor.sources.sample import Sample, copied
 from auditor.subjects.outcome import describe, fingerprint, first_difference, same
+from auditor.trials.fresh_rows import same_samples
 from auditor.trials.second_process import SecondProcess
 from auditor.trials.trial import Bench, Bottom, judge
 from auditor.trials.unseen import kept_time, notes, takes_r, unseen, unseen_words
+
+if TYPE_CHECKING:
+    from auditor.trials.causes.files import Files
 
 PAIRS = 3
 _SHOWN = 80  # characters of an output
@@ -49,6 +53,7 @@ class Checked(msgspec.Struct, frozen=True):
     source_shares: bool = False  # memory between two draws
     always: Seen | None = None  # what all looked-at pairs gave, where it was one output
     notes: tuple[tuple[str, str], ...] = ()  # which nobody need be warned of
+    same_samples: str = ""  # how the two samples of a pair were the same, where they were
 
     @property
     def copies(self) -> bool:
@@ -71,6 +76,7 @@ class Look(msgspec.Struct, frozen=True):
     outputs: tuple[Seen, ...] = ()  # of the pairs
     random: bool = True  # whether r gets into the subject at all
     cold: float = 0.0  # seconds of a first run, imports and all
+    same_samples: str = ""  # how the two samples of a pair were the same, where they were: see `fresh_rows`
 
 
 class HiddenState(SubjectError):
@@ -115,12 +121,15 @@ def together(looks: Iterable[Look]) -> Look:
         tuple(output for one in seen for output in one.outputs),
         random=all(one.random for one in seen),
         cold=max((one.cold for one in seen), default=0.0),
+        same_samples=next((one.same_samples for one in seen if one.same_samples), ""),
     )
 
 
 def conclude(bench: Bench, found: Look, other: SecondProcess | None) -> Checked:
     """What the looks of both processes mean; HiddenState where the audit would measure something else than rho."""
     second = other.compare(found.first, found.cold) if other else "skipped: asked at other points"
+    files = other.files(found.cold) if other else None
+    check_files(bench, files)
     if second == "different":
         raise HiddenState(
             f"{bench.subject.name} gives another output in a second process, on the same sample with the same r. There "
@@ -133,10 +142,11 @@ def conclude(bench: Bench, found: Look, other: SecondProcess | None) -> Checked:
         second,
         found.changes_sample,
         found.knows_truth,
-        tuple(_warnings(bench, found, second if other else "")),
+        (*_warnings(bench, found, second if other else ""), *_file_warnings(files)),
         found.source_shares,
         always,
         notes=tuple(notes(bench, found.unseen, random=found.random)),
+        same_samples=found.same_samples,
     )
 
 
@@ -158,9 +168,37 @@ def _warnings(bench: Bench, found: Look, second: str) -> Iterator[tuple[str, str
         yield "changes-sample", "the subject changes its sample in place; each run gets a copy of its own"
 
 
+def check_files(bench: Bench, files: Files | None) -> None:
+    """Raise HiddenState if a later run's output depends on a file that an earlier run wrote."""
+    if files is None or files.difference is None:
+        return
+    from auditor.trials.causes.hidden import Moved
+    from auditor.trials.causes.outside import FILE
+
+    kept, apart = Moved(FILE, " and ".join(files.read_later)), files.difference
+    where = f" (at {files.where})" if files.where else ""
+    raise HiddenState(
+        f"{bench.subject.name} is not a function of (sample, r): {kept.message}. A run writes it{where}, a later run "
+        "reads it, and on the same sample with the same r that run has another output without it "
+        f"({apart.path}: {apart.left} and {apart.right}). {kept.cure.capitalize()}; and remove what earlier runs left"
+    )
+
+
+def _file_warnings(files: Files | None) -> Iterator[tuple[str, str]]:
+    if files and files.read_later:
+        words = "written by a run and read by a later one, whose output was the same without"
+        yield "files", f"{words}: {', '.join(files.read_later)}"
+    if files and files.made_if_missing:
+        words = "read by a run that would write it if it were missing, so that outputs may be those of an earlier audit"
+        yield "files", f"{words}: {', '.join(files.made_if_missing)}. Remove it, and audit again"
+    if files and files.written:
+        yield "files", f"opened for writing by a run, and read by no later one: {', '.join(files.written)}"
+
+
 def _run_twice(bench: Bench, index: int) -> tuple[Any, Any, Look]:
     """An output and what counts of it, with what two runs on the same sample with the same r showed."""
     sample, spare, source_shares = _draw_twice(bench, index)
+    repeats = "" if isinstance(sample, Sample) else same_samples(bench, index, sample)
     before = _global_states()
     started = perf_counter()
     output = bench.run_on(sample, index, 0)
@@ -182,7 +220,7 @@ def _run_twice(bench: Bench, index: int) -> tuple[Any, Any, Look]:
     seen = () if type(output) is Bottom else (Seen(fingerprint(settled), describe(settled, _SHOWN)),)
     first = seen[0].name if seen and index == 0 else None
     found = Look(2 + len(moved), changed, True, tuple(moved), seconds, first, source_shares=source_shares)
-    return output, settled, replace(found, unseen=differing, outputs=seen, cold=cold)
+    return output, settled, replace(found, unseen=differing, outputs=seen, cold=cold, same_samples=repeats)
 
 
 def _draw_twice(bench: Bench, index: int) -> tuple[Any, Any, bool]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import os
 import sys
+import time
 from json import dumps, loads
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from auditor.errors import AuditorError, in_words, is_interrupt
 from auditor.lookup import file_modules, found_by_files, importable_name
@@ -20,6 +21,9 @@ from auditor.request import OverCells
 from auditor.subjects.subject import load_subject, param_text
 from auditor.trials.cell import Cell, make_cell
 from auditor.trials.second_server import Request, server
+
+if TYPE_CHECKING:
+    from auditor.trials.causes.files import Files
 
 _START = 60.0  # seconds that a second process may take to start and to load
 _SLOWER = 20  # times what a run takes here
@@ -33,7 +37,9 @@ class SecondProcess:
 
     def __init__(self, cell: Cell, *, timeout: float | None = None, memory: int | None = None) -> None:
         self._timeout, self._asked = timeout, monotonic()
+        self._since = file_clock()
         self._request: Request | None = None
+        self._found: dict[str, Any] = {}
         self._trouble = ""
         try:
             head, packed = _messages(cell, memory)
@@ -59,9 +65,8 @@ class SecondProcess:
             return f"skipped: {self._trouble}"
         if expected is None:
             return "skipped: the first run gave no output"
-        runs = _SLOWER * seconds if self._timeout is None else min(_SLOWER * seconds, 2 * self._timeout)
         try:
-            found = self._answer(self._asked + _START + runs)
+            found = self._opinion(self._asked + self._patience(seconds))
         except TimeoutError:
             return "skipped: the second process ended with no answer in time"
         except (OSError, ValueError):
@@ -70,15 +75,44 @@ class SecondProcess:
             return f"skipped: the second process ended with no output ({trouble})"
         return "same" if found["fingerprint"] == expected else "different"
 
-    def _answer(self, deadline: float) -> dict[str, Any]:
-        """Of a process that is there, then of its run."""
+    def files(self, seconds: float = 0.0) -> Files | None:
+        """Return what runs leave on disk for later runs; None where they open no file, or no answer comes.
+
+        To be asked while nobody runs the subject, since files are taken away and put back meanwhile.
+        """
+        if self._request is None:
+            return None
+        try:
+            if not self._opinion(self._asked + self._patience(seconds)).get("opens_files"):
+                return None
+            import msgspec
+
+            from auditor.trials.causes.files import Files
+
+            self._request.ask(dumps({"ask": "files", "since": self._since}).encode())
+            found = loads(self._request.answer(monotonic() + self._patience(seconds)))
+            return None if "raised" in found else msgspec.convert(found, Files)
+        except (OSError, ValueError):  # which a message of another shape is too
+            return None
+
+    def _patience(self, seconds: float) -> float:
+        return _START + (_SLOWER * seconds if self._timeout is None else min(_SLOWER * seconds, 2 * self._timeout))
+
+    def _opinion(self, deadline: float) -> dict[str, Any]:
+        """The answer of a process that is there, then that of its run."""
         assert self._request is not None
         for _ in range(2):
-            found: dict[str, Any] = loads(self._request.answer(deadline))
-            learnt.update(found.pop("loaded", ()))
-            if found:
+            if self._found:
                 break
-        return found
+            self._found = loads(self._request.answer(deadline))
+            learnt.update(self._found.pop("loaded", ()))
+        return self._found
+
+
+def file_clock() -> float:
+    """Return the time by the clock that stamps files, which goes in ticks of a few milliseconds."""
+    coarse = getattr(time, "CLOCK_REALTIME_COARSE", None)
+    return time.time() if coarse is None else time.clock_gettime(coarse)
 
 
 def _messages(cell: Cell, memory: int | None) -> tuple[bytes, bytes]:

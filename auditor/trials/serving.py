@@ -30,8 +30,11 @@ from msgspec.structs import asdict, replace
 from auditor.errors import AuditorError
 from auditor.process.limits import limit_memory, one_thread
 from auditor.process.parent import become_subreaper, die_with_parent, end_children, how_it_ended
+from auditor.repair.mechanisms.own_frames import OwnCode
 from auditor.subjects.outcome import describe, fingerprint, first_difference
+from auditor.trials.causes.files import files_between_runs, opens_files
 from auditor.trials.causes.last_digits import is_close
+from auditor.trials.causes.outside import World
 from auditor.trials.cell import Cell, make_bench
 from auditor.trials.second_process import found_by_name, libraries, settle_in, shown
 from auditor.trials.second_server import FOLDER, folder_for_sockets, receive, send, use_folder
@@ -224,18 +227,34 @@ def _pair(bench: Bench, request: dict[str, Any]) -> dict[str, Any]:
 
 
 def _run(bench: Bench, request: dict[str, Any]) -> dict[str, Any]:
-    """The first run of a pair; `after` the second, where that is asked for."""
+    """Run the first run of a pair, and before it the second where that is asked for; say whether they open files."""
+    world = World(OwnCode(bench.subject.fn))
+    found: dict[str, Any] = {}
     if request.get("after"):
-        bench.run(request["index"], 1)
-    output = bench.run(request["index"], 0)
+        _run_watched(world, bench, request["index"], 1, found)
+    output = _run_watched(world, bench, request["index"], 0, found)
     if type(output) is Bottom:
-        return {"fingerprint": "no output", "shown": "no output", "output": None}
+        return {**found, "fingerprint": "no output", "shown": "no output", "output": None}
     settled = bench.settled(output)
-    found: dict[str, Any] = {"fingerprint": fingerprint(settled), "shown": describe(settled)}
+    found |= {"fingerprint": fingerprint(settled), "shown": describe(settled)}
     if request.get("whole"):
         found["output"] = _sendable(settled)
     if request.get("against"):
         found |= _compared(request["against"], settled)
+    return found
+
+
+def _run_watched(world: World, bench: Bench, index: int, which: int, found: dict[str, Any]) -> Any:
+    sample = bench.draw(index, which)
+    with world.watching_files():
+        output = bench.run_on(sample, index, which)
+    if opens_files(world):
+        found["opens_files"] = True
+    return output
+
+
+def _files(bench: Bench, request: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins(files_between_runs(bench, request["since"]))
     return found
 
 
@@ -245,7 +264,7 @@ def _moved(bench: Bench, request: dict[str, Any]) -> dict[str, Any]:
     return what_first_run_left(bench, request["index"]).told
 
 
-_ANSWERS = {"pair": _pair, "run": _run, "moved": _moved}
+_ANSWERS = {"pair": _pair, "run": _run, "moved": _moved, "files": _files}
 
 
 def _sendable(settled: object) -> str | None:

@@ -114,7 +114,7 @@ def test_on_a_terminal_it_asks(record: Any, typed: bytes, code: int, warm: Warm)
     ("changes", "complaint"),
     [
         ({"subject": "subprocess:run", "params": {"shell": True}}, "subprocess:run, which belongs to Python itself"),
-        ({"subject": "subprocess:Popen", "randomness": "int"}, "takes no (sample, r)"),
+        ({"subject": "subprocess:Popen", "randomness": "int"}, "is a class without fit"),
         ({"subject": "shutil:move"}, "shutil:move, which belongs to Python itself"),
         ({"subject": "builtins:exec"}, "builtins:exec, which belongs to Python itself"),
         ({"subject": "pty:spawn"}, "takes no (sample, r)"),

@@ -70,6 +70,7 @@ SOURCE = (
     source(
         "returns labels that are too few", "return rng.random(size), rng.random(max(0, size - 1))", words="rows where"
     ),
+    source("ignores rng", "return np.random.default_rng(0).random(size)", words="ignores its generator"),
     source(
         "is not a function of rng", "return np.random.default_rng().random(size)", words="not a function of (rng, size)"
     ),

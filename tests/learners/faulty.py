@@ -59,6 +59,9 @@ def ragged(rng, size):
     return [(i, [0] * (i + 1)) for i in range(size)]
 
 
+ragged.deterministic = True
+
+
 def exiting(rng, size):
     sys.exit(0)
 
@@ -81,6 +84,9 @@ def whole_buffer(rng, size):
 
 def view(rng, size):
     return _buffer[:size]
+
+
+whole_buffer.deterministic = view.deterministic = True
 
 
 def interrupted_probe(rng, size):

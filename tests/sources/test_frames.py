@@ -55,6 +55,9 @@ def kept(gen: np.random.Generator, size: int) -> Any:
     return PANDAS[:size]
 
 
+kept.deterministic = True  # type: ignore[attr-defined]
+
+
 def in_polars(gen: np.random.Generator, size: int) -> Any:
     return POLARS[gen.integers(0, N, size)], gen.integers(0, 2, size)
 

@@ -270,7 +270,9 @@ def test_what_cannot_be_made_afresh_is_a_sentence() -> None:
     ):
         load_subject(Stubborn())
     for model in (MadeWithData, MadeWithData([1])):
-        with pytest.raises(UsageError, match=r"is given its data when it is made.*return MadeWithData\(y, X\)\.fit"):
+        with pytest.raises(
+            UsageError, match=r"(?s)is given its data when it is made.*return MadeWithData\(y, X\)\.fit"
+        ):
             load_subject(model)
     with pytest.raises(UsageError, match="has no set_params, so that word cannot be set: make the object with it"):
         load_subject(Parrot(), {"word": 3})

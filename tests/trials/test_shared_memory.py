@@ -195,6 +195,9 @@ def test_a_check_that_was_skipped_is_a_warning() -> None:
         def compare(self, expected: str | None, seconds: float = 0.0) -> str:
             return "skipped: no way to find it"
 
+        def files(self, seconds: float = 0.0) -> None:
+            return None
+
     ((kind, message),) = conclude(bench, found, Skipped()).warnings
     assert kind == "second-process"
     assert "skipped: no way to find it" in message

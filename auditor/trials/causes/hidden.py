@@ -19,6 +19,7 @@ from msgspec.structs import replace
 
 from auditor.repair.mechanisms.own_frames import OwnCode
 from auditor.subjects.outcome import Difference
+from auditor.trials.causes.files import UNUSED
 from auditor.trials.causes.locals_trace import run_heard
 from auditor.trials.causes.outside import CLOCK, ENTROPY, FILE, OTHER, World
 from auditor.trials.causes.places import Kept, Place, Snapshot, places_of, reseed, take, token
@@ -27,7 +28,6 @@ from auditor.trials.trial import NONE_FELL, Bench, Trial, apart, run_pair
 _TRIES = 6  # runs for each thing that is let go: one that counts may count now and then
 _MOST = 30  # things that are let go
 _LINES = 3_000  # of the subject's code that are watched for where a thing moves
-_UNUSED = 2**40  # from here on nobody counts pairs
 _KEPT = 4  # benches whose first state is kept
 LetGo = Callable[[], Any]
 _WORDS = {
@@ -135,7 +135,7 @@ def what_moved(bench: Bench, index: int) -> Hidden:
 
     Looks first at a pair that nobody has run: a cache may know all others. Leaves state and files as they were found.
     """
-    found = _held_still(bench, index + _UNUSED)
+    found = _held_still(bench, index + UNUSED)
     if found.moved:
         return found
     again = _held_still(bench, index)

@@ -4,12 +4,15 @@ While a `World` lasts, clocks go by a tick at each look, generators that are mad
 decides, and files that are written are kept as they were before. All of them tell from which line they were asked.
 What a library has taken for itself (`from time import time` in a module that is not the subject's own), or asks the
 system for in C, is not seen. Threads that were there before a run, a progress bar's or a cluster's, see it as it is.
+
+Files are heard of through an audit hook, which Python never takes away again.
 """
 
 from __future__ import annotations
 
 import contextlib
 import datetime
+import errno
 import functools
 import importlib
 import os
@@ -18,12 +21,13 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from types import FrameType
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 import numpy
@@ -41,6 +45,7 @@ _CLOCKS = ("time", "monotonic", "perf_counter", "process_time", "thread_time")
 _NO_FILES = ("/dev/", "/proc/", "/sys/")
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 CLOCK, ENTROPY, FILE, OTHER = "clock", "entropy", "file", "other"
+READ, WRITTEN, BOTH, MADE = "read", "written", "both", "made"  # what is done with a file, or with a folder
 
 
 class Use(msgspec.Struct, frozen=True):
@@ -51,6 +56,10 @@ class Use(msgspec.Struct, frozen=True):
     where: str
 
 
+class _Missing(FileNotFoundError):
+    """What a run gets that asks for a file which is hidden from it."""
+
+
 @dataclass(slots=True)
 class World:
     """What runs see of the outside."""
@@ -58,6 +67,10 @@ class World:
     own: OwnCode
     uses: dict[Use, None] = field(default_factory=dict)  # in order of appearance
     files: dict[str, bytes | None] = field(default_factory=dict)  # what was there before; None: nothing
+    folders: dict[str, None] = field(default_factory=dict)  # that were made
+    read: dict[str, None] = field(default_factory=dict)  # files that a run opened before it wrote to them
+    written: dict[str, None] = field(default_factory=dict)  # files that a run opened to write to them
+    hidden: frozenset[str] = frozenset()  # files that a run finds missing, and can neither read nor write
     _looks: int = 0
     _key: Key | None = None
     _asked: int = 0
@@ -81,6 +94,38 @@ class World:
         with _replaced([*clocks, *entropy, *self._threads()], self.namespaces(), self), _listening(self):
             yield
 
+    @contextlib.contextmanager
+    def watching_files(self) -> Iterator[None]:
+        """Note what one run reads and writes; its clocks and its entropy are real."""
+        self.read, self.written = {}, {}
+        self._others = frozenset(sys._current_frames()) - {threading.get_ident()}
+        with _listening(self):
+            yield
+
+    @contextlib.contextmanager
+    def hiding(self, paths: Iterable[str]) -> Iterator[None]:
+        """Let Python code find no such files. They stay where they are, and nothing is written to them."""
+        self.hidden = frozenset(paths)
+
+        def missing(plain: Callable[..., Any], result: object = None) -> Callable[..., Any]:
+            def look(path: Any, *given: Any, **named: Any) -> Any:
+                if isinstance(path, (str, bytes, os.PathLike)) and os.path.abspath(os.fsdecode(path)) in self.hidden:
+                    if result is None:
+                        raise _Missing(errno.ENOENT, os.strerror(errno.ENOENT), path)
+                    return result
+                return plain(path, *given, **named)
+
+            return look
+
+        before = [(vars(os), name, getattr(os, name)) for name in ("stat", "lstat", "access")]
+        changed = [missing(os.stat), missing(os.lstat), missing(os.access, result=False)]
+        _assign([(names, name, value) for (names, name, _), value in zip(before, changed, strict=True)])
+        try:
+            yield
+        finally:
+            _assign(before)
+            self.hidden = frozenset()
+
     @property
     def is_anothers(self) -> bool:
         """Whether who asks is no part of the run."""
@@ -101,12 +146,30 @@ class World:
             if path != but:
                 with contextlib.suppress(OSError):
                     _restore(Path(path), content)
+        for folder in reversed(self.folders):
+            with contextlib.suppress(OSError):  # something is in it, or it is gone
+                os.rmdir(folder)
 
-    def keep_file(self, path: str, frame: FrameType | None) -> None:
-        """It is about to be written."""
+    def open_file(self, path: str, how: str, frame: FrameType | None) -> None:
+        """Note that a run is about to read a file, to write to it, or to make a folder; keep what will be lost."""
         path = os.path.abspath(path)
         if path.startswith(_NO_FILES) or path.endswith((".pyc", ".pyo")):
             return
+        if how == MADE:
+            if not os.path.exists(path):
+                self.folders.setdefault(path)
+            return
+        if path in self.hidden:
+            if how != READ:
+                self.written.setdefault(path)
+            raise _Missing(errno.ENOENT, os.strerror(errno.ENOENT), path)
+        if os.path.isdir(path):
+            return  # where a temporary file without a name is made
+        if how != WRITTEN and path not in self.written:
+            self.read.setdefault(path)
+        if how == READ:
+            return
+        self.written.setdefault(path)
         self.note(FILE, path, frame)
         if path not in self.files:
             with contextlib.suppress(OSError):
@@ -255,7 +318,7 @@ def _assign(values: list[tuple[dict[str, Any], str, Any]]) -> None:
         names[name] = value
 
 
-# Files, by what Python tells before it opens, renames or removes one.
+# Files, by what Python says before it opens, renames or removes one.
 
 _worlds: list[World] = []
 
@@ -284,33 +347,62 @@ def _hear(event: str, given: tuple[Any, ...]) -> None:
             if isinstance(heard, str):
                 world.note(OTHER, heard, frame)
             else:
-                for path in heard(*given):
+                for path, how in heard(*given):
                     if isinstance(path, (str, bytes, os.PathLike)):
-                        world.keep_file(os.fsdecode(path), frame)
+                        world.open_file(os.fsdecode(path), how, frame)
+        except _Missing:
+            raise
         except Exception:  # whatever it is, the subject's own call goes on
             pass
         finally:
             _worlds.append(world)
 
 
-def _opened(path: Any, mode: Any, flags: int) -> Iterator[Any]:
-    """Where it is to be written."""
-    if any(letter in mode for letter in "wax+") if isinstance(mode, str) else flags & _WRITES:
-        yield path
+COMPANIONS = ("-wal", "-shm", "-journal")  # files beside a database of sqlite, by what their names end in
+Opened = Iterator[tuple[Any, str]]  # a path, and what is done with it
 
 
-def _moved(path: Any, to: Any = None, *_: object) -> Iterator[Any]:
+def _opened(path: Any, mode: Any, flags: int) -> Opened:
+    """By the mode of `open`, or by the flags of `os.open`; what is new, or cut to nothing first, is not read."""
+    if isinstance(mode, str):
+        writes, reads = any(letter in mode for letter in "wax+"), not any(letter in mode for letter in "wx")
+        reads = reads and ("a" not in mode or "+" in mode)
+    else:
+        writes, reads = bool(flags & _WRITES), not flags & (os.O_WRONLY | os.O_TRUNC | os.O_EXCL)
+    yield path, BOTH if reads and writes else WRITTEN if writes else READ
+
+
+def _moved(path: Any, to: Any = None, *_: object) -> Opened:
     """Both ends, or the one that goes; no folders."""
     if os.path.isfile(path):
-        yield path
-    yield to
+        yield path, WRITTEN
+    yield to, WRITTEN
 
 
-_HEARD: dict[str, str | Callable[..., Iterator[Any]]] = {  # what it is, or the files that are about to change
+def _connected(database: Any, *_: object) -> Opened:
+    """The files of a database of sqlite, which may be given as a URI; none of one in memory."""
+    name = os.fsdecode(database)
+    if name.startswith("file:"):
+        address = urlsplit(name)
+        name = "" if "mode=memory" in address.query else unquote(address.path)
+    if name not in ("", ":memory:"):
+        yield name, BOTH
+        yield from ((name + one, WRITTEN) for one in COMPANIONS)
+
+
+def _linked(path: Any, to: Any, *_: object) -> Opened:
+    yield to, WRITTEN
+
+
+_HEARD: dict[str, str | Callable[..., Opened]] = {  # what it is, or the files that it is about
     "open": _opened,
     "os.rename": _moved,
     "os.remove": _moved,
-    "sqlite3.connect": lambda path, *_: iter(() if str(path) == ":memory:" else (path,)),
+    "os.link": _linked,
+    "os.symlink": _linked,
+    "os.truncate": lambda path, *_: iter(((path, BOTH),)),
+    "os.mkdir": lambda path, *_: iter(((path, MADE),)),
+    "sqlite3.connect": _connected,
     "socket.connect": "the network",
     "subprocess.Popen": "another program",
     "os.fork": "another program",
@@ -326,7 +418,15 @@ def _content(path: Path) -> bytes | None:
 
 
 def _restore(path: Path, content: bytes | None) -> None:
+    """Write what was there; a file that has only grown is cut, so that no moment finds it without what it had."""
     if content is None:
         path.unlink(missing_ok=True)
-    elif not path.exists() or path.read_bytes() != content:
+        return
+    now = path.read_bytes() if path.exists() else b""
+    if now.startswith(content):
+        if len(now) > len(content):
+            os.truncate(path, len(content))
+        elif not path.exists():
+            path.touch()
+    else:
         path.write_bytes(content)

@@ -1,0 +1,184 @@
+"""Does a run read what an earlier one wrote to disk? Two runs of a pair that nobody has run, then one without files.
+
+A checkpoint that is keyed by r, or by nothing, makes the second run of a pair repeat the first, and passes any audit.
+`files_between_runs` runs the pair's second run, then its first. Files that the one wrote and the other read are taken
+away, and the first is run again: if its output is another, they are hidden state. A file that changes nothing, such as
+a log, is only named. In the end files are as they were, and those that were not there are gone.
+
+A file that was there before the audit may be anybody's, and is left alone. If a run reads it, the run is repeated as if
+it were not there: one that then wants to write the file keeps its answers in it, maybe those of an earlier audit.
+
+For a process of our own, at a time when no other runs the subject: the audit hook stays, and files come and go. What a
+library opens in C, and what a child process opens, is not heard of; but a file that is read through Python's `open`
+counts as written if it has changed since the audit began, whoever wrote it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from auditor.errors import AuditorError
+from auditor.repair.mechanisms.own_frames import INSTALLED, OwnCode
+from auditor.subjects.outcome import Difference
+from auditor.trials.causes.outside import COMPANIONS, FILE, World
+from auditor.trials.trial import Bench, apart
+
+UNUSED = 2**40  # from here on nobody counts pairs
+_NAMED = 5  # files that a message names
+_ASIDE = ".kept-by-auditor"
+_CODE = (".py", ".pyc", ".pyi", ".so", ".pyd", ".dylib")
+_SYSTEM = ("/usr/", "/etc/", "/lib/", "/lib64/", "/bin/", "/var/lib/", "/System/", "/Library/")
+_PARTS = ("lib", "share", "etc", "bin")
+_OF_PYTHON = tuple(os.path.join(home, part, "") for home in (sys.prefix, sys.base_prefix) for part in _PARTS)
+_CACHES = {"__pycache__", ".cache", "Caches", "matplotlib", ".matplotlib", "fontconfig", ".fontconfig"}
+_CACHE_FILES = (".nbi", ".nbc")  # numba's
+_CACHE_FOLDERS = ("XDG_CACHE_HOME", "MPLCONFIGDIR", "NUMBA_CACHE_DIR", "JOBLIB_TEMP_FOLDER")
+_TEMPORARY = re.compile(r"tmp[a-z0-9_]{8}(?![a-z0-9_])")  # what tempfile makes up: another name in each run
+
+
+class Files(msgspec.Struct, frozen=True):
+    """What runs do with files, by names that lead a reader in the working folder to them."""
+
+    written: tuple[str, ...] = ()  # by a run, and read by no other
+    read_later: tuple[str, ...] = ()  # by a later run
+    made_if_missing: tuple[str, ...] = ()  # older than the audit, read by a run, which would write them if missing
+    where: str = ""  # the line that opens one of those to write to it
+    difference: Difference | None = None  # between the outputs of a later run with those that it reads and without
+
+
+def opens_files(world: World) -> bool:
+    """True if a run opened a file that is neither code, nor a library's, nor the system's."""
+    return any(not _is_librarys(path) for path in world.read) or bool(world.written)
+
+
+def files_between_runs(bench: Bench, since: float, index: int = UNUSED) -> Files:
+    """Return what the runs of a pair leave for each other; `since` is when the audit began."""
+    world, before = World(OwnCode(bench.subject.fn)), _listed()
+    written: dict[str, None] = {}
+    left: list[str] = []
+    made: list[str] = []
+    difference: Difference | None = None
+    try:
+        _run(world, bench, index, 1, written)
+        earlier = {*written}
+        first = _run(world, bench, index, 0, written)
+        read = {path: _changed(path) for path in world.read if not _is_librarys(path)}
+        left = [path for path, when in read.items() if path in earlier or when > since]
+        if left:
+            difference = _without([], world, bench, index, first)
+            difference = difference or _without(left, world, bench, index, first)
+        elif read:
+            made = _made_if_missing(world, bench, index, [path for path, when in read.items() if when])
+    except AuditorError:
+        pass  # a run raised, which the audit will say: what was seen until then stands
+    finally:
+        world.put_back_files()
+        for path in ({*left} - {*written}) & (_listed() - before):  # new, and written in C, unheard
+            with contextlib.suppress(OSError):
+                os.remove(path)
+    where = next((use.where for use in world.uses if use.kind == FILE and use.name in left and use.where), "")
+    only_written = _shown(path for path in written if path not in left and not _is_cache(path))
+    is_sure = difference is not None  # else only what was heard to be written is said to be
+    read_later = _shown(path for path in left if is_sure or (path in written and not _is_cache(path)))
+    return Files(only_written, read_later, _shown(made), where, difference)
+
+
+def _run(world: World, bench: Bench, index: int, which: int, written: dict[str, None]) -> Any:
+    """Run once and see which files it opens; `written` takes those that are still there afterwards."""
+    sample = bench.draw(index, which)
+    with world.watching_files():
+        output = bench.run_on(sample, index, which)
+    written.update((path, None) for path in world.written if os.path.exists(path))
+    return bench.settled(output)
+
+
+def _listed() -> set[str]:
+    """The files in the working folder and in that for temporary files."""
+    folders = {os.getcwd(), os.path.abspath(tempfile.gettempdir())}
+    return {os.path.join(folder, name) for folder in folders for name in os.listdir(folder)}
+
+
+def _without(taken: list[str], world: World, bench: Bench, index: int, first: Any) -> Difference | None:
+    """Run with files as they were before our runs, and without those `taken`: how the output differs from the first.
+
+    A run whose output would be another in any case says nothing: two runs without the files must agree.
+    """
+    world.put_back_files()
+    aside: list[str] = []
+    try:
+        for path in (path + companion for path in taken for companion in ("", *COMPANIONS)):
+            if os.path.exists(path + _ASIDE):
+                return None  # somebody was killed here: this may be all that is left of a file
+            if os.path.isfile(path):
+                os.replace(path, path + _ASIDE)
+                aside.append(path)
+        output = _run_undone(world, bench, index, aside)
+        difference = apart(first, output)
+        if difference and apart(output, _run_undone(world, bench, index, aside)):
+            return None
+        return difference
+    except (AuditorError, OSError):  # a file cannot be taken away, or a run cannot do without it
+        return None
+    finally:
+        for path in aside:
+            with contextlib.suppress(OSError):
+                os.replace(path + _ASIDE, path)
+
+
+def _run_undone(world: World, bench: Bench, index: int, missing: list[str]) -> Any:
+    """Run once, and undo what it did to files; those that were missing are so again, even if it wrote them in C."""
+    own = World(world.own)
+    try:
+        return _run(own, bench, index, 0, {})
+    finally:
+        own.put_back_files()
+        for path in missing:
+            with contextlib.suppress(OSError):
+                os.remove(path)
+
+
+def _made_if_missing(world: World, bench: Bench, index: int, old: list[str]) -> list[str]:
+    """Return the files that a run wants to write where it cannot find them; none is touched, and the run ends there."""
+    own = World(world.own)
+    with own.hiding(old), contextlib.suppress(AuditorError):
+        _run(own, bench, index, 0, {})
+    own.put_back_files()
+    return [path for path in own.written if path in old]
+
+
+def _changed(path: str) -> float:
+    """Return when a file was written last; 0 where there is none."""
+    try:
+        return os.stat(path).st_mtime
+    except OSError:
+        return 0.0
+
+
+def _is_librarys(path: str) -> bool:
+    """True for a file that nobody reads to go on where another run ended: code, what is installed, the system's."""
+    return path.endswith(_CODE) or path.startswith((*_SYSTEM, *_OF_PYTHON)) or any(one in path for one in INSTALLED)
+
+
+def _is_cache(path: str) -> bool:
+    """True for the bytecode and the caches that libraries keep for themselves."""
+    folders = [os.path.abspath(os.environ[name]) + os.sep for name in _CACHE_FOLDERS if os.environ.get(name)]
+    in_cache = not _CACHES.isdisjoint(path.split(os.sep)[:-1]) or path.startswith(tuple(folders))
+    return in_cache or path.endswith(_CACHE_FILES)
+
+
+def _shown(paths: Iterable[str]) -> tuple[str, ...]:
+    """A few names, as seen from the working folder, with a star for what differs from audit to audit.
+
+    That is what tempfile makes up, and the number of this process: the same seed gives the same record.
+    """
+    here, process = os.getcwd() + os.sep, re.compile(rf"(?<!\d){os.getpid()}(?!\d)")
+    names = {process.sub("*", _TEMPORARY.sub("tmp*", path.removeprefix(here))) for path in paths}
+    return tuple(sorted(os.fsencode(name).decode(errors="backslashreplace") for name in names)[:_NAMED])
