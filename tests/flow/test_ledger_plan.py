@@ -150,7 +150,7 @@ def test_rows_of_a_data_set_are_told_apart(tmp_path: Path, make: Callable[[Any],
     asked: dict[str, Any] = {"size": 3, "fixed": 80, "ledger": tmp_path / "audits.sqlite"}
     auditor.audit(learner, make(array), **asked)
     auditor.audit(learner, make(array.copy()), resume=True, **asked)
-    with pytest.raises(UsageError, match=r"the source's data \(it has changed\)|its cells: "):
+    with pytest.raises(UsageError, match=r"the source's data \(it has changed\)|its sources and inputs: "):
         auditor.audit(learner, make(np.append(array[:-1], 0.0)), resume=True, **asked)
 
 
