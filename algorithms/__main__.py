@@ -1,7 +1,17 @@
-"""`python -m algorithms > docs/paper.md`: the map of the paper as a page."""
+"""`python -m algorithms > docs/paper.md`: the map of the paper as a page.
+
+`python -m algorithms subjects > algorithms/subjects.json` writes the table by which `auditor` finds subjects by name.
+"""
 
 from __future__ import annotations
 
+import importlib
+import json
+import pkgutil
+import sys
+from collections.abc import Iterator
+
+import algorithms
 from algorithms import PAPER, Statement
 
 HEAD = """# The paper's statements, and where each is
@@ -25,5 +35,20 @@ def page() -> str:
     return HEAD + "".join(map(row, PAPER))
 
 
+def table() -> str:
+    """Return the names of all listed subjects with their targets, as JSON."""
+    found = {fn: f"{module}:{fn}" for module, fn in _declared()}
+    return json.dumps(dict(sorted(found.items())), indent=1) + "\n"
+
+
+def _declared() -> Iterator[tuple[str, str]]:
+    for info in pkgutil.walk_packages(algorithms.__path__, "algorithms."):
+        if info.name.endswith("__main__"):
+            continue
+        for name, value in vars(importlib.import_module(info.name)).items():
+            if hasattr(value, "__auditor__") and value.__module__ == info.name and value.__auditor__.listed:
+                yield info.name, name
+
+
 if __name__ == "__main__":
-    print(page(), end="")
+    print(table() if sys.argv[1:] == ["subjects"] else page(), end="")

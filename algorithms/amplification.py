@@ -321,6 +321,7 @@ def is_answer(output: Any, *, source: Any, r: Randomness, params: Mapping[str, A
 
 
 @subject(
+    listed=False,
     source="bernoulli(0.5)",
     sample="counts",
     size=sample_size,

@@ -5,11 +5,12 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.util
+import json
 import os
 import pkgutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
@@ -77,7 +78,7 @@ def find_object(target: str) -> Any:
             found = getattr(found, step)
         except AttributeError:
             close = suggestion(step, [name for name in dir(found) if not name.startswith("_")])
-            words = f"{target!r}: {place} has no {step!r}{close}{_foreign_algorithms(place)}"
+            words = f"{target!r}: {place} has no {step!r}{close}"
             raise UsageError(words) from None
         except BaseException as error:  # a module may make what it is asked for
             raise _import_failed(target, error) from error
@@ -94,11 +95,12 @@ def find_module(name: str) -> ModuleType:
         # A module that exists but imports something missing is another story than one that does not exist.
         if error.name is None or not (name == error.name or name.startswith(error.name + ".")):
             raise _import_failed(name, error) from error
+        check_own_algorithms(name)
         parent, _, last = error.name.rpartition(".")
         path = getattr(sys.modules.get(parent), "__path__", []) if parent else None
         close = suggestion(last, [module.name for module in pkgutil.iter_modules(path)])
         cure = "" if close or parent else ": install it here, or run from the folder that has it"
-        raise UsageError(f"no module named {error.name!r}{close}{cure}{_foreign_algorithms(name)}") from None
+        raise UsageError(f"no module named {error.name!r}{close}{cure}") from None
     except BaseException as error:
         raise _import_failed(name, error) from error
 
@@ -139,20 +141,8 @@ def _import_failed(place: str, error: BaseException) -> AuditorError:
     return kind(f"importing {place!r} raised {in_words(error)}").caused_by(error)
 
 
-def _foreign_algorithms(place: str) -> str:
-    """`algorithms` is a name that others use too: say so when it is their package that was found."""
-    if place.partition(".")[0] != "algorithms" or place.endswith(".py"):
-        return ""
-    spec = importlib.util.find_spec("algorithms")
-    found = Path(spec.origin).parent if spec and spec.origin else None
-    ours = Path(__file__).parent.parent / "algorithms"
-    if found is None or found.resolve() == ours.resolve():
-        return ""
-    return f"; the package 'algorithms' found here is {found}, not the one that comes with auditor ({ours})"
-
-
-def registered(group: str = SUBJECTS) -> Mapping[str, EntryPoint]:
-    """What is installed of a group, by name."""
+def registered(group: str) -> Mapping[str, EntryPoint]:
+    """Return what installed packages have registered in an entry-point group, by name."""
     return _registered(group, tuple((place, _changed(place)) for place in sys.path))
 
 
@@ -165,20 +155,87 @@ def _registered(group: str, _places: tuple[tuple[str, int], ...]) -> Mapping[str
 
 
 def _changed(place: str) -> int:
-    """When a folder of modules last had something installed or removed."""
+    """Return when something was last installed into a folder of modules, or removed from it."""
     try:
         return os.stat(place or os.curdir).st_mtime_ns
     except (OSError, ValueError):
         return 0
 
 
+def registered_subjects() -> Mapping[str, str]:
+    """Return the target of every registered subject by its name; UsageError if two packages register one name.
+
+    An entry point names one subject, `name = "module:fn"`, or a package, `any = "package"`: then its subjects are those
+    that the table beside its map has (`subjects.json`), or else those that it declares.
+    """
+    found: dict[str, str] = {}
+    for point in registered(SUBJECTS).values():
+        offered = {point.name: point.value} if ":" in point.value else subjects_of_package(point.value)
+        for name, target in offered.items():
+            if found.setdefault(name, target) != target:
+                raise UsageError(
+                    f"{name!r} is registered twice, as {found[name]} and as {target}: audit one of them by its target, "
+                    "or uninstall one of the two packages"
+                )
+    return dict(sorted(found.items()))
+
+
+def subjects_of_package(package: str) -> Mapping[str, str]:
+    """Return the subjects of a registered package, by name, from its table; without one the package is imported."""
+    check_own_algorithms(package)
+    spec = importlib.util.find_spec(package)
+    folder = Path(spec.origin).parent if spec and spec.origin else None
+    table = folder / "subjects.json" if folder else None
+    if table is None or not table.is_file():
+        return {target.rpartition(":")[2]: target for target in declared_targets(package, listed=True)}
+    try:
+        read = json.loads(table.read_text(encoding="utf-8"))
+        return {str(name): str(target) for name, target in read.items()}
+    except (OSError, ValueError, AttributeError) as error:
+        raise UsageError(f"the table of subjects {table} cannot be read: {reason(error)}") from error
+
+
+def check_own_algorithms(module: str) -> None:
+    """UsageError if `algorithms` is a package of somebody else's: the package index has another one of that name."""
+    if module.partition(".")[0] != "algorithms":
+        return
+    spec = importlib.util.find_spec("algorithms")
+    found = Path(spec.origin).parent if spec and spec.origin else None
+    ours = Path(__file__).parent.parent / "algorithms"
+    if found is None or found.resolve() != ours.resolve():
+        raise UsageError(
+            f"the package 'algorithms' found here is {found or 'none'}, not the one that comes with auditor ({ours}): "
+            "uninstall the other one, or run from another folder"
+        )
+
+
+def declared_targets(package: str, *, listed: bool = False) -> list[str]:
+    """Return the target of every function with a declaration that a package or module defines, in order.
+
+    With `listed`, leave out those that are declared with `listed=False`.
+    """
+    module = find_module(package)
+    parts = [module]
+    for info in pkgutil.walk_packages(getattr(module, "__path__", []), f"{module.__name__}."):
+        if not info.name.endswith("__main__"):
+            parts.append(find_module(info.name))
+    return [
+        f"{part.__name__}:{name}"
+        for part in parts
+        for name, value in sorted(vars(part).items())
+        if (declared := getattr(value, "__auditor__", None)) is not None
+        and getattr(value, "__module__", None) == part.__name__
+        and (getattr(declared, "listed", True) or not listed)
+    ]
+
+
 def full_target(target: str) -> str:
-    """`module:fn` for a registered name; anything with a colon as it is."""
+    """Return `module:fn` for a registered name; anything with a colon as it is."""
     if ":" in target:
         return target
-    known = registered()
+    known = registered_subjects()
     if target in known:
-        return known[target].value
+        return known[target]
     raise UsageError(
         f"{target!r} is not a registered subject{suggestion(target, known)}: write module:function, "
         "path/to/file.py:function, a package that declares subjects, or a name that `python -m auditor list` shows"
@@ -186,9 +243,12 @@ def full_target(target: str) -> str:
 
 
 def is_package(target: str) -> bool:
-    """Whether a target means all that a module or package declares, and not one subject."""
-    if ":" in target or target.endswith(".py") or target in registered():
+    """True if a target means all that a module or package declares, and not one subject."""
+    if ":" in target or target.endswith(".py"):
         return False
+    with suppress(UsageError):  # some registered package cannot be read: this one need not be it
+        if target in registered_subjects():
+            return False
     try:
         return importlib.util.find_spec(target) is not None
     except (ImportError, ValueError):

@@ -8,12 +8,14 @@ from typing import Any
 
 import msgspec
 
+from auditor.case import Case
 from auditor.engine.engine import How
 from auditor.flow.question import Inquiry, find_question
 from auditor.flow.record import Record
 from auditor.flow.run import Watcher, carry_out
 from auditor.request import Request, make_options
-from auditor.trials.cell import Cell, make_bench
+from auditor.sources.source import is_dataset, load_source
+from auditor.trials.cell import Cell, case_of, make_bench
 from auditor.trials.trial import Bench
 
 Subject = str | Callable[..., Any]
@@ -35,6 +37,13 @@ def cell_of(subject: Subject, source: object = None, question: str = "rho", **op
 
 def bench_of(subject: Subject, source: object = None, question: str = "rho", **options: Any) -> Bench:
     return make_bench(cell_of(subject, source, question, **options))
+
+
+def case_of_first(inquiry: Inquiry, how: How | None = None) -> Case:
+    """The case of an inquiry's first cell, as an audit makes it before anything runs."""
+    cell, how = inquiry.cells[0], how or How()
+    source = load_source(cell.source, None if is_dataset(cell.source) else cell.resample)
+    return case_of(cell, source, on_error=how.on_error, memory=how.memory)
 
 
 def carried_out(

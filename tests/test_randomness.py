@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from algorithms.data_reuse import QUERIES
 from auditor.errors import BadValue, UsageError
-from auditor.lookup import registered
+from auditor.lookup import registered_subjects
 from auditor.randomness import KINDS, Key, Randomness, arm_seed, check_kind, from_key, kind_of, root_key
 
 names = st.lists(st.one_of(st.text(max_size=8), st.integers(-(2**70), 2**70)), min_size=1, max_size=4)
@@ -226,10 +226,10 @@ SHARED = {("query", i) for i in range(QUERIES)}
 STRINGS = {"reused_sample": SHARED, "reused_sample_plain": SHARED}
 
 
-@pytest.mark.parametrize("name", registered())
+@pytest.mark.parametrize("name", registered_subjects())
 def test_no_piece_of_r_is_handed_out_twice_in_a_run(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every proof that adds up what its subroutines may do wrong takes their randomness to be independent."""
-    bench = bench_of(registered()[name].value)
+    bench = bench_of(registered_subjects()[name])
     spy = Spy(monkeypatch)
     bench.run(0, 0)
     print(f"{name}: {len(spy.taken)} pieces, {sum(spy.taken.values())} times")

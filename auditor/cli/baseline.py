@@ -20,7 +20,7 @@ import contextlib
 import os
 import re
 import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,47 +28,37 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec.structs import replace
 
+from auditor.case import FIELDS, Case
 from auditor.errors import UsageError
 from auditor.files import read_bytes, reason
 from auditor.flow.record import NO_WORSE
-from auditor.lookup import importable_name
+from auditor.flow.run import how_of
 from auditor.questions.no_worse import Before, NoWorse
-from auditor.subjects.outcome import describe
-from auditor.trials.cell import told_params
+from auditor.sources.source import is_dataset, load_source
+from auditor.trials.cell import case_of
 
 if TYPE_CHECKING:
     from auditor.flow.question import Inquiry
     from auditor.flow.record import Record
     from auditor.request import Request
-    from auditor.trials.cell import Cell
 
 HEAD = "# What each learner's pairs showed: python -m auditor gate --update-baseline writes it. Review it as code.\n"
 _BLOCK = re.compile(r"^(?:#.*\n)*\[\[subject\]\]", re.MULTILINE)  # with the comment right above it
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-_LONGEST = 200  # characters of a source that has no name
 
 
-class Block(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One subject, as it was asked about, and what was counted."""
+class Block(msgspec.Struct, frozen=True, kw_only=True):
+    """One subject, as it was asked about, and what was counted. In the file all fields stand side by side.
 
-    target: str
-    source: str
-    size: int
-    sample: str = "rows"
-    view: str = "output"
-    within: str | None = None
-    probe: int | str | None = None
-    resample: str | None = None
-    as_: str | None = msgspec.field(default=None, name="as")
-    randomness: str = "Generator"
-    private: str | None = None
-    params: dict[str, str] = {}
+    Of the case only what a later audit must have in common with it is written, besides its seed and the digest of the
+    subject's file, for whoever reviews a change.
+    """
+
+    case: Case
     rho: float | None = None
     confidence: float
-    seed: int
     pairs: int
     mismatches: int
-    code: str | None = None  # a hash of the file that the subject is written in
 
     def __post_init__(self) -> None:
         if not 0 <= self.mismatches <= self.pairs or not self.pairs:
@@ -76,34 +66,34 @@ class Block(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     @property
     def about(self) -> dict[str, Any]:
-        """All that says what was counted."""
-        return {name: value for name, value in msgspec.to_builtins(self).items() if name not in _COUNTED}
+        """Return what tells this block from others."""
+        names = {
+            ("as" if name == "as_" else name)
+            for name, field in FIELDS.items()
+            if "baseline" not in field.may_differ_for
+        }
+        return {name: value for name, value in self.case.to_json().items() if name in names}
 
     @property
     def order(self) -> tuple[str, str]:
-        return self.target, dumps(self.about, sort_keys=True)
+        return self.case.target, dumps(self.about, sort_keys=True)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """Return the block as the file has it."""
+        counted: dict[str, Any] = {"rho": self.rho, "confidence": self.confidence, "seed": self.case.seed}
+        counted |= {"pairs": self.pairs, "mismatches": self.mismatches, "code": self.case.code}
+        return {**self.about, **{name: value for name, value in counted.items() if value is not None}}
 
 
-_COUNTED = ("rho", "confidence", "seed", "pairs", "mismatches", "code")
+_COUNTED = ("rho", "confidence", "pairs", "mismatches")
 
 
-def asked_of(cell: Cell) -> dict[str, Any]:
-    """What an audit of this cell is about, in the names of a block."""
-    source = cell.source if isinstance(cell.source, str) else getattr(cell.source, "name", None)
-    return {
-        "target": cell.subject.name,
-        "source": source or importable_name(cell.source) or describe(cell.source, _LONGEST),
-        "size": cell.size,
-        "sample": cell.sample_kind,
-        "view": cell.view.name,
-        "within": cell.within.words if cell.within else None,
-        "probe": cell.probe,
-        "resample": cell.resample,
-        "as_": cell.as_,
-        "randomness": cell.subject.randomness,
-        "private": cell.private,
-        "params": told_params(cell.subject.params),
-    }
+def _block_from(document: dict[str, Any]) -> Block:
+    """Read a block; ValueError with the field that is wrong."""
+    case = {name: value for name, value in document.items() if name not in _COUNTED}
+    counted = {name: document[name] for name in _COUNTED if name in document}
+    return msgspec.convert({"case": case, **counted}, Block)
 
 
 class Baseline(msgspec.Struct, frozen=True):
@@ -114,31 +104,30 @@ class Baseline(msgspec.Struct, frozen=True):
     blocks: Sequence[tuple[Block, str]] = ()
     is_made: bool = False  # anew, of what this run counts: nothing is held against it
 
-    def find(self, cell: Cell) -> Block:
-        """The block of what is asked; UsageError with what has changed, or that there is none."""
-        probe = Block(**asked_of(cell), confidence=0.95, seed=0, pairs=1, mismatches=0)
-        same = [block for block, _ in self.blocks if block.target == probe.target]
-        for block in same:
-            if block.about == probe.about:
+    def find(self, case: Case) -> Block:
+        """Return the block of what is asked; UsageError with what has changed, or that there is none."""
+        alike = [block for block, _ in self.blocks if block.case.target == case.target]
+        for block in alike:
+            if not block.case.differs(case, "baseline"):
                 return block
-        if not same:
-            raise UsageError(f"the baseline {self.path} has no {probe.target}: --update-baseline adds it")
-        changed = ", ".join(_changes(same[-1].about, probe.about))
+        if not alike:
+            raise UsageError(f"the baseline {self.path} has no {case.target}: --update-baseline adds it")
+        changed = ", ".join(alike[-1].case.differs(case, "baseline"))
         raise UsageError(
-            f"the baseline {self.path} has {probe.target}, and not as it is asked now: {changed}; --update-baseline "
-            "counts it afresh"
+            f"the baseline {self.path} has {case.target}, but what is asked now differs in {changed}; "
+            "--update-baseline counts it afresh"
         )
 
     def updated(self, new: Sequence[Block], over: Sequence[str]) -> Baseline:
         """With these in place of those about the same; of targets that are `over`, all of whose audits were run, with
         none that nobody asks for any more."""
         asked = [block.about for block in new]
-        left = [(block, text) for block, text in self.blocks if block.about in asked or block.target not in over]
+        left = [(block, text) for block, text in self.blocks if block.about in asked or block.case.target not in over]
         for block in new:
             at = next((i for i, (old, _) in enumerate(left) if old.about == block.about), None)
             if at is not None:
                 old, text = left[at]
-                left[at] = (block, text if old == block else _comment(text) + _drawn(block))
+                left[at] = (block, text if old.document == block.document else _comment(text) + _drawn(block))
             else:
                 after = next((i for i, (old, _) in enumerate(left) if old.order > block.order), len(left))
                 left.insert(after, (block, _drawn(block)))
@@ -163,12 +152,6 @@ class Baseline(msgspec.Struct, frozen=True):
             raise UsageError(f"cannot write the baseline {self.path}: {reason(error)}; the verdict stands") from error
 
 
-def _changes(was: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    for name in {**was, **now}:
-        if was.get(name) != now.get(name):
-            yield f"{name} was {was.get(name, 'not given')} and is {now.get(name, 'not given')}"
-
-
 def read_baseline(path: str, *, makes: bool) -> Baseline:
     """A file of blocks; UsageError with what is wrong. Where it `makes` one, no file yet is none with no block."""
     if makes and not os.path.exists(path):
@@ -188,7 +171,7 @@ def _parsed(path: str, content: str) -> Baseline:
         document = tomllib.loads(content)
         if unknown := set(document) - {"subject"}:
             raise ValueError(f"it has {', '.join(sorted(unknown))}, and a baseline has [[subject]] alone")
-        blocks = msgspec.convert(document.get("subject", []), list[Block])
+        blocks = [_block_from(one) for one in msgspec.convert(document.get("subject", []), list[dict[str, Any]])]
     except (ValueError, RecursionError) as error:  # of TOML too, and of msgspec
         raise UsageError(f"the baseline {path} cannot be understood: {error}; mend it, or make a new one") from error
     seen = [block.order for block in blocks]
@@ -216,7 +199,7 @@ def held_against(
         raise UsageError(f"expect = {NO_WORSE!r} is for rho of one source and input: make an entry of each")
     if before.is_made:
         return request, inquiry
-    found = before.find(inquiry.cell)
+    found = before.find(_case(request, inquiry))
     return begin(Before(found.pairs, found.mismatches, margin))
 
 
@@ -231,27 +214,37 @@ def update(
     new = [_block(inquiry, record) for (_, inquiry), record in ran if _is_counted(inquiry, record)]
     lost = {one.subject for (_, inquiry), one in ran if one.question == "rho" and not _is_counted(inquiry, one)}
     lost |= {*others, *(inquiry.cells[0].subject.name for _, inquiry in settled[len(records) :])}
-    after = before.updated(new, [block.target for block in new if block.target not in lost])
+    after = before.updated(new, [block.case.target for block in new if block.case.target not in lost])
     after.write()
     yield from _news(before, after, [record for _, record in ran if record.subject in lost])
 
 
 def _is_counted(inquiry: Inquiry, record: Record) -> bool:
     """Whether it leaves counts worth keeping: those of a learner that is to get no worse are whole, or none."""
-    is_whole = bool(record.pairs) and (not isinstance(inquiry, NoWorse) or record.verdict == "pass")
+    is_whole = (
+        bool(record.pairs)
+        and record.case is not None
+        and (not isinstance(inquiry, NoWorse) or record.verdict == "pass")
+    )
     return record.question == "rho" and len(inquiry.cells) == 1 and is_whole and record.verdict != "error"
 
 
+def _case(request: Request, inquiry: Inquiry) -> Case:
+    """Return the case of an audit that is settled and has not begun."""
+    cell, how = inquiry.cells[0], how_of(request)
+    source = load_source(cell.source, None if is_dataset(cell.source) else cell.resample)
+    return case_of(cell, source, on_error=how.on_error, memory=how.memory)
+
+
 def _block(inquiry: Inquiry, record: Record) -> Block:
-    """What a finished audit leaves for the next one."""
+    """Return what a finished audit leaves for the next one."""
+    assert record.case is not None
     return Block(
-        **asked_of(inquiry.cells[0]),
+        case=record.case,
         rho=inquiry.wanted if isinstance(inquiry, NoWorse) else record.target,
         confidence=record.confidence,
-        seed=record.seed,
         pairs=record.pairs or 0,
         mismatches=record.mismatches or 0,
-        code=record.code_hash,
     )
 
 
@@ -261,14 +254,16 @@ def _news(before: Baseline, after: Baseline, lost: Sequence[Record]) -> Iterator
     for order, block in now.items():
         old = was.get(order)
         if old is None:
-            yield f"{after.path}: {block.target} is new, {_counts(block)}"
-        elif old != block:
-            yield f"{after.path}: {block.target} was {_counts(old)} and is {_counts(block)}"
+            yield f"{after.path}: {block.case.target} is new, {_counts(block)}"
+        elif old.document != block.document:
+            yield f"{after.path}: {block.case.target} was {_counts(old)} and is {_counts(block)}"
     yield from (
-        f"{after.path}: {old.target}, {_counts(old)}, is left out" for order, old in was.items() if order not in now
+        f"{after.path}: {old.case.target}, {_counts(old)}, is left out"
+        for order, old in was.items()
+        if order not in now
     )
     yield from (f"{after.path}: {record.subject} is as it was: it was not counted to the end" for record in lost)
-    same = sum(was.get(order) == block for order, block in now.items())
+    same = sum(order in was and was[order].document == block.document for order, block in now.items())
     yield f"{after.path}: subjects: {len(now)}, as they were: {same}"
 
 
@@ -282,8 +277,7 @@ def _comment(text: str) -> str:
 
 
 def _drawn(block: Block) -> str:
-    values = {name: value for name, value in msgspec.to_builtins(block).items() if value is not None}
-    return "\n".join(["[[subject]]", *(f"{name} = {_value(value)}" for name, value in values.items())]) + "\n"
+    return "\n".join(["[[subject]]", *(f"{name} = {_value(value)}" for name, value in block.document.items())]) + "\n"
 
 
 def _value(value: Any) -> str:

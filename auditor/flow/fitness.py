@@ -18,7 +18,7 @@ from auditor.request import as_flag
 from auditor.sources.datasets import Dataset
 from auditor.sources.distribution import tails_cut
 from auditor.subjects.estimators import Fit, names_its_labels
-from auditor.trials.cell import Cell, told_params
+from auditor.trials.cell import Cell, params_as_texts
 from auditor.trials.fresh_rows import AT_TIMES, DECLARED, UNLIKELY, freshness
 from auditor.trials.integrated import why_not
 from auditor.trials.preflight import PAIRS, Checked, HiddenState, Seen, check_files, conclude
@@ -100,7 +100,7 @@ def _kind(cell: Cell, bench: Bench) -> tuple[Any, ...]:
     thousands, share what was found for the first."""
     if cell.kin:
         return (cell.subject.fn, cell.kin)
-    params = told_params(cell.subject.params)
+    params = params_as_texts(cell.subject.params)
     if cell.input is not None:
         params.pop(cell.varies or "", None)
     return (cell.subject.fn, bench.source.name, cell.size, *params.items())

@@ -20,6 +20,7 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from auditor import __version__
+from auditor.case import Case, case_from
 from auditor.engine.engine import How
 from auditor.errors import UsageError
 from auditor.flow.ledger_file import (
@@ -36,15 +37,9 @@ from auditor.flow.ledger_file import (
 )
 from auditor.flow.question import Inquiry
 from auditor.flow.record import Kept, Record, as_record, environment
-from auditor.sources.datasets import Dataset
-from auditor.sources.shifts import Mixture, Shifted, parts_of
-from auditor.sources.source import Sampler, Source, is_dataset, load_dataset, load_source
-from auditor.subjects.outcome import fingerprint
-from auditor.subjects.subject import code_hash
-from auditor.trials.cell import Cell, told_params
-from auditor.trials.own_code import code_of
+from auditor.sources.source import is_dataset, load_source
+from auditor.trials.cell import Cell, case_of
 from auditor.trials.trial import Trial
-from auditor.trials.user_code import user_code
 
 _OFTEN = 0.1  # seconds of work that a kill may cost
 _RETRY = 5.0  # seconds between two tries on a disk that is full
@@ -136,16 +131,16 @@ class Ledger:
 
 @contextmanager
 def open_ledger(
-    inquiry: Inquiry, source: Source, how: How, notice: Callable[[str], None]
+    inquiry: Inquiry, case: Case | None, how: How, notice: Callable[[str], None]
 ) -> Iterator[Ledger | NoLedger]:
     """The place of this audit in its ledger: a new one, or the one that it continues."""
-    if how.ledger is None:
+    if how.ledger is None or case is None:
         yield NoLedger()
         return
     check_kind_of_file(how.ledger)
     if how.resume and not os.path.exists(how.ledger):
         raise UsageError(f"--resume: there is no file {how.ledger}; leave --resume out to begin an audit")
-    plan = plan_of(inquiry, source, how)
+    plan = plan_of(inquiry, case, how)
     with connect(how.ledger) as connection:
         with complaining(how.ledger):
             if how.resume:
@@ -156,61 +151,31 @@ def open_ledger(
         yield ledger
 
 
-def plan_of(inquiry: Inquiry, source: Source, how: How) -> dict[str, Any]:
-    """All that decides what an audit finds: the question, the code, the limits, and what it runs on."""
-    cell = inquiry.cells[0]
-    subject = cell.subject
-    code = code_of(user_code(cell, source))
-    return {
-        "question": cell.question,
-        "subject": subject.name,
-        "code_hash": code_hash(subject.fn),
-        "modules": code.files,
-        "versions": code.versions,
-        "params": told_params(subject.params),
-        "randomness": subject.randomness,
-        "source": source.name,
-        "source_hash": _source_hash(source),
-        "sample": cell.sample_kind,
-        "view": cell.view.name,
-        "probe": cell.probe,
-        **_probe_hash(cell),
-        "within": cell.within.words if cell.within else None,
-        "resample": getattr(source, "resample", None),
-        "as": cell.as_,
-        "private": cell.private,
-        "size": cell.size,
-        "seed": cell.seed,
+def plan_of(inquiry: Inquiry, first: Case, how: How) -> dict[str, Any]:
+    """Return all that decides what an audit finds, as JSON: its cases, what the question asks, the plan, the limits.
+
+    Of several cells the first has a case, and the others have their names and what of their cases is another.
+    """
+    plan = {
         **asdict(inquiry.plan),
-        "cells": [_cell(one) for one in inquiry.cells] if len(inquiry.cells) > 1 else None,
+        "subject": first.target,
+        "question": inquiry.cells[0].question,
+        "case": first.to_json(),
+        "cells": [_cell(one, first, how) for one in inquiry.cells] if len(inquiry.cells) > 1 else None,
         "asked": inquiry.told(),
         "timeout": how.timeout,
-        "memory": how.memory,
-        "on_error": how.on_error,
         "auditor_version": __version__,
         **environment(),
     }
+    as_json: dict[str, Any] = loads(dumps(plan))
+    return as_json
 
 
-def _cell(cell: Cell) -> dict[str, Any]:
-    """What tells it from another, and what its samples are drawn from."""
+def _cell(cell: Cell, first: Case, how: How) -> dict[str, Any]:
     source = load_source(cell.source, None if is_dataset(cell.source) else cell.resample)
-    return {**cell.told(), "source_hash": _source_hash(source)}
-
-
-def _source_hash(source: Source) -> str | None:
-    if isinstance(source, Mixture):
-        return " ".join(str(_source_hash(part)) for part in parts_of(source))
-    if isinstance(source, (Dataset, Shifted)):
-        return fingerprint((source.base if isinstance(source, Shifted) else source).rows)
-    return code_hash(source.fn) if isinstance(source, Sampler) else None
-
-
-def _probe_hash(cell: Cell) -> dict[str, str]:
-    """Of a file of points that predictions are compared on, which may be another file by the time it is resumed."""
-    if not isinstance(cell.probe, str) or not cell.view.needs_probe:
-        return {}
-    return {"probe_hash": fingerprint(load_dataset(cell.probe, "bootstrap").rows)}
+    case = case_of(cell, source, on_error=how.on_error, memory=how.memory).to_json()
+    others = {name: value for name, value in case.items() if value != first.to_json().get(name)}
+    return {**others, "name": cell.name}
 
 
 def _begun(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> int:
@@ -235,19 +200,18 @@ def _resumed(connection: sqlite3.Connection, plan: Mapping[str, Any], how: How) 
     if not rows and not how.begins:
         raise UsageError(f"--resume: {file} has no audit of {plan['subject']}; leave --resume out to begin one")
     plans = [(audit, loads(text), record) for audit, text, record in rows]
-    same = loads(dumps(plan))
     for audit, other, _ in plans:
-        if {**other, "first_budget": None} == same:
+        if {**other, "first_budget": None} == plan:
             return int(audit)
     for audit, other, record in plans:
-        longer = {**other, "budget": same["budget"], "first_budget": None} == same and same["budget"] > other["budget"]
-        if longer and same["design"] == "anytime" and same["cells"] is None:  # what is judged once has no more
+        longer = {**other, "budget": plan["budget"], "first_budget": None} == plan and plan["budget"] > other["budget"]
+        if longer and plan["design"] == "anytime" and plan["cells"] is None:  # what is judged once has no more
             _check_undecided(record, file)
-            return _extended(connection, int(audit), other, same)
+            return _extended(connection, int(audit), other, plan)
     if how.begins:
         return None
     raise UsageError(
-        f"--resume: {file} has an audit of {plan['subject']}, and not this one: {_differences(plans[0][1], same)}; "
+        f"--resume: {file} has an audit of {plan['subject']}, but the two differ in {_differences(plans[0][1], plan)}; "
         "leave --resume out to begin another"
     )
 
@@ -276,34 +240,33 @@ def _extended(connection: sqlite3.Connection, audit: int, then: Mapping[str, Any
 
 
 def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
-    names = [name for name in {**then, **now} if then.get(name) != now.get(name)]
-    if "modules" in names:  # these say it by name
-        names = [name for name in names if name not in ("code_hash", "source_hash")]
-    return ", ".join(words for name in names for words in _difference(name, then.get(name), now.get(name)))
-
-
-def _difference(name: str, was: Any, now: Any) -> Iterator[str]:
-    if name not in ("modules", "versions"):
-        yield f"{name} was {was} and is {now}"
-        return
-    was, now = was or {}, now or {}
-    for part in sorted(part for part in {**was, **now} if was.get(part) != now.get(part)):
-        if part not in was or part not in now:
-            yield f"{part} is imported {'now and was not' if part in now else 'no more'}"
-        else:
-            yield f"{part} has changed since" if name == "modules" else f"{part} was {was[part]} and is {now[part]}"
+    """Say in what two plans differ: of their cases and of what the question asks field by field."""
+    said = case_from(then["case"]).differs(case_from(now["case"]), "resume")
+    for was, is_now in ((then["asked"], now["asked"]), (then, now)):
+        names = [name for name in {**was, **is_now} if name not in ("case", "cells", "asked")]
+        said += [
+            f"{name}: {was.get(name)} and {is_now.get(name)}" for name in names if was.get(name) != is_now.get(name)
+        ]
+    return ", ".join(said) or f"its sources and inputs: {dumps(then['cells'])} and {dumps(now['cells'])}"
 
 
 class Past(msgspec.Struct, frozen=True):
-    """One audit of a subject: when, of which code, and what came of it; no record while it is unfinished."""
+    """One audit of a subject as a ledger has it; there is no record while it is unfinished."""
 
     started: str
     plan: dict[str, Any]
+    case: Case  # of its first cell
     pairs: int  # that the audit has counted, over all cells; workers may have run more
     mismatches: int
     record: Record | None
-    question: str = "rho"
-    verdict: str | None = None  # None while it is unfinished
+
+    @property
+    def question(self) -> str:
+        return str(self.plan["question"])
+
+    @property
+    def verdict(self) -> str | None:
+        return self.record.verdict if self.record else None
 
 
 def read_history(file: str, subject: str) -> list[Past]:
@@ -318,18 +281,16 @@ def read_history(file: str, subject: str) -> list[Past]:
             (subject,),
         ).fetchall()
     try:
-        return [_past(started, loads(plan), *rest) for started, plan, *rest in rows]
-    except ValueError as error:  # msgspec's complaints are of this kind too
+        return [
+            Past(
+                started,
+                plan := loads(text),
+                case_from(plan["case"]),
+                pairs,
+                mismatches,
+                as_record(loads(record)) if record else None,
+            )
+            for started, text, pairs, mismatches, record in rows
+        ]
+    except (ValueError, LookupError, TypeError) as error:  # msgspec's complaints are ValueErrors too
         raise UsageError(f"cannot read --ledger {file}: {error}") from error
-
-
-def _past(started: str, plan: dict[str, Any], pairs: int, mismatches: int, text: str | None) -> Past:
-    """Ledgers from before record/2 have documents of other schemas for curves, prices and reuse."""
-    document = loads(text) if text else {}
-    is_record = str(document.get("schema")).startswith("auditor.record/")
-    record = as_record(document) if is_record else None
-    verdict = record.verdict if record else document.get("verdict", "finished") if document else None
-    # Plans from then have what was asked beyond the gate under its name.
-    others = (name for name in ("loss", "curve", "price", "reuse") if plan.get(name))
-    question = str(plan.get("question") or next(others, plan.get("gates", "rho")))
-    return Past(started, plan, pairs, mismatches, record, question, verdict)

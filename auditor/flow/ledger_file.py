@@ -16,13 +16,16 @@ from json import dumps, loads  # as they are now: a subject may replace them
 from time import monotonic, sleep
 from typing import Any
 
+import msgspec
+
+from auditor.case import case_from
 from auditor.errors import UsageError
 from auditor.files import check_file
 from auditor.flow.record import Earlier, Record
 from auditor.subjects.outcome import Difference
 from auditor.trials.trial import Trial
 
-_VERSION = 4  # 1 had no checksums, 2 no cells, 3 no counts
+_VERSION = 4  # 1 had no checksums, 2 no cells, 3 neither counts nor cases
 _APPLICATION = 0x61756474  # "audt": what marks a file as a ledger
 _WAIT = 30.0  # seconds for another audit that writes
 _TABLES = """
@@ -45,7 +48,6 @@ _KINDS = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK,
 
 _TRIAL = ("index", "differs", "path", "left", "right", "probability", "accurate", "churn", "no_output", "seconds")
 COLUMNS = ("cell", "name", "source", "size", "seed", *_TRIAL)  # of a record's trials
-_SAME = ("question", "source", "size", "view", "params", "target")  # of one audit; code and seed may change
 _MOST, _LOOKED = 30, 100  # audits that a record shows, and that are looked at
 
 
@@ -216,13 +218,22 @@ def earlier(connection: sqlite3.Connection, audit: int, record: Record) -> list[
         rows = connection.execute(f"{query} LIMIT {_LOOKED}", (record.subject, audit)).fetchall()
     except sqlite3.Error:
         return []
-    asked = {name: getattr(record, name) for name in _SAME}
     found = [(started, loads(text)) for started, text in rows]
-    same = [(at, one) for at, one in found if _limits(one) and {name: one.get(name) for name in _SAME} == asked]
+    same = [(at, one) for at, one in found if _limits(one) and _asks_the_same(record, one)]
     return [
         Earlier(started=at, code_hash=one["code_hash"], verdict=one["verdict"], **_limits(one))
         for at, one in reversed(same[:_MOST])
     ]
+
+
+def _asks_the_same(record: Record, document: dict[str, Any]) -> bool:
+    """True if an earlier record answers the same question about the same case, of whatever version of the subject."""
+    if any(document.get(name) != getattr(record, name) for name in ("question", "source", "target")):
+        return False
+    try:
+        return record.case is not None and not record.case.differs(case_from(document.get("case")), "history")
+    except msgspec.ValidationError:
+        return False
 
 
 def _limits(one: dict[str, Any]) -> dict[str, Any]:

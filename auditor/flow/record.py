@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from auditor.case import Case
 from auditor.errors import EXIT_CODES, UsageError
 from auditor.files import read_bytes
 from auditor.flow.wobbles import Wobbles
@@ -161,6 +162,9 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     schema: str = SCHEMA
     auditor_version: str
     question: str
+    case: (
+        Case | None
+    )  # what was audited, of several cells the first; None where nothing was loaded, or its data has no digest
     subject: str
     importable: bool  # whether another process can find the subject, its parameters, the source and the view
     code_hash: str | None
@@ -313,12 +317,8 @@ def _read(path: Path, made: Callable[[Any], T]) -> T:
 
 
 def as_record(document: Any) -> Record:
-    """A record from its JSON, of this schema or of the one before; ValueError where it is none."""
-    from auditor.flow.record_one import FIRST, upgraded
-
+    """A record from its JSON; ValueError where it is none."""
     schema = document.get("schema") if isinstance(document, dict) else None
-    if schema == FIRST:
-        document = upgraded(document)
-    elif schema != SCHEMA:
-        raise ValueError(f"its schema is {schema!r}; this version reads {SCHEMA!r} and {FIRST!r}")
+    if schema != SCHEMA:
+        raise ValueError(f"its schema is {schema!r}; this version reads {SCHEMA!r}")
     return msgspec.convert(document, type=Record)

@@ -45,6 +45,7 @@ def make_record(run: Run, request: Request, said: Answer, verdict: Verdict, seco
     return Record(
         auditor_version=__version__,
         question=request.question,
+        case=run.case,
         subject=subject.name,
         importable=bool(subject.is_reachable and source and source.spec and cell.view.spec),
         code_hash=code_hash(subject.fn),

@@ -14,9 +14,10 @@ from typing import Protocol
 import msgspec
 from msgspec.structs import replace
 
+from auditor.case import Case
 from auditor.engine.choice import make_engine
 from auditor.engine.engine import HOW, Engine, How, Serial, make_how
-from auditor.errors import AuditorError, BadValue, SubjectError, UsageError, as_ours, is_interrupt
+from auditor.errors import AuditorError, BadValue, NotComparable, SubjectError, UsageError, as_ours, is_interrupt
 from auditor.flow.fitness import Fitness
 from auditor.flow.ledger import Ledger, NoLedger, open_ledger
 from auditor.flow.parts import Part
@@ -28,7 +29,7 @@ from auditor.process.limits import one_thread
 from auditor.process.process_state import process_state_kept, put_back
 from auditor.request import Request
 from auditor.statistics.outward import exact
-from auditor.trials.cell import make_bench
+from auditor.trials.cell import case_of, make_bench
 from auditor.trials.second_process import SecondProcess
 from auditor.trials.trial import Bench, RunFailed, Trial
 
@@ -137,6 +138,7 @@ class Run(msgspec.Struct):
     ledger: Ledger | NoLedger = msgspec.field(default_factory=NoLedger)
     fitness: Fitness = msgspec.field(default_factory=Fitness)
     benches: dict[int, Bench] = {}
+    case: Case | None = None  # of the first cell, as it was before anything ran
     findings: list[Finding] = []
     by_cell: dict[int, Spent] = {}
     bottoms: int = 0  # runs that gave no output
@@ -156,7 +158,12 @@ class Run(msgspec.Struct):
             other = SecondProcess(first, timeout=self.how.timeout, memory=self.how.memory)
             stack.enter_context(other)
         bench = self._bench(0)
-        self.ledger = stack.enter_context(open_ledger(self.inquiry, bench.source, self.how, self.watch.notice))
+        try:
+            self.case = case_of(first, bench.source, on_error=self.how.on_error, memory=self.how.memory)
+        except NotComparable:  # rows of a data set that nothing can tell from others
+            if self.how.ledger is not None:
+                raise
+        self.ledger = stack.enter_context(open_ledger(self.inquiry, self.case, self.how, self.watch.notice))
         if self.ledger.first_budget is not None:
             self.inquiry = self.inquiry.extended(self.ledger.first_budget)
         self.engine = engine or make_engine(plan.least_trials, plan.budget, self.how, self.watch.notice)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-import pkgutil
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from time import monotonic
-from types import ModuleType
 
 from msgspec.structs import replace
 
@@ -18,36 +16,24 @@ from auditor.flow.plan import error_probability
 from auditor.flow.question import Inquiry, find_question
 from auditor.flow.record import Record
 from auditor.flow.run import Clock, Watcher, carry_out, how_of
-from auditor.lookup import find_module, registered
+from auditor.lookup import declared_targets, find_module, registered_subjects
 from auditor.request import Request
 from auditor.subjects.candidates import what_it_has
-from auditor.subjects.subject import Declaration, Subject, load_subject
+from auditor.subjects.subject import Subject, load_subject
 
 
 def declared_in(package: str) -> list[Subject]:
-    """Every function with a declaration that a package or module defines, in the order of its modules and names."""
-    module = find_module(package)
-    found = [
-        load_subject(f"{part.__name__}:{name}")
-        for part in _modules(module)
-        for name, value in sorted(vars(part).items())
-        if isinstance(getattr(value, "__auditor__", None), Declaration) and value.__module__ == part.__name__
-    ]
+    """Return every subject that a package or module declares, in the order of its modules and names."""
+    found = [load_subject(target) for target in declared_targets(package)]
     if not found:
+        module = find_module(package)
         raise UsageError(f"{package} declares no subjects, to be audited together; {what_it_has(module, package)}")
     return found
 
 
-def _modules(module: ModuleType) -> Iterator[ModuleType]:
-    yield module
-    for info in pkgutil.walk_packages(getattr(module, "__path__", []), module.__name__ + "."):
-        if not info.name.endswith("__main__"):
-            yield find_module(info.name)
-
-
 def with_theorem() -> list[Subject]:
     """Every registered subject that names what was proved of it."""
-    subjects = [load_subject(point.value) for point in registered().values()]
+    subjects = [load_subject(target) for target in registered_subjects().values()]
     return sorted((subject for subject in subjects if subject.declared.theorem), key=_place)
 
 

@@ -19,8 +19,6 @@ from auditor.statistics.detector import Alarm, alarms, first_alarm
 from auditor.statistics.outward import at_least, at_most, exact
 
 _WORDS = ("started", "code", "verdict", "question")  # each says by itself what it is
-# What of a plan says which rho is meant; code, data and versions may change, and are what an alarm is about.
-_SAME = ("params", "randomness", "source", "sample", "view", "probe", "within", "resample", "as", "private", "size")
 
 
 def audits_over_time(subject: str, past: Sequence[Past]) -> Iterator[RenderableType]:
@@ -52,20 +50,19 @@ def _rows(past: Sequence[Past]) -> tuple[list[str], list[list[str]]]:
 
 
 def _row(audit: Past) -> dict[str, str]:
-    plan, record = audit.plan, audit.record
-    target, size = plan.get("target"), plan.get("size")
+    record, target = audit.record, audit.plan.get("target")
     first = record.measures[0] if record and record.measures else None
     pairs, mismatches = counts_of(audit)
     return {
         "started": _day(audit),
-        "code": str(plan.get("code_hash") or "")[:8],
+        "code": (audit.case.code or "")[:8],
         "verdict": audit.verdict or "unfinished",
         "question": audit.question,
         "limits": f"{at_least(first.low, beside=target)} to {at_most(first.high, beside=target)}" if first else "",
         "target": "" if target is None else exact(target),
         "differ": f"{mismatches:,} of {pairs:,}",
-        "size": "" if size is None else f"{size:,}",
-        "seed": str(plan.get("seed", "")),
+        "size": f"{audit.case.size:,}",
+        "seed": str(audit.case.seed),
     }
 
 
@@ -101,10 +98,10 @@ def watched(past: Sequence[Past], limit: float, *, run_length: float, ever: floa
     """The audits of what was audited last, each on pairs of its own: a seed that was there before has the same pairs
     again, and what they show is no news."""
     counted = [audit for audit in past if counts_pairs(audit)]
-    same = [audit for audit in counted if _about(audit) == _about(counted[-1])]
+    same = [audit for audit in counted if not audit.case.differs(counted[-1].case, "history")]
     by_seed: dict[Any, Past] = {}
     for audit in same:
-        by_seed.setdefault(audit.plan.get("seed"), audit)
+        by_seed.setdefault(audit.case.seed, audit)
     fresh = [*by_seed.values()]
     numbers = [counts_of(audit) for audit in fresh]
     if ever is None:
@@ -119,10 +116,6 @@ def watched(past: Sequence[Past], limit: float, *, run_length: float, ever: floa
 
 def counts_pairs(audit: Past) -> bool:
     return audit.question == "rho" and not audit.plan.get("cells") and counts_of(audit)[0] > 0
-
-
-def _about(audit: Past) -> dict[str, Any]:
-    return {name: audit.plan.get(name) for name in _SAME}
 
 
 def since_when(seen: Watched) -> Iterator[Words]:
@@ -149,7 +142,7 @@ def since_when(seen: Watched) -> Iterator[Words]:
 
 
 def _named(audit: Past) -> str:
-    code = str(audit.plan.get("code_hash") or "")[:8]
+    code = (audit.case.code or "")[:8]
     return f"{_day(audit)}{f' (code {code})' if code else ''}"
 
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from auditor.errors import AuditorError
 from auditor.flow.parts import Facts, Part, Words
-from auditor.lookup import registered
+from auditor.lookup import registered_subjects
 from auditor.process.escape import visible
 from auditor.report.columns import Column, Rows
 from auditor.subjects.subject import Declaration, Subject, load_subject, param_text
@@ -28,8 +28,8 @@ _COLUMNS = (
 
 def registry() -> Iterator[RenderableType]:
     rows = [
-        [Text(visible(name)), *_columns(point.value), Text(visible(point.value))]
-        for name, point in registered().items()
+        [Text(visible(name)), *_columns(target), Text(visible(target))]
+        for name, target in registered_subjects().items()
     ]
     yield Rows(_COLUMNS, rows)
     yield Text("list NAME shows one whole, and what it asks for.", style="dim")

@@ -60,6 +60,7 @@ class Declaration(msgspec.Struct, frozen=True):
     mismatch: Callable[..., Any] | None = None  # mismatch(first, second): how likely two cores finish differently
     mismatch_is: str = "exact"  # or "upper"
     asks: Mapping[str, Declared] = {}  # options of what is claimed, where it is not rho
+    listed: bool = True  # whether `list` shows it, and a registered package offers it by name
 
 
 def subject(
@@ -83,6 +84,7 @@ def subject(
     mismatch: Callable[..., Any] | None = None,
     mismatch_is: str = "exact",
     asks: Mapping[str, Declared] | None = None,
+    listed: bool = True,
 ) -> Callable[[F], F]:
     """Declare what is known of a learner; the function itself stays as it is.
 
@@ -99,6 +101,7 @@ def subject(
 
     `asks` are the options of `check` for a claim about something else than rho, as {"list": 3, "eta": 0.1}, numbers or
     functions of parameters: where many subjects are audited by what they declare, that is what is asked of this one.
+    `listed=False` keeps the subject of a registered package out of `list`.
     """
     check_sample_kind(sample)
     check_steps(core, finish, mismatch, mismatch_is)
@@ -114,6 +117,7 @@ def subject(
         bounds=bounds or {},
         plain=plain,
         asks=asks or {},
+        listed=listed,
         **steps,  # type: ignore[arg-type]
     )
 

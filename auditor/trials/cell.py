@@ -6,6 +6,7 @@ Cells of equal seed see the same samples and the same r; all others differ.
 
 from __future__ import annotations
 
+import contextlib
 import shlex
 from collections.abc import Mapping
 from functools import partial
@@ -15,22 +16,24 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from auditor.case import Case
 from auditor.errors import BadValue, NotComparable, UnknownTruth, UsageError, check_count
 from auditor.randomness import from_key
 from auditor.request import Options
 from auditor.sources.datasets import Dataset, check_kind, is_shift, takes_kind
 from auditor.sources.frames import as_matrix, library_of
-from auditor.sources.shifts import Shifted
-from auditor.sources.source import Source, check_size, is_dataset, load_dataset, load_source
+from auditor.sources.shifts import Shifted, parts_of
+from auditor.sources.source import Sampler, Source, check_size, is_dataset, load_dataset, load_source
 from auditor.sources.tables import FRAMES, installed_frame
 from auditor.subjects.closeness import Tolerance, make_tolerance
 from auditor.subjects.estimators import Fit
 from auditor.subjects.needs import names_columns, needs_labels
 from auditor.subjects.outcome import describe, fingerprint, same
-from auditor.subjects.subject import Subject, check_sample_kind, has_text, param_text
+from auditor.subjects.subject import Subject, check_sample_kind, code_hash, has_text, param_text
 from auditor.subjects.views import View, make_view
+from auditor.trials.own_code import code_of
 from auditor.trials.trial import Bench, Oracle, PairKeys, Unit
-from auditor.trials.user_code import path_words
+from auditor.trials.user_code import path_words, user_code
 
 PROBE = 1000  # points on which predictions are compared
 
@@ -65,34 +68,62 @@ class Cell(msgspec.Struct, frozen=True):
     kin: str = ""  # cells of one name share what the preflight found for the first of them
     within: Tolerance | None = None  # how far apart numbers of two outputs may be
 
-    def told(self) -> dict[str, Any]:
-        """What tells it from another cell, whatever it is called: for the ledger."""
-        try:
-            value = fingerprint(self.subject.params.get(self.varies or ""))
-        except NotComparable:
-            value = ""
-        source = self.source if isinstance(self.source, str) else getattr(self.source, "name", "")
-        return {
-            "name": self.name,
-            "input": value,
-            "source": source,
-            "size": self.size,
-            "seed": self.seed,
-            "private": self.private,
-            "params": told_params({name: one for name, one in self.subject.params.items() if name != self.varies}),
-        }
+
+def case_of(cell: Cell, source: Source, *, on_error: str = "stop", memory: int | None = None) -> Case:
+    """Return a cell as data, with its source loaded: what tells its trials from those of any other."""
+    subject, within = cell.subject, cell.within or Tolerance()
+    code = code_of(user_code(cell, source))
+    parts = [*parts_of(source)]
+    samplers = [code_hash(part.fn) for part in parts if isinstance(part, Sampler)]
+    tables = [
+        (part.base if isinstance(part, Shifted) else part).rows
+        for part in parts
+        if isinstance(part, (Dataset, Shifted))
+    ]
+    return Case(
+        question=cell.question,
+        target=subject.name,
+        code=code_hash(subject.fn),
+        files=code.files,
+        versions=code.versions,
+        params=params_as_texts(subject.params),
+        randomness=subject.randomness,
+        private=cell.private,
+        source=source.name,
+        source_code=" ".join(map(str, samplers)) or None,
+        data=fingerprint(tables) if tables else None,
+        size=cell.size,
+        sample=cell.sample_kind,
+        resample=getattr(source, "resample", None),
+        as_=cell.as_,
+        view=cell.view.name,
+        probe=cell.probe,
+        probe_data=_probe_data(cell),
+        atol=within.atol,
+        rtol=within.rtol,
+        on_error=on_error,
+        memory=memory,
+        seed=cell.seed,
+        path=cell.path,
+    )
 
 
-def told_params(params: Mapping[str, Any]) -> dict[str, str]:
-    """As texts; of what no text leads back to, such as a long array that is cut short, what it is too."""
-    return {name: param_text(one) if has_text(one) else _told(one) for name, one in params.items()}
+def _probe_data(cell: Cell) -> str | None:
+    """Return a digest of a file of points that predictions are compared on."""
+    if not isinstance(cell.probe, str) or not cell.view.needs_probe:
+        return None
+    return fingerprint(load_dataset(cell.probe, "bootstrap").rows)
 
 
-def _told(value: Any) -> str:
-    try:
-        return f"{param_text(value)} {fingerprint(value)}"
-    except NotComparable:
-        return param_text(value)
+def params_as_texts(params: Mapping[str, Any]) -> dict[str, str]:
+    """Return parameters as texts. A value that no text leads back to, such as a long array, gets a digest behind it."""
+    texts = {}
+    for name, value in params.items():
+        texts[name] = param_text(value)
+        if not has_text(value):
+            with contextlib.suppress(NotComparable):
+                texts[name] += f" {fingerprint(value)}"
+    return texts
 
 
 def make_cell(

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from auditor.lookup import file_modules, module_of
+from auditor.sources.shifts import parts_of
 from auditor.sources.source import Sampler, Source
 from auditor.subjects.estimators import Fit
 from auditor.trials.own_code import roots_of
@@ -40,8 +41,7 @@ def user_code(cell: Cell, source: Source) -> Iterator[object]:
         *cell.view.functions,
         *subject.params.values(),
     )
-    if isinstance(source, Sampler):
-        yield source.fn
+    yield from (part.fn for part in parts_of(source) if isinstance(part, Sampler))
     for part in (cell.oracle, cell.unit):  # of ours, with what the user gave
         yield from (getattr(part, name) for name in ("fn", "analyst") if hasattr(part, name))
 

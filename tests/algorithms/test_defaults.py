@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from auditor.lookup import registered
+from auditor.lookup import registered_subjects
 from auditor.subjects.subject import load_subject
 
 # name | parameters | rows | claimed rho | delta | expected
@@ -106,13 +106,13 @@ ROWS = [[part.strip() for part in line.split("|")] for line in DECLARED.strip().
 
 
 def test_every_registered_subject_is_listed() -> None:
-    assert [row[0] for row in ROWS] == sorted(registered())
+    assert [row[0] for row in ROWS] == sorted(registered_subjects())
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
 def test_what_it_declares(row: list[str]) -> None:
     name, parameters, *numbers, expect = row
-    subject = load_subject(registered()[name].value)
+    subject = load_subject(registered_subjects()[name])
     known = {key: value for key, value in subject.settings.items() if value is not None and not callable(value)}
     assert " ".join(f"{key}={value}" for key, value in known.items()) == parameters
     said = [one for one in ("size", "claimed", "delta") if getattr(subject.declared, one) is not None]

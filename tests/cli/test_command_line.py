@@ -275,7 +275,7 @@ def test_a_replay_of_changed_code_warns(call: Auditor, tmp_path: Path) -> None:
     file.write_text("def first(sample, r):\n    return float(sample[0]) + 1\n")
     code, _, err = call("replay", str(record), "--pair", "0", "--trust")
     assert code == 0
-    assert "warning: the code has changed since this record was made" in err
+    assert "warning: since this record was made, something has changed: " in err
 
 
 def test_a_damaged_record_is_refused(call: Auditor, tmp_path: Path) -> None:
@@ -617,9 +617,9 @@ def test_another_package_named_algorithms_is_named_with_its_path(tmp_path: Path,
     other.parent.mkdir(exist_ok=True)
     other.touch()
     found = other.parent
-    for arguments, code in ((["list"], 0), (["check", "constant"], 2)):
+    for arguments in (["list"], ["check", "constant"]):
         done = warm.run(*arguments, cwd=tmp_path, environment={"COLUMNS": "80"})
-        assert done.returncode == code
+        assert done.returncode == 2
         said = done.stdout + done.stderr
         assert "not the one that comes with auditor" in words(said)
         assert re.sub(r"\s", "", str(found)) in re.sub(r"\s", "", said)  # whole, whatever the width

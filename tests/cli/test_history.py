@@ -14,6 +14,7 @@ import pytest
 from asking import request_of
 
 import auditor
+from auditor.case import Case
 from auditor.engine.engine import Serial, make_how
 from auditor.errors import UsageError
 from auditor.flow.ledger import Past, read_history
@@ -29,8 +30,9 @@ pytestmark = pytest.mark.usefixtures("no_second_process")
 
 def audited(seed: int, started: int, counts: tuple[int, int], **plan: Any) -> Past:
     """An audit of the day `started`, unfinished: its counts are those of the ledger."""
-    known = {"size": 1, "source": "norm", "code_hash": f"{started:08x}", "seed": seed, **plan}
-    return Past(f"2026-11-{started:02d}T09:00:00+00:00", known, *counts, None)
+    asked = {name: plan.pop(name) for name in ("question", "cells", "target") if name in plan}
+    case = Case(**{"target": "m:f", "size": 1, "source": "norm", "code": f"{started:08x}", "seed": seed, **plan})
+    return Past(f"2026-11-{started:02d}T09:00:00+00:00", {"question": "rho", **asked}, case, *counts, None)
 
 
 def words(past: list[Past], limit: float = 0.1, **how: Any) -> list[str]:

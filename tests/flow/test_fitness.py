@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import carried_out, inquiry_of
+from asking import carried_out, case_of_first, inquiry_of
 
 import auditor
 from auditor.errors import SubjectError
 from auditor.flow.ledger import plan_of
 from auditor.flow.run import Silent
-from auditor.sources.source import load_source
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 
@@ -59,10 +58,9 @@ def test_a_ledger_tells_losses_and_sources_apart() -> None:
     def plan(source: object, **options: Any) -> dict[str, Any]:
         question = "loss" if "loss" in options else "rho"
         inquiry = inquiry_of(hides, source, question, size=3, rho=0.1, **options)
-        first = source[0] if isinstance(source, list) else source
         from auditor.engine.engine import How
 
-        return plan_of(inquiry, load_source(first), How())
+        return plan_of(inquiry, case_of_first(inquiry), How())
 
     assert plan("norm", loss=one) != plan("norm", loss=other)
     assert plan("norm", loss=one) != plan("norm", loss=one, delta=0.1)

@@ -23,7 +23,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from asking import carried_out, inquiry_of, request_of, timeless
+from asking import carried_out, case_of_first, inquiry_of, request_of, timeless
 from kept_learners import rounded, uniform
 from processes import wait_until
 
@@ -35,7 +35,6 @@ from auditor.flow.question import find_question
 from auditor.flow.record import Record
 from auditor.flow.run import Silent, Watcher, carry_out
 from auditor.report.terminal import as_text
-from auditor.sources.source import load_source
 from auditor.statistics.gate import Gate
 
 SUBJECTS = Path(__file__).parents[1] / "learners"
@@ -136,7 +135,7 @@ def test_a_killed_audit_may_go_on_with_more_pairs(ledger: Path) -> None:
     assert cut.decided_by == "interrupt"
     longer = auditor.audit(wavers, uniform, pairs=100, ledger=ledger, resume=True, **options)
     assert (longer.pairs > 20, longer.budget, longer.first_budget) == (True, 100, 60)
-    with pytest.raises(UsageError, match="budget was 100 and is 60"):
+    with pytest.raises(UsageError, match="budget: 100 and 60"):
         auditor.audit(wavers, uniform, pairs=60, ledger=ledger, resume=True, **options)
 
 
@@ -149,7 +148,7 @@ def test_a_decided_audit_does_not_go_on(ledger: Path) -> None:
         auditor.audit(constant, uniform, size=2, pairs=100, ledger=ledger, resume=True)
     wavers = make_wavers()
     assert auditor.audit(wavers, uniform, size=2, fixed=60, seed=3, ledger=ledger).verdict == "inconclusive"
-    with pytest.raises(UsageError, match="budget was 60 and is 100"):
+    with pytest.raises(UsageError, match="budget: 60 and 100"):
         auditor.audit(wavers, uniform, size=2, fixed=100, seed=3, ledger=ledger, resume=True)
 
 
@@ -170,12 +169,12 @@ def test_any_text_and_any_size_comes_back(ledger: Path) -> None:
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"seed": 5}, "seed was 0 and is 5"),
-        ({"size": 60}, "size was 50 and is 60"),
-        ({"fixed": 90}, "budget was 80 and is 90"),
-        ({"view": "round(0)"}, "view was output and is round(0)"),
-        ({"atol": 0.5}, "within was None and is atol 0.5"),
-        ({"source": "norm"}, "source was .*uniform and is norm"),
+        ({"seed": 5}, "--seed: 0 and 5"),
+        ({"size": 60}, "--size: 50 and 60"),
+        ({"fixed": 90}, "budget: 80 and 90"),
+        ({"view": "round(0)"}, "--view: output and round(0)"),
+        ({"atol": 0.5}, "--atol: none and 0.5"),
+        ({"source": "norm"}, "--source: kept_learners:uniform and norm"),
     ],
 )
 def test_another_plan_is_refused_with_the_difference(ledger: Path, changed: dict[str, Any], words: str) -> None:
@@ -196,14 +195,14 @@ def test_other_limits_another_version_and_other_code_are_refused(
         return auditor.audit(f"{file}:fine", uniform, size=3, ledger=ledger, **options)
 
     resume()
-    with pytest.raises(UsageError, match="timeout was None and is 5"):
+    with pytest.raises(UsageError, match="timeout: None and 5"):
         resume(resume=True, timeout=5)
     with monkeypatch.context() as patch:
         patch.setattr("auditor.flow.ledger.__version__", "9.9")
-        with pytest.raises(UsageError, match=r"auditor_version was .* and is 9\.9"):
+        with pytest.raises(UsageError, match=r"auditor_version: .* and 9\.9"):
             resume(resume=True)
     file.write_text("def fine(sample, r):\n    return 2\n")
-    with pytest.raises(UsageError, match=r"this one: mine\.py has changed since; leave --resume out to begin another"):
+    with pytest.raises(UsageError, match=r"differ in mine\.py \(it has changed\); leave --resume out to begin another"):
         resume(resume=True)
 
 
@@ -250,12 +249,12 @@ def test_a_file_that_anything_imports_is_part_of_the_plan(project: Path, ledger:
         if name == "other.py":
             assert timeless(audit(resume=True)) == timeless(whole)
         else:
-            with pytest.raises(UsageError, match=rf"not this one: {name} has changed since; leave --resume out"):
+            with pytest.raises(UsageError, match=rf"differ in {name} \(it has changed\); leave --resume out"):
                 audit(resume=True)
         (project / name).write_text(text)
     assert timeless(audit(resume=True)) == timeless(whole)
     (past, *_) = read_history(str(ledger), whole.subject)
-    assert past.plan["versions"] == {"numpy": np.__version__}
+    assert past.case.versions == {"numpy": np.__version__}
 
 
 def test_nothing_to_resume(ledger: Path) -> None:
@@ -321,13 +320,13 @@ def flip_bits(ledger: Path, flips: int, seed: int) -> None:
     request = request_of(rounded, params={"bad_luck": 0.02}, rho=0.3, fixed=80)
     how = make_how(ledger=ledger, on_error="bottom")
     carry_out(find_question("rho").begin(request), request, how, Impatient(60), Serial())
-    whole, name, source = ledger.read_bytes(), done.subject, load_source(uniform)
+    whole, name, case = ledger.read_bytes(), done.subject, done.case
     told = read_history(str(ledger), name)
     assert [past.record is None for past in told] == [False, True]
 
     def read() -> None:
         assert read_history(str(ledger), name) == told
-        with open_ledger(good, source, make_how(ledger=ledger, resume=True), print) as opened:
+        with open_ledger(good, case, make_how(ledger=ledger, resume=True), print) as opened:
             assert len(opened.stored(0)) == done.pairs
 
     read()
@@ -371,7 +370,7 @@ def test_a_ledger_that_may_not_be_written(ledger: Path) -> None:
         folder.chmod(0o555)
         file.chmod(0o444)
         inquiry = inquiry_of(rounded, rho=0.3)
-        opened = open_ledger(inquiry, load_source(inquiry.cells[0].source), make_how(ledger=file), print)
+        opened = open_ledger(inquiry, case_of_first(inquiry), make_how(ledger=file), print)
         root = os.geteuid() == 0
         if root:
             os.seteuid(65534)  # nobody: permissions do not bind root
@@ -500,21 +499,21 @@ def test_two_audits_write_one_ledger_at_the_same_time(ledger: Path, command: Com
         assert command("check", "faults:slow", "--param", "pause=0.002", *ROWS, *named, cwd=SUBJECTS)[0] == 0
     assert process.returncode == 0
     past = read_history(str(ledger), "faults:slow")
-    assert sorted(audit.plan["seed"] for audit in past) == [1, 2]
+    assert sorted(audit.case.seed for audit in past) == [1, 2]
     assert [audit.pairs for audit in past] == [60, 60]
-    assert all(audit.record is not None and audit.record.seed == audit.plan["seed"] for audit in past)
+    assert all(audit.record is not None and audit.record.seed == audit.case.seed for audit in past)
 
 
 @pytest.mark.parametrize("attempts", [3, pytest.param(50, marks=pytest.mark.nightly)])
 def test_many_begin_a_ledger_at_once_while_others_read_it(ledger: Path, attempts: int) -> None:
     """Whoever comes while it is being made finds a ledger, or nothing yet: never a file that is none."""
-    inquiry, source = inquiry_of(rounded), load_source(uniform)
-    name = inquiry.cells[0].subject.name
+    inquiry = inquiry_of(rounded)
+    case, name = case_of_first(inquiry), inquiry.cells[0].subject.name
 
     def begin(path: Path, start: threading.Barrier) -> None:
         how = make_how(ledger=path)
         start.wait()
-        with open_ledger(inquiry, source, how, lambda words: None):
+        with open_ledger(inquiry, case, how, lambda words: None):
             pass
 
     def read(path: Path, start: threading.Barrier) -> int:

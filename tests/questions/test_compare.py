@@ -79,7 +79,7 @@ def test_a_ledger_knows_the_margin_and_the_old_version(tmp_path: Path) -> None:
     asked: dict[str, Any] = {"size": 9, "ledger": tmp_path / "kept.sqlite"}
     auditor.ask("compare", "algorithms.controls:first_bit", COIN, **asked, old="algorithms.controls:constant")
     for other in ({"old": "algorithms.controls:constant", "margin": 0.1}, {"old": "algorithms.controls:coin_from_r"}):
-        with pytest.raises(UsageError, match="asked was"):
+        with pytest.raises(UsageError, match="but the two differ in "):
             auditor.ask("compare", "algorithms.controls:first_bit", COIN, **asked, **other, resume=True)
 
 
@@ -247,7 +247,7 @@ def test_records_of_two_things_are_not_comparable() -> None:
     other = audited(steady, size=10)
     found = compare_records(audited(steady), other)
     assert (found.exit_code, found.answer.change) == (4, "not comparable")
-    assert found.reason == "not comparable: size was 9 and is 10"
+    assert found.reason == "not comparable: the two audits differ in --size: 9 and 10"
     with pytest.raises(UsageError, match="the new record is of compare"):
         compare_records(other, found)
     for design in ("anytime", "fixed"):

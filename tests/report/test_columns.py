@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from auditor.flow.plan import make_plan
-from auditor.lookup import registered
+from auditor.lookup import registered_subjects
 from auditor.report.columns import Column, Rows
 from auditor.report.prospects import prospects
 from auditor.report.registry import registry
@@ -102,7 +102,7 @@ def test_every_subject_is_listed_with_its_numbers(width: int) -> None:
 
 @cache
 def subjects() -> dict[str, Subject]:
-    return {name: load_subject(point.value) for name, point in registered().items()}
+    return {name: load_subject(target) for name, target in registered_subjects().items()}
 
 
 @pytest.mark.parametrize("width", [40, 80])

@@ -12,7 +12,7 @@ import numpy as np
 import pandas
 import polars
 import pytest
-from asking import bench_of, cell_of, inquiry_of
+from asking import bench_of, case_of_first, cell_of, inquiry_of
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer
@@ -25,9 +25,7 @@ import auditor
 from auditor.cli.command_line import run
 from auditor.cli.config import read_config, settle
 from auditor.cli.pytest_plugin import _check_accepted
-from auditor.engine.engine import How
 from auditor.errors import BadValue, UsageError
-from auditor.flow.ledger import plan_of
 from auditor.sources.datasets import read_file
 from auditor.sources.frames import kind_of
 from auditor.sources.source import load_source
@@ -140,18 +138,15 @@ def test_as_is_one_option_wherever_it_is_written(csv: Path, tmp_path: Path, caps
     assert inquiry.cells[0].as_ == "polars"
 
 
-def test_as_belongs_to_the_plan_and_to_the_replay_command(csv: Path) -> None:
+def test_as_belongs_to_the_case_and_to_the_replay_command(csv: Path) -> None:
     spec = f"{csv}#label"
-    plans = []
     for how in ("pandas", "polars"):
         inquiry = inquiry_of(f"{__name__}:kind", spec, as_=how, size=5)
         source = load_source(inquiry.cells[0].source)
         command = replay_command(inquiry.cells[0], source, 3)
         assert command is not None
         assert shlex.split(command)[-4:] == ["--as", how, "--replay", "3"]
-        if how == "pandas":
-            plans.append(plan_of(inquiry, source, How()))
-    assert plans[0]["as"] == "pandas"
+        assert case_of_first(inquiry).as_ == how
 
 
 def test_as_is_refused_where_it_says_nothing(csv: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -240,7 +240,7 @@ def test_replay_commands_and_the_ledger_carry_the_tolerance(
     assert "--atol 0.01 --rtol 0.125 --replay" in out
     assert "numbers within atol 0.01, rtol 0.125" in out
     assert run([*words, "--atol", "0.02", "--ledger", "l.sqlite", "--resume"]) == 2
-    assert "within was atol 0.01, rtol 0.125 and is atol 0.02" in capsys.readouterr().err
+    assert "differ in --atol: 0.01 and 0.02, --rtol: 0.125 and none" in capsys.readouterr().err
     assert run([*words, "--atol", "9", "--replay", "0"]) == 0
     assert "CLOSE  pair 0" in capsys.readouterr().out
     assert run(["replay", "r.json", "--pair", "0", "--trust"]) == 0

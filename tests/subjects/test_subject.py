@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import importlib
+import json
 import random
 import sys
 from collections.abc import Callable
@@ -10,9 +12,11 @@ import numpy as np
 import pytest
 from asking import bench_of
 
+import algorithms
 import auditor
+from algorithms.__main__ import table as algorithms_table
 from auditor.errors import BadValue, UsageError
-from auditor.lookup import find_object, full_target, importable_name, registered
+from auditor.lookup import declared_targets, find_object, full_target, importable_name, registered_subjects
 from auditor.randomness import root_key
 from auditor.subjects.subject import code_hash, load_subject, param_text, parse_param
 
@@ -64,7 +68,7 @@ def test_targets_lead_to_their_objects() -> None:
     assert find_object(f"{Path(__file__)}:plain")(None, None) == 1
     assert find_object(f"{Path(__file__)}:plain") is find_object(f"{Path(__file__)}:plain")
     assert full_target("rstat") == "algorithms.statistical_query:rstat"
-    assert {"rstat", "constant", "mean"} <= set(registered())
+    assert {"rstat", "constant", "mean"} <= set(registered_subjects())
 
 
 @pytest.mark.parametrize(
@@ -257,3 +261,49 @@ def test_what_floats_cannot_hold_is_a_sentence(tau: float) -> None:
     loaded = load_subject("algorithms.statistical_query:rstat", {"tau": tau})
     with pytest.raises(UsageError, match=r"declared size cannot be computed at these parameters .*: use less extreme"):
         loaded.declares("size")
+
+
+def test_the_table_of_bundled_subjects_is_what_the_package_declares() -> None:
+    """`python -m algorithms subjects > algorithms/subjects.json` writes it anew."""
+    declared = {target.rpartition(":")[2]: target for target in declared_targets("algorithms", listed=True)}
+    table = json.loads(Path(algorithms.__file__).with_name("subjects.json").read_text())
+    assert table == declared
+    assert json.loads(algorithms_table()) == table
+    assert {*declared_targets("algorithms")} - {*declared.values()} == {"algorithms.amplification:amplified_base"}
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Packages as an installation leaves them behind, on the path of this process."""
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def install(points: str, **packages: str) -> None:
+        about = tmp_path / f"{'_'.join(packages)}-1.0.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {'-'.join(packages)}\nVersion: 1.0\n")
+        (about / "entry_points.txt").write_text(f"[auditor.subjects]\n{points}\n")
+        for name, text in packages.items():
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "__init__.py").write_text(text)
+        importlib.invalidate_caches()
+
+    return install
+
+
+DECLARED = "import auditor\n@auditor.subject({})\ndef {}(sample, r): return 0\n"
+
+
+def test_a_package_registers_what_it_declares_with_one_line(installed: Callable[..., None]) -> None:
+    shown, hidden = DECLARED.format("size=3", "wide"), DECLARED.format("listed=False", "narrow")
+    installed("mine = theirs_a\nshort = theirs_a:wide", theirs_a=shown + hidden)
+    known = registered_subjects()
+    assert (known["wide"], known["short"]) == ("theirs_a:wide", "theirs_a:wide")
+    assert "narrow" not in known
+    assert "mine" not in known
+
+
+def test_one_name_of_two_packages_gets_a_sentence(installed: Callable[..., None]) -> None:
+    installed("a = theirs_b\nb = theirs_c", **dict.fromkeys(("theirs_b", "theirs_c"), DECLARED.format("", "same_name")))
+    with pytest.raises(UsageError, match="'same_name' is registered twice, as theirs_b:same_name and as theirs_c"):
+        load_subject("same_name")
+    assert load_subject("theirs_b:same_name").name == "theirs_b:same_name"

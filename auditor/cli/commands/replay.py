@@ -38,7 +38,7 @@ def replay(record_file: str, pair: int, cell: int | None, trust: bool) -> int:
     record = read_record(Path(record_file))
     if pair < 0:
         raise BadValue("pair", pair, "must be the number of a pair, 0 or more")
-    if not record.importable:
+    if not record.importable or record.case is None:
         raise UsageError(
             f"{record.subject}, its source, view or a parameter lives in no module: replay it in Python, "
             f"auditor.replay(fn, ..., pair={pair})"
@@ -59,10 +59,7 @@ def _row(record: Record, cell: int | None, file: str) -> CellRow:
         raise UsageError(f"{file} has {len(rows)} cells: which one? Give --cell J, from 0 to {len(rows) - 1}")
     if not 0 <= (cell or 0) < len(rows):
         raise UsageError(f"--cell {cell} must be from 0 to {len(rows) - 1}: {file} has {len(rows)} cells")
-    row = rows[cell or 0]
-    if row.input is not None and "inputs" not in record.asked:  # of schema /1, which has not what was typed
-        raise UsageError(f"{file} does not have its inputs as they were given; run {row.replay or 'check --replay'}")
-    return row
+    return rows[cell or 0]
 
 
 def _again(record: Record, row: CellRow, pair: int) -> Sequence[Part]:
@@ -116,7 +113,6 @@ def _check_cell(cell: Cell, row: CellRow, record: Record) -> None:
     """What is about to run: a learner, on samples of a source, seen in some way; and as the record says that it was."""
     from auditor.sources.shifts import parts_of
     from auditor.sources.source import Sampler, is_dataset, load_source
-    from auditor.subjects.subject import code_hash
 
     check_learner(cell.subject)
     source = load_source(cell.source, None if is_dataset(cell.source) else cell.resample)
@@ -126,22 +122,26 @@ def _check_cell(cell: Cell, row: CellRow, record: Record) -> None:
     for fn in cell.view.functions:
         refuse_library(fn, cell.view.name, "a view of an output")
     _check_same(cell, source, row, record)
-    if row.variant != "old" and record.code_hash != code_hash(cell.subject.fn):
-        warn("the code has changed since this record was made")
 
 
 def _check_same(cell: Cell, source: Source, row: CellRow, record: Record) -> None:
-    """Whoever read the record has agreed to what stands there, whatever the declarations in the code say by now."""
-    sources = ", ".join(dict.fromkeys(one.source for one in record.cells))
-    sources = record.source if "over" in record.asked or "range" in record.asked else sources
-    for name, said, found in (
-        ("source", (record.source, row.source), (sources, source.name)),
-        ("sample", record.sample_kind, cell.sample_kind),
-        ("size", row.size, cell.size),
-        ("view", record.view, cell.view.name),
-        ("probe", record.probe, cell.probe),
-        ("resample", record.resample, getattr(source, "resample", None)),
-        ("randomness", record.randomness, cell.subject.randomness),
-    ):
-        if said != found:
-            raise UsageError(f"the record's {name} is {said!r}, and what it says was asked leads to {found!r}: not run")
+    """Refuse to run anything but what the record says: that is what whoever read it has agreed to.
+
+    Cells of one record differ in their source, size, seed, input and variant, which the row has. Code and data may have
+    changed since the record was made: then there is a warning.
+    """
+    from msgspec.structs import replace
+
+    from auditor.trials.cell import case_of
+
+    assert record.case is not None
+    now = case_of(cell, source)
+    then = replace(record.case, question=now.question, source=row.source, size=row.size, seed=row.seed)
+    if row.input is not None or row.variant is not None:
+        then = replace(then, params=now.params, private=now.private)
+    if row.variant == "old":
+        then = replace(then, target=now.target, randomness=now.randomness)
+    if others := then.differs(now, "replay"):
+        raise UsageError(f"what the record asked for and what would run now differ in {', '.join(others)}: not run")
+    if row.variant != "old" and (changed := then.differs(now, "resume")):
+        warn(f"since this record was made, something has changed: {', '.join(changed)}")

@@ -32,7 +32,6 @@ from auditor.statistics.paired import Shown, Versions, shown_by_pairs
 from auditor.statistics.two_samples import Counts, highest, lowest, shown_by_counts
 
 _METHODS = {"two samples": "two confidence sequences", "paired": "betting"}
-_ALIKE = ("source", "size", "sample_kind", "view", "resample", "probe")
 
 
 def compare_records(old: Record, new: Record, *, margin: float = 0.05, confidence: float = 0.95) -> Record:
@@ -111,11 +110,11 @@ def _differ(record: Record) -> list[bool]:
 
 
 def _unlike(old: Record, new: Record) -> Iterator[str]:
-    """What has to be the same, and is not; code, parameters and seed may be others."""
-    for name in _ALIKE:
-        was, now = getattr(old, name), getattr(new, name)
-        if was != now:
-            yield f"{name} was {was} and is {now}"
+    """Say why two records cannot be compared, if they cannot; the version of the subject and the seed may differ."""
+    if old.case is None or new.case is None:
+        yield f"the {'old' if old.case is None else 'new'} record does not say what was audited"
+    elif others := old.case.differs(new.case, "compare"):
+        yield f"the two audits differ in {', '.join(others)}"
     for name, one in (("old", old), ("new", new)):
         if one.verdict == "error":
             yield f"the {name} record is of an audit that could not be run"

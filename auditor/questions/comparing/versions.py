@@ -20,7 +20,7 @@ from auditor.process.worktree import Worktree, check_out
 from auditor.questions.comparing.units import versioned_pair
 from auditor.request import Request
 from auditor.subjects.subject import Subject, load_subject, param_text
-from auditor.trials.cell import Cell, given_probe, make_cell, told_params
+from auditor.trials.cell import Cell, given_probe, make_cell, params_as_texts
 from auditor.trials.other_version import Version
 from auditor.trials.own_code import code_of
 from auditor.trials.second_server import entrust
@@ -95,7 +95,7 @@ def _both_here(request: Request, cell: Cell) -> Versions:
     if cell.sample_kind == "counts" and not old.takes_sample:
         raise UsageError(f"{old.name} takes rows, and the new version takes counts: use --sample rows")
     code = code_of(user_code(replace(cell, subject=old), None))  # type: ignore[arg-type]
-    told = {"target": old.name, "params": told_params(params), "files": code.files}
+    told = {"target": old.name, "params": params_as_texts(params), "files": code.files}
     words = ["--old", old.target or old.name] if options.old is not None else []
     cells = _named(cell, replace(cell, subject=old), [*words, *_param_words(changed)])
     names = cell.subject.name, ", ".join([old.name, *_with(changed)])
@@ -149,7 +149,7 @@ def _elsewhere(request: Request, cell: Cell, worktree: Worktree | None) -> Versi
         *_param_words(changed),
     ]
     told = {"target": target, "commit": worktree.commit if worktree else None, "python": options.old_python}
-    told |= {"params": told_params(changed)} if changed else {}
+    told |= {"params": params_as_texts(changed)} if changed else {}
     cells = _named(cell, replace(cell, unit=version, looks=False), words)
     return Versions(cells, (cell.subject.name, _called(request, worktree)), told, worktree)
 

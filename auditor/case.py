@@ -1,0 +1,139 @@
+"""What was audited? A `Case`: everything that a trial depends on besides its index, as data.
+
+A case is made once, by `trials.cell.case_of`, and stands in the record and in the ledger. Whoever needs to know whether
+two audits are about the same thing asks `differs`: resume, the ledger's history, the baseline, `compare` of two records
+and replay. Which fields may differ for which of them is one table, `FIELDS`, beside the struct.
+
+What only says how to run (workers, timeout, cluster, ledger, report files) is no part of a case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from hashlib import blake2b
+from json import dumps
+from typing import Any, NamedTuple
+
+import msgspec
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """One audited configuration. All values are JSON; a digest stands for what is too large to be written out."""
+
+    question: str = "rho"  # whose trials these are
+    target: str  # the subject
+    code: str | None = None  # a digest of the file that defines the subject
+    files: dict[str, str] = {}  # the files that it imports, each with a digest
+    versions: dict[str, str] = {}  # the installed packages that it imports
+    params: dict[str, str] = {}  # the parameters that were given, as texts
+    randomness: str = "Generator"  # the type of r
+    private: str | None = None  # "shared" or "unshared", where the subject has private randomness
+    source: str  # what samples are drawn from
+    source_code: str | None = None  # a digest of the file of a function that draws them
+    data: str | None = None  # a digest of the rows of a data set
+    size: int
+    sample: str = "rows"  # or "counts"
+    resample: str | None = None  # how samples are taken from a data set
+    as_: str | None = msgspec.field(default=None, name="as")  # the library whose table a file is read as
+    view: str = "output"  # what of an output counts
+    probe: int | str | None = None  # the points on which predictions are compared
+    probe_data: str | None = None  # a digest of their rows, where a file has them
+    atol: float = 0.0  # how far apart two numbers may be and still count as the same
+    rtol: float = 0.0
+    on_error: str = "stop"  # what becomes of a run that raises
+    memory: int | None = None  # bytes that a run may take
+    seed: int = 0
+    path: tuple[str, ...] = ()  # which child of the seed's key the trials' keys are derived from
+
+    def key(self) -> str:
+        """Return a digest of all fields: two cases with one key have the same trials."""
+        return blake2b(dumps(self.to_json(), sort_keys=True).encode(), digest_size=16).hexdigest()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the fields that are not at their defaults, by their names in JSON."""
+        document: dict[str, Any] = msgspec.to_builtins(self)
+        return document
+
+    def differs(self, other: Case, user: str) -> list[str]:
+        """Describe every field in which the two cases differ, unless the table lets it differ for `user`."""
+        apart = [name for name in FIELDS if getattr(self, name) != getattr(other, name)]
+        if "files" in apart:  # which name the files that these are digests of
+            apart = [name for name in apart if name not in ("code", "source_code")]
+        return [
+            phrase
+            for name in apart
+            if user not in FIELDS[name].may_differ_for
+            for phrase in _phrases(FIELDS[name].words, getattr(self, name), getattr(other, name))
+        ]
+
+
+def case_from(document: Any) -> Case:
+    """Read a case from its JSON; msgspec.ValidationError with the field that is wrong."""
+    return msgspec.convert(document, Case)
+
+
+class Field(NamedTuple):
+    """What a field is called in a message, and for whom two cases may differ in it."""
+
+    words: str
+    may_differ_for: tuple[str, ...] = ()
+
+
+# A later version of the subject is what a comparison, a history and a baseline are about; a replay says that it has
+# changed. Only a comparison takes another subject, or another type of r, for the new version of the old one.
+_VERSIONS = ("compare", "history", "baseline", "replay")
+_OVER_TIME = ("history", "baseline", "replay")
+FIELDS: Mapping[str, Field] = {
+    "question": Field("the question"),
+    "target": Field("the subject", ("compare",)),
+    "code": Field("the subject's own file", _VERSIONS),
+    "files": Field("its files", _VERSIONS),
+    "versions": Field("its packages", _VERSIONS),
+    "params": Field("--param", ("compare",)),
+    "randomness": Field("--randomness", ("compare",)),
+    "private": Field("--private"),
+    "source": Field("--source"),
+    "source_code": Field("the source's own file", _VERSIONS),
+    "data": Field("the source's data", _OVER_TIME),
+    "size": Field("--size"),
+    "sample": Field("--sample"),
+    "resample": Field("--resample"),
+    "as_": Field("--as"),
+    "view": Field("--view"),
+    "probe": Field("--probe"),
+    "probe_data": Field("the probe's data", _OVER_TIME),
+    "atol": Field("--atol"),
+    "rtol": Field("--rtol"),
+    "on_error": Field("--on-error", ("replay",)),
+    "memory": Field("--memory", ("replay",)),
+    "seed": Field("--seed", ("compare", "history", "baseline")),
+    "path": Field("the keys of the trials"),
+}
+
+
+def _phrases(words: str, was: Any, now: Any) -> Iterator[str]:
+    """Say how one field differs. Each file and package that differs is named; a digest would tell nobody anything."""
+    if isinstance(was, dict) and words != "--param":
+        for name in sorted(name for name in {**was, **now} if was.get(name) != now.get(name)):
+            if name not in was or name not in now:
+                yield f"{name} (imported only in the {'second' if name in now else 'first'})"
+            elif words == "its packages":
+                yield f"{name}: {was[name]} and {now[name]}"
+            else:
+                yield f"{name} (it has changed)"
+    elif words.endswith(("file", "data")):
+        yield f"{words} (it has changed)"
+    else:
+        yield f"{words}: {_shown(was)} and {_shown(now)}"
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, dict):
+        return " ".join(f"{name}={text}" for name, text in sorted(value.items())) or "none"
+    return (
+        "none"
+        if value is None or (value == 0.0 and isinstance(value, float))
+        else f"{value:g}"
+        if isinstance(value, float)
+        else str(value)
+    )

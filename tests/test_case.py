@@ -1,0 +1,175 @@
+"""Does a case hold all that a trial depends on? Every test goes through the fields of the struct itself."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from asking import case_of_first, request_of
+from msgspec.structs import fields, replace
+
+from auditor.case import FIELDS, Case, case_from
+from auditor.cli.command_line import run
+from auditor.flow.question import find_question
+from auditor.flow.run import how_of
+from auditor.request import Request
+from auditor.sources.source import is_dataset, load_source
+from auditor.trials.cell import Cell, replay_command
+
+USERS = ("compare", "history", "baseline", "replay", "resume")
+CASE = Case(target="m:f", source="norm", size=3)
+LEARNER = """
+import numpy as np
+def learn(sample, r, width=1.0): return float(np.mean(sample)) // width
+def own(sample, r, private): return 0
+def draw(rng, size): return rng.normal(size=size)
+"""
+
+
+def other(field: msgspec.structs.FieldInfo) -> Any:
+    """Return a value of the field's own type that it does not have in CASE."""
+    was = getattr(CASE, field.name)
+    if isinstance(was, dict):
+        return {"x": "1"}
+    if isinstance(was, tuple):
+        return ("x",)
+    if isinstance(was, (int, float)):
+        return was + 1
+    return 7 if field.name == "memory" else f"{was or ''}x"
+
+
+@pytest.mark.parametrize("field", fields(Case), ids=lambda field: field.name)
+def test_every_field_changes_the_key_and_survives_json(field: msgspec.structs.FieldInfo) -> None:
+    changed = replace(CASE, **{field.name: other(field)})
+    assert changed.key() != CASE.key()
+    assert case_from(msgspec.json.decode(msgspec.json.encode(changed.to_json()))) == changed
+
+
+@pytest.mark.parametrize("field", fields(Case), ids=lambda field: field.name)
+def test_a_difference_is_named_unless_the_table_allows_it(field: msgspec.structs.FieldInfo) -> None:
+    changed = replace(CASE, **{field.name: other(field)})
+    for user in USERS:
+        said = CASE.differs(changed, user)
+        assert bool(said) == (user not in FIELDS[field.name].may_differ_for), (field.name, user)
+        assert not CASE.differs(CASE, user)
+
+
+def test_the_table_has_every_field_and_knows_no_other_user() -> None:
+    assert tuple(FIELDS) == Case.__struct_fields__
+    assert {user for field in FIELDS.values() for user in field.may_differ_for} <= {*USERS}
+    assert not any("resume" in field.may_differ_for for field in FIELDS.values()), "a resumed audit is the same audit"
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "said"),
+    [
+        ({"atol": 1.0}, {}, "--atol: 1 and none"),
+        ({"params": {"k": "2", "a": "'x'"}}, {}, "--param: a='x' k=2 and none"),
+        ({"files": {"a.py": "1", "b.py": "1"}, "code": "1"}, {"files": {"a.py": "2", "c.py": "1"}, "code": "2"},
+         "a.py (it has changed), b.py (imported only in the first), c.py (imported only in the second)"),
+        ({"versions": {"numpy": "1.26"}}, {"versions": {"numpy": "2.0"}}, "numpy: 1.26 and 2.0"),
+        ({"code": "1"}, {"code": "2"}, "the subject's own file (it has changed)"),
+        ({"as_": "pandas"}, {"as_": "polars"}, "--as: pandas and polars"),
+    ],
+)  # fmt: skip
+def test_what_is_said_of_a_difference(was: dict[str, Any], now: dict[str, Any], said: str) -> None:
+    assert ", ".join(replace(CASE, **was).differs(replace(CASE, **now), "resume")) == said
+
+
+# How a user changes each field: the options that do it, over those that both audits have; or why no option does.
+TABLE, TREE = "table.csv#y", "sklearn.tree:DecisionTreeClassifier"
+CHANGED: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+    "params": ({}, {"params": {"width": 2.0}}),
+    "randomness": ({}, {"randomness": "int"}),
+    "private": ({"subject": "learner.py:own"}, {"private": "shared"}),
+    "source": ({}, {"source": "uniform"}),
+    "size": ({}, {"size": 4}),
+    "sample": ({"subject": "algorithms.statistical_query:rstat", "source": "bernoulli(0.5)"}, {"sample": "counts"}),
+    "resample": ({"source": TABLE}, {"resample": "split"}),
+    "as_": ({"source": TABLE}, {"as_": "pandas"}),
+    "view": ({}, {"view": "round(1)"}),
+    "probe": ({"subject": TREE, "source": TABLE}, {"probe": 5}),
+    "atol": ({}, {"atol": 0.5}),
+    "rtol": ({}, {"rtol": 0.5}),
+    "seed": ({}, {"seed": 1}),
+    "on_error": ({}, {"on_error": "bottom"}),
+    "memory": ({}, {"memory": "1G"}),
+}
+BY_NO_OPTION = {
+    "question": "it is the command",
+    "target": "it is the command's argument",
+    "code": "the file of the subject has it",
+    "files": "the subject's imports have them",
+    "versions": "what is installed",
+    "source_code": "the file of the source has it",
+    "data": "the file of the source has it",
+    "probe_data": "the file of the probe has it",
+    "path": "the question has it",
+}
+NOT_REPLAYED = ("on_error", "memory")  # a replay shows what a run raises, and takes no limits
+
+
+def test_every_field_can_be_changed_or_says_why_not() -> None:
+    assert {*CHANGED} | {*BY_NO_OPTION} == {*Case.__struct_fields__}
+    assert not {*CHANGED} & {*BY_NO_OPTION}
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    (tmp_path / "learner.py").write_text(LEARNER)
+    rows = [f"{i % 7},{i % 5},{i % 2}" for i in range(40)]
+    (tmp_path / "table.csv").write_text("\n".join(["a,b,y", *rows]) + "\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    return tmp_path
+
+
+def settled(request: Request) -> tuple[Cell, Case]:
+    inquiry = find_question(request.question).begin(request)
+    return inquiry.cells[0], case_of_first(inquiry, how_of(request))
+
+
+def asked(**options: Any) -> Request:
+    given = {"subject": "learner.py:learn", "source": "norm", "size": 3, **options}
+    return request_of(given.pop("subject"), given.pop("source"), "rho", **given)
+
+
+@pytest.mark.parametrize("field", CHANGED)
+def test_an_option_changes_its_own_field_and_the_replay_command_carries_it(
+    folder: Path, field: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command that a report prints is parsed and settled again, and comes to the same case."""
+    common, change = CHANGED[field]
+    _, was = settled(asked(**common))
+    cell, now = settled(asked(**common, **change))
+    apart = {name for name in Case.__struct_fields__ if getattr(was, name) != getattr(now, name)}
+    assert apart == ({"as_", "data"} if field == "as_" else {field})  # the rows of another library are other rows
+    if field in NOT_REPLAYED:
+        return
+    command = replay_command(cell, load_source(cell.source, None if is_dataset(cell.source) else cell.resample), 0)
+    assert command is not None
+    heard: list[Request] = []
+    monkeypatch.setattr("auditor.cli.commands.question._show_again", lambda request, *_: heard.append(request) or 0)
+    assert run(shlex.split(command)[3:]) == 0
+    assert settled(heard[0])[1] == now
+
+
+@pytest.mark.parametrize(
+    ("field", "file", "options"),
+    [
+        ("code", "learner.py", {}),
+        ("source_code", "learner.py", {"source": "learner.py:draw"}),
+        ("data", "table.csv", {"source": TABLE}),
+        ("probe_data", "table.csv", {"subject": TREE, "source": "sklearn:load_iris", "probe": TABLE}),
+    ],
+)  # fmt: skip
+def test_a_file_changes_its_field(folder: Path, field: str, file: str, options: dict[str, Any]) -> None:
+    was = settled(asked(**options))[1]
+    with (folder / file).open("a") as end:
+        end.write("# more\n" if file.endswith(".py") else "3,3,1\n")
+    now = settled(asked(**options))[1]
+    assert getattr(was, field) != getattr(now, field)
+    assert was.differs(now, "resume")
