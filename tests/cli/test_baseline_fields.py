@@ -1,4 +1,4 @@
-"""A baseline is of one audit: whichever option makes it another, gate says so; what only says how sure does not matter."""
+"""A baseline is of one audit: whichever option makes it another, gate says so; how sure it is does not matter."""
 
 from __future__ import annotations
 
@@ -63,7 +63,9 @@ OTHERS = {
     "atol": Case(0.1, "within was not given and is atol 0.1"),
     "rtol": Case(0.1, "within was not given and is rtol 0.1"),
     "probe": Case(7, "probe was 5 and is 7", "fitted", {"view": "predict", "probe": 5}),
-    "resample": Case("split", "resample was bootstrap and is split", "plain", {"source": "d.csv", "resample": "bootstrap"}),
+    "resample": Case(
+        "split", "resample was bootstrap and is split", "plain", {"source": "d.csv", "resample": "bootstrap"}
+    ),
     "as": Case("pandas", "as was not given and is pandas", "plain", {"source": "d.csv"}),
     "randomness": Case("int", "randomness was not given and is int"),
     "private": Case("unshared", "private was shared and is unshared", "has_private", {"private": "shared"}),

@@ -1,4 +1,4 @@
-"""What a user sees of a ledger: which audits it takes for the same, which of several goes on, and that nothing is lost."""
+"""What a user sees of a ledger: which audits are the same to it, which of several goes on, what it keeps."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ def test_an_audit_with_another_option_is_not_the_one_that_is_there(name: str, ta
 def test_other_sources_and_subjects_are_other_audits(table: str, tmp_path: Path) -> None:
     asked = {**QUICK, "size": 3, "ledger": tmp_path / "audits.sqlite"}
     auditor.audit(plain, rows, **asked)
-    with pytest.raises(UsageError, match="source was .*rows and is bernoulli"):
+    with pytest.raises(UsageError, match=r"source was .*rows and is bernoulli"):
         auditor.audit(plain, "bernoulli(0.5)", **asked, resume=True)
     with pytest.raises(UsageError, match=r"has no audit of .*counted"):
         auditor.audit(counted, "bernoulli(0.5)", **asked, resume=True)
