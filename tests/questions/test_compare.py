@@ -170,8 +170,9 @@ def test_reports_and_replays(command: Command, tmp_path: Path) -> None:
         assert (code, out.startswith(expected)) == (0, True), out
     found = answer_of(record).changed
     assert found is not None
-    for replay, output in ((found.replay_old, "<b>steady</b>"), (found.replay_new, "<i>")):
+    for replay, output, cell in ((found.replay_old, "<b>steady</b>", 1), (found.replay_new, "<i>", 0)):
         assert shlex.split(str(replay))[:4] == ["python", "-m", "auditor", "compare"]
+        assert shlex.split(str(replay))[-4:] == ["--old", "old.py:fit", "--arm", str(cell)]
         code, out, _ = command(*shlex.split(str(replay))[3:], cwd=tmp_path)
         assert (code, output in out) == (0, True), "each in its own version"
 

@@ -506,6 +506,11 @@ def test_where_the_largest_rho_is() -> None:
         assert (found.estimate, found.low, found.high, found.confidence) == (None, many[0], few[1], 0.95)
     assert [(row.low, row.high) for row in said.rows] == [few, many]
     assert (said.pairs, said.mismatches) == (612, 182)
+    said = ended(every, [(3, 1), (600, 400)])
+    assert every.states == ["inconclusive", "fail"]
+    few, many = two_sided("anytime", 3, 1, 0.975), two_sided("anytime", 600, 400, 0.975)
+    for found in (said.rho, said.measures[0]):
+        assert (found.low, found.high) == (many[0], few[1]), "the one that failed need not be the largest"
 
 
 def test_a_pass_states_the_largest_limit_of_its_arms() -> None:
