@@ -17,7 +17,7 @@ from auditor.engine.engine import How
 from auditor.errors import BadValue, UsageError
 from auditor.flow.question import find_question
 from auditor.flow.record import Record
-from auditor.flow.run import Silent
+from auditor.flow.run import Clock, Silent
 from auditor.process.limits import read_duration
 from auditor.questions.several import audit_all
 from auditor.request import as_flag, as_name
@@ -54,6 +54,16 @@ def test_durations_are_written_as_people_do(text: float | str, seconds: float) -
 def test_what_is_no_duration_is_refused(text: Any) -> None:
     with pytest.raises(BadValue, match=r"must be a time above 0 .* 90s, 5m or 1h"):
         read_duration("for", text)
+
+
+def test_a_clock_is_up_at_its_end_and_has_nothing_left_after_it() -> None:
+    time = [5.0]
+    clock, never = Clock(3.0, lambda: time[0]), Clock(None, lambda: time[0])
+    seen = []
+    for time[0] in (5.0, 7.5, 8.0, 9.0):
+        seen.append((clock.left(), clock.is_up()))
+        assert (never.left(), never.is_up()) == (None, False)
+    assert seen == [(3.0, False), (0.5, False), (0.0, True), (0.0, True)]
 
 
 def test_a_name_that_python_keeps_for_itself_is_typed_without_its_underscore() -> None:
