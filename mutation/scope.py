@@ -56,7 +56,9 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "auditor/questions/reuse": ("tests/questions/test_shares_of_searches.py", "tests/questions/test_reuse.py"),
     "auditor/questions/counted.py": ("tests/questions/test_curve.py", "tests/questions/test_price.py"),
     "auditor/questions/every.py": ("tests/questions/test_shares.py",),
+    "auditor/questions/integrated.py": ("tests/questions/test_shares_of_baselines.py",),
     "auditor/questions/loss.py": ("tests/questions/test_shares.py",),
+    "auditor/questions/no_worse.py": ("tests/questions/test_shares_of_baselines.py",),
     "auditor/questions/one_cell.py": ("tests/questions/test_shares.py", "tests/questions/test_every.py"),
     "auditor/questions/one_pair.py": ("tests/cli/test_replay.py", "tests/flow/test_run.py"),
     "auditor/questions/over_cells.py": (
@@ -70,7 +72,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
         "tests/questions/test_churn.py",
     ),
     "auditor/questions/private.py": ("tests/questions/test_shares.py",),
-    "auditor/questions/several.py": ("tests/flow/test_clock.py",),
+    "auditor/questions/several.py": ("tests/questions/test_shares_of_baselines.py", "tests/flow/test_clock.py"),
     # flow
     "auditor/flow/fitness.py": ("tests/flow/test_constancy.py", "tests/flow/test_run.py"),
     "auditor/flow/ledger.py": (
@@ -119,8 +121,9 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "auditor/sources/tables.py": ("tests/sources/test_table_files.py",),
     # subjects
     "auditor/subjects/advice.py": ("tests/subjects/test_subject.py", "tests/subjects/test_estimators.py"),
-    "auditor/subjects/canonical.py": ("tests/subjects/test_outcome.py", "tests/subjects/test_library_values.py"),
+    "auditor/subjects/canonical.py": ("tests/subjects/test_exact_values.py", "tests/subjects/test_outcome.py"),
     "auditor/subjects/churn.py": ("tests/subjects/test_partition.py", "tests/questions/test_churn.py"),
+    "auditor/subjects/closeness.py": ("tests/subjects/test_exact_values.py",),
     "auditor/subjects/inputs.py": ("tests/questions/test_every.py",),
     "auditor/subjects/nodes.py": ("tests/subjects/test_outcome.py",),
     "auditor/subjects/signature.py": ("tests/subjects/test_subject.py", "tests/subjects/test_estimators.py"),
