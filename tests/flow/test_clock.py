@@ -100,6 +100,20 @@ def test_what_is_known_by_then_is_said_and_no_more_is_promised() -> None:
 
 
 @pytest.mark.parametrize(
+    ("seconds", "words"), [(3.0, "3 s"), (3.5, "3.5 s"), (3.25, "3.25 s"), (10 / 3, "3.33 s"), (20, "20 s")]
+)
+def test_the_time_is_told_as_people_write_it(seconds: float, words: str) -> None:
+    assert cut(seconds, CONSTANT).reason.startswith(f"stopped by the clock (--for, {words}) after ")
+
+
+def test_after_its_end_no_further_cell_is_looked_at() -> None:
+    """Its preflight would be runs that begin after the time is up."""
+    asked: dict[str, Any] = {"source": ["bernoulli(0.05)", "bernoulli(0.3)"], "size": 1, "rho": 0.3}
+    one, two = (cut(seconds, **asked).cost.preflight_runs for seconds in (2, ALWAYS))
+    assert 0 < one < two
+
+
+@pytest.mark.parametrize(
     ("question", "subject", "asked"),
     [
         ("rho", FIRST_BIT, {"source": ["bernoulli(0.05)", "bernoulli(0.3)"], "size": 1, "rho": 0.3}),
