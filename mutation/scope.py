@@ -84,6 +84,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     ),
     "auditor/questions/pairs.py": (
         "tests/questions/test_shares.py",
+        "tests/questions/test_every.py",
         "tests/flow/test_plan.py",
         "tests/questions/test_churn.py",
     ),
@@ -131,10 +132,10 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "auditor/cli/several.py": ("tests/questions/test_several.py", "tests/cli/test_config.py"),
     # sources
     "auditor/sources/datasets.py": ("tests/sources/test_tables.py", "tests/sources/test_table_files.py"),
-    "auditor/sources/distribution.py": ("tests/sources/test_source.py", "tests/sources/test_common_distributions.py"),
+    "auditor/sources/distribution.py": ("tests/sources/test_common_distributions.py", "tests/sources/test_sample.py"),
     "auditor/sources/finite.py": ("tests/sources/test_source.py", "tests/sources/test_law.py"),
     "auditor/sources/frames.py": ("tests/sources/test_table_files.py",),
-    "auditor/sources/source.py": ("tests/sources/test_datasets.py",),
+    "auditor/sources/source.py": ("tests/sources/test_datasets.py", "tests/sources/test_frames.py"),
     "auditor/sources/tables.py": ("tests/sources/test_table_files.py",),
     # subjects
     "auditor/subjects/advice.py": ("tests/subjects/test_subject.py", "tests/subjects/test_estimators.py"),
