@@ -11,15 +11,14 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 SCOPE = (
     "algorithms",
+    "auditor/cli",
+    "auditor/flow",
+    "auditor/questions",
     "auditor/randomness.py",
     "auditor/repair/mechanisms",
+    "auditor/sources",
     "auditor/statistics",
-    "auditor/sources/counting.py",
-    "auditor/sources/law.py",
-    "auditor/subjects/outcome.py",
-    "auditor/questions/nu/gate.py",
-    "auditor/questions/lists/misses.py",
-    "auditor/questions/reuse/transcripts.py",
+    "auditor/subjects",
 )
 DEFAULTS = "tests/algorithms/test_defaults.py"  # what each algorithm declares where nobody says otherwise
 ELSEWHERE: dict[str, tuple[str, ...]] = {
@@ -28,12 +27,127 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "auditor/statistics/lattice.py": ("tests/test_calibration.py",),
     "auditor/statistics/threshold.py": ("tests/test_calibration.py",),
     "auditor/statistics/nu.py": ("tests/statistics/test_nu_bounds.py", "tests/questions/test_shares_of_searches.py"),
-    "auditor/questions/nu/gate.py": ("tests/questions/test_nu.py", "tests/questions/test_shares.py"),
-    "auditor/questions/lists/misses.py": ("tests/questions/test_lists.py",),
-    "auditor/questions/reuse/transcripts.py": (
-        "tests/questions/test_reuse.py",
-        "tests/questions/test_shares_of_searches.py",
+    # questions: a package has tests for all of its modules
+    "auditor/questions/comparing": (
+        "tests/questions/test_shares_of_comparisons.py",
+        "tests/questions/test_refusals.py",
+        "tests/questions/test_compare.py",
     ),
+    "auditor/questions/comparing/versions.py": ("tests/questions/test_compare_versions.py",),
+    "auditor/questions/curve": (
+        "tests/questions/test_vary.py",
+        "tests/questions/test_refusals.py",
+        "tests/questions/test_shares_of_searches.py",
+        "tests/questions/test_curve.py",
+    ),
+    "auditor/questions/explain": (
+        "tests/questions/test_explain_outputs.py",
+        "tests/questions/test_explain_reports.py",
+        "tests/questions/test_explain.py",
+        "tests/questions/test_explain_interpreter.py",
+    ),
+    "auditor/questions/hunting": ("tests/questions/test_hunt.py", "tests/questions/test_hunt_laws.py"),
+    "auditor/questions/lists": (
+        "tests/questions/test_shares_of_lists.py",
+        "tests/questions/test_refusals.py",
+        "tests/questions/test_lists.py",
+    ),
+    "auditor/questions/mending": ("tests/questions/test_mending_kinds.py", "tests/questions/test_mending.py"),
+    "auditor/questions/nu": (
+        "tests/questions/test_refusals.py",
+        "tests/questions/test_shares.py",
+        "tests/questions/test_shares_of_searches.py",
+        "tests/questions/test_nu.py",
+    ),
+    "auditor/questions/price": (
+        "tests/questions/test_refusals.py",
+        "tests/questions/test_shares_of_searches.py",
+        "tests/questions/test_price.py",
+    ),
+    "auditor/questions/reuse": (
+        "tests/questions/test_refusals.py",
+        "tests/questions/test_shares_of_searches.py",
+        "tests/questions/test_reuse.py",
+    ),
+    "auditor/questions/counted.py": ("tests/questions/test_curve.py", "tests/questions/test_price.py"),
+    "auditor/questions/every.py": ("tests/questions/test_shares.py",),
+    "auditor/questions/integrated.py": ("tests/questions/test_shares_of_baselines.py",),
+    "auditor/questions/loss.py": ("tests/questions/test_refusals.py", "tests/questions/test_shares.py"),
+    "auditor/questions/no_worse.py": ("tests/questions/test_shares_of_baselines.py",),
+    "auditor/questions/one_cell.py": ("tests/questions/test_shares.py", "tests/questions/test_every.py"),
+    "auditor/questions/one_pair.py": ("tests/cli/test_replay.py", "tests/flow/test_run.py"),
+    "auditor/questions/over_cells.py": (
+        "tests/questions/test_refusals.py",
+        "tests/questions/test_shares.py",
+        "tests/questions/test_every.py",
+        "tests/questions/test_private.py",
+    ),
+    "auditor/questions/pairs.py": (
+        "tests/questions/test_shares.py",
+        "tests/questions/test_every.py",
+        "tests/flow/test_plan.py",
+        "tests/questions/test_churn.py",
+    ),
+    "auditor/questions/private.py": ("tests/questions/test_shares.py",),
+    "auditor/questions/several.py": ("tests/questions/test_shares_of_baselines.py", "tests/flow/test_clock.py"),
+    # flow
+    "auditor/flow/fitness.py": ("tests/flow/test_constancy.py", "tests/flow/test_run.py"),
+    "auditor/flow/ledger.py": (
+        "tests/flow/test_ledger_seen.py",
+        "tests/flow/test_ledger_plan.py",
+        "tests/cli/test_history.py",
+    ),
+    "auditor/flow/ledger_file.py": (
+        "tests/flow/test_ledger_seen.py",
+        "tests/flow/test_record_in_python.py",
+        "tests/flow/test_ledger.py",
+    ),
+    "auditor/flow/parts.py": ("tests/report/test_report_parts.py",),
+    "auditor/flow/plan.py": ("tests/questions/test_refusals.py", "tests/questions/test_shares.py"),
+    "auditor/flow/question.py": ("tests/flow/test_run.py", "tests/test_questions_of_others.py"),
+    "auditor/flow/record.py": ("tests/flow/test_record_in_python.py", "tests/flow/test_first_schema.py"),
+    "auditor/flow/record_one.py": ("tests/flow/test_first_schema.py",),
+    "auditor/flow/recording.py": ("tests/flow/test_run.py", "tests/flow/test_record_in_python.py"),
+    "auditor/flow/run.py": ("tests/flow/test_clock.py", "tests/flow/test_ledger_seen.py"),
+    "auditor/flow/verdict.py": (
+        "tests/flow/test_plan.py",
+        "tests/questions/test_shares.py",
+        "tests/test_calibration.py",
+    ),
+    # command line
+    "auditor/cli/assertion.py": ("tests/cli/test_pytest_family.py",),
+    "auditor/cli/baseline.py": ("tests/cli/test_baseline_fields.py",),
+    "auditor/cli/commands": ("tests/cli/test_command_line.py",),
+    "auditor/cli/commands/check.py": ("tests/cli/test_config.py",),
+    "auditor/cli/commands/compare.py": ("tests/questions/test_compare.py",),
+    "auditor/cli/commands/gate.py": ("tests/cli/test_config.py", "tests/cli/test_baseline.py"),
+    "auditor/cli/commands/history.py": ("tests/cli/test_history.py",),
+    "auditor/cli/commands/page.py": ("tests/report/test_page.py",),
+    "auditor/cli/commands/replay.py": ("tests/cli/test_replay.py", "tests/cli/test_trust.py"),
+    "auditor/cli/commands/theorems.py": ("tests/questions/test_several.py",),
+    "auditor/cli/options.py": ("tests/cli/test_completion.py", "tests/cli/test_command_line.py"),
+    "auditor/cli/output.py": ("tests/report/test_reports_kept.py", "tests/cli/test_command_line.py"),
+    "auditor/cli/prints.py": ("tests/report/test_reports_kept.py", "tests/cli/test_command_line.py"),
+    "auditor/cli/pytest_plugin.py": ("tests/cli/test_pytest_family.py",),
+    "auditor/cli/several.py": ("tests/questions/test_several.py", "tests/cli/test_config.py"),
+    # sources
+    "auditor/sources/datasets.py": ("tests/sources/test_tables.py", "tests/sources/test_table_files.py"),
+    "auditor/sources/distribution.py": ("tests/sources/test_common_distributions.py", "tests/sources/test_sample.py"),
+    "auditor/sources/finite.py": ("tests/sources/test_source.py", "tests/sources/test_law.py"),
+    "auditor/sources/frames.py": ("tests/sources/test_table_files.py",),
+    "auditor/sources/source.py": ("tests/sources/test_datasets.py", "tests/sources/test_frames.py"),
+    "auditor/sources/tables.py": ("tests/sources/test_table_files.py",),
+    # subjects
+    "auditor/subjects/advice.py": ("tests/subjects/test_subject.py", "tests/subjects/test_estimators.py"),
+    "auditor/subjects/canonical.py": ("tests/subjects/test_exact_values.py", "tests/subjects/test_outcome.py"),
+    "auditor/subjects/churn.py": ("tests/subjects/test_partition.py", "tests/questions/test_churn.py"),
+    "auditor/subjects/closeness.py": ("tests/subjects/test_exact_values.py",),
+    "auditor/subjects/inputs.py": ("tests/questions/test_every.py",),
+    "auditor/subjects/nodes.py": ("tests/subjects/test_outcome.py",),
+    "auditor/subjects/signature.py": ("tests/subjects/test_subject.py", "tests/subjects/test_estimators.py"),
+    "auditor/subjects/views": ("tests/subjects/test_views.py",),
+    "auditor/subjects/views/partition.py": ("tests/subjects/test_partition.py",),
+    "auditor/subjects/views/rounding.py": ("tests/subjects/test_rounding.py",),
     "auditor/repair/mechanisms/foam.py": ("tests/algorithms/test_rounding.py",),
     "auditor/repair/mechanisms/call_sites.py": (
         "tests/repair/test_sites.py",
@@ -86,18 +200,24 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
 
 
 def modules(places: tuple[str, ...] = ("",)) -> list[str]:
-    """Those in scope at or below these places, in order; files that only hold names are left out."""
+    """Return the modules in scope at or below these places, in order, but for packages that define no function."""
     everything = {path for place in SCOPE for path in [ROOT / place, *(ROOT / place).rglob("*.py")]}
-    paths = sorted(
-        path.relative_to(ROOT) for path in everything if path.suffix == ".py" and not path.name.startswith("__")
-    )
+    found = sorted(path for path in everything if path.suffix == ".py" and _defines_functions(path))
+    paths = [path.relative_to(ROOT) for path in found]
     return [path.as_posix() for path in paths if any(path.is_relative_to(place) for place in places)]
 
 
+def _defines_functions(path: Path) -> bool:
+    return not path.name.startswith("__") or "def " in path.read_text()
+
+
 def tests_of(module: str) -> list[str]:
-    """The mirror file first: it is the quickest to notice."""
+    """Return the tests of a module: its mirror file first, then those listed for it, then those of its package."""
     path = Path(module)
-    rooms = path.parent.parts if path.parts[0] == "algorithms" else path.parent.parts[1:]
-    mirror = Path("tests", *rooms, f"test_{path.stem}.py").as_posix()
-    found = [*([mirror] if (ROOT / mirror).exists() else []), *ELSEWHERE.get(module, ())]
-    return [*found, *([DEFAULTS] if path.parts[0] == "algorithms" else [])]
+    named = path.parent if path.stem == "__init__" else path.with_suffix("")
+    rooms = named.parent.parts if path.parts[0] == "algorithms" else named.parent.parts[1:]
+    mirror = Path("tests", *rooms, f"test_{named.name}.py").as_posix()
+    found = [mirror] if (ROOT / mirror).exists() else []
+    for place in (path, *path.parents):
+        found += ELSEWHERE.get(place.as_posix(), ())
+    return list(dict.fromkeys([*found, *([DEFAULTS] if path.parts[0] == "algorithms" else [])]))

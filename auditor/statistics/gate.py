@@ -45,7 +45,7 @@ def pass_boundary(target: float, alpha: float, budget: int | None = None) -> Bou
         start = _even(k, target)  # at n p <= k no term of the evidence is above 1
         reach = start // 8 + 64
         while not ((log_e_pass(end := np.minimum(start + reach, NEVER), k, target) >= c) | (end == NEVER)).all():
-            reach = 2 * reach
+            reach = np.minimum(2 * reach, NEVER)  # a small k goes on while a large one is there: no overflow
         return first_true(start, end, lambda n: log_e_pass(n, k, target) >= c)
 
     def compute(k: Integers) -> Integers:

@@ -123,7 +123,9 @@ def _number(code: bytes) -> Any:
 
 
 def _is_exactly_near(a: Any, b: Any, within: Tolerance) -> bool:
-    if any(isinstance(one, np.complexfloating) or not math.isfinite(one) for one in (a, b)):
+    """Return whether two numbers are close, of which one is a ratio that no double holds; it may be above them all."""
+    doubles = [one for one in (a, b) if not isinstance(one, Fraction)]
+    if any(isinstance(one, np.complexfloating) or not math.isfinite(one) for one in doubles):
         return False
     a, b = Fraction(*a.as_integer_ratio()), Fraction(*b.as_integer_ratio())
     return bool(abs(a - b) <= Fraction(within.atol) + Fraction(within.rtol) * max(abs(a), abs(b)))

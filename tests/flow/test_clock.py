@@ -17,7 +17,7 @@ from auditor.engine.engine import How
 from auditor.errors import BadValue, UsageError
 from auditor.flow.question import find_question
 from auditor.flow.record import Record
-from auditor.flow.run import Silent
+from auditor.flow.run import Clock, Silent
 from auditor.process.limits import read_duration
 from auditor.questions.several import audit_all
 from auditor.report.terminal import as_text
@@ -57,6 +57,16 @@ def test_what_is_no_duration_is_refused(text: Any) -> None:
         read_duration("for", text)
 
 
+def test_a_clock_is_up_at_its_end_and_has_nothing_left_after_it() -> None:
+    time = [5.0]
+    clock, never = Clock(3.0, lambda: time[0]), Clock(None, lambda: time[0])
+    seen = []
+    for time[0] in (5.0, 7.5, 8.0, 9.0):
+        seen.append((clock.left(), clock.is_up()))
+        assert (never.left(), never.is_up()) == (None, False)
+    assert seen == [(3.0, False), (0.5, False), (0.0, True), (0.0, True)]
+
+
 def test_a_name_that_python_keeps_for_itself_is_typed_without_its_underscore() -> None:
     assert (as_flag("for_"), as_flag("on_error")) == ("--for", "--on-error")
     assert (as_name("for"), as_name("for_"), as_name("seed")) == ("for_", "for_", "seed")
@@ -88,6 +98,20 @@ def test_what_is_known_by_then_is_said_and_no_more_is_promised() -> None:
     known = f"by now rho is about 0, at least 0 and at most {at_most(sequence_upper(18, 0, 0.05))} (95 %"
     assert f"0 mismatches in 18 pairs do not decide rho 0.1; {known}" in record.reason
     assert record.reason.endswith("; give it more time")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(3.0, "3 s"), (3.5, "3.5 s"), (3.25, "3.25 s"), (10 / 3, "3.33 s"), (20, "20 s")]
+)
+def test_the_time_is_told_as_people_write_it(seconds: float, words: str) -> None:
+    assert cut(seconds, CONSTANT).reason.startswith(f"stopped by the clock (--for, {words}) after ")
+
+
+def test_after_its_end_no_further_cell_is_looked_at() -> None:
+    """Its preflight would be runs that begin after the time is up."""
+    asked: dict[str, Any] = {"source": ["bernoulli(0.05)", "bernoulli(0.3)"], "size": 1, "rho": 0.3}
+    one, two = (cut(seconds, **asked).cost.preflight_runs for seconds in (2, ALWAYS))
+    assert 0 < one < two
 
 
 @pytest.mark.parametrize(

@@ -21,13 +21,15 @@ from algorithms.known_answers import good_and_bad, nu_of
 from auditor.cli.command_line import run
 from auditor.errors import UsageError
 from auditor.flow.record import read_record, to_json
-from auditor.flow.verdict import Bound
+from auditor.flow.verdict import Bound, Tally
 from auditor.questions.every import Every
 from auditor.questions.pairs import Pairs
 from auditor.report.formats.markdown import markdown
 from auditor.report.terminal import as_text
 from auditor.statistics.gate import Gate, fail_boundary
+from auditor.statistics.interval import BOUNDS, two_sided
 from auditor.statistics.nu import NuGate
+from auditor.statistics.outward import at_most, between
 from auditor.subjects.inputs import make_inputs, read_inputs
 from auditor.subjects.outcome import Difference
 from auditor.trials.trial import Trial
@@ -458,3 +460,98 @@ def test_an_arm_of_nu_that_raises_is_what_the_record_tells() -> None:
     record = audit_nu([0.0, 2.0])
     assert (record.verdict, record.error_spent) == ("error", 0.0)
     assert record.reason.startswith("with bad=2.0:")
+
+
+# What is said of several arms together.
+
+
+def ended(every: Every, counts: Sequence[tuple[int, ...]]) -> Any:
+    """The answer after arms have counted so much: pairs, mismatches, and runs that were judged and failed."""
+    for leaf, count in zip(every.leaves, counts, strict=True):
+        leaf.tally = Tally(*count)  # type: ignore[attr-defined]
+    every._done = [count[0] for count in counts]
+    every.states = [leaf.outcome() for leaf in every.leaves]
+    return every.answer()
+
+
+def test_all_arms_are_accurate_only_if_each_is_shown_to_be() -> None:
+    every = settled(["a", "b", "c"], delta=0.1, rho=0.2, fixed=200)
+    shown, open_ = (200, 0, 200, 0), (200, 0, 200, 19)
+    found = ended(every, [shown, open_, shown]).accuracy
+    assert (found.certified, found.failures, found.runs, found.allowed) == (False, 19, 600, 0.1)
+    assert (found.low, found.high) == two_sided("fixed", 200, 19, 1 - 0.05 / 3), "of the least accurate"
+    assert found.confidence == 0.95
+    assert ended(every, [shown, shown, shown]).accuracy.certified is True
+    assert ended(settled(["a", "b"], rho=0.2, fixed=200), [(200, 0), (200, 0)]).accuracy is None
+
+
+def test_the_largest_allowed_share_and_limit_of_any_arm_are_told() -> None:
+    """Arms may declare other deltas and be judged as often as they ran."""
+    leaves = settled(["a", "b"], rho=0.2, fixed=200).leaves
+    every = Every([named(leaf, leaf.cell.name, delta) for leaf, delta in zip(leaves, (0.1, 0.3), strict=True)])
+    found = ended(every, [(200, 0, 200, 5), (200, 0, 10, 0)]).accuracy
+    assert (found.allowed, found.failures, found.runs) == (0.3, 5, 210)
+    limits = two_sided("anytime", 200, 5, 0.975), two_sided("fixed", 10, 0, 0.975)
+    assert found.low == two_sided("fixed", 200, 5, 0.975)[0]
+    assert found.high == limits[1][1] > limits[0][1], "few runs leave more room"
+
+
+def test_where_the_largest_rho_is() -> None:
+    """Above every arm's lower limit, and below the largest upper one: two arms may say either."""
+    every = settled(["few", "many"], rho=0.5, pairs=1000)
+    said = ended(every, [(12, 2), (600, 180)])
+    few, many = two_sided("anytime", 12, 2, 0.975), two_sided("anytime", 600, 180, 0.975)
+    assert few[0] < many[0] < many[1] < few[1]
+    for found in (said.rho, said.measures[0]):
+        assert (found.estimate, found.low, found.high, found.confidence) == (None, many[0], few[1], 0.95)
+    assert [(row.low, row.high) for row in said.rows] == [few, many]
+    assert (said.pairs, said.mismatches) == (612, 182)
+    said = ended(every, [(3, 1), (600, 400)])
+    assert every.states == ["inconclusive", "fail"]
+    few, many = two_sided("anytime", 3, 1, 0.975), two_sided("anytime", 600, 400, 0.975)
+    for found in (said.rho, said.measures[0]):
+        assert (found.low, found.high) == (many[0], few[1]), "the one that failed need not be the largest"
+
+
+def test_a_pass_states_the_largest_limit_of_its_arms() -> None:
+    every = settled(["a", "b", "c"], rho=0.2, fixed=100)
+    ended(every, [(100, 0), (100, 9), (100, 3)])
+    verdict, limits = every.verdict(), [BOUNDS["fixed"][1](100, k, 0.05) for k in (0, 9, 3)]
+    assert verdict.bound == Bound("upper", max(limits), 0.95)
+    assert (verdict.outcome, verdict.error_spent, verdict.decided_by) == ("pass", 0.05, "mismatches")
+    assert verdict.reason == (
+        f"rho is at most {at_most(max(limits))} for each of 3 arms (95 % confidence), within the target 0.2; "
+        "the largest that was seen is 0.09, with b"
+    )
+
+
+def test_a_fail_has_the_error_of_all_arms() -> None:
+    every = settled(["a", "b", "c"], delta=0.1, rho=0.2, fixed=100)
+    said = ended(every, [(100, 0, 100, 0), (100, 9, 100, 0), (100, 60, 100, 0)])
+    verdict = every.verdict()
+    assert (verdict.outcome, verdict.error_spent) == ("fail", 0.05)
+    assert verdict.bound == Bound("lower", BOUNDS["fixed"][0](100, 60, 0.05 / 3 / 2), 1 - 0.05 / 2)
+    assert verdict.reason.startswith("with c ")
+    assert [row.verdict for row in said.rows] == ["pass", "pass", "fail"]
+
+
+def test_arms_that_have_pairs_left_are_not_said_to_have_spent_them() -> None:
+    every = settled(["spent", "stopped"], rho=0.2, pairs=100)
+    ended(every, [(100, 20), (40, 8)])
+    assert set(every.states) == {"inconclusive"}
+    reason = every.verdict().reason
+    assert "2 of 2 arms are undecided after 140 pairs in all, stopped with 8 mismatches" in reason
+    assert "--pairs" not in reason
+    ended(every, [(100, 20), (100, 21)])
+    low, high = two_sided("anytime", 100, 21, 0.975)
+    assert every.verdict().reason == (
+        f"2 of 2 arms are undecided after 100 pairs each, stopped with 21 mismatches, {between(low, high)} (all arms "
+        "together, 95 % confidence); use more --pairs and a new --seed, or a larger --rho"
+    )
+
+
+def test_the_first_mismatch_of_each_arm_is_shown_that_of_a_failed_one_first() -> None:
+    every = settled([f"arm {i}" for i in range(3)], rho=0.2, fixed=40)
+    finish(every, lambda cell, index: (index >= {0: 39, 1: 40, 2: 3}[cell], None))
+    assert every.states == ["pass", "pass", "fail"]
+    assert [(one.cell, one.index) for one in every.answer().examples] == [(2, 3), (0, 39)]

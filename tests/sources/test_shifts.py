@@ -79,6 +79,90 @@ def test_classes_have_the_weights_that_are_given(plain: str) -> None:
     assert near((x[:, 0] == 0).sum(), 0.375)
 
 
+@pytest.fixture
+def uneven(tmp_path: Path) -> str:
+    """Five rows of label 0, two of label 1, one of label 2; x is the number of the row."""
+    file = tmp_path / "uneven.csv"
+    file.write_text("x,y\n" + "".join(f"{i},{label}\n" for i, label in enumerate([0, 1, 0, 0, 1, 0, 2, 0])))
+    return f"{file}#y"
+
+
+@pytest.mark.parametrize(
+    ("spec", "weights"),
+    [
+        ("class_weights(DATA, {0: 1, 1: 1, 2: 2})", [1 / 20, 1 / 8, 1 / 20, 1 / 20, 1 / 8, 1 / 20, 1 / 2, 1 / 20]),
+        ("class_weights(DATA, {0: 0.5, 2: 1.5})", [1 / 20, 0, 1 / 20, 1 / 20, 0, 1 / 20, 3 / 4, 1 / 20]),
+        ("class_weights(DATA, {1: 7})", [0, 1 / 2, 0, 0, 1 / 2, 0, 0, 0]),
+        ("drop_group(DATA, 0, 0.8)", [1 / 20, 1 / 4, 1 / 20, 1 / 20, 1 / 4, 1 / 20, 1 / 4, 1 / 20]),
+        ("drop_group(DATA, 2, 1.0)", [1 / 7, 1 / 7, 1 / 7, 1 / 7, 1 / 7, 1 / 7, 0, 1 / 7]),
+        ("drop_group(DATA, 2, 0)", [1 / 8] * 8),
+    ],
+)
+def test_rows_within_a_label_share_its_weight(uneven: str, spec: str, weights: list[float]) -> None:
+    """Exact, and drawn so: however many rows a label has."""
+    source: Any = load_source(spec.replace("DATA", uneven))
+    assert source.weights == pytest.approx(weights, abs=1e-15)
+    x, y = source.draw(np.random.default_rng(5), ROWS)
+    labels = np.array([0, 1, 0, 0, 1, 0, 2, 0])
+    assert (y == labels[x[:, 0].astype(int)]).all()
+    for row, weight in enumerate(weights):
+        count = (x[:, 0] == row).sum()
+        assert near(count, weight) if weight else count == 0
+
+
+def test_rows_of_a_mixture_keep_their_labels(uneven: str, tmp_path: Path) -> None:
+    """x and y of a row are of one source; the second's have x above 100 and label x - 100."""
+    (tmp_path / "other.csv").write_text("x,y\n" + "".join(f"{100 + i},{i}\n" for i in range(5)))
+    for share in (0.0, 0.25, 1.0):
+        x, y = draw(f"mixture({uneven}, {tmp_path / 'other.csv'}#y, {share})")
+        labels, second = np.array([0, 1, 0, 0, 1, 0, 2, 0]), x[:, 0] >= 100
+        assert near(second.sum(), share) if 0 < share < 1 else second.mean() == share
+        assert (y[second] == x[second, 0] - 100).all()
+        assert (y[~second] == labels[x[~second, 0].astype(int)]).all()
+        assert set(x[~second, 0].tolist()) == ({*range(8)} if share < 1 else set())
+
+
+def test_sources_whose_rows_do_not_fit_do_not_mix(uneven: str, tmp_path: Path) -> None:
+    (tmp_path / "wide.csv").write_text("x,z,y\n1,2,0\n3,4,1\n")
+    with pytest.raises(SourceError, match=r"rows of shape \(1,\) and \(2,\) do not mix"):
+        draw(f"mixture({uneven}, {tmp_path / 'wide.csv'}#y, 0.5)")
+    for one, other in ((uneven, "norm(0, 1)"), ("norm(0, 1)", uneven)):
+        with pytest.raises(SourceError, match="one of the two has labels, and the other has none"):
+            draw(f"mixture({one}, {other}, 0.5)")
+
+
+def test_a_mixture_of_mixtures_is_made_of_all_its_parts() -> None:
+    source: Any = load_source("mixture(mixture(norm(0, 1), norm(1, 1), 0.5), norm(2, 1), 0.25)")
+    assert [one.name for one in parts_of(source)] == ["norm(0, 1)", "norm(1, 1)", "norm(2, 1)"]
+    assert source.expect() == pytest.approx(0.75 * 0.5 + 0.25 * 2)
+
+
+@pytest.mark.parametrize(("share", "moved"), [(0.0, 0.0), (0.3, 0.3), (1.0, 1.0)])
+def test_every_other_label_is_as_likely(uneven: str, share: float, moved: float) -> None:
+    x, y = draw(f"flip_labels({uneven}, {share})")
+    was = np.array([0, 1, 0, 0, 1, 0, 2, 0])[x[:, 0].astype(int)]
+    assert near((y != was).sum(), moved) if 0 < moved < 1 else (y != was).mean() == moved
+    for label in (0, 1, 2):
+        changed = y[(was == label) & (y != was)]
+        for other in {0, 1, 2} - {label}:
+            assert not len(changed) or near((changed == other).sum(), 0.5, len(changed))
+
+
+def test_an_outlier_has_a_label_of_the_data_each_as_likely(uneven: str) -> None:
+    x, y = draw(f"contaminate({uneven}, 1)")
+    assert (x.min(), x.max()) == pytest.approx((-7, 14), abs=0.01), "three times the range of 0 to 7"
+    for label in (0, 1, 2):
+        assert near((y == label).sum(), 1 / 3)
+    x, _ = draw(f"contaminate({uneven}, 0)")
+    assert set(x[:, 0].tolist()) == {*range(8)}
+
+
+def test_a_copy_has_the_label_of_the_row_before_it(uneven: str) -> None:
+    x, y = draw(f"duplicate({uneven}, 0.5)")
+    assert (y == np.array([0, 1, 0, 0, 1, 0, 2, 0])[x[:, 0].astype(int)]).all()
+    assert near((x[1:, 0] == x[:-1, 0]).sum(), 0.5 + 0.5 / 8, ROWS - 1)
+
+
 def test_a_mixture_has_the_exact_law_and_mean_of_one() -> None:
     source = load_source("mixture(bernoulli(0.5), pmf({1: 0.5, 2: 0.5}), 0.25)")
     law = source.law()

@@ -101,3 +101,12 @@ def test_a_gate_is_calibrated_on_each_side_that_has_a_budget() -> None:
     assert within.is_calibrated("pass")
     assert within.is_calibrated("fail")
     assert (within.alpha_pass, within.alpha_fail) == (0.05, 0.025)
+
+
+@pytest.mark.parametrize("target", [1e-8, 1e-10, 1e-12])
+def test_the_smallest_targets_have_boundaries_too(target: float) -> None:
+    """As the target falls, n times the target has a limit for each k: the evidence is that of a Poisson law."""
+    tiny, small = pass_boundary(target, 0.05), pass_boundary(1e-6, 0.05)
+    for k in (0, 1, 63):
+        assert tiny[k] * target == pytest.approx(small[k] * 1e-6, rel=1e-4)
+        assert log_e_pass(np.array([tiny[k]]), np.array([k]), target)[0] >= -math.log(0.05)

@@ -117,7 +117,7 @@ class Comparing(Steady):
         now = shown_by_pairs(self.seen, self.plan.alpha, self.margin, self.plan.budget)
         was = self.shown
         self.shown = Shown(
-            better=was.better or (now.better and not (was.worse or was.beyond)),
+            better=was.better or (now.better and not was.worse),  # nor "beyond", which is shown with it
             worse=was.worse or (now.worse and not was.better),
             beyond=was.beyond or (now.beyond and not was.within),
             within=was.within or (now.within and not was.beyond),
