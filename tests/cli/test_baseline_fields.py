@@ -51,24 +51,26 @@ class Case(NamedTuple):
 
 
 OTHERS = {
-    "size": Case(4, "size was 3 and is 4"),
+    "size": Case(4, "--size: 3 and 4"),
     "sample": Case(
         "counts",
-        "sample was rows and is counts",
+        "--sample: rows and counts",
         "counted",
         {"source": "bernoulli(0.5)", "sample": "rows"},
     ),
-    "params": Case({"width": 2.0}, "params was not given and is {'width': '2.0'}"),
-    "view": Case("round(1)", "view was not given and is round(1)"),
-    "atol": Case(0.1, "within was not given and is atol 0.1"),
-    "rtol": Case(0.1, "within was not given and is rtol 0.1"),
-    "probe": Case(7, "probe was 5 and is 7", "fitted", {"view": "predict", "probe": 5}),
+    "params": Case({"width": 2.0}, "--param: none and width=2.0"),
+    "view": Case("round(1)", "--view: output and round(1)"),
+    "atol": Case(0.1, "--atol: none and 0.1"),
+    "rtol": Case(0.1, "--rtol: none and 0.1"),
+    "probe": Case(7, "--probe: 5 and 7", "fitted", {"view": "predict", "probe": 5}),
     "resample": Case(
-        "split", "resample was bootstrap and is split", "plain", {"source": "d.csv", "resample": "bootstrap"}
+        "split", "--resample: bootstrap and split", "plain", {"source": "d.csv", "resample": "bootstrap"}
     ),
-    "as": Case("pandas", "as was not given and is pandas", "plain", {"source": "d.csv"}),
-    "randomness": Case("int", "randomness was not given and is int"),
-    "private": Case("unshared", "private was shared and is unshared", "has_private", {"private": "shared"}),
+    "as": Case("pandas", "--as: none and pandas", "plain", {"source": "d.csv"}),
+    "randomness": Case("int", "--randomness: Generator and int"),
+    "private": Case("unshared", "--private: shared and unshared", "has_private", {"private": "shared"}),
+    "on_error": Case("bottom", "--on-error: stop and bottom"),
+    "memory": Case("1G", "--memory: none and 1073741824"),
 }  # fmt: skip
 ALIKE = {"seed": 1, "rho": 0.4, "pairs": 45, "accept_overlap": True, "for": "1h"}
 ELSEWHERE = {
@@ -81,9 +83,7 @@ ELSEWHERE = {
     "jobs": "who runs it",
     "cluster": "who runs it",
     "confidence": "one for all audits of a file",
-    "timeout": "a limit, which a baseline does not have yet",
-    "memory": "a limit, which a baseline does not have yet",
-    "on_error": "what a run over its limit counts as, which a baseline does not have yet",
+    "timeout": "a run that takes longer ends the audit, and nothing is counted",
     "ledger": "where trials are kept",
     "resume": "that it goes on",
 }
@@ -133,7 +133,7 @@ def test_a_baseline_of_another_audit_is_refused_by_name(name: str, project: Path
     assert code in (0, 3), said
     code, said = gated(project, command, case.target, {**case.before, name: case.value})
     assert code == 2
-    assert f"and not as it is asked now: {case.said}; --update-baseline counts it afresh" in said
+    assert f"but what is asked now differs in {case.said}; --update-baseline counts it afresh" in said
     code, said = gated(project, command, case.target, {**case.before, name: case.value}, "--update-baseline")
     assert (code, (project / "baseline.toml").read_text() != kept) == (0, True), "it is counted afresh"
     assert gated(project, command, case.target, {**case.before, name: case.value})[0] in (0, 3)
@@ -142,7 +142,7 @@ def test_a_baseline_of_another_audit_is_refused_by_name(name: str, project: Path
 def test_another_source_is_another_audit(project: Path, command: Command) -> None:
     assert gated(project, command, "plain", {}, "--update-baseline")[0] == 0
     code, said = gated(project, command, "plain", {"source": "bernoulli(0.5)"})
-    assert (code, "source was field_learners.py:rows and is bernoulli(0.5)" in said) == (2, True)
+    assert (code, "--source: field_learners.py:rows and bernoulli(0.5)" in said) == (2, True)
 
 
 def test_how_sure_and_how_it_is_run_make_no_other_audit(project: Path, command: Command) -> None:

@@ -80,28 +80,28 @@ class Case(msgspec.Struct, frozen=True):
 
 DATA = {"source": "TABLE", "before": {"size": 4}}
 OTHERS: dict[str, Case] = {
-    "size": Case(4, "size was 3 and is 4"),
-    "sample": Case("counts", "sample was rows and is counts", {"sample": "rows"}, counted, "bernoulli(0.5)"),
-    "params": Case({"width": 2.0}, "params was {} and is {'width': '2.0'}"),
-    "view": Case("round(1)", "view was output and is round(1)"),
-    "atol": Case(0.1, "atol 0.1"),
-    "rtol": Case(0.1, "rtol 0.1"),
-    "probe": Case(7, "probe was 5 and is 7", {"view": "predict", "probe": 5}, fitted),
-    "resample": Case("split", "resample was bootstrap and is split", **DATA),
-    "as_": Case("pandas", "as was None and is pandas", **DATA),
-    "randomness": Case("int", "randomness was Generator and is int"),
-    "seed": Case(1, "seed was 0 and is 1"),
-    "confidence": Case(0.9, "confidence was 0.95 and is 0.9"),
-    "timeout": Case(60.0, "timeout was None and is 60.0"),
-    "memory": Case("1G", "memory was None and is "),
-    "on_error": Case("bottom", "on_error was stop and is bottom"),
-    "fixed": Case(6, "budget was 5 and is 6"),
-    "inputs": Case({"width": [1.0, 2.0]}, "cells was "),
-    "private": Case("unshared", "private was shared and is unshared", {"private": "shared"}, has_private),
-    "family": Case(3, "family was 1 and is 3"),
-    "rho": Case(0.6, "target was 0.5 and is 0.6"),
-    "pairs": Case(10, "design was fixed and is anytime", without=("fixed",)),
-    "no_integrate": Case(True, "integrates was True and is False", {"pairs": 100}, finished, "norm", ("fixed",)),
+    "size": Case(4, "--size: 3 and 4"),
+    "sample": Case("counts", "--sample: rows and counts", {"sample": "rows"}, counted, "bernoulli(0.5)"),
+    "params": Case({"width": 2.0}, "--param: none and width=2.0"),
+    "view": Case("round(1)", "--view: output and round(1)"),
+    "atol": Case(0.1, "--atol: none and 0.1"),
+    "rtol": Case(0.1, "--rtol: none and 0.1"),
+    "probe": Case(7, "--probe: 5 and 7", {"view": "predict", "probe": 5}, fitted),
+    "resample": Case("split", "--resample: bootstrap and split", **DATA),
+    "as_": Case("pandas", "--as: none and pandas", **DATA),
+    "randomness": Case("int", "--randomness: Generator and int"),
+    "seed": Case(1, "--seed: 0 and 1"),
+    "confidence": Case(0.9, "confidence: 0.95 and 0.9"),
+    "timeout": Case(60.0, "timeout: None and 60.0"),
+    "memory": Case("1G", "--memory: none and "),
+    "on_error": Case("bottom", "--on-error: stop and bottom"),
+    "fixed": Case(6, "budget: 5 and 6"),
+    "inputs": Case({"width": [1.0, 2.0]}, "--param: none and width=1.0"),
+    "private": Case("unshared", "--private: shared and unshared", {"private": "shared"}, has_private),
+    "family": Case(3, "family: 1 and 3"),
+    "rho": Case(0.6, "target: 0.5 and 0.6"),
+    "pairs": Case(10, "design: fixed and anytime", without=("fixed",)),
+    "no_integrate": Case(True, "integrates: True and False", {"pairs": 100}, finished, "norm", ("fixed",)),
     "baseline": Case(Before(90, 3), "baseline", {"baseline": Before(90, 2), "pairs": 5}, without=("fixed",)),
     "gate": Case("churn", "churn", {"view": "predict", "probe": 5}, fitted, without=("fixed",)),
 }
@@ -135,7 +135,7 @@ def test_an_audit_with_another_option_is_not_the_one_that_is_there(name: str, ta
     auditor.audit(case.subject, source, **asked)
     assert auditor.audit(case.subject, source, **asked, resume=True).cost.kept.audit == 1, "itself goes on"
     changed = {key: value for key, value in asked.items() if key not in case.without}
-    with pytest.raises(UsageError, match="and not this one: ") as refused:
+    with pytest.raises(UsageError, match="but the two differ in ") as refused:
         auditor.audit(case.subject, source, **{**changed, name: case.value}, resume=True)
     assert case.word in str(refused.value)
 
@@ -143,7 +143,7 @@ def test_an_audit_with_another_option_is_not_the_one_that_is_there(name: str, ta
 def test_other_sources_and_subjects_are_other_audits(table: str, tmp_path: Path) -> None:
     asked = {**QUICK, "size": 3, "ledger": tmp_path / "audits.sqlite"}
     auditor.audit(plain, rows, **asked)
-    with pytest.raises(UsageError, match=r"source was .*rows and is bernoulli"):
+    with pytest.raises(UsageError, match=r"--source: .*rows and bernoulli"):
         auditor.audit(plain, "bernoulli(0.5)", **asked, resume=True)
     with pytest.raises(UsageError, match=r"has no audit of .*counted"):
         auditor.audit(counted, "bernoulli(0.5)", **asked, resume=True)
