@@ -129,14 +129,9 @@ class Explaining(Steady):
         if not self.pairs:
             hidden = self.tested("hidden-state")
             return [Work(PLAIN, range(_FIRST)), *self._twice(hidden, hidden.experiment.twice)]
-        for handed_out in (
-            self._elsewhere,
-            self._certain,
-            self._behind,
-            self._further,
-            self._unexplained,
-            self._closing,
-        ):
+        late = [self._unexplained] if self.pairs >= _RARE else []  # before many more pairs are run in vain
+        steps = (self._elsewhere, self._certain, self._behind, *late, self._further, self._unexplained, self._closing)
+        for handed_out in steps:
             if work := handed_out():
                 return work
         return []
