@@ -85,13 +85,13 @@ def on_github() -> bool:
 
 def _annotate(records: Sequence[Record], stream: TextIO) -> None:
     from auditor.process.escape import HeldCommands
-    from auditor.report.annotations import annotation_lines, function_of
+    from auditor.report.annotations import annotation_lines, place_of_subject
 
     sys.stderr.flush()
     context = click.get_current_context(silent=True)
     if context and (held := context.find_object(HeldCommands)):
         held.release(stream)
-    for line in annotation_lines(records, {record.subject: function_of(record.subject) for record in records}):
+    for line in annotation_lines(records, {record.subject: place_of_subject(record.subject) for record in records}):
         print(line, file=stream, flush=True)
 
 

@@ -13,6 +13,7 @@ from auditor.cli.output import make_console, warn
 from auditor.cli.prints import stdout_kept
 from auditor.cli.trust import check_learner, check_named, check_sampler, check_trusted, refuse_library
 from auditor.errors import BadValue, UsageError
+from auditor.lookup import search_here
 
 if TYPE_CHECKING:
     from auditor.flow.parts import Part
@@ -45,6 +46,7 @@ def replay(record_file: str, pair: int, cell: int | None, trust: bool) -> int:
         )
     row = _row(record, cell, record_file)
     check_trusted(record, trust=trust)
+    search_here()
     with stdout_kept():
         parts = _again(record, row, pair)
     show_parts(parts, make_console())
