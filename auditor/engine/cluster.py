@@ -203,12 +203,12 @@ def _connect(spec: str) -> tuple[Any, Any]:
 def _greet(spec: str) -> None:
     """OSError where no scheduler answers in time. A client would wait without end for one that takes the connection and
     says nothing, be it stopped, or no scheduler at all."""
-    from distributed.comm import connect
+    from distributed.comm.core import connect
     from distributed.security import Security
     from distributed.utils import LoopRunner, sync
 
     security: Any = Security()  # type: ignore[no-untyped-call]
-    runner: Any = LoopRunner()  # type: ignore[no-untyped-call]
+    runner: Any = LoopRunner()
 
     async def ask() -> None:
         secured = security.get_connection_args("client")

@@ -20,6 +20,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from auditor.bounded import is_tangled, text_of
 from auditor.errors import is_interrupt
 from auditor.repair.mechanisms.own_frames import OwnCode
 from auditor.subjects.outcome import fingerprint
@@ -106,7 +107,11 @@ class Recorder:
         reads, writes = names_by_line(frame.f_code)[step.place[2]]
         step.after.update(_values(frame, reads | writes))
         known = frame.f_locals
-        step.shown.update({name: reprlib.repr(known[name])[:_SHOWN] for name in step.after})
+        step.shown.update({name: _shown(known[name]) for name in step.after})
+
+
+def _shown(value: object) -> str:
+    return (text_of(value) if is_tangled(value) else reprlib.repr(value))[:_SHOWN]
 
 
 def _values(frame: FrameType, names: frozenset[str]) -> dict[str, str | None]:
