@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import rich_click as click
 
 from auditor.errors import UsageError
-from auditor.files import check_writable
+from auditor.files import check_writable, write_bytes
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -104,7 +104,7 @@ def write(document: bytes, file: str, option: str) -> None:
             warn(f"{option} - is lost: nobody reads standard output")
         return
     try:
-        Path(file).write_bytes(document)
+        write_bytes(file, document)
     except OSError as error:
         raise UsageError(f"cannot write {option} {file}: {error.strerror or error}; the verdict stands") from error
 
