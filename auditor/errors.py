@@ -35,7 +35,7 @@ class AuditorError(Exception):
         trace = error.__traceback__
         while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_OURS):
             trace = trace.tb_next
-        if any(map(is_tangled, _chain(error))):  # what it says would take for ever to write
+        if any(map(is_tangled, chain_of(error))):  # what it says would take for ever to write
             lines = ["Traceback (most recent call last):\n", *traceback.format_tb(trace), in_words(error)]
         else:
             lines = traceback.format_exception(type(error), error, trace)
@@ -47,7 +47,7 @@ class AuditorError(Exception):
         return _revive, (type(self), self.args, dict(vars(self)))  # without the call of an __init__ that takes more
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
+def chain_of(error: BaseException | None) -> Iterator[BaseException]:
     """An exception and those that led to it."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import logging
 import os
 import sys
 from collections.abc import Generator, Iterator
@@ -26,6 +27,7 @@ MARK = "reproducible"
 _FAMILY = pytest.StashKey[int]()  # K: the audit items of the session, after deselection
 _SPENT = pytest.StashKey[list[float]]()  # alpha of each audit that ran here
 _FROM_WORKER = "auditor_family"
+_audited: set[str] = set()  # the names of the items that ran here
 _at_start = frozenset(sys.path)  # what a fresh process has too; pytest adds the folders of tests and conftests later
 
 
@@ -157,6 +159,7 @@ class AuditItem(pytest.Item):
         return code.co_filename, code.co_firstlineno - 1, self.nodeid.partition("::")[2].replace("::", ".")
 
     def runtest(self) -> None:
+        _audited.add(self.nodeid)
         _import_quietly()
         from auditor.errors import AuditorError
         from auditor.process.escape import visible
@@ -181,7 +184,7 @@ class AuditItem(pytest.Item):
 
         options = self._options()
         _check_accepted(options)
-        with _found_by_file(self), _commands_held(self.config):
+        with _found_by_file(self), _commands_held(self.config), _logs_shown_harmless(self.config):
             return asking.audit(self.obj, **self._with_share(options))
 
     def _with_share(self, options: dict[str, Any]) -> dict[str, Any]:
@@ -253,13 +256,48 @@ class AuditItem(pytest.Item):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """What a learner printed is shown by pytest as it is, line by line: none of them may be a command."""
+    """pytest shows as it is what a learner printed or logged: nothing in it may move the cursor or be a command."""
     report = yield
     if isinstance(item, AuditItem) and report.sections:
-        from auditor.process.escape import without_commands
-
-        report.sections = [(title, without_commands(text)) for title, text in report.sections]
+        report.sections = [(title, _harmless(text)) for title, text in report.sections]
     return report
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_warning_recorded(warning_message: Any, nodeid: str) -> None:
+    """The same of a learner's warnings, before pytest keeps them for its summary."""
+    if nodeid in _audited:
+        warning_message.message = Warning(_harmless(str(warning_message.message)))
+        warning_message.filename = _harmless(warning_message.filename)
+
+
+class _HarmlessLogs(logging.Filter):
+    """The same of log records that pytest shows at once."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        with contextlib.suppress(Exception):  # whoever shows it will say what is wrong with it
+            record.msg, record.args = _harmless(record.getMessage()), None
+        return True
+
+
+@contextlib.contextmanager
+def _logs_shown_harmless(config: pytest.Config) -> Iterator[None]:
+    handler = getattr(config.pluginmanager.get_plugin("logging-plugin"), "log_cli_handler", None)
+    own = _HarmlessLogs()
+    if handler is not None:
+        handler.addFilter(own)
+    try:
+        yield
+    finally:
+        if handler is not None:
+            handler.removeFilter(own)
+
+
+def _harmless(text: str) -> str:
+    """A text of a learner's for pytest to print."""
+    from auditor.process.escape import visible, without_commands
+
+    return without_commands(visible(text, keep="\n\t"))
 
 
 @contextlib.contextmanager

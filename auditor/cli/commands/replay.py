@@ -33,7 +33,7 @@ def replay(record_file: str, pair: int, cell: int | None, trust: bool) -> int:
 
     Example: python -m auditor replay record.json --pair 17 --trust
     """
-    from auditor.flow.record import read_record
+    from auditor.flow.record import drawn_from, read_record
     from auditor.report.terminal import show_parts
 
     record = read_record(Path(record_file))
@@ -44,7 +44,8 @@ def replay(record_file: str, pair: int, cell: int | None, trust: bool) -> int:
             f"{record.subject}, its source, view or a parameter lives in no module: replay it in Python, "
             f"auditor.replay(fn, ..., pair={pair})"
         )
-    row = _row(record, cell, record_file)
+    with drawn_from(record_file):
+        row = _row(record, cell, record_file)
     check_trusted(record, trust=trust)
     search_here()
     with stdout_kept():
