@@ -18,7 +18,7 @@ def assert_reproducible(subject: str | Callable[..., Any], source: object = None
         record = audit(subject, source, **keywords)
     except AuditorError as error:  # pytest prints what it says, and it may quote the learner
         error.args = tuple(visible(str(argument), keep="\n") for argument in error.args)
-        said = [in_words(one) for one in chain_of(error)]
+        said = [f"{in_words(one)}{getattr(one, 'text', '')}" for one in chain_of(error)]  # a SyntaxError has its line
         if said != [visible(words, keep="\n") for words in said]:
             raise error from None
         raise
