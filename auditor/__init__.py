@@ -10,11 +10,11 @@ names that it lists.
 PYTEST_DONT_REWRITE: it has no asserts for pytest to rewrite, and may be imported before pytest is.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
+# Nothing is imported at run time: `python -m auditor` runs this while the working folder is still first on the path.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from auditor import repair as repair
     from auditor.cli.assertion import assert_reproducible as assert_reproducible
     from auditor.errors import AuditorError as AuditorError
@@ -48,7 +48,7 @@ _HOMES = {
 __all__ = [*_HOMES]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in (*_HOMES, "repair"):
         raise AttributeError(f"module 'auditor' has no attribute {name!r}")
     import importlib

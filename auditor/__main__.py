@@ -1,11 +1,34 @@
 """`python -m auditor`, and the console script."""
 
-from __future__ import annotations
-
+# Nothing is imported here, or in auditor/__init__.py, that a file of the working folder could stand in for: `python -m`
+# has put that folder first on the path, and `os` and `sys` alone are loaded by then. So there is no __future__ either.
 import os
 import sys
 
-from auditor.process.parent import run_watched
+
+def main() -> None:
+    _hide_working_folder()
+    from auditor.process.parent import run_watched
+
+    sys.exit(run_watched(_run))
+
+
+def _hide_working_folder() -> None:
+    """Take the working folder off the path: `lookup.search_here` puts it back once somebody's code has to run.
+
+    `python -m` and empty entries of PYTHONPATH put it before the standard library. What comes after the library is
+    installed and stays; and so does the folder that auditor itself is in, but as the last one.
+    """
+    try:
+        here = os.path.realpath(os.getcwd())
+    except OSError:  # it was removed: nothing can be imported from it
+        return
+    library = os.path.dirname(os.__file__)
+    end = sys.path.index(library) if library in sys.path else len(sys.path)
+    sys.path[:end] = [place for place in sys.path[:end] if os.path.realpath(place) != here]
+    own = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+    if own == here and own not in map(os.path.realpath, sys.path):
+        sys.path.append(own)
 
 
 def _run() -> int:
@@ -13,10 +36,6 @@ def _run() -> int:
     from auditor.cli.command_line import run  # in the child: the parent stays small
 
     return run()
-
-
-def main() -> None:
-    sys.exit(run_watched(_run))
 
 
 if __name__ == "__main__":

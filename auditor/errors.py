@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Self
+
+from auditor.bounded import is_tangled, message_of, text_of
 
 _OURS = (os.path.dirname(__file__) + os.sep, "<frozen importlib")
 _STANDARD = os.path.dirname(os.__file__) + os.sep
@@ -33,12 +35,25 @@ class AuditorError(Exception):
         trace = error.__traceback__
         while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_OURS):
             trace = trace.tb_next
-        text = "".join(traceback.format_exception(type(error), error, trace)).rstrip()
+        if any(map(is_tangled, chain_of(error))):  # what it says would take for ever to write
+            lines = ["Traceback (most recent call last):\n", *traceback.format_tb(trace), in_words(error)]
+        else:
+            lines = traceback.format_exception(type(error), error, trace)
+        text = "".join(lines).rstrip()
         self.details = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}... ({len(text):,} characters)"
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _revive, (type(self), self.args, dict(vars(self)))  # without the call of an __init__ that takes more
+
+
+def chain_of(error: BaseException | None) -> Iterator[BaseException]:
+    """An exception and those that led to it."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or error.__context__
 
 
 def _revive(kind: type[AuditorError], args: tuple[Any, ...], attributes: dict[str, Any]) -> AuditorError:
@@ -60,10 +75,10 @@ class BadValue(UsageError):
 
     def __init__(self, name: str, value: object, cure: str) -> None:
         self.name, self.value, self.cure = name, value, cure
-        super().__init__(f"{name}={value!r} {cure}")
+        super().__init__(f"{name}={text_of(value)} {cure}")
 
     def as_option(self) -> str:
-        return f"--{self.name} {self.value} {self.cure}"
+        return f"--{self.name} {text_of(self.value) if is_tangled(self.value) else self.value} {self.cure}"
 
 
 class SubjectError(AuditorError):
@@ -89,7 +104,7 @@ class UnknownTruth(AuditorError):
 def in_words(error: BaseException) -> str:
     """What was raised, with its message; an exception that cannot be shown is no reason for another."""
     try:
-        return f"{type(error).__name__}: {error}".removesuffix(": ")
+        return f"{type(error).__name__}: {message_of(error)}".removesuffix(": ")
     except BaseException as another:
         if is_interrupt(another):
             raise

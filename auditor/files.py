@@ -1,11 +1,12 @@
-"""May this path be read or written, and does what it holds fit into memory?
+"""How are files read and written? Whole, or not at all, and with a sentence where they are none.
 
-Asked before anything is opened, for a pipe would block and a device never end. A path that leads to neither is a usage
-error, with a sentence that says what it is instead.
+What a path leads to is asked before it is opened, for a pipe would block and a device never end.
 """
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import stat
 from pathlib import Path
@@ -19,6 +20,8 @@ _KINDS = {
     stat.S_IFBLK: "a device",
     stat.S_IFSOCK: "a socket",
 }
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)  # to write in place would cost what is there
+_LINKS = 40  # that are followed from one path
 _OPEN_ALREADY = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")  # to write there opens nothing new
 
 
@@ -63,6 +66,67 @@ def check_writable(file: str | None, option: str = "--json") -> None:
             os.unlink(os.path.realpath(file))
     except (OSError, ValueError) as error:
         raise UsageError(f"cannot write {option} {file}: {reason(error)}") from error
+
+
+def write_bytes(file: str | Path, document: bytes) -> None:
+    """Make a file hold this, or leave it as it was: a full disk must not cost what was there.
+
+    So it is written beside the file and put in its place. What a link leads to is replaced, and not the link; rights
+    and owner stay. Where that cannot be (pipes, devices, descriptors, several names of one file, a folder that takes
+    no new one) it is written in place. OSError where it cannot be written at all.
+    """
+    place = _behind_links(file)
+    if place is not None and _replaced(place, document):
+        return
+    with open(file, "wb") as there:
+        there.write(document)
+
+
+def _behind_links(file: str | Path) -> str | None:
+    """What a path leads to, where that is a file of one name or none yet; None for a descriptor by whichever link."""
+    place = os.path.abspath(file)
+    for _ in range(_LINKS):
+        if place.startswith(_OPEN_ALREADY):
+            return None
+        if not os.path.islink(place):
+            break
+        place = os.path.normpath(os.path.join(os.path.realpath(os.path.dirname(place)), os.readlink(place)))
+    place = os.path.realpath(file)
+    try:
+        there = os.stat(place)
+    except FileNotFoundError:
+        return place
+    return place if stat.S_ISREG(there.st_mode) and there.st_nlink == 1 else None
+
+
+def _replaced(place: str, document: bytes) -> bool:
+    """Write beside a file and rename; False where the folder or the owner does not allow that."""
+    beside = os.path.join(os.path.dirname(place), f".auditor-{os.getpid()}-{os.urandom(4).hex()}")
+    try:
+        descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o666)
+    except OSError as error:
+        if error.errno in _FULL:
+            raise
+        return False
+    try:
+        with open(descriptor, "wb") as there:
+            if os.path.exists(place):
+                old = os.stat(place)
+                if (old.st_uid, old.st_gid) != (os.geteuid(), os.fstat(descriptor).st_gid):
+                    os.fchown(descriptor, old.st_uid, old.st_gid)
+                os.fchmod(descriptor, stat.S_IMODE(old.st_mode))
+            there.write(document)
+            there.flush()
+            os.fsync(descriptor)  # some disks say only now that they are full
+        os.replace(beside, place)
+        return True
+    except OSError as error:
+        if error.errno in _FULL:
+            raise
+        return False
+    finally:
+        with contextlib.suppress(OSError):  # it is there where it could not be put in place
+            os.unlink(beside)
 
 
 def reason(error: BaseException) -> str:

@@ -66,6 +66,21 @@ class FileFinder:
         return None
 
 
+def search_here(*, last: bool = False) -> None:
+    """Look for modules in the working folder too: first of all, as `python -m` does, or `last`.
+
+    A command calls this when it is about to run somebody's code, and not before: see `auditor/__main__.py`.
+    """
+    try:
+        here = os.getcwd()
+    except OSError:  # it was removed
+        return
+    if last and here not in sys.path:
+        sys.path.append(here)
+    elif not last and sys.path[:1] != [here]:
+        sys.path.insert(0, here)
+
+
 def find_object(target: str) -> Any:
     """The object that `module:attr.attr` or `file.py:attr` names; UsageError with a suggestion otherwise."""
     place, _, path = target.rpartition(":")
@@ -281,17 +296,22 @@ def importable_name(fn: object) -> str | None:
 def _is_importable(module: str) -> bool:
     """Whether this name leads a process that starts in this folder, with this path, to the same file. It need not:
     pytest imports files by names of its own."""
-    loaded = sys.modules[module]
+    found = _spec_of(module)
+    file = getattr(sys.modules[module], "__file__", None)
+    if found is None or not file or not found.has_location:
+        return found is not None
+    return bool(os.path.realpath(file) == os.path.realpath(str(found.origin)))
+
+
+def _spec_of(module: str) -> ModuleSpec | None:
+    """Where a fresh process would find a module; neither it nor a package above it is imported."""
     path: Sequence[str] | None = None
     found: ModuleSpec | None = None
     for depth, _ in enumerate(names := module.split("."), 1):
         if (found := _found_afresh(".".join(names[:depth]), path)) is None:
-            return False
+            return None
         path = found.submodule_search_locations or []
-    file = getattr(loaded, "__file__", None)
-    if found is None or not file or not found.has_location:
-        return found is not None
-    return bool(os.path.realpath(file) == os.path.realpath(str(found.origin)))
+    return found
 
 
 def _found_afresh(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
@@ -307,6 +327,32 @@ def module_of(target: str | None) -> ModuleType | None:
     """The loaded module that a target names something of."""
     place = (target or "").rpartition(":")[0]
     if place.endswith(".py"):
-        file = Path(place).resolve()
-        place = next((name for name, path in _files.items() if path.resolve() == file), "")
+        with suppress(OSError, ValueError, RuntimeError):  # no path at all: too long, a NUL in it, a loop
+            file = Path(place).resolve()
+            place = next((name for name, path in _files.items() if path.resolve() == file), "")
     return sys.modules.get(place)
+
+
+def loaded_object(target: str) -> Any:
+    """The object that a target names if its module is loaded already, and otherwise None: nothing is imported."""
+    found: Any = module_of(target)
+    for step in target.rpartition(":")[2].split(".") if found is not None else ():
+        try:
+            found = getattr(found, step)
+        except Exception:  # a module may make what it is asked for
+            return None
+    return found
+
+
+def find_file(target: str) -> Path | None:
+    """The Python file that a target names something of, if it can be found without importing anything."""
+    place = target.rpartition(":")[0]
+    if place.endswith(".py"):
+        return Path(place)
+    if not place or place.count(".") > _MOST_DOTS:
+        return None
+    try:
+        found = _spec_of(place)
+    except Exception:  # no name of a module, or a finder that expects the package above it to be loaded
+        return None
+    return Path(found.origin) if found and found.origin and found.origin.endswith(".py") else None

@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from auditor.errors import AuditorError, chain_of, in_words
 from auditor.flow.asking import audit
 from auditor.flow.record import Record
+from auditor.process.escape import visible
 from auditor.report.terminal import as_text
 
 
 def assert_reproducible(subject: str | Callable[..., Any], source: object = None, **keywords: Any) -> Record:
     """Audit; anything but a pass, an undecided audit too, raises AssertionError with the report as its message."""
-    record = audit(subject, source, **keywords)
+    try:
+        record = audit(subject, source, **keywords)
+    except AuditorError as error:  # pytest prints what it says, and it may quote the learner
+        error.args = tuple(visible(str(argument), keep="\n") for argument in error.args)
+        said = [f"{in_words(one)}{getattr(one, 'text', '')}" for one in chain_of(error)]  # a SyntaxError has its line
+        if said != [visible(words, keep="\n") for words in said]:
+            raise error from None
+        raise
     if record.verdict != "pass":
         raise AssertionError(as_text(record))
     return record

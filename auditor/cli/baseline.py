@@ -16,13 +16,11 @@ are not updated stay as they are, to the letter; a new one goes where the order 
 
 from __future__ import annotations
 
-import contextlib
 import os
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from json import dumps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -30,7 +28,7 @@ from msgspec.structs import replace
 
 from auditor.case import FIELDS, Case
 from auditor.errors import UsageError
-from auditor.files import read_bytes, reason
+from auditor.files import read_bytes, reason, write_bytes
 from auditor.flow.record import NO_WORSE
 from auditor.flow.run import how_of
 from auditor.questions.no_worse import Before, NoWorse
@@ -139,16 +137,9 @@ class Baseline(msgspec.Struct, frozen=True):
 
     def write(self) -> None:
         """All of it or nothing."""
-        path = Path(os.path.realpath(self.path))
-        new = path.with_name(f"{path.name}.new")
         try:
-            new.write_text(self.text(), encoding="utf-8")
-            os.replace(new, path)
-        except BaseException as error:
-            with contextlib.suppress(OSError):  # only here: what is there after all went well is another gate's
-                new.unlink()
-            if not isinstance(error, OSError):
-                raise
+            write_bytes(self.path, self.text().encode())
+        except OSError as error:
             raise UsageError(f"cannot write the baseline {self.path}: {reason(error)}; the verdict stands") from error
 
 

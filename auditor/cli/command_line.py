@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -74,7 +73,6 @@ def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code; whatever goes wrong becomes a sentence on standard error."""
     from auditor.process.escape import HeldCommands
 
-    sys.path.insert(0, os.getcwd())
     with patient_streams() as (out, _), process_state_kept(modules=True):
         held = HeldCommands(sys.stderr if on_github() else None)
         try:

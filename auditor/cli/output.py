@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import rich_click as click
 
 from auditor.errors import UsageError
-from auditor.files import check_writable
+from auditor.files import check_writable, write_bytes
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -85,13 +85,13 @@ def on_github() -> bool:
 
 def _annotate(records: Sequence[Record], stream: TextIO) -> None:
     from auditor.process.escape import HeldCommands
-    from auditor.report.annotations import annotation_lines, function_of
+    from auditor.report.annotations import annotation_lines, place_of_subject
 
     sys.stderr.flush()
     context = click.get_current_context(silent=True)
     if context and (held := context.find_object(HeldCommands)):
         held.release(stream)
-    for line in annotation_lines(records, {record.subject: function_of(record.subject) for record in records}):
+    for line in annotation_lines(records, {record.subject: place_of_subject(record.subject) for record in records}):
         print(line, file=stream, flush=True)
 
 
@@ -104,7 +104,7 @@ def write(document: bytes, file: str, option: str) -> None:
             warn(f"{option} - is lost: nobody reads standard output")
         return
     try:
-        Path(file).write_bytes(document)
+        write_bytes(file, document)
     except OSError as error:
         raise UsageError(f"cannot write {option} {file}: {error.strerror or error}; the verdict stands") from error
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import logging
 import os
 import sys
 from collections.abc import Generator, Iterator, Sequence
@@ -29,6 +30,7 @@ _HELD = pytest.StashKey[
     dict[str, bool]
 ]()  # of each that ran here, by node id: whether it has to pass, which xfail lifts
 _FROM_WORKER = "auditor_family"
+_audited: set[str] = set()  # the names of the items that ran here
 _at_start = frozenset(sys.path)  # what a fresh process has too; pytest adds the folders of tests and conftests later
 
 
@@ -176,6 +178,7 @@ class AuditItem(pytest.Item):
         return code.co_filename, code.co_firstlineno - 1, self.nodeid.partition("::")[2].replace("::", ".")
 
     def runtest(self) -> None:
+        _audited.add(self.nodeid)
         _import_quietly()
         from auditor.errors import AuditorError
         from auditor.process.escape import visible
@@ -200,7 +203,7 @@ class AuditItem(pytest.Item):
 
         options = self._options()
         _check_accepted(options)
-        with _found_by_file(self), _commands_held(self.config):
+        with _found_by_file(self), _commands_held(self.config), _logs_shown_harmless(self.config):
             return asking.audit(self.obj, **self._with_share(options))
 
     def _with_share(self, options: dict[str, Any]) -> dict[str, Any]:
@@ -272,20 +275,58 @@ class AuditItem(pytest.Item):
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)  # outermost: after xfail has had its say
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Note whether an audited learner had to pass, and let no line that it printed be a command."""
+    """Note whether an audited learner had to pass, and make what it printed or logged harmless.
+
+    pytest shows these texts as they are: nothing in them may move the cursor or be a command.
+    """
     report = yield
     if isinstance(item, AuditItem) and report.when == "call":
         item.config.stash[_HELD][item.nodeid] = not _is_expected_to_fail(report)
     if isinstance(item, AuditItem) and report.sections:
-        from auditor.process.escape import without_commands
-
-        report.sections = [(title, without_commands(text)) for title, text in report.sections]
+        report.sections = [(title, _harmless(text)) for title, text in report.sections]
     return report
 
 
 def _is_expected_to_fail(report: pytest.TestReport) -> bool:
     """True if xfail is in force for a test, so that its fail leaves the session green."""
     return hasattr(report, "wasxfail") or str(report.longrepr).startswith("[XPASS(strict)]")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_warning_recorded(warning_message: Any, nodeid: str) -> None:
+    """The same of a learner's warnings, before pytest keeps them for its summary."""
+    if nodeid in _audited:
+        warning_message.message = Warning(_harmless(str(warning_message.message)))
+        warning_message.filename = _harmless(warning_message.filename)
+
+
+class _HarmlessLogs(logging.Filter):
+    """The same of log records that pytest shows at once."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        with contextlib.suppress(Exception):  # whoever shows it will say what is wrong with it
+            record.msg, record.args = _harmless(record.getMessage()), None
+        return True
+
+
+@contextlib.contextmanager
+def _logs_shown_harmless(config: pytest.Config) -> Iterator[None]:
+    handler = getattr(config.pluginmanager.get_plugin("logging-plugin"), "log_cli_handler", None)
+    own = _HarmlessLogs()
+    if handler is not None:
+        handler.addFilter(own)
+    try:
+        yield
+    finally:
+        if handler is not None:
+            handler.removeFilter(own)
+
+
+def _harmless(text: str) -> str:
+    """A text of a learner's for pytest to print."""
+    from auditor.process.escape import visible, without_commands
+
+    return without_commands(visible(text, keep="\n\t"))
 
 
 @contextlib.contextmanager

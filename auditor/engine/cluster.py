@@ -108,7 +108,8 @@ class Cluster:
         """Threads of the cluster; workers come and go."""
         if monotonic() > self._counted:
             try:
-                self._threads = sum(self._client.nthreads().values())
+                found = self._client.sync(self._client.scheduler.ncores, callback_timeout=_RECOUNT)
+                self._threads = sum(found.values())
             except (OSError, TimeoutError, RuntimeError):  # no scheduler
                 self._threads = 0
             self._counted = monotonic() + _RECOUNT
@@ -182,6 +183,8 @@ def _connect(spec: str) -> tuple[Any, Any]:
         raise UsageError(f"--cluster {spec} needs certificates: docs/cluster.md shows how to make and to name them")
     own = _start(int(spec[6:])) if spec.startswith("local:") else None
     try:
+        if own is None:
+            _greet(spec)
         client: Any = distributed.Client(own or spec, timeout=_CONNECT, set_as_default=False)  # type: ignore[no-untyped-call]
     except (OSError, ValueError, TypeError, RuntimeError) as error:
         raise UsageError(
@@ -195,6 +198,34 @@ def _connect(spec: str) -> tuple[Any, Any]:
             own.close()
         raise
     return client, own
+
+
+def _greet(spec: str) -> None:
+    """OSError where no scheduler answers in time. A client would wait without end for one that takes the connection and
+    says nothing, be it stopped, or no scheduler at all."""
+    from distributed.comm.core import connect
+    from distributed.security import Security
+    from distributed.utils import LoopRunner, sync
+
+    security: Any = Security()  # type: ignore[no-untyped-call]
+    runner: Any = LoopRunner()
+
+    async def ask() -> None:
+        secured = security.get_connection_args("client")
+        comm: Any = await connect(spec, timeout=0.75 * _CONNECT, **secured)  # type: ignore[no-untyped-call]
+        try:
+            await comm.write({"op": "identity", "reply": True})
+            await comm.read()
+        finally:
+            comm.abort()
+
+    runner.start()
+    try:
+        sync(runner.loop, ask, callback_timeout=_CONNECT)
+    except TimeoutError as error:
+        raise OSError(f"what listens there has not answered within {_CONNECT:g} s") from error
+    finally:
+        runner.stop()
 
 
 def _start(workers: int) -> Any:
@@ -235,12 +266,12 @@ def _listen_to_nobody(server: Any, *_: Any, **__: Any) -> None:
 def _check(client: Any, spec: str) -> None:
     """There are workers, and they have this version."""
     try:
-        client.wait_for_workers(1, timeout=_CONNECT)
+        client.sync(client._wait_for_workers, 1, timeout=_CONNECT, callback_timeout=2 * _CONNECT)
     except TimeoutError as error:
         cure = f"start some with: dask worker {spec} --nthreads 1"
         raise UsageError(f"--cluster {spec} has no workers after {_CONNECT:g} s: {cure}") from error
     try:
-        versions = set(client.run(version_there).values())
+        versions = set(client.sync(client._run, version_there, callback_timeout=2 * _CONNECT).values())
     except Exception as error:
         cure = "install the same auditor there"
         raise UsageError(f"--cluster {spec}: its workers cannot run audits ({error}): {cure}") from error

@@ -7,20 +7,23 @@ record has a checksum of all that it says and of where it belongs.
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from hashlib import blake2b
 from json import dumps, loads  # as they are now: a subject may replace them
+from tempfile import TemporaryDirectory
 from time import monotonic, sleep
 from typing import Any
+from urllib.parse import quote
 
 import msgspec
 
 from auditor.case import case_from
 from auditor.errors import UsageError
-from auditor.files import check_file
+from auditor.files import check_file, reason
 from auditor.flow.record import Earlier, Record
 from auditor.subjects.outcome import Difference
 from auditor.trials.trial import Trial
@@ -122,8 +125,7 @@ def check_kind_of_file(file: str) -> None:
         except FileNotFoundError:
             continue
         except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or error
-            raise UsageError(f"cannot use --ledger {file}: {reason}; give another file") from error
+            raise UsageError(f"cannot use --ledger {file}: {reason(error)}; give another file") from error
         if not stat.S_ISREG(mode):
             kind = next((kind for is_it, kind in _KINDS if is_it(mode)), "a device")
             raise UsageError(f"cannot use --ledger {file}: {name} is {kind}; give another file")
@@ -137,15 +139,51 @@ def connect(file: str, *, write: bool = True) -> Iterator[sqlite3.Connection]:
     check_kind_of_file(file)
     if not write and not os.path.exists(file):
         raise UsageError(f"cannot read --ledger {file}: No such file; check TARGET --ledger FILE makes one")
-    with complaining(file):
-        connection = sqlite3.connect(file, timeout=_WAIT, isolation_level=None)
-    try:
+    with ExitStack() as stack:
+        with complaining(file):
+            connection = _opened(file) if write else _opened_to_read(file, stack)
+        stack.callback(_close, connection)
         with complaining(file):
             _prepare(connection, file, write=write)
         yield connection
-    finally:
-        with suppress(sqlite3.Error):  # a full disk cannot be checkpointed; the next who opens it does
-            connection.close()
+
+
+def _opened(file: str, *, uri: bool = False) -> sqlite3.Connection:
+    return sqlite3.connect(file, timeout=_WAIT, isolation_level=None, uri=uri)
+
+
+def _close(connection: sqlite3.Connection) -> None:
+    with suppress(sqlite3.Error):  # a full disk cannot be checkpointed; the next who opens it does
+        connection.close()
+
+
+def _opened_to_read(file: str, stack: ExitStack) -> sqlite3.Connection:
+    """A connection that reads, also where nothing can be written: in WAL mode SQLite wants files beside the ledger.
+
+    Where it cannot make them, the ledger is read as one that nobody changes; if the last audit that wrote it has not
+    been able to put all into the one file, a copy of both is read. Every row has a checksum, so that what somebody
+    else writes meanwhile is noticed. To read is not asked for first: SQLite would leave its two files behind.
+    """
+    connection = _opened(file)
+    try:
+        connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        return connection
+    except sqlite3.OperationalError as error:
+        _close(connection)
+        if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
+            raise
+    wal = f"{file}-wal"
+    if not os.path.exists(wal) or not os.path.getsize(wal):
+        return _opened(f"file:{quote(os.fsencode(os.path.abspath(file)))}?mode=ro&immutable=1", uri=True)
+    try:
+        folder = stack.enter_context(TemporaryDirectory(prefix="auditor-"))
+        copy = os.path.join(folder, "ledger")
+        shutil.copyfile(file, copy)
+        shutil.copyfile(wal, f"{copy}-wal")
+    except OSError as error:
+        words = f"cannot read --ledger {file}: a copy of it is needed, as {wal} cannot be put into it there"
+        raise UsageError(f"{words} ({reason(error)}); copy both to another folder") from error
+    return _opened(copy)
 
 
 def _prepare(connection: sqlite3.Connection, file: str, *, write: bool) -> None:

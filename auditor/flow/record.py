@@ -8,7 +8,8 @@ from __future__ import annotations
 import functools
 import math
 import platform
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from json import dumps, loads  # as they are now: a subject may replace them
 from pathlib import Path
 from pkgutil import resolve_name
@@ -17,7 +18,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from auditor.case import Case
-from auditor.errors import EXIT_CODES, UsageError
+from auditor.errors import EXIT_CODES, AuditorError, UsageError, in_words
 from auditor.files import read_bytes
 from auditor.flow.wobbles import Wobbles
 from auditor.process.escape import json_text
@@ -321,4 +322,35 @@ def as_record(document: Any) -> Record:
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema != SCHEMA:
         raise ValueError(f"its schema is {schema!r}; this version reads {SCHEMA!r}")
-    return msgspec.convert(document, type=Record)
+    record = msgspec.convert(document, type=Record)
+    _check(record)
+    return record
+
+
+def _check(record: Record) -> None:
+    """ValueError where a field has the right type and cannot be: a record is a file from anywhere."""
+    if record.verdict not in EXIT_CODES:
+        raise ValueError(f"its verdict is {record.verdict!r}, and none of {', '.join(EXIT_CODES)}")
+    if not 0 <= record.confidence <= 1:
+        raise ValueError(f"its confidence is {record.confidence}, and must be from 0 to 1")
+    counted: list[tuple[str, Record | CellRow]] = [("it", record)]
+    counted += [(f"its cell {place}", cell) for place, cell in enumerate(record.cells)]
+    for name, one in counted:
+        pairs, mismatches = one.pairs or 0, one.mismatches or 0
+        if not 0 <= mismatches <= pairs:
+            raise ValueError(f"{name} has {mismatches} mismatches in {pairs} pairs, and must have from 0 to {pairs}")
+
+
+@contextmanager
+def drawn_from(*files: str) -> Iterator[None]:
+    """Whatever keeps a record of these files from being shown is told in a sentence: their fields may hold anything."""
+    try:
+        yield
+    except AuditorError:
+        raise
+    except msgspec.ValidationError as error:
+        raise UsageError(f"{', '.join(files)}: an answer is not as its question writes it ({error})") from error
+    except Exception as error:
+        named = ", ".join(files)
+        words = f"{named} cannot be shown ({in_words(error)}): a field is not as an audit writes it"
+        raise UsageError(f"{words}; if auditor wrote it, please report this") from error

@@ -1,6 +1,8 @@
 """What did a folder hold at an earlier revision? A git worktree in a temporary folder, removed however this ends.
 
-The repository itself is left as it is: no branch, no hook, no change of its files or its index.
+The repository itself is left as it is: no branch, no change of its files or its index. A repository's own configuration
+can name programs for git to run (hooks, a file system monitor, filters, transports): none of them is run. What the
+user's or the system's configuration says counts as ever, so that git-lfs works where it is installed.
 """
 
 from __future__ import annotations
@@ -10,13 +12,30 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
 from auditor.errors import UsageError
 
-_QUIET = ("-c", f"core.hooksPath={os.devnull}", "-c", "advice.detachedHead=false")
+_ALWAYS = {
+    "core.hooksPath": os.devnull,
+    "core.fsmonitor": "false",
+    "protocol.allow": "never",  # a partial clone would fetch what it lacks: an audit downloads nothing
+    "advice.detachedHead": "false",
+}
+# The last parts of keys that name a program, or say that one has to be run; and what each is set to instead.
+_PROGRAMS = dict.fromkeys(
+    (
+        *("alternaterefscommand", "askpass", "clean", "cmd", "command", "driver", "editor", "external", "gitproxy"),
+        *("helper", "packobjectshook", "pager", "process", "program", "receivepack", "smudge", "sshcommand"),
+        *("textconv", "uploadpack", "vcs"),
+    ),
+    "",
+)
+_PROGRAMS |= {"allow": "never", "enabled": "false", "fsmonitor": "false", "required": "false", "update": "none"}
+_PROGRAMS |= {"hookspath": os.devnull}
 _SHOWN = 300  # characters of what git says
 
 
@@ -79,7 +98,8 @@ def _made(top: str, commit: str, revision: str) -> Worktree:
         code, words = _said(top, "worktree", "add", "--detach", "--force", folder, commit)
         if code:
             raise UsageError(f"--against {revision}: git cannot check it out ({words[:_SHOWN]})")
-        changed = len(_said(top, "status", "--porcelain")[1].splitlines())
+        # What is changed within a submodule would take a git of its own there, with a configuration of its own.
+        changed = len(_said(top, "status", "--porcelain", "--ignore-submodules=dirty")[1].splitlines())
         return Worktree(top, folder, commit, changed, _said(top, "rev-parse", "HEAD")[1] == commit)
     except BaseException:
         _removed(top, folder)
@@ -93,15 +113,43 @@ def _removed(top: str, folder: str) -> None:
 
 
 def _said(folder: str, *words: str) -> tuple[int, str]:
-    """How git ended, and what it said; in a session of its own, so that Ctrl-C does not end it halfway."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-    done = subprocess.run(
-        ["git", "-C", folder, *_QUIET, *words],
-        env={**kept, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"},
+    """How git ended, and what it said, with nothing run that the repository's own configuration names."""
+    done = _git(folder, *words, settings={**_harmless(folder), **_ALWAYS})
+    said = done.stdout if done.returncode == 0 else done.stderr
+    return done.returncode, os.fsdecode(said).strip()
+
+
+def _harmless(folder: str) -> dict[str, str]:
+    """Every key by which the repository at `folder` names a program, with what the user has there, or none.
+
+    Read afresh each time: the repository may change in between.
+    """
+    listed = os.fsdecode(_git(folder, "config", "--list", "--null", "--show-scope", settings=_ALWAYS).stdout)
+    scopes, entries = listed.split("\0")[:-1:2], listed.split("\0")[1::2]
+    found: dict[str, str] = {}
+    own: dict[str, str] = {}
+    for scope, entry in zip(scopes, entries, strict=False):
+        key, _, value = entry.partition("\n")
+        if scope in ("system", "global"):
+            own[key] = value
+        elif scope != "command" and (last := key.rpartition(".")[2].lower()) in _PROGRAMS:
+            found[key] = _PROGRAMS[last]
+    return {key: own.get(key, value) for key, value in found.items()}
+
+
+def _git(folder: str, *words: str, settings: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:
+    """In a session of its own, so that Ctrl-C does not end it halfway. Settings go by the environment, where a key may
+    hold any character."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment |= {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_LAZY_FETCH": "1", "GIT_TERMINAL_PROMPT": "0"}
+    environment["GIT_CONFIG_COUNT"] = str(len(settings))
+    for number, (key, value) in enumerate(settings.items()):
+        environment |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
+    return subprocess.run(
+        ["git", "-C", folder, *words],
+        env=environment,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         start_new_session=True,
         check=False,
     )
-    said = done.stdout if done.returncode == 0 else done.stderr
-    return done.returncode, os.fsdecode(said).strip()

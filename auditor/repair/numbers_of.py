@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from auditor.errors import BadValue, SubjectError, suggestion
+from auditor.bounded import is_tangled
+from auditor.errors import BadValue, NotComparable, SubjectError, suggestion
 from auditor.repair.mechanisms.grid import has_cells, why_no_cell
 from auditor.repair.seam import positive
 from auditor.subjects.estimators import is_estimator
@@ -115,6 +116,8 @@ def take_apart(output: Any, widths: Widths) -> Apart:
         found[path] = (leaf[has_width], width[has_width], has_width) if is_array else ((leaf,), (width,), has_width)
         return Hole(path, has_width, np.where(has_width, 0.0, leaf)) if is_array else Hole(path)
 
+    if is_tangled(output):
+        raise NotComparable("the output reaches the same parts in too many ways: return each number in one place alone")
     rest = mapped(output, look, widths)
     _check_found(output, widths, found)
     paths = sorted(found)

@@ -69,7 +69,7 @@ def first_apart(left: object, right: object, within: Tolerance) -> Difference | 
     """The first place where two outputs are not close; None exactly when they are close."""
     if same(left, right):
         return None
-    found = next(_apart("output", settle(left), settle(right), within), None)
+    found = next(_apart("output", settle(left), settle(right), within, set()), None)
     return found and Difference(found[0], *contrast(found[1], found[2]))
 
 
@@ -78,10 +78,22 @@ def are_close(left: object, right: object, within: Tolerance) -> bool:
 
 
 Apart = Iterator[tuple[str, Any, Any]]
+Close = set[tuple[int, int]]  # ids of two parts that are close
 
 
-def _apart(path: str, left: Any, right: Any, within: Tolerance) -> Apart:
-    """Every place, in order."""
+def _apart(path: str, left: Any, right: Any, within: Tolerance, close: Close) -> Apart:
+    """Every place, in order; pairs of parts that were found close before are not looked at again."""
+    if (pair := (id(left), id(right))) in close:
+        return
+    is_close = True
+    for found in _apart_here(path, left, right, within, close):
+        is_close = False
+        yield found
+    if is_close and all(isinstance(side, (Settled, np.ndarray)) for side in (left, right)):  # which outlive this walk
+        close.add(pair)
+
+
+def _apart_here(path: str, left: Any, right: Any, within: Tolerance, close: Close) -> Apart:
     mine, theirs = (side.level if isinstance(side, Settled) else expand(side) for side in (left, right))
     if isinstance(mine, bytes) or isinstance(theirs, bytes):
         if mine != theirs and not _are_near(mine, theirs, within):
@@ -90,11 +102,11 @@ def _apart(path: str, left: Any, right: Any, within: Tolerance) -> Apart:
         if not same(left, right):
             yield path, left, right
     elif mine.join is packed:
-        yield from _apart_arrays(path, mine.array, theirs.array, within)
+        yield from _apart_arrays(path, mine.array, theirs.array, within, close)
     elif mine.kind.startswith("sparse"):
-        yield from _apart_sparse(path, mine, theirs, within)
+        yield from _apart_sparse(path, mine, theirs, within, close)
     else:
-        yield from _apart_parts(path, mine, theirs, within)
+        yield from _apart_parts(path, mine, theirs, within, close)
 
 
 def _is_exact(node: Node) -> bool:
@@ -131,11 +143,12 @@ def _is_exactly_near(a: Any, b: Any, within: Tolerance) -> bool:
     return bool(abs(a - b) <= Fraction(within.atol) + Fraction(within.rtol) * max(abs(a), abs(b)))
 
 
-def _apart_arrays(path: str, left: Any, right: Any, within: Tolerance) -> Apart:
+def _apart_arrays(path: str, left: Any, right: Any, within: Tolerance, close: Close) -> Apart:
     a, b = left.ravel(), right.ravel()
-    for place in np.flatnonzero(differing(a, b, within)).tolist():
+    has_parts = a.dtype.hasobject and b.dtype.hasobject  # which are looked at one by one, below
+    for place in range(len(a)) if has_parts else np.flatnonzero(differing(a, b, within)).tolist():
         where = path + step_text(tuple(map(int, np.unravel_index(place, left.shape))))
-        yield from _apart(where, a[place], b[place], within)
+        yield from _apart(where, a[place], b[place], within, close)
 
 
 def differing(a: Any, b: Any, within: Tolerance) -> Any:
@@ -163,11 +176,11 @@ def _fits(integers: Any) -> bool:
     return integers.dtype.itemsize < 8 or not integers.size or max(int(integers.max()), -int(integers.min())) <= 2**53
 
 
-def _apart_sparse(path: str, mine: Node, theirs: Node, within: Tolerance) -> Apart:
+def _apart_sparse(path: str, mine: Node, theirs: Node, within: Tolerance, close: Close) -> Apart:
     """What is not stored is 0."""
     ours, others = _stored(mine), _stored(theirs)
     for place in sorted(ours.keys() | others.keys()):
-        yield from _apart(path + step_text(place), ours.get(place, 0), others.get(place, 0), within)
+        yield from _apart(path + step_text(place), ours.get(place, 0), others.get(place, 0), within, close)
 
 
 def _stored(node: Node) -> dict[tuple[int, ...], Any]:
@@ -175,7 +188,7 @@ def _stored(node: Node) -> dict[tuple[int, ...], Any]:
     return dict(zip(map(tuple, coords.T.tolist()), data.tolist(), strict=True))  # type: ignore[attr-defined]
 
 
-def _apart_parts(path: str, mine: Node, theirs: Node, within: Tolerance) -> Apart:
+def _apart_parts(path: str, mine: Node, theirs: Node, within: Tolerance, close: Close) -> Apart:
     ours, others = labelled(mine), labelled(theirs)
     for key in ours | others:
         text = (ours.get(key) or others[key])[0]
@@ -186,4 +199,4 @@ def _apart_parts(path: str, mine: Node, theirs: Node, within: Tolerance) -> Apar
             if not same(a, b):
                 yield path + text, a, b
         else:
-            yield from _apart(path + text, a, b, within)
+            yield from _apart(path + text, a, b, within, close)

@@ -26,6 +26,8 @@ _VALUE, _PATH, _SHOWN = 24, 80, 80  # characters of a value, a path, an output
 _SMALL = 12  # elements up to which an output is shown
 _ROOM = 4096  # elements of an array whose differences are kept as bits
 _LARGE = 1 << 20  # bytes of an array that is not hashed
+_COUNTED = 500  # places, from which on those below shared parts are counted and not looked at again
+_MOST = 2**53  # places: no more are told apart
 _DIGEST = 16  # digits of an output's name
 _LONG = 10_000  # elements of a container that is not hashed
 _QUICK = "biufcUSmM"  # kinds of which numpy's own comparison, within one dtype, is that of `same`
@@ -122,7 +124,7 @@ def _list(found: Elements, left: object, right: object, within: Near | None, mos
 def _describe(found: Elements, differing: Iterator[tuple[str, Each, int]], most: int) -> None:
     letters, gaps = 0, []
     for path, each, count in differing:
-        found.count += count
+        found.count = min(found.count + count, _MOST)
         for step, mine, theirs in each:
             if len(found.places) == most or letters > _LONGEST:
                 break
@@ -140,6 +142,7 @@ class _Search(msgspec.Struct, frozen=True):
 
     found: Elements
     within: Near | None
+    counts: dict[tuple[int, int], int] = msgspec.field(default_factory=dict)  # of two parts: what differs below them
 
     def differing(self, path: str, left: object, right: object) -> Iterator[tuple[str, Each, int]]:
         mine, theirs = _level(left), _level(right)
@@ -163,7 +166,17 @@ class _Search(msgspec.Struct, frozen=True):
                 if labels is not None and arrays and len(a) == len(labels):  # type: ignore[arg-type]
                     yield path if step == ".values" else path + step, *self._array(a, b, labels)
                 else:
-                    yield from self.differing(path + step, a, b)
+                    yield from self._below(path + step, a, b)
+
+    def _below(self, path: str, a: object, b: object) -> Iterator[tuple[str, Each, int]]:
+        """Two parts that are met again are only counted, once there are more places than anybody reads."""
+        pair = id(a), id(b)
+        if pair in self.counts and self.found.count > _COUNTED:
+            yield path, iter(()), self.counts[pair]
+            return
+        before = self.found.count
+        yield from self.differing(path, a, b)
+        self.counts[pair] = min(self.found.count - before, _MOST)
 
     def _array(self, a: Any, b: Any, labels: Sequence[object] | None, *, whole: bool = False) -> tuple[Each, int]:
         """The elements that differ; of an output that is one array all of them are kept."""

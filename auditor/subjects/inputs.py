@@ -16,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from auditor.bounded import text_of
 from auditor.errors import SubjectError, UsageError, in_words, is_interrupt
 from auditor.files import read_bytes
 from auditor.literals import read_literal
@@ -58,7 +59,7 @@ def make_inputs(inputs: object) -> Inputs:
         name, values = "x", inputs
     if not isinstance(name, str) or isinstance(values, (str, dict)) or not isinstance(values, Iterable):
         raise UsageError(
-            f"inputs={inputs!r} must be a list of values for x, or one name with its list: {{'n': [1, 2]}}"
+            f"inputs={text_of(inputs)} must be a list of values for x, or one name with its list: {{'n': [1, 2]}}"
         )
     return Inputs(name, _listed(values, "inputs"))
 

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from auditor.bounded import text_of
 from auditor.errors import NotComparable, is_interrupt
 from auditor.subjects.advice import advice
 from auditor.subjects.canonical import LEAVES, Item, Node, Refused, Step, base_value, class_name, expand, packed
@@ -145,12 +146,15 @@ class _Changing(_Walk):
     def __init__(self, change: Callable[[object], object]) -> None:
         super().__init__(keeps=True)
         self.change = change
+        self.changed: dict[int, tuple[object, object]] = {}  # what each part became: a shared one is changed once
 
     def code(self, value: object) -> tuple[bytes, object]:
         if type(value) is Item and type(value.key) is not Settled:  # a key says where, and stays
             code = _code(value.key)
             value = Item(Settled(code, code, value.key), value.value)
-        return super().code(self.change(value))
+        if id(value) not in self.changed:
+            self.changed[id(value)] = value, self.change(value)
+        return super().code(self.changed[id(value)][1])
 
 
 def settle_changed(value: object, change: Callable[[object], object]) -> object:
@@ -331,7 +335,7 @@ def describe(value: object, limit: int = 200) -> str:
     """A repr of at most `limit` characters; never raises, and a shortened one says how long it was."""
     try:
         base = base_value(value) if isinstance(value, np.generic) else value  # numpy may crash on a subclass of its own
-        return _cut(repr(base.item() if isinstance(base, np.generic) else base), limit)
+        return _cut(text_of(base.item() if isinstance(base, np.generic) else base), limit)
     except BaseException as error:
         if is_interrupt(error):
             raise

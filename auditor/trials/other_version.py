@@ -38,6 +38,7 @@ _BOOT = """
 import sys
 try:
     import importlib.util
+    sys.path[:] = [place for place in sys.path if place]  # no module of the old code stands in for one of ours
     spec = importlib.util.spec_from_file_location("auditor", sys.argv[1])
     sys.modules["auditor"] = module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

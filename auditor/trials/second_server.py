@@ -105,7 +105,7 @@ class Server:
         own = {"PYTHONHASHSEED": hash_seed, "PYTHONPATH": paths, "OPENBLAS_NUM_THREADS": "1", **given}
         with theirs:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "auditor.trials.serving", str(theirs.fileno())],
+                [sys.executable, "-P", "-m", "auditor.trials.serving", str(theirs.fileno())],
                 start_new_session=True,  # Ctrl-C is this process' business
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

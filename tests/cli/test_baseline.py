@@ -200,16 +200,6 @@ def test_what_cannot_be_put_in_its_place_leaves_nothing_beside_it(tmp_path: Path
     assert [one.name for one in tmp_path.iterdir()] == ["b.toml"]
 
 
-def test_what_another_gate_is_about_to_put_there_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def put(new: Path, path: Path) -> None:
-        new.rename(path)
-        new.write_text("another's")
-
-    monkeypatch.setattr("auditor.cli.baseline.os.replace", put)
-    Baseline(str(tmp_path / "b.toml")).write()
-    assert (tmp_path / "b.toml.new").read_text() == "another's"
-
-
 def test_what_raises_keeps_its_block(project: Path, command: Command) -> None:
     made = Baseline("b").updated([block("rough_learners.py:rough", source="rough_learners.py:rows", size=2)], [])
     (project / "kept" / "baseline.toml").write_text(made.text())

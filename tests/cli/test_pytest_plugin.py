@@ -7,6 +7,7 @@ import json
 import re
 import shlex
 import signal
+import unicodedata
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -446,3 +447,50 @@ def test_the_document_is_true(pytester: Any) -> None:
     command, *shown = console.strip().splitlines()
     result = pytester.runpytest_inprocess(*shlex.split(command.removeprefix("$ python -m pytest ")))
     result.stdout.fnmatch_lines([line.replace("[", "[[]") for line in shown])
+
+
+NASTY = """
+import logging, sys, warnings
+import pytest, auditor
+
+NASTY = "nasty \\x1b]0;title\\x07\\x1b[31m\\u202e\\x9b"
+
+def said(sample, r):
+    print(NASTY)
+    print(NASTY, file=sys.stderr)
+    logging.getLogger("learner").warning(NASTY)
+    warnings.warn(NASTY)
+    return NASTY + str(sample[0])
+
+fails = pytest.mark.reproducible(source="norm", size=1, pairs=40)(said)
+
+@pytest.mark.reproducible(source="norm", size=1, pairs=40)
+def raises(sample, r):
+    said(sample, r)
+    raise ValueError(NASTY)
+
+def test_asserted():
+    auditor.assert_reproducible(lambda sample, r: NASTY + str(sample[0]), "norm", size=1, pairs=40)
+
+def test_refused():
+    auditor.assert_reproducible(lambda sample, r: 1, NASTY, size=1)
+"""
+
+
+def test_a_learners_escape_sequences_reach_no_terminal(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile(NASTY)
+    pytester.makeini("[pytest]\npython_functions = test_* fails raises\nlog_cli = true\n")
+    result = pytester.runpytest_inprocess("-rA", "-W", "always", "-p", "no:cacheprovider", "--color=no")
+    text = result.stdout.str() + result.stderr.str()
+    assert "\\x1b]0;title\\x07" in text
+    for title in (
+        "Captured stdout call",
+        "Captured stderr call",
+        "Captured log call",
+        "live log call",
+        "warnings summary",
+    ):
+        assert title in text
+    assert result.ret == 1
+    hidden = {f"U+{ord(c):04X}" for c in text if c not in "\n\t" and unicodedata.category(c) in ("Cc", "Cf", "Cs")}
+    assert not hidden, text

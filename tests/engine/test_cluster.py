@@ -6,6 +6,7 @@ import os
 import random
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -252,3 +253,15 @@ def test_a_cluster_that_loses_all_its_workers(tmp_path: Path, monkeypatch: pytes
     words = "lost all its workers, and none came within 0.2 s; with --ledger, --resume goes on from here"
     assert words in record.reason
     assert "has no workers left" in watch.said[1]
+
+
+def test_a_port_that_never_answers_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster, "_CONNECT", 0.2)
+    with socket.create_server(("127.0.0.1", 0)) as silent:  # it takes connections, and says nothing
+        spec = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
+        with pytest.raises(
+            UsageError, match=rf"{spec} cannot be reached: what listens there has not answered within 0.2"
+        ):
+            auditor.audit(lambda sample, r: 1, "norm", size=1, cluster=spec)
+    with pytest.raises(UsageError, match=r"cannot be reached: .*connect"):  # nobody listens there now
+        auditor.audit(lambda sample, r: 1, "norm", size=1, cluster=spec)

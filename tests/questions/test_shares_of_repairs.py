@@ -24,6 +24,7 @@ from auditor.questions.mending.settings import STEPPING, Agreeing, Aligning, Cho
 from auditor.questions.mending.units import BOUND, FINISHED, FORMULA, Pair, Tried
 from auditor.questions.pairs import Pairs
 from auditor.statistics.interval import log_e_fail, two_sided
+from auditor.statistics.outward import at_most
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Trial
 
@@ -318,7 +319,7 @@ def test_what_a_theorem_costs_is_said_of_each_setting() -> None:
             width = one.arguments["width"]
             widths = [*width.values()] if isinstance(width, dict) else [width]
             assert one.change == max(widths) / 2
-            assert all(f"{half / 2:.3g}" in one.words for half in widths)
+            assert all(at_most(half / 2) in one.words for half in widths)
     for one in Aligning().settings([{"gap": 2.0}], 0.1, 100, "rho"):
         assert one.change == one.arguments["width"] / 2
     chosen = Choosing().settings([{"spread": 0.5, "count": 7, "top": 2}], 0.1, 100, "rho")

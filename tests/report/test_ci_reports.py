@@ -35,7 +35,7 @@ from auditor.process.escape import (
     shortened,
     xml_text,
 )
-from auditor.report.annotations import annotation_lines
+from auditor.report.annotations import annotation_lines, place_of
 from auditor.report.formats.junit import junit
 from auditor.report.formats.markdown import markdown
 from auditor.report.terminal import as_text
@@ -390,7 +390,7 @@ def test_annotations_lead_to_the_function(monkeypatch: pytest.MonkeyPatch, tmp_p
     text = Path(__file__).read_text().splitlines()
     monkeypatch.setenv("GITHUB_WORKSPACE", str(ROOT))
     for fn in (some_subject, declared_subject):
-        (line,) = annotation_lines([_with("fail", "pass", subject="m:f")], {"m:f": fn})
+        (line,) = annotation_lines([_with("fail", "pass", subject="m:f")], {"m:f": place_of(fn)})
         properties, message = _parsed(line)
         assert properties["file"] == "tests/report/test_ci_reports.py"
         assert text[int(properties["line"]) - 1].startswith(f"def {fn.__name__}(")
@@ -398,14 +398,13 @@ def test_annotations_lead_to_the_function(monkeypatch: pytest.MonkeyPatch, tmp_p
         assert message.splitlines()[0] == failed().reason
         assert all(line.startswith("next: ") for line in message.splitlines()[1:])
     monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
-    (line,) = annotation_lines([_with("fail", "pass", subject="m:f")], {"m:f": some_subject})
+    (line,) = annotation_lines([_with("fail", "pass", subject="m:f")], {"m:f": place_of(some_subject)})
     assert _parsed(line)[0]["file"] == Path(__file__).resolve().as_posix()
 
 
 @pytest.mark.parametrize("fn", [len, Spelt("", 0.0), None])
 def test_an_annotation_without_a_known_place_has_none(fn: Any) -> None:
-    functions = {"m:f": fn} if fn is not None else {}
-    (line,) = annotation_lines([_with("pass", "fail", subject="m:f")], functions)
+    (line,) = annotation_lines([_with("pass", "fail", subject="m:f")], {"m:f": place_of(fn)})
     assert line.startswith("::error title=auditor%3A pass%2C expected fail%3A m%3Af::")
 
 

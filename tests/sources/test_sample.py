@@ -649,7 +649,7 @@ def test_what_is_cut_off_is_said_and_what_cannot_be_is_refused(no_second_process
     record = auditor.audit(subject, "geom(0.5)", size=LARGEST, sample="counts")
     (finding,) = [finding for finding in record.findings if finding.kind == "tail-cut"]
     assert "from 1 to 125: fewer than 2^-60 rows of a sample of 9,223,372,036,854,775,807" in finding.message
-    assert "so 2,000 runs would have one there with probability at most 1.7e-15" in finding.message
+    assert "so 2,000 runs would have one there with probability at most 1.8e-15" in finding.message
     assert load_source("yulesimon(5)").law(1000).values[-1] > 10_000
     with pytest.raises(UsageError, match=r"values that 1,000,000,000,000,000 rows may meet, .*; use --sample rows"):
         auditor.audit(subject, "yulesimon(5)", size=10**15, sample="counts")

@@ -34,11 +34,13 @@ def _check(target: str, **options: Any) -> int:
 
     Exit codes: 0 pass, 1 fail, 2 usage, 3 inconclusive, 4 the subject could not be audited, 130 interrupted.
     """
-    from auditor.lookup import is_package
+    from auditor.lookup import is_package, search_here
 
     typed = read_typed(options)
-    if is_package(target):
-        return _check_package(target, typed)
+    if ":" not in target:
+        search_here()
+        if is_package(target):
+            return _check_package(target, typed)
     if "replay" in typed.given and "runs" in typed.given:
         typed.given.update({name: value for name, value in _ANY.items() if name not in typed.given})
     return ask_one(None, target, typed)

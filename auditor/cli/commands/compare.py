@@ -27,8 +27,10 @@ def _compare(targets: Sequence[str], **options: Any) -> int:
             raise UsageError(f"--old {typed.given['old']} and {before[0]} are two old versions: leave one of them out")
         typed.given["old"] = before[0]
     if old_params:
+        from auditor.lookup import search_here
         from auditor.subjects.subject import parse_param
 
+        search_here()  # a value may name a function
         typed.given["old_param"] = {name: parse_param(text) for name, text in old_params.items()}
     return ask_one("compare", new, typed)
 
@@ -40,9 +42,9 @@ def _is_record(word: str) -> bool:
 def _compare_records(old: str, new: str, typed: Typed) -> int:
     """By the counts of two audits that were recorded; nothing is run."""
     from auditor.cli.output import deliver, tell_github
-    from auditor.flow.record import read_record
+    from auditor.flow.record import drawn_from, read_record
     from auditor.questions.comparing.records import compare_records
-    from auditor.report.terminal import show
+    from auditor.report.terminal import as_text, show
     from auditor.request import as_flag
 
     given = {**typed.given}
@@ -50,7 +52,9 @@ def _compare_records(old: str, new: str, typed: Typed) -> int:
     words = [*map(as_flag, given), *(["--source"] if typed.sources else []), *(["--param"] if typed.texts else [])]
     if words:
         raise UsageError(f"{' and '.join(words)}: two records run nothing, and take --margin and --confidence alone")
-    record = compare_records(read_record(Path(old)), read_record(Path(new)), margin=margin, confidence=confidence)
+    with drawn_from(old, new):
+        record = compare_records(read_record(Path(old)), read_record(Path(new)), margin=margin, confidence=confidence)
+        as_text(record)  # what cannot be shown is no comparison
     deliver(
         [record],
         typed.files,

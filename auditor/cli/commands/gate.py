@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from contextlib import chdir
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from auditor.cli.prints import stdout_kept
 from auditor.cli.several import answered_together, time_of
 from auditor.errors import UsageError
 from auditor.files import check_writable
+from auditor.lookup import search_here
 from auditor.process.process_state import process_state_kept
 
 
@@ -39,7 +39,6 @@ def _gate(names: tuple[str, ...], config: str | None, **options: Any) -> int:
     files = {option: name if name == "-" else os.path.abspath(name) for option, name in typed.files.items()}
     typed = typed._replace(files=files)
     how["baseline"] = how["baseline"] and os.path.abspath(how["baseline"])
-    sys.path.insert(0, str(file.parent))
     with chdir(file.parent), process_state_kept(over_all=True):  # what the file names is there
         return _audited(file, names, typed, **how)
 
@@ -57,6 +56,7 @@ def _audited(
     before = None if path is None else read_baseline(path, makes=update_baseline)
     if update_baseline:
         check_writable(path, "--baseline")
+    search_here()
     with stdout_kept():
         seconds = time_of({**asked.whole, **typed.given})
         settled = settle(asked, entries, typed.given, before)

@@ -40,6 +40,7 @@ def history(
     Example: python -m auditor history algorithms.statistical_query:rstat --ledger audits.sqlite --above 0.1
     """
     from auditor.flow.ledger import read_history
+    from auditor.flow.record import drawn_from
     from auditor.lookup import full_target
     from auditor.report.history import audits_over_time, counts_pairs, since_when, watched
     from auditor.report.terminal import show_parts
@@ -49,27 +50,28 @@ def history(
     check_writable(html, "--html")
     subject = full_target(target)
     check_file(ledger, f"cannot read --ledger {ledger}")
-    past = [audit for audit in read_history(ledger, subject) if _moment(audit.started) >= begin]
-    if not past:
-        which = f" since {since}" if since else ""
-        raise UsageError(
-            f"--ledger {ledger} has no audit of {subject}{which}: check {subject} --ledger {ledger} makes one"
-        )
-    if above is not None and not any(counts_pairs(audit) for audit in past):
-        raise UsageError(
-            f"--ledger {ledger} has no audit of {subject} that counts pairs of one source: see check --rho"
-        )
-    seen = None if above is None else watched(past, above, run_length=run_length or _RUN_LENGTH, ever=ever)
-    if html is not None:
-        from auditor.report.page.over_time import page_over_time
+    with drawn_from(f"--ledger {ledger}"):
+        past = [audit for audit in read_history(ledger, subject) if _moment(audit.started) >= begin]
+        if not past:
+            which = f" since {since}" if since else ""
+            raise UsageError(
+                f"--ledger {ledger} has no audit of {subject}{which}: check {subject} --ledger {ledger} makes one"
+            )
+        if above is not None and not any(counts_pairs(audit) for audit in past):
+            raise UsageError(
+                f"--ledger {ledger} has no audit of {subject} that counts pairs of one source: see check --rho"
+            )
+        seen = None if above is None else watched(past, above, run_length=run_length or _RUN_LENGTH, ever=ever)
+        if html is not None:
+            from auditor.report.page.over_time import page_over_time
 
-        write(page_over_time(subject, past, seen).encode(), html, "--html")
-    out = error_console() if html == "-" else make_console()
-    for part in audits_over_time(subject, past):
-        out.print(part)
-    if seen is not None:
-        out.print()
-        show_parts(since_when(seen), out)
+            write(page_over_time(subject, past, seen).encode(), html, "--html")
+        out = error_console() if html == "-" else make_console()
+        for part in audits_over_time(subject, past):
+            out.print(part)
+        if seen is not None:
+            out.print()
+            show_parts(since_when(seen), out)
     return int(bool(seen and seen.alarms))
 
 

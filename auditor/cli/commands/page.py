@@ -20,20 +20,16 @@ def page(files: tuple[str, ...], html: str) -> int:
 
     Example: python -m auditor page record.json --html page.html
     """
-    import msgspec
-
-    from auditor.flow.record import read_records
+    from auditor.flow.record import drawn_from, read_records
     from auditor.report.formats import FORMATS
 
     check_files({"--html": html})
     records = [record for file in files for record in read_records(Path(file))]
     if not records:
         raise UsageError(f"{', '.join(files)}: an empty list has nothing to draw")
-    # Whichever of them is wrong: the errors of all add up to that of the page.
-    confidence = 1 - round(sum(1 - record.confidence for record in records), 12)
-    try:
+    with drawn_from(*files):
+        # Whichever of them is wrong: the errors of all add up to that of the page.
+        confidence = 1 - round(sum(1 - record.confidence for record in records), 12)
         drawn = FORMATS["html"].draw(records, confidence, len(records) == 1)
-    except msgspec.ValidationError as error:
-        raise UsageError(f"{', '.join(files)}: an answer is not as its question writes it ({error})") from error
     write(drawn, html, "--html")
     return 0

@@ -91,6 +91,7 @@ def asking_options(table: Mapping[str, Listed], *, many: bool) -> Iterator[click
 def ask_one(question: str | None, target: str, typed: Typed) -> int:
     """Ask, or show one trial again; without a question the options choose one."""
     from auditor.flow.asking import make_request
+    from auditor.lookup import search_here
     from auditor.process.escape import brief
 
     replay, arm = typed.given.pop("replay", None), typed.given.pop("arm", None)
@@ -100,6 +101,7 @@ def ask_one(question: str | None, target: str, typed: Typed) -> int:
         _check_replay(typed)
         typed.given["accept_overlap"] = True  # a replay passes no verdict
     request = make_request(question, target, typed.sources, typed.given, texts=typed.texts)
+    search_here()
     error_console().print(plain(f"loading {brief(target)}: this runs its code", "dim"))
     if replay is not None:
         return _show_again(request, replay, arm)

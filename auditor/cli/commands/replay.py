@@ -13,6 +13,7 @@ from auditor.cli.output import make_console, warn
 from auditor.cli.prints import stdout_kept
 from auditor.cli.trust import check_learner, check_named, check_sampler, check_trusted, refuse_library
 from auditor.errors import BadValue, UsageError
+from auditor.lookup import search_here
 
 if TYPE_CHECKING:
     from auditor.flow.parts import Part
@@ -32,7 +33,7 @@ def replay(record_file: str, pair: int, cell: int | None, trust: bool) -> int:
 
     Example: python -m auditor replay record.json --pair 17 --trust
     """
-    from auditor.flow.record import read_record
+    from auditor.flow.record import drawn_from, read_record
     from auditor.report.terminal import show_parts
 
     record = read_record(Path(record_file))
@@ -43,8 +44,10 @@ def replay(record_file: str, pair: int, cell: int | None, trust: bool) -> int:
             f"{record.subject}, its source, view or a parameter lives in no module: replay it in Python, "
             f"auditor.replay(fn, ..., pair={pair})"
         )
-    row = _row(record, cell, record_file)
+    with drawn_from(record_file):
+        row = _row(record, cell, record_file)
     check_trusted(record, trust=trust)
+    search_here()
     with stdout_kept():
         parts = _again(record, row, pair)
     show_parts(parts, make_console())
@@ -127,8 +130,8 @@ def _check_cell(cell: Cell, row: CellRow, record: Record) -> None:
 def _check_same(cell: Cell, source: Source, row: CellRow, record: Record) -> None:
     """Refuse to run anything but what the record says: that is what whoever read it has agreed to.
 
-    Cells of one record differ in their source, size, seed, input and variant, which the row has. Code and data may have
-    changed since the record was made: then there is a warning.
+    Cells of one record differ in their source, size, seed and variant, which the row has, and in the parameter that
+    varies. Code and data may have changed since the record was made: then there is a warning.
     """
     from msgspec.structs import replace
 
@@ -137,10 +140,12 @@ def _check_same(cell: Cell, source: Source, row: CellRow, record: Record) -> Non
     assert record.case is not None
     now = case_of(cell, source)
     then = replace(record.case, question=now.question, source=row.source, size=row.size, seed=row.seed)
-    if row.input is not None or row.variant is not None:
-        then = replace(then, params=now.params, private=now.private)
+    if cell.varies in now.params:
+        then = replace(then, params={**then.params, cell.varies: now.params[cell.varies]})
+    if row.variant is not None:
+        then = replace(then, private=now.private)
     if row.variant == "old":
-        then = replace(then, target=now.target, randomness=now.randomness)
+        then = replace(then, target=now.target, randomness=now.randomness, params=now.params)
     if others := then.differs(now, "replay"):
         raise UsageError(f"what the record asked for and what would run now differ in {', '.join(others)}: not run")
     if row.variant != "old" and (changed := then.differs(now, "resume")):

@@ -68,8 +68,10 @@ def _files(folder: Path) -> dict[str, str]:
 
 
 def _chosen(only: str | None) -> list[Subject]:
+    from auditor.lookup import search_here
     from auditor.questions.several import with_theorem
 
+    search_here(last=True)  # registered subjects are installed, and their own modules come first
     with stdout_kept():
         chosen = [
             one for one in with_theorem() if only is None or only in one.name or only in str(one.declared.theorem)

@@ -11,6 +11,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from auditor.bounded import is_tangled
 from auditor.subjects.canonical import Item, Node, expand
 from auditor.subjects.outcome import Settled, fingerprint
 from auditor.trials.trial import Bottom
@@ -64,7 +65,7 @@ def read(value: object) -> Read:
         numbers.append(np.asarray(node.array, dtype=float).ravel())
         return node.kind.encode()
 
-    rest = _coded(value, take)
+    rest = fingerprint(value).encode() if is_tangled(value) else _coded(value, take, None)
     flat = np.concatenate(numbers) if numbers else np.empty(0)
     holes = np.isnan(flat)
     return Read(_digest(rest, holes.tobytes()), np.where(holes, 0.0, flat))
@@ -112,7 +113,7 @@ def renamed(value: object) -> bytes:
         places = {label: place for place, label in enumerate(dict.fromkeys(found))}
         return _digest(_keys(value), *(b"%d" % places[label] for label in found))
 
-    return _coded(value, rename)
+    return _coded(value, rename, {})
 
 
 def unordered(value: object) -> bytes:
@@ -120,9 +121,10 @@ def unordered(value: object) -> bytes:
 
     def sort(value: object) -> bytes | None:
         found = _listed(value)
-        return None if found is None else _digest(*sorted(_coded(part, sort) for part in found))
+        return None if found is None else _digest(*sorted(_coded(part, sort, done) for part in found))
 
-    return _coded(value, sort)
+    done: Done = {}
+    return _coded(value, sort, done)
 
 
 def _keys(value: object) -> bytes:
@@ -132,7 +134,19 @@ def _keys(value: object) -> bytes:
     return _digest(*(name for name, _ in _parts(node)))
 
 
-def _coded(value: object, special: Callable[[object], bytes | None]) -> bytes:
+Done = dict[int, tuple[object, bytes]]  # codes of parts by their ids, with the parts, so that no id is used again
+
+
+def _coded(value: object, special: Callable[[object], bytes | None], done: Done | None) -> bytes:
+    """A code of a value in which `special` has the first word; with `done`, a part that is shared is coded once."""
+    if done is None:
+        return _coded_afresh(value, special, None)
+    if id(value) not in done:
+        done[id(value)] = value, _coded_afresh(value, special, done)
+    return done[id(value)][1]
+
+
+def _coded_afresh(value: object, special: Callable[[object], bytes | None], done: Done | None) -> bytes:
     made = special(value)
     if made is not None:
         return made
@@ -141,17 +155,22 @@ def _coded(value: object, special: Callable[[object], bytes | None]) -> bytes:
         return node
     if node.array is not None or node.kind == "set":
         return fingerprint(value).encode()
-    coded = (piece for name, part in _parts(node) for piece in (name, _coded(part, special)))
+    coded = (piece for name, part in _parts(node) for piece in (name, _coded(part, special, done)))
     return _digest(node.kind.encode(), *coded)
 
 
 def _inside(value: object) -> Iterator[object]:
-    """A value, and all containers within it."""
-    yield value
-    node = level(value)
-    if isinstance(node, Node) and node.array is None and node.kind != "set":
-        for _, part in _parts(node):
-            yield from _inside(part)
+    """A value, and all within it, each of them once."""
+    waiting, met = [value], dict[int, object]()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in met:
+            continue
+        met[id(one)] = one
+        yield one
+        node = level(one)
+        if isinstance(node, Node) and node.array is None and node.kind != "set":
+            waiting += [part for _, part in _parts(node)]
 
 
 def has_labels(value: object) -> bool:
@@ -163,5 +182,6 @@ def has_labels(value: object) -> bool:
 def has_order(value: object) -> bool:
     """Whether there is a list of different things: a set, perhaps, that was written down in some order."""
     rows = (_listed(one) for one in _inside(value))
-    codes = ([_coded(part, lambda _: None) for part in found or ()] for found in rows)
+    done: Done = {}
+    codes = ([_coded(part, lambda _: None, done) for part in found or ()] for found in rows)
     return any(len(set(found)) == len(found) > 1 for found in codes)

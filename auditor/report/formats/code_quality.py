@@ -37,9 +37,9 @@ FORMAT = Format(
 
 
 def _issue(record: Record, seen: Counter[str]) -> dict[str, Any]:
-    from auditor.report.annotations import function_of, next_steps, place_of
+    from auditor.report.annotations import next_steps, place_of_subject
 
-    path, line = place_of(function_of(record.subject)) or (_likely_file(record.subject), 1)
+    path, line = place_of_subject(record.subject) or (_likely_file(record.subject), 1)
     expected = "" if record.expect == "pass" else f", expected {record.expect}"
     said = [f"{record.verdict}{expected}: {record.subject}: {record.reason}", *next_steps(record)]
     return {

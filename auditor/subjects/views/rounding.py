@@ -19,11 +19,24 @@ _AS_THEY_ARE = (str, bytes, bool, int, type(None), np.integer, np.bool_)
 
 
 def rounded(output: Any, digits: int) -> Any:
+    """The output with every number rounded to so many decimals; what is shared is rounded once, and shared again."""
+    return _rounded(output, digits, {})
+
+
+def _rounded(output: Any, digits: int, done: dict[int, Any]) -> Any:
+    if type(output) not in (dict, list, tuple):
+        return _whole(output, digits)
+    if id(output) not in done:
+        if type(output) is dict:
+            done[id(output)] = {key: _rounded(value, digits, done) for key, value in output.items()}
+        else:
+            done[id(output)] = type(output)(_rounded(value, digits, done) for value in output)
+    return done[id(output)]
+
+
+def _whole(output: Any, digits: int) -> Any:
+    """The same of anything but a plain container."""
     plain = base_value(output)
-    if type(output) is dict:
-        return {key: rounded(value, digits) for key, value in output.items()}
-    if type(output) in (list, tuple):
-        return type(output)(rounded(value, digits) for value in output)
     if isinstance(output, _AS_THEY_ARE):
         return output
     frame = _frame(output, digits)

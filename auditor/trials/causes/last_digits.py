@@ -22,10 +22,11 @@ def apart_by(left: object, right: object) -> float:
     nothing does. The elements of an array or a list are taken relative to its largest."""
     if same(left, right):
         return 0.0
-    return _apart(settle(left), settle(right))
+    return _apart(settle(left), settle(right), {})
 
 
-def _apart(left: object, right: object) -> float:
+def _apart(left: object, right: object, done: dict[tuple[int, int], float]) -> float:
+    """`done` has what two parts that both outputs hold were found to be apart: shared ones are looked at once."""
     if isinstance(left, (float, np.floating)) and isinstance(right, (float, np.floating)):
         return _relative(np.asarray(left, float), np.asarray(right, float))
     if isinstance(left, np.ndarray) and isinstance(right, np.ndarray) and _are_floats(left, right):
@@ -35,17 +36,19 @@ def _apart(left: object, right: object) -> float:
     mine, theirs = (side.level if isinstance(side, Settled) else expand(side) for side in (left, right))
     if isinstance(mine, bytes) or isinstance(theirs, bytes) or mine.kind != theirs.kind:
         return math.inf
-    return _of_nodes(mine, theirs)
+    if (pair := (id(left), id(right))) not in done:
+        done[pair] = _of_nodes(mine, theirs, done)
+    return done[pair]
 
 
-def _of_nodes(mine: Node, theirs: Node) -> float:
+def _of_nodes(mine: Node, theirs: Node, done: dict[tuple[int, int], float]) -> float:
     ours, others = labelled(mine), labelled(theirs)
     if ours.keys() != others.keys() or not ours:
         return math.inf
     sides = [[one[name][1] for name in ours] for one in (ours, others)]
     if all(isinstance(value, float) for side in sides for value in side):
         return _relative(*(np.asarray(side, float) for side in sides))
-    return max(_apart(ours[name][1], others[name][1]) for name in ours)
+    return max(_apart(ours[name][1], others[name][1], done) for name in ours)
 
 
 def _are_floats(left: np.ndarray, right: np.ndarray) -> bool:

@@ -25,6 +25,7 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
+from auditor.bounded import is_tangled, text_of
 from auditor.errors import is_interrupt
 from auditor.repair.mechanisms.own_frames import OwnCode
 from auditor.subjects.outcome import fingerprint
@@ -151,7 +152,11 @@ class Recorder:
         self.steps.append(step)
         step.after.update(_values(frame, names_by_line(frame.f_code).get(step.place[2], Names()).all))
         known = frame.f_locals
-        step.shown.update({name: reprlib.repr(known[name])[:_SHOWN] for name in step.after})
+        step.shown.update({name: _shown(known[name]) for name in step.after})
+
+
+def _shown(value: object) -> str:
+    return (text_of(value) if is_tangled(value) else reprlib.repr(value))[:_SHOWN]
 
 
 def _values(frame: FrameType, names: frozenset[str]) -> dict[str, str | None]:
