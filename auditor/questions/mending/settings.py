@@ -25,6 +25,7 @@ from auditor.repair.rounding import rounded
 from auditor.repair.seam import Repaired
 from auditor.repair.steadying import sites
 from auditor.repair.voting import voted
+from auditor.subjects.canonical import base_value
 from auditor.subjects.estimators import is_estimator, predicts_numbers
 from auditor.subjects.outcome import same
 
@@ -155,6 +156,7 @@ def _widths_of(output: Any) -> Widths | None:
 
 
 def _has_floats(value: Any) -> bool:
+    value = base_value(value)
     return isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.size > 0)
 
 
