@@ -130,9 +130,11 @@ def _replaced(place: str, document: bytes) -> bool:
 
 
 def reason(error: BaseException) -> str:
-    """Why the system refused, without the path, which the sentence has already."""
+    """Say why the system refused, without the path, which the sentence has already."""
     if isinstance(error, MemoryError):
         return "it does not fit into memory"
+    if isinstance(error, ValueError) and "embedded null" in str(error):  # which each Python words in its own way
+        return "embedded null byte"
     return getattr(error, "strerror", None) or str(error)
 
 

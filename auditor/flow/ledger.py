@@ -121,9 +121,9 @@ class Ledger:
             return
         try:
             with transaction(self._connection):
+                audit, record, checksum = signed((self._audit, document().decode()))
                 self._connection.execute(
-                    "UPDATE audits SET record = ?2, record_checksum = ?3 WHERE id = ?1",
-                    signed((self._audit, document().decode())),
+                    "UPDATE audits SET record = ?, record_checksum = ? WHERE id = ?", (record, checksum, audit)
                 )
         except sqlite3.Error as error:
             self._complain(error)

@@ -21,6 +21,7 @@ from auditor.bounded import is_tangled
 from auditor.errors import BadValue, NotComparable, SubjectError, suggestion
 from auditor.repair.mechanisms.grid import has_cells, why_no_cell
 from auditor.repair.seam import positive
+from auditor.subjects.canonical import base_value
 from auditor.subjects.estimators import is_estimator
 from auditor.subjects.outcome import describe
 
@@ -105,6 +106,7 @@ def take_apart(output: Any, widths: Widths) -> Apart:
     found: Found = {}
 
     def look(path: str, leaf: Any) -> Any:
+        leaf = _plain_array(leaf)
         if not _is_number(leaf) or (widths.is_one and not _is_float(leaf)):
             return leaf
         is_array = isinstance(leaf, np.ndarray)
@@ -162,6 +164,14 @@ def mapped(value: Any, look: Callable[[str, Any], Any], widths: Widths | None = 
     for name in [f.name for f in dataclasses.fields(value)] if _is_record(value) else [*vars(value)]:
         object.__setattr__(twin, name, mapped(getattr(value, name), look, widths, f"{path}.{name}"))
     return twin
+
+
+def _plain_array(leaf: Any) -> Any:
+    """Return the numpy array that an array of another library stands for; any other leaf as it is."""
+    if isinstance(leaf, np.ndarray) and type(leaf) is not np.ndarray:  # it may carry a unit
+        return leaf
+    plain = base_value(leaf)
+    return plain if isinstance(plain, (np.ndarray, np.generic)) else leaf
 
 
 def _is_record(value: Any) -> bool:

@@ -13,6 +13,9 @@
 * Frames, tables and series of pandas, polars and pyarrow count by labels, names and values in order, xarray objects by
   dimensions, coordinates, names and values, sparse matrices by shape and non-zero values, tensors of torch by shape and
   elements: none by dtype, chunks, storage format, device or attributes besides.
+* A value of any other class that has `__array__` or `__dlpack__`, such as an array of jax, counts as the numpy array
+  that it gives, and by its mask, units or labels if it has attributes of these names. If it gives no array, it is an
+  object. Keys of jax.random count by their bits. Quantities of pint and astropy count by numbers and unit.
 * Classes and functions count by qualified name, and only when that name leads back to them.
 * What has no such form is refused with NotComparable, never passed over: lambdas, local functions and classes,
   iterators, open files, locks, modules, and whatever contains itself or is nested too deeply.
@@ -36,7 +39,7 @@ from typing import Any
 
 import numpy as np
 
-from auditor.subjects.library_values import library_value
+from auditor.subjects.library_values import in_own_type, library_value, read_by_numpy
 from auditor.subjects.nodes import Item as Item
 from auditor.subjects.nodes import Node as Node
 from auditor.subjects.nodes import Refused as Refused
@@ -141,8 +144,9 @@ _BASES: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
     (Decimal, Decimal),
     ((np.datetime64, np.timedelta64, np.void), np.generic.view),  # before the numbers, which a duration is too
     (np.number, lambda value: vars(next(kind for kind in type(value).__mro__ if kind in _NUMPY))["__pos__"](value)),
-    (np.ma.MaskedArray, lambda value: np.ndarray.view(value, np.ma.MaskedArray)),
-    (np.ndarray, lambda value: np.ndarray.view(value, np.ndarray)),
+    (np.ma.MaskedArray, lambda value: in_own_type(np.ndarray.view(value, np.ma.MaskedArray))),
+    (np.ndarray, lambda value: in_own_type(np.ndarray.view(value, np.ndarray))),
+    (np.generic, lambda value: in_own_type(np.asarray(value))[()]),  # of a type that is not numpy's
     (list, lambda value: list(list.__iter__(value))),
     (tuple, lambda value: tuple(tuple.__iter__(value))),
     (dict, lambda value: dict(dict.items(value))),
@@ -150,13 +154,19 @@ _BASES: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
 
 
 def base_value(value: Any) -> Any:
-    """What lies below a number, a text, an array or a container of a class of its own, by the base's methods alone.
+    """Return the plain number, text, array or container that a value of some other class stands for.
 
-    A subclass may say of itself what it likes: that it equals everything, that it is another number.
+    Of a subclass only the base's methods are asked: it may say of itself what it likes, that it equals everything or
+    that it is another number. Arrays of other libraries become numpy's, unless they have labels. Anything else is
+    returned as it is.
     """
     if type(value) in LEAVES or type(value) in _NUMPY:
         return value
-    return next((base(value) for kind, base in _BASES if isinstance(value, kind)), value)
+    for kind, base in _BASES:
+        if isinstance(value, kind):
+            return base(value)
+    read = read_by_numpy(value)
+    return value if read is None or read.labels else base_value(read.array)
 
 
 def _scalar(value: Any) -> bytes | Node | None:
@@ -207,7 +217,18 @@ def _vector(array: Any) -> tuple[Any, ...] | None:
     return None if floats is None else (b"d", floats.ravel())
 
 
+def array_attributes(value: Any) -> list[tuple[str, object]]:
+    """Return what an array of a subclass carries besides its elements, such as a unit."""
+    if not isinstance(value, np.ndarray) or type(value) in _PLAIN_ARRAYS:
+        return []
+    known = getattr(base_value(value), "__dict__", {})
+    return [pair for pair in _attributes(value) if pair[0][1:] not in known]
+
+
 def _array(value: Any) -> bytes | Node | None:
+    if isinstance(value, np.generic) and type(value) not in _NUMPY and value.dtype.isbuiltin == 2:
+        value = base_value(value)
+        return expand(value) if type(value) in _NUMPY else None
     if isinstance(value, np.void) and type(value) is not np.void:
         value = np.generic.view(value)
     if type(value) is np.void and value.dtype.names is None:
@@ -215,10 +236,10 @@ def _array(value: Any) -> bytes | Node | None:
     if not isinstance(value, (np.ndarray, np.void)):
         return None
     masked = isinstance(value, np.ma.MaskedArray)
-    if isinstance(value, np.ndarray) and type(value) not in _PLAIN_ARRAYS:
-        plain = base_value(value)
-        own = [pair for pair in _attributes(value) if pair[0][1:] not in getattr(plain, "__dict__", {})]
-        return Node(f"object {class_name(type(value))}", [("", plain), *own]) if own else _array(plain)
+    if own := array_attributes(value):
+        return Node(f"object {class_name(type(value))}", [("", base_value(value)), *own])
+    if isinstance(value, np.ndarray):
+        value = in_own_type(value if type(value) in _PLAIN_ARRAYS else base_value(value))
     if value.dtype.names is not None:
         fields = [(f"[{name!r}]", value[name]) for name in value.dtype.names]
         return Node(f"record {value.shape}", fields, array=None if masked else np.asarray(value))
@@ -231,6 +252,14 @@ def _array(value: Any) -> bytes | Node | None:
     body = _vector(value)
     elements = [] if body is not None else list(zip(np.ndindex(value.shape), value.ravel().tolist(), strict=True))
     return Node(f"array {value.shape}", elements, packed, body, value)
+
+
+def _array_like(value: Any) -> bytes | Node | None:
+    """The value of another library that numpy reads as an array."""
+    read = read_by_numpy(value)
+    if read is None:
+        return None
+    return Node("labelled array", [("", read.array), *read.labels]) if read.labels else expand(read.array)
 
 
 # Containers.
@@ -348,7 +377,7 @@ def expand(value: object) -> bytes | Node:
         return Node("item", [(" key", value.key), ("", value.value)])
     if type(value) in _CONTAINERS and (node := _container(value)):  # the common case, without the questions below
         return node
-    for rule in (_scalar, _array, library_value, _container, _object, _named):
+    for rule in (_scalar, _array, library_value, _container, _array_like, _object, _named):
         found = rule(value)
         if found is not None:
             return found

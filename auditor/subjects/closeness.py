@@ -23,6 +23,7 @@ import numpy as np
 
 from auditor.errors import BadValue
 from auditor.subjects.canonical import expand
+from auditor.subjects.library_values import LABELS
 from auditor.subjects.nodes import Node, packed
 from auditor.subjects.outcome import ABSENT, Difference, Settled, contrast, labelled, same, settle, step_text
 
@@ -31,8 +32,8 @@ NO_CLASSES = (
     "as a may be close to b and b to c while a is not to c; use a view such as round(3)"
 )
 _NUMBER = (b"d", b"q", b"z")  # tags of the codes of numbers
-_LIBRARIES = ("pandas.", "polars.", "pyarrow.", "xarray.")
-_LABELS = (".columns", ".index", ".names", ".name", ".coords", ".dims", ".mask")  # that say where, in theirs
+_LIBRARIES = ("pandas.", "polars.", "pyarrow.", "xarray.", "labelled ")
+_LABELS = (".name", *(f".{name}" for name in LABELS))  # that say where, in theirs
 
 
 class Tolerance(msgspec.Struct, frozen=True):

@@ -1,14 +1,17 @@
 """What counts of the values of other libraries: frames, series, tables, sparse matrices, labelled arrays and tensors.
 
 None of them is imported here. A value of theirs can only be there if somebody has, and a class tells its library.
+A value of any other class that has `__array__` or `__dlpack__` counts as the array that numpy reads through these.
 """
 
 from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
-from typing import Any
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -36,6 +39,64 @@ def _rule(kind: type) -> tuple[str, Rule] | None:
             if module == name or module.startswith(f"{name}."):
                 return name, rule
     return None
+
+
+_READABLE = ("__array__", "__dlpack__")
+LABELS = ("mask", "unit", "units", "columns", "index", "names", "dims", "coords")  # that numpy would not read
+
+
+class Read(NamedTuple):
+    """What numpy reads of a value, and what the value says of these numbers besides."""
+
+    array: Any
+    labels: list[tuple[Step, object]]
+
+
+def read_by_numpy(value: Any) -> Read | None:
+    """Read a value that has `__array__` or `__dlpack__`, such as an array of jax, as a numpy array.
+
+    None if the value has a rule of its own here, or if it cannot be read: then the rules for any object apply.
+    """
+    kind: Any = type(value)
+    if not _is_readable(kind) or library_value(value) is not None:
+        return None
+    for how in _READABLE:
+        try:
+            array = _read(value, how)
+            found = [(f".{name}", getattr(value, name, None)) for name in LABELS]
+        except (Exception, SystemExit):  # whatever it is, it does not want to be an array
+            continue
+        if isinstance(array, np.ndarray) and not _is_wrapped(value, array):
+            return Read(array, [(step, label) for step, label in found if label is not None and not callable(label)])
+    return None
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_readable(kind: type) -> bool:
+    """True if instances may be arrays: their class says so, and no rule that comes first holds for them."""
+    others = (type, Iterator, Enum, np.ndarray, list, tuple, dict, set, frozenset)
+    return not issubclass(kind, others) and any(callable(getattr(kind, name, None)) for name in _READABLE)
+
+
+def _read(value: Any, how: str) -> Any:
+    if not callable(getattr(type(value), how, None)):
+        return None
+    with warnings.catch_warnings():  # what it says of being read is not the learner's
+        warnings.simplefilter("ignore")
+        return value.__array__() if how == "__array__" else np.from_dlpack(value)
+
+
+def _is_wrapped(value: Any, array: Any) -> bool:
+    """True if the array has no more than the object itself in it, which is how numpy reads what it cannot."""
+    return array.dtype == object and (not array.ndim or any(one is value for one in array.flat))
+
+
+def in_own_type(array: Any) -> Any:
+    """Cast an array of another library's number type, such as bfloat16, to a type of numpy's that holds it exactly."""
+    if array.dtype.isbuiltin != 2:  # numpy's number for a type that was registered by others
+        return array
+    own = next((kind for kind in ("i8", "u8", "f8", "c16") if np.can_cast(array.dtype, kind)), None)
+    return array if own is None else array.astype(own)
 
 
 def _frame(kind: str, names: Sequence[Any], columns: Sequence[Any], *more: tuple[Step, object]) -> Node:
@@ -185,6 +246,30 @@ def _torch(torch: Any, value: Any) -> Node | None:
     return Node("torch.Tensor", [("", tensor.numpy(force=True))])
 
 
+# jax: its arrays are read by numpy, but for keys
+
+
+def _jax(jax: Any, value: Any) -> Node | None:
+    """A key is no amount, so its numbers count as bytes, which are never close to others."""
+    if not isinstance(value, jax.Array) or not jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
+        return None
+    return Node(f"jax {value.dtype} {value.shape}", [("", np.asarray(jax.random.key_data(value)).tobytes())])
+
+
+# Units
+
+
+def _pint(pint: Any, value: Any) -> Node | None:
+    if not isinstance(value, pint.Quantity):
+        return None
+    return Node("pint.Quantity", [("", value.magnitude), (".units", str(value.units))])
+
+
+def _astropy_unit(units: Any, value: Any) -> Node | None:
+    """By its name: its attributes are caches, one of which contains the unit itself."""
+    return Node("astropy unit", [("", value.to_string())]) if isinstance(value, units.UnitBase) else None
+
+
 _RULES: dict[str, Rule] = {
     "pandas": _pandas,
     "polars": _polars,
@@ -192,4 +277,7 @@ _RULES: dict[str, Rule] = {
     "scipy.sparse": _sparse,
     "xarray": _xarray,
     "torch": _torch,
+    "jax": _jax,
+    "pint": _pint,
+    "astropy.units": _astropy_unit,
 }

@@ -16,6 +16,7 @@ from auditor.bounded import text_of
 from auditor.errors import NotComparable, is_interrupt
 from auditor.subjects.advice import advice
 from auditor.subjects.canonical import LEAVES, Item, Node, Refused, Step, base_value, class_name, expand, packed
+from auditor.subjects.library_values import in_own_type
 
 _ROOT = "output"
 _PLAIN = frozenset({int, float, str, bytes, bool, type(None)})
@@ -186,7 +187,7 @@ def settle(value: object) -> object:
         if _PLAIN.issuperset(map(type, value)):  # type: ignore[call-overload]
             return value[:]  # type: ignore[index]
     elif kind is np.ndarray and value.dtype.kind in "biufc" and value.ndim:  # type: ignore[attr-defined]
-        return value.copy()  # type: ignore[attr-defined]
+        return in_own_type(value).copy()
     elif kind is dict and _PLAIN.issuperset(map(type, (*value, *value.values()))):  # type: ignore
         return value.copy()  # type: ignore
     return _walk(value, _Walk(keeps=True))[1]

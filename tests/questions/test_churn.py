@@ -152,7 +152,7 @@ POINTS = [
     "1",
     b"a",
 ]
-POINTS += [None, np.datetime64("NaT"), np.datetime64("2020-01-01"), np.timedelta64(1, "D"), (1, 2), [1, 2]]
+POINTS += [None, np.datetime64("NaT", "D"), np.datetime64("2020-01-01"), np.timedelta64(1, "D"), (1, 2), [1, 2]]
 KINDS = ["i8", "u1", "f4", "f8", "g", "c16", "?", "O", "U2", "S2", "M8[D]", "M8[s]", "m8[D]", ">f8"]
 RECORD = np.dtype([("n", "f8"), ("s", "U1")])
 

@@ -41,7 +41,7 @@ def nanos(*counts: int) -> Any:
         (pl.DataFrame({"a": [1, 2], "b": ["x", None]}), pl.DataFrame({"a": [1.0, 2.0], "b": ["x", None]})),
         (pl.concat([pl.Series("s", [1]), pl.Series("s", [2])], rechunk=False), pl.Series("s", [1, 2])),
         (pl.Series("s", [1.0, None]), pl.Series("s", [1, None])),
-        (pl.Series("s", [[1, 2], None]), pl.Series("s", [[1.0, 2], None])),
+        (pl.Series("s", [[1, 2], None]), pl.Series("s", [[1.0, 2.0], None])),
         (pl.Series("s", [[1, 2]], dtype=pl.Array(pl.Int8, 2)), pl.Series("s", [[1, 2]])),
         (pl.Series("s", [{"a": 1}, None]), pl.Series("s", [{"a": 1.0}, None])),
         (pl.Series("s", ["a", "b"]).cast(pl.Categorical), pl.Series("s", ["a", "b"], dtype=pl.Enum(["b", "a"]))),

@@ -21,9 +21,7 @@ def list_subjects(name: str | None) -> int:
     from auditor.report.registry import one_whole, registry
     from auditor.report.terminal import show_parts
 
-    search_here(
-        last=name is None or name in registered_subjects()
-    )  # installed ones find their own modules first
+    search_here(last=name is None or name in registered_subjects())  # installed ones find their own modules first
     out = make_console()
     if name is not None:
         with stdout_kept():

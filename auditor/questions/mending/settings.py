@@ -26,6 +26,7 @@ from auditor.repair.seam import Repaired
 from auditor.repair.steadying import sites
 from auditor.repair.voting import voted
 from auditor.statistics.outward import at_most
+from auditor.subjects.canonical import base_value
 from auditor.subjects.estimators import is_estimator, predicts_numbers
 from auditor.subjects.outcome import same
 
@@ -156,6 +157,7 @@ def _widths_of(output: Any) -> Widths | None:
 
 
 def _has_floats(value: Any) -> bool:
+    value = base_value(value)
     return isinstance(value, float) or (isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.size > 0)
 
 

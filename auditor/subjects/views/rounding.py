@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from auditor.subjects.canonical import base_value
+from auditor.subjects.canonical import array_attributes, base_value
 from auditor.subjects.outcome import settle_changed
 
 _REALS = (float, np.floating, Fraction, Decimal)
@@ -19,7 +19,7 @@ _AS_THEY_ARE = (str, bytes, bool, int, type(None), np.integer, np.bool_)
 
 
 def rounded(output: Any, digits: int) -> Any:
-    """The output with every number rounded to so many decimals; what is shared is rounded once, and shared again."""
+    """Round every number of the output to so many decimals. A shared part is rounded once, and stays shared."""
     return _rounded(output, digits, {})
 
 
@@ -35,29 +35,23 @@ def _rounded(output: Any, digits: int, done: dict[int, Any]) -> Any:
 
 
 def _whole(output: Any, digits: int) -> Any:
-    """The same of anything but a plain container."""
-    plain = base_value(output)
+    """Round anything but a plain container."""
     if isinstance(output, _AS_THEY_ARE):
         return output
     frame = _frame(output, digits)
     if frame is not None:
         return frame
-    if isinstance(plain, np.ndarray) and not plain.dtype.hasobject:
-        return _array(plain, digits)
-    part = _part(plain, digits)
-    return settle_changed(output, lambda value: _part(value, digits)) if _is_many(plain, part) else part
-
-
-def _is_many(plain: Any, part: Any) -> bool:
-    """Whether it is no number: then what is inside is asked for."""
-    return part is plain or isinstance(part, np.ndarray)
+    part = _part(output, digits)
+    if part is output or (isinstance(part, np.ndarray) and part.dtype.hasobject):  # its parts may be numbers
+        return settle_changed(output, lambda value: _part(value, digits))
+    return part
 
 
 def _part(value: Any, digits: int) -> Any:
-    """A number or an array rounded, anything else as it is."""
+    """Round a number or an array; return anything else as it is, and an array that carries a unit too."""
     plain = base_value(value)
     if isinstance(plain, np.ndarray):
-        return _array(plain, digits)
+        return value if array_attributes(value) else _array(plain, digits)
     if isinstance(plain, (complex, np.complexfloating)):
         return complex(round(float(plain.real), digits), round(float(plain.imag), digits))
     if isinstance(plain, _REALS):

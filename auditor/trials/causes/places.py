@@ -16,6 +16,7 @@ import operator
 import os
 import random
 import sys
+import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from itertools import count
@@ -268,7 +269,7 @@ class Kept(msgspec.Struct):
             return
         in_place = _refill(self.original, self.saved)
         if self.place.write and not (in_place and self.place.read() is self.original):
-            self.place.write(self.original if in_place else copy.deepcopy(self.saved))
+            self.place.write(self.original if in_place else _copied(self.saved))
 
 
 class Snapshot(msgspec.Struct):
@@ -297,7 +298,7 @@ def _keep(place: Place) -> Kept:
     if type(value) in (*_PLAIN, _CACHE):
         return Kept(place, token(value), value, value, True)
     try:
-        saved = state_of(value) if isinstance(value, GENERATORS) else copy.deepcopy(value)
+        saved = state_of(value) if isinstance(value, GENERATORS) else _copied(value)
         return Kept(place, token(value), value, saved, True)
     except BaseException as error:  # what cannot be copied says so in many ways
         if is_interrupt(error):
@@ -305,12 +306,19 @@ def _keep(place: Place) -> Kept:
         return Kept(place, token(value), value, None, False)
 
 
+def _copied(value: Any) -> Any:
+    """Copy whatever a subject keeps; Python 3.12 and 3.13 warn of copies of itertools.count and its like."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return copy.deepcopy(value)
+
+
 def _refill(original: Any, saved: Any) -> bool:
     """The same object with what it held; False for what has to be replaced."""
     if isinstance(original, GENERATORS):
         _set_state(original, saved)
         return True
-    fresh = copy.deepcopy(saved)
+    fresh = _copied(saved)
     if isinstance(original, (dict, set)):
         original.clear()
         original.update(fresh)
