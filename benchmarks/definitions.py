@@ -14,7 +14,7 @@ from algorithms.known_answers import constant_breaks
 from auditor.flow.asking import make_request
 from auditor.flow.question import find_question
 from auditor.questions.every import Every
-from auditor.questions.lists.misses import Misses, runs_to_name
+from auditor.questions.list_size.misses import Misses, runs_to_name
 from auditor.questions.pairs import Pairs
 from auditor.questions.reuse.transcripts import Transcript, bound_distance
 from auditor.statistics.cost import prospect

@@ -26,8 +26,8 @@ from scipy.stats import binom
 from scipy.stats.qmc import Sobol
 
 from auditor.flow.question import find_question
-from auditor.questions.hunting.inquiry import Hunt
-from auditor.questions.hunting.search import Candidate
+from auditor.questions.hunt.inquiry import Hunt
+from auditor.questions.hunt.search import Candidate
 from auditor.request import Request, make_options
 from auditor.statistics.interval import log_e_fail, log_e_pass, two_sided
 

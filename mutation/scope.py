@@ -28,12 +28,12 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "auditor/statistics/threshold.py": ("tests/test_calibration.py",),
     "auditor/statistics/nu.py": ("tests/statistics/test_nu_bounds.py", "tests/questions/test_shares_of_searches.py"),
     # questions: a package has tests for all of its modules
-    "auditor/questions/comparing": (
+    "auditor/questions/compare": (
         "tests/questions/test_shares_of_comparisons.py",
         "tests/questions/test_refusals.py",
         "tests/questions/test_compare.py",
     ),
-    "auditor/questions/comparing/versions.py": ("tests/questions/test_compare_versions.py",),
+    "auditor/questions/compare/versions.py": ("tests/questions/test_compare_versions.py",),
     "auditor/questions/curve": (
         "tests/questions/test_vary.py",
         "tests/questions/test_refusals.py",
@@ -46,13 +46,13 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
         "tests/questions/test_explain.py",
         "tests/questions/test_explain_interpreter.py",
     ),
-    "auditor/questions/hunting": ("tests/questions/test_hunt.py", "tests/questions/test_hunt_laws.py"),
-    "auditor/questions/lists": (
-        "tests/questions/test_shares_of_lists.py",
+    "auditor/questions/hunt": ("tests/questions/test_hunt.py", "tests/questions/test_hunt_laws.py"),
+    "auditor/questions/list_size": (
+        "tests/questions/test_shares_of_list_size.py",
         "tests/questions/test_refusals.py",
-        "tests/questions/test_lists.py",
+        "tests/questions/test_list_size.py",
     ),
-    "auditor/questions/mending": ("tests/questions/test_mending_kinds.py", "tests/questions/test_mending.py"),
+    "auditor/questions/repair": ("tests/questions/test_repair_kinds.py", "tests/questions/test_repair.py"),
     "auditor/questions/nu": (
         "tests/questions/test_refusals.py",
         "tests/questions/test_shares.py",

@@ -84,8 +84,8 @@ def few_finishes(monkeypatch: pytest.MonkeyPatch) -> None:
     to rho is what is declared of it, and the finishes stand beside.
     """
     from auditor.questions import integrated as counted
-    from auditor.questions.hunting import confirming
-    from auditor.questions.mending import inquiry
+    from auditor.questions.hunt import confirming
+    from auditor.questions.repair import inquiry
     from auditor.trials import integrated as finished
 
     for module in (finished, counted, confirming):  # all of them are loaded before one is changed

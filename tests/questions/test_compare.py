@@ -16,8 +16,8 @@ from asking import inquiry_of
 import auditor
 from auditor.errors import UsageError
 from auditor.flow.record import read_record
-from auditor.questions.comparing.answer import answer_of
-from auditor.questions.comparing.records import compare_records
+from auditor.questions.compare.answer import answer_of
+from auditor.questions.compare.records import compare_records
 from auditor.report.terminal import as_text
 from auditor.statistics.paired import Shown, Versions, difference_limits
 from auditor.subjects.outcome import Difference

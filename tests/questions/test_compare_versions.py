@@ -22,7 +22,7 @@ from processes import left_behind, on_linux, wait_until
 import auditor
 from auditor.errors import SubjectError, UsageError
 from auditor.process.worktree import check_out
-from auditor.questions.comparing.versions import _path
+from auditor.questions.compare.versions import _path
 from auditor.subjects.subject import load_subject
 from auditor.trials.version_serving import _check_place
 

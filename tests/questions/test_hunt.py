@@ -26,11 +26,11 @@ from auditor.errors import UsageError
 from auditor.flow.parts import Chart
 from auditor.flow.record import Record, to_json
 from auditor.flow.verdict import Tally
-from auditor.questions.hunting.conclusion import largest_bound
-from auditor.questions.hunting.confirming import Confirmation, Evidence
-from auditor.questions.hunting.family import Range, make_family, read_range
-from auditor.questions.hunting.parts import HuntAnswer, _level, answer_of, hunt_parts
-from auditor.questions.hunting.search import Search
+from auditor.questions.hunt.conclusion import largest_bound
+from auditor.questions.hunt.confirming import Confirmation, Evidence
+from auditor.questions.hunt.family import Range, make_family, read_range
+from auditor.questions.hunt.parts import HuntAnswer, _level, answer_of, hunt_parts
+from auditor.questions.hunt.search import Search
 from auditor.report.formats.svg import picture
 from auditor.report.terminal import as_text
 from auditor.statistics.interval import log_e_fail, sequence_upper

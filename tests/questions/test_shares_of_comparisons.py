@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 import auditor
 from auditor.flow.record import Record
-from auditor.questions.comparing.records import compare_records
+from auditor.questions.compare.records import compare_records
 from auditor.statistics.interval import sequence_lower, sequence_upper, two_sided
 from auditor.statistics.paired import (
     Halves,

@@ -25,8 +25,8 @@ from auditor.questions.explain import interpreter, units
 from auditor.questions.explain.causes import ranked
 from auditor.questions.explain.evidence import Tried
 from auditor.questions.explain.runs import with_sham
-from auditor.questions.hunting.conclusion import answer_of_hunt
-from auditor.questions.hunting.confirming import Confirmation, Evidence
+from auditor.questions.hunt.conclusion import answer_of_hunt
+from auditor.questions.hunt.confirming import Confirmation, Evidence
 from auditor.randomness import from_key
 from auditor.statistics.but_for import Changed, log_evidence, needed
 from auditor.statistics.interval import MeanEvidence, log_e_fail, log_e_pass, sequence_upper, two_sided

@@ -17,12 +17,12 @@ from auditor.errors import SubjectError
 from auditor.flow.question import find_question
 from auditor.flow.run import carry_out
 from auditor.flow.verdict import Tally
-from auditor.questions.mending.answer import Cost
-from auditor.questions.mending.frontier import SAYS_NOTHING, Measured
-from auditor.questions.mending.inquiry import RULED_OUT, TRIES, Mending
-from auditor.questions.mending.settings import STEPPING, Agreeing, Aligning, Choosing, Rounding, Setting, Voting
-from auditor.questions.mending.units import BOUND, FINISHED, FORMULA, Pair, Tried
 from auditor.questions.pairs import Pairs
+from auditor.questions.repair.answer import Cost
+from auditor.questions.repair.frontier import SAYS_NOTHING, Measured
+from auditor.questions.repair.inquiry import RULED_OUT, TRIES, Mending
+from auditor.questions.repair.settings import STEPPING, Agreeing, Aligning, Choosing, Rounding, Setting, Voting
+from auditor.questions.repair.units import BOUND, FINISHED, FORMULA, Pair, Tried
 from auditor.statistics.interval import log_e_fail, two_sided
 from auditor.statistics.outward import at_most
 from auditor.trials.cell import make_bench

@@ -15,7 +15,7 @@ from scipy.stats import norm
 
 import auditor
 from auditor import AuditorError, Sample, repair
-from auditor.questions.mending.settings import read_setting
+from auditor.questions.repair.settings import read_setting
 from auditor.randomness import from_key, root_key
 from auditor.repair import conformal, rounded_up
 

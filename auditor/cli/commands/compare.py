@@ -43,7 +43,7 @@ def _compare_records(old: str, new: str, typed: Typed) -> int:
     """By the counts of two audits that were recorded; nothing is run."""
     from auditor.cli.output import deliver, tell_github
     from auditor.flow.record import drawn_from, read_record
-    from auditor.questions.comparing.records import compare_records
+    from auditor.questions.compare.records import compare_records
     from auditor.report.terminal import as_text, show
     from auditor.request import as_flag
 
@@ -68,7 +68,7 @@ def _compare_records(old: str, new: str, typed: Typed) -> int:
 
 compare = TableCommand(
     "compare",
-    help=command_words("compare", "auditor.questions.comparing:Compare"),
+    help=command_words("compare", "auditor.questions.compare:Compare"),
     callback=_compare,
     params=[click.RichArgument(["targets"], nargs=-1, required=True, metavar="[OLD] NEW")],
     options=lambda: options_of("compare"),

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from auditor.questions.mending.answer import Cost, Point
-from auditor.questions.mending.settings import Setting
-from auditor.questions.mending.units import BOUND, FINISHED, Tried
+from auditor.questions.repair.answer import Cost, Point
+from auditor.questions.repair.settings import Setting
+from auditor.questions.repair.units import BOUND, FINISHED, Tried
 from auditor.statistics.interval import MeanEvidence
 
 SAYS_NOTHING = 0.1  # the share of runs without an output from which on a setting is no repair

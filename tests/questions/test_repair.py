@@ -20,12 +20,12 @@ from auditor import repair
 from auditor.cli.command_line import cli
 from auditor.errors import UsageError
 from auditor.flow.record import Record, read_record
-from auditor.questions.mending.answer import answer_of
-from auditor.questions.mending.frontier import Measured, candidates
-from auditor.questions.mending.inquiry import TRIES, Mending
-from auditor.questions.mending.paste import code_of
-from auditor.questions.mending.settings import Setting, read_setting, two_digits
-from auditor.questions.mending.units import Frontier, Tried, look
+from auditor.questions.repair.answer import answer_of
+from auditor.questions.repair.frontier import Measured, candidates
+from auditor.questions.repair.inquiry import TRIES, Mending
+from auditor.questions.repair.paste import code_of
+from auditor.questions.repair.settings import Setting, read_setting, two_digits
+from auditor.questions.repair.units import Frontier, Tried, look
 from auditor.report.formats.svg import picture
 from auditor.report.terminal import as_text
 from auditor.subjects.subject import load_subject

@@ -12,10 +12,10 @@ from click.testing import CliRunner
 import auditor
 from auditor.cli.command_line import cli
 from auditor.errors import UsageError
-from auditor.questions.mending import _has_points
-from auditor.questions.mending.answer import answer_of
-from auditor.questions.mending.settings import Rounding
-from auditor.questions.mending.units import _kind
+from auditor.questions.repair import _has_points
+from auditor.questions.repair.answer import answer_of
+from auditor.questions.repair.settings import Rounding
+from auditor.questions.repair.units import _kind
 from auditor.repair import rounded
 from auditor.report.terminal import as_text
 from auditor.subjects.subject import load_subject

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from auditor.errors import UsageError
 from auditor.flow.wobbles import WATCHED
 from auditor.process.worktree import Worktree, check_out
-from auditor.questions.comparing.units import versioned_pair
+from auditor.questions.compare.units import versioned_pair
 from auditor.request import Request
 from auditor.subjects.subject import Subject, load_subject, param_text
 from auditor.trials.cell import Cell, given_probe, make_cell, params_as_texts

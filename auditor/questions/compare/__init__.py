@@ -8,10 +8,10 @@ from typing import Annotated, Any, ClassVar
 
 from auditor.errors import BadValue, check_count
 from auditor.flow.plan import MAX_PAIRS, Plan, check_confidence, error_probability
-from auditor.questions.comparing.answer import chart_of, compare_parts, title_of
-from auditor.questions.comparing.inquiry import Comparing, ComparingPlan
-from auditor.questions.comparing.units import show_again
-from auditor.questions.comparing.versions import settle_versions
+from auditor.questions.compare.answer import chart_of, compare_parts, title_of
+from auditor.questions.compare.inquiry import Comparing, ComparingPlan
+from auditor.questions.compare.units import show_again
+from auditor.questions.compare.versions import settle_versions
 from auditor.request import OTHER, SURE, Options, Request, option
 from auditor.statistics.paired import least_pairs_within
 

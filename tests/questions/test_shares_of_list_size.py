@@ -15,8 +15,8 @@ from scipy.stats import binom
 import auditor
 from auditor.flow.verdict import Tally
 from auditor.questions.every import Every
-from auditor.questions.lists.inquiry import Runs
-from auditor.questions.lists.misses import Misses
+from auditor.questions.list_size.inquiry import Runs
+from auditor.questions.list_size.misses import Misses
 from auditor.statistics.interval import BOUNDS
 
 ALPHA, ETA, RUNS, LENGTH = 0.05, 0.2, 400, 2

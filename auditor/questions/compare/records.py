@@ -16,9 +16,9 @@ from auditor import __version__
 from auditor.errors import UsageError
 from auditor.flow.plan import check_confidence, error_probability
 from auditor.flow.record import CellRow, Cost, Finding, Record, environment
-from auditor.questions.comparing import check_margin
-from auditor.questions.comparing.answer import NOT_COMPARABLE, CompareAnswer, Difference, Discordant, Side
-from auditor.questions.comparing.said import (
+from auditor.questions.compare import check_margin
+from auditor.questions.compare.answer import NOT_COMPARABLE, CompareAnswer, Difference, Discordant, Side
+from auditor.questions.compare.said import (
     change_of,
     difference_measure,
     difference_of,

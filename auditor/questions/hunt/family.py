@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from auditor.errors import BadValue, UsageError, suggestion
 from auditor.questions.counted import load
-from auditor.questions.hunting.search import Place
+from auditor.questions.hunt.search import Place
 from auditor.request import Request
 from auditor.subjects.subject import Subject, param_text
 from auditor.trials.cell import Cell, make_cell

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from auditor.flow.record import Finding, Measure, Rho
 from auditor.flow.wobbles import pairs_by_element
-from auditor.questions.comparing.answer import (
+from auditor.questions.compare.answer import (
     BETTER,
     NONE_SHOWN,
     WORSE,
@@ -20,14 +20,14 @@ from auditor.questions.comparing.answer import (
     Element,
     Side,
 )
-from auditor.questions.comparing.versions import NEW, OLD
+from auditor.questions.compare.versions import NEW, OLD
 from auditor.questions.one_cell import METHODS
 from auditor.statistics.interval import two_sided
 from auditor.statistics.outward import sure
 from auditor.statistics.paired import Shown, Versions, difference_limits, mean_lower, mean_upper
 
 if TYPE_CHECKING:
-    from auditor.questions.comparing.inquiry import Comparing
+    from auditor.questions.compare.inquiry import Comparing
 
 _ELEMENTS = 5  # that are named
 _BETTING = "betting confidence sequence on pairs of both"

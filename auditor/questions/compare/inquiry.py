@@ -17,8 +17,8 @@ from auditor.flow.question import Answer, Mismatch, Outlook, Steady, Work, with_
 from auditor.flow.record import EXAMPLES
 from auditor.flow.verdict import Verdict
 from auditor.flow.wobbles import wobbles
-from auditor.questions.comparing.said import fields_of, findings_of, measures_of, outcome_of, reason_of, rho_of
-from auditor.questions.comparing.versions import NEW, OLD, Versions
+from auditor.questions.compare.said import fields_of, findings_of, measures_of, outcome_of, reason_of, rho_of
+from auditor.questions.compare.versions import NEW, OLD, Versions
 from auditor.questions.counted import Counted
 from auditor.statistics.outward import at_least, at_most
 from auditor.statistics.paired import Halves, Shown, difference_limits, shown_by_pairs

@@ -26,8 +26,8 @@ from auditor.cli.command_line import run
 from auditor.errors import BadValue, UsageError
 from auditor.flow.ledger import read_history
 from auditor.flow.record import read_record, to_json
-from auditor.questions.lists.inquiry import Runs
-from auditor.questions.lists.misses import Misses, runs_to_name
+from auditor.questions.list_size.inquiry import Runs
+from auditor.questions.list_size.misses import Misses, runs_to_name
 from auditor.report.formats.junit import junit
 from auditor.report.formats.markdown import markdown
 from auditor.report.history import counts_of

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from auditor.errors import UsageError, in_words, is_interrupt
 from auditor.process.foreign import call
 from auditor.questions.loss import Loss
-from auditor.questions.mending.settings import FAMILIES, Setting
+from auditor.questions.repair.settings import FAMILIES, Setting
 from auditor.randomness import Randomness, from_key
 from auditor.repair.aligning import aligned
 from auditor.repair.rounding import Rounded, RoundedPredictions

@@ -28,11 +28,11 @@ from auditor.flow.question import Answer, Outlook, Steady, Work
 from auditor.flow.verdict import Verdict
 from auditor.questions.counted import Counted, of_its_own
 from auditor.questions.loss import Loss
-from auditor.questions.mending.conclusion import answer_of_inquiry, verdict_of
-from auditor.questions.mending.frontier import Measured, candidates
-from auditor.questions.mending.settings import AIM, COIN, FAMILIES, KEEP, MEAN, STEPPING, Setting
-from auditor.questions.mending.units import Frontier, OwnOracle, Pair, look
 from auditor.questions.pairs import ChurnQuestion, Pairs, PairsOptions, Rho
+from auditor.questions.repair.conclusion import answer_of_inquiry, verdict_of
+from auditor.questions.repair.frontier import Measured, candidates
+from auditor.questions.repair.settings import AIM, COIN, FAMILIES, KEEP, MEAN, STEPPING, Setting
+from auditor.questions.repair.units import Frontier, OwnOracle, Pair, look
 from auditor.request import Request
 from auditor.subjects.subject import Subject, load_subject
 from auditor.subjects.views import OUTPUT

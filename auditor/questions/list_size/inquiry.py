@@ -18,8 +18,8 @@ from auditor.flow.verdict import (
     inaccurate,
     is_inaccurate,
 )
-from auditor.questions.lists.answer import SHOWN, Frequent, ListAnswer, most_frequent
-from auditor.questions.lists.misses import Misses
+from auditor.questions.list_size.answer import SHOWN, Frequent, ListAnswer, most_frequent
+from auditor.questions.list_size.misses import Misses
 from auditor.questions.one_cell import METHODS
 from auditor.questions.pairs import Pairs, accuracy_measure
 from auditor.statistics.cost import soonest

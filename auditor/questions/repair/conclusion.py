@@ -10,15 +10,15 @@ from msgspec.structs import replace
 from auditor.flow.question import Answer, registered_questions
 from auditor.flow.record import CellRow, Finding, Measure
 from auditor.flow.verdict import Verdict
-from auditor.questions.mending.answer import Cost, Held, RepairAnswer
-from auditor.questions.mending.frontier import SAYS_NOTHING, Measured
-from auditor.questions.mending.paste import check_command, code_of, price_command
-from auditor.questions.mending.settings import STEPPING, Setting
 from auditor.questions.pairs import Pairs
+from auditor.questions.repair.answer import Cost, Held, RepairAnswer
+from auditor.questions.repair.frontier import SAYS_NOTHING, Measured
+from auditor.questions.repair.paste import check_command, code_of, price_command
+from auditor.questions.repair.settings import STEPPING, Setting
 from auditor.statistics.outward import between, percent
 
 if TYPE_CHECKING:
-    from auditor.questions.mending.inquiry import Mending
+    from auditor.questions.repair.inquiry import Mending
 
 _KINDS = {
     "decision": "Where the yes or no comes from a number, thresholded(score, low, high) of auditor.repair costs less: "

@@ -13,11 +13,11 @@ from auditor.flow.parts import Part
 from auditor.flow.plan import GATES, Plan, check_confidence, check_target
 from auditor.questions.counted import load, of_its_own
 from auditor.questions.loss import load_loss
-from auditor.questions.mending.answer import DECIDED, repair_parts, title_of
-from auditor.questions.mending.inquiry import LOOKED, TRIES, Asked, Mending, Try
-from auditor.questions.mending.settings import FAMILIES, read_setting
 from auditor.questions.one_pair import run_again, show_pair
 from auditor.questions.pairs import target_of
+from auditor.questions.repair.answer import DECIDED, repair_parts, title_of
+from auditor.questions.repair.inquiry import LOOKED, TRIES, Asked, Mending, Try
+from auditor.questions.repair.settings import FAMILIES, read_setting
 from auditor.repair.choosing import last_step
 from auditor.request import OTHER, SURE, Options, Request, option
 from auditor.subjects.estimators import Fit, is_classifier, predicts_numbers

@@ -11,15 +11,15 @@ from msgspec.structs import replace
 from auditor.flow.question import Answer
 from auditor.flow.record import CellRow, Finding, Measure, Rho
 from auditor.flow.verdict import Bound, Verdict
-from auditor.questions.hunting.confirming import Confirmation, Evidence
-from auditor.questions.hunting.parts import HuntAnswer, Worst
+from auditor.questions.hunt.confirming import Confirmation, Evidence
+from auditor.questions.hunt.parts import HuntAnswer, Worst
 from auditor.questions.one_cell import METHODS
 from auditor.statistics.outward import at_most, between, exact, sure
 from auditor.statistics.worst_case import least_overlap, share_of
 from auditor.trials.cell import replay_command
 
 if TYPE_CHECKING:
-    from auditor.questions.hunting.inquiry import Hunt
+    from auditor.questions.hunt.inquiry import Hunt
 
 _LISTED = 5  # faults
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import Any
 
-from auditor.questions.mending.settings import Setting
+from auditor.questions.repair.settings import Setting
 from auditor.request import Request
 from auditor.statistics.outward import exact
 from auditor.subjects.estimators import Fit

@@ -13,10 +13,10 @@ from auditor.errors import check_count
 from auditor.flow.parts import Part
 from auditor.flow.plan import PAIRS_TIMES_TARGET, Plan, check_confidence, check_target
 from auditor.flow.record import CellRow, Record
-from auditor.questions.hunting.family import make_family
-from auditor.questions.hunting.inquiry import SIMPLER, TRIES, Hunt
-from auditor.questions.hunting.parts import answer_of, hunt_parts
-from auditor.questions.hunting.search import Search
+from auditor.questions.hunt.family import make_family
+from auditor.questions.hunt.inquiry import SIMPLER, TRIES, Hunt
+from auditor.questions.hunt.parts import answer_of, hunt_parts
+from auditor.questions.hunt.search import Search
 from auditor.questions.one_pair import run_again, show_pair
 from auditor.questions.pairs import target_of
 from auditor.request import SURE, Options, Request, option

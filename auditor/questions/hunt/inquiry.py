@@ -20,10 +20,10 @@ from auditor.flow.question import Answer, Mismatch, Outlook, Steady, Work, with_
 from auditor.flow.record import EXAMPLES
 from auditor.flow.verdict import Verdict
 from auditor.questions.counted import Counted, of_its_own
-from auditor.questions.hunting.conclusion import answer_of_hunt, verdict_of_hunt
-from auditor.questions.hunting.confirming import Confirmation, Evidence
-from auditor.questions.hunting.family import Family, Values
-from auditor.questions.hunting.search import Search
+from auditor.questions.hunt.conclusion import answer_of_hunt, verdict_of_hunt
+from auditor.questions.hunt.confirming import Confirmation, Evidence
+from auditor.questions.hunt.family import Family, Values
+from auditor.questions.hunt.search import Search
 from auditor.randomness import arm_seed
 from auditor.statistics.interval import MeanEvidence
 from auditor.statistics.outward import at_most

@@ -16,9 +16,9 @@ from auditor.errors import BadValue, UsageError, check_count
 from auditor.flow.parts import Listing, Part, Words
 from auditor.flow.plan import MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, least_pairs, make_plan
 from auditor.flow.question import Inquiry
-from auditor.questions.lists.answer import list_parts
-from auditor.questions.lists.inquiry import Runs, one_run
-from auditor.questions.lists.misses import runs_to_name
+from auditor.questions.list_size.answer import list_parts
+from auditor.questions.list_size.inquiry import Runs, one_run
+from auditor.questions.list_size.misses import runs_to_name
 from auditor.questions.nu import ETA, RUNS
 from auditor.questions.over_cells import begin
 from auditor.request import OTHER, OverCells, Request, option
