@@ -78,7 +78,7 @@ class BadValue(UsageError):
         super().__init__(f"{name}={text_of(value)} {cure}")
 
     def as_option(self) -> str:
-        return f"--{self.name} {text_of(self.value) if is_tangled(self.value) else self.value} {self.cure}"
+        return f"--{self.name.replace('_', '-')} {text_of(self.value) if is_tangled(self.value) else self.value} {self.cure}"
 
 
 class SubjectError(AuditorError):
@@ -154,8 +154,13 @@ def is_interrupt(error: BaseException) -> bool:
     return type(error) is KeyboardInterrupt and (Stopping.is_asked or not Stopping.is_ours)
 
 
+RENAMED = {"gate": "measure", "list": "list_size", "arm": "cell"}  # options, by the names that they had
+
+
 def suggestion(word: object, known: Iterable[str]) -> str:
     """' (did you mean x?)' when something known is close to `word`, else ''."""
+    if (new := RENAMED.get(str(word))) and new in known:
+        return f" (it is called {new} now)"
     import difflib
 
     close = difflib.get_close_matches(str(word), list(known), n=1, cutoff=0.6)

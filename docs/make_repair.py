@@ -43,8 +43,8 @@ LEARNERS: dict[str, tuple[str | None, str]] = {
         f'{HERE}:t_values {LINES} --size 900 --with "chosen(strength=1.0, top=3)"',
     ),
     "a forest of 100 trees": (
-        f"{HERE}:woods {MOONS} --gate churn --rho 0.03",
-        f'{HERE}:tree {MOONS} --gate churn --rho 0.03 --with "voted(chunks=64, between=(0.4, 0.6))"',
+        f"{HERE}:woods {MOONS} --measure churn --rho 0.03",
+        f'{HERE}:tree {MOONS} --measure churn --rho 0.03 --with "voted(chunks=64, between=(0.4, 0.6))"',
     ),
 }
 PRICES = {

@@ -105,8 +105,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "auditor/flow/parts.py": ("tests/report/test_report_parts.py",),
     "auditor/flow/plan.py": ("tests/questions/test_refusals.py", "tests/questions/test_shares.py"),
     "auditor/flow/question.py": ("tests/flow/test_run.py", "tests/test_questions_of_others.py"),
-    "auditor/flow/record.py": ("tests/flow/test_record_in_python.py", "tests/flow/test_first_schema.py"),
-    "auditor/flow/record_one.py": ("tests/flow/test_first_schema.py",),
+    "auditor/flow/record.py": ("tests/flow/test_record_in_python.py", "tests/test_case.py"),
     "auditor/flow/recording.py": ("tests/flow/test_run.py", "tests/flow/test_record_in_python.py"),
     "auditor/flow/run.py": ("tests/flow/test_clock.py", "tests/flow/test_ledger_seen.py"),
     "auditor/flow/verdict.py": (

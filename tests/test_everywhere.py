@@ -37,7 +37,7 @@ QUESTIONS: dict[str, tuple[str, str, Any, dict[str, Any]]] = {
         {"size": 40, "view": "predict", "rho": 0.4, "probe": 20},
     ),
     "nu": ("nu", GOOD_AND_BAD, None, {"eta": 0.3, "nu": 0.3}),
-    "list": ("list", FIRST_BIT, "bernoulli(0.1)", {"size": 1, "list": 1, "eta": 0.4}),
+    "list_size": ("list_size", FIRST_BIT, "bernoulli(0.1)", {"size": 1, "list_size": 1, "eta": 0.4}),
     "every rho": ("rho", FIRST_BIT, ["bernoulli(0.05)", "bernoulli(0.2)"], {"size": 1, "rho": 0.2}),
     "every nu": ("nu", GOOD_AND_BAD, None, {"inputs": {"bad": [0.0, 0.2]}, "eta": 0.4, "nu": 0.5}),
     # Shared it never differs, unshared in half of the pairs.

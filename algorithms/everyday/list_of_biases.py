@@ -2,8 +2,8 @@
 
 Guarantee: for i.i.d. rows of d bits, with any biases b and `sample_size` rows, there are d + 1 vectors that do not
 depend on the sample such that Pr[A(s) is one of them, and within eps of b in every coin] >= 1 - eta. There is no r:
-which of them comes out is the sample's choice, so that A need not be reproducible at all, and `check --list` is what
-it keeps. The coins of a row may depend on each other.
+which of them comes out is the sample's choice, so that A need not be reproducible at all, and `check --list-size` is
+what it keeps. The coins of a row may depend on each other.
 
     d     coins              columns of a row, each 0 or 1
     eps   tolerance          how far an estimate may be from its bias
@@ -178,7 +178,7 @@ def declared_source(d: int) -> str:
     accuracy=within_eps,
     plain=plain_size,
     theorem="List of biases",
-    asks={"list": lambda d: d + 1, "eta": lambda eta: eta},
+    asks={"list_size": lambda d: d + 1, "eta": lambda eta: eta},
 )
 def list_of_biases(
     sample: Sample, r: Randomness, *, d: int = 2, eps: float = 0.1, eta: float = 0.1, sample_scale: float = 1.0
@@ -195,7 +195,7 @@ def list_of_biases(
     delta=lambda eta: eta,
     accuracy=within_eps,
     plain=plain_size,
-    asks={"list": lambda d: d + 1, "eta": lambda eta: eta},
+    asks={"list_size": lambda d: d + 1, "eta": lambda eta: eta},
     expect="fail",
     reason="2^d cells of its grid meet here, and a list of d + 1 misses all but d + 1 of them",
 )

@@ -21,7 +21,7 @@ from auditor.cli.commands.replay import replay
 from auditor.cli.commands.theorems import theorems
 from auditor.cli.options import refuse_empty
 from auditor.cli.output import complain, on_github, warn
-from auditor.errors import EXIT_CODES, BadValue, as_ours, in_words, is_interrupt
+from auditor.errors import EXIT_CODES, RENAMED, BadValue, as_ours, in_words, is_interrupt
 from auditor.process.delivery import patient_streams
 from auditor.process.process_state import process_state_kept
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 click.rich_click.TEXT_MARKUP = None
 click.rich_click.MAX_WIDTH = 100
-_IN_CHECK = ("rho", "churn", "loss", "nu", "list")  # asked by the options of `check`
+_IN_CHECK = ("rho", "churn", "loss", "nu", "list_size")  # asked by the options of `check`
 
 
 class Commands(click.RichGroup):
@@ -90,6 +90,10 @@ def _run(arguments: Sequence[str] | None, held: HeldCommands) -> int:
     try:
         return int(cli.main(arguments, prog_name="auditor", standalone_mode=False, obj=held) or 0)
     except click.ClickException as error:
+        old = error.option_name.lstrip("-") if isinstance(error, click.NoSuchOption) else ""
+        if new := RENAMED.get(old):
+            error.message = f"--{old} is called --{new.replace('_', '-')} now"  # type: ignore[misc]
+            error.possibilities = None  # type: ignore[attr-defined]
         error.message = brief(error.message)  # type: ignore[misc]
         error.show()
         return error.exit_code

@@ -236,7 +236,7 @@ class AuditItem(pytest.Item):
                 raise UsageError(f"{MARK} takes keywords only, e.g. {MARK}(source='bernoulli(0.5)', size=1000)")
             options |= mark.kwargs
         forced = self._forced()
-        counted = "runs" if "list" in options else "strings" if "eta" in options else "pairs"
+        counted = "runs" if "list_size" in options else "strings" if "eta" in options else "pairs"
         if "pairs" in forced:
             forced[counted] = forced.pop("pairs")  # what is counted there
         if options.get("fixed") is not None:

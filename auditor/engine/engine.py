@@ -80,7 +80,7 @@ def make_how(
         raise BadValue("timeout", timeout, f"must be a number of seconds above 0 and up to {LONGEST:.0e}, e.g. 60")
     on_error = "stop" if on_error is None else on_error
     if on_error not in ON_ERROR:
-        raise BadValue("on-error", on_error, f"must be one of {', '.join(ON_ERROR)}{suggestion(on_error, ON_ERROR)}")
+        raise BadValue("on_error", on_error, f"must be one of {', '.join(ON_ERROR)}{suggestion(on_error, ON_ERROR)}")
     if resume and ledger is None:
         raise UsageError("--resume needs the ledger of the audit that it continues: add --ledger FILE")
     if cluster is not None and jobs not in (None, 1):

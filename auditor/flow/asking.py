@@ -12,8 +12,8 @@ from auditor.flow.run import answer
 from auditor.process.limits import read_duration
 from auditor.request import Listed, OverCells, Request, as_flag, as_name, check_known, listed, make_options
 
-CHECK = ("rho", "churn", "loss", "nu", "list")  # the questions that the options of `check` choose from
-_GATES = CHECK[:2]
+CHECK = ("rho", "churn", "loss", "nu", "list_size")  # the questions that the options of `check` choose from
+_MEASURES = CHECK[:2]
 
 
 def ask(question: str, subject: str | Callable[..., Any], source: object = None, **keywords: Any) -> Record:
@@ -31,7 +31,7 @@ def audit(subject: str | Callable[..., Any], source: object = None, **keywords: 
     """Run A(sample, r) on pairs of fresh samples until it is known whether rho is at most `rho`; what `check` is.
 
     Options of another question ask that one: eta and nu for (eta, nu)-reproducibility, list and eta for a list of
-    outputs, loss for generalisation, gate="churn" for the share of predictions that change; several sources, or
+    outputs, loss for generalisation, measure="churn" for the share of predictions that change; several sources, or
     `inputs`, for the worst of them. All else is as in `ask`. `family` is how many audits are to pass together: each
     then fails with its share of the error.
     """
@@ -54,8 +54,8 @@ def make_request(
     table = find_question(name).Options
     if len(sources) > 1 and not issubclass(table, OverCells):
         raise UsageError(f"{name} takes one source, and {len(sources)} were given: ask about one at a time")
-    if name in _GATES and given.get("gate", name) != name:
-        raise UsageError(f"gate={given['gate']!r} is another question than {name!r}: leave one of them out")
+    if name in _MEASURES and given.get("measure", name) != name:
+        raise UsageError(f"measure={given['measure']!r} is another question than {name!r}: leave one of them out")
     _check_clock(given)
     return Request(name, subject, sources, make_options(table, given, name), texts or {}, expected)
 
@@ -95,10 +95,12 @@ def _telling(given: Mapping[str, Any], tables: Mapping[str, tuple[str, ...]]) ->
         meant = sure & {*of}
         if len(meant) == 1:
             asked.setdefault(meant.pop(), as_flag(name))
-    gate = given.get("gate", CHECK[0])
-    if gate not in _GATES:
-        raise BadValue("gate", gate, f"must be one of {', '.join(_GATES)}{suggestion(str(gate), _GATES)}")
-    return {gate: f"--gate {gate}", **asked} if gate != CHECK[0] else asked
+    measure = given.get("measure", CHECK[0])
+    if measure not in _MEASURES:
+        raise BadValue(
+            "measure", measure, f"must be one of {', '.join(_MEASURES)}{suggestion(str(measure), _MEASURES)}"
+        )
+    return {measure: f"--measure {measure}", **asked} if measure != CHECK[0] else asked
 
 
 def _check_clock(given: Mapping[str, Any]) -> None:

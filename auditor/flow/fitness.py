@@ -144,7 +144,7 @@ def _nothing_fresh(cell: Cell, bench: Bench, same_samples: str) -> Iterator[Find
             f"has a probability below {UNLIKELY:.0e}. Does it ignore its generator at times?"
         )
         yield Finding("same-sample", "warning", message)
-    if cell.private == "unshared" or cell.question == "list":
+    if cell.private == "unshared" or cell.question == "list_size":
         return
     if cell.size == 0:
         message = "two runs of a pair get the same r and no sample: they can only agree; write A(sample, r, private)"

@@ -130,7 +130,7 @@ def make_plan(
         )
     design = "anytime" if fixed is None else "fixed"
     if gates not in GATES:
-        raise BadValue("gate", gates, f"must be one of {', '.join(GATES)}{suggestion(gates, GATES)}")
+        raise BadValue("measure", gates, f"must be one of {', '.join(GATES)}{suggestion(gates, GATES)}")
     check_target(target)
     check_confidence(confidence)
     if delta is not None and not (isinstance(delta, Real) and 0 <= delta < 1):

@@ -26,6 +26,7 @@ from auditor.subjects.outcome import Difference as Difference
 from auditor.subjects.subject import param_text
 
 SCHEMA = "auditor.record/2"
+_ALSO_IN_CASE = ("size", "view", "probe", "resample", "randomness")  # fields that a record has beside its case
 EXAMPLES = 3  # mismatching pairs that a record shows
 IN_PROCESS = "in process"
 NO_WORSE = "no worse"  # an expectation: met unless it is shown to be worse than before, or nothing was run
@@ -333,6 +334,10 @@ def _check(record: Record) -> None:
         raise ValueError(f"its verdict is {record.verdict!r}, and none of {', '.join(EXIT_CODES)}")
     if not 0 <= record.confidence <= 1:
         raise ValueError(f"its confidence is {record.confidence}, and must be from 0 to 1")
+    for name, known in (("subject", "target"), ("sample_kind", "sample"), *((same, same) for same in _ALSO_IN_CASE)):
+        if record.case is not None and getattr(record, name) != getattr(record.case, known):
+            said = f"its {name} is {getattr(record, name)!r}, and its case has {getattr(record.case, known)!r}"
+            raise ValueError(f"{said}: an audit writes one and the same")
     counted: list[tuple[str, Record | CellRow]] = [("it", record)]
     counted += [(f"its cell {place}", cell) for place, cell in enumerate(record.cells)]
     for name, one in counted:

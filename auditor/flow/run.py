@@ -28,7 +28,6 @@ from auditor.flow.verdict import Verdict
 from auditor.process.limits import one_thread
 from auditor.process.process_state import process_state_kept, put_back
 from auditor.request import Request
-from auditor.statistics.outward import exact
 from auditor.trials.cell import case_of, make_bench
 from auditor.trials.second_process import SecondProcess
 from auditor.trials.trial import Bench, RunFailed, Trial
@@ -273,7 +272,8 @@ class Run(msgspec.Struct):
 
     def _at_the_clock(self, verdict: Verdict) -> Verdict:
         """What was decided by then stays so; what was not is left open by the clock."""
-        look, time = self.inquiry.outlook(), exact(self.how.for_ or 0.0)
+        look, given = self.inquiry.outlook(), self.how.for_ or 0.0
+        time = f"{given:.3g}" if given < 100 else f"{given:,.0f}"
         done = f"{look.done:,} of at most {look.of:,} {self.inquiry.plan.unit}"
         words = f"stopped by the clock (--for, {time} s) after {done}"
         if verdict.decided_by != "budget":
@@ -315,9 +315,9 @@ def replayed(request: Request, index: int, cell: int | None = None) -> Iterator[
     cells = inquiry.cells
     both = len({one.private for one in cells}) > 1  # of private randomness, which is unshared unless --private says so
     if len(cells) > 1 and cell is None and not both:
-        raise UsageError(f"--replay {index} of which of {len(cells)} cells? Give --arm J, from 0 to {len(cells) - 1}")
+        raise UsageError(f"--replay {index} of which of {len(cells)} cells? Give --cell J, from 0 to {len(cells) - 1}")
     if not 0 <= (cell or 0) < len(cells):
-        raise UsageError(f"--arm {cell} must be from 0 to {len(cells) - 1}: which source or input is meant?")
+        raise UsageError(f"--cell {cell} must be from 0 to {len(cells) - 1}: which source or input is meant?")
     with one_thread(), ExitStack() as stack:
         stack.callback(getattr(inquiry, "close", lambda: None))
         yield from question.again(replace(make_bench(cells[cell or 0]), copies=True), index)

@@ -74,7 +74,7 @@ def _cells(
         for index, value in enumerate(inputs.values):
             cell = make_cell(question, with_settings(subject, {inputs.name: value}), source, options)
             text, typed = inputs.text(index), inputs.spec and not has_text(value)
-            again = ("--inputs", shlex.quote(inputs.spec or ""), "--arm", str(index)) if typed else ()
+            again = ("--inputs", shlex.quote(inputs.spec or ""), "--cell", str(index)) if typed else ()
             full = f"{name}, {inputs.name}={text}" if name else f"{inputs.name}={text}"
             yield replace(cell, name=full, varies=inputs.name, input=text, again=again)
 

@@ -42,7 +42,7 @@ class PairsOptions(OverCells, frozen=True, kw_only=True):
     pairs: Annotated[int | None, option("Stop undecided after so many pairs.  [default: 100 / rho]", "MAX", SURE)] = (
         None
     )
-    gate: Annotated[str, option("What the target is for: rho, or churn.", "WHAT", OTHER)] = "rho"
+    measure: Annotated[str, option("What the target is for: rho, or churn.", "WHAT", OTHER)] = "rho"
     no_integrate: Annotated[
         bool, option("Count outputs that differ, also where a subject declares how likely they do.", None, OTHER)
     ] = False
@@ -112,7 +112,7 @@ class Pairs(OneCell):
             with_example(self.examples, cell, trial, EXAMPLES)
         if trial.churn is None and self.is_of_churn:
             raise UsageError(
-                f"--gate churn counts probe points, and the view {self.cell.view.name} has no row for each"
+                f"--measure churn counts probe points, and the view {self.cell.view.name} has no row for each"
             )
         if trial.churn is not None:
             self.mean.add(trial.churn)
@@ -255,7 +255,7 @@ class AboutPairs(AskedOfPairs):
         """One cell's inquiry, with all of the error for itself."""
         if self.name == "churn" and not cell.view.may_have_rows:
             raise UsageError(
-                f"--gate churn counts predictions, and the view here is {cell.view.name}: use --view predict"
+                f"--measure churn counts predictions, and the view here is {cell.view.name}: use --view predict"
             )
         plan = make_pairs_plan(cell, options, gates=self.name)
         return Pairs(replace(cell, watched=WATCHED), plan)
@@ -284,7 +284,7 @@ class Rho(AboutPairs):
             yield Words(
                 "The target is for rho here: two runs differ if a single prediction does. By default repair judges the "
                 "churn, which is the share of predictions that change, of a classifier and of a regressor that is not "
-                "linear, and of a search the setting that it finds. --gate and --view settle it for both commands."
+                "linear, and of a search the setting that it finds. --measure and --view settle it for both commands."
             )
 
     def again(self, bench: Bench, index: int) -> Iterator[Part]:

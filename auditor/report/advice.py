@@ -32,7 +32,7 @@ def _next(record: Record, seen: Wobbles) -> Iterator[str]:
     elif _are_raw_floats(seen):
         yield _rounded(record, seen)
     elif share := _churn(record):
-        yield f"few predictions change, {share:.3g} of them on average: --gate churn holds that against the target"
+        yield f"few predictions change, {share:.3g} of them on average: --measure churn holds that against the target"
     if record.size:
         yield "price in place of check finds the size, if there is one, from which on the claim holds"
     yield "explain in place of check finds what makes the runs differ"

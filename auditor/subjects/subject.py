@@ -100,8 +100,9 @@ def subject(
     second) how likely two cores finish differently, or with `mismatch_is="upper"` what that is at most. Each is given
     the parameters of A that it names. An audit of rho then takes several times fewer pairs.
 
-    `asks` are the options of `check` for a claim about something else than rho, as {"list": 3, "eta": 0.1}, numbers or
-    functions of parameters: where many subjects are audited by what they declare, that is what is asked of this one.
+    `asks` are the options of `check` for a claim about something else than rho, such as {"list_size": 3, "eta": 0.1};
+    their values are numbers or functions of parameters. Where many subjects are audited by what they declare, that is
+    what is asked of this one.
     `listed=False` keeps the subject of a registered package out of `list`.
     """
     check_sample_kind(sample)

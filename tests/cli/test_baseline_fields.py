@@ -77,7 +77,7 @@ ELSEWHERE = {
     "inputs": "a baseline is of one input",
     "family": "of audits of one run, and no file has it",
     "fixed": "a baseline is counted to the end of its pairs",
-    "gate": "a baseline is of rho",
+    "measure": "a baseline is of rho",
     "baseline": "what is asked here",
     "no_integrate": "outputs are counted",
     "jobs": "who runs it",

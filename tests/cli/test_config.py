@@ -176,7 +176,7 @@ nu = 0.2
 target = "learners_of_gate.py:steady"
 source = "learners_of_gate.py:rows"
 size = 3
-list = 2
+list_size = 2
 eta = 0.2
 
 [[tool.auditor.subject]]
@@ -200,7 +200,7 @@ def test_a_gate_asks_every_question(project: Path, capsys: pytest.CaptureFixture
     assert run(["gate", "--json", "all.json"]) == 0
     assert "5 of 5 as expected" in capsys.readouterr().out
     records = json.loads((project / "all.json").read_text())
-    assert [record["question"] for record in records] == ["rho", "nu", "list", "rho", "curve"]
+    assert [record["question"] for record in records] == ["rho", "nu", "list_size", "rho", "curve"]
     assert [len(record["cells"]) for record in records] == [2, 1, 1, 3, 2]
     assert [record["error_spent"] for record in records[:4]] == pytest.approx([0.01] * 4)
     assert records[0]["cost"]["limits"] == {"jobs": 1, "timeout": 60}

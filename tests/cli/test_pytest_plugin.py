@@ -269,7 +269,7 @@ EVERY = f"""{QUICK}
 @reproducible(source=draw, size=10, eta=0.2, nu=0.2)
 def test_strings(sample, r): return 1
 
-@reproducible(source=draw, size=10, list=1, eta=0.2)
+@reproducible(source=draw, size=10, list_size=1, eta=0.2)
 def test_list(sample, r): return 1
 
 @reproducible(source=[draw, "uniform"], size=10)
@@ -312,7 +312,7 @@ def test_a_mark_asks_every_question_that_check_does(run: Any, pytester: Any) -> 
     told = dict(found for line in result.outlines if (found := _told(line)))
     assert told == {
         "test_strings": ["nu", "pass", "1", "{'jobs': 1}"],
-        "test_list": ["list", "pass", "1", "{'jobs': 1}"],
+        "test_list": ["list_size", "pass", "1", "{'jobs': 1}"],
         "test_sources": ["rho", "pass", "2", "{'jobs': 1}"],
         "test_inputs": ["rho", "pass", "2", "{'jobs': 1}"],
         "test_loss": ["loss", "pass", "1", "{'jobs': 1}"],

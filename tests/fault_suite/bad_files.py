@@ -209,7 +209,7 @@ _JSON = {
 _JUNK = {"null": None, "list": [], "word": "[/b]", "negative": -1, "huge": 10**30}
 _NAMED = ("subject", "source", "view", "randomness", "resample", "sample_kind")  # what a replay takes from an old one
 _ASKED = ("source", "view", "randomness", "resample", "sample", "inputs", "private", "gate")  # and from one of ours
-_FIRST = {"schema": "auditor.record/1", "gate": "rho", "arms": None}  # what makes a record an old one
+_FIRST = {"schema": "auditor.record/1", "measure": "rho", "arms": None}  # what makes a record an old one
 _NAMES = {
     "nul": "mine:fi\x00ne",
     "module": "mi\x00ne:fine",

@@ -26,7 +26,7 @@ _VALUES = {
     **dict.fromkeys(("--atol", "--rtol"), (*_NUMBER, "1e999")),
     **dict.fromkeys(("--size", "--seed"), _COUNT),
     **dict.fromkeys(("--pairs", "--fixed", "--jobs"), (*_COUNT, "0")),
-    **dict.fromkeys(("--sample", "--gate", "--resample", "--randomness", "--on-error"), _WORD),
+    **dict.fromkeys(("--sample", "--measure", "--resample", "--randomness", "--on-error"), _WORD),
     "--timeout": (*_NUMBER, "0", "1e9"),
     "--memory": (*_NEVER, "-1", "0", "lots", "2X", "1e400", "nan", "1K", "G", "2GG"),
     "--cluster": (*_NEVER, "nope", "local:", "local:0", "local:-1", "local:x", "http://x", "tls://127.0.0.1:9"),
@@ -40,12 +40,12 @@ _QUESTIONS = {
     ("--eta", "0.1", "--nu", "0.1", "--beta"): _PROBABILITY,
     ("--eta", "0.1", "--nu", "0.1", "--runs"): (*_COUNT, "0", "1"),
     ("--eta", "0.1", "--nu", "0.1", "--strings"): (*_COUNT, "0"),
-    ("--eta", "0.1", "--list"): (*_COUNT, "0"),
-    ("--list", "2", "--eta"): _PROBABILITY,
-    ("--list", "2", "--eta", "0.1", "--runs"): (*_COUNT, "0", "5"),
+    ("--eta", "0.1", "--list-size"): (*_COUNT, "0"),
+    ("--list-size", "2", "--eta"): _PROBABILITY,
+    ("--list-size", "2", "--eta", "0.1", "--runs"): (*_COUNT, "0", "5"),
     ("--loss", "mine:loss", "--delta"): _PROBABILITY,
     ("--loss",): ("", " ", "x", "mine:", "mine:nothing", "mine:NOT", "nowhere:fn", "\x00", "[/b]:fn"),
-    ("--inputs", "[1, 2]", "--replay", "0", "--arm"): (*_COUNT, "2"),
+    ("--inputs", "[1, 2]", "--replay", "0", "--cell"): (*_COUNT, "2"),
     ("--probe",): ("", "x", "\x00", "-1", "0", "missing.csv", _FOLDER, "fifo.csv", "1e31", "[/b]"),
 }
 _FILES = ("--json", "--junit", "--markdown")
@@ -134,26 +134,26 @@ _TOGETHER = """
 --runs 5
 --strings 9
 --delta 0.1
---arm 0
+--cell 0
 --loss mine:loss --eta 0.1 --nu 0.1
 --eta 0.1 --nu 0.1 --pairs 99
 --eta 0.1 --nu 0.1 --rho 0.1
---list 2
---list 2 --nu 0.1
---list 2 --eta 0.1 --nu 0.1
---list 2 --eta 0.1 --pairs 99
---list 2 --eta 0.1 --rho 0.1
---list 2 --eta 0.1 --strings 9
---list 2 --eta 0.1 --gate churn
---list 2 --eta 0.1 --loss mine:loss
---list 2 --eta 0.1 --atol 0.1
---list 2 --eta 0.1 --runs 99 --fixed 99
---list 2 --eta 1e-300
---list 1e29 --eta 0.1
---list 2 --eta 0.1 --replay 0 --arm 1
+--list-size 2
+--list-size 2 --nu 0.1
+--list-size 2 --eta 0.1 --nu 0.1
+--list-size 2 --eta 0.1 --pairs 99
+--list-size 2 --eta 0.1 --rho 0.1
+--list-size 2 --eta 0.1 --strings 9
+--list-size 2 --eta 0.1 --measure churn
+--list-size 2 --eta 0.1 --loss mine:loss
+--list-size 2 --eta 0.1 --atol 0.1
+--list-size 2 --eta 0.1 --runs 99 --fixed 99
+--list-size 2 --eta 1e-300
+--list-size 1e29 --eta 0.1
+--list-size 2 --eta 0.1 --replay 0 --cell 1
 --resample split
 --resample bootstrap
---gate churn
+--measure churn
 --sample counts
 --private shared
 --private both
@@ -163,7 +163,7 @@ _TOGETHER = """
 --json x --markdown ./x
 --junit - --json -
 --view predict
---view attr(x) --gate churn
+--view attr(x) --measure churn
 --memory 1G --cluster nope
 --nothing
 -z
@@ -184,19 +184,19 @@ _TOGETHER = """
 --timeout 5 --inputs [1]
 --size 1e20
 --size 1e29
---replay 0 --arm 1
---replay 0 --arm 0 --json x.json
---loss mine:loss --replay 0 --arm 1
+--replay 0 --cell 1
+--replay 0 --cell 0 --json x.json
+--loss mine:loss --replay 0 --cell 1
 --loss mine:loss --source nope
 --source norm --source nope --eta 0.1 --nu 0.1
---eta 0.1 --nu 0.1 --replay 0 --arm 1
+--eta 0.1 --nu 0.1 --replay 0 --cell 1
 """.strip().splitlines()
 _CARRIED_OUT = """
---replay 0 --arm 0
+--replay 0 --cell 0
 --loss mine:loss --replay 0
 --loss mine:loss --source norm
 --eta 0.1 --nu 0.1 --replay 0
---list 2 --eta 0.1 --replay 0
+--list-size 2 --eta 0.1 --replay 0
 --source norm --source norm --loss mine:loss
 """.strip().splitlines()
 _WRONG = """

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 import auditor
+from auditor.errors import RENAMED, UsageError
 from auditor.flow.asking import check_table
 from auditor.flow.question import find_question, registered_questions
 from auditor.request import GROUPS
@@ -40,7 +41,7 @@ def no_loss(output: Any, rows: Any) -> Any:
     ("keywords", "question"),
     [
         ({}, "rho"),
-        ({"gate": "rho", "pairs": 99}, "rho"),
+        ({"measure": "rho", "pairs": 99}, "rho"),
         ({"eta": 0.2, "nu": 0.2}, "nu"),
         ({"eta": 0.2, "nu": 0.2, "runs": 12, "strings": 300, "seed": 1}, "nu"),
         ({"loss": no_loss}, "loss"),
@@ -74,15 +75,18 @@ def _told(record: auditor.Record) -> Any:
             lambda: auditor.audit(constant, draw, sise=5),
             r"no option 'sise' \(did you mean size\?\): it takes size, sample",
         ),
-        (lambda: auditor.audit(constant, draw, gate="chrn"), r"gate='chrn' must be one of rho, churn \(did you mean"),
+        (
+            lambda: auditor.audit(constant, draw, measure="chrn"),
+            r"measure='chrn' must be one of rho, churn \(did",
+        ),
         (
             lambda: auditor.ask("roh", constant, draw),
             r"there is no question 'roh' \(did you mean rho\?\): there are churn",
         ),
         (lambda: auditor.ask("nu", constant, draw, size=5, pairs=9), "nu has no option 'pairs'"),
         (
-            lambda: auditor.ask("rho", constant, draw, size=5, gate="churn"),
-            "gate='churn' is another question than 'rho'",
+            lambda: auditor.ask("rho", constant, draw, size=5, measure="churn"),
+            "measure='churn' is another question than 'rho'",
         ),
         (lambda: auditor.ask("curve", constant, draw), "curve needs --vary NAME=VALUES"),
         (lambda: auditor.ask("curve", constant, [draw, "norm"], vary="size=3,5"), "curve takes one source, and 2 were"),
@@ -285,3 +289,15 @@ def test_anybodys_question_can_be_in_a_projects_file(theirs: Path, command: Comm
     assert command("gate", cwd=theirs)[0] == 0
     (theirs / "pyproject.toml").write_text(f"{entry}whisper = true\n")
     assert "unknown key 'whisper'" in command("gate", cwd=theirs)[2]
+
+
+@pytest.mark.parametrize(("old", "new"), RENAMED.items())
+def test_an_old_name_of_an_option_gets_the_new_one(
+    old: str, new: str, tmp_path: Path, command: Callable[..., tuple[int, str, str]]
+) -> None:
+    code, _, err = command("check", "constant", f"--{old}", "1", cwd=tmp_path)
+    assert (code, f"--{old} is called --{new.replace('_', '-')} now" in err) == (2, True)
+    if new == "cell":
+        return  # which goes with --replay, and only the command line has that
+    with pytest.raises(UsageError, match=rf"has no option '{old}' \(it is called {new} now\)"):
+        auditor.audit(constant, draw, **{old: 1})

@@ -103,7 +103,7 @@ OTHERS: dict[str, Case] = {
     "pairs": Case(10, "design: fixed and anytime", without=("fixed",)),
     "no_integrate": Case(True, "integrates: True and False", {"pairs": 100}, finished, "norm", ("fixed",)),
     "baseline": Case(Before(90, 3), "baseline", {"baseline": Before(90, 2), "pairs": 5}, without=("fixed",)),
-    "gate": Case("churn", "churn", {"view": "predict", "probe": 5}, fitted, without=("fixed",)),
+    "measure": Case("churn", "churn", {"view": "predict", "probe": 5}, fitted, without=("fixed",)),
 }
 SAME = {
     "ledger": "where it is kept",

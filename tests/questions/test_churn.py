@@ -220,11 +220,11 @@ def test_rho_says_whether_and_churn_says_how_much() -> None:
     """Two means of 400 uniforms are 0.0163 apart on average, and that is the share of points between them; 300 pairs on
     20,000 points, whose mean deviates by 0.0009, are 0.005 off with probability 1e-6 at most."""
     by_rho = auditor.audit(fit, uniform, size=400, view="predict")
-    by_churn = auditor.audit(fit, uniform, size=400, view="predict", gate="churn", rho=0.1)
+    by_churn = auditor.audit(fit, uniform, size=400, view="predict", measure="churn", rho=0.1)
     assert (by_rho.verdict, by_rho.question) == ("fail", "rho")
     assert (by_churn.verdict, by_churn.decided_by, by_churn.question) == ("pass", "churn", "churn")
     assert re.search(r"the mean churn is about \S+, and at most \S+ \(95 % confidence\)", by_churn.reason)
-    record = auditor.audit(fit, uniform, size=400, view="predict", gate="churn", fixed=300, rho=0.05, probe=20_000)
+    record = auditor.audit(fit, uniform, size=400, view="predict", measure="churn", fixed=300, rho=0.05, probe=20_000)
     churn = record.answer.churn
     expected = 2 / math.sqrt(math.pi) * math.sqrt(1 / 12 / 400)
     assert churn.low < expected < churn.high
@@ -233,18 +233,18 @@ def test_rho_says_whether_and_churn_says_how_much() -> None:
 
 
 def test_a_gate_on_churn_fails_what_changes_too_much_and_needs_predictions() -> None:
-    record = auditor.audit(fit, uniform, size=3, view="predict", gate="churn", rho=0.05)
+    record = auditor.audit(fit, uniform, size=3, view="predict", measure="churn", rho=0.05)
     assert (record.verdict, record.decided_by) == ("fail", "churn")
     with pytest.raises(UsageError, match="use --view predict"):
-        auditor.audit(fit, uniform, size=3, gate="churn")
+        auditor.audit(fit, uniform, size=3, measure="churn")
     with pytest.raises(BadValue, match=r"must be one of rho, churn \(did you mean churn\?\)"):
-        auditor.audit(fit, uniform, size=3, view="predict", gate="chrun")
+        auditor.audit(fit, uniform, size=3, view="predict", measure="chrun")
 
 
 def test_the_report_and_the_command_line_speak_of_churn(capsys: pytest.CaptureFixture[str]) -> None:
     from auditor.cli.command_line import run
 
-    arguments = ["check", "sklearn.tree:DecisionTreeClassifier", "--source", "sklearn:load_iris", "--gate", "churn"]
+    arguments = ["check", "sklearn.tree:DecisionTreeClassifier", "--source", "sklearn:load_iris", "--measure", "churn"]
     assert run([*arguments, "--rho", "0.3", "--probe", "50", "--param", "max_depth=2"]) == 0
     out = capsys.readouterr().out
     assert re.search(r"the mean churn is about \S+, and at most \S+ \(95 % confidence\)", out)

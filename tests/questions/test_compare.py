@@ -166,13 +166,13 @@ def test_reports_and_replays(command: Command, tmp_path: Path) -> None:
         pair = str(record.examples[0].pair)
         code, out, _ = command("replay", "out.json", "--pair", pair, "--cell", str(cell), "--trust", cwd=tmp_path)
         assert (code, out.startswith(expected)) == (0, True), out
-        code, out, _ = command(*words, "--replay", pair, "--arm", str(cell), cwd=tmp_path)
+        code, out, _ = command(*words, "--replay", pair, "--cell", str(cell), cwd=tmp_path)
         assert (code, out.startswith(expected)) == (0, True), out
     found = answer_of(record).changed
     assert found is not None
     for replay, output, cell in ((found.replay_old, "<b>steady</b>", 1), (found.replay_new, "<i>", 0)):
         assert shlex.split(str(replay))[:4] == ["python", "-m", "auditor", "compare"]
-        assert shlex.split(str(replay))[-4:] == ["--old", "old.py:fit", "--arm", str(cell)]
+        assert shlex.split(str(replay))[-4:] == ["--old", "old.py:fit", "--cell", str(cell)]
         code, out, _ = command(*shlex.split(str(replay))[3:], cwd=tmp_path)
         assert (code, output in out) == (0, True), "each in its own version"
 

@@ -272,7 +272,7 @@ def test_a_replay_leads_to_the_arm_that_differed(tmp_path: Path, capsys: pytest.
     capsys.readouterr()
     assert run(shlex.split(arms[1]["replay"])[3:]) == 0
     assert "DIFFERENT" in capsys.readouterr().out
-    assert run(["check", "first_bit", *sources, "--replay", "0", "--arm", "1"]) == 0
+    assert run(["check", "first_bit", *sources, "--replay", "0", "--cell", "1"]) == 0
     assert run(["check", "first_bit", *sources, "--replay", "0"]) == 2
     assert run(["replay", str(document), "--pair", "0"]) == 2
     assert "has 2 cells" in capsys.readouterr().err
@@ -300,7 +300,7 @@ def test_inputs_that_no_command_line_can_carry_replay_by_their_number(
     words = ["check", "generated.py:look", "--inputs", "generated.py:inputs", "--source", "uniform", "--size", "1"]
     assert run([*words, "--json", "record.json"]) == 1
     command = json.loads(Path("record.json").read_text())["cells"][1]["replay"]
-    assert "--arm 1" in command
+    assert "--cell 1" in command
     assert run(shlex.split(command)[3:]) == 0
     assert "DIFFERENT" in capsys.readouterr().out
 
@@ -326,11 +326,11 @@ def test_inputs_are_read_from_lists_files_and_generators(tmp_path: Path) -> None
     [
         (["--inputs", "[1]"], "has no parameter 'x'"),
         (["--inputs", "q=[0.1]", "--eta", "0.1"], "--eta is half of a question"),
-        (["--inputs", "q=[0.1]", "--arm", "0"], "--arm 0 goes with --replay"),
-        (["--arm", "0"], "--arm 0 goes with"),
+        (["--inputs", "q=[0.1]", "--cell", "0"], "--cell 0 goes with --replay"),
+        (["--cell", "0"], "--cell 0 goes with"),
         (["--inputs", "q=[0.1, 0.2]", "--replay", "0"], "--replay 0 of which of 2 cells"),
-        (["--inputs", "q=[0.1, 0.2]", "--replay", "0", "--arm", "2"], "--arm 2 must be from 0 to 1"),
-        (["--inputs", "q=[0.1, 0.2]", "--gate", "churn"], "--gate churn"),
+        (["--inputs", "q=[0.1, 0.2]", "--replay", "0", "--cell", "2"], "--cell 2 must be from 0 to 1"),
+        (["--inputs", "q=[0.1, 0.2]", "--measure", "churn"], "--measure churn"),
     ],
 )
 def test_what_makes_no_worst_case_is_refused(
@@ -384,7 +384,7 @@ def uniform(rng: np.random.Generator, size: int) -> np.ndarray:
 
 
 def test_churn_is_asked_of_every_input() -> None:
-    options: dict[str, Any] = {"size": 3, "view": "predict", "gate": "churn", "rho": 0.1, "probe": 200}
+    options: dict[str, Any] = {"size": 3, "view": "predict", "measure": "churn", "rho": 0.1, "probe": 200}
     failed = auditor.audit(moved, uniform, inputs={"by": [0.0, 1.0]}, **options)
     assert (failed.verdict, failed.decided_by, failed.question) == ("fail", "churn", "churn")
     assert failed.reason.startswith("with by=1.0 the mean churn is about 0.151, and at least")
@@ -452,7 +452,7 @@ def test_the_command_asks_nu_for_every_input_and_replays_a_string_of_one(
     assert (tmp_path / "nu.svg").exists()
     string = document["answer"]["worst"]["string"]
     capsys.readouterr()
-    assert run([*words[:4], "--replay", str(string), "--arm", "0", "--runs", "20"]) == 0
+    assert run([*words[:4], "--replay", str(string), "--cell", "0", "--runs", "20"]) == 0
     assert f"string {string}: 2 outputs in 20 runs" in capsys.readouterr().out
 
 

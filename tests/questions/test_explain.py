@@ -281,7 +281,7 @@ def test_a_subject_that_never_runs_is_exit_code_4() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"gate": "churn"}, "--gate churn"),
+        ({"measure": "churn"}, "--measure churn"),
         ({"fixed": 9}, "--fixed 9"),
         ({"inputs": "[1]"}, "--inputs"),
         ({"pairs": 3}, "pairs"),

@@ -84,8 +84,8 @@ def test_every_way_to_say_it_wrongly_is_a_sentence(command: Command, folder: Pat
     assert code == 2
     assert "declares no source" in error
     code, _, error = command(
-        "explain", "learner.py:fit", "--source", "norm", "--size", "9", "--gate", "churn", cwd=folder
+        "explain", "learner.py:fit", "--source", "norm", "--size", "9", "--measure", "churn", cwd=folder
     )
     assert code == 2
-    assert "--gate churn" in error
+    assert "--measure churn" in error
     assert "Traceback" not in error

@@ -48,7 +48,7 @@ def first_row(sample: Any, r: np.random.Generator) -> int:
 
 
 def audit(source: str = VALUES, **options: Any) -> auditor.Record:
-    return auditor.ask("list", first_row, source, **{"size": 1, "list": 3, "eta": 0.1, **options})
+    return auditor.ask("list_size", first_row, source, **{"size": 1, "list_size": 3, "eta": 0.1, **options})
 
 
 @given(st.lists(st.sampled_from("abcdefg"), max_size=60), st.integers(1, 5), st.integers(0, 9))
@@ -195,9 +195,9 @@ def test_the_first_runs_cost_least() -> None:
 )
 def test_the_gate_says_what_is_so(length: int, eta: float, verdict: str) -> None:
     """Seeds are fixed, so this is no matter of chance; each verdict is right with probability 0.95 at least."""
-    record = audit(list=length, eta=eta)
+    record = audit(list_size=length, eta=eta)
     truth = math.fsum([0.5, 0.3, 0.12, 0.05, 0.03][length:])
-    assert (record.verdict, record.question, record.unit, record.decided_by) == (verdict, "list", "runs", "list")
+    assert (record.verdict, record.question, record.unit, record.decided_by) == (verdict, "list_size", "runs", "list")
     (own,) = record.measures
     assert own.low <= truth <= own.high
     assert (own.name, own.of, record.cells[0].pairs) == ("outside", record.answer.runs, record.cost.runs)
@@ -211,28 +211,28 @@ def test_the_gate_says_what_is_so(length: int, eta: float, verdict: str) -> None
 
 def test_the_interval_at_a_millionth_holds_the_truth() -> None:
     """Wrong with probability 1e-6, over the source whose law is known; judged once."""
-    record = audit(list=2, eta=0.1, fixed=3000, confidence=1 - 1e-6)
+    record = audit(list_size=2, eta=0.1, fixed=3000, confidence=1 - 1e-6)
     assert record.measures[0].low <= 0.2 <= record.measures[0].high
     assert record.measures[0].high - record.measures[0].low < 0.09
     assert (record.verdict, record.design, record.measures[0].method) == ("fail", "fixed", "Clopper-Pearson")
 
 
 def test_one_output_passes_after_the_first_runs_and_a_spotless_rest() -> None:
-    record = auditor.ask("list", "algorithms.controls:constant", list=1, eta=0.1)
-    inquiry = inquiry_of("algorithms.controls:constant", question="list", list=1, eta=0.1)
+    record = auditor.ask("list_size", "algorithms.controls:constant", list_size=1, eta=0.1)
+    inquiry = inquiry_of("algorithms.controls:constant", question="list_size", list_size=1, eta=0.1)
     assert (record.verdict, record.answer.runs, record.answer.distinct) == ("pass", inquiry.plan.least_trials, 1)
     assert record.answer.other is None
     assert "; 1 distinct output in all" in " ".join(as_text(record).split())
 
 
 def test_a_fail_before_a_list_is_named_speaks_of_no_later_runs() -> None:
-    text = " ".join(as_text(audit("randint(0, 1000)", list=2, eta=0.05)).split())
+    text = " ".join(as_text(audit("randint(0, 1000)", list_size=2, eta=0.05)).split())
     assert "made of all runs: for a pass the first 8 only name it; " in text
 
 
 def test_a_fixed_number_that_was_cut_short_is_bounded_as_if_looked_at_all_along() -> None:
     """Who interrupts may have looked: Clopper-Pearson's limits are for the number that was fixed."""
-    inquiry = inquiry_of(first_row, VALUES, "list", size=1, list=1, eta=0.3, fixed=100)
+    inquiry = inquiry_of(first_row, VALUES, "list_size", size=1, list_size=1, eta=0.3, fixed=100)
     for index in range(50):
         inquiry.add(0, _trial(index, "ab"[index % 2]))
     assert inquiry.verdict().outcome == "inconclusive"
@@ -242,7 +242,7 @@ def test_a_fixed_number_that_was_cut_short_is_bounded_as_if_looked_at_all_along(
 
 def test_an_output_that_never_comes_back_fails_within_the_default_budget() -> None:
     for length, eta in ((1, 0.1), (20, 0.1), (5, 0.8), (1, 0.9)):
-        inquiry = inquiry_of(first_row, VALUES, "list", size=1, list=length, eta=eta)
+        inquiry = inquiry_of(first_row, VALUES, "list_size", size=1, list_size=length, eta=eta)
         assert isinstance(inquiry, Runs)
         at = next(i for i in range(inquiry.plan.budget) if inquiry.add(0, _trial(i, f"{i}")))
         assert (inquiry.verdict().outcome, at < inquiry.plan.budget) == ("fail", True)
@@ -252,7 +252,7 @@ def test_an_output_that_never_comes_back_fails_within_the_default_budget() -> No
 def test_an_audit_ends_where_a_count_meets_its_boundary(outputs: list[str], length: int, fixed: bool) -> None:
     """A pass by what the lists before missed, a fail by what that of all misses, and by nothing else."""
     options = {"fixed": len(outputs)} if fixed and len(outputs) > 40 else {}
-    inquiry = inquiry_of(first_row, VALUES, "list", size=1, list=length, eta=0.3, **options)
+    inquiry = inquiry_of(first_row, VALUES, "list_size", size=1, list_size=length, eta=0.3, **options)
     seen, gate, ended = Misses(length, runs_to_name(length, 0.3)), inquiry.plan.gate, "inconclusive"
     for index, output in enumerate(outputs):
         stops = inquiry.add(0, _trial(index, output))
@@ -277,7 +277,7 @@ def _trial(index: int, output: str, accurate: bool | None = None) -> Trial:
 
 
 def test_the_list_that_is_shown_is_the_one_of_all_runs() -> None:
-    inquiry = inquiry_of(first_row, VALUES, "list", size=1, list=2, eta=0.2)
+    inquiry = inquiry_of(first_row, VALUES, "list_size", size=1, list_size=2, eta=0.2)
     for index, output in enumerate("abccdccdd"):
         inquiry.add(0, _trial(index, output))
     found: Any = inquiry.answer().fields
@@ -287,7 +287,7 @@ def test_the_list_that_is_shown_is_the_one_of_all_runs() -> None:
 
 
 def test_a_trial_is_the_first_run_of_a_pair_and_replays(capsys: pytest.CaptureFixture[str]) -> None:
-    record = auditor.ask("list", "first_bit", "bernoulli(0.3)", size=1, list=1, eta=0.1, seed=3)
+    record = auditor.ask("list_size", "first_bit", "bernoulli(0.3)", size=1, list_size=1, eta=0.1, seed=3)
     other = record.answer.other
     bench = bench_of("first_bit", "bernoulli(0.3)", size=1, seed=3)
     assert str(bench.run(other.run, 0)) == other.output
@@ -311,15 +311,15 @@ def arrays(rng):
 """
 
 
-@pytest.mark.parametrize(("inputs", "words"), [("[42]", "--param x=42"), ("moved.py:arrays", "--arm 0")])
+@pytest.mark.parametrize(("inputs", "words"), [("[42]", "--param x=42"), ("moved.py:arrays", "--cell 0")])
 def test_a_replay_names_its_input(
     inputs: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """By its value, or by its place where no command line carries that."""
     (tmp_path / "moved.py").write_text(SHIFTED)
     monkeypatch.chdir(tmp_path)
-    asked = {"size": 1, "list": 1, "eta": 0.1, "inputs": inputs}
-    record = auditor.ask("list", "moved.py:shifted", "bernoulli(0.0)", **asked)
+    asked = {"size": 1, "list_size": 1, "eta": 0.1, "inputs": inputs}
+    record = auditor.ask("list_size", "moved.py:shifted", "bernoulli(0.0)", **asked)
     (found,) = record.answer.outputs
     assert (found.output, words in found.replay) == ("42", True)
     assert run(shlex.split(found.replay)[3:]) == 0
@@ -327,7 +327,7 @@ def test_a_replay_names_its_input(
 
 
 def test_a_record_is_the_same_from_its_file_and_in_every_format(tmp_path: Path) -> None:
-    record = audit(list=2, eta=0.1)
+    record = audit(list_size=2, eta=0.1)
     file = tmp_path / "record.json"
     file.write_bytes(to_json(record))
     again = read_record(file)
@@ -338,36 +338,36 @@ def test_a_record_is_the_same_from_its_file_and_in_every_format(tmp_path: Path) 
     assert "outside their 2 most frequent outputs" in markdown([record], 0.95)
     assert xml.etree.ElementTree.fromstring(junit([record], 0.95)).find(".//failure") is not None
     document = json.loads(to_json(record))
-    assert document["answer"]["question"] == "list"
-    assert document["asked"]["list"] == 2
+    assert document["answer"]["question"] == "list_size"
+    assert document["asked"]["list_size"] == 2
 
 
 def test_the_options_choose_it_in_python_and_at_the_shell(tmp_path: Path) -> None:
-    record = auditor.audit(first_bit, "bernoulli(0.5)", size=1, list=2, eta=0.1)
-    assert (record.question, record.verdict) == ("list", "pass")
-    words = ["check", "first_bit", "--list", "1", "--eta", "0.1", "--json", str(tmp_path / "r.json")]
+    record = auditor.audit(first_bit, "bernoulli(0.5)", size=1, list_size=2, eta=0.1)
+    assert (record.question, record.verdict) == ("list_size", "pass")
+    words = ["check", "first_bit", "--list-size", "1", "--eta", "0.1", "--json", str(tmp_path / "r.json")]
     assert run(words) == 1
-    assert read_record(tmp_path / "r.json").question == "list"
+    assert read_record(tmp_path / "r.json").question == "list_size"
     assert auditor.audit("good_and_bad", eta=0.3, nu=0.3).question == "nu"
 
 
 def test_each_run_has_an_r_of_its_own() -> None:
     """A coin that r tosses is reproducible, and two outputs have half of the mass each."""
     assert auditor.audit("coin_from_r").verdict == "pass"
-    assert auditor.audit("coin_from_r", list=1, eta=0.3).verdict == "fail"
-    assert auditor.audit("coin_from_r", list=2, eta=0.1).verdict == "pass"
+    assert auditor.audit("coin_from_r", list_size=1, eta=0.3).verdict == "fail"
+    assert auditor.audit("coin_from_r", list_size=2, eta=0.1).verdict == "pass"
 
 
 def test_several_sources_are_judged_by_the_worst() -> None:
     sources = ["bernoulli(0.01)", "bernoulli(0.4)"]
-    failed = auditor.audit(first_bit, sources, size=1, list=1, eta=0.1)
+    failed = auditor.audit(first_bit, sources, size=1, list_size=1, eta=0.1)
     assert (failed.verdict, [cell.verdict for cell in failed.cells][1]) == ("fail", "fail")
     assert failed.reason.startswith("with bernoulli(0.4)")
-    passed = auditor.audit(first_bit, sources, size=1, list=2, eta=0.1)
+    passed = auditor.audit(first_bit, sources, size=1, list_size=2, eta=0.1)
     assert passed.verdict == "pass"
     assert "none outside of" in passed.reason
     assert passed.pairs is None
-    open_ = auditor.audit(first_bit, ["bernoulli(0.1)", "bernoulli(0.01)"], size=1, list=1, eta=0.1, runs=60)
+    open_ = auditor.audit(first_bit, ["bernoulli(0.1)", "bernoulli(0.01)"], size=1, list_size=1, eta=0.1, runs=60)
     assert "use more --runs and a new --seed, or a larger --eta" in open_.reason
 
 
@@ -379,7 +379,7 @@ def test_inaccurate_beyond_what_is_declared_fails() -> None:
     def coin(sample: Any, r: np.random.Generator) -> int:
         return int(sample[0])
 
-    record = auditor.audit(coin, list=2, eta=0.02)
+    record = auditor.audit(coin, list_size=2, eta=0.02)
     assert (record.verdict, record.decided_by) == ("fail", "accuracy")
     assert record.accuracy is not None
     assert record.accuracy.allowed == 0.1
@@ -391,16 +391,16 @@ def test_runs_without_an_output_are_one_output() -> None:
             raise ValueError(f"{r.random()}")
         return 0
 
-    bench = bench_of(raises, "bernoulli(0.4)", "list", size=1, list=2, eta=0.1)
+    bench = bench_of(raises, "bernoulli(0.4)", "list_size", size=1, list_size=2, eta=0.1)
     trials = [replace(bench, bottoms=True).trial(i) for i in range(20)]
     assert len({trial.payload["output"] for trial in trials}) == 2
     assert {trial.payload["shown"] for trial in trials} == {"0", "no output"}
     assert {len(trial.bottoms) for trial in trials} == {0, 1}
-    assert auditor.ask("list", raises, "bernoulli(0.4)", size=1, list=2, eta=0.1).exit_code == 4
+    assert auditor.ask("list_size", raises, "bernoulli(0.4)", size=1, list_size=2, eta=0.1).exit_code == 4
 
 
 def test_an_undecided_audit_goes_on_from_its_ledger(tmp_path: Path) -> None:
-    asked: dict[str, Any] = {"list": 3, "eta": 0.1, "ledger": tmp_path / "audits.sqlite"}
+    asked: dict[str, Any] = {"list_size": 3, "eta": 0.1, "ledger": tmp_path / "audits.sqlite"}
     first = audit(**asked, runs=80)
     assert first.verdict == "inconclusive"
     assert "--resume --runs 320" in first.reason
@@ -413,21 +413,24 @@ def test_an_undecided_audit_goes_on_from_its_ledger(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"list": 0}, "list=0 must be an integer of at least 1, e.g. 3"),
-        ({"list": 1.5}, "list=1.5 must be an integer"),
-        ({"list": True}, "list=True must be an integer"),
+        ({"list_size": 0}, "list_size=0 must be an integer of at least 1, e.g. 3"),
+        ({"list_size": 1.5}, "list_size=1.5 must be an integer"),
+        ({"list_size": True}, "list_size=True must be an integer"),
         ({"eta": 0}, "eta=0 must be in (0, 1): the mass that may be outside the list, e.g. 0.1"),
         ({"eta": 1.0}, "eta=1.0 must be in (0, 1)"),
         ({"eta": True}, "eta=True must be in (0, 1)"),
-        ({"eta": None}, "a list is asked about with --list and --eta: add e.g. --eta 0.1"),
-        ({"list": None}, "add e.g. --list 3"),
+        ({"eta": None}, "a list is asked about with --list-size and --eta: add e.g. --eta 0.1"),
+        ({"list_size": None}, "add e.g. --list-size 3"),
         ({"runs": 0}, "runs=0 must be an integer of at least 1"),
         ({"runs": 20}, "even if no run is outside it takes 39 runs, of which the first 10 name the list"),
         ({"fixed": 30}, "use --fixed 39 or more"),
         ({"runs": 50, "fixed": 50}, "--runs 50 and --fixed 50 are two designs: choose one"),
         ({"runs": 10**13}, "would take more than 1e+12 runs"),
-        ({"eta": 1e-12}, "--list 3 --eta 1e-12 would take more than 1e+12 runs"),
-        ({"list": 10**6, "eta": 0.999999999}, "--list 1000000 --eta 0.999999999 would take more than 1e+12 runs"),
+        ({"eta": 1e-12}, "--list-size 3 --eta 1e-12 would take more than 1e+12 runs"),
+        (
+            {"list_size": 10**6, "eta": 0.999999999},
+            "--eta 0.999999999 would take more than 1e+12 runs",
+        ),
         ({"atol": 0.1}, "that takes an equivalence"),
         ({"confidence": 0.4}, "must be above 0.5"),
     ],
@@ -440,23 +443,26 @@ def test_what_cannot_be_asked_is_refused_with_a_sentence(options: dict[str, Any]
 
 def test_the_least_budget_that_is_named_does() -> None:
     for option in ("runs", "fixed"):
-        assert inquiry_of(first_row, VALUES, "list", size=1, list=3, eta=0.1, **{option: 39}).plan.least_trials == 39
+        assert (
+            inquiry_of(first_row, VALUES, "list_size", size=1, list_size=3, eta=0.1, **{option: 39}).plan.least_trials
+            == 39
+        )
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"list": 2, "eta": 0.1, "nu": 0.1}, "--list does not go with --nu"),
-        ({"nu": 0.1, "list": 2}, "--nu does not go with --list"),
-        ({"list": 2, "eta": 0.1, "pairs": 100}, "--pairs 100 does not go with --list: use --runs"),
-        ({"list": 2, "eta": 0.1, "rho": 0.1}, "--rho 0.1 does not go with --list: use --eta"),
-        ({"list": 2, "eta": 0.1, "gate": "churn"}, "--gate churn does not go with --list"),
+        ({"list_size": 2, "eta": 0.1, "nu": 0.1}, "--list-size does not go with --nu"),
+        ({"nu": 0.1, "list_size": 2}, "--nu does not go with --list-size"),
+        ({"list_size": 2, "eta": 0.1, "pairs": 100}, "--pairs 100 does not go with --list-size: use --runs"),
+        ({"list_size": 2, "eta": 0.1, "rho": 0.1}, "--rho 0.1 does not go with --list-size: use --eta"),
+        ({"list_size": 2, "eta": 0.1, "measure": "churn"}, "--measure churn does not go with --list-size"),
         (
-            {"list": 2, "eta": 0.1, "no_integrate": True},
-            "--no-integrate does not go with --list: leave",
+            {"list_size": 2, "eta": 0.1, "no_integrate": True},
+            "--no-integrate does not go with --list-size: leave",
         ),
-        ({"list": 2, "eta": 0.1, "strings": 9}, "--list does not go with --strings"),
-        ({"eta": 0.1}, "--eta is half of a question: add e.g. --nu 0.1, or --list 3"),
+        ({"list_size": 2, "eta": 0.1, "strings": 9}, "--list-size does not go with --strings"),
+        ({"eta": 0.1}, "--eta is half of a question: add e.g. --nu 0.1, or --list-size 3"),
         ({"runs": 9}, "--runs goes with --eta and --nu"),
     ],
 )
@@ -468,8 +474,8 @@ def test_two_questions_at_once_are_refused(options: dict[str, Any], words: str) 
 
 def test_halves_of_a_data_set_are_refused(tmp_path: Path) -> None:
     rows = np.arange(20.0)
-    with pytest.raises(UsageError, match="with --list use bootstrap"):
-        auditor.audit(first_row, rows, list=2, eta=0.1, resample="split")
+    with pytest.raises(UsageError, match="with --list-size use bootstrap"):
+        auditor.audit(first_row, rows, list_size=2, eta=0.1, resample="split")
 
 
 def test_a_claim_about_a_list_is_what_audits_by_declarations_ask(capsys: pytest.CaptureFixture[str]) -> None:
@@ -478,7 +484,7 @@ def test_a_claim_about_a_list_is_what_audits_by_declarations_ask(capsys: pytest.
     plain = auditor.audit("list_of_biases")
     assert (plain.question, plain.verdict) == ("rho", "fail")
     assert [one.message for one in plain.findings if one.kind == "claim"] == [
-        "what is claimed of it is not rho: check it with --list 3 --eta 0.1"
+        "what is claimed of it is not rho: check it with --list-size 3 --eta 0.1"
     ]
     asked = auditor.audit("list_of_biases", **load_subject("list_of_biases", {"d": 2, "eta": 0.2}).asks)
     assert (asked.target, asked.verdict, asked.findings) == (0.2, "pass", [])

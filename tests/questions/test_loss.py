@@ -104,7 +104,7 @@ def test_what_makes_no_question_is_refused(capsys: pytest.CaptureFixture[str]) -
         (["--delta", "0.1"], "--delta goes with --loss"),
         (["--loss", "math:pi"], "not a function"),
         (["--loss", "math:cos", "--eta", "0.1"], "--loss does not go with --eta"),
-        (["--loss", "math:cos", "--gate", "churn"], "--gate churn does not go with --loss"),
+        (["--loss", "math:cos", "--measure", "churn"], "--measure churn does not go with --loss"),
     ):
         assert run(["check", "memoriser", *words]) == 2
         assert complaint in " ".join(capsys.readouterr().err.split())

@@ -203,7 +203,7 @@ def test_a_picture_can_be_printed(capsys: pytest.CaptureFixture[str]) -> None:
         (["--eta", "0.1", "--nu", "0"], "--nu 0.0 must be in (0, 1)"),
         (["--eta", "0.1", "--nu", "0.1", "--pairs", "9"], "use --strings"),
         (["--eta", "0.1", "--nu", "0.1", "--rho", "0.2"], "use --nu"),
-        (["--eta", "0.1", "--nu", "0.1", "--gate", "churn"], "--gate churn does not go with --eta"),
+        (["--eta", "0.1", "--nu", "0.1", "--measure", "churn"], "--measure churn does not go with --eta"),
         (["--eta", "0.1", "--nu", "0.1", "--strings", "9"], "even without a run outside it takes about"),
         (["--eta", "0.001", "--nu", "0.1", "--runs", "2"], "--runs 2 are too few"),
         (["--eta", "0.6", "--nu", "0.1", "--beta", "0.1"], "below 1/2"),

@@ -208,14 +208,14 @@ def test_a_classifier_is_held_by_its_churn(folder: Path) -> None:
 
 
 def test_check_and_repair_say_what_the_target_is_for(folder: Path) -> None:
-    """By default a check of predictions judges rho and a repair churn; --gate settles it for both."""
+    """By default a check of predictions judges rho and a repair churn; --measure settles it for both."""
     asked: dict[str, Any] = {"source": "learners.py:labels", "size": 80, "rho": 0.5, "probe": 20}
     check = as_text(auditor.audit("models.py:nearest", **asked), 400)
     repair = as_text(auditor.ask("repair", "models.py:nearest", **asked), 400)
     assert "The target is for rho here: two runs differ if a single prediction does" in check
     assert "The target is for churn here, the share of predictions that change" in repair
-    both = [auditor.audit("models.py:nearest", **asked, gate="churn")]
-    both.append(auditor.ask("repair", "models.py:nearest", **asked, gate="churn"))
+    both = [auditor.audit("models.py:nearest", **asked, measure="churn")]
+    both.append(auditor.ask("repair", "models.py:nearest", **asked, measure="churn"))
     assert [one.measures[0].name for one in both] == ["churn", "churn"]
     assert "The target is for rho" not in as_text(both[0], 400)
     best = as_text(auditor.ask("repair", "models.py:best", "learners.py:linear", size=400, rho=0.5), 400)
@@ -357,8 +357,8 @@ def test_the_picture_and_the_command(folder: Path) -> None:
 
 def test_options_that_make_no_sense_are_refused(folder: Path) -> None:
     for options, words in (
-        ({"gate": "rhoo"}, "must be one of rho, churn"),
-        ({"gate": "churn"}, "counts predictions"),
+        ({"measure": "rhoo"}, "must be one of rho, churn"),
+        ({"measure": "churn"}, "counts predictions"),
         ({"randomness": "int"}, "annotate r"),
         ({"rho": 1.5}, "must be in"),
         ({"pairs": 45}, "use --pairs 55 or more"),

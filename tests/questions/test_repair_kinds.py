@@ -99,7 +99,7 @@ def test_a_regressor_has_its_predictions_rounded(folder: Path) -> None:
     assert "by the cores" not in as_text(found, 80)
     assert answer.code
     (folder / "repaired.py").write_text(answer.code)
-    done = auditor.audit("repaired.py:stable", "of_kinds.py:linear", size=100, rho=0.5, gate="churn", seed=1)
+    done = auditor.audit("repaired.py:stable", "of_kinds.py:linear", size=100, rho=0.5, measure="churn", seed=1)
     assert done.verdict == "pass"
 
 

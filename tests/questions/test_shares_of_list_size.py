@@ -41,8 +41,10 @@ def judged(sample: Any, r: Any, *, q: int = 0) -> int:
 
 
 def leaves(subject: Any, arms: int = 1, family: int = 1, **options: Any) -> list[Runs]:
-    asked = {"size": 1, "list": LENGTH, "eta": ETA, "fixed": RUNS, "family": family, **options}
-    inquiry: Any = inquiry_of(subject, rows, "list", **asked, **({"inputs": {"q": [*range(arms)]}} if arms > 1 else {}))
+    asked = {"size": 1, "list_size": LENGTH, "eta": ETA, "fixed": RUNS, "family": family, **options}
+    inquiry: Any = inquiry_of(
+        subject, rows, "list_size", **asked, **({"inputs": {"q": [*range(arms)]}} if arms > 1 else {})
+    )
     return inquiry.leaves if arms > 1 else [inquiry]
 
 
@@ -124,7 +126,9 @@ def test_a_verdict_states_the_level_it_has(subject: Any, arms: int, family: int)
 
 
 def test_a_list_of_several_arms_tells_the_most_frequent_outputs_of_the_worst() -> None:
-    every: Any = inquiry_of(plain, rows, "list", size=1, list=LENGTH, eta=ETA, fixed=RUNS, inputs={"q": [0, 1]})
+    every: Any = inquiry_of(
+        plain, rows, "list_size", size=1, list_size=LENGTH, eta=ETA, fixed=RUNS, inputs={"q": [0, 1]}
+    )
     assert isinstance(every, Every)
     for leaf, outside in zip(every.leaves, (30, 60), strict=True):
         after(leaf, before=outside, outside=outside)

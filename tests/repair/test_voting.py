@@ -267,6 +267,6 @@ def test_two_moons_have_a_churn_of_at_most_0_03() -> None:
         return x + 0.35 * rng.normal(size=x.shape), y
 
     vote = voted(DecisionTreeClassifier(min_samples_leaf=5), 64, between=(0.4, 0.6))
-    found = auditor.audit(vote, moons, size=6400, rho=0.03, gate="churn")
+    found = auditor.audit(vote, moons, size=6400, rho=0.03, measure="churn")
     print(f"{found.measures[0]} after {found.pairs} pairs")
     assert found.verdict == "pass"

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
+from auditor.case import Case
 from auditor.cli.baseline import Baseline, Block
 
 ROOT = Path(__file__).parents[2]
@@ -96,7 +97,8 @@ def runner(tmp_path: Path) -> Runner:
 def test_a_gate_with_a_page_and_a_baseline(runner: Runner) -> None:
     (runner.workspace / "learner.py").write_text(LEARNER)
     (runner.workspace / "pyproject.toml").write_text(CONFIG)
-    counted = Block(target="learner.py:steady", source="norm", size=2, confidence=0.95, seed=0, pairs=100, mismatches=0)
+    case = Case(target="learner.py:steady", source="norm", size=2)
+    counted = Block(case=case, confidence=0.95, pairs=100, mismatches=0)
     (runner.workspace / "our baseline.toml").write_text(Baseline("").updated([counted], []).text())
     code, log, outputs = runner.use(page="out.html", baseline="our baseline.toml", args="--json all.json")
     assert (code, outputs["exit-code"]) == (0, "0"), log

@@ -53,7 +53,7 @@ def _asked() -> Iterator[Record]:
     yield auditor.ask("rho", shaky, "norm", size=1, pairs=40)
     yield auditor.ask("rho", "first_bit", ["bernoulli(0.5)", "bernoulli(0.9)"], pairs=40)
     yield auditor.ask("nu", "constant", "norm", eta=0.4, nu=0.5, strings=60)
-    yield auditor.ask("list", "constant", "norm", list=2, eta=0.2)
+    yield auditor.ask("list_size", "constant", "norm", list_size=2, eta=0.2)
     yield auditor.ask("curve", shaky, "norm", vary={"size": [1, 2]}, pairs=128)
     yield auditor.ask("price", "constant", "norm", pairs=300)
     yield auditor.ask("explain", shaky, "norm", size=1)

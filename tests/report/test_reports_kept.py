@@ -43,7 +43,7 @@ WHAT = ["nasty.py:steady", "--param", f"name={NASTY}"]
 COMMANDS = {
     "check": ["check", *WHAT, "--pairs", "40"],
     "strings": ["check", *WHAT, "--eta", "0.4", "--nu", "0.5", "--strings", "60"],
-    "list": ["check", *WHAT, "--list", "2", "--eta", "0.2"],
+    "list": ["check", *WHAT, "--list-size", "2", "--eta", "0.2"],
     "arms": ["check", *WHAT[:1], "--inputs", f"name=[{NASTY!r}, 'b']", "--pairs", "40"],
     "curve": ["curve", *WHAT[:1], "--vary", "name=[/b],[red]b", "--pairs", "128"],
     "price": ["price", *WHAT, "--pairs", "300"],

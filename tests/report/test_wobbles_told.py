@@ -216,11 +216,11 @@ class Threshold:
 def test_few_rows_that_flip_are_for_churn() -> None:
     record = auditor.audit(lambda sample, r: Threshold(sample.mean()), "norm", size=400, view="predict")
     assert record.verdict == "fail"
-    assert "--gate churn holds that against the target" in advised(record)[0]
+    assert "--measure churn holds that against the target" in advised(record)[0]
     by_churn = auditor.audit(
-        lambda sample, r: Threshold(sample.mean()), "norm", size=4, view="predict", gate="churn", rho=0.01
+        lambda sample, r: Threshold(sample.mean()), "norm", size=4, view="predict", measure="churn", rho=0.01
     )
-    assert not any("--gate churn" in text for text in advised(by_churn))
+    assert not any("--measure churn" in text for text in advised(by_churn))
 
 
 def test_other_questions_are_named(failed: Record) -> None:

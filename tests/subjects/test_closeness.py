@@ -212,7 +212,7 @@ def shift(sample: Any, r: Any) -> Shift:
 
 def test_churn_under_a_tolerance_is_the_share_of_points_that_are_not_close() -> None:
     """Predictions x and 2x are within 1/4 for x <= 1/4: of uniform points three quarters are not."""
-    record = auditor.audit(shift, two_means, size=1, view="predict", atol=0.25, gate="churn", probe=2000, rho=0.9)
+    record = auditor.audit(shift, two_means, size=1, view="predict", atol=0.25, measure="churn", probe=2000, rho=0.9)
     assert record.answer.churn.largest == pytest.approx(0.75, abs=0.06)  # 2000 points: six standard deviations
 
 

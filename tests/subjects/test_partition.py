@@ -125,7 +125,7 @@ def nearest(output: Any, probe: Any) -> Any:
 
 def test_a_view_of_ones_own_assigns_the_probe_and_counts_churn() -> None:
     source = load_iris(return_X_y=True)
-    record = auditor.audit(DBSCAN(eps=0.9), source, view=f"{__name__}:nearest|partition", gate="churn", probe=50)
+    record = auditor.audit(DBSCAN(eps=0.9), source, view=f"{__name__}:nearest|partition", measure="churn", probe=50)
     assert record.verdict == "pass"
     assert record.answer.churn.mean < 0.1
 

@@ -249,9 +249,9 @@ def plain(output: Threshold, digits: int = 1) -> float:
 def test_a_view_of_ones_own_may_take_the_probe() -> None:
     for view, needs in ((above, True), (how_many, True), (plain, False), (f"{__name__}:above|distinct", True)):
         assert make_view(view).needs_probe == needs
-    record = auditor.audit(learn, uniform, size=400, view=f"{__name__}:above", probe=50, gate="churn", rho=0.2)
+    record = auditor.audit(learn, uniform, size=400, view=f"{__name__}:above", probe=50, measure="churn", rho=0.2)
     assert (record.verdict, record.question) == ("pass", "churn")
-    predicted = auditor.audit(learn, uniform, size=400, view="predict|sign", probe=50, gate="churn", rho=0.2)
+    predicted = auditor.audit(learn, uniform, size=400, view="predict|sign", probe=50, measure="churn", rho=0.2)
     assert predicted.answer == record.answer
     counted = auditor.audit(learn, uniform, size=400, view=how_many, probe=50, fixed=40)
     assert counted.answer.churn is None  # no row for each point
@@ -259,10 +259,10 @@ def test_a_view_of_ones_own_may_take_the_probe() -> None:
 
 @pytest.mark.parametrize("view", ["predict|distinct", "predict|top(3)", "attr(cut)", "output"])
 def test_churn_takes_a_row_for_each_probe_point(view: str) -> None:
-    with pytest.raises(UsageError, match="--gate churn counts predictions"):
-        auditor.audit(learn, uniform, size=400, view=view, gate="churn")
+    with pytest.raises(UsageError, match="--measure churn counts predictions"):
+        auditor.audit(learn, uniform, size=400, view=view, measure="churn")
     with pytest.raises(UsageError, match="has no row for each"):
-        auditor.audit(learn, uniform, size=400, view=how_many, gate="churn")
+        auditor.audit(learn, uniform, size=400, view=how_many, measure="churn")
 
 
 @pytest.mark.parametrize(

@@ -139,7 +139,7 @@ def test_a_part_of_a_mixture_is_looked_at() -> None:
     ("question", "options"),
     [
         ("rho", {"source": None}),
-        ("list", {"list": 2, "eta": 0.3}),
+        ("list_size", {"list_size": 2, "eta": 0.3}),
         ("explain", {}),
         ("reuse", {"analyst": lambda ask, rng: ask(0), "queries": 2}),
         ("rho", {"timeout": 60}),  # in a worker

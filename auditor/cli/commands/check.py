@@ -26,9 +26,9 @@ def _check(target: str, **options: Any) -> int:
     """Audit TARGET: module:fn, path/to/file.py:fn, or a name that "list" shows. Runs its code.
 
     The options choose the question: is rho at most --rho; with --eta and --nu, is there one answer for most r; with
-    --list and --eta, do so many answers have nearly all of the mass; with --loss, does what was learnt generalise; with
-    --gate churn, how many predictions change. A package or module audits every subject that it declares, each against
-    its expectation.
+    --list-size and --eta, do so many answers have nearly all of the mass; with --loss, does what was learnt generalise;
+    with --measure churn, how many predictions change. A package or module audits every subject that it declares, each
+    against its expectation.
 
     Example: python -m auditor check algorithms.controls:first_bit --source "bernoulli(0.5)" --rho 0.2
 

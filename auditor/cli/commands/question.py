@@ -73,7 +73,7 @@ def _again() -> Iterator[Listed]:
 
     for name, metavar, words in (
         ("replay", "I", "Run pair I again and show both outputs, nothing else."),
-        ("arm", "J", "With --replay: which source or input, from 0."),
+        ("cell", "J", "With --replay: which source or input, from 0."),
     ):
         yield Listed(name, (int,), None, words, metavar, OTHER)
 
@@ -94,9 +94,9 @@ def ask_one(question: str | None, target: str, typed: Typed) -> int:
     from auditor.lookup import search_here
     from auditor.process.escape import brief
 
-    replay, arm = typed.given.pop("replay", None), typed.given.pop("arm", None)
-    if replay is None and arm is not None:
-        raise UsageError(f"--arm {arm} goes with --replay: which pair of it is to be run again?")
+    replay, cell = typed.given.pop("replay", None), typed.given.pop("cell", None)
+    if replay is None and cell is not None:
+        raise UsageError(f"--cell {cell} goes with --replay: which pair of it is to be run again?")
     if replay is not None:
         _check_replay(typed)
         typed.given["accept_overlap"] = True  # a replay passes no verdict
@@ -104,7 +104,7 @@ def ask_one(question: str | None, target: str, typed: Typed) -> int:
     search_here()
     error_console().print(plain(f"loading {brief(target)}: this runs its code", "dim"))
     if replay is not None:
-        return _show_again(request, replay, arm)
+        return _show_again(request, replay, cell)
     return _answered(request, typed.files, verbose=typed.verbose)
 
 

@@ -76,7 +76,7 @@ def _again(record: Record, row: CellRow, pair: int) -> Sequence[Part]:
     if row.variant == "old" and "old_python" in record.asked:
         raise UsageError(
             f"the record names {record.asked['old_python']}, a program and no learner: not run; compare with "
-            f"--old-python and --replay {pair} --arm 1 runs what is typed"
+            f"--old-python and --replay {pair} --cell 1 runs what is typed"
         )
     question = find_question(record.question)
     opened = getattr(question, "cell_of", None)  # of one that opens cells which differ in more than size and seed
@@ -139,6 +139,10 @@ def _check_same(cell: Cell, source: Source, row: CellRow, record: Record) -> Non
 
     assert record.case is not None
     now = case_of(cell, source)
+    if not {"over", "range"} & {*record.asked} and record.source != ", ".join(
+        dict.fromkeys(r.source for r in record.cells)
+    ):
+        raise UsageError(f"the record's source is {record.source!r}, and its cells have others: not run")
     then = replace(record.case, question=now.question, source=row.source, size=row.size, seed=row.seed)
     if cell.varies in now.params:
         then = replace(then, params={**then.params, cell.varies: now.params[cell.varies]})

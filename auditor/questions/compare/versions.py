@@ -118,8 +118,8 @@ def _named(new: Cell, old: Cell, words: Sequence[str]) -> tuple[Cell, Cell]:
     """With what a command needs to run one of their trials again."""
     again = tuple(map(shlex.quote, words))
     return (
-        replace(new, name="new", again=(*again, "--arm", str(NEW))),
-        replace(old, name="old", again=(*again, "--arm", str(OLD))),
+        replace(new, name="new", again=(*again, "--cell", str(NEW))),
+        replace(old, name="old", again=(*again, "--cell", str(OLD))),
     )
 
 

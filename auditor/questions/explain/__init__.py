@@ -97,9 +97,9 @@ class Explain:
 
 def _check(options: ExplainOptions, request: Request) -> None:
     check_confidence(options.confidence)
-    if options.gate != "rho":
+    if options.measure != "rho":
         raise UsageError(
-            f"--gate {options.gate} is no part of explain: it asks why outputs differ at all; leave it out"
+            f"--measure {options.measure} is no part of explain: it asks why outputs differ at all; leave it out"
         )
     if options.fixed is not None:
         raise UsageError(

@@ -154,5 +154,5 @@ def make_cells(cell: Cell, words: Sequence[str]) -> tuple[list[Cell], list[Tried
                 cells.append(replace(base, name=name, unit=unit))
     asides = {name: len(cells) + place for place, name in enumerate(_ASIDES)}
     cells += [replace(base, name=name, unit=unit) for name, unit in _ASIDES.items()]
-    with_words = [replace(one, again=(*words, "--arm", str(place))) for place, one in enumerate(cells)]
+    with_words = [replace(one, again=(*words, "--cell", str(place))) for place, one in enumerate(cells)]
     return with_words, tried, asides

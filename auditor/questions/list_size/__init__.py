@@ -1,4 +1,4 @@
-"""list: do few outputs have nearly all of the mass? Runs on fresh samples, each with an r of its own.
+"""list_size: do few outputs have nearly all of the mass? Runs on fresh samples, each with an r of its own.
 
 A learner is list-reproducible where, over sample and r, all but a mass eta of its outputs are among L of them. Which
 these are is learnt on the way: see `misses`.
@@ -37,7 +37,7 @@ _OUTPUTS_TIMES = 10  # so that a subject that never repeats itself fails within 
 class ListOptions(OverCells, frozen=True, kw_only=True):
     """What a question about a list takes."""
 
-    list: Annotated[
+    list_size: Annotated[
         int | None, option("With --eta: do so many outputs have all mass but eta, over sample and r?", "L", OTHER)
     ] = None
     eta: Annotated[float | None, ETA] = None
@@ -47,7 +47,7 @@ class ListOptions(OverCells, frozen=True, kw_only=True):
 class ListQuestion:
     """Are the outputs, over fresh samples and fresh r, among L of them but for a mass of at most eta?"""
 
-    name: ClassVar[str] = "list"
+    name: ClassVar[str] = "list_size"
     Options: ClassVar[type[ListOptions]] = ListOptions
     instead: ClassVar[Mapping[str, str]] = {"pairs": "runs", "rho": "eta"}
 
@@ -60,9 +60,9 @@ class ListQuestion:
         if cell.within:
             raise UsageError(f"{cell.within.words}: {NO_CLASSES}")
         if isinstance(cell.source, Dataset) and cell.source.drawn_together:
-            raise UsageError("--resample split makes two halves and no more: with --list use bootstrap")
+            raise UsageError("--resample split makes two halves and no more: with --list-size use bootstrap")
         plan = _plan(cell, options, length, eta)
-        again = (*cell.again, "--list", str(length), "--eta", f"{eta!r}")
+        again = (*cell.again, "--list-size", str(length), "--eta", f"{eta!r}")
         return Runs(replace(cell, unit=one_run, again=again), plan, length=length)
 
     parts = staticmethod(list_parts)
@@ -73,15 +73,15 @@ class ListQuestion:
 
 
 def _check_asked(options: ListOptions) -> tuple[int, float]:
-    if options.list is None or options.eta is None:
-        cure = "--list 3" if options.list is None else "--eta 0.1"
-        raise UsageError(f"a list is asked about with --list and --eta: add e.g. {cure}")
-    check_count("list", options.list, least=1, example=3)
+    if options.list_size is None or options.eta is None:
+        cure = "--list-size 3" if options.list_size is None else "--eta 0.1"
+        raise UsageError(f"a list is asked about with --list-size and --eta: add e.g. {cure}")
+    check_count("list_size", options.list_size, least=1, example=3)
     if isinstance(options.eta, bool) or not isinstance(options.eta, (int, float)) or not 0 < options.eta < 1:
         raise BadValue("eta", options.eta, "must be in (0, 1): the mass that may be outside the list, e.g. 0.1")
     if options.runs is not None and options.fixed is not None:
         raise UsageError(f"--runs {options.runs} and --fixed {options.fixed} are two designs: choose one")
-    return options.list, float(options.eta)
+    return options.list_size, float(options.eta)
 
 
 def _plan(cell: Cell, options: ListOptions, length: int, eta: float) -> Plan:
@@ -90,7 +90,7 @@ def _plan(cell: Cell, options: ListOptions, length: int, eta: float) -> Plan:
         budget = math.ceil(PAIRS_TIMES_TARGET / eta - 1e-9) + math.ceil(_OUTPUTS_TIMES * length / (1 - eta))
     check_count(option, budget, least=1, example=1000)
     if budget > MAX_PAIRS:
-        asked = f"--{option} {budget}" if getattr(options, option) else f"--list {length} --eta {eta!r}"
+        asked = f"--{option} {budget}" if getattr(options, option) else f"--list-size {length} --eta {eta!r}"
         raise UsageError(f"{asked} would take more than {MAX_PAIRS:.0e} runs, which no audit finishes: ask for less")
     delta = cell.subject.declares("delta") if cell.subject.declared.accuracy else None
     plan = replace(

@@ -22,7 +22,7 @@ class Frequent(msgspec.Struct, frozen=True):
     replay: str | None = None
 
 
-class ListAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question", tag="list"):
+class ListAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question", tag="list_size"):
     """Outputs of runs on fresh samples, each with an r of its own, and a list of the most frequent ones."""
 
     length: int  # of the list, at most

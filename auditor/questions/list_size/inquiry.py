@@ -57,7 +57,7 @@ class Runs(Pairs):
         self.misses = Misses(self.length, self.plan.named)
 
     def told(self) -> dict[str, int]:
-        return {"list": self.length}
+        return {"list_size": self.length}
 
     def add(self, cell: int, trial: Trial) -> bool:
         name = trial.payload["output"]

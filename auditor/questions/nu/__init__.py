@@ -34,9 +34,9 @@ ETAS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)  # where a profile is shown, 
 MOST_RUNS = 2000  # with each string: the bounds look at every number of them
 
 
-ETA = option("With --nu: how often a good r may give another output; with --list: the mass outside.", "E", OTHER)
+ETA = option("With --nu: how often a good r may give another output; with --list-size: the mass outside.", "E", OTHER)
 RUNS = option(
-    "With --nu: runs with each r; with --list: at most so many.  [default: 2 / eta; 100 / eta + 10 L / (1 - eta)]",
+    "With --nu: runs with each r; with --list-size: at most so many.  [default: 2 / eta; 100 / eta + 10 L / (1 - eta)]",
     "K",
     OTHER,
 )
@@ -114,7 +114,7 @@ def _check_asked(cell: Cell, options: NuOptions) -> tuple[float, float]:
         others = [f"--{name}" for name in given if name not in ("eta", "nu")]
         half = f"--{given[0]} is half of a question" if given else "nu is asked about with --eta and --nu"
         words = f"{' and '.join(others)} goes with --eta and --nu" if others else half
-        also = ", or --list 3" if given == ["eta"] else ""
+        also = ", or --list-size 3" if given == ["eta"] else ""
         raise UsageError(f"{words}: add e.g. --{missing[0]} 0.1{also}")
     eta, nu, beta = options.eta or 0.0, options.nu or 0.0, options.beta
     for name, value, meaning in (

@@ -38,7 +38,7 @@ class RepairOptions(Options, frozen=True, kw_only=True):
     pairs: Annotated[int | None, option("Pairs of each of its audits, at most.  [default: 100 / rho]", "MAX", SURE)] = (
         None
     )
-    gate: Annotated[
+    measure: Annotated[
         str | None, option("What the target is for: rho, or churn.  [default: churn for predictions]", "WHAT", OTHER)
     ] = None
     loss: Annotated[
@@ -73,13 +73,13 @@ class Repair:
             raise UsageError(
                 f"--randomness {options.randomness}: a wrapper gives its learner what that asks for; annotate r instead"
             )
-        gate = _gate(options, subject)
-        cell = make_cell(gate, _seen(subject), request.source, options)
+        measure = _measure(options, subject)
+        cell = make_cell(measure, _seen(subject), request.source, options)
         target = target_of(options.rho, subject)
         check_target(target)
         loss = None if options.loss is None else load_loss(options.loss, 0.05)
         given = None if options.with_ is None else read_setting(options.with_)
-        return _begun(Asked(request, cell, gate, float(target), options.pairs, loss, given))
+        return _begun(Asked(request, cell, measure, float(target), options.pairs, loss, given))
 
     title = staticmethod(title_of)
     parts = staticmethod(repair_parts)
@@ -100,17 +100,19 @@ def _begun(asked: Asked) -> Mending:
         asked.leaf(first, alpha * 2.0 ** -(TRIES + 1))  # refused where so few pairs would decide nothing at the end
         leaf = asked.leaf(first, alpha / 2)
         budget = (1 + TRIES) * leaf.plan.budget + 2 * LOOKED + max(family.pairs for family in FAMILIES)
-    plan = Plan(asked.target, float(options.confidence), "anytime", budget, gates=asked.gate)
+    plan = Plan(asked.target, float(options.confidence), "anytime", budget, gates=asked.measure)
     tried: list[Try] = [(None, given, leaf)] if given else []
     return Mending(asked, plan, [leaf.cell], {0: leaf}, None if given else leaf, tried=tried)
 
 
-def _gate(options: RepairOptions, subject: Subject) -> str:
-    if options.gate is None:
+def _measure(options: RepairOptions, subject: Subject) -> str:
+    if options.measure is None:
         return "churn" if _has_points(subject) and options.view is None else "rho"
-    if options.gate not in GATES:
-        raise BadValue("gate", options.gate, f"must be one of {', '.join(GATES)}{suggestion(options.gate, GATES)}")
-    return options.gate
+    if options.measure not in GATES:
+        raise BadValue(
+            "measure", options.measure, f"must be one of {', '.join(GATES)}{suggestion(options.measure, GATES)}"
+        )
+    return options.measure
 
 
 def _seen(subject: Subject) -> Subject:

@@ -14,7 +14,7 @@ _TITLES = {"pass": "REPAIRED", "fail": "NOT REPAIRED", "inconclusive": "UNDECIDE
 
 _CHURN = (
     "The target is for churn here, the share of predictions that change. check takes it for rho unless it is given "
-    "--gate churn: there two runs differ if a single prediction does. --gate rho or --gate churn settles it for both."
+    "--measure churn: there two runs differ if a single prediction does. Give --measure rho or --measure churn to both."
 )
 # What is compared of a selector and of a search, unless somebody says otherwise.
 DECIDED = {"selector": "support", "search": "attr(best_params_)"}

@@ -47,7 +47,7 @@ def verdict_of(inquiry: Mending) -> Verdict:
         return Verdict("inconclusive", "no repair was confirmed yet", "budget", alpha)
     if reason := _open(inquiry):
         return Verdict("inconclusive", reason, "budget", alpha)
-    decider = "churn" if inquiry.asked.gate == "churn" else "mismatches"
+    decider = "churn" if inquiry.asked.measure == "churn" else "mismatches"
     return Verdict("fail", _none(inquiry), decider, alpha)
 
 
@@ -76,7 +76,7 @@ def _open(inquiry: Mending) -> str | None:
     for one, setting, leaf in reversed(inquiry.tried):
         if leaf.outcome() == "inconclusive" and not (one and one.error):
             return _not_confirmed(inquiry, setting, leaf)
-    measure, target, before = inquiry.asked.gate, inquiry.asked.target, inquiry.before
+    measure, target, before = inquiry.asked.measure, inquiry.asked.target, inquiry.before
     if left := inquiry.not_ruled_out():
         nearest, more = left[0], f" and {len(left) - 1} more are" if len(left) > 1 else " is"
         point = nearest.point(inquiry.frontier_alpha)
@@ -106,7 +106,7 @@ def _none(inquiry: Mending) -> str:
         return f"{verb} comes to no output in more than {SAYS_NOTHING:.0%} of the runs, however it is set"
     if best.error:
         return f"{best.setting.spec} does not run: {best.error}"
-    goal, count = f"{inquiry.asked.gate} {inquiry.asked.target:g}", len(inquiry.measured)
+    goal, count = f"{inquiry.asked.measure} {inquiry.asked.target:g}", len(inquiry.measured)
     shown = "the one setting is" if count == 1 else f"all {count} settings are"
     nearest = f"the nearest, {best.setting.spec}, has about {best.estimate:.3g}"
     sure = percent(inquiry.plan.confidence)
@@ -121,7 +121,7 @@ def _families(inquiry: Mending) -> list[Measured]:
 def _held(inquiry: Mending, leaf: Pairs) -> Held:
     row = leaf.row()
     return Held(
-        measure=inquiry.asked.gate,
+        measure=inquiry.asked.measure,
         estimate=row.estimate,
         low=row.low,
         high=row.high,
@@ -143,7 +143,7 @@ def answer_of_inquiry(inquiry: Mending) -> Answer:
         wrapper=setting.spec if setting else None,
         price=price,
         code=code_of(asked.cell.subject, setting) if setting else None,
-        check=check_command(asked.cell, setting, asked.request, asked.target, asked.gate) if setting else None,
+        check=check_command(asked.cell, setting, asked.request, asked.target, asked.measure) if setting else None,
         frontier=[one.point(inquiry.frontier_alpha) for one in inquiry.measured],
         why_not=inquiry.why_not if inquiry.over and not _families(inquiry) else None,
         hint=_hint(inquiry),

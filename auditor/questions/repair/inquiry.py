@@ -52,7 +52,7 @@ class Asked(msgspec.Struct, frozen=True):
 
     request: Request
     cell: Cell  # as it is
-    gate: str  # what is held against the target: "rho" or "churn"
+    measure: str  # what is held against the target: "rho" or "churn"
     target: float
     pairs: int | None
     loss: Loss | None
@@ -67,12 +67,12 @@ class Asked(msgspec.Struct, frozen=True):
         """The share of the target below which a setting should pass. Where whole outputs are compared the randomness of
         the wrapper is integrated, and a mean takes fewer pairs."""
         integrates = verb not in KEEP or (self.cell.view.spec == OUTPUT.spec and verb != STEPPING.verb)
-        return MEAN if self.gate == "churn" or integrates else COIN
+        return MEAN if self.measure == "churn" or integrates else COIN
 
     def leaf(self, cell: Cell, alpha: float) -> Pairs:
         """An audit of one cell, with its part of the error; whether it is accurate is seen, and decides nothing."""
         options = PairsOptions(rho=self.target, pairs=self.pairs, confidence=1 - alpha)
-        settled = _LEAF[self.gate]().settle(cell, options)
+        settled = _LEAF[self.measure]().settle(cell, options)
         return settled.planned(delta=None)
 
     def wrapped(self, setting: Setting, number: int | None) -> Cell:
@@ -116,7 +116,7 @@ class Mending(Steady):
 
     @property
     def asks(self) -> str:
-        what = f"{self.asked.gate} at most {self.plan.target:g}"
+        what = f"{self.asked.measure} at most {self.plan.target:g}"
         return f"which repair makes {what}, and at what price? At most {self.plan.budget:,} pairs in all"
 
     @property
@@ -153,7 +153,7 @@ class Mending(Steady):
         self._now = [Measured(setting) for setting in settings]
         self.measured += self._now
         wrapped = tuple(one.wrap(self.asked.learner) for one in settings)
-        unit = Frontier(self.asked.cell.subject, tuple(settings), wrapped, self.asked.gate, self.asked.loss)
+        unit = Frontier(self.asked.cell.subject, tuple(settings), wrapped, self.asked.measure, self.asked.loss)
         pairs = next((one.pairs for one in FAMILIES if one.verb == settings[0].verb), LOOKED)
         yield Work(self._open("frontier", unit), range(pairs))
         yield from self._confirm_first(candidates(self._now, self.asked.target, self.asked.margin(settings[0].verb)))
@@ -199,7 +199,7 @@ class Mending(Steady):
         for family in (one for one in FAMILIES if one.verb in verbs):
             seen = [fits[family.verb] for fits in shown if fits]
             level = AIM * self.asked.margin(family.verb) * self.asked.target
-            made = family.settings(seen, level, self.asked.cell.size, self.asked.gate)
+            made = family.settings(seen, level, self.asked.cell.size, self.asked.measure)
             if found := [one for one in made if self._runs(one)]:
                 return found
         self.why_not = self.why_not or _why_not(self.looked, verbs, self.asked.cell.size)
@@ -256,7 +256,7 @@ class Mending(Steady):
         asked = self.asked
         return {
             "question": "repair",
-            "gate": asked.gate,
+            "measure": asked.measure,
             "pairs": asked.pairs,
             "loss": asked.loss and asked.loss.name,
             "with": asked.given and asked.given.spec,

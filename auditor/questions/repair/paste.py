@@ -62,7 +62,7 @@ def _learner(subject: Subject) -> tuple[str, list[str]]:
     return f"partial({name}, {given})", ["from functools import partial", line]
 
 
-def check_command(cell: Cell, setting: Setting, request: Request, target: float, gate: str) -> str | None:
+def check_command(cell: Cell, setting: Setting, request: Request, target: float, measure: str) -> str | None:
     """What audits the code once it is in a file."""
     words = _source_words(cell, request)
     if words is None:
@@ -73,7 +73,7 @@ def check_command(cell: Cell, setting: Setting, request: Request, target: float,
     if setting.keeps_view:
         words += ["--view", str(cell.view.spec)] if request.options.view is not None else []
         words += ["--probe", str(cell.probe)] if cell.probe is not None else []
-    words += ["--rho", exact(target), *(["--gate", gate] if gate != "rho" else [])]
+    words += ["--rho", exact(target), *(["--measure", measure] if measure != "rho" else [])]
     return shlex.join(["python", "-m", "auditor", "check", f"{FILE}:{NAME}", *words])
 
 

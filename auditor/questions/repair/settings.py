@@ -99,7 +99,7 @@ class Family(Protocol):
     pairs: ClassVar[int]  # of its frontier: fewer where each setting has runs of its own
 
     def look(self, first: Any, second: Any, see: See) -> dict[str, Any] | None: ...
-    def settings(self, seen: Seen, level: float, size: int, gate: str) -> list[Setting]: ...
+    def settings(self, seen: Seen, level: float, size: int, measure: str) -> list[Setting]: ...
 
 
 class Rounding:
@@ -128,9 +128,9 @@ class Rounding:
         alike = is_estimator(first) or same(mine.rest, theirs.rest)
         return {"gaps": gaps, "sizes": mine.sizes, "alike": alike, "named": not widths.is_one}
 
-    def settings(self, seen: Seen, level: float, size: int, gate: str) -> list[Setting]:
+    def settings(self, seen: Seen, level: float, size: int, measure: str) -> list[Setting]:
         if "points" in seen[0]:
-            return _predicting([one["points" if gate == "churn" else "all"] for one in seen], level)
+            return _predicting([one["points" if measure == "churn" else "all"] for one in seen], level)
         alike = [one for one in seen if one["alike"]]
         if not alike or any(one["sizes"] != alike[0]["sizes"] for one in alike):
             return []
@@ -224,7 +224,7 @@ class Choosing:
         top = 1 if hasattr(decides, "cv_results_") else own_top(decides) or int(np.sum(decides.get_support()))
         return {"spread": max(moved, default=0.0) - min(moved, default=0.0), "count": len(mine), "top": max(1, top)}
 
-    def settings(self, seen: Seen, level: float, size: int, gate: str) -> list[Setting]:
+    def settings(self, seen: Seen, level: float, size: int, measure: str) -> list[Setting]:
         top, count = int(np.median([one["top"] for one in seen])), max(one["count"] for one in seen)
         spread = float(np.mean([one["spread"] for one in seen]))
         if spread == 0 or count <= top:
@@ -252,7 +252,7 @@ class Aligning:
         apart = np.abs(np.asarray(mine)[:, None] - np.asarray(theirs)[None])
         return {"gap": float(apart[linear_sum_assignment(apart.sum(axis=-1))].sum())}
 
-    def settings(self, seen: Seen, level: float, size: int, gate: str) -> list[Setting]:
+    def settings(self, seen: Seen, level: float, size: int, measure: str) -> list[Setting]:
         gaps = np.array([one["gap"] for one in seen])
         if not gaps.any():
             return []
@@ -269,7 +269,7 @@ class Voting:
     def look(self, first: Any, second: Any, see: See) -> dict[str, Any] | None:
         return {} if all(hasattr(one, "predict") and hasattr(one, "classes_") for one in (first, second)) else None
 
-    def settings(self, seen: Seen, level: float, size: int, gate: str) -> list[Setting]:
+    def settings(self, seen: Seen, level: float, size: int, measure: str) -> list[Setting]:
         fitting = _fitting(size)[1:4]
         return [_chunked("voted", {"chunks": chunks, "between": (0.25, 0.75)}, size) for chunks in fitting]
 
@@ -284,7 +284,7 @@ class Agreeing:
         """Of models and raw numbers no two are ever the same; what comes up twice may."""
         return None if is_estimator(first) or Rounding().look(first, second, see) else {}
 
-    def settings(self, seen: Seen, level: float, size: int, gate: str) -> list[Setting]:
+    def settings(self, seen: Seen, level: float, size: int, measure: str) -> list[Setting]:
         return [_chunked("agreed", {"chunks": chunks}, size) for chunks in _fitting(size)]
 
 

@@ -106,7 +106,7 @@ class Frontier(msgspec.Struct, frozen=True):
     subject: Subject  # as it is
     settings: tuple[Setting, ...]
     wrapped: tuple[Repaired, ...]
-    gate: str
+    measure: str
     loss: Loss | None
 
     @property
@@ -208,7 +208,7 @@ class Frontier(msgspec.Struct, frozen=True):
 
     @property
     def _is_churn(self) -> bool:
-        return self.gate == "churn"
+        return self.measure == "churn"
 
     def _r(self, bench: Bench, index: int, *names: Any) -> Randomness:
         return from_key(bench.keys.r.child(index, *names))
@@ -245,7 +245,7 @@ class Frontier(msgspec.Struct, frozen=True):
 
 def _churn(bench: Bench, first: Any, second: Any) -> float:
     if not has_rows(first, bench.view.rows):
-        raise UsageError(f"--gate churn counts probe points, and the view {bench.view.name} has no row for each")
+        raise UsageError(f"--measure churn counts probe points, and the view {bench.view.name} has no row for each")
     return share_of_points(first, second, bench.within)
 
 
