@@ -78,7 +78,8 @@ class BadValue(UsageError):
         super().__init__(f"{name}={text_of(value)} {cure}")
 
     def as_option(self) -> str:
-        return f"--{self.name.replace('_', '-')} {text_of(self.value) if is_tangled(self.value) else self.value} {self.cure}"
+        value = text_of(self.value) if is_tangled(self.value) else self.value
+        return f"--{self.name.replace('_', '-')} {value} {self.cure}"
 
 
 class SubjectError(AuditorError):
