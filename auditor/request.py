@@ -33,64 +33,81 @@ def option(words: str, metavar: str | None = None, group: str | None = WHAT) -> 
     return msgspec.Meta(description=words, extra={"metavar": metavar, "group": group})
 
 
-RHO = option("The mismatch probability you accept.  [default: claimed, or 0.1]", "R", SURE)
+RHO = option("The mismatch probability you accept (default: what the subject claims, else 0.1).", "R", SURE)
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
     """What every question takes."""
 
-    size: Annotated[int | None, option("Rows a sample; 1e6 is understood.", "M")] = None
+    size: Annotated[int | None, option("Rows in a sample, e.g. 1000 or 1e6.", "M")] = None
     sample: Annotated[
-        str | None, option("Samples as rows, or as counts over the values of a discrete source.", "KIND")
+        str | None, option("Give the subject samples as rows, or as counts of each value of a discrete source.", "KIND")
     ] = None
-    params: Annotated[dict[str, Any], option("A parameter of the subject; repeatable.", "K=V")] = {}
+    params: Annotated[dict[str, Any], option("Set a parameter of the subject. May be given several times.", "K=V")] = {}
     view: Annotated[
-        Any, option("What of the output counts: round(3), predict, partition, support, attr(x)|sign.", "SPEC")
+        Any,
+        option("The part of the output that is compared: round(3), predict, partition, support, attr(x)|sign.", "SPEC"),
     ] = None
-    atol: Annotated[float | None, option("Numbers so far apart are close: the gate is on what is not.", "A")] = None
-    rtol: Annotated[float | None, option("The same, as a share of the larger of the two.", "R")] = None
+    atol: Annotated[float | None, option("Two numbers that differ by at most this count as the same.", "A")] = None
+    rtol: Annotated[float | None, option("The same, as a share of the larger of the two numbers.", "R")] = None
     probe: Annotated[
         int | str | None,
-        option("Points that predictions are compared on.  [default: 1000 from the source]", "N|FILE"),
+        option(
+            "Points at which predictions are compared, a number or a file (default: 1000 from the source).", "N|FILE"
+        ),
     ] = None
-    resample: Annotated[str | None, option("How a data set is drawn from: bootstrap, split or subsample.", "HOW")] = (
-        None
-    )
+    resample: Annotated[
+        str | None, option("How samples are drawn from a data set: bootstrap, split or subsample.", "HOW")
+    ] = None
     as_: Annotated[
         str | None,
-        option("A csv or parquet as pandas, polars or numpy.  [default: numpy, unless columns are named]", "KIND"),
+        option(
+            "Read a csv or parquet file as pandas, polars or numpy (default: numpy, unless columns are named).", "KIND"
+        ),
     ] = None
     accept_overlap: Annotated[
-        bool, option("With --resample subsample: a verdict on samples that share rows is wanted.")
+        bool, option("With --resample subsample: accept a verdict on samples that share rows.")
     ] = False
-    randomness: Annotated[str | None, option("What r is: Generator, int, RandomState or Random.", "KIND")] = None
-    seed: Annotated[int, option("Root of all randomness.", "N")] = 0
-    confidence: Annotated[float, option("How sure all that is said must be.", "C", SURE)] = 0.95
-    jobs: Annotated[int | None, option("Worker processes.  [default: as many as pay]", "N", RUN)] = None
-    timeout: Annotated[float | None, option("Seconds a run; one that takes more ends the audit.", "S", RUN)] = None
-    memory: Annotated[int | str | None, option("Memory that a worker may take, e.g. 2G.", "SIZE", RUN)] = None
-    on_error: Annotated[str | None, option("A run that raises or dies: stop, or count it as bottom.", "WHAT", RUN)] = (
+    randomness: Annotated[str | None, option("The type of r: Generator, int, RandomState or Random.", "KIND")] = None
+    seed: Annotated[int, option("Seed from which all randomness is derived.", "N")] = 0
+    confidence: Annotated[float, option("Confidence of the verdict.", "C", SURE)] = 0.95
+    jobs: Annotated[
+        int | None, option("Number of worker processes (default: chosen from the time one run takes).", "N", RUN)
+    ] = None
+    timeout: Annotated[
+        float | None, option("Seconds that one run may take. A run that takes longer ends the audit.", "S", RUN)
+    ] = None
+    memory: Annotated[int | str | None, option("Memory that a worker process may use, e.g. 2G.", "SIZE", RUN)] = None
+    on_error: Annotated[
+        str | None,
+        option("What a run that raises or dies does: stop the audit, or count as the output bottom.", "WHAT", RUN),
+    ] = None
+    ledger: Annotated[Any, option("Keep the outcome of every finished pair in this SQLite file.", "FILE", RUN)] = None
+    resume: Annotated[bool, option("Continue the unfinished audit of --ledger.", None, RUN)] = False
+    cluster: Annotated[
+        str | None, option("Run on a Dask cluster: tcp://HOST:8786, or local:4 for one on this machine.", "WHERE", RUN)
+    ] = None
+    for_: Annotated[float | str | None, option("Start no new run after this time: 90s, 5m, 1h.", "DURATION", RUN)] = (
         None
     )
-    ledger: Annotated[Any, option("Keep every finished trial in this SQLite file.", "FILE", RUN)] = None
-    resume: Annotated[bool, option("Go on with the audit that --ledger has unfinished.", None, RUN)] = False
-    cluster: Annotated[
-        str | None, option("A Dask scheduler, tcp://HOST:8786, or local:4 for one in here.", "WHERE", RUN)
-    ] = None
-    for_: Annotated[
-        float | str | None, option("Begin no run after so long: 90 (seconds), 5m, 1h.", "DURATION", RUN)
-    ] = None
 
 
 class OverCells(Options, frozen=True, kw_only=True):
     """What a question takes that can be asked of several sources and inputs at once."""
 
-    fixed: Annotated[int | None, option("Run exactly N pairs and judge once, instead.", "N", SURE)] = None
-    inputs: Annotated[Any, option('Gate on the worst x: "[3, 5]", "n=range(9)", a file, module:fn.', "SPEC", OTHER)] = (
-        None
-    )
-    private: Annotated[str | None, option("For A(sample, r, private): both, shared or unshared.", "HOW", OTHER)] = None
-    family: Annotated[int, option("Audits that are to pass together: a fail spends its share.", None, None)] = 1
+    fixed: Annotated[
+        int | None, option("Run exactly N pairs and judge once, instead of stopping early.", "N", SURE)
+    ] = None
+    inputs: Annotated[
+        Any, option('Audit the worst of several inputs x: "[3, 5]", "n=range(9)", a file, module:fn.', "SPEC", OTHER)
+    ] = None
+    private: Annotated[
+        str | None,
+        option("For A(sample, r, private): whether two runs share it: shared, unshared or both.", "HOW", OTHER),
+    ] = None
+    family: Annotated[
+        int, option("Number of audits that must pass together; each fails with its share of the error.", None, None)
+    ] = 1
 
 
 class Request(msgspec.Struct, frozen=True):

@@ -42,7 +42,10 @@ class PairsOptions(OverCells, frozen=True, kw_only=True):
     pairs: Annotated[int | None, option("Stop undecided after so many pairs.  [default: 100 / rho]", "MAX", SURE)] = (
         None
     )
-    measure: Annotated[str, option("What the target is for: rho, or churn.", "WHAT", OTHER)] = "rho"
+    measure: Annotated[
+        str,
+        option("What is held against the target: rho, or churn (the share of predictions that change).", "WHAT", OTHER),
+    ] = "rho"
     no_integrate: Annotated[
         bool, option("Count outputs that differ, also where a subject declares how likely they do.", None, OTHER)
     ] = False
