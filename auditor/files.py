@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import os
 import stat
 from pathlib import Path
@@ -148,3 +149,12 @@ def free_memory() -> int:
     if cgroup.exists() and (text := cgroup.read_text().strip()).isdigit():
         limits.append(int(text))
     return min(limits)
+
+
+def digest_of_file(path: str) -> str | None:
+    """Return a digest of what is in a file; None if it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+    except (OSError, ValueError):
+        return None

@@ -24,6 +24,7 @@ from auditor.case import Case, case_from
 from auditor.engine.engine import How
 from auditor.errors import UsageError
 from auditor.flow.ledger_file import (
+    changed_file,
     check_kind_of_file,
     check_trials,
     complaining,
@@ -33,6 +34,7 @@ from auditor.flow.ledger_file import (
     signed,
     transaction,
     write_counts,
+    write_files,
     write_trials,
 )
 from auditor.flow.question import Inquiry
@@ -59,6 +61,7 @@ class NoLedger:
 
     def keep(self, trials: Sequence[Trial], cell: int) -> None: ...
     def count(self, trial: Trial, cell: int) -> None: ...
+    def read(self, files: Mapping[str, str]) -> None: ...
     def finish(self, document: Callable[[], bytes], *, is_over: bool) -> None: ...
 
 
@@ -96,6 +99,14 @@ class Ledger:
         """Note that the audit has counted a trial, whenever that was run."""
         trials, mismatches = self._counts.get(cell, (0, 0))
         self._counts[cell] = trials + 1, mismatches + (trial.difference is not None)
+
+    def read(self, files: Mapping[str, str]) -> None:
+        """Keep the files that runs were seen to read, with digests, so that a resumed audit reads the same."""
+        try:
+            with transaction(self._connection):
+                write_files(self._connection, self._audit, files)
+        except sqlite3.Error as error:
+            self._complain(error)
 
     def _write(self) -> None:
         self._next = monotonic() + _OFTEN
@@ -202,11 +213,13 @@ def _resumed(connection: sqlite3.Connection, plan: Mapping[str, Any], how: How) 
     plans = [(audit, loads(text), record) for audit, text, record in rows]
     for audit, other, _ in plans:
         if {**other, "first_budget": None} == plan:
+            _check_files(connection, int(audit), file)
             return int(audit)
     for audit, other, record in plans:
         longer = {**other, "budget": plan["budget"], "first_budget": None} == plan and plan["budget"] > other["budget"]
         if longer and plan["design"] == "anytime" and plan["cells"] is None:  # what is judged once has no more
             _check_undecided(record, file)
+            _check_files(connection, int(audit), file)
             return _extended(connection, int(audit), other, plan)
     if how.begins:
         return None
@@ -214,6 +227,14 @@ def _resumed(connection: sqlite3.Connection, plan: Mapping[str, Any], how: How) 
         f"--resume: {file} has an audit of {plan['subject']}, but the two differ in {_differences(plans[0][1], plan)}; "
         "leave --resume out to begin another"
     )
+
+
+def _check_files(connection: sqlite3.Connection, audit: int, ledger: str) -> None:
+    if changed := changed_file(connection, audit):
+        raise UsageError(
+            f"--resume: {ledger} has this audit, but {changed}, which its runs read, has changed since; leave --resume "
+            "out to begin another"
+        )
 
 
 def _check_undecided(record: str | None, file: str) -> None:

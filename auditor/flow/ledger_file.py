@@ -23,7 +23,7 @@ import msgspec
 
 from auditor.case import case_from
 from auditor.errors import UsageError
-from auditor.files import check_file, reason
+from auditor.files import check_file, digest_of_file, reason
 from auditor.flow.record import Earlier, Record
 from auditor.subjects.outcome import Difference
 from auditor.trials.trial import Trial
@@ -44,6 +44,10 @@ CREATE TABLE IF NOT EXISTS trials (
 CREATE TABLE IF NOT EXISTS counts (
   audit INTEGER NOT NULL REFERENCES audits, cell INTEGER NOT NULL, trials INTEGER NOT NULL, mismatches INTEGER NOT NULL,
   checksum BLOB NOT NULL, PRIMARY KEY (audit, cell)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS files (
+  audit INTEGER NOT NULL REFERENCES audits, file TEXT NOT NULL, digest TEXT NOT NULL, checksum BLOB NOT NULL,
+  PRIMARY KEY (audit, file)
 ) STRICT, WITHOUT ROWID;
 """
 _STORED = "pair, difference, accurate, seconds, churn, bottoms, payload"
@@ -68,7 +72,7 @@ def _check_audits(connection: sqlite3.Connection) -> None:
 
 
 def check_trials(connection: sqlite3.Connection) -> None:
-    """Check every trial and count of every audit; DatabaseError for the first that is not as it was written."""
+    """Check every trial, count and file of every audit; DatabaseError for the first that is not as it was written."""
     known = {audit for (audit,) in connection.execute("SELECT id FROM audits")}
     for row in connection.execute(f"SELECT audit, cell, {_STORED}, checksum FROM trials"):
         if row[0] not in known or signed(row[:-1]) != row:
@@ -76,12 +80,27 @@ def check_trials(connection: sqlite3.Connection) -> None:
     for row in connection.execute("SELECT * FROM counts"):
         if row[0] not in known or signed(row[:-1]) != row:
             raise sqlite3.DatabaseError(f"the count of cell {row[1]} of its audit {row[0]} is damaged")
+    for row in connection.execute("SELECT * FROM files"):
+        if row[0] not in known or signed(row[:-1]) != row:
+            raise sqlite3.DatabaseError(f"the digest of a file that its audit {row[0]} reads is damaged")
 
 
 def write_trials(connection: sqlite3.Connection, audit: int, trials: Iterable[tuple[int, Trial]]) -> None:
     """Each with its cell; one that is there already stays as it is."""
     rows = [signed((audit, cell, *_row(trial))) for cell, trial in trials]
     connection.executemany("INSERT OR IGNORE INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+
+
+def write_files(connection: sqlite3.Connection, audit: int, files: Mapping[str, str]) -> None:
+    """Write the files that an audit's runs read, with digests; one that is there already stays as it is."""
+    rows = [signed((audit, *one)) for one in files.items()]
+    connection.executemany("INSERT OR IGNORE INTO files VALUES (?, ?, ?, ?)", rows)
+
+
+def changed_file(connection: sqlite3.Connection, audit: int) -> str | None:
+    """Return the first file that the audit's runs read and that is not what it was then; None if there is none."""
+    rows = connection.execute("SELECT file, digest FROM files WHERE audit = ? ORDER BY file", (audit,))
+    return next((file for file, digest in rows.fetchall() if digest_of_file(file) != digest), None)
 
 
 def write_counts(connection: sqlite3.Connection, audit: int, counts: Mapping[int, tuple[int, int]]) -> None:

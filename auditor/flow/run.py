@@ -173,6 +173,8 @@ class Run(msgspec.Struct):
             self._open(0, bench, other)
         except AuditorError as error:
             self.inquiry.failed(0, error)
+        if other is not None and other.read:
+            self.ledger.read(other.read)
         stack.enter_context(one_thread())  # a run may have loaded another library
 
     def _bench(self, cell: int) -> Bench:

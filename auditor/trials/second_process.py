@@ -95,6 +95,12 @@ class SecondProcess:
         except (OSError, ValueError):  # which a message of another shape is too
             return None
 
+    @property
+    def read(self) -> dict[str, str]:
+        """The files that its runs were heard to read, with digests; to be asked after `compare`."""
+        found: dict[str, str] = self._found.get("read", {}) if self._request is not None else {}
+        return found
+
     def _patience(self, seconds: float) -> float:
         return _START + (_SLOWER * seconds if self._timeout is None else min(_SLOWER * seconds, 2 * self._timeout))
 

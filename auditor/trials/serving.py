@@ -32,7 +32,7 @@ from auditor.process.limits import limit_memory, one_thread
 from auditor.process.parent import become_subreaper, die_with_parent, end_children, how_it_ended
 from auditor.repair.mechanisms.own_frames import OwnCode
 from auditor.subjects.outcome import describe, fingerprint, first_difference
-from auditor.trials.causes.files import files_between_runs, opens_files
+from auditor.trials.causes.files import files_between_runs, files_read, opens_files
 from auditor.trials.causes.last_digits import is_close
 from auditor.trials.causes.outside import World
 from auditor.trials.cell import Cell, make_bench
@@ -250,6 +250,8 @@ def _run_watched(world: World, bench: Bench, index: int, which: int, found: dict
         output = bench.run_on(sample, index, which)
     if opens_files(world):
         found["opens_files"] = True
+    if read := files_read(world):
+        found["read"] = {**found.get("read", {}), **read}
     return output
 
 

@@ -26,6 +26,7 @@ from typing import Any
 import msgspec
 
 from auditor.errors import AuditorError
+from auditor.files import digest_of_file
 from auditor.repair.mechanisms.own_frames import INSTALLED, OwnCode
 from auditor.subjects.outcome import Difference
 from auditor.trials.causes.outside import COMPANIONS, FILE, World
@@ -57,6 +58,20 @@ class Files(msgspec.Struct, frozen=True):
 def opens_files(world: World) -> bool:
     """True if a run opened a file that is neither code, nor a library's, nor the system's."""
     return any(not _is_librarys(path) for path in world.read) or bool(world.written)
+
+
+def files_read(world: World) -> dict[str, str]:
+    """Return the files that a run read and did not write, each with a digest of what is in it now.
+
+    Left out are code, installed packages, the system's files, caches, devices and temporary files.
+    """
+    paths = [
+        os.path.abspath(path)
+        for path in world.read
+        if path not in world.written and not (_is_librarys(path) or _is_cache(path) or _TEMPORARY.search(path))
+    ]
+    found = {path: digest_of_file(path) for path in paths if os.path.isfile(path)}
+    return {path: digest for path, digest in found.items() if digest is not None}
 
 
 def files_between_runs(bench: Bench, since: float, index: int = UNUSED) -> Files:
