@@ -18,12 +18,14 @@ from msgspec.structs import fields, replace
 import auditor
 from auditor.case import FIELDS, Case, case_from
 from auditor.cli.command_line import run
-from auditor.errors import UsageError
+from auditor.errors import NotComparable, UsageError
 from auditor.flow.question import find_question
 from auditor.flow.run import how_of
 from auditor.request import Request
 from auditor.sources.source import is_dataset, load_source
+from auditor.subjects.estimators import Fit
 from auditor.trials.cell import Cell, replay_command
+from auditor.trials.identity import identity
 
 USERS = ("compare", "history", "baseline", "replay", "resume")
 CASE = Case(target="m:f", source="norm", size=3)
@@ -280,3 +282,22 @@ def test_the_same_files_by_another_path_are_the_same(folder: Path) -> None:
     (folder / "other").mkdir()
     (folder / "other/table.csv").write_text("a,b,y\n1,2,3\n2,3,4\n3,4,5\n")
     assert any("--source" in said for said in case.differs(settled(asked(source="other/table.csv#y"))[1], "history"))
+
+
+class Unruly:
+    """An estimator whose settings nobody can look at."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def fit(self, x: Any, y: Any = None) -> Unruly:
+        return self
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), ValueError("no"), RecursionError()])
+def test_an_object_that_raises_when_it_is_looked_at_has_no_identity(error: BaseException) -> None:
+    with pytest.raises(NotComparable, match=f"raised {type(error).__name__}"):
+        identity(Fit(Unruly(error)))

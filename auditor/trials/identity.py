@@ -15,7 +15,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from auditor.bounded import without_address
-from auditor.errors import NotComparable
+from auditor.errors import AuditorError, NotComparable, in_words, is_interrupt
+from auditor.process.foreign import call
 from auditor.randomness import as_randomness
 from auditor.subjects.estimators import Fit, fresh_copy, with_randomness
 from auditor.subjects.outcome import fingerprint
@@ -25,7 +26,14 @@ _DEEPEST = 100  # objects inside each other
 
 def identity(value: object) -> str:
     """Return a digest that is the same in every process; NotComparable where a part has no value to go by."""
-    return fingerprint(_told(value, {}))
+    try:
+        return call(lambda: fingerprint(_told(value, {})))
+    except AuditorError:
+        raise
+    except BaseException as error:  # of a property, a repr, or an estimator that cannot be copied
+        if is_interrupt(error):
+            raise
+        raise NotComparable(f"to look at what it holds raised {in_words(error)}") from error
 
 
 def leads_back(thing: object) -> bool:
@@ -123,9 +131,6 @@ def _unfitted(estimator: Any) -> Any:
     """Return what every run starts from, all of its random states set alike."""
     if inspect.isclass(estimator):
         return estimator
-    try:
-        fresh = fresh_copy(estimator, {})
-        with_randomness(fresh, as_randomness(0))
-    except Exception:  # the preflight will say what is wrong with it
-        return estimator
+    fresh = fresh_copy(estimator, {})
+    with_randomness(fresh, as_randomness(0))
     return fresh
