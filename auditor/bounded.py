@@ -7,6 +7,7 @@ outline, cut off in depth and in width.
 
 from __future__ import annotations
 
+import re
 import reprlib
 import sys
 from collections import deque
@@ -21,6 +22,7 @@ _TANGLED = 100_000  # parts, from which on those that are shared are asked for
 _SHARED = 4  # times that each part is written, on average, from which on the value counts as tangled
 _WORD = 16  # characters of a text that count as one part
 _TEXTS = (str, bytes, bytearray)
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+")
 _NUMBERS = frozenset({int, float, bool, type(None)})
 _LEAVES = (*_TEXTS, int, float, complex, type, FunctionType, ModuleType, type(None))
 
@@ -28,6 +30,11 @@ _LEAVES = (*_TEXTS, int, float, complex, type, FunctionType, ModuleType, type(No
 def text_of(value: object) -> str:
     """repr(value), or an outline of a value whose repr would repeat its parts without end."""
     return _OUTLINE.repr(value) if is_tangled(value) else repr(value)
+
+
+def without_address(text: str) -> str:
+    """Return a repr without the places in memory that it names: they are others in every process."""
+    return _ADDRESS.sub("", text)
 
 
 def message_of(error: BaseException) -> str:

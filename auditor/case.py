@@ -9,6 +9,7 @@ What only says how to run (workers, timeout, cluster, ledger, report files) is n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 from json import dumps
@@ -25,17 +26,19 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     code: str | None = None  # a digest of the file that defines the subject
     files: dict[str, str] = {}  # the files that it imports, each with a digest
     versions: dict[str, str] = {}  # the installed packages that it imports
+    settings: str | None = None  # a digest of what it holds besides its code: closures, defaults, settings
     params: dict[str, str] = {}  # the parameters that were given, as texts
     randomness: str = "Generator"  # the type of r
     private: str | None = None  # "shared" or "unshared", where the subject has private randomness
     source: str  # what samples are drawn from
-    source_code: str | None = None  # a digest of the file of a function that draws them
+    source_code: str | None = None  # a digest of a function that draws them, and of files that the subject has not
     data: str | None = None  # a digest of the rows of a data set
     size: int
     sample: str = "rows"  # or "counts"
     resample: str | None = None  # how samples are taken from a data set
     as_: str | None = msgspec.field(default=None, name="as")  # the library whose table a file is read as
     view: str = "output"  # what of an output counts
+    view_code: str | None = None  # a digest of the functions that look at it
     probe: int | str | None = None  # the points on which predictions are compared
     probe_data: str | None = None  # a digest of their rows, where a file has them
     atol: float = 0.0  # how far apart two numbers may be and still count as the same
@@ -57,14 +60,31 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     def differs(self, other: Case, user: str) -> list[str]:
         """Describe every field in which the two cases differ, unless the table lets it differ for `user`."""
         apart = [name for name in FIELDS if getattr(self, name) != getattr(other, name)]
-        if "files" in apart:  # which name the files that these are digests of
-            apart = [name for name in apart if name not in ("code", "source_code")]
+        apart = [name for name in apart if name not in _CONTENT or not self._is_moved(other, name)]
+        if "files" in apart and user not in FIELDS["files"].may_differ_for:  # then the files themselves are named
+            apart = [name for name in apart if name not in ("code", "source_code", "view_code")]
         return [
             phrase
             for name in apart
             if user not in FIELDS[name].may_differ_for
             for phrase in _phrases(FIELDS[name].words, getattr(self, name), getattr(other, name))
         ]
+
+    def _is_moved(self, other: Case, name: str) -> bool:
+        """True if two paths lead to files of one name with the same content: another spelling, or another folder."""
+        was, now = getattr(self, name), getattr(other, name)
+        content = getattr(self, _CONTENT[name])
+        is_known = bool(content) and content == getattr(other, _CONTENT[name])
+        return is_known and isinstance(was, str) and isinstance(now, str) and file_name(was) == file_name(now)
+
+
+# The fields that may be paths, each with the one that says what is in the file.
+_CONTENT = {"target": "files", "source": "data", "probe": "probe_data"}
+
+
+def file_name(text: str) -> str:
+    """Return a target or a data file without its folder: learner.py:fit, data.csv#label."""
+    return text.rpartition("/")[2]
 
 
 def case_from(document: Any) -> Case:
@@ -89,17 +109,19 @@ FIELDS: Mapping[str, Field] = {
     "code": Field("the subject's own file", _VERSIONS),
     "files": Field("its files", _VERSIONS),
     "versions": Field("its packages", _VERSIONS),
+    "settings": Field("the values that the subject holds", _VERSIONS),
     "params": Field("--param", ("compare",)),
     "randomness": Field("--randomness", ("compare",)),
     "private": Field("--private"),
     "source": Field("--source"),
-    "source_code": Field("the source's own file", _VERSIONS),
+    "source_code": Field("the source's code", _OVER_TIME),
     "data": Field("the source's data", _OVER_TIME),
     "size": Field("--size"),
     "sample": Field("--sample"),
     "resample": Field("--resample"),
     "as_": Field("--as"),
     "view": Field("--view"),
+    "view_code": Field("the view's code", _OVER_TIME),
     "probe": Field("--probe"),
     "probe_data": Field("the probe's data", _OVER_TIME),
     "atol": Field("--atol"),
@@ -109,6 +131,10 @@ FIELDS: Mapping[str, Field] = {
     "seed": Field("--seed", ("compare", "history", "baseline")),
     "path": Field("the keys of the trials"),
 }
+
+
+_DIGEST = re.compile(r" [0-9a-f]{32}(?!\S)")  # behind the name of something that no name leads to
+_LONGEST = 200  # characters of a value in a message
 
 
 def _phrases(words: str, was: Any, now: Any) -> Iterator[str]:
@@ -121,19 +147,23 @@ def _phrases(words: str, was: Any, now: Any) -> Iterator[str]:
                 yield f"{name}: {was[name]} and {now[name]}"
             else:
                 yield f"{name} (it has changed)"
-    elif words.endswith(("file", "data")):
+    elif words.endswith("holds"):
+        yield f"{words} (they have changed)"
+    elif words.endswith(("file", "data", "code")):
         yield f"{words} (it has changed)"
+    elif _shown(was) == _shown(now):
+        yield f"{words}: both are {_shown(was)}, but their code or the values that they hold differ"
     else:
         yield f"{words}: {_shown(was)} and {_shown(now)}"
 
 
 def _shown(value: Any) -> str:
+    """Return a value as a person reads it, without digests."""
     if isinstance(value, dict):
-        return " ".join(f"{name}={text}" for name, text in sorted(value.items())) or "none"
-    return (
-        "none"
-        if value is None or (value == 0.0 and isinstance(value, float))
-        else f"{value:g}"
-        if isinstance(value, float)
-        else str(value)
-    )
+        text = " ".join(f"{name}={one}" for name, one in sorted(value.items())) or "none"
+    elif value is None or (value == 0.0 and isinstance(value, float)):
+        text = "none"
+    else:
+        text = f"{value:g}" if isinstance(value, float) else str(value)
+    text = _DIGEST.sub("", text)
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import re
 import shlex
+import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +15,17 @@ import pytest
 from asking import case_of_first, request_of
 from msgspec.structs import fields, replace
 
+import auditor
 from auditor.case import FIELDS, Case, case_from
 from auditor.cli.command_line import run
+from auditor.errors import NotComparable, UsageError
 from auditor.flow.question import find_question
 from auditor.flow.run import how_of
 from auditor.request import Request
 from auditor.sources.source import is_dataset, load_source
+from auditor.subjects.estimators import Fit
 from auditor.trials.cell import Cell, replay_command
+from auditor.trials.identity import identity
 
 USERS = ("compare", "history", "baseline", "replay", "resume")
 CASE = Case(target="m:f", source="norm", size=3)
@@ -103,6 +111,8 @@ BY_NO_OPTION = {
     "target": "it is the command's argument",
     "code": "the file of the subject has it",
     "files": "the subject's imports have them",
+    "settings": "the subject's closure, defaults and settings have them",
+    "view_code": "the file of the view has it",
     "versions": "what is installed",
     "source_code": "the file of the source has it",
     "data": "the file of the source has it",
@@ -161,7 +171,6 @@ def test_an_option_changes_its_own_field_and_the_replay_command_carries_it(
     ("field", "file", "options"),
     [
         ("code", "learner.py", {}),
-        ("source_code", "learner.py", {"source": "learner.py:draw"}),
         ("data", "table.csv", {"source": TABLE}),
         ("probe_data", "table.csv", {"subject": TREE, "source": "sklearn:load_iris", "probe": TABLE}),
     ],
@@ -173,3 +182,122 @@ def test_a_file_changes_its_field(folder: Path, field: str, file: str, options: 
     now = settled(asked(**options))[1]
     assert getattr(was, field) != getattr(now, field)
     assert was.differs(now, "resume")
+
+
+def keyed_by(k: float) -> dict[str, Any]:
+    """Return objects that no name leads to, each holding k."""
+
+    class Holder:
+        def __call__(self, sample: Any, r: Any) -> float:
+            return self.k
+
+    one = Holder()
+    one.k = k  # type: ignore[attr-defined]
+    return {
+        "subject": lambda sample, r: k,
+        "object": one,
+        "partial": functools.partial(by_keyword, k=k),
+        "source": lambda rng, size: k * rng.normal(size=size),
+        "view": lambda output: k * output,
+        "param": [lambda: k],
+    }
+
+
+def by_keyword(sample: Any, r: Any, *, k: Any = None) -> Any:
+    return k
+
+
+def named(fn: Any = by_keyword, source: Any = "norm", **options: Any) -> Case:
+    return settled(request_of(fn, source, "rho", size=3, **options))[1]
+
+
+@pytest.mark.parametrize("kind", keyed_by(1))
+def test_objects_without_a_name_are_told_apart_by_what_they_hold(kind: str) -> None:
+    def case(k: float) -> Case:
+        one = keyed_by(k)[kind]
+        if kind in ("source", "view"):
+            return named(**{kind: one})
+        return named(params={"k": one}) if kind == "param" else named(one)
+
+    assert case(1) == case(1), "the same object, made twice"
+    for user in ("resume", "history", *(["compare"] if kind in ("source", "view") else [])):
+        (said, *_) = case(1).differs(case(2), user)
+        assert "0x" not in said
+        assert not re.search("[0-9a-f]{32}", said), said
+
+
+def test_what_nothing_tells_from_another_has_no_case_and_no_ledger(tmp_path: Path) -> None:
+    lock = threading.Lock()
+    fn = lambda sample, r: 0 if lock else 1  # noqa: E731
+    assert auditor.audit(fn, "norm", size=3).case is None
+    with pytest.raises(UsageError, match=r"--ledger .*lock"):
+        auditor.audit(fn, "norm", size=3, ledger=str(tmp_path / "x.sqlite"))
+
+
+def test_what_a_named_object_holds_counts_too(folder: Path) -> None:
+    (folder / "model.py").write_text(
+        "from pathlib import Path\nfrom sklearn.tree import DecisionTreeClassifier\n"
+        "held = int(Path('held.txt').read_text())\n"
+        "tree = DecisionTreeClassifier(max_depth=held)\ndef fit(sample, r, *, k=held): return k\n"
+    )
+    cases: dict[str, list[Case]] = {"model.py:tree": [], "model.py:fit": []}
+    for held in (1, 1, 2):
+        (folder / "held.txt").write_text(str(held))
+        for target, found in cases.items():
+            found.append(settled(asked(subject=target, source=TABLE))[1])
+        for name in [name for name in sys.modules if name.startswith("_model_")]:
+            del sys.modules[name]
+    for one, again, other in cases.values():
+        assert one == again
+        assert one.differs(other, "resume") == ["the values that the subject holds (they have changed)"]
+        assert not one.differs(other, "history"), "a later version of it"
+
+
+def test_a_comparison_refuses_another_source_or_view_but_not_another_subject(folder: Path) -> None:
+    (folder / "measure.py").write_text("import helper\ndef draw(rng, size): return helper.draw(rng, size)\n")
+    helper = "def draw(rng, size): return rng.normal(size=size)\ndef see(output): return round(output)\n"
+    (folder / "helper.py").write_text(helper)
+
+    def cases() -> list[Case]:
+        for name in [name for name in sys.modules if name.startswith(("_learner_", "_measure_", "helper"))]:
+            del sys.modules[name]
+        pairs = (("measure.py:draw", "output"), ("learner.py:draw", "output"), ("norm", "helper.py:see"))
+        return [settled(asked(source=source, view=view))[1] for source, view in pairs]
+
+    before = cases()
+    (folder / "learner.py").write_text(LEARNER.replace("// width", "// width + 1"))
+    assert [was.differs(now, "compare") for was, now in zip(before, cases(), strict=True)] == [[], [], []]
+    (folder / "helper.py").write_text(helper.replace("normal", "uniform"))
+    said = [was.differs(now, "compare") for was, now in zip(before, cases(), strict=True)]
+    assert said == [["the source's code (it has changed)"], [], ["the view's code (it has changed)"]]
+    (folder / "learner.py").write_text(LEARNER.replace("normal", "uniform"))
+    assert before[1].differs(cases()[1], "compare") == ["the source's code (it has changed)"]
+
+
+def test_the_same_files_by_another_path_are_the_same(folder: Path) -> None:
+    case = settled(asked(source=TABLE))[1]
+    for place in ("./", f"{folder}/", f"../{folder.name}/"):
+        again = settled(asked(subject=f"{place}learner.py:learn", source=f"{place}{TABLE}"))[1]
+        assert all(not case.differs(again, user) for user in USERS)
+    (folder / "other").mkdir()
+    (folder / "other/table.csv").write_text("a,b,y\n1,2,3\n2,3,4\n3,4,5\n")
+    assert any("--source" in said for said in case.differs(settled(asked(source="other/table.csv#y"))[1], "history"))
+
+
+class Unruly:
+    """An estimator whose settings nobody can look at."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def fit(self, x: Any, y: Any = None) -> Unruly:
+        return self
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), ValueError("no"), RecursionError()])
+def test_an_object_that_raises_when_it_is_looked_at_has_no_identity(error: BaseException) -> None:
+    with pytest.raises(NotComparable, match=f"raised {type(error).__name__}"):
+        identity(Fit(Unruly(error)))

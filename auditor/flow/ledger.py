@@ -14,13 +14,13 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from json import dumps, loads  # as they are now: a subject may replace them
 from time import monotonic
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec.structs import asdict, replace
 
 from auditor import __version__
-from auditor.case import Case, case_from
+from auditor.case import Case, case_from, file_name
 from auditor.engine.engine import How
 from auditor.errors import UsageError
 from auditor.flow.ledger_file import (
@@ -71,7 +71,7 @@ class Ledger:
     def __init__(self, file: str, connection: sqlite3.Connection, audit: int, notice: Callable[[str], None]) -> None:
         self._file, self._connection, self._audit, self._notice = file, connection, audit, notice
         (plan,) = connection.execute("SELECT plan FROM audits WHERE id = ?", (audit,)).fetchone()
-        self.first_budget: int | None = loads(plan).get("first_budget")
+        self.first_budget: int | None = _plan_from(plan, file)["first_budget"]
         self.trouble: str | None = None
         self._stored: dict[int, dict[int, Trial]] = {}  # by cell and pair, those that were there when this audit began
         for cell, trial in read_trials(connection, audit):
@@ -169,7 +169,7 @@ def plan_of(inquiry: Inquiry, first: Case, how: How) -> dict[str, Any]:
     """
     plan = {
         **asdict(inquiry.plan),
-        "subject": first.target,
+        "subject": inquiry.cells[0].subject.name,
         "question": inquiry.cells[0].question,
         "case": first.to_json(),
         "cells": [_cell(one, first, how) for one in inquiry.cells] if len(inquiry.cells) > 1 else None,
@@ -205,26 +205,28 @@ def _resumed(connection: sqlite3.Connection, plan: Mapping[str, Any], how: How) 
     file = str(how.ledger)
     # Unfinished ones first: what somebody wants to continue is most likely one of them.
     rows = connection.execute(
-        "SELECT id, plan, record FROM audits WHERE subject = ? ORDER BY record IS NULL DESC, id DESC",
+        "SELECT id, plan, record FROM audits ORDER BY subject = ? DESC, record IS NULL DESC, id DESC",
         (plan["subject"],),
     ).fetchall()
-    if not rows and not how.begins:
+    plans = [(audit, _plan_from(text, file), record) for audit, text, record in rows]
+    plans = [row for row in plans if file_name(row[1]["subject"]) == file_name(plan["subject"])]
+    if not plans and not how.begins:
         raise UsageError(f"--resume: {file} has no audit of {plan['subject']}; leave --resume out to begin one")
-    plans = [(audit, loads(text), record) for audit, text, record in rows]
     for audit, other, _ in plans:
-        if {**other, "first_budget": None} == plan:
+        if _is_same(other, plan):
             _check_files(connection, int(audit), file)
             return int(audit)
     for audit, other, record in plans:
-        longer = {**other, "budget": plan["budget"], "first_budget": None} == plan and plan["budget"] > other["budget"]
+        longer = _is_same({**other, "budget": plan["budget"]}, plan) and plan["budget"] > other["budget"]
         if longer and plan["design"] == "anytime" and plan["cells"] is None:  # what is judged once has no more
             _check_undecided(record, file)
             _check_files(connection, int(audit), file)
             return _extended(connection, int(audit), other, plan)
     if how.begins:
         return None
+    last = plans[0][1]
     raise UsageError(
-        f"--resume: {file} has an audit of {plan['subject']}, but the two differ in {_differences(plans[0][1], plan)}; "
+        f"--resume: {file} has an audit of {last['subject']}, but the two differ in {_differences(last, plan)}; "
         "leave --resume out to begin another"
     )
 
@@ -235,6 +237,38 @@ def _check_files(connection: sqlite3.Connection, audit: int, ledger: str) -> Non
             f"--resume: {ledger} has this audit, but {changed}, which its runs read, has changed since; leave --resume "
             "out to begin another"
         )
+
+
+def _plan_from(text: str, file: str) -> dict[str, Any]:
+    """Read a plan; UsageError where somebody else has written something that is none."""
+    try:
+        plan: dict[str, Any] = msgspec.to_builtins(msgspec.convert(loads(text), _Plan))
+        return {**loads(text), **plan}
+    except (ValueError, RecursionError) as error:  # msgspec's complaints are ValueErrors too
+        raise UsageError(f"cannot read --ledger {file}: {error}") from error
+
+
+class _Plan(msgspec.Struct):
+    """The parts of a plan that are looked into."""
+
+    subject: str
+    case: Case
+    asked: dict[str, Any]
+    budget: Annotated[int, msgspec.Meta(ge=1)]
+    question: str
+    first_budget: Annotated[int, msgspec.Meta(ge=1)] | None = None
+
+    def __post_init__(self) -> None:
+        if self.first_budget is not None and self.first_budget > self.budget:
+            raise ValueError(f"its first_budget, {self.first_budget}, is above its budget, {self.budget}")
+
+
+def _is_same(then: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """True if two plans are of one audit. The paths of files whose content is the same may differ."""
+    apart = {"case": None, "subject": None}
+    return {**then, **apart, "first_budget": None} == {**now, **apart} and not case_from(then["case"]).differs(
+        case_from(now["case"]), "resume"
+    )
 
 
 def _check_undecided(record: str | None, file: str) -> None:
@@ -264,7 +298,7 @@ def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """Say in what two plans differ: of their cases and of what the question asks field by field."""
     said = case_from(then["case"]).differs(case_from(now["case"]), "resume")
     for was, is_now in ((then["asked"], now["asked"]), (then, now)):
-        names = [name for name in {**was, **is_now} if name not in ("case", "cells", "asked")]
+        names = [name for name in {**was, **is_now} if name not in ("case", "cells", "asked", "subject", "question")]
         said += [
             f"{name}: {was.get(name)} and {is_now.get(name)}" for name in names if was.get(name) != is_now.get(name)
         ]
@@ -305,7 +339,7 @@ def read_history(file: str, subject: str) -> list[Past]:
         return [
             Past(
                 started,
-                plan := loads(text),
+                plan := _plan_from(text, file),
                 case_from(plan["case"]),
                 pairs,
                 mismatches,

@@ -159,9 +159,10 @@ class Run(msgspec.Struct):
         bench = self._bench(0)
         try:
             self.case = case_of(first, bench.source, on_error=self.how.on_error, memory=self.how.memory)
-        except NotComparable:  # rows of a data set that nothing can tell from others
+        except NotComparable as error:  # rows or objects that nothing can tell from others
             if self.how.ledger is not None:
-                raise
+                words = f"--ledger {self.how.ledger} keeps what it can tell from other audits, and cannot here: {error}"
+                raise UsageError(f"{words}; leave --ledger out") from error
         self.ledger = stack.enter_context(open_ledger(self.inquiry, self.case, self.how, self.watch.notice))
         if self.ledger.first_budget is not None:
             self.inquiry = self.inquiry.extended(self.ledger.first_budget)

@@ -26,6 +26,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.random import Generator
 
+from auditor.bounded import without_address
 from auditor.errors import (
     BadValue,
     SourceError,
@@ -158,7 +159,7 @@ def load_source(source: object, resample: str | None = None) -> Source:
         return Distribution(_frozen_spec(source) or repr(source), source)
     if callable(source):
         name = importable_name(source)
-        return Sampler(name or str(getattr(source, "__qualname__", source)), name, source)
+        return Sampler(name or without_address(str(getattr(source, "__qualname__", source))), name, source)
     if lazy := next((name for name in ("collect", "compute") if hasattr(source, name)), None):
         raise UsageError(f"source {type(source).__name__} has no rows yet: give what its {lazy}() returns")
     raise UsageError(f"source {source!r} must be a spec such as 'bernoulli(0.5)', or a function fn(rng, size)")

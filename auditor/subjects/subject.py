@@ -22,8 +22,8 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec.structs import replace
 
-from auditor.bounded import text_of
-from auditor.errors import BadValue, SubjectError, UsageError, in_words, is_interrupt, suggestion
+from auditor.bounded import text_of, without_address
+from auditor.errors import BadValue, NotComparable, SubjectError, UsageError, in_words, is_interrupt, suggestion
 from auditor.literals import is_text, literal_or_text
 from auditor.lookup import find_object, importable_name
 from auditor.process.foreign import call
@@ -280,7 +280,7 @@ def load_subject(
     """A subject from a target or a function; `texts` are parameters still as the command line has them."""
     name = settled_target(target) if isinstance(target, str) else importable_name(target)
     fn = find_object(name) if isinstance(target, str) and name else target
-    shown = name or getattr(fn, "__qualname__", None) or text_of(fn)
+    shown = name or getattr(fn, "__qualname__", None) or without_address(text_of(fn))
     if is_estimator(fn):
         if randomness not in (None, "Generator"):
             raise UsageError(f"{shown} is an estimator: r becomes its random_state, and --randomness has no say")
@@ -383,10 +383,10 @@ def param_text(value: object) -> str:
     if isinstance(value, str):
         return value if value.isprintable() and is_text(value) else repr(value)
     if callable(value):
-        return importable_name(value) or text_of(value)
+        return importable_name(value) or without_address(text_of(value))
     if isinstance(value, float) and value in (float("inf"), float("-inf")):
         return "1e999" if value > 0 else "-1e999"  # the literals that read as infinity
-    return text_of(value)
+    return without_address(text_of(value))
 
 
 def has_text(value: object) -> bool:
@@ -395,7 +395,7 @@ def has_text(value: object) -> bool:
         return importable_name(value) is not None
     try:
         return same(parse_param(param_text(value)), value)
-    except (UsageError, RecursionError):  # nested too deeply
+    except (UsageError, NotComparable, RecursionError):  # it holds a lambda, say, or is nested too deeply
         return False
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from numbers import Real
 from typing import Any
@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from auditor.case import Case
 from auditor.errors import BadValue, NotComparable, UnknownTruth, UsageError, check_count
+from auditor.lookup import module_of
 from auditor.randomness import from_key
 from auditor.request import Options
 from auditor.sources.datasets import Dataset, check_kind, is_shift, takes_kind
@@ -31,6 +32,7 @@ from auditor.subjects.needs import names_columns, needs_labels
 from auditor.subjects.outcome import describe, fingerprint, same
 from auditor.subjects.subject import Subject, check_sample_kind, code_hash, has_text, param_text
 from auditor.subjects.views import View, make_view
+from auditor.trials.identity import holds_nothing, identity, leads_back, text_of_code
 from auditor.trials.own_code import code_of
 from auditor.trials.trial import Bench, Oracle, PairKeys, Unit
 from auditor.trials.user_code import path_words, user_code
@@ -72,9 +74,10 @@ class Cell(msgspec.Struct, frozen=True):
 def case_of(cell: Cell, source: Source, *, on_error: str = "stop", memory: int | None = None) -> Case:
     """Return a cell as data, with its source loaded: what tells its trials from those of any other."""
     subject, within = cell.subject, cell.within or Tolerance()
-    code = code_of(user_code(cell, source))
+    everything = [*user_code(cell, source)]
+    code = code_of(everything)
     parts = [*parts_of(source)]
-    samplers = [code_hash(part.fn) for part in parts if isinstance(part, Sampler)]
+    samplers = [part for part in parts if isinstance(part, Sampler)]
     tables = [
         (part.base if isinstance(part, Shifted) else part).rows
         for part in parts
@@ -82,21 +85,23 @@ def case_of(cell: Cell, source: Source, *, on_error: str = "stop", memory: int |
     ]
     return Case(
         question=cell.question,
-        target=subject.name,
+        target=_named(subject.name, subject.target, [subject.fn]),
         code=code_hash(subject.fn),
+        settings=_settings([subject.fn, *everything]),
         files=code.files,
         versions=code.versions,
         params=params_as_texts(subject.params),
         randomness=subject.randomness,
         private=cell.private,
-        source=source.name,
-        source_code=" ".join(map(str, samplers)) or None,
+        source=_named(source.name, source.spec, [part.own or part.fn for part in samplers]),
+        source_code=_code_besides(subject, [part.fn for part in samplers]),
         data=fingerprint(tables) if tables else None,
         size=cell.size,
         sample=cell.sample_kind,
         resample=getattr(source, "resample", None),
         as_=cell.as_,
-        view=cell.view.name,
+        view=_named(cell.view.name, cell.view.spec, cell.view.functions),
+        view_code=_code_besides(subject, cell.view.functions),
         probe=cell.probe,
         probe_data=_probe_data(cell),
         atol=within.atol,
@@ -106,6 +111,33 @@ def case_of(cell: Cell, source: Source, *, on_error: str = "stop", memory: int |
         seed=cell.seed,
         path=cell.path,
     )
+
+
+def _named(name: str, spec: str | None, things: Sequence[object]) -> str:
+    """Return the name of something, with a digest of what it is where the name leads nobody to it."""
+    if spec is not None or all(map(leads_back, things)):
+        return name
+    return f"{name} {identity([*things])}"
+
+
+def _settings(things: Iterable[object]) -> str | None:
+    """Return a digest of what functions and objects hold that their files need not show: closures, defaults, an
+    estimator's settings."""
+    found = []
+    for thing in {id(thing): thing for thing in things if callable(thing)}.values():
+        with contextlib.suppress(NotComparable):  # what has no name is refused for it, by `_named`
+            found += [] if holds_nothing(thing) else [identity(thing)]
+    return fingerprint(found) if found else None
+
+
+def _code_besides(subject: Subject, functions: Sequence[Callable[..., Any]]) -> str | None:
+    """Return a digest of functions that a trial calls besides the subject: of their text, and of the files that they
+    need and the subject does not."""
+    if not functions:
+        return None
+    own = {**code_of([subject.fn, module_of(subject.target)]).files}
+    others = {name: digest for name, digest in code_of(functions).files.items() if own.get(name) != digest}
+    return fingerprint([sorted(others.items()), *map(text_of_code, functions)])
 
 
 def _probe_data(cell: Cell) -> str | None:
@@ -119,10 +151,7 @@ def params_as_texts(params: Mapping[str, Any]) -> dict[str, str]:
     """Return parameters as texts. A value that no text leads back to, such as a long array, gets a digest behind it."""
     texts = {}
     for name, value in params.items():
-        texts[name] = param_text(value)
-        if not has_text(value):
-            with contextlib.suppress(NotComparable):
-                texts[name] += f" {fingerprint(value)}"
+        texts[name] = param_text(value) if has_text(value) else f"{param_text(value)} {identity(value)}"
     return texts
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from collections.abc import Callable
 from dataclasses import dataclass
+from json import dumps, loads
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from auditor.case import Case
 from auditor.engine.engine import HOW, How, make_how
 from auditor.errors import UsageError
 from auditor.flow import ledger
+from auditor.flow.ledger_file import signed
 from auditor.flow.plan import Plan
 from auditor.flow.record import environment
 from auditor.trials.cell import Cell
@@ -94,6 +97,23 @@ def test_every_field_of_a_plan_reaches_the_ledger(begun: Path, name: str) -> Non
     assert refusal(begun, one) == f"{name}: {was} and {now}"
 
 
+@pytest.mark.parametrize(
+    "others",
+    [{"budget": -1}, {"first_budget": -1}, {"first_budget": 81}, {"case": 3}, {"asked": None}, {"subject": []}],
+)
+def test_a_plan_that_nobody_could_have_made_is_refused(begun: Path, others: dict[str, Any]) -> None:
+    with sqlite3.connect(begun) as connection:
+        number, subject, text, started = connection.execute("SELECT id, subject, plan, started FROM audits").fetchone()
+        text = dumps({**loads(text), **others})
+        *_, checksum = signed((number, subject, text, started))
+        connection.execute("UPDATE audits SET plan = ?, checksum = ?", (text, checksum))
+    connection.close()
+    with pytest.raises(UsageError, match="cannot read --ledger"):
+        open_with(stub(), make_how(ledger=begun, resume=True))
+    with pytest.raises(UsageError, match="cannot read --ledger"):
+        ledger.read_history(str(begun), subject)
+
+
 @pytest.mark.parametrize("name", environment())
 def test_another_environment_is_refused(begun: Path, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     here = environment()
@@ -140,7 +160,7 @@ def test_arrays_are_told_apart_where_their_text_is_cut_short(tmp_path: Path) -> 
     changed[2500] = 1.0
     assert repr(changed) == repr(long)
     auditor.audit(learner, rows, params={"width": long.copy()}, resume=True, **asked)
-    with pytest.raises(UsageError, match=re.escape("--param: width=array([0., 0., 0., ")):
+    with pytest.raises(UsageError, match=re.escape("--param: both are width=array([0., 0., 0., ")):
         auditor.audit(learner, rows, params={"width": changed}, resume=True, **asked)
 
 

@@ -112,7 +112,8 @@ def _differ(record: Record) -> list[bool]:
 def _unlike(old: Record, new: Record) -> Iterator[str]:
     """Say why two records cannot be compared, if they cannot; the version of the subject and the seed may differ."""
     if old.case is None or new.case is None:
-        yield f"the {'old' if old.case is None else 'new'} record does not say what was audited"
+        which = "old" if old.case is None else "new"
+        yield f"the {which} record does not say what was audited: it has something that nothing tells from others"
     elif others := old.case.differs(new.case, "compare"):
         yield f"the two audits differ in {', '.join(others)}"
     for name, one in (("old", old), ("new", new)):

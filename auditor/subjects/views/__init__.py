@@ -28,6 +28,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from auditor.bounded import without_address
 from auditor.errors import NotComparable, UsageError, suggestion
 from auditor.literals import read_literal
 from auditor.lookup import find_object, importable_name
@@ -146,7 +147,8 @@ OUTPUT = View("output", "output", lambda output: output)
 def make_view(spec: object) -> View:
     """A view from what the user wrote, or from a function."""
     if callable(spec):
-        return _chained([_of_function(spec, importable_name(spec), str(getattr(spec, "__qualname__", spec)))])
+        name = without_address(str(getattr(spec, "__qualname__", spec)))
+        return _chained([_of_function(spec, importable_name(spec), name)])
     words = [word.strip() for word in str(spec).split("|")]
     if not all(words):
         raise UsageError(
