@@ -11,6 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 SCOPE = (
     "algorithms",
+    "auditor/case.py",
     "auditor/cli",
     "auditor/flow",
     "auditor/questions",
@@ -130,6 +131,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "auditor/cli/pytest_plugin.py": ("tests/cli/test_pytest_family.py",),
     "auditor/cli/several.py": ("tests/questions/test_several.py", "tests/cli/test_config.py"),
     # sources
+    "auditor/sources": ("tests/sources/test_edges.py",),
     "auditor/sources/datasets.py": ("tests/sources/test_tables.py", "tests/sources/test_table_files.py"),
     "auditor/sources/distribution.py": ("tests/sources/test_common_distributions.py", "tests/sources/test_sample.py"),
     "auditor/sources/finite.py": ("tests/sources/test_source.py", "tests/sources/test_law.py"),
