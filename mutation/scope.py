@@ -92,6 +92,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "auditor/questions/private.py": ("tests/questions/test_shares.py",),
     "auditor/questions/several.py": ("tests/questions/test_shares_of_baselines.py", "tests/flow/test_clock.py"),
     # flow
+    "auditor/flow": ("tests/flow/test_edges.py",),
     "auditor/flow/fitness.py": ("tests/flow/test_constancy.py", "tests/flow/test_run.py"),
     "auditor/flow/ledger.py": (
         "tests/flow/test_ledger_seen.py",

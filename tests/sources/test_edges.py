@@ -487,7 +487,9 @@ def test_how_rows_are_chosen() -> None:
 
 
 def test_what_each_resampling_says_of_one_file() -> None:
-    boot, sub, split = (load_dataset(np.arange(2000.0), how).words(100, 0.95) for how in ("bootstrap", "subsample", "split"))
+    boot, sub, split = (
+        load_dataset(np.arange(2000.0), how).words(100, 0.95) for how in ("bootstrap", "subsample", "split")
+    )
     file = "the rate is that of samples from these 2,000 rows, which all pairs have in common. "
     assert boot == file + (
         "For two fresh samples it may be too low, since both have the same few rows to choose from, or too high, where "
