@@ -140,6 +140,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "auditor/sources/source.py": ("tests/sources/test_datasets.py", "tests/sources/test_frames.py"),
     "auditor/sources/tables.py": ("tests/sources/test_table_files.py",),
     # subjects
+    "auditor/subjects": ("tests/subjects/test_edges.py",),
     "auditor/subjects/advice.py": ("tests/subjects/test_subject.py", "tests/subjects/test_estimators.py"),
     "auditor/subjects/canonical.py": ("tests/subjects/test_exact_values.py", "tests/subjects/test_outcome.py"),
     "auditor/subjects/churn.py": ("tests/subjects/test_partition.py", "tests/questions/test_churn.py"),
