@@ -116,6 +116,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
         "tests/test_calibration.py",
     ),
     # command line
+    "auditor/cli": ("tests/cli/test_edges.py",),
     "auditor/cli/assertion.py": ("tests/cli/test_pytest_family.py",),
     "auditor/cli/baseline.py": ("tests/cli/test_baseline_fields.py",),
     "auditor/cli/commands": ("tests/cli/test_command_line.py",),
