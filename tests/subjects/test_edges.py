@@ -40,6 +40,13 @@ def plain(sample: Any, r: Any, *, k: int = 3) -> Any:
     return sample
 
 
+def defined(code: str) -> dict[str, Any]:
+    """What the test's own code defines."""
+    space: dict[str, Any] = {}
+    exec(code, space)  # noqa: S102 - constants of this file
+    return space
+
+
 def refusal(call: Callable[[], Any], kind: type[BaseException] = UsageError) -> str:
     with pytest.raises(kind) as refused:
         call()
@@ -81,7 +88,7 @@ def labels_by_annotation(X: Any, y: np.random.Generator) -> int:
 
 def test_an_annotation_makes_any_name_randomness() -> None:
     assert signature.takes_sample_and_r(labels_by_annotation)
-    assert not signature.takes_sample_and_r(eval("dict"))
+    assert not signature.takes_sample_and_r(dict)
 
 
 def test_parameters_and_defaults_of_a_signature() -> None:
@@ -167,9 +174,15 @@ def test_what_can_be_called_is_a_function() -> None:
         ("def f(X, y): pass", "write a line below it, def audited(sample, r): return f(*sample), and audit"),
         ("def f(X, y, seed): pass", "return f(*sample, seed=int(r.integers(2**32))), and audit"),
         ("def f(X, y, rng): pass", "return f(*sample, rng=r), and audit"),
-        ("def f(X, y, w): pass", "def audited(sample, r, w): return f(*sample, w=w), and audit x.py:audited --param w="),
+        (
+            "def f(X, y, w): pass",
+            "def audited(sample, r, w): return f(*sample, w=w), and audit x.py:audited --param w=",
+        ),
         ("def f(seed, X, y): pass", "return f(X=sample[0], y=sample[1], seed=int(r.integers(2**32))), and audit"),
-        ("def f(df): pass", "write def f(sample, r), or a line below it, def audited(sample, r): return f(sample), and"),
+        (
+            "def f(df): pass",
+            "write def f(sample, r), or a line below it, def audited(sample, r): return f(sample), and",
+        ),
         ("def f(seed, df): pass", "return f(df=sample, seed=int(r.integers(2**32))), and audit"),
         ("def f(*, data, r): pass", "return f(data=sample, r=r), and audit"),
         ("def f(rng, size): pass", "it is a source; give it as --source"),
@@ -178,8 +191,7 @@ def test_what_can_be_called_is_a_function() -> None:
     ],
 )
 def test_the_line_that_makes_a_learner_of_a_function(code: str, cure: str) -> None:
-    space: dict[str, Any] = {}
-    exec(code, space)
+    space = defined(code)
     said = refusal(lambda: signature.check_signature(space["f"], "x.py:f", {}))
     assert said.startswith("x.py:f(")
     assert " takes no (sample, r): " in said
@@ -200,7 +212,9 @@ def test_a_declaration_that_says_nothing() -> None:
 
     assert bare.__auditor__ == Declaration()  # type: ignore[attr-defined]
 
-    @subject(source=1, size=2, claimed=3, delta=4, theorem="5", expect="fail", reason="6", sample="counts", listed=False)
+    @subject(
+        source=1, size=2, claimed=3, delta=4, theorem="5", expect="fail", reason="6", sample="counts", listed=False
+    )
     def all_of(sample: Any, r: Any) -> int:
         return 1
 
@@ -219,7 +233,10 @@ def test_a_declaration_that_says_nothing() -> None:
             {"core": plain},
             "core alone says nothing: declare core and finish together, and mismatch if you know it",
         ),
-        ({"mismatch": plain}, "mismatch alone says nothing: declare core and finish together, and mismatch if you know it"),
+        (
+            {"mismatch": plain},
+            "mismatch alone says nothing: declare core and finish together, and mismatch if you know it",
+        ),
         ({"core": 3, "finish": plain}, "core=3 must be a function core(sample) or (sample, r)"),
         ({"core": plain, "finish": 3}, "finish=3 must be a function finish(core, r)"),
         (
@@ -317,7 +334,8 @@ def test_integers_of_too_many_digits_and_what_is_no_function() -> None:
     assert refusal(lambda: load_subject(LinearRegression(), randomness="int")) == (
         "LinearRegression() is an estimator: r becomes its random_state, and --randomness has no say"
     )
-    assert load_subject(LinearRegression, randomness="Generator").randomness == "Generator"
+    found = load_subject(LinearRegression, randomness="Generator")
+    assert (found.randomness, found.takes_sample, found.private, found.finishing) == ("Generator", False, None, None)
 
 
 def typed(sample: auditor.Sample, r: int, *, private: np.random.Generator) -> int:
@@ -549,12 +567,12 @@ def test_a_parameter_that_is_none_is_refused(estimator: Any, given: dict[str, An
 
 
 def test_at_most_twenty_parameters_are_listed() -> None:
-    space: dict[str, Any] = {}
     names = [f"p{i}" for i in range(22)]
-    exec(f"class Wide:\n def __init__(self, {', '.join(f'{n}=0' for n in names)}): pass\n def fit(self, X): pass", space)
+    given = ", ".join(f"{name}=0" for name in names)
+    space = defined(f"class Wide:\n def __init__(self, {given}): pass\n def fit(self, X): pass")
     said = refusal(lambda: estimators.check_params(space["Wide"], "it", {"zz": 1}))
     assert said == f"it has no parameter 'zz': it has {', '.join(names[:20])} and 2 more"
-    exec("class Asks:\n def __init__(self, a, b, c=1): pass\n def fit(self, X): pass", space)
+    space = defined("class Asks:\n def __init__(self, a, b, c=1): pass\n def fit(self, X): pass")
     assert refusal(lambda: estimators.check_params(space["Asks"], "it", {"b": 1})) == (
         "it needs a value for a: audit an instance of it, file.py:name"
     )
@@ -572,7 +590,12 @@ def test_who_needs_labels_and_who_names_columns() -> None:
     assert not needs.needs_labels(plain, {})
     bare = type("Bare", (), {"fit": lambda self, X, y: self})
     assert needs.needs_labels(Fit(bare), {})
-    for fit in (lambda self, X, w: self, lambda self, X, y=None: self, lambda self, X, *y: self, lambda self, X, *, y: 1):
+    for fit in (
+        lambda self, X, w: self,
+        lambda self, X, y=None: self,
+        lambda self, X, *y: self,
+        lambda self, X, *, y: 1,
+    ):
         assert not needs.needs_labels(Fit(type("Other", (), {"fit": fit})), {})
     old = type("Old", (), {"fit": lambda self, X, target=None: self, "_estimator_type": "regressor"})
     assert needs.needs_labels(Fit(old), {})
@@ -653,7 +676,7 @@ def test_what_each_view_sees_exactly() -> None:
     chosen = SimpleNamespace(get_support=lambda: np.array([True, False, True]))
     assert (see("support", chosen), see("nonzero", chosen)) == ((0, 2), (0, 2))
     wrapped = SimpleNamespace(best_estimator_=SimpleNamespace(steps=[("a", 1), ("b", Learnt())]))
-    assert see("argmax", wrapped) == 1
+    assert see("argmax", wrapped) == see("argmax", SimpleNamespace(steps=[("only", Learnt())])) == 1
     fitted = SimpleNamespace(b_=1, a_=2, _c_=3, d=4, get_support=lambda: [True])
     assert see("fitted", fitted) == {"a_": 2, "b_": 1, "get_support()": [True]}
 
@@ -737,7 +760,9 @@ def test_partitions_and_their_matching() -> None:
     # points that are noise in one of them pull no labels together
     assert matched(np.array([0, 1, 1, -1, -1]), np.array([0, 1, -1, 1, 1])).tolist() == [0, 1, -1, 1, 1]
     said = refusal(lambda: partition(np.ones((2, 2))), NotComparable)
-    assert said.startswith("partition looks at a label for each point, and the output is ndarray of shape (2, 2): return")
+    assert said.startswith(
+        "partition looks at a label for each point, and the output is ndarray of shape (2, 2): return"
+    )
     assert '--view "predict|partition"' in refusal(lambda: partition(KMeans()), NotComparable)
     assert "it predicts nothing for others" in refusal(lambda: partition(SimpleNamespace(labels_=[1])), NotComparable)
 
@@ -844,7 +869,10 @@ EXAMPLE = 'e.g. --inputs "[3, 5, 7]", --inputs "n=range(3, 20)", --inputs inputs
     [
         ("[]", f"--inputs [] lists no input: give 1 to 10,000; {EXAMPLE}"),
         ("range(10001)", f"--inputs range(10001) lists more than 10,000 inputs: give 1 to 10,000; {EXAMPLE}"),
-        (f"{__name__}:endless", f"--inputs {__name__}:endless lists more than 10,000 inputs: give 1 to 10,000; {EXAMPLE}"),
+        (
+            f"{__name__}:endless",
+            f"--inputs {__name__}:endless lists more than 10,000 inputs: give 1 to 10,000; {EXAMPLE}",
+        ),
         ("nothing", f"--inputs nothing is neither a list nor a file nor module:fn; {EXAMPLE}"),
         ("range(1, 2, 0)", f"--inputs range(1, 2, 0): range() arg 3 must not be zero; {EXAMPLE}"),
         (f"{__name__}:EXAMPLE", f"--inputs {__name__}:EXAMPLE is str, not a function fn(rng) that yields inputs"),
@@ -860,7 +888,9 @@ def test_inputs_that_are_none_are_refused_to_the_word(text: str, words: str) -> 
 
 
 def test_more_inputs_that_are_none(tmp_path: Path) -> None:
-    assert refusal(lambda: inputs.read_inputs("[open]", 0)).startswith("--inputs [open] is no list of Python literals: ")
+    assert refusal(lambda: inputs.read_inputs("[open]", 0)).startswith(
+        "--inputs [open] is no list of Python literals: "
+    )
     assert "raised SystemExit: 2" in refusal(lambda: inputs.read_inputs(f"{__name__}:leaves", 0), SubjectError)
     for content, words in (("{}", " must hold a list, and it holds a dict"), ("[", ": ")):
         (tmp_path / "i.json").write_text(content)
@@ -875,11 +905,9 @@ def test_more_inputs_that_are_none(tmp_path: Path) -> None:
 
 def test_what_a_module_has_to_audit() -> None:
     module = ModuleType("their")
-    names: dict[str, Any] = {}
-    exec(
+    names = defined(
         "def b(sample, r): pass\ndef a(sample, r): pass\ndef _hidden(sample, r): pass\ndef data(X, y): pass\n"
-        "class Fits:\n def fit(self, X): pass\none = Fits()",
-        names,
+        "class Fits:\n def fit(self, X): pass\none = Fits()"
     )
     for name, value in names.items():
         if callable(value):
@@ -906,11 +934,14 @@ def test_what_a_module_has_to_audit() -> None:
         ("m.py::Class::fit", "'m.py::Class::fit' has two colons: write m.py:Class"),
         ("m.py::fn", "'m.py::fn' has two colons: write m.py:fn"),
         ("sklearn.linear_model.Ridge", "sklearn.linear_model.Ridge has no colon: write sklearn.linear_model:Ridge"),
-        ("sklearn.linear_model.Ridge.fit", "sklearn.linear_model.Ridge.fit has no colon: write sklearn.linear_model:Ridge"),
+        (
+            "sklearn.linear_model.Ridge.fit",
+            "sklearn.linear_model.Ridge.fit has no colon: write sklearn.linear_model:Ridge",
+        ),
         (
             "sklearn.linear_model.Rigde",
-            "sklearn.linear_model.Rigde has no colon, and sklearn.linear_model has no 'Rigde' (did you mean Ridge?): write "
-            "sklearn.linear_model:function",
+            "sklearn.linear_model.Rigde has no colon, and sklearn.linear_model has no 'Rigde' (did you mean Ridge?): "
+            "write sklearn.linear_model:function",
         ),
     ],
 )
