@@ -23,6 +23,7 @@ SCOPE = (
 )
 DEFAULTS = "tests/algorithms/test_defaults.py"  # what each algorithm declares where nobody says otherwise
 ELSEWHERE: dict[str, tuple[str, ...]] = {
+    "auditor": ("tests/test_structs.py",),
     "auditor/statistics/cost.py": ("tests/test_calibration.py",),
     "auditor/statistics/gate.py": ("tests/test_calibration.py",),
     "auditor/statistics/lattice.py": ("tests/test_calibration.py",),
