@@ -1072,6 +1072,16 @@ def test_a_pair_of_the_cell_that_is_meant_is_run() -> None:
     assert "'norm'" in "".join(map(str, run.replayed(request_of(source_name, "norm", size=60), 0)))
 
 
+def test_of_private_randomness_the_unshared_pair_is_run_unless_the_other_is_meant() -> None:
+    own = "algorithms.known_answers:own_coin"
+
+    def said(cell: int | None) -> str:
+        asked = request_of(own, params={"q": 0.5})
+        return "".join(str(part) for pair in range(6) for part in run.replayed(asked, pair, cell))
+
+    assert said(None) == said(0) != said(1)
+
+
 def under_way(**fields: Any) -> Any:
     """A run of 40 pairs, with these fields."""
     inquiry = inquiry_of(f"{__name__}:constant", "norm", size=2)
