@@ -284,7 +284,9 @@ def test_a_record_goes_where_it_was_asked_for(tmp_path: Path, capsysbinary: Any)
     out = output.deliver([audited()], files, drawn.append, confidence=0.95, single=True)
     assert out.stderr
     assert drawn == [out]
-    assert json.loads(capsysbinary.readouterr().out)["verdict"] == "pass"
+    said = capsysbinary.readouterr()
+    assert json.loads(said.out)["verdict"] == "pass"
+    assert said.err == b"", "whoever reads it is not warned"
     assert (tmp_path / "r.md").read_text()
     assert not output.deliver([audited()], {}, drawn.append, confidence=0.95, single=True).stderr
 
@@ -904,6 +906,14 @@ def test_what_workers_counted_is_put_together() -> None:
     node.workeroutput = {pytest_plugin._FROM_WORKER: (5, [0.05], {"b": False})}
     pytest_plugin.pytest_testnodedown(node)
     assert [*stash.values()] == [5, [0.1, 0.05], {"a": True, "b": False}]
+
+
+def test_warnings_of_learners_alone_are_made_harmless(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pytest_plugin, "_audited", {"a.py::learner"})
+    for nodeid, shown in (("a.py::learner", "\\x1b[31m"), ("a.py::other", "\x1b[31m")):
+        warning = SimpleNamespace(message=UserWarning("\x1b[31m"), filename="\x1b[31m")
+        pytest_plugin.pytest_warning_recorded(warning, nodeid)
+        assert (str(warning.message), warning.filename) == (shown, shown)
 
 
 def test_which_report_leaves_a_session_green() -> None:

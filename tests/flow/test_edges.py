@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from asking import carried_out, case_of_first, cell_of, inquiry_of, request_of
 from msgspec.structs import replace
@@ -1013,6 +1014,12 @@ def test_a_size_that_does_not_suit_is_a_usage_error(size: int) -> None:
     else:
         assert str(refused.value).startswith("size=0 must be at least 1 for this subject: ")
         assert str(refused.value).endswith("; use e.g. --size 1000")
+
+
+def test_cells_of_one_kind_share_what_was_found_and_say_it_once() -> None:
+    found = auditor.audit(coin, np.array([1.0, -1.0, 2.0]), size=2, fixed=60, inputs={"p": [0.1, 0.2, 0.3]})
+    assert [one.kind for one in found.findings].count("resampled") == 1
+    assert found.cost.preflight_runs == auditor.audit(coin, np.array([1.0, -1.0]), size=2, fixed=29).cost.preflight_runs
 
 
 def test_what_is_always_returned_is_said_with_how_much_was_looked_at() -> None:

@@ -791,6 +791,8 @@ def test_integers_are_added_exactly_where_int64_would_wrap() -> None:
     assert CountSample(pmf({top: 1.0}), 3, rng()).sum() == 3 * top
     assert CountSample(pmf({0.1: 1.0}), 10, rng()).sum() == 1.0
     assert CountSample(points([[1, 2]]), 3, rng()).sum().tolist() == [3.0, 6.0]
+    with pytest.raises(ValueError, match="longer"):  # a query that has not a number for each value
+        CountSample(pmf([0.5, 0.5]), 1000, rng()).sum(lambda values: values[:1])
 
 
 @pytest.mark.parametrize("bits", [3, 31, 32, 33, 52, 53, 60])

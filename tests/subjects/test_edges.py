@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas
+import polars
 import pytest
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.cluster import KMeans
@@ -360,6 +361,26 @@ def test_the_hash_of_code_is_that_of_its_file() -> None:
     assert code_hash(min) is None
     assert len(str(code_hash(plain))) == 32
     assert code_hash(LinearRegression) != code_hash(plain)
+
+
+class GivenItsData:
+    def __init__(self, endog: Any, exog: Any = None) -> None: ...
+    def fit(self, method: str = "pinv") -> Any: ...
+
+
+class GivenOneTable:
+    def __init__(self, data: Any, width: int = 3) -> None: ...
+    def fit(self, method: str = "pinv") -> Any: ...
+
+
+def test_a_model_that_is_given_its_data_when_it_is_made_gets_a_line_to_write() -> None:
+    for kind, line in (
+        (GivenItsData, "X, y = sample; return GivenItsData(y, X).fit().params.round(1)"),
+        (GivenOneTable, "def learn(sample, r): return GivenOneTable(sample).fit().params.round(1)"),
+    ):
+        said = refusal(lambda kind=kind: load_subject(kind))
+        assert " is given its data when it is made, and its fit takes none: write " in said
+        assert line in said
 
 
 # steps
@@ -781,6 +802,9 @@ def test_numbers_are_rounded_and_nothing_else() -> None:
     frame = rounded(pandas.DataFrame({"a": [0.11], "b": [1]}), 1)
     assert frame.to_dict() == {"a": {0: 0.1}, "b": {0: 1}}
     assert rounded(pandas.Series([0.11]), 1).tolist() == [0.1]
+    theirs = rounded(polars.DataFrame({"a": [0.11], "b": [17]}), 1)
+    assert theirs.to_dict(as_series=False) == {"a": [0.1], "b": [17]}
+    assert rounded(polars.Series([0.11, 2.0]), 1).to_list() == [0.1, 2.0]
 
 
 # churn
