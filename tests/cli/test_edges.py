@@ -96,6 +96,8 @@ def test_every_option_is_made_of_its_row() -> None:
     confidence = listed(Options)["confidence"]
     assert options.option_of(confidence).help == f"{confidence.words}  [default: 0.95]"
     assert options.source_option(many=True).multiple
+    assert str(options.source_option(many=True).help).endswith("data.csv#label; repeated: the worst of them counts.")
+    assert str(options.source_option(many=False).help).endswith("data.csv#label.")
     assert not options.source_option(many=False).multiple
     verbose = options.report_options()[-1]
     assert (verbose.opts, verbose.is_flag) == (["--verbose"], True)
@@ -558,6 +560,26 @@ def test_what_a_file_asks_for(tmp_path: Path) -> None:
     assert [one.target for one in config.pick(found, [])] == ["m:f"] * 3
     assert len(config.pick(found, ["f"])) == len(config.pick(found, ["m:f"])) == 3
     assert refusal(lambda: config.pick(found, ["other"])) == f"{file} has no subject 'other': it has m:f"
+
+
+def test_no_worse_than_before_needs_a_before(tmp_path: Path) -> None:
+    file, target = tmp_path / "pyproject.toml", f"{__name__}:constant"
+    file.write_text(f"{ENTRY.replace('m:f', target)}source = 'norm'\nsize = 2\nexpect = 'no worse'\n")
+    found = config.read_config(file)
+    said = refusal(lambda: config.settle(found, found.entries, {}))
+    assert said.startswith(
+        f"{file}, line 1, {SUB} {target}: expect = 'no worse' needs a baseline: give --baseline FILE"
+    )
+    path = str(tmp_path / "b.toml")
+    for is_made, expected in ((True, "pass"), (False, "no worse")):
+        blocks = [(block(target, size=2), TEXT)]
+        ((request, _),) = config.settle(found, found.entries, {}, baseline.Baseline(path, "", blocks, is_made))
+        assert request.expected == expected
+    named = file.read_text() + "eta = 0.1\nnu = 0.1\n"
+    file.write_text(named)
+    found = config.read_config(file)
+    said = refusal(lambda: config.settle(found, found.entries, {}, baseline.Baseline(path)))
+    assert said.endswith("expect = 'no worse' is for rho, and nu is another question: leave one out")
 
 
 def test_the_file_is_looked_for_upwards(tmp_path: Path) -> None:
