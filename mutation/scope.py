@@ -11,6 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 SCOPE = (
     "algorithms",
+    "auditor/case.py",
     "auditor/cli",
     "auditor/flow",
     "auditor/questions",
@@ -22,6 +23,7 @@ SCOPE = (
 )
 DEFAULTS = "tests/algorithms/test_defaults.py"  # what each algorithm declares where nobody says otherwise
 ELSEWHERE: dict[str, tuple[str, ...]] = {
+    "auditor": ("tests/test_structs.py",),
     "auditor/statistics/cost.py": ("tests/test_calibration.py",),
     "auditor/statistics/gate.py": ("tests/test_calibration.py",),
     "auditor/statistics/lattice.py": ("tests/test_calibration.py",),
@@ -91,6 +93,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "auditor/questions/private.py": ("tests/questions/test_shares.py",),
     "auditor/questions/several.py": ("tests/questions/test_shares_of_baselines.py", "tests/flow/test_clock.py"),
     # flow
+    "auditor/flow": ("tests/flow/test_edges.py",),
     "auditor/flow/fitness.py": ("tests/flow/test_constancy.py", "tests/flow/test_run.py"),
     "auditor/flow/ledger.py": (
         "tests/flow/test_ledger_seen.py",
@@ -114,6 +117,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
         "tests/test_calibration.py",
     ),
     # command line
+    "auditor/cli": ("tests/cli/test_edges.py",),
     "auditor/cli/assertion.py": ("tests/cli/test_pytest_family.py",),
     "auditor/cli/baseline.py": ("tests/cli/test_baseline_fields.py",),
     "auditor/cli/commands": ("tests/cli/test_command_line.py",),
@@ -130,6 +134,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "auditor/cli/pytest_plugin.py": ("tests/cli/test_pytest_family.py",),
     "auditor/cli/several.py": ("tests/questions/test_several.py", "tests/cli/test_config.py"),
     # sources
+    "auditor/sources": ("tests/sources/test_edges.py",),
     "auditor/sources/datasets.py": ("tests/sources/test_tables.py", "tests/sources/test_table_files.py"),
     "auditor/sources/distribution.py": ("tests/sources/test_common_distributions.py", "tests/sources/test_sample.py"),
     "auditor/sources/finite.py": ("tests/sources/test_source.py", "tests/sources/test_law.py"),
@@ -137,6 +142,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "auditor/sources/source.py": ("tests/sources/test_datasets.py", "tests/sources/test_frames.py"),
     "auditor/sources/tables.py": ("tests/sources/test_table_files.py",),
     # subjects
+    "auditor/subjects": ("tests/subjects/test_edges.py",),
     "auditor/subjects/advice.py": ("tests/subjects/test_subject.py", "tests/subjects/test_estimators.py"),
     "auditor/subjects/canonical.py": ("tests/subjects/test_exact_values.py", "tests/subjects/test_outcome.py"),
     "auditor/subjects/churn.py": ("tests/subjects/test_partition.py", "tests/questions/test_churn.py"),

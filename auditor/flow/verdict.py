@@ -148,7 +148,8 @@ def accuracy_words(plan: Plan, tally: Tally, judged: Judged) -> str:
     if certified is None:
         return ""
     if certified:
-        return f"; at most {exact(plan.delta or 0.0)} {judged.share} ({sure(1 - plan.alpha)}, its own)"
+        assert plan.delta is not None  # or nothing was asked
+        return f"; at most {exact(plan.delta)} {judged.share} ({sure(1 - plan.alpha)}, its own)"
     return f"; {judged.open}"
 
 
@@ -179,14 +180,14 @@ def inaccurate(plan: Plan, gate: Gate, tally: Tally, judged: Judged) -> Verdict:
     """The verdict where too many runs are."""
     least = BOUNDS[plan.design][0](tally.runs, tally.failures, gate.alpha_fail)
     seen = f"{tally.failures} of {tally.runs} runs {judged.fault}"
-    words = sure(1 - plan.cells * gate.alpha_fail)
-    if plan.delta == 0:
+    words, allowed = sure(1 - plan.cells * gate.alpha_fail), plan.delta or 0.0
+    if allowed == 0:
         reason = f"{seen}, where {judged.allows} none"
-    elif least <= (plan.delta or 0):  # a calibrated gate needs less than a limit that holds at every n
-        reason = f"{seen}: more than {exact(plan.delta or 0.0)}, which {judged.allows} ({words})"
+    elif least <= allowed:  # a calibrated gate needs less than a limit that holds at every n
+        reason = f"{seen}: more than {exact(allowed)}, which {judged.allows} ({words})"
     else:
-        share = at_least(least, beside=plan.delta)
-        reason = f"{seen}: a share of at least {share} ({words}), where {judged.allows} {exact(plan.delta or 0.0)}"
+        share = at_least(least, beside=allowed)
+        reason = f"{seen}: a share of at least {share} ({words}), where {judged.allows} {exact(allowed)}"
     return Verdict("fail", f"{reason}{judged.follows}", "accuracy", plan.alpha)
 
 

@@ -121,17 +121,7 @@ def test_a_strict_xpass_had_not_to_pass_either(run: Any) -> None:
 @pytest.mark.parametrize(
     ("arguments", "family", "line"),
     [
-        (
-            ["-k", "constant or other"],
-            2,
-            "2 audited learners (K), 1 shard (S): each passes at alpha = 0.1 and fails at *",
-        ),
         (["--deselect", "test_learners.py::test_value"], 3, "2 audited learners of 3 (K), 1 shard (S): *"),
-        (
-            ["-k", "constant"],
-            1,
-            "1 audited learner (K), 1 shard (S): each passes at alpha = 0.05 and fails at alpha/K = 0.05",
-        ),
         (
             ["-k", "constant", "--auditor-shards", "5"],
             5,
