@@ -28,7 +28,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "auditor/statistics/threshold.py": ("tests/test_calibration.py",),
     "auditor/statistics/nu.py": ("tests/statistics/test_nu_bounds.py", "tests/questions/test_shares_of_searches.py"),
     # questions: a package has tests for all of its modules, and all have each question told once to the letter
-    "auditor/questions": ("tests/questions/test_kept.py",),
+    "auditor/questions": ("tests/questions/test_kept.py", "tests/questions/test_kept_words.py"),
     "auditor/questions/comparing": (
         "tests/questions/test_shares_of_comparisons.py",
         "tests/questions/test_refusals.py",

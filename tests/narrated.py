@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from asking import request_of
+from asking import case_of_first, request_of
 
 from auditor.engine.engine import How
 from auditor.errors import AuditorError
 from auditor.flow.question import find_question
+from auditor.flow.record import Record
 from auditor.flow.run import Run, Silent, Spent
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Bench, Trial
@@ -140,11 +141,34 @@ def _narrated(request: Any, made: Made | None, stop: int) -> Iterator[str]:
         close()
 
 
+def recorded(subject: Any, source: object = None, question: str = "rho", *, made: Made, **options: Any) -> Record:
+    """The record of an audit of trials by hand."""
+    request = request_of(subject, source, question, **options)
+    inquiry = find_question(question).begin(request)
+    run = Run(inquiry, How(), Silent())
+    run.case = case_of_first(inquiry)
+    while work := inquiry.next():
+        for one in work:
+            any(inquiry.add(one.cell, made(one.cell, index)) for index in one.wanted)
+    return run.record(request, inquiry.verdict())
+
+
+def refused(subject: Any, source: object = None, question: str = "rho", **options: Any) -> str:
+    """What is said of options that nothing can be run with."""
+    try:
+        find_question(question).begin(request_of(subject, source, question, **options))
+    except AuditorError as error:
+        return f"{question} {options}: {type(error).__name__} {error}\n"
+    return f"{question} {options}: is taken\n"
+
+
 def replayed(subject: Any, source: object = None, question: str = "rho", *, index: int, **options: Any) -> str:
     """One trial run again."""
     request = request_of(subject, source, question, **options)
     asked = find_question(question)
     inquiry = asked.begin(request)
+    for number, cell in enumerate(inquiry.cells[:3]):
+        inquiry.opened(number, make_bench(cell))
     bench: Bench = make_bench(inquiry.cells[0])
     return "".join(written("part", part) for part in asked.again(msgspec.structs.replace(bench, copies=True), index))
 

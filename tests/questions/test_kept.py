@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from learners import caused, finished, hunted, predicted
-from narrated import Made, assert_kept, narrated, replayed
+from narrated import Made, assert_kept, narrated
 
 import auditor
 from auditor.questions.no_worse import Before
@@ -261,7 +261,7 @@ def asks_twice(ask: Callable[..., Any], rng: Any) -> None:
 
 def asks_one_thing(ask: Callable[..., Any], rng: Any) -> None:
     for i in range(3):
-        ask(lambda rows: i)
+        ask(lambda rows, i=i: i)
 
 
 REUSE: dict[str, dict[str, Any]] = {
