@@ -522,8 +522,10 @@ def test_what_questions_keep_has_its_fields_and_defaults() -> None:
         for name, one in vars(importlib.import_module(found.name)).items():
             if inspect.isclass(one) and one.__module__ == found.name and issubclass(one, msgspec.Struct):
                 names, defaults = one.__struct_fields__, one.__struct_defaults__
-                required = len(names) - len(defaults)
-                fields = [*names[:required], *map("{}={!r}".format, names[required:], defaults)]
-                config = one.__struct_config__
-                told += f"{name} frozen={config.frozen} tag={config.tag} array={config.array_like} by place={one.__match_args__}: {fields}\n"
+                given = [None] * (len(names) - len(defaults)) + [
+                    f"={default!r}".split(" at 0x")[0] for default in defaults
+                ]
+                fields = " ".join(f"{name}{default or ''}" for name, default in zip(names, given, strict=True))
+                config, by_place = one.__struct_config__, len(one.__match_args__)
+                told += f"{name} frozen={config.frozen} tag={config.tag} by place={by_place}: {fields}\n"
     assert_kept(told, KEPT / "fields.txt")
