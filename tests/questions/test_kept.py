@@ -398,6 +398,16 @@ def test_hunt(name: str) -> None:
     assert_kept(narrated(**{"question": "hunt", "pairs": 400, **HUNT[name]}), KEPT / f"hunt_{name}.txt")
 
 
+def labelled_rows(rng: np.random.Generator, size: int) -> tuple[Any, Any]:
+    x = rng.normal(size=(size, 2))
+    return x, (x[:, 0] > 0).astype(int)
+
+
+def of_labelled(sample: Any, r: Any) -> float:
+    x, y = sample
+    return float(np.round(x[:, 0] @ y, 1))
+
+
 EXPLAIN: dict[str, dict[str, Any]] = {
     "a_mean": {"subject": caused.raw_mean},
     "a_summary": {"subject": caused.summary},
@@ -410,6 +420,8 @@ EXPLAIN: dict[str, dict[str, Any]] = {
     "too_little": {"subject": caused.one_digit},
     "nothing": {"subject": caused.threshold_from_r},
     "memory": {"subject": caused.keeps_the_first},
+    "data": {"subject": caused.raw_mean, "source": np.arange(60) % 7 / 3, "resample": "bootstrap"},
+    "labelled": {"subject": of_labelled, "source": labelled_rows},
 }
 
 

@@ -26,8 +26,10 @@ from auditor.questions.comparing.records import compare_records
 from auditor.questions.comparing.said import moved
 from auditor.questions.curve.vary import make_axis
 from auditor.questions.hunting.family import make_family, read_ranges
+from auditor.questions.mending import _has_points
 from auditor.questions.mending.paste import code_of
-from auditor.questions.mending.settings import Agreeing, Aligning, Choosing, Rounding, Setting, Voting
+from auditor.questions.mending.settings import FAMILIES, Agreeing, Aligning, Choosing, Rounding, Setting, Voting
+from auditor.questions.no_worse import Before
 from auditor.questions.one_pair import replay
 from auditor.questions.several import _place, share
 from auditor.statistics.paired import Shown
@@ -89,6 +91,15 @@ def asks_twice(ask: Any, rng: Any) -> None:
 
 def answers(sample: Any, r: Any, query: Any) -> float:
     return float(query(sample))
+
+
+def worded(sample: Any, r: Any, query: Any) -> Any:
+    return query(sample)
+
+
+def asks_for_words(ask: Any, rng: Any) -> None:
+    said = ask(lambda rows: "up" if rows[0] else 0.5)
+    ask(lambda rows: f"{said}{rows[0]}" if rows[1] else 2.5)
 
 
 # One trial again.
@@ -172,6 +183,8 @@ RUN: dict[str, dict[str, Any]] = {
         "source": None,
         "size": 1,
     },
+    "long_runs": {"subject": long_text, "question": "list", "list": 2, "eta": 0.3, "runs": 30},
+    "words": {"subject": worded, "question": "reuse", "analyst": asks_for_words, "queries": 2, "rho": 0.1, "fixed": 40},
     "wobbles": {"subject": row, "size": 8, "rho": 0.3},
     "close": {"subject": kinds, "size": 8, "rho": 0.3, "atol": 0.2},
     "data": {"subject": row, "source": np.arange(40), "size": 8, "rho": 0.3, "resample": "bootstrap"},
@@ -181,6 +194,38 @@ RUN: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", RUN)
 def test_run(name: str) -> None:
     assert_kept(narrated(**{"source": COIN, "size": 3, **RUN[name]}), KEPT / f"run_{name}.txt")
+
+
+NOTHING: dict[str, dict[str, Any]] = {
+    "rho": {"subject": plain},
+    "cells": {"subject": plain, "inputs": {"q": [0, 1]}},
+    "judged": {"subject": judged, "source": None},
+    "no_worse": {"subject": plain, "baseline": Before(pairs=500, mismatches=50, margin=0.1)},
+    "integrated": {"subject": finished.rounded, "source": "norm", "size": 20},
+    "nu": {"subject": plain, "question": "nu", "eta": 0.3, "nu": 0.3},
+    "list": {"subject": plain, "question": "list", "list": 2, "eta": 0.3},
+    "curve": {"subject": plain, "question": "curve", "vary": "q=0,1"},
+    "curve_of_sizes": {"subject": plain, "question": "curve", "vary": "size=1,10,100", "size": None, "worst": True},
+    "price": {"subject": plain, "question": "price", "size": None},
+    "reuse": {"subject": answers, "question": "reuse", "analyst": asks_twice, "queries": 2, "rho": 0.1},
+    "compare": {"subject": plain, "question": "compare", "old": row},
+    "hunt": {
+        "subject": hunted.majority,
+        "source": None,
+        "question": "hunt",
+        "over": "bernoulli({p})",
+        "range": "p=0:1",
+    },
+    "explain": {"subject": plain, "question": "explain"},
+    "repair": {"subject": plain, "question": "repair"},
+}
+
+
+@pytest.mark.parametrize("name", NOTHING)
+def test_nothing_is_known_before_the_first_trial(name: str) -> None:
+    given = {"source": COIN, "size": 3, "stop": -1, **NOTHING[name]}
+    given = {option: value for option, value in given.items() if value is not None}
+    assert_kept(narrated(**given), KEPT / f"nothing_{name}.txt")
 
 
 # What cannot be asked.
@@ -210,7 +255,15 @@ WRONG: dict[str, list[dict[str, Any]]] = {
         {"inputs": {"z": [1]}},
     ],
     "churn": [{}],
-    "nu": [{"runs": 2}, {"runs": 1}, {"eta": 0.5, "beta": 0.1}, {"strings": 5}, {"strings": 10**12 + 1}, {"atol": 0.1}],
+    "nu": [
+        {"runs": 2},
+        {"runs": 1},
+        {"eta": 0.5, "beta": 0.1},
+        {"strings": 5},
+        {"strings": 10**12 + 1},
+        {"strings": 10**12},
+        {"atol": 0.1},
+    ],
     "list": [{"runs": 10}, {"fixed": 10}, {"eta": 0.0}, {"list": 0}, {"atol": 0.1}, {"runs": 10**12 + 1}],
     "curve": [
         {"vary": "size=5:3:lin3"},
@@ -224,6 +277,11 @@ WRONG: dict[str, list[dict[str, Any]]] = {
         {"vary": "size=5"},
         {"vary": "z=5,6", "size": 5},
         {"vary": "q=a,b", "size": 5},
+        {"vary": "size=5.1,5.2"},
+        {"vary": "size=5.1,6.2"},
+        {"vary": "size=5:6:lin3"},
+        {"vary": "size=1:2000:lin1000"},
+        {"vary": "size=1:2000:lin1001"},
         {"vary": "size=5,6", "size": 5},
         {"vary": "q=1:9:cube3", "size": 5},
         {"vary": "nonsense"},
@@ -427,6 +485,42 @@ def test_settings_of_repairs() -> None:
         told += written(f"voted {size}", Voting().settings([{}], 0.2, size, "churn"))
         told += written(f"agreed {size}", Agreeing().settings([{}], 0.2, size, "rho"))
     assert_kept(told, KEPT / "settings.txt")
+
+
+def test_what_repairs_see_of_two_outputs() -> None:
+    pytest.importorskip("sklearn")
+    from sklearn.cluster import KMeans
+    from sklearn.feature_selection import SelectKBest, f_regression
+    from sklearn.linear_model import LogisticRegression, Ridge
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.preprocessing import StandardScaler
+    from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+    x = np.arange(48.0).reshape(12, 4) % 7
+    samples = [(x, x[:, 0] + x[:, 1]), (x + np.array([0.0, 1.0, 0.0, 2.0]), x[:, 2])]
+    makers = {
+        "selector": lambda: SelectKBest(f_regression, k=2),
+        "search": lambda: GridSearchCV(Ridge(), {"alpha": [0.1, 1.0, 9.0]}, cv=2),
+        "clusters": lambda: KMeans(2, n_init=1, random_state=0),
+        "ridge": Ridge,
+        "scaler": StandardScaler,
+        "tree": lambda: DecisionTreeRegressor(max_depth=2, random_state=0),
+        "classifier": lambda: DecisionTreeClassifier(max_depth=2, random_state=0),
+        "logistic": lambda: LogisticRegression(),
+    }
+    told = ""
+    for name, make in makers.items():
+        fitted = [make().fit(a, b > 5 if name in ("classifier", "logistic") else b) for a, b in samples]
+        told += f"{name} is held by its churn: {_has_points(load_subject(make()))}\n"
+        for family in FAMILIES:
+            seen = family.look(*fitted, lambda model: model.predict(x) if hasattr(model, "predict") else None)
+            told += written(f"{name} {family.verb}", [seen])
+    outputs = (0.5, 0.75), ([1.0, 2.0], [1.0, 3.5]), ({"a": 1.0, "b": "x"}, {"a": 2.0, "b": "y"}), ("a", "b"), (1, 2)
+    for first, second in outputs:
+        for family in FAMILIES:
+            told += written(f"{first!r} {second!r} {family.verb}", [family.look(first, second, lambda one: one)])
+    told += written("another number of numbers", [Rounding().look([1.0], [1.0, 2.0], lambda one: one)])
+    assert_kept(told, KEPT / "looks.txt")
 
 
 def test_code_to_paste() -> None:
