@@ -497,7 +497,8 @@ def test_what_repairs_see_of_two_outputs() -> None:
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
     x = np.arange(48.0).reshape(12, 4) % 7
-    samples = [(x, x[:, 0] + x[:, 1]), (x + np.array([0.0, 1.0, 0.0, 2.0]), x[:, 2])]
+    off = np.arange(12.0) ** 2 % 5  # so that nothing fits without an error
+    samples = [(x, x[:, 0] + x[:, 1] + off), (x * np.array([1.0, 1.5, 2.0, 0.5]) + 1.0, x[:, 2] + off)]
     makers = {
         "selector": lambda: SelectKBest(f_regression, k=2),
         "search": lambda: GridSearchCV(Ridge(), {"alpha": [0.1, 1.0, 9.0]}, cv=2),
