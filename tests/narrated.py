@@ -38,7 +38,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float):
         return float(f"{value:.6g}")
     if isinstance(value, str):
-        return re.sub(r"PYTHONPATH=\S+ ", "", value)
+        return re.sub(r"-?\d+\.\d{7,}", lambda found: f"{float(found[0]):.6g}", re.sub(r"PYTHONPATH=\S+ ", "", value))
     if isinstance(value, range):
         return f"{value.start}..{value.stop}"
     if isinstance(value, msgspec.Struct):

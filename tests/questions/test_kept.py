@@ -398,30 +398,18 @@ def test_hunt(name: str) -> None:
     assert_kept(narrated(**{"question": "hunt", "pairs": 400, **HUNT[name]}), KEPT / f"hunt_{name}.txt")
 
 
-def labelled_rows(rng: np.random.Generator, size: int) -> tuple[Any, Any]:
-    x = rng.normal(size=(size, 2))
-    return x, (x[:, 0] > 0).astype(int)
-
-
-def of_labelled(sample: Any, r: Any) -> int:
-    _, y = sample
-    return int(y[:3].sum())
-
-
 EXPLAIN: dict[str, dict[str, Any]] = {
     "a_mean": {"subject": caused.raw_mean},
     "a_summary": {"subject": caused.summary},
     "an_order": {"subject": caused.most_common_first, "source": "randint(0, 5)"},
     "labels": {"subject": caused.groups_in_order_of_appearance, "source": "uniform"},
     "rows": {"subject": caused.first_row},
-    "noise": {"subject": caused.residuals},
     "a_desync": {"subject": caused.redraws},
     "r_unused": {"subject": caused.is_above},
     "too_little": {"subject": caused.one_digit},
     "nothing": {"subject": caused.threshold_from_r},
     "memory": {"subject": caused.keeps_the_first},
     "data": {"subject": caused.raw_mean, "source": np.arange(60) % 7 / 3, "resample": "bootstrap"},
-    "labelled": {"subject": of_labelled, "source": labelled_rows},
 }
 
 
