@@ -29,7 +29,8 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "auditor/statistics/lattice.py": ("tests/test_calibration.py",),
     "auditor/statistics/threshold.py": ("tests/test_calibration.py",),
     "auditor/statistics/nu.py": ("tests/statistics/test_nu_bounds.py", "tests/questions/test_shares_of_searches.py"),
-    # questions: a package has tests for all of its modules
+    # questions: a package has tests for all of its modules, and all have each question told once to the letter
+    "auditor/questions": ("tests/questions/test_kept.py", "tests/questions/test_kept_words.py"),
     "auditor/questions/compare": (
         "tests/questions/test_shares_of_comparisons.py",
         "tests/questions/test_refusals.py",
@@ -45,16 +46,25 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "auditor/questions/explain": (
         "tests/questions/test_explain_outputs.py",
         "tests/questions/test_explain_reports.py",
+        "tests/questions/test_shares_of_explanations.py",
         "tests/questions/test_explain.py",
         "tests/questions/test_explain_interpreter.py",
     ),
-    "auditor/questions/hunt": ("tests/questions/test_hunt.py", "tests/questions/test_hunt_laws.py"),
+    "auditor/questions/hunt": (
+        "tests/questions/test_shares_of_explanations.py",
+        "tests/questions/test_hunt.py",
+        "tests/questions/test_hunt_laws.py",
+    ),
     "auditor/questions/list_size": (
         "tests/questions/test_shares_of_list_size.py",
         "tests/questions/test_refusals.py",
         "tests/questions/test_list_size.py",
     ),
-    "auditor/questions/repair": ("tests/questions/test_repair_kinds.py", "tests/questions/test_repair.py"),
+    "auditor/questions/repair": (
+        "tests/questions/test_shares_of_repairs.py",
+        "tests/questions/test_repair_kinds.py",
+        "tests/questions/test_repair.py",
+    ),
     "auditor/questions/nu": (
         "tests/questions/test_refusals.py",
         "tests/questions/test_shares.py",
