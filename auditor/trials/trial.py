@@ -279,7 +279,7 @@ def _churn(bench: Bench, points: Any, second: Any, difference: Difference | None
 
 
 def share_apart(bench: Bench, points: Any, others: Any) -> float:
-    """Return the share of probe points that differ; of a partition, whose labels are but names, after matching these."""
+    """Return the share of probe points that differ; of a partition after matching its labels, which are but names."""
     if bench.view.is_partition:
         return share_of_labels(points, others)
     return share_of_points(points, others, bench.within)
