@@ -57,10 +57,13 @@ class agreed(Repaired):
         return [leader([self.run_one(next(parts), key, **params) for _ in range(self.chunks)]) for key in keys]
 
     def finish(self, core: list[Leader], r: Randomness) -> Any:
-        for i, found in enumerate(core):
-            if found.share >= random_threshold(r.child("string", i), LOW, HIGH):
-                return found.output
-        return None
+        found = self.agreed_on(core, r)
+        return None if found is None else found.output
+
+    def agreed_on(self, core: list[Leader], r: Randomness) -> Leader | None:
+        """Return the leader whose output `finish` gives, which may be None itself; None if no string has agreed."""
+        thresholds = (random_threshold(r.child("string", i), LOW, HIGH) for i in range(len(core)))
+        return next((one for one, least in zip(core, thresholds, strict=True) if one.share >= least), None)
 
     def mismatch(self, first: list[Leader], second: list[Leader]) -> float:
         """Exactly: at each string both stop, or neither, or one; the other may still come to the same output."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from auditor.errors import BadValue, UsageError, check_count
 from auditor.randomness import Randomness
-from auditor.repair.mechanisms.ballot import Reals, ends_of, label, label_mismatch, shares_of
+from auditor.repair.mechanisms.ballot import Reals, ends_of, label, label_mismatch, shape_of, shares_of
 from auditor.repair.seam import Repaired, pieces
 from auditor.sources.sample import Sample
 
@@ -78,11 +78,15 @@ class voted(Repaired):
         return label_mismatch(mine, theirs, *self.between)
 
     def mismatch(self, first: list[Any], second: list[Any]) -> float | None:
-        """Of one label exactly; of many only their mean, `churn`, has a formula, as r is shared by all points."""
+        """Of one label exactly; of many only their mean, `churn`, has a formula, as r is shared by all points. Outputs
+        of different shapes always differ."""
         if hasattr(first[0], "predict"):
             return None
-        churn = self.churn(first, second)
-        return float(churn.item()) if churn.size == 1 else None
+        mine, theirs = shares_of(first), shares_of(second)
+        if shape_of(mine) != shape_of(theirs):
+            return 1.0
+        churn = label_mismatch(mine, theirs, *self.between)
+        return float(churn.sum()) if churn.size <= 1 else None
 
     def claimed(self, *, classes: int = 2) -> float:
         """Return what the churn is at most, point by point, with so many classes: count those that are rare, too."""

@@ -275,7 +275,14 @@ def _churn(bench: Bench, points: Any, second: Any, difference: Difference | None
     others = points_of(second, settle(second))
     if not (has_rows(points, view.rows) or has_rows(others, view.rows)):
         return None
-    return share_of_labels(points, others) if view.is_partition else share_of_points(points, others, bench.within)
+    return share_apart(bench, points, others)
+
+
+def share_apart(bench: Bench, points: Any, others: Any) -> float:
+    """Return the share of probe points that differ; of a partition after matching its labels, which are but names."""
+    if bench.view.is_partition:
+        return share_of_labels(points, others)
+    return share_of_points(points, others, bench.within)
 
 
 def timed_run(bench: Bench, index: int, which: int, fell: Mapping[int, str]) -> tuple[Any, float]:

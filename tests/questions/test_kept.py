@@ -164,7 +164,15 @@ LIST: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("name", LIST)
 def test_list(name: str) -> None:
-    asked = {"subject": plain, "source": COIN, "question": "list_size", "size": 5, "list_size": 2, "eta": 0.2, **LIST[name]}
+    asked = {
+        "subject": plain,
+        "source": COIN,
+        "question": "list_size",
+        "size": 5,
+        "list_size": 2,
+        "eta": 0.2,
+        **LIST[name],
+    }
     if asked["subject"] == "judged":
         asked["subject"] = judged
     assert_kept(narrated(**asked), KEPT / f"list_{name}.txt")

@@ -238,6 +238,18 @@ def test_a_fail_takes_evidence_of_everything_that_was_offered(
     assert words in said.reason
 
 
+@pytest.mark.parametrize(("given", "silent"), [("agreed(chunks=4)", True), ("rounded(width=2.0)", False)])
+def test_a_setting_that_was_given_passes_by_rho_alone_and_says_so(given: str, silent: bool) -> None:
+    """A repair that looks for settings offers none that often gives no output; nobody looked at one that was given."""
+    inquiry = asked(with_=given)
+    leaf: Any = inquiry.tried[0][2]
+    leaf.tally = Tally(PAIRS, 0)
+    for _ in range(PAIRS):
+        leaf.mean.add(0.0)
+    assert inquiry.verdict().outcome == "pass"
+    assert ("agree on nothing" in inquiry.verdict().reason) is silent
+
+
 def test_nothing_is_failed_before_the_end() -> None:
     inquiry = over(hopeless())
     inquiry.over = False

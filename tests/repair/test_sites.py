@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import pickle
 import random
 import sys
 import weakref
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import CodeType
 from typing import Any
 
@@ -167,6 +168,85 @@ def test_what_makes_generators_of_its_own_is_refused() -> None:
         sites(Ridge())
     with pytest.raises(UsageError, match=r"r is an int.*r = sites\(r\)"):
         sites(by_seed)
+
+
+def _drawn(r: Any) -> float:
+    return float(r.random())
+
+
+def _one_by_one(r: Any) -> Iterator[float]:
+    while True:
+        yield float(r.random())
+
+
+async def _in_turns(r: Any, found: list[float], count: int) -> None:
+    for _ in range(count):
+        found.append(_drawn(r))
+        await asyncio.sleep(0)
+
+
+def from_a_generator(sample: Any, r: Any) -> list[float]:
+    """The last two numbers, with draws of another function in between or not."""
+    numbers = _one_by_one(r)
+    found = [next(numbers)]
+    for _ in range(int(sample[0])):
+        _drawn(r)
+    return [*found, next(numbers), next(numbers)]
+
+
+def from_a_delegate(sample: Any, r: Any) -> list[float]:
+    def delegate() -> Iterator[float]:
+        yield from _one_by_one(r)
+
+    found = []
+    for number in delegate():
+        found.append(number)
+        for _ in range(int(sample[0])):
+            _drawn(r)
+        if len(found) == 3:
+            return found
+    raise AssertionError
+
+
+def from_a_coroutine(sample: Any, r: Any) -> list[float]:
+    found: list[float] = []
+
+    async def both() -> None:
+        await asyncio.gather(_in_turns(r, found, 3), _in_turns(r, [], int(sample[0])))
+
+    asyncio.run(both())
+    return found
+
+
+@pytest.mark.parametrize("learner", [from_a_generator, from_a_delegate, from_a_coroutine])
+def test_what_waits_stays_in_step_whatever_is_drawn_meanwhile(learner: Callable[..., Any]) -> None:
+    """A generator is entered once, however often it is resumed."""
+    never, often = (sites(learner)(np.array([times]), from_key(root_key(5))) for times in (0, 2))
+    assert len({*never}) == 3
+    assert never == often
+
+
+def test_what_has_returned_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also a generator that was dropped while it waited: a long run must not hold them all."""
+    known: list[int] = []
+    plain = Sites._enter
+
+    def enter(self: Sites, frames: Any) -> Any:
+        found = plain(self, frames)
+        known.append(len(self._nodes))
+        return found
+
+    monkeypatch.setattr(Sites, "_enter", enter)
+
+    def drops(sample: Any, r: Any) -> float:
+        for _ in range(30):
+            any(r.random() >= 0 for _ in range(3))
+            next(_one_by_one(r))
+        return _drawn(r)
+
+    sites(drops)(np.zeros(1), 1)
+    assert len(known) == 61
+    assert max(known) <= 4
 
 
 def test_a_run_lets_its_sample_go() -> None:

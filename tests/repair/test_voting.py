@@ -17,6 +17,7 @@ from auditor.randomness import from_key, root_key
 from auditor.repair import voted
 from auditor.repair.mechanisms.ballot import label_mismatch, shares_of, sharpened
 from auditor.repair.mechanisms.threshold import threshold_mismatch
+from auditor.subjects.outcome import same
 from auditor.subjects.subject import load_subject
 
 ballots = st.lists(st.sampled_from("abc"), min_size=1, max_size=9)
@@ -120,6 +121,62 @@ def test_with_two_classes_it_is_a_threshold(left: Any, right: Any, between: Any)
     shares = [votes.count("b") / len(votes) for votes in (left, right)]
     exact = float(threshold_mismatch(*shares, *between))
     assert voted(itself, 3, between=between).mismatch(left, right) == pytest.approx(exact, abs=1e-12)
+
+
+KINDS = [  # of three votes, each of one label or of several
+    [None, None, "a"],
+    [True, False, True],
+    [1, 1.0, 2],
+    [2**70, 1, 2**70],
+    [1j, 2 + 1j, 1j],
+    [b"a", b"bc", b"a"],
+    [frozenset("ab"), frozenset("ac"), frozenset("ab")],
+    [np.array(["a", None, 3], dtype=object)] * 2 + [np.array([None, None, "a"], dtype=object)],
+    [[1, "a"], ("b", "a"), [1, 1]],
+    [np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[ns]")] * 3,
+    [np.array([(1, 2), (3, 4)], dtype="i4,i4")] * 3,
+    [np.array([[1, 2], [3, 4]], dtype=np.int8)] * 3,
+    [np.array([[1.5]], dtype=np.float32)] * 3,
+    [np.array([], dtype="U1")] * 3,
+]
+
+
+@pytest.mark.parametrize("votes", KINDS, ids=repr)
+def test_a_label_is_one_that_was_voted_for_whatever_it_is(votes: list[Any]) -> None:
+    """At each point one of the labels there, as it was; and a run never differs from itself."""
+    wrapper, r = voted(itself, 3), from_key(root_key(2))
+    found = wrapper.finish(votes, r)
+    shape = np.shape(np.array(votes[0], dtype=object)) if isinstance(votes[0], (list, tuple)) else np.shape(votes[0])
+    assert np.shape(found) == shape
+    given = [np.array(one, dtype=object).ravel() if isinstance(one, (list, tuple)) else np.ravel(one) for one in votes]
+    for place, name in enumerate([found] if shape == () else np.ravel(found)):
+        there = [votes[i] if shape == () else one[place] for i, one in enumerate(given)]
+        assert any(same(name, getattr(one, "item", lambda one=one: one)()) or same(name, one) for one in there)
+    assert wrapper.mismatch(votes, votes) in (0.0, None)
+    assert wrapper.churn(votes, votes).sum() == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("first", [(1,), (), (2,), (1, 1), (0,)])
+@pytest.mark.parametrize("second", [(1,), (), (2,), (1, 1), (0,)])
+def test_outputs_of_different_shapes_differ(first: Any, second: Any) -> None:
+    mine, theirs = ([np.zeros(shape, dtype=int)] * 3 for shape in (first, second))
+    known = None if first == second == (2,) else float(first != second)
+    assert voted(itself, 3).mismatch(mine, theirs) == known
+    assert first == second or not same(*(voted(itself, 3).finish(one, from_key(root_key(1))) for one in (mine, theirs)))
+
+
+def test_a_class_is_what_an_audit_takes_for_one_label() -> None:
+    """1 and 1.0 are one class, with the noise of one, in whichever order they are seen; True is another."""
+    wrapper = voted(itself, 2)
+    for seed in range(20):
+        r = from_key(root_key(seed))
+        found = {repr(float(wrapper.finish(votes, r))) for votes in ([1, 2.0], [1.0, 2], [2, 1.0], [2.0, 1])}
+        assert len(found) == 1
+    assert wrapper.mismatch([1, 1], [1.0, 1.0]) == 0
+    assert wrapper.mismatch([1, 1], [True, True]) == 1
+    for votes, words in (([1, True], "True or False"), ([{1}, {1}], "cannot be hashed"), ([math.nan, 1.0], "NaN")):
+        with pytest.raises(AuditorError, match=words):
+            wrapper.finish(votes, from_key(root_key(1)))
 
 
 def test_an_array_of_one_label_is_one_label() -> None:

@@ -58,6 +58,8 @@ def _of_last_try(inquiry: Mending) -> Verdict:
     if found.outcome == "pass":
         held = _held(inquiry, inquiry.before) if inquiry.before else None
         was = f"; as it is, {held.measure} is about {held.estimate:.3g}" if held and held.estimate is not None else ""
+        if inquiry.before is None and setting.verb == "agreed":  # no frontier has counted these runs
+            was = "; how often its chunks agree on nothing, and it gives None, is not part of this"
         return replace(found, reason=f"{setting.spec} repairs it: {found.reason}{was}", error_spent=alpha)
     if found.outcome == "inconclusive":
         return Verdict("inconclusive", _not_confirmed(inquiry, setting, leaf), "budget", alpha)

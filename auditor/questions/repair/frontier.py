@@ -29,7 +29,7 @@ class Measured(msgspec.Struct):
     error: str | None = None
 
     def add(self, tried: Tried, plain: float | None) -> None:
-        if tried.apart is None:  # a run that fails is a mismatch, and the setting is not offered
+        if tried.apart is None:  # a run that fails where it has to run is a mismatch, and the setting is not offered
             self.error = self.error or tried.error
             self.apart.add(1.0)
             return

@@ -153,7 +153,8 @@ class Mending(Steady):
         self._now = [Measured(setting) for setting in settings]
         self.measured += self._now
         wrapped = tuple(one.wrap(self.asked.learner) for one in settings)
-        unit = Frontier(self.asked.cell.subject, tuple(settings), wrapped, self.asked.measure, self.asked.loss)
+        plain, measure, loss = self.asked.cell, self.asked.measure, self.asked.loss
+        unit = Frontier(plain.subject, tuple(settings), wrapped, measure, loss, has_own_points=plain.probe is not None)
         pairs = next((one.pairs for one in FAMILIES if one.verb == settings[0].verb), LOOKED)
         yield Work(self._open("frontier", unit), range(pairs))
         yield from self._confirm_first(candidates(self._now, self.asked.target, self.asked.margin(settings[0].verb)))
@@ -193,11 +194,12 @@ class Mending(Steady):
         return number
 
     def _fitting(self) -> list[Setting]:
-        """The settings of the first family that fits every output that was looked at; else why there is none."""
-        shown = [one.get("fits") for one in self.looked]
-        verbs = [one.verb for one in FAMILIES if shown and all(fits and one.verb in fits for fits in shown)]
+        """The settings of the first family that fits every output that was looked at; else why there is none. Runs that
+        gave no output say nothing of what fits the others."""
+        shown = [one["fits"] for one in self.looked if "fits" in one]
+        verbs = [one.verb for one in FAMILIES if shown and all(one.verb in fits for fits in shown)]
         for family in (one for one in FAMILIES if one.verb in verbs):
-            seen = [fits[family.verb] for fits in shown if fits]
+            seen = [fits[family.verb] for fits in shown]
             level = AIM * self.asked.margin(family.verb) * self.asked.target
             made = family.settings(seen, level, self.asked.cell.size, self.asked.measure)
             if found := [one for one in made if self._runs(one)]:
@@ -279,14 +281,14 @@ class Mending(Steady):
 
 def _why_not(looked: Sequence[dict[str, Any]], verbs: Sequence[str], size: int) -> str:
     """In a sentence, from what was looked at."""
-    shown = looked[0]["shown"] if looked else "nothing"
+    shown = next((one["shown"] for one in looked if "fits" in one), "nothing")
     if verbs:
         few = f"{size:,} rows are too few to be cut into chunks" if verbs[-1] in ("voted", "agreed") else ""
         return (
             f"{verbs[0]} fits outputs such as {shown}, and {few or 'what differs between two of them is not its kind'}"
         )
-    if any("fits" not in one for one in looked):
-        return "some runs give no output at all"
+    if all("fits" not in one for one in looked):
+        return "in no pair that was looked at did both runs give an output"
     return (
         f"outputs such as {shown} are neither numbers, nor scored candidates, nor centres, nor labels of points, nor "
         "alike in kind from run to run"

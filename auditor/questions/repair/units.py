@@ -14,19 +14,20 @@ from auditor.process.foreign import call
 from auditor.questions.loss import Loss
 from auditor.questions.repair.settings import FAMILIES, Setting
 from auditor.randomness import Randomness, from_key
+from auditor.repair.agreeing import agreed
 from auditor.repair.aligning import aligned
 from auditor.repair.rounding import Rounded, RoundedPredictions
 from auditor.repair.seam import Repaired
 from auditor.repair.voting import voted
 from auditor.sources.frames import as_matrix
 from auditor.sources.sample import copied
-from auditor.subjects.churn import has_rows, points_of, share_of_points
+from auditor.subjects.churn import has_rows, points_of
 from auditor.subjects.outcome import describe, same, settle
 from auditor.subjects.subject import Subject
 from auditor.subjects.views import OUTPUT
 from auditor.trials.causes.keyed_sites import first_draw_apart
 from auditor.trials.cell import PROBE
-from auditor.trials.trial import NONE_FELL, Bench, Bottom, Trial, judge, timed_run
+from auditor.trials.trial import NONE_FELL, Bench, Bottom, Trial, judge, share_apart, timed_run
 
 FORMULA, BOUND, FINISHED = "formula", "bound", "finishes"  # how it is known how likely two cores finish differently
 FINISHES = 4  # real r, where there is no formula
@@ -72,11 +73,12 @@ def _kind(output: Any) -> str | None:
 
 
 class Tried(msgspec.Struct, frozen=True, kw_only=True):
-    """What a pair showed of one setting: `apart` is how likely its two cores finish differently, or the churn."""
+    """What a pair showed of one setting: `apart` is how likely its two cores finish differently, or the churn; None
+    where a run failed that has to run."""
 
     apart: float | None
     by: str = FINISHED
-    nothing: float = 0.0  # the share of the first run's finishes that came to no output
+    nothing: float = 0.0  # the share of the first run's finishes that came to no output, where the learner may have one
     changed: bool | None = None  # whether it is another answer than the learner's own, on the same sample
     loss: float | None = None
     error: str | None = None
@@ -108,6 +110,7 @@ class Frontier(msgspec.Struct, frozen=True):
     wrapped: tuple[Repaired, ...]
     measure: str
     loss: Loss | None
+    has_own_points: bool = False  # whether predictions are compared on points that were given
 
     @property
     def fn(self) -> Any:
@@ -123,19 +126,20 @@ class Frontier(msgspec.Struct, frozen=True):
 
     def _side(
         self, bench: Bench, index: int, which: int, fell: Mapping[int, str]
-    ) -> tuple[list[Half | str], float, float | None]:
+    ) -> tuple[list[Half | Bottom | str], float, float | None]:
         """Each setting's half, or why there is none; the seconds, and the loss as it is."""
         output, seconds = timed_run(bench, index, which, fell)
-        if type(output) is Bottom:
-            return [output.why for _ in self.settings], seconds, None
-        plain = self._lost(bench, output, index) if which == 0 else None
+        plain = self._lost(bench, output, index) if which == 0 and type(output) is not Bottom else None
         seen = bench.see(output) if self._rounds_points(bench) else None
         halves = [self._half(bench, place, (output, seen), index, which) for place in range(len(self.settings))]
         return halves, seconds, plain
 
-    def _half(self, bench: Bench, place: int, found: tuple[Any, Any], index: int, which: int) -> Half | str:
-        """Of an output, with its predictions where these are all that is needed."""
+    def _half(self, bench: Bench, place: int, found: tuple[Any, Any], index: int, which: int) -> Half | Bottom | str:
+        """Of an output, with its predictions where these are all that is needed. Bottom where the learner has given no
+        output; why, in words, where the wrapper has not."""
         output, seen = found
+        if type(output) is Bottom and self.wrapped[place].is_of_outputs:
+            return output
         try:
             if seen is not None:
                 seen = _as_it_is_now(seen)
@@ -167,20 +171,19 @@ class Frontier(msgspec.Struct, frozen=True):
         points = [points_of(*both) for both in zip(seen, settled, strict=True)] if self._is_churn else []
         if which == 1:
             return Half(core, settled, points)
-        agrees = setting.verb == "agreed"
-        nothing = float(np.mean([one is None for one in found])) if agrees else 0.0
-        half = Half(core, settled, points, nothing)
-        if not setting.keeps_view:
-            return half
-        changed = not same(found[0], output) if agrees else None
-        loss = None if agrees and found[0] is None else self._lost(bench, found[0], index)
-        return replace(half, changed=changed, loss=loss)
+        if not isinstance(wrapper, agreed):
+            loss = self._lost(bench, found[0], index) if setting.keeps_view else None
+            return Half(core, settled, points, loss=loss)
+        silent = [wrapper.agreed_on(core, self._r(bench, index, "finish", i)) is None for i in range(count)]
+        changed = None if type(output) is Bottom else not same(found[0], output)
+        loss = None if silent[0] else self._lost(bench, found[0], index)
+        return Half(core, settled, points, nothing=float(np.mean(silent)), changed=changed, loss=loss)
 
     def _votes_on_points(self, bench: Bench) -> bool:
-        return self._has_points(bench, voted) and self.loss is None
+        return self._has_points(bench, voted) and self.loss is None and not bench.within
 
     def _rounds_points(self, bench: Bench) -> bool:
-        return self._has_points(bench, RoundedPredictions) and bench.within is None
+        return self._has_points(bench, RoundedPredictions) and not bench.within
 
     def _has_points(self, bench: Bench, kind: type[Repaired]) -> bool:
         return self._is_churn and isinstance(self.wrapped[0], kind) and bench.view.spec == "predict"
@@ -189,18 +192,20 @@ class Frontier(msgspec.Struct, frozen=True):
         return self.wrapped[place].finish(core, self._r(bench, index, "finish", number))
 
     def _votes(self, bench: Bench, place: int, models: Sequence[Any], index: int) -> Half:
-        """The models ask for most of the time: each labels the points once, and votes are counted from there."""
+        """The models ask for most of the time: each labels the points once, and votes are counted from there. The loss
+        is that of points with labels, which are others than those compared where the latter were given."""
         x, y = labelled_points(bench)
-        votes = [np.array(model.predict(x)) for model in models]
-        found = self._finish(bench, place, votes, index)
-        return Half(votes, loss=float(np.mean(found != y)))
+        votes = labelled = [np.array(model.predict(x)) for model in models]
+        if self.has_own_points:
+            votes = [np.array(bench.see(model)) for model in models]
+        return Half(votes, loss=float(np.mean(self._finish(bench, place, labelled, index) != y)))
 
     def _has_formula(self, bench: Bench, place: int) -> bool:
         """Whether something is known of what is compared, and is no loose bound: that of several choices is one."""
         setting, wrapper = self.settings[place], self.wrapped[place]
         if wrapper.mismatch is None:
             return False
-        whole = (bench.view.spec == OUTPUT.spec and bench.within is None) or not setting.keeps_view
+        whole = not bench.within and (bench.view.spec == OUTPUT.spec or not setting.keeps_view)
         of_model = isinstance(wrapper, Rounded) and wrapper.is_estimator and bench.view.spec == "predict"
         is_near = wrapper.mismatch_is == "exact" or isinstance(wrapper, (Rounded, aligned))
         of_points = self._is_churn or isinstance(wrapper, (voted, RoundedPredictions))
@@ -224,13 +229,19 @@ class Frontier(msgspec.Struct, frozen=True):
         judged = judge(bench, output, index) if self.subject.declared.accuracy else None
         return None if judged is None else float(not judged)
 
-    def _tried(self, bench: Bench, place: int, first: Half | str, second: Half | str) -> Tried:
-        if isinstance(first, str) or isinstance(second, str):
-            why = first if isinstance(first, str) else second
-            return Tried(apart=None, error=str(why))
+    def _tried(self, bench: Bench, place: int, first: Half | Bottom | str, second: Half | Bottom | str) -> Tried:
+        """A run without an output is an output like any other where an audit takes it for one (`trial.apart`); else a
+        setting that does not run is no repair."""
         wrapper = self.wrapped[place]
-        if len(second.outputs) == 0:
-            by = FORMULA if wrapper.mismatch_is == "exact" else BOUND
+        is_known = self._has_formula(bench, place) or self._votes_on_points(bench) or self._rounds_points(bench)
+        by = FINISHED if not is_known else FORMULA if wrapper.mismatch_is == "exact" else BOUND
+        if not isinstance(first, Half) or not isinstance(second, Half):
+            if bench.bottoms:
+                differs = isinstance(first, Half) or isinstance(second, Half)
+                return Tried(apart=float(differs), by=by, nothing=float(isinstance(first, str)))
+            why = next(one for one in (first, second) if not isinstance(one, Half))
+            return Tried(apart=None, error=why.why if isinstance(why, Bottom) else why)
+        if is_known:
             apart = wrapper.mismatch(first.core, second.core)
             if isinstance(wrapper, (voted, RoundedPredictions)):
                 apart = float(np.mean(wrapper.churn(first.core, second.core)))
@@ -246,7 +257,7 @@ class Frontier(msgspec.Struct, frozen=True):
 def _churn(bench: Bench, first: Any, second: Any) -> float:
     if not has_rows(first, bench.view.rows):
         raise UsageError(f"--measure churn counts probe points, and the view {bench.view.name} has no row for each")
-    return share_of_points(first, second, bench.within)
+    return share_apart(bench, first, second)
 
 
 class OwnOracle(msgspec.Struct, frozen=True):

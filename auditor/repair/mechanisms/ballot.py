@@ -38,7 +38,7 @@ import numpy.typing as npt
 from auditor.errors import BadValue, SubjectError
 from auditor.randomness import Randomness
 from auditor.repair.mechanisms.gumbel import gumbels, law_mismatch
-from auditor.subjects.outcome import describe
+from auditor.subjects.outcome import describe, fingerprint
 
 Reals = npt.NDArray[np.float64]
 Shares = dict[Any, Reals]  # of the votes, by class: a number for each point
@@ -57,17 +57,42 @@ def ends_of(between: Any) -> tuple[float, float]:
 
 
 def shares_of(votes: list[Any], points: Any = None) -> Shares:
-    """Return the share of the votes that each class got at each point; classes that got none are left out."""
-    given = [np.asarray(vote.predict(points) if hasattr(vote, "predict") else vote) for vote in votes]
+    """Return the share of the votes that each class got at each point; classes that got none are left out, and without
+    points there is none."""
+    given = [_labels(vote.predict(points) if hasattr(vote, "predict") else vote) for vote in votes]
     if len({vote.shape for vote in given}) > 1:
         raise SubjectError(
             f"votes such as {describe(votes[0], 60)} are of different shapes: each must label all points"
         )
-    table = np.array([vote.tolist() for vote in given], dtype=object)
-    names = sorted(set(table.ravel().tolist()), key=lambda name: (type(name).__name__, name))
+    cells = [one for vote in given for one in _scalars(vote)]
+    try:
+        kinds = {(one, isinstance(one, (bool, np.bool_))) for one in cells}
+    except TypeError:
+        what = f"votes such as {describe(votes[0], 60)} have labels that cannot be hashed"
+        raise SubjectError(f"{what}: return numbers, strings or tuples, or use agreed(...)") from None
+    names = sorted((name for name, _ in kinds), key=fingerprint)
     if any(name != name for name in names):
         raise SubjectError("a vote is NaN, which is no label: drop such rows, or give them a class of their own")
-    return {name: np.asarray((table == name).mean(axis=0), dtype=float) for name in names}
+    places = {name: place for place, name in enumerate(names)}
+    if len(places) < len(names):
+        raise SubjectError("some votes are True or False and others 1 or 0, which an audit tells apart: use one kind")
+    table = np.array([places[one] for one in cells]).reshape(len(given), *given[0].shape)
+    return {name: np.asarray((table == place).mean(axis=0), dtype=float) for name, place in places.items()}
+
+
+def _labels(vote: Any) -> Any:
+    """Return an array of the labels; those of a list keep their types, where an array would make strings of all."""
+    return np.array(vote, dtype=object) if isinstance(vote, (list, tuple)) else np.asarray(vote)
+
+
+def _scalars(vote: Any) -> list[Any]:
+    """Return the labels as objects of Python; dates stay numpy's, of which some would become numbers."""
+    return [*vote.ravel()] if vote.dtype.kind in "mM" else list(vote.ravel().tolist())
+
+
+def shape_of(shares: Shares) -> tuple[int, ...]:
+    """Return the shape of the points."""
+    return next((share.shape for share in shares.values()), (0,))
 
 
 def sharpened(shares: Reals, width: float) -> Reals:
@@ -85,20 +110,40 @@ def sharpened(shares: Reals, width: float) -> Reals:
 
 def label(shares: Shares, low: float, high: float, noise: Randomness) -> Any:
     """Return the label of each point; a single one as itself."""
+    if not shares:
+        return np.empty(0)
     names = [*shares]
     with np.errstate(divide="ignore"):
         logs = np.log(sharpened(np.stack([*shares.values()]), high - low))
     place = np.argmax(logs.T + gumbels(noise, names), axis=-1).T
     if not place.ndim:
         return names[int(place)]
+    return _as_array(names)[place]
+
+
+def _as_array(names: list[Any]) -> Any:
+    """Return the names as an array in which each is what it was: of objects where numpy would change one."""
+    found = np.empty(len(names), dtype=object)
+    for place, name in enumerate(names):
+        found[place] = name
+    if len({*map(type, names)}) > 1 or isinstance(names[0], tuple):
+        return found
     plain = np.array(names)
-    return (plain if len({*map(type, names)}) == 1 else np.array(names, dtype=object))[place]
+    return plain if plain.tolist() == names or plain.dtype.kind in "mM" else found
 
 
 def label_mismatch(mine: Shares, theirs: Shares, low: float, high: float) -> Reals:
-    """Return, for each point, the probability over the noise that it gets different labels."""
-    names = [*{**mine, **theirs}]
-    none = np.zeros_like(next(iter(mine.values())))
-    x, y = (sharpened(np.stack([side.get(name, none) for name in names]), high - low) for side in (mine, theirs))
+    """Return, for each point, the probability over the noise that it gets different labels.
+
+    Classes are told apart as an audit tells outputs apart, and as the noise does: by fingerprints.
+    """
+    if shape_of(mine) != shape_of(theirs):
+        shapes = f"{shape_of(mine)} and {shape_of(theirs)}"
+        raise SubjectError(f"two runs label points of shapes {shapes}: only labels of the same points can be compared")
+    if not mine:
+        return np.zeros(0)
+    sides = [{fingerprint(name): share for name, share in side.items()} for side in (mine, theirs)]
+    names, none = sorted({*sides[0], *sides[1]}), np.zeros(shape_of(mine))
+    x, y = (sharpened(np.stack([side.get(name, none) for name in names]), high - low) for side in sides)
     with np.errstate(divide="ignore"):
         return law_mismatch(np.moveaxis(np.log(x), 0, -1), np.moveaxis(np.log(y), 0, -1))

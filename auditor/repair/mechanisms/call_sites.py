@@ -61,7 +61,7 @@ class Strict:
 
 
 class _Node:
-    """A frame of the subject's own, held while it runs so that no other can have its identity."""
+    """A frame of the subject's own, held while it may still run so that no other can have its identity."""
 
     __slots__ = ("counts", "digest", "frame")
 
@@ -74,6 +74,13 @@ class _Node:
         count = self.counts.get(place, 0)
         self.counts[place] = count + 1
         return blake2b(b"%b%b:%d" % (self.digest, place, count), digest_size=32).digest()
+
+    @property
+    def may_go_on(self) -> bool:
+        """True if anybody else holds the frame. The interpreter does until the frame has returned, and a generator or
+        a coroutine that waits holds its own; of a frame that has returned nothing is drawn again, whoever holds it.
+        """
+        return sys.getrefcount(self.frame) > 2  # this object, and the argument
 
 
 class Sites:
@@ -117,8 +124,11 @@ class Sites:
         return self._enter([*self._own.frames(frame, self._base)][::-1])
 
     def _enter(self, frames: Sequence[FrameType]) -> _Node:
-        """Frames that are on the stack now, from the outermost; all others are forgotten."""
-        nodes: dict[int, _Node] = {}
+        """Enter frames that are on the stack now, from the outermost, and forget those that have returned.
+
+        A generator that waits has not returned: its draws go on counting, whatever is drawn elsewhere meanwhile.
+        """
+        nodes = {key: node for key, node in self._nodes.items() if node.may_go_on}
         above = self._root
         assert above is not None
         for frame in frames:

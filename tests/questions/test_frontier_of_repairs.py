@@ -1,0 +1,178 @@
+"""What a frontier measures of a setting is what the setting's own audit counts: else a fail would be about another
+number. With runs that give no output, a tolerance, points that were given, and outputs that are None."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import numpy as np
+import pytest
+from asking import inquiry_of
+
+from auditor.questions.repair.frontier import Measured
+from auditor.questions.repair.inquiry import Mending
+from auditor.questions.repair.settings import Setting
+from auditor.questions.repair.units import BOUND, FINISHED, FORMULA, Frontier, Pair, Tried, look
+from auditor.randomness import from_key, root_key
+from auditor.repair import agreed
+from auditor.repair.agreeing import Leader
+from auditor.trials.cell import make_bench
+from auditor.trials.trial import Bench
+
+WIDE = Setting("rounded", {"width": 1e9})  # one cell for all numbers, but for an offset in 1e9
+NONE = 1e-6  # of rho, where there is nothing but that
+
+
+def measured(learner: Any, source: Any, setting: Setting, pairs: int, **options: Any) -> list[Tried]:
+    """What a frontier of one setting shows of its pairs, where runs that fail give no output."""
+    bench, unit = frontier_of(learner, source, setting, **options)
+    return [msgspec.convert(unit(bench, index).payload, Pair).tried[0] for index in range(pairs)]
+
+
+def frontier_of(learner: Any, source: Any, setting: Setting, **options: Any) -> tuple[Bench, Frontier]:
+    inquiry = inquiry_of(learner, source, "repair", **{"rho": 0.1, **options})
+    assert isinstance(inquiry, Mending)
+    next(inquiry._measure([setting]))
+    cell = inquiry.cells[-1]
+    assert isinstance(cell.unit, Frontier)
+    return msgspec.structs.replace(make_bench(cell), bottoms=True), cell.unit
+
+
+def fails_by_r(sample: Any, r: Any) -> float:
+    """Both runs of a pair fail, or neither does."""
+    if r.child("fails").random() < 0.4:
+        raise ValueError
+    return float(sample.mean())
+
+
+def fails_by_rows(sample: Any, r: Any) -> float:
+    if sample[0] > 0.8:
+        raise ValueError
+    return float(sample.mean())
+
+
+def has_failed(bench: Bench, index: int) -> list[bool]:
+    return [type(bench.run(index, which)).__name__ == "Bottom" for which in (0, 1)]
+
+
+@pytest.mark.parametrize("learner", [fails_by_r, fails_by_rows])
+def test_two_runs_without_an_output_agree_and_one_without_differs(learner: Any) -> None:
+    bench, unit = frontier_of(learner, "uniform", WIDE, size=3)
+    found = []
+    for index in range(30):
+        tried = msgspec.convert(unit(bench, index).payload, Pair).tried[0]
+        failed = has_failed(bench, index)
+        found.append(sum(failed))
+        assert tried.apart == pytest.approx(float(failed[0] != failed[1]), abs=NONE)
+        assert (tried.error, tried.nothing, tried.by) == (None, 0.0, FORMULA)
+    assert {0, 2} <= {*found}
+
+
+@pytest.mark.parametrize("learner", [fails_by_r, fails_by_rows])
+def test_what_fits_is_seen_in_the_pairs_that_have_outputs(learner: Any) -> None:
+    """A learner that fails at times was failed for want of a wrapper that fits."""
+    inquiry = inquiry_of(learner, "uniform", "repair", size=3)
+    assert isinstance(inquiry, Mending)
+    bench = msgspec.structs.replace(make_bench(inquiry.cells[0]), bottoms=True)
+    inquiry.looked = [look(bench, index).payload for index in range(12)]
+    assert len({"fits" in one for one in inquiry.looked}) == 2
+    assert {one.verb for one in inquiry._fitting()} == {"rounded"}
+    inquiry.looked = [one for one in inquiry.looked if "fits" not in one]
+    assert inquiry._fitting() == []
+    assert "in no pair" in str(inquiry.why_not)
+
+
+def test_a_wrapper_that_gives_no_output_is_neither_offered_nor_shown_to_miss() -> None:
+    """Its runs agree, in that none has an output."""
+    found = measured(lambda sample, r: float("nan"), "uniform", WIDE, 40, size=3)
+    assert [(one.apart, one.nothing, one.error) for one in found] == [(0.0, 1.0, None)] * 40
+    one = Measured(WIDE)
+    for tried in found:
+        one.add(tried, None)
+    assert one.is_silent
+    assert not one.misses(0.1, 0.05)
+
+
+def test_a_pair_without_an_output_leaves_a_bound_a_bound() -> None:
+    one = Measured(WIDE)
+    for tried in (Tried(apart=1.0, by=BOUND), Tried(apart=1.0, by=BOUND)):
+        one.add(tried, None)
+    assert one.by == BOUND
+
+    def fits(sample: Any, r: Any) -> Any:
+        if r.child("fails").random() < 0.5:
+            raise ValueError
+        return sample.reshape(-1, 1)
+
+    kinds = {tried.by for tried in measured(fits, "uniform", Setting("aligned", {"width": 0.1}), 10, size=3)}
+    assert kinds == {BOUND}
+
+
+def scored(sample: Any, r: Any) -> dict[float, float]:
+    """Two names that a tolerance does not tell apart, which are chosen by a coin."""
+    return {1.0: float(sample[0] > 0.5), 1.001: float(sample[0] <= 0.5)}
+
+
+def test_with_a_tolerance_outputs_are_compared_and_no_formula_is_believed() -> None:
+    setting = Setting("chosen", {"strength": 50.0})
+    plain = measured(scored, "uniform", setting, 30, size=1)
+    near = measured(scored, "uniform", setting, 30, size=1, atol=0.01)
+    assert {one.by for one in plain} == {FORMULA}
+    assert np.mean([one.apart for one in plain]) > 0.2
+    assert {(one.apart, one.by) for one in near} == {(0.0, FINISHED)}
+
+
+def labelled(rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray]:
+    return rng.random((size, 1)), rng.integers(2, size=size)
+
+
+class Edges:
+    """Labels by a coin of the fit, but beyond 1, where all agree."""
+
+    def fit(self, x: Any, y: Any) -> Edges:
+        self.classes_, self.coin_ = np.arange(2), int(y.sum() % 2)
+        return self
+
+    def predict(self, x: Any) -> Any:
+        return np.where(np.asarray(x)[:, 0] > 1, 1, self.coin_)
+
+
+def test_votes_are_those_on_the_points_that_were_given(tmp_path: Any) -> None:
+    """On points of the source two runs label apart what a coin decides; on those that were given nothing."""
+    (tmp_path / "points.csv").write_text("x,y\n" + "2.0,1\n3.0,0\n" * 5)
+    setting = Setting("voted", {"chunks": 3})
+    options = {"size": 60, "measure": "churn", "view": "predict"}
+    drawn = measured(Edges(), labelled, setting, 12, **options)
+    given = measured(Edges(), labelled, setting, 12, probe=str(tmp_path / "points.csv"), **options)
+    assert np.mean([one.apart for one in drawn]) > 0.1
+    assert {one.apart for one in given} == {0.0}
+    assert {one.error for one in given} == {None}
+    assert [one.loss for one in given] != [None] * 12
+
+
+class Alone(Edges):
+    """Whether the first point has a label of its own, by a coin of the fit."""
+
+    def predict(self, x: Any) -> Any:
+        return np.where(np.arange(len(x)) == 0, self.coin_, 1)
+
+
+def test_names_of_labels_do_not_count_where_the_view_says_so() -> None:
+    """One of ten points changes its place, though all that come later change their names."""
+    options = {"size": 60, "measure": "churn", "probe": 10, "view": "predict|partition"}
+    found = measured(Alone(), labelled, Setting("voted", {"chunks": 3}), 12, **options)
+    assert 0 < max(one.apart or 0.0 for one in found) <= 0.1 + 1e-9
+
+
+def test_none_that_was_agreed_on_is_an_output() -> None:
+    """The learner says None for "nothing found": that is no run without an output."""
+    found = measured(lambda sample, r: None, "uniform", Setting("agreed", {"chunks": 4}), 8, size=40)
+    assert {(one.apart, one.nothing) for one in found} == {(0.0, 0.0)}
+    split = measured(lambda sample, r: float(sample[0]), "uniform", Setting("agreed", {"chunks": 4}), 8, size=40)
+    assert {one.nothing for one in split} == {1.0}
+    r = from_key(root_key(1))
+    wrapper = agreed(fails_by_r, 4)
+    core = [Leader("none", 1.0, None)]
+    assert wrapper.agreed_on(core, r) is core[0]
+    assert wrapper.agreed_on([Leader("none", 0.4, None)], r) is None
