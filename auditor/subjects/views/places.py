@@ -110,7 +110,7 @@ def unmasked(values: Any) -> Any:
         if mask is not None and not callable(mask) and np.any(np.asarray(mask)):
             raise NotComparable(
                 "some elements of the output are masked, and what is under a mask does not count: fill them, as by "
-                ".filled(0), or drop them, as by .compressed(), or choose another view"
+                ".filled(0), or drop them, as by .compressed()"
             )
     return values
 
