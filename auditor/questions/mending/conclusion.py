@@ -15,7 +15,7 @@ from auditor.questions.mending.frontier import SAYS_NOTHING, Measured
 from auditor.questions.mending.paste import check_command, code_of, price_command
 from auditor.questions.mending.settings import STEPPING, Setting
 from auditor.questions.pairs import Pairs
-from auditor.statistics.outward import between, percent
+from auditor.statistics.outward import between, exact, percent
 
 if TYPE_CHECKING:
     from auditor.questions.mending.inquiry import Mending
@@ -67,7 +67,9 @@ def _of_last_try(inquiry: Mending) -> Verdict:
 def _not_confirmed(inquiry: Mending, setting: Setting, leaf: Pairs) -> str:
     held = _held(inquiry, leaf)
     known = f"{held.measure} is {between(held.low, held.high, beside=inquiry.asked.target)} by {held.pairs:,} pairs"
-    return f"{setting.spec} is not confirmed: {known}, which leaves {inquiry.asked.target:g} open; give more --pairs"
+    return (
+        f"{setting.spec} is not confirmed: {known}, which leaves {exact(inquiry.asked.target)} open; give more --pairs"
+    )
 
 
 def _open(inquiry: Mending) -> str | None:
@@ -90,7 +92,8 @@ def _open(inquiry: Mending) -> str | None:
     if before is not None and before.outcome() != "fail":
         held = _held(inquiry, before)
         known = f"{measure} is {between(held.low, held.high, beside=inquiry.asked.target)} by {held.pairs:,} pairs"
-        return f"none was confirmed, and whether any is needed is open: as it is, {known}, which leaves {target:g} open"
+        is_open = f"which leaves {exact(target)} open"
+        return f"none was confirmed, and whether any is needed is open: as it is, {known}, {is_open}"
     return None
 
 
@@ -106,7 +109,7 @@ def _none(inquiry: Mending) -> str:
         return f"{verb} comes to no output in more than {SAYS_NOTHING:.0%} of the runs, however it is set"
     if best.error:
         return f"{best.setting.spec} does not run: {best.error}"
-    goal, count = f"{inquiry.asked.gate} {inquiry.asked.target:g}", len(inquiry.measured)
+    goal, count = f"{inquiry.asked.gate} {exact(inquiry.asked.target)}", len(inquiry.measured)
     shown = "the one setting is" if count == 1 else f"all {count} settings are"
     nearest = f"the nearest, {best.setting.spec}, has about {best.estimate:.3g}"
     sure = percent(inquiry.plan.confidence)
