@@ -19,6 +19,7 @@ from auditor.errors import BadValue, UsageError
 from auditor.randomness import Randomness, as_randomness, key_of
 from auditor.repair.mechanisms.gumbel import as_real
 from auditor.sources.sample import Sample, copied
+from auditor.statistics.outward import exact
 from auditor.subjects.estimators import Fit
 from auditor.subjects.finishing import is_its_steps
 from auditor.subjects.signature import PRIVATE
@@ -145,6 +146,6 @@ def positive(name: str, value: Any, what: str, example: float, *, most: float = 
     """Return a finite number above 0, and at most `most`, as a float; anything else gets a sentence."""
     number = as_real(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
     if not 0 < number <= most or number == math.inf:
-        until = "" if most == math.inf else f" and at most {most:g}"
+        until = "" if most == math.inf else f" and at most {exact(most)}"
         raise BadValue(name, value, f"must be a number above 0{until}: {what}, e.g. {example:g}")
     return number
