@@ -280,7 +280,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     pytest shows these texts as they are: nothing in them may move the cursor or be a command.
     """
     report = yield
-    if isinstance(item, AuditItem) and report.when == "call":
+    if isinstance(item, AuditItem) and report.when == "call" and item.record is not None:
         item.config.stash[_HELD][item.nodeid] = not _is_expected_to_fail(report)
     if isinstance(item, AuditItem) and report.sections:
         report.sections = [(title, _harmless(text)) for title, text in report.sections]

@@ -11,7 +11,7 @@ from auditor.flow.record import Bound as Bound
 from auditor.statistics.cost import information_bound, prospect
 from auditor.statistics.gate import Gate
 from auditor.statistics.interval import BOUNDS, MeanEvidence
-from auditor.statistics.outward import at_least, at_most, exact, sure
+from auditor.statistics.outward import about, at_least, at_most, exact, sure
 from auditor.statistics.threshold import MOST_CALIBRATED
 
 _LIKELY = 0.9  # how often a budget that is named must decide
@@ -97,24 +97,24 @@ def decide(plan: Plan, gate: Gate, tally: Tally, mean: MeanEvidence, judged: Jud
         return Verdict("inconclusive", _undecided(plan, gate, tally, mean, low, high), "budget", plan.alpha)
     bound = decided_bound(plan, gate, high if passes else low)
     verb = "at most" if passes else "above" if bound.value == gate.target else "at least"
-    reason = f"{_rate(plan, tally, mean)} {verb} {held(bound, gate.target)}"
+    reason = f"{_rate(plan, gate, tally, mean)} {verb} {held(bound, gate.target)}"
     if passes:
         reason += accuracy_words(plan, tally, judged)
     return Verdict("pass" if passes else "fail", reason, decider, plan.alpha, bound)
 
 
-def _rate(plan: Plan, tally: Tally, mean: MeanEvidence) -> str:
+def _rate(plan: Plan, gate: Gate, tally: Tally, mean: MeanEvidence) -> str:
     """What was seen, up to where a bound follows: an estimate, or that there is nothing to make one of."""
     n, k = tally.pairs, tally.mismatches
     what, rate = "rho" if plan.gates == "rho" else "the mean churn", (mean.total if plan.is_of_means else k) / n
     if plan.integrates:
         none = f"no two cores of {n:,} pairs finish differently: rho is"
-        return none if rate == 0 else f"rho is about {rate:.3g} by the cores of {n:,} pairs, and"
+        return none if rate == 0 else f"rho is about {about(rate, gate.target)} by the cores of {n:,} pairs, and"
     if k == 0:
         return f"no mismatch in {n:,} pairs: {what} is"
     if rate == 1:
         return f"each of {n:,} pairs differs: {what} is"
-    return f"{what} is about {rate:.3g}, and"
+    return f"{what} is about {about(rate, gate.target, 1.0)}, and"
 
 
 def decided_bound(plan: Plan, gate: Gate, bound: Bound) -> Bound:
@@ -197,11 +197,11 @@ def _undecided(plan: Plan, gate: Gate, tally: Tally, mean: MeanEvidence, low: Bo
         return f"no pair was run, so nothing is known of {plan.gates}"
     rate = (mean.total if plan.is_of_means else tally.mismatches) / tally.pairs
     what = "a mean churn" if plan.gates == "churn" else "a mean mismatch"
-    seen = f"{what} of {rate:.3g}" if plan.is_of_means else f"{tally.mismatches} mismatches"
-    counts = f"{seen} in {tally.pairs} pairs do not decide {plan.gates} {gate.target:g}"
+    seen = f"{what} of {about(rate, gate.target)}" if plan.is_of_means else f"{tally.mismatches} mismatches"
+    counts = f"{seen} in {tally.pairs} pairs do not decide {plan.gates} {exact(gate.target)}"
     each = f" ({sure(low.confidence)})" if low.confidence != high.confidence else ""
     known = (
-        f"by now {plan.gates} is about {rate:.3g}, at least {at_least(low.value)}{each} and at most "
+        f"by now {plan.gates} is about {about(rate, gate.target)}, at least {at_least(low.value)}{each} and at most "
         f"{at_most(high.value)} ({sure(high.confidence)}{'' if each else ' each'})"
     )
     if plan.design == "fixed":
@@ -222,9 +222,11 @@ def _what_would_decide(plan: Plan, gate: Gate, tally: Tally, rate: float) -> str
         if least == 1e15:
             return "at the rate seen, which is the target, no test decides"
         needs = f"takes {least:,} pairs or more on average"
-        return f"at the rate seen, {rate:.3g}, any test that decides with probability {_LIKELY:g} {needs}"
+        return (
+            f"at the rate seen, {about(rate, gate.target)}, any test that decides with probability {_LIKELY:g} {needs}"
+        )
     pairs, chance = afresh
-    odds = f"decides with probability {at_least(chance, 2)} if rho is the rate seen, {rate:.3g}"
+    odds = f"decides with probability {at_least(chance, 2)} if rho is the rate seen, {about(rate, gate.target)}"
     if pairs > MOST_CALIBRATED and plan.budget > MOST_CALIBRATED:
         return f"the same command with --pairs {pairs} goes on from here and {odds}"
     further = _enough_pairs(plan, gate, tally, rate, goes_on=True) if plan.extends else None

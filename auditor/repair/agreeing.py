@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 from auditor.errors import BadValue, check_count
@@ -78,9 +79,9 @@ class agreed(Repaired):
 
     def claimed(self, eta: float, nu: float) -> float:
         """What rho is at most, where all but a share nu of strings have an output of probability 1 - eta."""
-        if not 0 <= eta < 1 - HIGH:
+        if not isinstance(eta, Real) or not 0 <= eta < 1 - HIGH:
             raise BadValue("eta", eta, "must be in [0, 1/4): how often a good string's output may differ, e.g. 0.05")
-        if not 0 <= nu < 1:
+        if not isinstance(nu, Real) or not 0 <= nu < 1:
             raise BadValue("nu", nu, "must be in [0, 1): the share of strings that may not be good, e.g. 0.3")
         slip = math.exp(-2 * self.chunks * (1 - HIGH - eta) ** 2)
         parts = 3 / ((HIGH - LOW) * math.sqrt(math.pi * self.chunks)) + 8 * 0.75 ** (self.chunks / 2)

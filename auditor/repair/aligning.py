@@ -13,6 +13,7 @@ from auditor.randomness import Randomness
 from auditor.repair.mechanisms.grid import APART, any_of, boxes, has_cells, one_grid_mismatch, parted
 from auditor.repair.seam import Repaired, positive
 from auditor.subjects.outcome import describe
+from auditor.subjects.views.places import unmasked
 
 Reals = npt.NDArray[np.float64]
 
@@ -51,7 +52,7 @@ class aligned(Repaired):
 
     def core_of(self, output: Any) -> Reals:
         """The centres that a clusterer left or gave, one a row; SubjectError where a grid cannot hold them."""
-        centres = np.array(getattr(output, "cluster_centers_", output), dtype=object)
+        centres = np.array(unmasked(getattr(output, "cluster_centers_", output)), dtype=object)
         if centres.ndim != 2 or not centres.size:
             raise SubjectError(
                 f"the output, {describe(output, 60)}, has no centres: use a clusterer that leaves cluster_centers_, "

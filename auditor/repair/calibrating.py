@@ -11,10 +11,12 @@ import numpy as np
 from auditor.errors import BadValue, SubjectError, UsageError, check_count
 from auditor.randomness import Randomness
 from auditor.repair.mechanisms.grid import APART, grid_mismatch, has_cells, up_to_grid
+from auditor.repair.mechanisms.gumbel import as_real
 from auditor.repair.mechanisms.ranks import as_typed, conformal_rank, rank_mismatch, rank_size
 from auditor.repair.seam import Repaired, positive, single
 from auditor.statistics.outward import at_most
 from auditor.subjects.outcome import describe
+from auditor.subjects.views.places import unmasked
 
 
 class _Above(Repaired):
@@ -75,7 +77,7 @@ class rounded_up(_Above):
 
     def sample_size(self, rho: float, spread: float) -> int:
         """Rows after which `claimed` is rho, where the number is a mean of rows with a deviation of `spread`."""
-        positive("rho", rho, "how often two outputs may differ", 0.1)
+        positive("rho", rho, "how often two outputs may differ", 0.1, most=1.0)
         positive("spread", spread, "the standard deviation of a row", 1.0)
         return math.ceil((APART * spread / (rho * self.width)) ** 2)
 
@@ -115,8 +117,8 @@ class conformal(_Above):
 
     def sample_size(self, rho: float, density: float, slack: float, *, step: float = 0.0) -> int:
         """Scores from which on `claimed` is at most rho."""
-        positive("rho", rho, "how often two thresholds may differ", 0.1)
-        if not step < 1.98 * rho * self.width:
+        positive("rho", rho, "how often two thresholds may differ", 0.1, most=1.0)
+        if not isinstance(step, Real) or not step < 1.98 * rho * self.width:
             cure = f"must be below 1.98 rho width = {1.98 * rho * self.width:.3g}: use a larger width"
             raise BadValue("step", step, cure)
         return rank_size(rho, **self._in_probability(density, slack, step))
@@ -133,17 +135,17 @@ class conformal(_Above):
     def _in_probability(self, density: float, slack: float, step: float) -> dict[str, float]:
         """What `mechanisms.ranks` asks for."""
         positive("density", density, "the least one of scores near the threshold", 0.1)
-        if not 0 < slack < min(self.cover, 1 - self.cover):
+        if not isinstance(slack, Real) or not 0 < slack < min(self.cover, 1 - self.cover):
             limit = min(self.cover, 1 - self.cover)
             raise BadValue("slack", slack, f"must be in (0, min(a, 1 - a)) = (0, {limit:g}), e.g. {limit / 5:g}")
-        if not 0 <= step < math.inf:
+        if not isinstance(step, Real) or not 0 <= as_real(step) < math.inf:
             raise BadValue("step", step, "must be 0 or above: what scores are multiples of, e.g. 0.01")
         return {"p": self.cover, "slack": slack, "cell": density * self.width, "step": density * step}
 
 
 def smallest(scores: Any, a: Any) -> Any:
     """S_(k), of the type that scores have; infinite where n scores are too few for a."""
-    found = np.asarray(scores)
+    found = np.asarray(unmasked(scores))
     if found.ndim != 1 or found.dtype.kind not in "biuf" or np.isnan(found).any():
         raise SubjectError(
             f"the scores are {describe(scores, 60)}, and a threshold takes an array of numbers, none of them NaN: one "

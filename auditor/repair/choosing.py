@@ -85,7 +85,7 @@ class chosen(Repaired):
         / n, its range at most 4 spread sqrt(ln(K) / n) on average, and k strength / 2 of that parts. Where rows are in
         [0, 1] less will do: (strength / rho)^2 / 6 for the best one, but for an exp(strength / n).
         """
-        positive("rho", rho, "how often two choices may differ", 0.1)
+        positive("rho", rho, "how often two choices may differ", 0.1, most=1.0)
         positive("spread", spread, "the deviation of a row", 1.0)
         check_count("candidates", candidates, least=1, example=10)
         logs = 1.0 if self.top == 1 else math.log(candidates)

@@ -9,6 +9,7 @@ from typing import Any
 from auditor.errors import BadValue, SubjectError, UsageError
 from auditor.randomness import Randomness
 from auditor.repair.mechanisms.grid import APART
+from auditor.repair.mechanisms.gumbel import as_real
 from auditor.repair.mechanisms.threshold import random_threshold, threshold_mismatch
 from auditor.repair.seam import Repaired, positive, single
 from auditor.subjects.outcome import describe
@@ -28,9 +29,9 @@ class thresholded(Repaired):
 
     def __init__(self, score: Any, low: float, high: float) -> None:
         for name, value in (("low", low), ("high", high)):
-            if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+            if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(as_real(value)):
                 raise BadValue(name, value, "must be a finite number: an end of the threshold's interval, e.g. 0.5")
-        if not low < high or math.isinf(high - low):
+        if not low < high or math.isinf(float(high) - float(low)):
             raise BadValue("high", high, f"must be above low={low!r}, and by less than the largest float")
         super().__init__(score, f"low={low!r}, high={high!r}")
         if self.is_estimator:
@@ -41,9 +42,9 @@ class thresholded(Repaired):
 
     def core_of(self, output: Any) -> float:
         score = single(output)
-        if not isinstance(score, Real) or math.isnan(score):
+        if not isinstance(score, Real) or score != score:
             raise SubjectError(f"the score is {describe(score, 60)}, and a threshold takes one number that is not NaN")
-        return float(score)
+        return as_real(score)
 
     def finish(self, core: float, r: Randomness) -> bool:
         return core >= random_threshold(r, self.low, self.high)
@@ -58,7 +59,7 @@ class thresholded(Repaired):
 
     def sample_size(self, rho: float, spread: float) -> int:
         """Rows after which `claimed` is rho, where the score is a mean of rows with a deviation of `spread`."""
-        positive("rho", rho, "how often two decisions may differ", 0.1)
+        positive("rho", rho, "how often two decisions may differ", 0.1, most=1.0)
         positive("spread", spread, "the standard deviation of a row", 1.0)
         return math.ceil((APART * spread / (rho * (self.high - self.low))) ** 2)
 
@@ -93,7 +94,7 @@ class significant(thresholded):
         from scipy.special import ndtri
 
         p = single(output)
-        if not isinstance(p, Real) or not 0 <= float(p) <= 1:
+        if not isinstance(p, Real) or not 0 <= as_real(p) <= 1:
             raise SubjectError(
                 f"the p-value is {describe(p, 60)}, and must be a number in [0, 1]: return a test's .pvalue"
             )

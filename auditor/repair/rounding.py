@@ -83,7 +83,7 @@ class Rounded(Repaired):
 
     def sample_size(self, rho: float, spread: float, *, numbers: int = 1) -> int:
         """Rows after which `claimed` is rho, where the numbers are means of rows with a deviation of `spread`."""
-        positive("rho", rho, "how often two outputs may differ", 0.1)
+        positive("rho", rho, "how often two outputs may differ", 0.1, most=1.0)
         positive("spread", spread, "the standard deviation of a row", 1.0)
         return math.ceil((self._factor(numbers) * spread / (rho * self.widths.least)) ** 2)
 

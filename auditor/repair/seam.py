@@ -12,15 +12,19 @@ import functools
 import inspect
 import math
 from collections.abc import Callable
+from numbers import Real
 from typing import Any, Protocol
 
 from auditor.errors import BadValue, UsageError
 from auditor.randomness import Randomness, as_randomness, key_of
+from auditor.repair.mechanisms.gumbel import as_real
 from auditor.sources.sample import Sample, copied
+from auditor.statistics.outward import exact
 from auditor.subjects.estimators import Fit
 from auditor.subjects.finishing import is_its_steps
 from auditor.subjects.signature import PRIVATE
 from auditor.subjects.subject import Declaration, Subject, load_subject
+from auditor.subjects.views.places import unmasked
 
 
 class Seam(Protocol):
@@ -133,12 +137,15 @@ def pieces(sample: Any, count: int, *, learner: Subject) -> list[Any]:
 
 
 def single(number: Any) -> Any:
-    """What an array of one number holds; anything else as it is."""
+    """What an array of one number holds; anything else as it is. SubjectError where that is masked."""
+    unmasked(number)
     return number.item() if hasattr(number, "item") and getattr(number, "size", 0) == 1 else number
 
 
-def positive(name: str, value: Any, what: str, example: float) -> float:
-    """A finite number above 0; anything else gets a sentence."""
-    if isinstance(value, (bool, str)) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
-        raise BadValue(name, value, f"must be a number above 0: {what}, e.g. {example:g}")
-    return float(value)
+def positive(name: str, value: Any, what: str, example: float, *, most: float = math.inf) -> float:
+    """Return a finite number above 0, and at most `most`, as a float; anything else gets a sentence."""
+    number = as_real(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    if not 0 < number <= most or number == math.inf:
+        until = "" if most == math.inf else f" and at most {exact(most)}"
+        raise BadValue(name, value, f"must be a number above 0{until}: {what}, e.g. {example:g}")
+    return number

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 from auditor.errors import BadValue, UsageError, check_count
@@ -99,7 +100,7 @@ class voted(Repaired):
     def chunks_for(self, churn: float, *, classes: int = 2) -> int:
         """Return so many chunks that `claimed` is at most this churn, with the same `between`."""
         self._check_proved(classes)
-        if not 0 < churn < 1:
+        if not isinstance(churn, Real) or not 0 < churn < 1:
             raise BadValue("churn", churn, "must be in (0, 1): the share of points labelled apart, e.g. 0.05")
         if classes == 2:
             return math.ceil(1 / (math.pi * (churn * self._width) ** 2))

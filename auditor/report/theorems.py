@@ -13,6 +13,7 @@ from auditor.report.describe import open_part
 from auditor.report.facts import counted, of_several
 from auditor.report.formats.svg import draw_bars
 from auditor.report.table import reached
+from auditor.statistics.outward import exact
 
 HEAD = (
     "theorem",
@@ -48,9 +49,9 @@ def _row(record: Record) -> Iterator[str]:
     yield record.subject.rpartition(":")[2]
     yield ", ".join(f"{name}={value}" for name, value in record.settings.items() if _tells(name, value))
     yield f"{record.size:.3g}" if record.size >= 10**6 else f"{record.size:,}"
-    yield "" if record.claimed is None else f"{record.claimed:g}"
+    yield "" if record.claimed is None else f"{exact(record.claimed)}"
     yield reached(record)
-    yield "" if record.accuracy is None or record.accuracy.allowed is None else f"{record.accuracy.allowed:g}"
+    yield "" if record.accuracy is None or record.accuracy.allowed is None else f"{exact(record.accuracy.allowed)}"
     yield "" if record.accuracy is None else f"{record.accuracy.failures} of {record.accuracy.runs}"
     yield record.verdict if record.verdict == record.expect else f"{record.verdict} (expected {record.expect})"
     yield f"{counted(record):,}"

@@ -130,7 +130,9 @@ def prefix(values: Any, bits: int, length: int) -> Any:
     elif len(values) and not 0 <= int(values.min()) <= int(values.max()) < 2**bits:
         found = f"{int(values.min())} to {int(values.max())}"
     if found:
-        raise ValueError(f"the rows must be integers in 0 .. 2^{bits} - 1, and they are {found}")
+        raise ValueError(
+            f"the rows must be integers in 0 .. 2^{bits} - 1, and they are {found}: give another d or --source"
+        )
     return values.astype(np.int64) >> (bits - length)
 
 

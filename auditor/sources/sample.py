@@ -190,7 +190,7 @@ class RowSample(Sample):
 
     def medians(self, n: int) -> RowSample:
         check_odd(n)
-        rows = self._all()
+        rows = _ordered(self._all())
         groups = rows[: len(rows) // n * n].reshape(-1, n)
         return self._handed_on(np.partition(groups, n // 2, axis=1)[:, n // 2])
 
@@ -281,6 +281,7 @@ class CountSample(Sample):
 
     def medians(self, n: int) -> CountSample:
         check_odd(n)
+        _ordered(self._law.values)
         return self._handed_on(self._law.medians(n), self._spend(self._left) // n)
 
     def common_prefixes(self, bits: int) -> CountSample:
@@ -313,6 +314,17 @@ def chance_of_fewer(n: int, p: float, k: int) -> float:
 def check_odd(n: int) -> None:
     if n < 1 or n % 2 == 0:
         raise SampleError(f"medians of groups of {n} rows: the number must be odd, so that a median is one of the rows")
+
+
+def _ordered(rows: Any) -> Any:
+    """Return the rows, if each is one value and they have an order, as a median needs."""
+    if isinstance(rows, tuple) or rows.ndim != 1:
+        raise SampleError(
+            "a median needs rows of one value each, and these are points: take the median of a coordinate"
+        )
+    if np.any(rows != rows):
+        raise SampleError("a median needs rows that have an order, and one is NaN: drop or fill such rows")
+    return rows
 
 
 def _length(rows: Any) -> int:

@@ -34,6 +34,13 @@ def exact(value: float) -> str:
     return next((text for text in texts if abs(float(text) - value) <= math.ulp(value)), repr(float(value)))
 
 
+def about(value: float, *beside: float) -> str:
+    """Return an estimate with three digits, or with as many as keep it on its own side of other numbers."""
+    texts = (f"{value:.{digits}g}" for digits in range(3, 17))
+    sides = [_order(value, other) for other in beside]
+    return next((text for text in texts if [_order(float(text), other) for other in beside] == sides), repr(value))
+
+
 def percent(confidence: float) -> str:
     """A confidence as a person would write it, and never more than it is: 98.3 % where an error of 0.05 was shared by
     three. Whole where the error has two digits, 99.95 %; but for the last digits of a float, which nobody meant."""

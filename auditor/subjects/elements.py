@@ -11,12 +11,13 @@ import numbers
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 import numpy as np
 
 from auditor.subjects.canonical import LEAVES, Item, Node, base_value, expand, packed
+from auditor.subjects.closeness import Tolerance, are_close, differing
 from auditor.subjects.outcome import Settled, describe, fingerprint, same
 
 LISTED = 64  # places that differ, of a pair
@@ -33,6 +34,7 @@ _LONG = 10_000  # elements of a container that is not hashed
 _QUICK = "biufcUSmM"  # kinds of which numpy's own comparison, within one dtype, is that of `same`
 _NEARLY = 0.9  # the share of rows that labels under other names agree on
 _ABSENT = object()
+_BY_CLASS: dict[type, str] = {list: "list", tuple: "tuple", dict: "dict", set: "set", frozenset: "set"}
 
 Gap = int | float | None
 Each = Iterator[tuple[str, object, object]]  # steps, with what is there on both sides
@@ -62,19 +64,13 @@ class Elements(msgspec.Struct, omit_defaults=True):
     renamed: bool = False  # whether the labels of one output are mostly those of the other under other names
 
 
-class Near(Protocol):
-    """How far apart two numbers, or the elements of two arrays, may be."""
-
-    def allows(self, a: Any, b: Any) -> Any: ...
-
-
 def compare(
     left: object,
     right: object,
     *,
     differs: bool,
     by_rows: bool = False,
-    within: Near | None = None,
+    within: Tolerance | None = None,
     matched: object = None,
 ) -> Elements:
     """The account of two settled outputs; `by_rows` where their elements are those of a probe, and no choice. Numbers
@@ -104,14 +100,14 @@ def _scalars(left: object, right: object, *, differs: bool) -> Elements:
     return Elements("scalar", digests, [_text(left), _text(right)], 1, [place], gap)
 
 
-def side_by_side(left: object, right: object, most: int, within: Near | None = None) -> tuple[list[Place], int]:
+def side_by_side(left: object, right: object, most: int, within: Tolerance | None = None) -> tuple[list[Place], int]:
     """The first places where two settled outputs differ, and how many there are."""
     found = Elements("", [], [])
     _list(found, left, right, within, most)
     return found.places, found.count
 
 
-def _list(found: Elements, left: object, right: object, within: Near | None, most: int = LISTED) -> None:
+def _list(found: Elements, left: object, right: object, within: Tolerance | None, most: int = LISTED) -> None:
     """Every place is counted, and the first are described."""
     try:
         _describe(found, _Search(found, within).differing("", left, right), most)
@@ -141,7 +137,7 @@ class _Search(msgspec.Struct, frozen=True):
     """Where two values differ: paths, what there is below each, and how much of that."""
 
     found: Elements
-    within: Near | None
+    within: Tolerance | None
     counts: dict[tuple[int, int], int] = msgspec.field(default_factory=dict)  # of two parts: what differs below them
 
     def differing(self, path: str, left: object, right: object) -> Iterator[tuple[str, Each, int]]:
@@ -181,11 +177,10 @@ class _Search(msgspec.Struct, frozen=True):
     def _array(self, a: Any, b: Any, labels: Sequence[object] | None, *, whole: bool = False) -> tuple[Each, int]:
         """The elements that differ; of an output that is one array all of them are kept."""
         mask = _mask(a, b)
-        if self.within and a.dtype.kind in "iuf" and b.dtype.kind in "iuf":
-            finite = np.isfinite(a) & np.isfinite(b)
-            mask &= ~(finite & self.within.allows(a.astype(float), b.astype(float)))
-        at = np.flatnonzero(mask)
-        left, right = a.ravel(), b.ravel()
+        left, right, at = a.ravel(), b.ravel(), np.flatnonzero(mask)
+        if self.within and {a.dtype.kind, b.dtype.kind} <= set("iufcO"):
+            at = at[differing(left[at], right[at], self.within)]
+            mask = np.isin(np.arange(mask.size), at)
         if whole and self.found.shape:
             self.found.gap = _median_gap(left[at], right[at])
             if mask.size <= _ROOM:
@@ -193,9 +188,7 @@ class _Search(msgspec.Struct, frozen=True):
         return ((_place_name(int(i), a.shape, labels), left[i], right[i]) for i in at), len(at)
 
     def _are_near(self, left: object, right: object) -> bool:
-        if self.within is None or gap_of(left, right) is None:
-            return False
-        return bool(self.within.allows(complex(left), complex(right)))  # type: ignore[call-overload]
+        return self.within is not None and are_close(left, right, self.within)
 
 
 def _place_name(i: int, shape: tuple[int, ...], labels: Sequence[object] | None) -> str:
@@ -276,6 +269,8 @@ def gap_of(left: object, right: object) -> Gap:
 
 
 def _kind(value: object) -> str:
+    if type(value) in _BY_CLASS:  # without making its parts, of which there may be a million
+        return _BY_CLASS[type(value)]
     level = _level(value)
     return "scalar" if isinstance(level, bytes) else level.kind.partition(" ")[0]
 
@@ -283,7 +278,7 @@ def _kind(value: object) -> str:
 def _digest(value: object) -> str | None:
     if isinstance(value, np.ndarray) and value.nbytes > _LARGE:
         return None
-    if isinstance(value, (list, tuple, dict)) and len(value) > _LONG:
+    if isinstance(value, (list, tuple, dict, set, frozenset)) and len(value) > _LONG:
         return None
     return fingerprint(value)[:_DIGEST]
 
@@ -292,6 +287,8 @@ def _text(value: object) -> str:
     """Short outputs alone: the repr of a large one costs more than its run."""
     if type(value) in LEAVES:
         return "" if isinstance(value, (str, bytes)) and len(value) > _LONG else describe(value, _SHOWN)
+    if type(value) in _BY_CLASS and len(value) > _SMALL:  # type: ignore[arg-type]
+        return ""
     level = _level(value)
     if isinstance(level, bytes):
         return describe(value, _SHOWN)
@@ -316,12 +313,11 @@ def _cut(text: str) -> str:
 
 def _members(value: object) -> list[str] | None:
     """What an output chose, where it is a choice: a set, a mask, indices in order or distinct names."""
-    level = _level(value)
-    if isinstance(level, bytes):
-        return None
     chosen: Sequence[object] | None = None
-    if level.kind == "set":
-        chosen = [part for _, part in level.parts]
+    if isinstance(value, (set, frozenset)):
+        chosen = [*value]
+    elif isinstance(value, Settled) and isinstance(value.level, Node) and value.level.kind == "set":
+        chosen = [part for _, part in value.level.parts]
     elif isinstance(value, np.ndarray) and value.ndim == 1 and value.size <= _LONG:
         chosen = np.flatnonzero(value).tolist() if value.dtype.kind == "b" else _as_choice(value.tolist())
     elif isinstance(value, (list, tuple)) and len(value) <= _LONG:

@@ -29,6 +29,16 @@ def framed(pieces: Iterable[bytes]) -> bytes:
     return b"".join([len(piece).to_bytes(8, "little") + piece for piece in pieces])
 
 
+def unframed(code: bytes) -> list[bytes]:
+    """Return the pieces that `framed` made a code of."""
+    found, start = [], 0
+    while start < len(code):
+        end = start + 8 + int.from_bytes(code[start : start + 8], "little")
+        found.append(code[start + 8 : end])
+        start = end
+    return found
+
+
 def framed_in_order(pieces: Iterable[bytes]) -> bytes:
     return framed(sorted(pieces))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import operator
 from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -20,6 +21,7 @@ from auditor.subjects.library_values import in_own_type
 
 _ROOT = "output"
 _PLAIN = frozenset({int, float, str, bytes, bool, type(None)})
+_COLLECTIONS = frozenset({list, tuple, dict, set, frozenset})
 _NUMBERS = frozenset({int, float, bool})
 _UNCHANGING = frozenset({*LEAVES, *np.sctypeDict.values(), Fraction, Decimal})
 ABSENT = object()
@@ -188,6 +190,9 @@ def settle(value: object) -> object:
             return value[:]  # type: ignore[index]
     elif kind is np.ndarray and value.dtype.kind in "biufc" and value.ndim:  # type: ignore[attr-defined]
         return in_own_type(value).copy()
+    elif kind is set or kind is frozenset:
+        if _PLAIN.issuperset(map(type, value)):  # type: ignore[call-overload]
+            return value.copy()  # type: ignore[attr-defined]
     elif kind is dict and _PLAIN.issuperset(map(type, (*value, *value.values()))):  # type: ignore
         return value.copy()  # type: ignore
     return _walk(value, _Walk(keeps=True))[1]
@@ -219,15 +224,31 @@ def same(left: object, right: object) -> bool:
     if kind is type(right):
         if kind in _PLAIN:
             return left == right or (left != left and right != right)
-        if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)) and kind in (list, tuple):
-            kinds = [type(item) for item in left]
-            if kinds == [type(item) for item in right] and _PLAIN.issuperset(kinds) and left == right:
-                return True  # unequal ones may still hold NaNs
-        if kind is np.ndarray:
+        quick = None
+        if kind in _COLLECTIONS:
+            quick = _same_collections(left, right)
+        elif kind is np.ndarray:
             quick = _same_arrays(left, right)
-            if quick is not None:
-                return quick
+        if quick is not None:
+            return quick
     return _code(left) == _code(right)
+
+
+def _same_collections(left: Any, right: Any) -> bool | None:
+    """Compare two lists, tuples, dicts or sets of plain values with Python's own ==; None where this cannot tell.
+
+    On plain values == is `same`, but for two things: a bool is equal to a number, and NaN only to the very same NaN.
+    """
+    sides = [*((side.keys(), side.values()) if type(side) is dict else (side,) for side in (left, right))]
+    kinds = {kind for side in sides for part in side for kind in set(map(type, part))}
+    if not kinds <= _PLAIN:
+        return None
+    if bool in kinds and not kinds.isdisjoint((int, float)):
+        return None
+    if left == right:
+        return True
+    has_nan = float in kinds and not all(all(map(operator.eq, part, part)) for side in sides for part in side)
+    return None if has_nan else False
 
 
 def _same_arrays(left: Any, right: Any) -> bool | None:

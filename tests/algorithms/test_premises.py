@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,7 @@ from algorithms.heavy_hitters import r_heavy_hitters
 from algorithms.point_mass import point_by_queries
 from algorithms.premises import below, bits, finite, in_unit_interval, labels, not_nan
 from algorithms.statistical_query import region_width, rstat
+from auditor.errors import SampleError
 from auditor.randomness import from_key, root_key
 from auditor.sources.law import Law
 from auditor.sources.sample import CountSample, RowSample, Sample
@@ -142,3 +145,20 @@ def test_directions_of_very_long_and_very_short_rows_are_what_they_are() -> None
     rows = np.array([[3e200, 4e200], [3e-200, 4e-200], [0.3, 0.4]])
     assert directions(rows) == pytest.approx(np.array([[0.6, 0.8]] * 3), rel=1e-12)
     assert directions(np.array([[5e-324, 0.0]])).tolist() == [[1.0, 0.0]]
+
+
+@pytest.mark.parametrize("check", [in_unit_interval, bits, lambda rows: below(rows, 4), labels, finite])
+@pytest.mark.parametrize("wrong", ["a", "0.5", 1j, None, 10**400, np.datetime64("2020-01-01")])
+def test_what_is_no_real_number_is_refused_with_a_sentence(check: Callable[[Any], Any], wrong: Any) -> None:
+    for rows in (np.array([wrong, wrong]), np.array([1, wrong], dtype=object)):
+        with pytest.raises(ValueError, match=r"real number|beyond all floats"):
+            check(rows)
+    assert check(np.array([Fraction(1), Decimal(1)], dtype=object)).tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("rows", [np.array([[1, 2], [3, 4], [5, 6]]), np.array([1.0, NAN, 2.0])])
+def test_rows_without_an_order_have_no_median(rows: Any) -> None:
+    """Points were cut into groups that mixed their coordinates, and NaN counted as the largest number."""
+    for sample in (RowSample(rows), CountSample(Law(rows, np.full(3, 1 / 3)), 3, np.random.default_rng(0))):
+        with pytest.raises(SampleError, match="a median needs rows"):
+            sample.medians(3)

@@ -291,3 +291,22 @@ def test_with_prints_shown_at_once_a_github_job_holds_commands_back(
 )
 def test_commands_are_shown_and_not_obeyed(text: str, shown: str) -> None:
     assert without_commands(text) == shown
+
+
+def test_a_learner_whose_options_are_refused_was_not_audited(pytester: pytest.Pytester) -> None:
+    pytester.makepyfile("""
+        import pytest
+
+        marked = pytest.mark.reproducible(source="bernoulli(0.5)", size=1, rho=0.3)
+
+        @marked
+        def test_constant(sample, r):
+            return 0
+
+        @marked
+        @pytest.mark.parametrize("x", [1, 2])
+        def test_refused(sample, r):
+            return 0
+    """)
+    result = pytester.runpytest_inprocess("-W", "error", "-p", "no:cacheprovider")
+    result.stdout.fnmatch_lines(["1 audited learner of 2 (K), *", "*: 1 not audited"])

@@ -24,7 +24,7 @@ from auditor.report.formats.junit import junit
 from auditor.report.formats.markdown import markdown
 from auditor.report.terminal import as_text
 from auditor.statistics.interval import MeanEvidence, sequence_lower
-from auditor.statistics.outward import at_least, at_most, between, exact, percent
+from auditor.statistics.outward import about, at_least, at_most, between, exact, percent
 
 limits = st.tuples(st.floats(0, 1), st.floats(0, 1)).map(sorted)
 
@@ -187,3 +187,17 @@ def test_a_pass_says_whether_accuracy_was_certified(base: Record) -> None:
         assert words in as_text(record, 500)
         assert words in markdown([record], 0.95)
         assert words not in as_text(msgspec.structs.replace(record, verdict="fail"), 500)
+
+
+@pytest.mark.parametrize(
+    ("value", "beside", "text"),
+    [
+        (0.04996, (0.05,), "0.04996"),
+        (0.0500001, (0.05,), "0.0500001"),
+        (0.05, (0.05,), "0.05"),
+        (0.04996, (0.1,), "0.05"),
+        (0.9999, (0.5, 1.0), "0.9999"),
+    ],
+)
+def test_an_estimate_stays_on_its_side_of_the_target(value: float, beside: tuple[float, ...], text: str) -> None:
+    assert about(value, *beside) == text

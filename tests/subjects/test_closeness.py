@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import math
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -21,13 +21,22 @@ import auditor
 from auditor.cli.command_line import run
 from auditor.errors import BadValue, UsageError
 from auditor.subjects.closeness import Tolerance, are_close, first_apart, make_tolerance
-from auditor.subjects.outcome import same
+from auditor.subjects.elements import compare
+from auditor.subjects.outcome import same, settle
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 NUMBERS = st.sampled_from(
     [
         *(0, 1, -1, 2, 0.0, 1.0, 1.05, 1.1, -1.1, 100.0, 101, 1e308, -1e308, 5e-324, math.nan, math.inf, -math.inf),
         *(2**53 + 1, 2**60, 10**400, Fraction(1, 3), Decimal("0.3"), np.float32(0.1), 1j, 1 + 0.01j, np.int8(1), True),
+        *(
+            1.7e308,
+            -1.7e308,
+            complex(1.7e308, 1.7e308),
+            complex(-1.7e308, 1.7e308),
+            1 / 3 + 1e-9j,
+            complex(0.3, math.nan),
+        ),
     ]
 )
 WITHIN = st.builds(Tolerance, st.sampled_from([0.0, 0.05, 1.0, 1e9]), st.sampled_from([0.0, 0.01, 0.5]))
@@ -38,18 +47,22 @@ def by_definition(a: Any, b: Any, within: Tolerance) -> bool:
         return True
     if isinstance(a, bool) or isinstance(b, bool):
         return False
-    if any(isinstance(one, (complex, float, np.floating)) and not np.isfinite(one) for one in (a, b)):
+    left, right = (tuple(map(exactly, (one.real, one.imag))) for one in (a, b))
+    if not all(part.is_finite() for part in (*left, *right)):
         return False
-    if isinstance(a, complex) or isinstance(b, complex):
-        if max(abs(one) for one in (a, b)) > 2**53:
-            return False
-        return abs(complex(a) - complex(b)) <= within.atol + within.rtol * max(abs(complex(a)), abs(complex(b)))
-    left, right = (
-        Fraction(int(one)) if isinstance(one, np.integer) else Fraction(*one.as_integer_ratio()) for one in (a, b)
-    )
-    exact = Fraction(within.atol) + Fraction(within.rtol) * max(abs(left), abs(right)) - abs(left - right)
-    assert abs(exact) > Fraction(1, 10**12) * max(1, abs(left)), "a case on the edge, which rounding decides"
-    return exact >= 0
+    with localcontext(prec=900):
+        gap = ((left[0] - right[0]) ** 2 + (left[1] - right[1]) ** 2).sqrt()
+        most = max((one[0] ** 2 + one[1] ** 2).sqrt() for one in (left, right))
+        room = Decimal(within.atol) + Decimal(within.rtol) * most
+        assert abs(room - gap) > Decimal("1e-12") * max(1, most), "a case on the edge, which rounding decides"
+        return gap <= room
+
+
+def exactly(part: Any) -> Decimal:
+    with localcontext(prec=900):
+        if isinstance(part, Fraction):
+            return Decimal(part.numerator) / part.denominator
+        return Decimal(part.item()) if isinstance(part, np.generic) else Decimal(part)
 
 
 @given(NUMBERS, NUMBERS, WITHIN)
@@ -245,3 +258,32 @@ def test_replay_commands_and_the_ledger_carry_the_tolerance(
     assert "CLOSE  pair 0" in capsys.readouterr().out
     assert run(["replay", "r.json", "--pair", "0", "--trust"]) == 0
     assert "CLOSE  pair 0" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "within"),
+    [
+        (Fraction(1, 3), 1 / 3 + 1e-9j, Tolerance(atol=1e-3)),
+        (np.clongdouble(1) / 3 + 1j, 1 / 3 + 1j, Tolerance(atol=1e-3)),
+        (np.clongdouble(1) / 3 + 1j, np.clongdouble(1) / 3 + 1.00001j, Tolerance(rtol=1e-3)),
+        (10**400, 10**400 + 1, Tolerance(rtol=1e-9)),
+        (Fraction(10**400, 3), Fraction(10**400 + 1, 3), Tolerance(rtol=1e-9)),
+        (np.array([1 + 1j]), np.array([1 + 1.00001j]), Tolerance(atol=1e-3)),
+        (np.array([2**63 - 1]), np.array([2**63], dtype="u8"), Tolerance(atol=2.0)),
+    ],
+)
+def test_what_is_close_is_no_difference_in_the_account_either(left: Any, right: Any, within: Tolerance) -> None:
+    """The account of a pair names the 2.0 and the 30.0 alone, in whatever notation the others are."""
+    assert are_close(left, right, within)
+    assert are_close(right, left, within)
+    both = settle([left, 2.0]), settle([right, 30.0])
+    assert first_apart(*both, within) is not None
+    assert [place.path for place in compare(*both, differs=True, within=within).places] == ["[1]"]
+
+
+def test_sums_beyond_all_doubles_do_not_make_numbers_close() -> None:
+    large = complex(1.7e308, 1.7e308)
+    for a, b, within in ((large, -large, Tolerance(rtol=0.1)), (1.7e308, -1.7e308, Tolerance(1.7e308, 0.5))):
+        assert not are_close(a, b, within)
+        assert not are_close(np.array([a, 1]), np.array([b, 1]), within)
+    assert are_close(1.7e308, -1.7e308, Tolerance(1.79e308, 0.999))

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from auditor.subjects.closeness import Tolerance
 from auditor.subjects.elements import LISTED, Elements, compare, gap_of, side_by_side
 from auditor.subjects.outcome import fingerprint, same, settle
 
@@ -186,11 +187,7 @@ def test_what_is_nested_too_deeply_is_told_as_a_whole() -> None:
     assert len(found.places[0].path) <= 80
 
 
-class Within:
-    """As wide as 0.1, for numbers and arrays of them."""
-
-    def allows(self, a: Any, b: Any) -> Any:
-        return np.abs(a - b) <= 0.1
+WITHIN = Tolerance(atol=0.1)
 
 
 @pytest.mark.parametrize(
@@ -202,13 +199,13 @@ class Within:
     ],
 )
 def test_numbers_within_a_tolerance_are_no_difference(left: Any, right: Any, paths: list[str]) -> None:
-    found = told(left, right, within=Within())
+    found = told(left, right, within=WITHIN)
     assert ([one.path for one in found.places], found.count) == (paths, len(paths))
-    assert side_by_side(settle(left), settle(right), 9, Within())[1] == len(paths)
+    assert side_by_side(settle(left), settle(right), 9, WITHIN)[1] == len(paths)
 
 
 def test_outputs_that_are_close_are_two() -> None:
-    found = compare(1.0, 1.05, differs=False, within=Within())
+    found = compare(1.0, 1.05, differs=False, within=WITHIN)
     assert (found.count, len(set(found.digests))) == (0, 2)
 
 

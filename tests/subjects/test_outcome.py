@@ -991,3 +991,17 @@ def test_fingerprints_are_pinned() -> None:
     """Records keep fingerprints: a change of the canonical form must be meant."""
     assert re.fullmatch("[0-9a-f]{32}", fingerprint(None))
     assert fingerprint([1, "a", {"k": np.arange(3)}]) == "7368b38fb9d40275f1c075569f5183d1"
+
+
+PLAIN = st.sampled_from([0, 1, 1.0, 2.0**53, 2**53 + 1, -0.0, math.nan, float("nan"), True, False, None, "1", b"1"])
+
+
+@given(st.lists(PLAIN, max_size=3), st.lists(PLAIN, max_size=3))
+def test_collections_of_plain_values_are_the_same_as_their_canonical_forms_are(
+    left: list[Any], right: list[Any]
+) -> None:
+    """Python's ==, where it decides, against the codes: 1 == True there, and NaN is not NaN."""
+    for made in (list, tuple, set, frozenset, dict.fromkeys, lambda items: dict(enumerate(items))):
+        one, other = made(left), made(right)
+        assert same(one, other) == (fingerprint(one) == fingerprint(other)), (one, other)
+        assert fingerprint(settle(one)) == fingerprint(one)

@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import math
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -286,3 +289,30 @@ def test_an_option_that_takes_one_value_is_given_once(
 def test_options_that_may_be_repeated_still_are() -> None:
     words = ["check", "algorithms.controls:constant", "--source", "norm", "--source", "uniform", "--rho", "0.5"]
     assert run(words) == 0
+
+
+@pytest.mark.parametrize("view", ["sign", "argmax", "top(2)", "ranking", "support", "nonzero", "partition", "distinct"])
+def test_what_is_under_a_mask_is_never_looked_at(view: str) -> None:
+    masked = np.ma.array([1.0, 5.0, 0.0], mask=[False, True, False])
+    for output in (masked, [masked, masked]):
+        with pytest.raises(NotComparable, match="masked"):
+            make_view(view).see(output)
+    unmasked = np.ma.array([1.0, 5.0, 0.0])
+    assert same(make_view(view).see(unmasked), make_view(view).see(unmasked.data))
+
+
+def test_signs_of_a_mask_are_numbers_and_nothing_has_no_largest() -> None:
+    assert make_view("sign").see(np.array([True, False])).tolist() == [1, 0]
+    with pytest.raises(NotComparable, match="has no numbers"):
+        make_view("argmax").see(np.zeros(0))
+
+
+def test_what_is_beyond_all_floats_is_rounded_exactly() -> None:
+    """As floats all of these would be infinite, and the same."""
+    large = [Decimal("1e400"), Decimal("1e401"), Fraction(10**400, 3), Fraction(10**401, 3), np.longdouble("1e400")]
+    seen = [make_view("round(1)").see(value) for value in large]
+    assert [[i for i, other in enumerate(seen) if same(one, other)] for one in seen[:4]] == [[0], [1], [2], [3]]
+    assert same(seen[2], round(Fraction(10**400, 3), 1))
+    assert same(make_view("round(1)").see(Decimal("12345678901234567890.123")), Decimal("12345678901234567890.1"))
+    assert math.isnan(make_view("round(1)").see(Decimal("sNaN")))
+    assert make_view("round(1)").see([Decimal("-Infinity")]) == [-math.inf]

@@ -23,7 +23,7 @@ from auditor.questions.compare.answer import (
 from auditor.questions.compare.versions import NEW, OLD
 from auditor.questions.one_cell import METHODS
 from auditor.statistics.interval import two_sided
-from auditor.statistics.outward import sure
+from auditor.statistics.outward import exact, sure
 from auditor.statistics.paired import Shown, Versions, difference_limits, mean_lower, mean_upper
 
 if TYPE_CHECKING:
@@ -144,20 +144,24 @@ def reason_of(inquiry: Comparing) -> str:
 
 def moved(shown: Shown, margin: float) -> str:
     """What is shown of rho_new - rho_old."""
-    within = f"rose by no more than {margin:g}, the margin" if margin else "did not rise"
+    within = f"rose by no more than {exact(margin)}, the margin" if margin else "did not rise"
     if shown.beyond:
-        return f"rho rose by more than {margin:g}, the margin" if margin else "rho rose"
+        return f"rho rose by more than {exact(margin)}, the margin" if margin else "rho rose"
     if shown.better:
         return "rho fell"
     if shown.worse:
-        return f"rho rose, and {within}" if shown.within else f"rho rose; whether by more than {margin:g} is not shown"
-    return f"rho {within}" if shown.within else f"no difference of rho is shown, nor that it is within {margin:g}"
+        return (
+            f"rho rose, and {within}"
+            if shown.within
+            else f"rho rose; whether by more than {exact(margin)} is not shown"
+        )
+    return f"rho {within}" if shown.within else f"no difference of rho is shown, nor that it is within {exact(margin)}"
 
 
 def _left_open(inquiry: Comparing) -> str:
     if inquiry.shown.within or inquiry.shown.beyond or inquiry.seen.pairs < inquiry.plan.budget:
         return ""
-    return f"; more --pairs, or a larger --margin than {inquiry.margin:g}, may decide it"
+    return f"; more --pairs, or a larger --margin than {exact(inquiry.margin)}, may decide it"
 
 
 def findings_of(inquiry: Comparing) -> Iterator[Finding]:

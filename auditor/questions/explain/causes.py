@@ -17,7 +17,7 @@ from auditor.questions.explain.inquiry import Explaining
 from auditor.questions.explain.words import fresh_rows_of, growth_of, headline, local_value_of, make_cause, message
 from auditor.questions.one_cell import METHODS
 from auditor.statistics.interval import two_sided
-from auditor.statistics.outward import sure
+from auditor.statistics.outward import exact, sure
 
 _AS_MUCH = 0.1  # causes that explain as much, but for this share of rho
 
@@ -51,7 +51,7 @@ def verdict_of(inquiry: Explaining) -> Verdict:
         return Verdict("pass", words, "mismatches", alpha)
     seen = f"{inquiry.mismatches:,} of {inquiry.pairs:,} pairs differ as it is"
     if inquiry.is_passed():
-        held = f"rho is at most {inquiry.target:g}, the target ({sure(1 - alpha)})"
+        held = f"rho is at most {exact(inquiry.target)}, the target ({sure(1 - alpha)})"
         return Verdict(
             "pass", f"{held}: there is nothing to explain; a smaller --rho asks for more", "mismatches", alpha
         )

@@ -23,7 +23,7 @@ from auditor.questions.list_size.misses import Misses
 from auditor.questions.one_cell import METHODS
 from auditor.questions.pairs import Pairs, accuracy_measure
 from auditor.statistics.cost import soonest
-from auditor.statistics.outward import at_least, at_most, sure
+from auditor.statistics.outward import at_least, at_most, exact, sure
 from auditor.subjects.outcome import describe, fingerprint
 from auditor.trials.trial import Bench, Bottom, Trial, judge, timed_run
 
@@ -115,7 +115,7 @@ class Runs(Pairs):
         (low, high), budget = self._bounds(), self.plan.budget
         known = (
             f"{self._seen()}: {self.plan.gates} is at least {at_least(low.value)} ({sure(low.confidence)}) and at most "
-            f"{at_most(high.value)} ({sure(high.confidence)}), which does not decide {self.gate.target:g}"
+            f"{at_most(high.value)} ({sure(high.confidence)}), which does not decide {exact(self.gate.target)}"
         )
         if self.misses.runs < budget:
             return known  # it was stopped, and whoever did so says what goes on

@@ -100,33 +100,32 @@ class GroupGate:
         upper = Bound("upper", high, 1 - self.nu_gate.alpha_pass)
         lower = Bound("lower", low, 1 - plan.cells * self.nu_gate.alpha_fail)
         if self.is_pass(groups, wrong):
-            accurate = "" if plan.delta is None else f"; all but {plan.delta:g} of the canonical ones are accurate"
+            accurate = "" if plan.delta is None else f"; all but {exact(plan.delta)} of the canonical ones are accurate"
             reason = (
                 f"for all but a share of {at_most(high, beside=self.target)} of the random strings "
-                f"({sure(upper.confidence)}) one output has probability {1 - self.eta:g} or more, within nu "
+                f"({sure(upper.confidence)}) one output has probability {exact(1 - self.eta)} or more, within nu "
                 f"{exact(self.target)}{accurate}; {self._seen(groups)}"
             )
             return Verdict("pass", reason, "strings", plan.alpha, upper)
         if self._nu_fails(groups):
             reason = (
                 f"for a share of at least {at_least(low, beside=self.target)} of the random strings "
-                f"({sure(lower.confidence)}) no output has probability {1 - self.eta:g}, above nu "
+                f"({sure(lower.confidence)}) no output has probability {exact(1 - self.eta)}, above nu "
                 f"{exact(self.target)}; {self._seen(groups)}"
             )
             return Verdict("fail", reason, "strings", plan.alpha, lower)
         if self.is_inaccurate(groups.strings, wrong.agreed):
             reason = (
                 f"{wrong.agreed} of {groups.strings} random strings give one inaccurate output in each of "
-                f"{plan.runs} runs: more than beta {plan.delta:g} and nu {self.target:g} allow for"
+                f"{plan.runs} runs: more than beta {exact(plan.delta or 0.0)} and nu {exact(self.target)} allow for"
             )
             return Verdict("fail", reason, "accuracy", plan.alpha)
         return Verdict("inconclusive", self._undecided(groups, wrong), "budget", plan.alpha)
 
     def _seen(self, groups: Groups) -> str:
         """The estimate, as counts: what a string is seen to be is not quite what it is."""
-        return (
-            f"{groups.beyond(self.eta)} of {groups.strings} strings have more than {self.eta:g} of their runs outside"
-        )
+        beyond = f"{groups.beyond(self.eta)} of {groups.strings} strings"
+        return f"{beyond} have more than {exact(self.eta)} of their runs outside"
 
     def _undecided(self, groups: Groups, wrong: Inaccurate) -> str:
         plan, (low, high) = self.plan, self.nu_bounds(groups)
@@ -136,7 +135,7 @@ class GroupGate:
         gate = self.nu_gate
         left = (
             f"nu is at least {at_least(low)} ({sure(1 - gate.alpha_fail)}) and at most {at_most(high)} "
-            f"({sure(1 - gate.alpha_pass)}), which does not decide nu {self.target:g}"
+            f"({sure(1 - gate.alpha_pass)}), which does not decide nu {exact(self.target)}"
         )
         if groups.strings < plan.budget:
             return f"{seen}: {left}"  # it was stopped, and whoever did so says what goes on

@@ -15,7 +15,7 @@ from auditor.questions.repair.answer import Cost, Held, RepairAnswer
 from auditor.questions.repair.frontier import SAYS_NOTHING, Measured
 from auditor.questions.repair.paste import check_command, code_of, price_command
 from auditor.questions.repair.settings import STEPPING, Setting
-from auditor.statistics.outward import between, percent
+from auditor.statistics.outward import between, exact, percent
 
 if TYPE_CHECKING:
     from auditor.questions.repair.inquiry import Mending
@@ -69,7 +69,9 @@ def _of_last_try(inquiry: Mending) -> Verdict:
 def _not_confirmed(inquiry: Mending, setting: Setting, leaf: Pairs) -> str:
     held = _held(inquiry, leaf)
     known = f"{held.measure} is {between(held.low, held.high, beside=inquiry.asked.target)} by {held.pairs:,} pairs"
-    return f"{setting.spec} is not confirmed: {known}, which leaves {inquiry.asked.target:g} open; give more --pairs"
+    return (
+        f"{setting.spec} is not confirmed: {known}, which leaves {exact(inquiry.asked.target)} open; give more --pairs"
+    )
 
 
 def _open(inquiry: Mending) -> str | None:
@@ -92,7 +94,8 @@ def _open(inquiry: Mending) -> str | None:
     if before is not None and before.outcome() != "fail":
         held = _held(inquiry, before)
         known = f"{measure} is {between(held.low, held.high, beside=inquiry.asked.target)} by {held.pairs:,} pairs"
-        return f"none was confirmed, and whether any is needed is open: as it is, {known}, which leaves {target:g} open"
+        is_open = f"which leaves {exact(target)} open"
+        return f"none was confirmed, and whether any is needed is open: as it is, {known}, {is_open}"
     return None
 
 
@@ -108,7 +111,7 @@ def _none(inquiry: Mending) -> str:
         return f"{verb} comes to no output in more than {SAYS_NOTHING:.0%} of the runs, however it is set"
     if best.error:
         return f"{best.setting.spec} does not run: {best.error}"
-    goal, count = f"{inquiry.asked.measure} {inquiry.asked.target:g}", len(inquiry.measured)
+    goal, count = f"{inquiry.asked.measure} {exact(inquiry.asked.target)}", len(inquiry.measured)
     shown = "the one setting is" if count == 1 else f"all {count} settings are"
     nearest = f"the nearest, {best.setting.spec}, has about {best.estimate:.3g}"
     sure = percent(inquiry.plan.confidence)

@@ -86,7 +86,7 @@ class ReuseInquiry(OneCell):
 
     @property
     def asks(self) -> str:
-        bound = f"(m - 1) rho = {self.bound:g}"
+        bound = f"(m - 1) rho = {exact(self.bound)}"
         return f"does reuse move transcripts by at most {bound}? {self.plan.budget:,} trials of two interviews"
 
     @property
@@ -139,7 +139,8 @@ class ReuseInquiry(OneCell):
         if outcome == "pass":
             return f"reuse moves transcripts by at most {high} ({words}), within {bound}"
         if outcome == "fail":
-            return f"reuse moves transcripts by at least {low} ({words}), above {bound}: rho is above {self.of_each:g}"
+            above = f"above {bound}: rho is above {exact(self.of_each)}"
+            return f"reuse moves transcripts by at least {low} ({words}), {above}"
         return f"reuse moves transcripts by {low} to {high} ({words}), which does not decide {bound}"
 
     def answer(self) -> Answer:
@@ -235,12 +236,12 @@ def _check(cell: Cell, plan: Plan, bound: float, queries: int) -> None:
         raise UsageError("--resample split makes two samples, and reuse a fresh one for each query: use bootstrap")
     if bound >= 1:
         raise UsageError(
-            f"(m - 1) rho is {bound:g}, and every distance is at most 1: use an --rho below {1 / (queries - 1):.3g}, "
-            "or fewer --queries"
+            f"(m - 1) rho is {exact(bound)}, and every distance is at most 1: use an --rho below "
+            f"{at_least(1 / (queries - 1))}, or fewer --queries"
         )
     needed = math.ceil(math.log(plan.alpha / 2) / math.log1p(-bound))
     if plan.budget < needed:
-        raise BadValue("fixed", plan.budget, f"cannot show a distance of {bound:g}: use --fixed {needed} or more")
+        raise BadValue("fixed", plan.budget, f"cannot show a distance of {exact(bound)}: use --fixed {needed} or more")
 
 
 def answer_of(record: Record) -> ReuseAnswer:

@@ -39,6 +39,7 @@ from auditor.errors import BadValue, SubjectError
 from auditor.randomness import Randomness
 from auditor.repair.mechanisms.gumbel import gumbels, law_mismatch
 from auditor.subjects.outcome import describe, fingerprint
+from auditor.subjects.views.places import unmasked
 
 Reals = npt.NDArray[np.float64]
 Shares = dict[Any, Reals]  # of the votes, by class: a number for each point
@@ -59,7 +60,7 @@ def ends_of(between: Any) -> tuple[float, float]:
 def shares_of(votes: list[Any], points: Any = None) -> Shares:
     """Return the share of the votes that each class got at each point; classes that got none are left out, and without
     points there is none."""
-    given = [_labels(vote.predict(points) if hasattr(vote, "predict") else vote) for vote in votes]
+    given = [_labels(unmasked(vote.predict(points) if hasattr(vote, "predict") else vote)) for vote in votes]
     if len({vote.shape for vote in given}) > 1:
         raise SubjectError(
             f"votes such as {describe(votes[0], 60)} are of different shapes: each must label all points"

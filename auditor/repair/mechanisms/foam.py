@@ -41,7 +41,7 @@ import numpy as np
 import numpy.typing as npt
 
 from auditor.randomness import Randomness
-from auditor.repair.mechanisms.grid import Numbers, parted
+from auditor.repair.mechanisms.grid import Numbers, as_floats, check_cells, parted
 
 Reals = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -82,11 +82,11 @@ def centred_foams(points: npt.ArrayLike, r: Randomness, *, whole: Numbers = 0.0)
 
 def checked(points: npt.ArrayLike) -> Reals:
     """The points, if foams can be run: no stage ever takes one that is not finite."""
-    x = np.asarray(points, dtype=float)
+    x = as_floats(points)
     check_dimension(x.shape[-1])
     if not np.isfinite(x).all():
         raise ValueError("foams need finite numbers, and a point has one that is not: leave such points out")
-    return x
+    return check_cells(x, 1.0)
 
 
 def check_dimension(d: int) -> None:
@@ -137,4 +137,5 @@ def in_droplets(x: Reals, z: Reals, heights: Reals) -> tuple[Indices, Indices]:
 
 def foam_mismatch(first: Numbers, second: Numbers, width: Numbers = 1.0) -> float:
     """What the probability that two vectors are rounded apart is at most."""
-    return min(1.0, RATE * float(np.linalg.norm(parted(first, second) / width)))
+    with np.errstate(over="ignore"):
+        return min(1.0, RATE * float(np.linalg.norm(parted(first, second) / width)))

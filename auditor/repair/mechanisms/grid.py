@@ -35,7 +35,7 @@ MOST_CELLS = 2.0**50  # between 0 and a number: beyond, a float cannot tell the 
 
 def boxes(points: Numbers, r: Randomness, *, width: Numbers = 1.0) -> Reals:
     """Each point, along the last axis, to the middle of its box; all boxes are shifted by one offset from r."""
-    x = np.asarray(points, dtype=float)
+    x = as_floats(points)
     return on_grid(x, r.random(x.shape[-1]), width)
 
 
@@ -70,12 +70,33 @@ def up_to_grid(x: Numbers, offset: Numbers, width: Numbers = 1.0) -> Reals:
 
 def check_cells(x: Numbers, width: Numbers) -> Reals:
     """Return x as floats; ValueError, with the first number that has no cell of this width and the cure, if any."""
-    numbers = np.asarray(x, dtype=float)
+    numbers = as_floats(x)
+    _check_width(width)
     if not (fine := has_cells(numbers, width)).all():
         place = np.unravel_index(int(np.argmin(fine)), fine.shape)
         number, own = (float(np.broadcast_to(side, fine.shape)[place]) for side in (numbers, width))
         raise ValueError(f"a number to be rounded is {number!r}, and {why_no_cell(number, own)}")
     return numbers
+
+
+def as_floats(x: Numbers) -> Reals:
+    """Return numbers as an array of floats; ValueError if one is beyond all of them."""
+    try:
+        return np.asarray(x, dtype=float)
+    except OverflowError:
+        raise ValueError("a number is beyond all floats, which end at 1.8e308: return smaller ones") from None
+
+
+def without_nan(x: Numbers) -> Reals:
+    """Return numbers as an array of floats; ValueError if one is NaN, which is on neither side of anything."""
+    if np.isnan(numbers := as_floats(x)).any():
+        raise ValueError("a number is NaN, which is on neither side of anything: return a number, or leave it out")
+    return numbers
+
+
+def _check_width(width: Numbers) -> None:
+    if not ((own := as_floats(width)) > 0).all() or np.isinf(own).any():
+        raise ValueError(f"width={width!r} must be a finite number above 0: that of a cell, e.g. 0.1")
 
 
 def why_no_cell(x: float, width: float) -> str:
@@ -93,7 +114,8 @@ def has_cells(x: Numbers, width: Numbers) -> npt.NDArray[np.bool_]:
 
 
 def grid_mismatch(first: Numbers, second: Numbers, width: Numbers = 1.0) -> float:
-    """Pr over the offsets, one a number, that any of the numbers lands in another cell."""
+    """Pr over the offsets, one a number, that any of the numbers lands in another cell; an infinity has its own."""
+    _check_width(width)
     return any_of(np.minimum(parted(first, second) / width, 1.0))
 
 
@@ -104,9 +126,10 @@ def any_of(chances: Any) -> float:
 
 
 def parted(first: Numbers, second: Numbers) -> Reals:
-    """|x - y|, infinite where it is beyond the largest float."""
-    with np.errstate(over="ignore"):
-        return np.asarray(np.abs(np.subtract(first, second, dtype=float)))
+    """|x - y|, infinite where it is beyond the largest float; ValueError where a number is NaN."""
+    x, y = without_nan(first), without_nan(second)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(np.where(x == y, 0.0, np.abs(x - y)))
 
 
 def stretch(starts: Any, ends: Any, low: float, high: float) -> float:
@@ -120,8 +143,11 @@ def stretch(starts: Any, ends: Any, low: float, high: float) -> float:
 
 def one_grid_mismatch(first: Numbers, second: Numbers, width: float = 1.0) -> float:
     """Pr over one offset for all numbers that any lands in another cell: what intervals cover together modulo it."""
-    lengths = np.minimum(parted(first, second), width)
-    starts = np.mod(np.minimum(first, second), width)
-    ends = starts + lengths
+    _check_width(width)
+    lengths = np.atleast_1d(parted(first, second))
+    if (lengths >= width).any():
+        return 1.0
+    starts = np.mod(np.atleast_1d(np.minimum(first, second))[lengths > 0], width)
+    ends = starts + lengths[lengths > 0]
     wrapped = np.maximum(ends - width, 0.0)  # what reaches beyond the end goes on at the start
     return stretch(np.concatenate([starts, np.zeros_like(starts)]), np.concatenate([ends, wrapped]), 0.0, width)

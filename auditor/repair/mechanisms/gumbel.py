@@ -75,6 +75,10 @@ def choose(scores: Scores, strength: float, r: Randomness, *, top: int = 1) -> t
 
 def strengths(scores: Scores, strength: float) -> Reals:
     """strength * (score - the best), which has no overflow: a score of -inf is that of a candidate never chosen."""
+    if not 0 <= strength < math.inf:
+        raise ValueError(
+            f"strength={strength!r} must be a finite number of at least 0: how much a score weighs, e.g. 10"
+        )
     values = numbers(scores)
     best = values.max(initial=-math.inf)
     if best == -math.inf:
@@ -83,15 +87,23 @@ def strengths(scores: Scores, strength: float) -> Reals:
         return np.asarray(strength * (values - best))
 
 
+def as_real(number: Any) -> float:
+    """Return the nearest float of a real number: an infinity for one that is beyond all floats."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf
+
+
 def numbers(scores: Scores) -> Reals:
     """The scores in their order; SubjectError where one is none."""
     for name, score in scores.items():
-        if not isinstance(score, Real) or not score < math.inf:
+        if not isinstance(score, Real) or not as_real(score) < math.inf:
             raise SubjectError(
                 f"the score of candidate {describe(name, 60)} is {describe(score, 60)}, and a choice needs a number "
                 "below infinity: leave such a candidate out, or give it -inf, which is never chosen"
             )
-    return np.array([*map(float, scores.values())])
+    return np.array([*map(as_real, scores.values())])
 
 
 def choice_mismatch(first: Scores, second: Scores, strength: float) -> float:

@@ -88,6 +88,9 @@ def rank_mismatch(n: int, k: int, *, p: float, slack: float, cell: float, step: 
 
 def rank_size(rho: float, *, p: float, slack: float, cell: float, step: float = 0.0) -> int:
     """A number of scores from which on `rank_mismatch` is at most rho, at every k of the module's."""
+    for name, value in (("rho", rho), ("cell", cell)):
+        if not 0 < value < math.inf or (name == "rho" and value > 1):
+            raise BadValue(name, value, "must be a number above 0, and a rho at most 1, e.g. 0.1")
     room = (1 - TAILS) * rho * cell - step / 2
     if room <= 0:
         limit = 2 * (1 - TAILS) * rho * cell
@@ -99,6 +102,10 @@ def rank_size(rho: float, *, p: float, slack: float, cell: float, step: float = 
 
 def rank_tail_size(delta: float, *, p: float, slack: float) -> int:
     """A number of scores from which on Pr[|B - p| > slack] is at most delta, at every k of the module's."""
+    if not 0 < delta < 1:
+        raise BadValue("delta", delta, "must be in (0, 1): how often the rank may be beyond the slack, e.g. 0.01")
+    if not (0 < p < 1 and 0 < slack < min(p, 1 - p)):
+        raise BadValue("slack", slack, f"must be in (0, min(p, 1 - p)), and p={p!r} in (0, 1), e.g. 0.05 and 0.9")
     odds = (p + slack) * (1 - p) / (p * (1 - p - slack))
     return math.ceil(math.log((1 + odds) / delta) / min(_kl(p, -slack), _kl(p, slack)))
 

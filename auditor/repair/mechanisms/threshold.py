@@ -27,6 +27,7 @@ at most d (H_N - H_1).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping
 from typing import Any
 
@@ -35,37 +36,43 @@ import numpy.typing as npt
 from numpy.random import Generator
 
 from auditor.randomness import Randomness
-from auditor.repair.mechanisms.grid import Numbers, stretch
+from auditor.repair.mechanisms.grid import Numbers, stretch, without_nan
 from auditor.repair.mechanisms.gumbel import choose
 
 Shares = Mapping[Hashable, float]
 
 
 def random_threshold(r: Generator, low: float, high: float) -> float:
-    """Uniform in [low, high)."""
+    """Uniform in [low, high); ValueError where that is no interval."""
+    if not (low <= high and high - low < math.inf):
+        raise ValueError(f"low={low!r} and high={high!r} must be the ends of a finite interval, e.g. 0.0 and 1.0")
     return float(r.uniform(low, high))
 
 
 def threshold_mismatch(x: Numbers, y: Numbers, low: float, high: float) -> npt.NDArray[np.float64]:
     """Pr over the threshold that two numbers are decided apart, number by number."""
+    x, y = without_nan(x), without_nan(y)
+    if not (low < high and high - low < math.inf):
+        raise ValueError(f"low={low!r} and high={high!r} must be the ends of a finite interval, e.g. 0.0 and 1.0")
     apart = np.abs(np.clip(x, low, high) - np.clip(y, low, high)) / (high - low)
     return np.asarray(np.minimum(apart, 1.0), dtype=float)
 
 
 def heavy_values(values: Any, shares: Any, threshold: float) -> Any:
     """Those among the values, in their order, whose share is at least the threshold."""
-    return values[shares >= threshold]
+    return values[without_nan(shares) >= threshold]
 
 
 def heavy_mismatch(first: Shares, second: Shares, low: float, high: float) -> float:
     """Pr over the threshold that the sets differ; what is not listed has a share of 0."""
     names = [*{**first, **second}]
-    mine, theirs = (np.array([side.get(name, 0.0) for name in names]) for side in (first, second))
+    mine, theirs = (without_nan([side.get(name, 0.0) for name in names]) for side in (first, second))
     return stretch(np.minimum(mine, theirs), np.maximum(mine, theirs), low, high)
 
 
 def first_heavy(shares: Shares, threshold: float, r: Randomness) -> Any:
     """Of the values whose share is at least the threshold, the first in r's order; None if there is none."""
+    without_nan([*shares.values()])
     heavy = {value: 0.0 for value, share in shares.items() if share >= threshold}
     return choose(heavy, 1.0, r)[0] if heavy else None
 
@@ -73,7 +80,8 @@ def first_heavy(shares: Shares, threshold: float, r: Randomness) -> Any:
 def first_heavy_mismatch(first: Shares, second: Shares, low: float, high: float) -> float:
     """Pr over the threshold and the order that the first heavy values differ."""
     names = [*{**first, **second}]
-    mine, theirs = (np.clip([side.get(name, 0.0) for name in names], low, high) for side in (first, second))
+    listed = (without_nan([side.get(name, 0.0) for name in names]) for side in (first, second))
+    mine, theirs = (np.clip(side, low, high) for side in listed)
     ends = np.unique(np.concatenate([mine, theirs, [low, high]]))
     either, both = (
         (side[:, None] >= ends[1:]).sum(axis=0) for side in (np.maximum(mine, theirs), np.minimum(mine, theirs))

@@ -13,6 +13,7 @@ import numpy as np
 from auditor.errors import NotComparable
 from auditor.subjects.canonical import base_value
 from auditor.subjects.outcome import fingerprint, same
+from auditor.subjects.views.places import unmasked
 
 NOISE = -1
 _SORTED = "biufUS"  # kinds of which numpy tells equal ones as `same` does
@@ -39,7 +40,7 @@ def _labels(labels: Any) -> Any:
     plain = base_value(labels)
     if hasattr(plain, "labels_") or (hasattr(plain, "fit") and hasattr(plain, "predict")):
         raise NotComparable(_refusal(plain))
-    array = np.asarray(plain)
+    array = np.asarray(unmasked(plain))
     array = array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
     if array.ndim != 1:
         raise NotComparable(

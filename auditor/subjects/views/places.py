@@ -20,11 +20,15 @@ _LEARNT = ("coef_", "feature_importances_", "scores_", "params")
 
 
 def sign(output: Any) -> Any:
-    return np.sign(_numbers(output))
+    numbers = _numbers(output)
+    return np.sign(numbers.astype(np.int8) if numbers.dtype.kind == "b" else numbers)
 
 
 def argmax(output: Any) -> Any:
-    return _named(output, [int(np.argmax(_numbers(output)))])[0]
+    numbers = _numbers(output)
+    if not numbers.size:
+        raise NotComparable("the output has no numbers, of which argmax could name the largest: choose another view")
+    return _named(output, [int(np.argmax(numbers))])[0]
 
 
 def top(output: Any, n: int) -> Any:
@@ -57,7 +61,7 @@ def nonzero(output: Any) -> Any:
 
 def distinct(output: Any) -> int:
     """How many values are not the same, by the policy of all comparisons."""
-    values = base_value(output)
+    values = unmasked(base_value(output))
     array = values if isinstance(values, (list, tuple, set, frozenset)) else np.asarray(values).ravel().tolist()
     return len({fingerprint(value) for value in array})
 
@@ -90,13 +94,25 @@ def _learnt(output: Any) -> Any:
 
 
 def _numbers(output: Any) -> Any:
-    found = _learnt(output)
+    found = unmasked(_learnt(output))
     array = np.asarray(found.toarray() if hasattr(found, "toarray") else found)
     if array.dtype.kind not in "biuf":
         raise NotComparable(
             f"this view looks at numbers, and the output is {type(output).__name__}: choose another view"
         )
     return array
+
+
+def unmasked(values: Any) -> Any:
+    """Return the values; NotComparable if some are masked, as numpy would show what is under the mask."""
+    for one in (values, *(values if isinstance(values, (list, tuple)) else ())):
+        mask = getattr(one, "mask", None)
+        if mask is not None and not callable(mask) and np.any(np.asarray(mask)):
+            raise NotComparable(
+                "some elements of the output are masked, and what is under a mask does not count: fill them, as by "
+                ".filled(0), or drop them, as by .compressed()"
+            )
+    return values
 
 
 def _labels(output: Any) -> Any:

@@ -4,6 +4,7 @@ they are; of anything else what counts is settled, with every number in it round
 
 from __future__ import annotations
 
+import math
 import sys
 from decimal import Decimal
 from fractions import Fraction
@@ -55,8 +56,23 @@ def _part(value: Any, digits: int) -> Any:
     if isinstance(plain, (complex, np.complexfloating)):
         return complex(round(float(plain.real), digits), round(float(plain.imag), digits))
     if isinstance(plain, _REALS):
-        return round(float(plain), digits)
+        return _real(plain, digits)
     return _sparse(value, digits)
+
+
+def _real(value: Any, digits: int) -> Any:
+    """Round a real number, exactly where floats are more than 1 apart or at an end: others would become the same."""
+    if isinstance(value, Decimal) and not value.is_finite():
+        return math.nan if value.is_nan() else float(value)
+    try:
+        near = float(value)
+    except OverflowError:
+        near = math.inf
+    if abs(near) <= 2**53 or value != value or value in (math.inf, -math.inf):
+        return round(near, digits)
+    if isinstance(value, Decimal) and value.as_tuple().exponent >= 0:  # type: ignore[operator]
+        return value
+    return round(Fraction(*value.as_integer_ratio()), digits)
 
 
 def _array(array: Any, digits: int) -> Any:
