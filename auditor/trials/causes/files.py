@@ -16,6 +16,7 @@ whose existence Python code asks for, counts as written if it has changed since 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import sys
@@ -61,8 +62,11 @@ def opens_files(world: World) -> bool:
     return any(not _is_librarys(path) for path in asked) or bool(world.written)
 
 
-def files_between_runs(bench: Bench, since: float, index: int = UNUSED) -> Files:
-    """Return what the runs of a pair leave for each other; `since` is when the audit began."""
+def files_between_runs(bench: Bench, since: float, index: int = UNUSED, journal: str | None = None) -> Files:
+    """Return what the runs of a pair leave for each other; `since` is when the audit began.
+
+    `journal` is a file that names those which are taken away for a while, for whoever finds this process killed.
+    """
     world, before = World(OwnCode(bench.subject.fn)), _listed()
     written: dict[str, None] = {}
     left: list[str] = []
@@ -78,7 +82,7 @@ def files_between_runs(bench: Bench, since: float, index: int = UNUSED) -> Files
         read = {*world.read}
         if left:
             difference = _without([], world, bench, index, first)
-            difference = difference or _without(left, world, bench, index, first)
+            difference = difference or _without(left, world, bench, index, first, journal)
         elif asked:
             old = [path for path, when in asked.items() if when and (path in read or path not in world.written)]
             made = _made_if_missing(world, bench, index, old)
@@ -122,20 +126,26 @@ def _listed() -> set[str]:
     return {os.path.join(folder, name) for folder in folders for name in os.listdir(folder)}
 
 
-def _without(taken: list[str], world: World, bench: Bench, index: int, first: Any) -> Difference | None:
+def _without(
+    taken: list[str], world: World, bench: Bench, index: int, first: Any, journal: str | None = None
+) -> Difference | None:
     """Run with files as they were before our runs, and without those `taken`: how the output differs from the first.
 
     A run whose output would be another in any case says nothing: two runs without the files must agree.
     """
     world.put_back_files()
+    paths = [path + companion for path in taken for companion in ("", *COMPANIONS)]
+    if any(os.path.lexists(path + _ASIDE) for path in paths):
+        return None  # somebody was killed here: this may be all that is left of a file
+    there = [path for path in paths if os.path.isfile(path) or os.path.islink(path)]
     aside: list[str] = []
     try:
-        for path in (path + companion for path in taken for companion in ("", *COMPANIONS)):
-            if os.path.exists(path + _ASIDE):
-                return None  # somebody was killed here: this may be all that is left of a file
-            if os.path.isfile(path) or os.path.islink(path):
-                os.replace(path, path + _ASIDE)
-                aside.append(path)
+        if journal and there:
+            with open(journal, "w", encoding="ascii") as file:
+                json.dump(there, file)
+        for path in there:
+            os.replace(path, path + _ASIDE)
+            aside.append(path)
         output = _run_undone(world, bench, index, aside)
         difference = apart(first, output)
         if difference and apart(output, _run_undone(world, bench, index, aside)):
@@ -144,9 +154,21 @@ def _without(taken: list[str], world: World, bench: Bench, index: int, first: An
     except (AuditorError, OSError):  # a file cannot be taken away, or a run cannot do without it
         return None
     finally:
-        for path in aside:
-            with contextlib.suppress(OSError):
-                os.replace(path + _ASIDE, path)
+        _return(aside)
+
+
+def return_files(journal: str) -> None:
+    """Put back the files that a killed process had taken away, by what its journal says."""
+    with contextlib.suppress(OSError, ValueError):  # there is none, or it was never finished: nothing was taken away
+        with open(journal, encoding="ascii") as file:
+            paths = json.load(file)
+        _return(paths)
+
+
+def _return(paths: Iterable[str]) -> None:
+    for path in paths:
+        with contextlib.suppress(OSError):  # it is where it was
+            os.replace(path + _ASIDE, path)
 
 
 def _run_undone(world: World, bench: Bench, index: int, missing: list[str]) -> Any:

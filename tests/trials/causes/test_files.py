@@ -22,7 +22,7 @@ import pytest
 from asking import bench_of
 
 import auditor
-from auditor.trials.causes import outside
+from auditor.trials.causes import files, outside
 from auditor.trials.causes.files import Files, files_between_runs
 from auditor.trials.second_process import file_clock
 
@@ -459,3 +459,21 @@ def test_an_audit_names_a_log() -> None:
     assert record.verdict == "pass"
     (said,) = [one.message for one in record.findings if one.kind == "files"]
     assert said == "opened for writing by a run, and read by no later one: run.log"
+
+
+def test_what_a_killed_process_had_taken_away_is_put_back_by_its_journal(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A learner that reads its file and answers the same without: only then is a file of the user's taken away."""
+    journal = str(folder / "journal.json")
+    Path("run.log").write_text("precious\n")
+    with monkeypatch.context() as killed:
+        killed.setattr(files, "_return", lambda paths: None)
+        files_between_runs(bench_of(logged_and_read, "uniform", size=8), file_clock(), journal=journal)
+    aside = Path("run.log.kept-by-auditor")
+    assert aside.read_text() == "precious\n"
+    Path("run.log").unlink()
+    for _ in range(2):  # the second time all is where it was
+        files.return_files(journal)
+        assert (Path("run.log").read_text(), aside.exists()) == ("precious\n", False)
+    files.return_files(str(folder / "none.json"))
