@@ -122,6 +122,28 @@ def test_every_way_to_give_a_source_is_looked_at(source: Any) -> None:
         how_same(source)
 
 
+class Called:
+    """A source that is an object to be called."""
+
+    def __call__(self, rng: np.random.Generator, size: int) -> Any:
+        return np.arange(size)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (functools.partial(fixed, start=3), "declare it below: fixed.deterministic = True"),
+        (f"{__name__}:fixed(start=2)", "declare it below: fixed.deterministic = True"),
+        (Drawing(), "declare it below: Drawing.deterministic = True"),
+        (Called(), "declare it below: Called.deterministic = True"),
+        (lambda rng, size: np.arange(size), "give the function a name and declare it"),
+    ],
+)
+def test_the_cure_names_what_is_declared(source: Any, words: str) -> None:
+    with pytest.raises(SourceError, match=words):
+        how_same(source)
+
+
 @pytest.mark.parametrize("source", [Meant(), meant, functools.partial(meant, start=3), f"{__name__}:meant(start=2)"])
 def test_a_source_can_be_declared_deterministic(source: Any) -> None:
     record = asked(source)
