@@ -218,7 +218,7 @@ def test_a_kept_audit_does_not_go_on_with_other_rows(plain: str, spec: str, tmp_
     auditor.audit(split, spec, resume=True, **options)
     file = Path(plain.removesuffix("#y"))
     file.write_text(file.read_text().replace("3,1", "9,1"))
-    with pytest.raises(UsageError, match="source_hash"):
+    with pytest.raises(UsageError, match="the source's data"):
         auditor.audit(split, spec, resume=True, **options)
 
 
