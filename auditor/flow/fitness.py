@@ -75,6 +75,7 @@ class Fitness(msgspec.Struct):
             warnings += [*_another_claim(cell)]
         bench = replace(bench, copies=checked.copies, judges=bench.judges and checked.knows_truth)
         if cell.kin and not is_new:
+            self._same_samples(bench, engine)  # a candidate of a hunt has a source of its own
             return bench, []
         return bench, [*warnings, *_of_source(cell, bench, plan), *_unknown(cell, bench, checked)]
 
@@ -184,7 +185,11 @@ def _not_integrated(cell: Cell, plan: Plan) -> Iterator[Finding]:
     """Why outputs are counted, where the subject declares how likely they differ."""
     if cell.subject.finishing is None or plan.integrates or cell.command == "repair":  # whose audits each have a plan
         return
-    short = "so few pairs decide nothing by a mean" if plan.budget < plan.least_integrated else "that was asked for"
+    short = (
+        "so few pairs decide nothing by a mean"
+        if plan.budget < plan.least_integrated
+        else "by --no-integrate or in a repair"
+    )
     words = f"counts outputs that differ, and does not integrate the randomness of the finish: {why_not(cell) or short}"
     yield Finding("not-integrated", "info", words)
 

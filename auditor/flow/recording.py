@@ -17,7 +17,7 @@ from auditor.flow.record import Cost, Example, Finding, Preflight, Record, as_js
 from auditor.flow.verdict import Verdict
 from auditor.lookup import importable_name
 from auditor.request import Request, fields_of
-from auditor.sources.source import Source
+from auditor.sources.source import Source, name_of_source
 from auditor.subjects.outcome import describe
 from auditor.subjects.subject import code_hash
 from auditor.trials.cell import Cell, replay_command
@@ -53,7 +53,7 @@ def make_record(run: Run, request: Request, said: Answer, verdict: Verdict, seco
         note=subject.declares("note"),
         params=as_json({name: value for name, value in subject.params.items() if name not in varies}),
         settings=as_json({name: value for name, value in subject.settings.items() if name not in varies}),
-        source=", ".join(names) or str(getattr(cell.source, "name", cell.source)),
+        source=", ".join(names) or name_of_source(cell.source),
         sample_kind=cell.sample_kind,
         size=cell.size,
         sample_scale=subject.settings.get("sample_scale", 1.0) * cell.size / promised if promised else None,

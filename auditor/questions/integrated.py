@@ -7,7 +7,8 @@ with a tenth of the error that a fail has. Everything is given m; beside it stan
 
 A subject with a body of its own is measured by its steps, so everything is given core and finish too. Where n runs gave
 the same by both, they differ in at most a share q = 1 - alpha^(1/n) of runs, at whatever n an audit stops
-(`most_unseen`), and two runs of the body differ with probability rho + 2 q at most.
+(`most_unseen`), and two runs of the body differ with probability rho + 2 q at most. The verdict on rho and the limit q
+are each wrong with probability alpha at most, so what both say together is wrong with 2 alpha at most.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ class Body(msgspec.Struct, frozen=True):
     share: float  # of runs in which they differ, at most
     confidence: float  # of that
     rho: float  # of the body, at most, where that of the steps is within the target
+    rho_confidence: float  # of that: neither this share nor the verdict on the steps is wrong
 
 
 class Integrated(msgspec.Struct, frozen=True, kw_only=True):
@@ -163,9 +165,10 @@ class IntegratedPairs(Pairs):
         if body is None:
             return ""
         return (
-            f"; this is{self._given().removeprefix(',')}: what the function does itself was the same in {body.runs:,} "
-            f"runs, so it differs in at most {at_most(body.share)} of runs ({sure(body.confidence)}, its own) and its "
-            f"own rho is at most {at_most(body.rho)}"
+            f"; this is{self._given().removeprefix(',')}: the function itself gave what these steps give in each of "
+            f"{body.runs:,} runs, so it differs from them in at most {at_most(body.share)} of runs "
+            f"({sure(body.confidence)}, apart from the verdict's); by both statements together its own rho is at most "
+            f"{at_most(body.rho)} ({sure(body.rho_confidence)})"
         )
 
     @property
@@ -173,8 +176,10 @@ class IntegratedPairs(Pairs):
         """What the runs show of the subject's own body; None for one that is its steps."""
         if not self._steps.has_body or self.plan.target is None:
             return None
-        share = most_unseen(self.compared, self.plan.alpha)
-        return Body(self.compared, share, self.plan.confidence, min(1.0, self.plan.target + 2 * share))
+        alpha = self.plan.alpha
+        share = most_unseen(self.compared, alpha)
+        rho = min(1.0, self.plan.target + 2 * share)
+        return Body(self.compared, share, self.plan.confidence, rho, max(0.0, 1 - 2 * alpha))
 
     def _given(self) -> str:
         """Return what rho takes on trust, for the end of its method."""

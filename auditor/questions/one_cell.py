@@ -13,6 +13,7 @@ from auditor.flow.plan import Plan
 from auditor.flow.question import Mismatch, Steady, Work
 from auditor.flow.record import Accuracy, CellRow, Rho
 from auditor.flow.verdict import Tally
+from auditor.sources.source import name_of_source
 from auditor.statistics.interval import two_sided
 from auditor.trials.cell import Cell, replay_command
 from auditor.trials.trial import Bench
@@ -86,7 +87,7 @@ def cell_row(cell: Cell, bench: Bench | None, tally: Tally | None = None, **seen
     return CellRow(
         name=cell.name,
         question=cell.question,
-        source=bench.source.name if bench else str(getattr(cell.source, "name", cell.source)),
+        source=bench.source.name if bench else name_of_source(cell.source),
         size=cell.size,
         seed=cell.seed,
         input=cell.input,

@@ -26,7 +26,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.random import Generator
 
-from auditor.bounded import without_address
 from auditor.errors import (
     BadValue,
     SourceError,
@@ -156,13 +155,23 @@ def load_source(source: object, resample: str | None = None) -> Source:
     if is_source(source):
         return _of_others(source, getattr(source, "spec", None))
     if hasattr(source, "rvs") and hasattr(source, "mean"):
-        return Distribution(_frozen_spec(source) or repr(source), source)
+        return Distribution(name_of_source(source), source)
     if callable(source):
-        name = importable_name(source)
-        return Sampler(name or without_address(str(getattr(source, "__qualname__", source))), name, source)
+        return Sampler(name_of_source(source), importable_name(source), source)
     if lazy := next((name for name in ("collect", "compute") if hasattr(source, name)), None):
         raise UsageError(f"source {type(source).__name__} has no rows yet: give what its {lazy}() returns")
     raise UsageError(f"source {source!r} must be a spec such as 'bernoulli(0.5)', or a function fn(rng, size)")
+
+
+def name_of_source(source: object) -> str:
+    """Return what a source is called in a record, whether it was loaded or not, without an address."""
+    if is_source(source):
+        return str(getattr(source, "name", None) or getattr(source, "spec", None) or type(source).__qualname__)
+    if hasattr(source, "rvs") and hasattr(source, "mean"):
+        return _frozen_spec(source) or without_address(repr(source))
+    if callable(source):
+        return importable_name(source) or without_address(str(getattr(source, "__qualname__", source)))
+    return str(getattr(source, "name", source))
 
 
 def is_source(source: object) -> bool:

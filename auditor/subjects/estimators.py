@@ -41,7 +41,9 @@ class Fit(msgspec.Struct, frozen=True):
         with_randomness(fresh, r)
         x, y = sample if isinstance(sample, tuple) else (sample, None)
         x = as_matrix(x)
-        return fresh.fit(x) if y is None else fresh.fit(x, y)
+        fitted = fresh.fit(x) if y is None else fresh.fit(x, y)
+        is_beside = hasattr(fresh, "predict") and not hasattr(fitted, "predict")  # a history of losses, say
+        return fresh if fitted is None or is_beside else fitted
 
 
 def fresh_copy(estimator: Any, params: Mapping[str, Any]) -> Any:
@@ -182,6 +184,9 @@ def unlisted(estimator: Any, given: Mapping[str, Any]) -> dict[str, str]:
 def _check_fit(estimator: Any, shown: str) -> None:
     """A model that is given its data when it is made, as those of statsmodels are, has a fit of another kind."""
     kind: Any = estimator if inspect.isclass(estimator) else type(estimator)
+    if isinstance(inspect.getattr_static(kind, "fit", None), (staticmethod, classmethod)):
+        words = f"{shown} has a fit that is no method of an object, so that nothing is fitted"
+        raise UsageError(f"{words}: write a function of (sample, r) that calls it, and audit that")
     first = next((one for name, one in [*signature_of(kind.fit).items()][1:] if one.kind in BY_POSITION), None)
     if first is None or first.default is first.empty or first.name.lower() in DATA:
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from inspect import Parameter
 from textwrap import indent
@@ -31,9 +32,7 @@ def checked_function(target: Any, shown: str) -> Callable[..., Any]:
     if inspect.isclass(inside):
         raise UsageError(f"{shown} is {_no_learner(inside, shown, is_partial=inside is not target)}")
     if is_method(target):
-        owner = shown.rpartition(".")[0]
-        words = f"audit the class, {owner}" if ":" in owner else "audit its class"
-        raise UsageError(f"{shown} is a method, and its object is missing: {words}, or a function of (sample, r)")
+        raise UsageError(f"{shown} is a method, and its object is missing: {_with_object(target, shown)}")
     if callable(target):
         return cast(Callable[..., Any], target)
     if method := _learns_by(target):
@@ -42,13 +41,32 @@ def checked_function(target: Any, shown: str) -> Callable[..., Any]:
     raise UsageError(f"{shown} is {type(target).__name__}, not a function A(sample, r)")
 
 
+def _with_object(method: Any, shown: str) -> str:
+    """Say what to audit instead of a method without its object: its class, or the method of an object."""
+    owner = shown.rpartition(".")[0]
+    kind: Any = sys.modules.get(method.__module__)
+    for name in method.__qualname__.split(".")[:-1]:
+        kind = getattr(kind, name, None)
+    is_class = inspect.isclass(kind)
+    if ":" in owner and (not is_class or callable(getattr(kind, "fit", None))):
+        return f"audit the class, {owner}, or a function of (sample, r)"
+    place, path = _place_and_path(shown)
+    takes_two = len([p for p in signature_of(method).values() if p.kind in BY_POSITION]) > 2  # besides self
+    if is_class and place and "." in path and takes_two and not any(map(is_required, signature_of(kind).values())):
+        kind_path, _, name = path.rpartition(".")
+        return f"write {_below(place, path, f'learner = {kind_path}().{name}', 'learner', [])}"
+    return "audit a function of (sample, r) that makes the object and calls the method"
+
+
 def _no_learner(kind: type, shown: str, *, is_partial: bool) -> str:
     """Say why a class is no learner, and what can be audited instead."""
     function = "write a function of (sample, r) that trains one and returns what it has learnt"
+    place, path = _place_and_path(shown)
+    if is_partial and callable(getattr(kind, "fit", None)) and place and path:
+        words = f"a partial of the class {kind.__name__}, and makes an object that nobody fits"
+        return f"{words}: write {_below(place, path, f'learner = {path}()', 'learner', [])}"
     if is_partial:
-        return (
-            f"a partial of the class {kind.__name__}, which trains nothing: audit the class or an object, or {function}"
-        )
+        return f"a partial of the class {kind.__name__}, which trains nothing: {function}, and audit that"
     if method := _learns_by(kind):
         return f"a class with {method} and no fit: {wrap_incremental(kind, shown, method)}"
     words = "a class without fit, partial_fit and learn_one: to make one trains nothing"

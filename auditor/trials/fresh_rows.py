@@ -34,7 +34,7 @@ from auditor.errors import NotComparable, SourceError
 from auditor.sources.datasets import Dataset
 from auditor.sources.frames import library_of, rows_in, settled, take
 from auditor.sources.shifts import Mixture
-from auditor.sources.source import is_deterministic
+from auditor.sources.source import Source, is_deterministic
 from auditor.subjects.outcome import fingerprint, same
 from auditor.trials.trial import NONE_FELL, Bench, Trial
 
@@ -74,8 +74,18 @@ def same_samples(bench: Bench, index: int, first: Any = None) -> str:
         f"source {source.name} ignores its generator: {SAMPLES} samples with different keys are the same "
         f"{bench.size:,} rows. Both runs of every pair would get the same sample, and any learner would pass. Draw "
         "from the rng that it is given, e.g. rng.normal(size=size), and from no generator of its own; if the source is "
-        f"meant to be so, declare it below: {source.name.rpartition(':')[2].partition('(')[0]}.deterministic = True"
+        f"meant to be so, {_declaring(source)}"
     )
+
+
+def _declaring(source: Source) -> str:
+    """Return how a source is declared deterministic: below the function or the class that it is made of."""
+    fn = getattr(source, "fn", None)
+    made_of = getattr(source, "own", None) or getattr(source, "frozen", None) or getattr(fn, "func", None) or fn
+    name = getattr(made_of, "__name__", None) or type(made_of).__name__
+    if not name.isidentifier():
+        return "give the function a name and declare it: name.deterministic = True"
+    return f"declare it below: {name}.deterministic = True"
 
 
 def _of_more_rows(bench: Bench, index: int) -> str:

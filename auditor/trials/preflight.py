@@ -175,7 +175,8 @@ def check_files(bench: Bench, files: Files | None) -> None:
     from auditor.trials.causes.hidden import Moved
     from auditor.trials.causes.outside import FILE
 
-    kept, apart = Moved(FILE, " and ".join(files.read_later)), files.difference
+    first, *others = files.read_later
+    kept, apart = Moved(FILE, f"{first} (and {len(others)} more)" if others else first), files.difference
     where = f" (at {files.where})" if files.where else ""
     raise HiddenState(
         f"{bench.subject.name} is not a function of (sample, r): {kept.message}. A run writes it{where}, a later run "

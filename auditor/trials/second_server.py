@@ -212,7 +212,7 @@ def use_folder(folder: str) -> None:
 
 def entrust_folder(*, make: bool = False) -> str | None:
     """Multiprocessing has a folder for its sockets, which stays behind when this process is killed; where it is."""
-    folder = _folder_in_use()
+    folder = folder_in_use()
     if folder is None and make:
         import shutil
         from multiprocessing.util import Finalize
@@ -225,7 +225,7 @@ def entrust_folder(*, make: bool = False) -> str | None:
     return folder
 
 
-def _folder_in_use() -> str | None:
+def folder_in_use() -> str | None:
     process = sys.modules.get("multiprocessing.process")
     return process.current_process()._config.get("tempdir") if process else None
 

@@ -32,12 +32,12 @@ from auditor.process.limits import limit_memory, one_thread
 from auditor.process.parent import become_subreaper, die_with_parent, end_children, how_it_ended
 from auditor.repair.mechanisms.own_frames import OwnCode
 from auditor.subjects.outcome import describe, fingerprint, first_difference
-from auditor.trials.causes.files import files_between_runs, files_read, opens_files
+from auditor.trials.causes.files import files_between_runs, files_read, opens_files, return_files
 from auditor.trials.causes.last_digits import is_close
 from auditor.trials.causes.outside import World
 from auditor.trials.cell import Cell, make_bench
 from auditor.trials.second_process import found_by_name, libraries, settle_in, shown
-from auditor.trials.second_server import FOLDER, folder_for_sockets, receive, send, use_folder
+from auditor.trials.second_server import FOLDER, folder_for_sockets, folder_in_use, receive, send, use_folder
 from auditor.trials.trial import Bench, Bottom, run_pair
 
 _LEAVING = 1.0  # seconds that a child has for its exit handlers, once its answer has been taken
@@ -45,14 +45,20 @@ _POLL, _IDLE = 20, 1000  # milliseconds between two looks, with children and wit
 _SENDING = 5.0  # seconds for a client to say what it wants loaded
 _LOADING = 3  # answers in which a child tells what libraries it has loaded
 _LARGEST = 2**24  # bytes of an output that is sent to be compared
+_JOURNAL = "taken-away.json"  # in a child's folder: the user's files that it has taken away for a run
 
 
 class Child(msgspec.Struct):
     """A request under way."""
 
     link: socket.socket
-    folder: str  # for the sockets of its multiprocessing, removed with it
+    folder: str  # for the sockets of its multiprocessing and its journal, removed with it
     deadline: float | None = None  # since its client has gone
+
+    def clear(self) -> None:
+        """Put back what a killed child had taken away, and remove its folder."""
+        return_files(os.path.join(self.folder, _JOURNAL))
+        shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class Serving:
@@ -133,13 +139,15 @@ class Serving:
             child.link.setblocking(False)
             send(child.link, dumps({"ended": how_it_ended(status)}).encode())
         child.link.close()
-        shutil.rmtree(child.folder, ignore_errors=True)
+        child.clear()
 
     def _end(self) -> None:
         for pid in self._children:
             _kill(pid)
         end_children(patience=0.0)
-        for folder in (*self._folders, *(child.folder for child in self._children.values())):
+        for child in self._children.values():
+            child.clear()
+        for folder in self._folders:
             shutil.rmtree(folder, ignore_errors=True)
         os._exit(0)
 
@@ -256,7 +264,9 @@ def _run_watched(world: World, bench: Bench, index: int, which: int, found: dict
 
 
 def _files(bench: Bench, request: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = msgspec.to_builtins(files_between_runs(bench, request["since"]))
+    folder = folder_in_use()
+    journal = os.path.join(folder, _JOURNAL) if folder else None
+    found: dict[str, Any] = msgspec.to_builtins(files_between_runs(bench, request["since"], journal=journal))
     return found
 
 

@@ -213,7 +213,7 @@ def test_private_randomness_goes_into_the_core() -> None:
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"no_integrate": True}, "that was asked for"),
+        ({"no_integrate": True}, "by --no-integrate"),
         ({"view": "round(3)"}, "the formula is about whole outputs, and the view here is round(3)"),
         ({"atol": 0.1}, "the formula is about equal outputs, and a tolerance was given"),
         ({"pairs": 16}, "so few pairs decide nothing by a mean"),

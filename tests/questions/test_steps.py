@@ -183,13 +183,16 @@ def test_a_pass_says_what_it_takes_on_trust_and_what_is_known_of_the_body() -> N
     assert (1 - body["share"]) ** n == pytest.approx(0.05), "the exact one-sided limit"
     assert body["rho"] == pytest.approx(0.2 + 2 * body["share"])
     assert record.cost.runs == 3 * n
-    assert "; this is given core, finish and m: what the function does itself was the same in" in record.reason
-    assert f"{n:,} runs, so it differs in at most" in record.reason
+    assert (body["confidence"], body["rho_confidence"]) == pytest.approx((0.95, 0.9)), "two statements, each with alpha"
+    assert "; this is given core, finish and m: the function itself gave what these steps give in" in record.reason
+    assert f"{n:,} runs, so it differs from them in at most" in record.reason
+    assert "of runs (95 % confidence, apart from the verdict's); by both statements together" in record.reason
+    assert record.reason.endswith("(90 % confidence)")
     assert "given core, finish and m" in as_text(record)
     assert record.measures[1].method.endswith("given core and finish")
     failed = audited(steps.never, rho=0.05)
     assert failed.verdict == "fail"
-    assert "the function does itself" not in failed.reason
+    assert "the function itself" not in failed.reason
 
 
 def test_of_several_inputs_the_one_of_which_least_is_known_counts() -> None:
@@ -197,7 +200,7 @@ def test_of_several_inputs_the_one_of_which_least_is_known_counts() -> None:
     assert record.verdict == "pass"
     least = min(cell.pairs for cell in record.cells)
     assert integrated(record)["body"]["runs"] == least < max(cell.pairs for cell in record.cells)
-    assert f"was the same in {least:,} runs" in record.reason
+    assert f"in each of {least:,} runs" in record.reason
 
 
 def test_the_bound_on_the_body_holds_at_every_number_of_pairs_at_once() -> None:

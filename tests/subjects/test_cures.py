@@ -114,15 +114,22 @@ def randomness_first(rng, X): return trained(*X, int(rng.integers(2**32)))
 class Holder:
     @staticmethod
     def fit_inside(X, y): return trained(X, y)
+    def learn(self, sample, r): return trained(*sample, int(r.integers(2**32)))
+class Silent(Trained):
+    def __init__(self, factor=1.0, random_state=None):
+        super().__init__()
+        self.seed = random_state
+    def fit(self, X, y): self.add(X, y)
+doubled = functools.partial(Silent, factor=2.0)
 '''
 TARGETS = (
     *("Stream", "Clusters", "Batches", "Loose", "Rows", "Outer.Inner", "stream", "loose"),
     *("Ols", "Frame", "Density", "Caller"),
     *("clean", "scaled", "seeded", "fit", "fit_seeded", "fit_deep", "by_name", "by_name_alone", "randomness_first"),
-    "Holder.fit_inside",
+    *("Holder.fit_inside", "Holder.learn", "doubled"),
 )
 WITHOUT_LABELS = ("Clusters", "Rows", "Density")
-SEEDED = ("Batches", "seeded", "fit_seeded", "by_name", "randomness_first")
+SEEDED = ("Batches", "Holder.learn", "seeded", "fit_seeded", "by_name", "randomness_first")
 
 
 @pytest.fixture(params=["lib_to_mend.py", "lib_to_import"])
@@ -175,6 +182,7 @@ def test_a_cure_followed_word_for_word_trains_the_learner(name: str, place: str)
         ("Made = dict", "is a class without fit"),
         ("import functools\nMade = functools.partial(functools.partial(dict), a=1)", "is a partial of the class dict"),
         ("class Base:\n  def learn(self, r): return 1\nMade = Base.learn", "is a method, and its object is missing"),
+        ("class Made:\n  @staticmethod\n  def fit(X, y=None): return 1", "has a fit that is no method of an object"),
         ("Made = object()", "is object, not a function A(sample, r)"),
         ("def Made(): return 3", "has no parameter for the data; write def Made(sample, r)"),
         ("def Made(seed): return 3", "has no parameter for the data; write def Made(sample, r)"),

@@ -122,6 +122,28 @@ def test_every_way_to_give_a_source_is_looked_at(source: Any) -> None:
         how_same(source)
 
 
+class Called:
+    """A source that is an object to be called."""
+
+    def __call__(self, rng: np.random.Generator, size: int) -> Any:
+        return np.arange(size)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        (functools.partial(fixed, start=3), "declare it below: fixed.deterministic = True"),
+        (f"{__name__}:fixed(start=2)", "declare it below: fixed.deterministic = True"),
+        (Drawing(), "declare it below: Drawing.deterministic = True"),
+        (Called(), "declare it below: Called.deterministic = True"),
+        (lambda rng, size: np.arange(size), "give the function a name and declare it"),
+    ],
+)
+def test_the_cure_names_what_is_declared(source: Any, words: str) -> None:
+    with pytest.raises(SourceError, match=words):
+        how_same(source)
+
+
 @pytest.mark.parametrize("source", [Meant(), meant, functools.partial(meant, start=3), f"{__name__}:meant(start=2)"])
 def test_a_source_can_be_declared_deterministic(source: Any) -> None:
     record = asked(source)
@@ -155,9 +177,30 @@ def test_every_question_looks(question: str, options: dict[str, Any]) -> None:
     assert (record.verdict, "fixed ignores its generator" in record.reason) == ("error", True)
 
 
+def fixed_from_half(rng: np.random.Generator, size: int, *, s: float) -> Any:
+    return rng.normal(size=size) if s < 0.5 else np.arange(size)
+
+
+def test_every_candidate_of_a_hunt_is_looked_at() -> None:
+    """Not only the first, whose preflight speaks for all of its family."""
+    over = f"{__name__}:fixed_from_half(s={{s}})"
+    record = asked(None, question="hunt", over=over, range={"s": (0, 1)}, pairs=200, rho=0.5)
+    (said,) = finding(record, "faulted")
+    assert "ignores its generator" in said
+    assert int(said.split()[0]) > 1, said
+
+
 def test_only_the_source_that_ignores_its_generator_is_named() -> None:
     record = asked(["norm", f"{__name__}:fixed"])
     assert (record.verdict, "fixed ignores its generator" in record.reason) == ("error", True)
+
+
+@pytest.mark.parametrize("source", [fixed, Drawing(), Drawing().draw])
+def test_a_record_of_a_source_that_is_refused_has_no_address_in_it(source: Any) -> None:
+    """The same audit in another process would have another one."""
+    record = asked(source)
+    assert record.verdict == "error"
+    assert "0x" not in record.source + record.reason
 
 
 # What is no reason to refuse.

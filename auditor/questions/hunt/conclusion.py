@@ -14,6 +14,7 @@ from auditor.flow.verdict import Bound, Verdict
 from auditor.questions.hunt.confirming import Confirmation, Evidence
 from auditor.questions.hunt.parts import HuntAnswer, Worst
 from auditor.questions.one_cell import METHODS
+from auditor.sources.source import name_of_source
 from auditor.statistics.outward import at_most, between, exact, sure
 from auditor.statistics.worst_case import least_overlap, share_of
 from auditor.trials.cell import replay_command
@@ -63,7 +64,7 @@ def _seen(one: Confirmation, target: float) -> str:
 def _source_of(one: Evidence) -> str:
     cell = one.counted.cell
     bench = one.counted.bench
-    return bench.source.name if bench else str(getattr(cell.source, "name", cell.source))
+    return bench.source.name if bench else name_of_source(cell.source)
 
 
 def _looked(hunt: Hunt) -> list[Evidence]:

@@ -9,13 +9,14 @@ A file that was there before the audit may be anybody's, and is left alone. If a
 it were not there: one that then wants to write the file keeps its answers in it, maybe those of an earlier audit.
 
 For a process of our own, at a time when no other runs the subject: the audit hook stays, and files come and go. What a
-library opens in C, and what a child process opens, is not heard of; but a file that is read through Python's `open`
-counts as written if it has changed since the audit began, whoever wrote it.
+library opens in C, and what a child process opens, is not heard of. But a file that is read through Python's `open`, or
+whose existence Python code asks for, counts as written if it has changed since the audit began, whoever wrote it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
 import sys
@@ -41,6 +42,7 @@ _PARTS = ("lib", "share", "etc", "bin")
 _OF_PYTHON = tuple(os.path.join(home, part, "") for home in (sys.prefix, sys.base_prefix) for part in _PARTS)
 _CACHES = {"__pycache__", ".cache", "Caches", "matplotlib", ".matplotlib", "fontconfig", ".fontconfig"}
 _CACHE_FILES = (".nbi", ".nbc")  # numba's
+_CACHE_NAMES = ("joblib_memmapping_folder_",)  # folders in which joblib hands arrays to its workers
 _CACHE_FOLDERS = ("XDG_CACHE_HOME", "MPLCONFIGDIR", "NUMBA_CACHE_DIR", "JOBLIB_TEMP_FOLDER")
 _TEMPORARY = re.compile(r"tmp[a-z0-9_]{8}(?![a-z0-9_])")  # what tempfile makes up: another name in each run
 
@@ -56,8 +58,9 @@ class Files(msgspec.Struct, frozen=True):
 
 
 def opens_files(world: World) -> bool:
-    """True if a run opened a file that is neither code, nor a library's, nor the system's."""
-    return any(not _is_librarys(path) for path in world.read) or bool(world.written)
+    """True if a run opened or looked for a file that is neither code, nor a library's, nor the system's."""
+    asked = [*world.read, *(path for path in world.looked_for if not os.path.isdir(path)), *world.listed]
+    return any(not _is_librarys(path) for path in asked) or bool(world.written)
 
 
 def files_read(world: World) -> dict[str, str]:
@@ -74,36 +77,43 @@ def files_read(world: World) -> dict[str, str]:
     return {path: digest for path, digest in found.items() if digest is not None}
 
 
-def files_between_runs(bench: Bench, since: float, index: int = UNUSED) -> Files:
-    """Return what the runs of a pair leave for each other; `since` is when the audit began."""
+def files_between_runs(bench: Bench, since: float, index: int = UNUSED, journal: str | None = None) -> Files:
+    """Return what the runs of a pair leave for each other; `since` is when the audit began.
+
+    `journal` is a file that names those which are taken away for a while, for whoever finds this process killed.
+    """
     world, before = World(OwnCode(bench.subject.fn)), _listed()
     written: dict[str, None] = {}
     left: list[str] = []
     made: list[str] = []
+    read: set[str] = set()
     difference: Difference | None = None
     try:
         _run(world, bench, index, 1, written)
-        earlier = {*written}
+        earlier = {*written, *world.folders}
         first = _run(world, bench, index, 0, written)
-        read = {path: _changed(path) for path in world.read if not _is_librarys(path)}
-        left = [path for path, when in read.items() if path in earlier or when > since]
+        asked = {path: _changed(path) for path in _asked(world, earlier) if not _is_librarys(path)}
+        left = [path for path, when in asked.items() if path in earlier or when > since]
+        read = {*world.read}
         if left:
             difference = _without([], world, bench, index, first)
-            difference = difference or _without(left, world, bench, index, first)
-        elif read:
-            made = _made_if_missing(world, bench, index, [path for path, when in read.items() if when])
+            difference = difference or _without(left, world, bench, index, first, journal)
+        elif asked:
+            old = [path for path, when in asked.items() if when and (path in read or path not in world.written)]
+            made = _made_if_missing(world, bench, index, old)
     except AuditorError:
         pass  # a run raised, which the audit will say: what was seen until then stands
     finally:
-        world.put_back_files()
-        for path in ({*left} - {*written}) & (_listed() - before):  # new, and written in C, unheard
+        for path in ({*left} - {*written}) & ((_listed() - before) | {*world.absent}):  # new, and written in C, unheard
             with contextlib.suppress(OSError):
                 os.remove(path)
+        world.put_back_files()
     where = next((use.where for use in world.uses if use.kind == FILE and use.name in left and use.where), "")
-    only_written = _shown(path for path in written if path not in left and not _is_cache(path))
-    is_sure = difference is not None  # else only what was heard to be written is said to be
-    read_later = _shown(path for path in left if is_sure or (path in written and not _is_cache(path)))
-    return Files(only_written, read_later, _shown(made), where, difference)
+    is_sure = difference is not None  # else only what was heard to be written and read is said to be
+    opened = [path for path in left if path in read]
+    later = (opened or left) if is_sure else [path for path in opened if path in written and not _is_cache(path)]
+    only_written = _shown(path for path in written if path not in later and not _is_cache(path))
+    return Files(only_written, _shown(later), _shown(made), where, difference)
 
 
 def _run(world: World, bench: Bench, index: int, which: int, written: dict[str, None]) -> Any:
@@ -111,8 +121,18 @@ def _run(world: World, bench: Bench, index: int, which: int, written: dict[str, 
     sample = bench.draw(index, which)
     with world.watching_files():
         output = bench.run_on(sample, index, which)
-    written.update((path, None) for path in world.written if os.path.exists(path))
+    written.update((path, None) for path in world.written if os.path.lexists(path))
     return bench.settled(output)
+
+
+def _asked(world: World, earlier: set[str]) -> dict[str, None]:
+    """Return what a run may have its answer from: files that it read or looked for, and names in folders it listed.
+
+    Of folders only those count that an earlier run of ours made: others may have anything in them.
+    """
+    names = [path for path in earlier if os.path.dirname(path) in world.listed]
+    looked_for = [path for path in world.looked_for if path in earlier or not os.path.isdir(path)]
+    return dict.fromkeys([*world.read, *looked_for, *names])
 
 
 def _listed() -> set[str]:
@@ -121,20 +141,26 @@ def _listed() -> set[str]:
     return {os.path.join(folder, name) for folder in folders for name in os.listdir(folder)}
 
 
-def _without(taken: list[str], world: World, bench: Bench, index: int, first: Any) -> Difference | None:
+def _without(
+    taken: list[str], world: World, bench: Bench, index: int, first: Any, journal: str | None = None
+) -> Difference | None:
     """Run with files as they were before our runs, and without those `taken`: how the output differs from the first.
 
     A run whose output would be another in any case says nothing: two runs without the files must agree.
     """
     world.put_back_files()
+    paths = [path + companion for path in taken for companion in ("", *COMPANIONS)]
+    if any(os.path.lexists(path + _ASIDE) for path in paths):
+        return None  # somebody was killed here: this may be all that is left of a file
+    there = [path for path in paths if os.path.isfile(path) or os.path.islink(path)]
     aside: list[str] = []
     try:
-        for path in (path + companion for path in taken for companion in ("", *COMPANIONS)):
-            if os.path.exists(path + _ASIDE):
-                return None  # somebody was killed here: this may be all that is left of a file
-            if os.path.isfile(path):
-                os.replace(path, path + _ASIDE)
-                aside.append(path)
+        if journal and there:
+            with open(journal, "w", encoding="ascii") as file:
+                json.dump(there, file)
+        for path in there:
+            os.replace(path, path + _ASIDE)
+            aside.append(path)
         output = _run_undone(world, bench, index, aside)
         difference = apart(first, output)
         if difference and apart(output, _run_undone(world, bench, index, aside)):
@@ -143,9 +169,21 @@ def _without(taken: list[str], world: World, bench: Bench, index: int, first: An
     except (AuditorError, OSError):  # a file cannot be taken away, or a run cannot do without it
         return None
     finally:
-        for path in aside:
-            with contextlib.suppress(OSError):
-                os.replace(path + _ASIDE, path)
+        _return(aside)
+
+
+def return_files(journal: str) -> None:
+    """Put back the files that a killed process had taken away, by what its journal says."""
+    with contextlib.suppress(OSError, ValueError):  # there is none, or it was never finished: nothing was taken away
+        with open(journal, encoding="ascii") as file:
+            paths = json.load(file)
+        _return(paths)
+
+
+def _return(paths: Iterable[str]) -> None:
+    for path in paths:
+        with contextlib.suppress(OSError):  # it is where it was
+            os.replace(path + _ASIDE, path)
 
 
 def _run_undone(world: World, bench: Bench, index: int, missing: list[str]) -> Any:
@@ -170,9 +208,10 @@ def _made_if_missing(world: World, bench: Bench, index: int, old: list[str]) -> 
 
 
 def _changed(path: str) -> float:
-    """Return when a file was written last; 0 where there is none."""
+    """Return when a file was written last, or given another name or date; 0 where there is none."""
     try:
-        return os.stat(path).st_mtime
+        found = os.lstat(path)
+        return max(found.st_mtime, found.st_ctime)
     except OSError:
         return 0.0
 
@@ -185,7 +224,10 @@ def _is_librarys(path: str) -> bool:
 def _is_cache(path: str) -> bool:
     """True for the bytecode and the caches that libraries keep for themselves."""
     folders = [os.path.abspath(os.environ[name]) + os.sep for name in _CACHE_FOLDERS if os.environ.get(name)]
-    in_cache = not _CACHES.isdisjoint(path.split(os.sep)[:-1]) or path.startswith(tuple(folders))
+    parts = path.split(os.sep)[:-1]
+    if any(part.startswith(_CACHE_NAMES) for part in parts):
+        return True
+    in_cache = not _CACHES.isdisjoint(parts) or path.startswith(tuple(folders))
     return in_cache or path.endswith(_CACHE_FILES)
 
 

@@ -37,15 +37,18 @@ from auditor.randomness import Key
 from auditor.repair.mechanisms.own_frames import OwnCode, function_of
 
 _bootstrap: Any = importlib._bootstrap
-_Random, _time, _urandom = random.Random, time.time, os.urandom  # as they are, while others stand in for them
+_Random, _time, _urandom, _lstat = random.Random, time.time, os.urandom, os.lstat  # while others stand in for them
 _TICK = 1e-3  # seconds that pass between two looks: who waits for a deadline comes to an end
 _START = 1_700_000_000.0  # an evening in November 2023
 _LARGEST = 2**26  # bytes of a file that is kept
 _CLOCKS = ("time", "monotonic", "perf_counter", "process_time", "thread_time")
 _NO_FILES = ("/dev/", "/proc/", "/sys/")
+_IN_MEMORY = "/dev/shm/"  # where files are, all the same
+_LOOKS = ("stat", "lstat", "access", "readlink")  # of os: what is asked of a file without opening it
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 CLOCK, ENTROPY, FILE, OTHER = "clock", "entropy", "file", "other"
-READ, WRITTEN, BOTH, MADE = "read", "written", "both", "made"  # what is done with a file, or with a folder
+READ, WRITTEN, BOTH = "read", "written", "both"  # what is done with a file
+MADE, LISTED = "made", "listed"  # what is done with a folder
 
 
 class Use(msgspec.Struct, frozen=True):
@@ -70,6 +73,10 @@ class World:
     folders: dict[str, None] = field(default_factory=dict)  # that were made
     read: dict[str, None] = field(default_factory=dict)  # files that a run opened before it wrote to them
     written: dict[str, None] = field(default_factory=dict)  # files that a run opened to write to them
+    looked_for: dict[str, None] = field(default_factory=dict)  # paths that a run asked about without opening them
+    listed: dict[str, None] = field(default_factory=dict)  # folders whose names a run listed
+    absent: dict[str, None] = field(default_factory=dict)  # paths that were missing when a run first asked for them
+    _known: set[str] = field(default_factory=set)  # paths that a run asked for
     hidden: frozenset[str] = frozenset()  # files that a run finds missing, and can neither read nor write
     _looks: int = 0
     _key: Key | None = None
@@ -96,11 +103,33 @@ class World:
 
     @contextlib.contextmanager
     def watching_files(self) -> Iterator[None]:
-        """Note what one run reads and writes; its clocks and its entropy are real."""
-        self.read, self.written = {}, {}
+        """Note what one run reads, writes and looks for; its clocks and its entropy are real."""
+        self.read, self.written, self.looked_for, self.listed = {}, {}, {}, {}
         self._others = frozenset(sys._current_frames()) - {threading.get_ident()}
-        with _listening(self):
+        with _instead([(name, self._noting_looks(getattr(os, name))) for name in _LOOKS]), _listening(self):
             yield
+
+    def _noting_looks(self, plain: Callable[..., Any]) -> Callable[..., Any]:
+        """Python says nothing before it asks whether a file is there; a file that is read in C is often asked for."""
+
+        def look(path: Any, *given: Any, **named: Any) -> Any:
+            if isinstance(path, (str, bytes, os.PathLike)) and not self.is_anothers and self in _worlds:
+                self.look_for(os.path.abspath(os.fsdecode(path)))
+            return plain(path, *given, **named)
+
+        return look
+
+    def look_for(self, path: str) -> None:
+        """Note that a run asks about a path."""
+        if _is_file_name(path):
+            self._know(path)
+            self.looked_for.setdefault(path)
+
+    def _know(self, path: str) -> None:
+        if path not in self._known:
+            self._known.add(path)
+            if not _is_there(path):
+                self.absent.setdefault(path)
 
     @contextlib.contextmanager
     def hiding(self, paths: Iterable[str]) -> Iterator[None]:
@@ -117,14 +146,12 @@ class World:
 
             return look
 
-        before = [(vars(os), name, getattr(os, name)) for name in ("stat", "lstat", "access")]
-        changed = [missing(os.stat), missing(os.lstat), missing(os.access, result=False)]
-        _assign([(names, name, value) for (names, name, _), value in zip(before, changed, strict=True)])
-        try:
-            yield
-        finally:
-            _assign(before)
-            self.hidden = frozenset()
+        results = {"access": False}
+        with _instead([(name, missing(getattr(os, name), results.get(name))) for name in _LOOKS]):
+            try:
+                yield
+            finally:
+                self.hidden = frozenset()
 
     @property
     def is_anothers(self) -> bool:
@@ -151,10 +178,14 @@ class World:
                 os.rmdir(folder)
 
     def open_file(self, path: str, how: str, frame: FrameType | None) -> None:
-        """Note that a run is about to read a file, to write to it, or to make a folder; keep what will be lost."""
+        """Note that a run is about to read a file, to write to it, or to make or list a folder. Keep what it loses."""
         path = os.path.abspath(path)
-        if path.startswith(_NO_FILES) or path.endswith((".pyc", ".pyo")):
+        if not _is_file_name(path):
             return
+        if how == LISTED:
+            self.listed.setdefault(path)
+            return
+        self._know(path)
         if how == MADE:
             if not os.path.exists(path):
                 self.folders.setdefault(path)
@@ -313,6 +344,17 @@ def _replaced(changes: list[tuple[Any, str, object]], namespaces: list[dict[str,
         _assign([*before, (vars(_bootstrap), "_find_and_load", load)])
 
 
+@contextlib.contextmanager
+def _instead(functions: list[tuple[str, Callable[..., Any]]]) -> Iterator[None]:
+    """Let functions stand in for those of `os` that have their names."""
+    before = [(vars(os), name, getattr(os, name)) for name, _ in functions]
+    _assign([(vars(os), name, value) for name, value in functions])
+    try:
+        yield
+    finally:
+        _assign(before)
+
+
 def _assign(values: list[tuple[dict[str, Any], str, Any]]) -> None:
     for names, name, value in values:
         names[name] = value
@@ -402,11 +444,28 @@ _HEARD: dict[str, str | Callable[..., Opened]] = {  # what it is, or the files t
     "os.symlink": _linked,
     "os.truncate": lambda path, *_: iter(((path, BOTH),)),
     "os.mkdir": lambda path, *_: iter(((path, MADE),)),
+    "os.listdir": lambda path: iter(((path or ".", LISTED),)),
+    "os.scandir": lambda path: iter(((path or ".", LISTED),)),
     "sqlite3.connect": _connected,
     "socket.connect": "the network",
     "subprocess.Popen": "another program",
     "os.fork": "another program",
 }
+
+
+def _is_there(path: str) -> bool:
+    """True for a link that leads nowhere too. What a run has put in place of `os.lstat` is not asked."""
+    try:
+        _lstat(path)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
+def _is_file_name(path: str) -> bool:
+    """False for devices, for what the system says of itself, and for bytecode."""
+    is_system = path.startswith(_NO_FILES) and not path.startswith(_IN_MEMORY)
+    return not is_system and not path.endswith((".pyc", ".pyo"))
 
 
 def _content(path: Path) -> bytes | None:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import ctypes
+import glob
 import hashlib
 import json
 import os
 import pickle
 import shelve
 import sqlite3
+import subprocess
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,22 +22,25 @@ import pytest
 from asking import bench_of
 
 import auditor
-from auditor.trials.causes import outside
+from auditor.trials.causes import files, outside
 from auditor.trials.causes.files import Files, files_between_runs
 from auditor.trials.second_process import file_clock
 
 Learner = Callable[[Any, Any], Any]
+IN_MEMORY = f"/dev/shm/test_files_{os.getpid()}"
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The working folder, with another for temporary files beside it."""
     (tmp_path / "here").mkdir()
     (tmp_path / "temporary").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    return tmp_path
+    yield tmp_path
+    for path in glob.glob(f"{IN_MEMORY}*"):
+        os.remove(path)
 
 
 def key_of(r: Any) -> int:
@@ -137,6 +142,56 @@ def written_in_c(sample: Any, r: Any) -> float:
     return float(Path(path).read_text())
 
 
+def read_in_c(sample: Any, r: Any) -> float:
+    """As pyarrow and xgboost load: Python only asks whether the file is there."""
+    path = os.path.join("deep", f"model_{key_of(r)}.bin")
+    os.makedirs("deep", exist_ok=True)
+    if not os.path.exists(path):
+        subprocess.run(["cp", "/dev/stdin", path], input=repr(mean(sample)).encode(), check=True)
+    return float(subprocess.run(["cat", path], capture_output=True, check=True).stdout)
+
+
+def in_a_name(sample: Any, r: Any) -> float:
+    start = f"mean_of_{key_of(r)}_"
+    for name in os.listdir():
+        if name.startswith(start):
+            return float(name.removeprefix(start))
+    Path(start + repr(mean(sample))).touch()
+    return mean(sample)
+
+
+def in_the_name_of_a_folder(sample: Any, r: Any) -> float:
+    start = f"mean_of_{key_of(r)}_"
+    with os.scandir() as entries:
+        for entry in entries:
+            if entry.name.startswith(start):
+                return float(entry.name.removeprefix(start))
+    os.mkdir(start + repr(mean(sample)))
+    return mean(sample)
+
+
+def in_a_link(sample: Any, r: Any) -> float:
+    path = f"link_{key_of(r)}"
+    if not os.path.islink(path):
+        os.symlink(repr(mean(sample)), path)
+    return float(os.readlink(path))
+
+
+def in_a_date(sample: Any, r: Any) -> float:
+    path = f"dated_{key_of(r)}"
+    if not os.path.exists(path):
+        Path(path).touch()
+        os.utime(path, (0.0, mean(sample)))
+    return os.path.getmtime(path)
+
+
+def in_shared_memory(sample: Any, r: Any) -> float:
+    path = Path(f"{IN_MEMORY}_{key_of(r)}")
+    if not path.exists():
+        path.write_text(repr(mean(sample)))
+    return float(path.read_text())
+
+
 def shelved(sample: Any, r: Any) -> Any:
     with shelve.open("shelf") as known:
         return known.setdefault(str(key_of(r)), mean(sample))
@@ -161,6 +216,12 @@ HIDDEN: dict[Learner, str] = {
     appended: "answers.jsonl",
     counted: "count",
     written_in_c: "model_",
+    read_in_c: "deep/model_",
+    in_a_name: "mean_of_",
+    in_the_name_of_a_folder: "mean_of_",
+    in_a_link: "link_",
+    in_a_date: "dated_",
+    in_shared_memory: "/dev/shm/",
     shelved: "shelf",
     by_joblib: "remembered/",
 }
@@ -195,6 +256,14 @@ def by_sample(sample: Any, r: Any) -> float:
     return float(path.read_text())
 
 
+def with_a_header(sample: Any, r: Any) -> int:
+    """A table that grows by a line in each run, and is looked for first."""
+    is_new = not os.path.exists("table.csv")
+    with open("table.csv", "a") as file:
+        file.write("header\n" * is_new + "line\n")
+    return 1
+
+
 def left_behind(sample: Any, r: Any) -> int:
     descriptor, _ = tempfile.mkstemp()
     os.close(descriptor)
@@ -205,6 +274,7 @@ WARNED: dict[Learner, tuple[list[str], list[str]]] = {  # written; read later
     logged: (["run.log"], []),
     logged_and_read: ([], ["run.log"]),
     scratch: (["scratch.npy"], []),
+    with_a_header: (["table.csv"], []),
     by_sample: (["of_", "of_"], []),
     left_behind: (["tmp*"], []),
 }
@@ -236,6 +306,11 @@ def nowhere(sample: Any, r: Any) -> int:
         return file.write(status.read()[:1])
 
 
+def looked_around(sample: Any, r: Any) -> float:
+    """Whose answer depends on what was there before, and on nothing that a run leaves."""
+    return len(os.listdir()) + os.path.getsize("config.json") + os.path.exists("nowhere") + Path.cwd().stat().st_uid
+
+
 def configured(sample: Any, r: Any) -> Any:
     return json.loads(Path("config.json").read_text())
 
@@ -252,7 +327,7 @@ def drawing(sample: Any, r: Any) -> float:
     return mean(sample)
 
 
-SILENT = (temporary, in_memory, nowhere, configured, caches_of_libraries, drawing)
+SILENT = (temporary, in_memory, nowhere, looked_around, configured, caches_of_libraries, drawing)
 
 
 def found(learner: Learner, *, since: float | None = None) -> Files:
@@ -271,7 +346,7 @@ def test_what_a_later_run_answers_with_is_found(learner: Learner) -> None:
         assert files.difference is not None
         assert any(HIDDEN[learner] in name for name in files.read_later), files
         assert there() == {}
-        if learner not in (written_in_c, shelved):  # in Python 3.13 a shelf is a database
+        if learner not in (written_in_c, read_in_c, in_the_name_of_a_folder, shelved):  # 3.13: a shelf is a database
             assert Path(__file__).name in files.where
 
 
@@ -282,8 +357,8 @@ def test_it_is_found_after_runs_of_the_same_audit_too(learner: Learner) -> None:
         file_clock() - 1,
         bench_of(learner, "uniform", size=8),
     )  # a tick of that clock takes longer than these runs
-    bench.run(0, 0)
-    bench.run(1, 0)
+    for index in (0, 1):
+        bench.run(index, 0)
     before = there()
     assert found(learner, since=since).difference is not None
     assert there() == before
@@ -384,3 +459,21 @@ def test_an_audit_names_a_log() -> None:
     assert record.verdict == "pass"
     (said,) = [one.message for one in record.findings if one.kind == "files"]
     assert said == "opened for writing by a run, and read by no later one: run.log"
+
+
+def test_what_a_killed_process_had_taken_away_is_put_back_by_its_journal(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A learner that reads its file and answers the same without: only then is a file of the user's taken away."""
+    journal = str(folder / "journal.json")
+    Path("run.log").write_text("precious\n")
+    with monkeypatch.context() as killed:
+        killed.setattr(files, "_return", lambda paths: None)
+        files_between_runs(bench_of(logged_and_read, "uniform", size=8), file_clock(), journal=journal)
+    aside = Path("run.log.kept-by-auditor")
+    assert aside.read_text() == "precious\n"
+    Path("run.log").unlink()
+    for _ in range(2):  # the second time all is where it was
+        files.return_files(journal)
+        assert (Path("run.log").read_text(), aside.exists()) == ("precious\n", False)
+    files.return_files(str(folder / "none.json"))
