@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from auditor.errors import AuditorError, SubjectError, UsageError, in_words, is_interrupt, suggestion
 from auditor.files import reason
+from auditor.process.escape import visible
 from auditor.process.foreign import call
 
 if TYPE_CHECKING:
@@ -177,15 +178,16 @@ def _changed(place: str) -> int:
         return 0
 
 
-def registered_subjects() -> Mapping[str, str]:
+def registered_subjects(*, runs: bool = True) -> Mapping[str, str]:
     """Return the target of every registered subject by its name; UsageError if two packages register one name.
 
     An entry point names one subject, `name = "module:fn"`, or a package, `any = "package"`: then its subjects are those
-    that the table beside its map has (`subjects.json`), or else those that it declares.
+    that the table beside its map has (`subjects.json`), or else those that it declares. To find these the package is
+    imported, unless `runs` is False: then they are left out. A package that is broken is left out with a warning.
     """
     found: dict[str, str] = {}
     for point in registered(SUBJECTS).values():
-        offered = {point.name: point.value} if ":" in point.value else subjects_of_package(point.value)
+        offered = {point.name: point.value} if ":" in point.value else _offered(point.value, runs=runs)
         for name, target in offered.items():
             if found.setdefault(name, target) != target:
                 raise UsageError(
@@ -195,19 +197,46 @@ def registered_subjects() -> Mapping[str, str]:
     return dict(sorted(found.items()))
 
 
-def subjects_of_package(package: str) -> Mapping[str, str]:
-    """Return the subjects of a registered package, by name, from its table; without one the package is imported."""
+def _offered(package: str, *, runs: bool) -> Mapping[str, str]:
+    """Return the subjects of a registered package; none of one that somebody else has broken, which is told."""
     check_own_algorithms(package)
-    spec = importlib.util.find_spec(package)
+    try:
+        return subjects_of_package(package, runs=runs)
+    except AuditorError as error:
+        if runs:
+            warn_of_package(package, str(error))
+        return {}
+
+
+@functools.cache  # once a package
+def warn_of_package(package: str, why: str) -> None:
+    print(f"warning: the subjects of the package {package!r} are left out: {visible(why)}", file=sys.stderr)
+
+
+def subjects_of_package(package: str, *, runs: bool = True) -> Mapping[str, str]:
+    """Return the subjects of a registered package, by name, from its table; without one, import it if that `runs`."""
+    spec = _found_without_import(package)
     folder = Path(spec.origin).parent if spec and spec.origin else None
     table = folder / "subjects.json" if folder else None
     if table is None or not table.is_file():
-        return {target.rpartition(":")[2]: target for target in declared_targets(package, listed=True)}
+        return {one.rpartition(":")[2]: one for one in declared_targets(package, listed=True)} if runs else {}
     try:
         read = json.loads(table.read_text(encoding="utf-8"))
         return {str(name): str(target) for name, target in read.items()}
-    except (OSError, ValueError, AttributeError) as error:
+    except (OSError, ValueError, AttributeError, RecursionError) as error:
         raise UsageError(f"the table of subjects {table} cannot be read: {reason(error)}") from error
+
+
+def _found_without_import(name: str) -> ModuleSpec | None:
+    """Return where a module is. `importlib.util.find_spec` would import what stands before its last dot."""
+    above = name.rpartition(".")[0]
+    try:
+        if not above:
+            return importlib.util.find_spec(name)
+        package = _found_without_import(above)
+        return PathFinder.find_spec(name, package.submodule_search_locations) if package else None
+    except (ImportError, ValueError, AttributeError):
+        return None
 
 
 def check_own_algorithms(module: str) -> None:
@@ -244,11 +273,11 @@ def declared_targets(package: str, *, listed: bool = False) -> list[str]:
     ]
 
 
-def full_target(target: str) -> str:
+def full_target(target: str, *, runs: bool = True) -> str:
     """Return `module:fn` for a registered name; anything with a colon as it is."""
     if ":" in target:
         return target
-    known = registered_subjects()
+    known = registered_subjects(runs=runs)
     if target in known:
         return known[target]
     raise UsageError(

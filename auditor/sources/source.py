@@ -26,6 +26,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.random import Generator
 
+from auditor.bounded import without_address
 from auditor.errors import (
     BadValue,
     SourceError,

@@ -307,3 +307,21 @@ def test_one_name_of_two_packages_gets_a_sentence(installed: Callable[..., None]
     with pytest.raises(UsageError, match="'same_name' is registered twice, as theirs_b:same_name and as theirs_c"):
         load_subject("same_name")
     assert load_subject("theirs_b:same_name").name == "theirs_b:same_name"
+
+
+def test_a_broken_package_keeps_nobody_from_the_others(
+    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    installed("a = theirs_d\nb = theirs_e.inner\nc = gone", theirs_d="raise RuntimeError('\\x1b[2J')", theirs_e="1 / 0")
+    assert load_subject("rstat").name == "algorithms.statistical_query:rstat"
+    said = capsys.readouterr().err
+    assert all(f"the subjects of the package {name!r} are left out" in said for name in ("theirs_d", "gone"))
+    assert "\x1b" not in said
+
+
+def test_a_name_is_found_without_an_import_where_nothing_may_run(installed: Callable[..., None]) -> None:
+    installed("a = theirs_f\nb = theirs_g.inner", theirs_f=DECLARED.format("", "found"), theirs_g="1 / 0")
+    assert full_target("rstat", runs=False) == "algorithms.statistical_query:rstat"
+    assert "found" not in registered_subjects(runs=False)
+    assert not {"theirs_f", "theirs_g"} & {*sys.modules}
+    assert registered_subjects()["found"] == "theirs_f:found"

@@ -48,7 +48,7 @@ def history(
     _check(above, run_length, ever)
     begin = _moment("0001-01-01" if since is None else since)
     check_writable(html, "--html")
-    subject = full_target(target)
+    subject = full_target(target, runs=False)
     check_file(ledger, f"cannot read --ledger {ledger}")
     with drawn_from(f"--ledger {ledger}"):
         past = [audit for audit in read_history(ledger, subject) if _moment(audit.started) >= begin]
