@@ -399,8 +399,8 @@ def typed(**given: Any) -> options.Typed:
 
 
 def test_what_does_not_go_with_a_replay() -> None:
-    assert refusal(lambda: question.ask_one(None, "m:f", typed(arm=1))) == (
-        "--arm 1 goes with --replay: which pair of it is to be run again?"
+    assert refusal(lambda: question.ask_one(None, "m:f", typed(cell=1))) == (
+        "--cell 1 goes with --replay: which pair of it is to be run again?"
     )
     assert refusal(
         lambda: question.ask_one(None, "m:f", typed(replay=1, jobs=2, ledger="l")._replace(files={"--json": "r"}))
@@ -430,7 +430,7 @@ def test_defaults_of_a_comparison_of_records(tmp_path: Path, monkeypatch: pytest
         asked.append(how)
         raise UsageError("enough")
 
-    monkeypatch.setattr("auditor.questions.comparing.records.compare_records", compared)
+    monkeypatch.setattr("auditor.questions.compare.records.compare_records", compared)
     file = tmp_path / "a.json"
     file.write_bytes(to_json(audited()))
     refusal(lambda: compare._compare_records(str(file), str(file), typed()))

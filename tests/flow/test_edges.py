@@ -573,7 +573,7 @@ def test_an_old_sqlite_a_stranger_and_another_version_are_refused(
     assert raw.execute("PRAGMA application_id").fetchone() == (0x61756474,)
     assert raw.execute("PRAGMA user_version").fetchone() == (4,)
     tables = {name for (name,) in raw.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    assert tables == {"audits", "trials", "counts"}
+    assert tables == {"audits", "trials", "counts", "files"}
     raw.execute("PRAGMA user_version = 3")
     with pytest.raises(UsageError) as refused:
         opened(file)
@@ -913,7 +913,7 @@ def test_choices_are_counted_by_member() -> None:
         ({"nu": 0.1, "rho": 0.1}, "--rho 0.1 does not go with --nu: use --nu"),
         ({"nu": 0.1, "pairs": 9}, "--pairs 9 does not go with --nu: use --strings"),
         ({"loss": no_loss, "nu": 0.1}, "--loss does not go with --nu: leave one of them out"),
-        ({"gate": "churn", "nu": 0.1}, "--gate churn does not go with --nu: leave one of them out"),
+        ({"measure": "churn", "nu": 0.1}, "--measure churn does not go with --nu: leave one of them out"),
     ],
     ids=str,
 )
@@ -930,10 +930,10 @@ def test_options_of_two_questions_are_refused_to_the_word(given: dict[str, Any],
         ({"eta": 0.1}, "nu"),
         ({"runs": 5}, "nu"),
         ({"nu": 0.1, "eta": 0.1, "runs": 9}, "nu"),
-        ({"list": 2, "eta": 0.1, "runs": 30}, "list"),
+        ({"list_size": 2, "eta": 0.1, "runs": 30}, "list_size"),
         ({"loss": no_loss}, "loss"),
-        ({"gate": "churn"}, "churn"),
-        ({"gate": "rho"}, "rho"),
+        ({"measure": "churn"}, "churn"),
+        ({"measure": "rho"}, "rho"),
     ],
     ids=str,
 )
@@ -955,8 +955,8 @@ def test_a_clock_does_not_go_with_a_fixed_number() -> None:
         make_request("price", constant, ["norm", "uniform"], {})
     assert str(refused.value) == "price takes one source, and 2 were given: ask about one at a time"
     with pytest.raises(UsageError) as refused:
-        make_request("rho", constant, "norm", {"gate": "churn"})
-    assert str(refused.value) == "gate='churn' is another question than 'rho': leave one of them out"
+        make_request("rho", constant, "norm", {"measure": "churn"})
+    assert str(refused.value) == "measure='churn' is another question than 'rho': leave one of them out"
 
 
 def test_a_question_that_is_not_there() -> None:
@@ -1054,10 +1054,10 @@ def test_what_trials_took_is_added_up() -> None:
     ("source", "index", "cell", "words"),
     [
         ("norm", -1, None, "replay=-1 must be the number of a pair, 0 or more"),
-        (["norm", "uniform"], 3, None, "--replay 3 of which of 2 cells? Give --arm J, from 0 to 1"),
-        (["norm", "uniform"], 3, 2, "--arm 2 must be from 0 to 1: which source or input is meant?"),
-        (["norm", "uniform"], 3, -1, "--arm -1 must be from 0 to 1: which source or input is meant?"),
-        ("norm", 3, 1, "--arm 1 must be from 0 to 0: which source or input is meant?"),
+        (["norm", "uniform"], 3, None, "--replay 3 of which of 2 cells? Give --cell J, from 0 to 1"),
+        (["norm", "uniform"], 3, 2, "--cell 2 must be from 0 to 1: which source or input is meant?"),
+        (["norm", "uniform"], 3, -1, "--cell -1 must be from 0 to 1: which source or input is meant?"),
+        ("norm", 3, 1, "--cell 1 must be from 0 to 0: which source or input is meant?"),
     ],
     ids=str,
 )
