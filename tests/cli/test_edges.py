@@ -217,7 +217,6 @@ def test_a_second_process_is_started_ahead_unless_nothing_will_run(monkeypatch: 
         (click.Abort(), 130, ""),
         (RuntimeError("odd"), 4, "error: something of the audited code raised RuntimeError: odd where an output, "),
     ],
-    ids=str,
 )
 def test_whatever_ends_a_command_has_its_exit_code(
     raised: BaseException, code: int, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -469,7 +468,6 @@ def test_the_confidence_of_a_page_is_that_of_all_its_records(tmp_path: Path, mon
         ((0.1, None, 0.0), "ever=0.0 must be in (0, 1): how likely a false alarm may be, e.g. 0.01"),
         ((0.1, None, 1.0), "ever=1.0 must be in (0, 1): how likely a false alarm may be, e.g. 0.01"),
     ],
-    ids=str,
 )
 def test_what_history_refuses(asked: tuple[Any, ...], words: str) -> None:
     assert refusal(lambda: history._check(*asked), auditor.AuditorError) == words
@@ -840,7 +838,6 @@ GREEN = "above its target has probability at most alpha, and so has any wrong fa
             "all verdicts hold together: the probability that any of them is wrong is at most alpha",
         ]),
     ],
-    ids=str,
 )  # fmt: skip
 def test_what_a_session_says_to_the_word(
     family: int, shards: int, held: list[bool], each: bool, lines: list[str]

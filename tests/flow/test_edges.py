@@ -91,7 +91,6 @@ def test_a_plan_that_says_nothing_is_of_pairs_of_one_cell() -> None:
         ({"integrates": True}, Gate(0.1, 0.05, budget=None, kept=0.1)),
         ({"delta": 0.2, "confidence": 0.9}, Gate(0.1, 0.1, budget=1000, delta=0.2)),
     ],
-    ids=str,
 )
 def test_the_gate_of_a_plan_has_its_shares(fields: dict[str, Any], gate: Gate) -> None:
     found = made(**fields).gate
@@ -110,7 +109,6 @@ def test_the_gate_of_a_plan_has_its_shares(fields: dict[str, Any], gate: Gate) -
         ({"cells": 2}, 0.025),
         ({"family": 5, "cells": 2}, 0.005),
     ],
-    ids=str,
 )
 def test_the_gate_on_nu_has_its_shares(fields: dict[str, Any], share: float) -> None:
     assert made().nu_gate is None
@@ -446,7 +444,6 @@ def test_what_is_expected_and_what_is_returned() -> None:
         (["error"], 4),
         ([], 0),
     ],
-    ids=str,
 )
 def test_of_several_records_the_worst_that_was_not_expected_counts(verdicts: list[str], code: int) -> None:
     base = a_record()
@@ -504,7 +501,6 @@ def test_a_file_that_is_no_record_is_refused_to_the_word(tmp_path: Path) -> None
         ({"pairs": None, "mismatches": 1}, "it has 1 mismatches in 0 pairs, and must have from 0 to 0"),
         ({"mismatches": -1}, "it has -1 mismatches in 29 pairs, and must have from 0 to 29"),
     ],
-    ids=str,
 )
 def test_a_record_that_cannot_be_is_refused(fields: dict[str, Any], words: str) -> None:
     with pytest.raises(ValueError, match=r"mismatches|verdict|confidence") as refused:
@@ -915,7 +911,6 @@ def test_choices_are_counted_by_member() -> None:
         ({"loss": no_loss, "nu": 0.1}, "--loss does not go with --nu: leave one of them out"),
         ({"measure": "churn", "nu": 0.1}, "--measure churn does not go with --nu: leave one of them out"),
     ],
-    ids=str,
 )
 def test_options_of_two_questions_are_refused_to_the_word(given: dict[str, Any], words: str) -> None:
     with pytest.raises(UsageError) as refused:
@@ -935,7 +930,6 @@ def test_options_of_two_questions_are_refused_to_the_word(given: dict[str, Any],
         ({"measure": "churn"}, "churn"),
         ({"measure": "rho"}, "rho"),
     ],
-    ids=str,
 )
 def test_the_options_choose_the_question(given: dict[str, Any], name: str) -> None:
     asked = make_request(None, constant, "norm", given)
@@ -1059,7 +1053,6 @@ def test_what_trials_took_is_added_up() -> None:
         (["norm", "uniform"], 3, -1, "--cell -1 must be from 0 to 1: which source or input is meant?"),
         ("norm", 3, 1, "--cell 1 must be from 0 to 0: which source or input is meant?"),
     ],
-    ids=str,
 )
 def test_a_pair_that_is_not_there_is_refused(source: Any, index: int, cell: int | None, words: str) -> None:
     with pytest.raises(auditor.AuditorError) as refused:

@@ -141,7 +141,7 @@ KINDS = [  # of three votes, each of one label or of several
 ]
 
 
-@pytest.mark.parametrize("votes", KINDS, ids=repr)
+@pytest.mark.parametrize("votes", KINDS)
 def test_a_label_is_one_that_was_voted_for_whatever_it_is(votes: list[Any]) -> None:
     """At each point one of the labels there, as it was; and a run never differs from itself."""
     wrapper, r = voted(itself, 3), from_key(root_key(2))

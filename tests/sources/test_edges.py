@@ -344,7 +344,6 @@ def test_an_interrupt_is_passed_on_and_all_else_is_the_sources() -> None:
         ((np.ones(3), np.ones(3), np.ones(3), np.ones(3)), "returned 4 rows where 3"),
         (None, "returned NoneType: return an array of 3 rows or (X, y)"),
     ],
-    ids=str,
 )
 def test_what_is_no_sample_of_three_rows_is_refused(rows: Any, words: str) -> None:
     with pytest.raises(SourceError, match=re.escape(words)):
@@ -528,7 +527,6 @@ def test_what_each_resampling_says_of_one_file() -> None:
         (np.array(["NaT", 1], dtype="m8[D]"), "has missing values"),
         ((np.ones(2), np.array([1, math.nan])), "has missing values"),
     ],
-    ids=str,
 )
 def test_rows_that_are_no_data_set_are_refused(data: Any, words: str) -> None:
     with pytest.raises(UsageError, match=re.escape(words)):
@@ -561,7 +559,6 @@ def test_two_rows_are_a_data_set() -> None:
         ({"a": np.ones(3), "b": np.ones((3, 2, 2))}, "", "its arrays are not columns of one table: "),
         ({"a": np.ones(3, dtype="V4"), "b": np.ones(3)}, "", "'a' holds |V4, and rows are numbers, words or dates"),
     ],
-    ids=str,
 )
 def test_a_file_of_arrays_that_are_no_columns_is_refused(
     tmp_path: Path, arrays: dict[str, Any], spec: str, words: str

@@ -149,7 +149,6 @@ TRAIN = "write a function of (sample, r) that trains one and returns what it has
         (Steps(), "it is an object of Steps, which has partial_fit and no fit: write "),
         (Steps.method, "it is a method, and its object is missing: audit its class, or a function of (sample, r)"),
     ],
-    ids=str,
 )
 def test_what_is_no_function_is_refused(target: Any, words: str) -> None:
     assert refusal(lambda: signature.checked_function(target, "it")).startswith(words)
@@ -249,7 +248,6 @@ def test_a_declaration_that_says_nothing() -> None:
             "mismatch_is='uper' must be exact or upper (did you mean upper?): is mismatch the probability, or a bound?",
         ),
     ],
-    ids=str,
 )
 def test_a_declaration_that_cannot_be_is_refused(declared: dict[str, Any], words: str) -> None:
     assert refusal(lambda: subject(**declared), (UsageError, BadValue)) == words  # type: ignore[arg-type]
@@ -456,7 +454,6 @@ def test_a_core_with_randomness_has_a_child_of_r() -> None:
 @pytest.mark.parametrize(
     ("m", "taken"),
     [(0, 0.0), (1, 1.0), (-1e-9, 0.0), (1 + 1e-9, 1.0), (-1.1e-9, None), (1 + 1.1e-9, None), ("x", None), (True, 1.0)],
-    ids=str,
 )
 def test_a_mismatch_is_a_probability_but_for_roundings(m: Any, taken: float | None) -> None:
     found = auditor.composed(core=core, finish=finish, mismatch=lambda a, b: m).steps
@@ -581,7 +578,6 @@ def test_what_is_an_estimator_and_of_which_kind() -> None:
         (SimpleNamespace(fit=lambda X: X), {"a": 1}, "it has no set_params, so that a cannot be set: make the object"),
         (type("None_", (), {"fit": lambda self, X: self}), {"a": 1}, "it has no parameter 'a': it has none"),
     ],
-    ids=str,
 )
 def test_a_parameter_that_is_none_is_refused(estimator: Any, given: dict[str, Any], words: str) -> None:
     assert refusal(lambda: estimators.check_params(estimator, "it", given)).startswith(words)
