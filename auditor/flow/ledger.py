@@ -248,7 +248,7 @@ def _plan_from(text: str, file: str) -> dict[str, Any]:
         raise UsageError(f"cannot read --ledger {file}: {error}") from error
 
 
-class _Plan(msgspec.Struct):
+class _Plan(msgspec.Struct, frozen=True):
     """The parts of a plan that are looked into."""
 
     subject: str

@@ -69,4 +69,5 @@ def _rounded(value: float, digits: int, rounding: str, beside: float | None = No
 
 
 def _order(a: float, b: float) -> int:
-    return (a > b) - (a < b)
+    """Return 1, 0 or -1 as a is above b, the same but for the last digits of a float, or below."""
+    return 0 if math.isclose(a, b, rel_tol=1e-12) else (a > b) - (a < b)

@@ -62,7 +62,8 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Path:
         document = json.loads(Path("r.json").read_bytes())
     for name, changes in {"old": {"pairs": 40, "mismatches": 1}, "new": {"pairs": 40, "mismatches": 39}}.items():
         cells = [{**document["cells"][0], **changes}]
-        changed = {**document, "subject": "victim:fit", "expect": "pass", "cells": cells, **changes}
+        case = {**document["case"], "target": "victim:fit"}
+        changed = {**document, "subject": "victim:fit", "case": case, "expect": "pass", "cells": cells, **changes}
         (folder / f"{name}.json").write_text(json.dumps(changed))
     (folder / "wrong.toml").write_text("[tool.auditor]\nnonsense = 1\n")
     return folder

@@ -38,15 +38,20 @@ _ENGINES = {
 }
 _WORDS = ("check", "mine:learner", "--source", "mine:rows", "--size", "50", "--rho", "0.2", "--fixed", str(PAIRS))
 _MINE = """
-import os, time
+import os, posix, time
 SECOND = os.environ.get("PYTHONHASHSEED") != "0"
 def rows(rng, size):
     return rng.random(size)
+def may_go():  # asked of the system itself: what `os` is asked is looked at, and taken away for a while
+    try:
+        return bool(posix.stat("mine-go"))
+    except FileNotFoundError:
+        return False
 def learner(sample, r):
     open(f"mine-{'second' if SECOND else 'first'}-{os.getpid()}", "w").close()
     with open("mine-runs", "ab") as runs:
         runs.write(b"x")
-    while SECOND and not os.path.exists("mine-go"):
+    while SECOND and not may_go():
         time.sleep(0.005)
     time.sleep(0.003)
     return round(float(sample.mean()), 1)

@@ -589,7 +589,9 @@ def kept(tmp_path: Path) -> Path:
     trial = Trial(0, Difference("x", "1", "2"), True, 0.25, 0.5, ("no",), {"runs": 3, "mismatch": 0.125})
     other = Trial(1, None, None, 0.5, None, (), None)
     with ledger_file.connect(str(file)) as connection:
-        row = ledger_file.signed((1, "m:f", '{"subject": "m:f", "first_budget": 7}', "then"))
+        case = {"target": "m:f", "source": "norm", "size": 1}
+        plan = {"subject": "m:f", "case": case, "asked": {}, "budget": 9, "question": "rho", "first_budget": 7}
+        row = ledger_file.signed((1, "m:f", json.dumps(plan), "then"))
         connection.execute("INSERT INTO audits (id, subject, plan, started, checksum) VALUES (?, ?, ?, ?, ?)", row)
         ledger_file.write_trials(connection, 1, [(0, trial), (1, other)])
         ledger_file.write_trials(connection, 1, [(0, Trial(0, None, None, 9.0, None, (), None))])

@@ -144,10 +144,10 @@ TRAIN = "write a function of (sample, r) that trains one and returns what it has
         (3, "it is int, not a function A(sample, r)"),
         (Half, "it is a class without fit, partial_fit and learn_one: to make one trains nothing; " + TRAIN),
         (Needy, "it is a class without fit, partial_fit and learn_one: to make one trains nothing; " + TRAIN),
-        (functools.partial(Half), "it is a partial of the class Half, which trains nothing: audit the class or an obj"),
+        (functools.partial(Half), "it is a partial of the class Half, which trains nothing: write a function of (samp"),
         (Steps, "it is a class with partial_fit and no fit: write "),
         (Steps(), "it is an object of Steps, which has partial_fit and no fit: write "),
-        (Steps.method, "it is a method, and its object is missing: audit its class, or a function of (sample, r)"),
+        (Steps.method, "it is a method, and its object is missing: audit a function of (sample, r) that makes"),
     ],
 )
 def test_what_is_no_function_is_refused(target: Any, words: str) -> None:
@@ -165,7 +165,7 @@ def test_what_can_be_called_is_a_function() -> None:
     assert "audit an instance: write in a file of yours, say audited.py,\n\n    from m import Callable_\n" in said
     assert said.endswith("learner = Callable_()\n\nand audit audited.py:learner")
     said = refusal(lambda: signature.checked_function(Steps.method, "m:Steps.method"))
-    assert "audit the class, m:Steps, or" in said
+    assert "audit a function of (sample, r) that makes the object" in said
 
 
 @pytest.mark.parametrize(

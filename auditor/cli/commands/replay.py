@@ -143,7 +143,7 @@ def _check_same(cell: Cell, source: Source, row: CellRow, record: Record) -> Non
         dict.fromkeys(r.source for r in record.cells)
     ):
         raise UsageError(f"the record's source is {record.source!r}, and its cells have others: not run")
-    then = replace(record.case, question=now.question, source=row.source, size=row.size, seed=row.seed)
+    then = replace(record.case, question=now.question, source=row.source, size=row.size, seed=row.seed, path=now.path)
     if cell.varies in now.params:
         then = replace(then, params={**then.params, cell.varies: now.params[cell.varies]})
     if row.variant is not None:
