@@ -94,7 +94,7 @@ def rounds(eps: float, gamma: float) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
+class RoundShares:
     """What of rho each part of a round may use up, of T rounds."""
 
     run_out: float  # the chance of bottom, in one run
@@ -103,7 +103,7 @@ class Shares:
     astray: float  # the chance that the stop query is further off than its tolerance
 
     @classmethod
-    def of(cls, rho: float, t: int) -> Shares:
+    def of(cls, rho: float, t: int) -> RoundShares:
         return cls(rho / (6 * t), rho / (6 * t), rho / (3 * t), rho / (12 * t))
 
 
@@ -117,7 +117,7 @@ class RoundSizes:
 
     @classmethod
     def of(cls, weak: WeakLearner, rho: float, eps: float, sample_scale: float) -> RoundSizes:
-        share = Shares.of(rho, rounds(eps, weak.gamma))
+        share = RoundShares.of(rho, rounds(eps, weak.gamma))
         learn = scaled(weak.size(share.learn), sample_scale)
         query = rstat_size(eps / 3, share.stop, share.astray, sample_scale)
         return cls(learn, rejection_size(learn, eps, share.run_out), query)
@@ -174,7 +174,7 @@ def r_boost(
     """Algorithm 8 over any reproducible weak learner."""
     check_parameters(rho, eps)
     rows, sizes, t_max = Sample.of(sample), RoundSizes.of(weak, rho, eps, sample_scale), rounds(eps, weak.gamma)
-    share = Shares.of(rho, t_max)
+    share = RoundShares.of(rho, t_max)
     hypotheses: tuple[Hypothesis, ...] = ()
     growing = Growing()
     mu = measure(hypotheses, weak.gamma)  # 1, 2

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from auditor.flow.record import Record, read_record
-from auditor.questions.hunt.parts import Worst, answer_of
+from auditor.questions.hunt.parts import WorstSource, answer_of
 from auditor.statistics.outward import at_least, at_most
 
 ROOT = Path(__file__).parent.parent
@@ -98,7 +98,7 @@ def asked(words: str) -> Record:
         return read_record(str(file))
 
 
-def _values(worst: Worst) -> str:
+def _values(worst: WorstSource) -> str:
     return ", ".join(f"{name}={value:g}" for name, value in worst.values.items())
 
 

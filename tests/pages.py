@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 import auditor
 from auditor.flow.parts import Bar, Chart, Command, Facts, Listing, Series, Table, Words
-from auditor.flow.record import Difference, Earlier, Finding, Kept, Record
+from auditor.flow.record import Difference, Earlier, Finding, LedgerPlace, Record
 from auditor.report.page import Section, page
 from auditor.report.page.pieces import Bars, Points
 
@@ -77,7 +77,7 @@ def hostile() -> Record:
 def several() -> list[Record]:
     """Of which the second did not end as expected, and the last was audited before."""
     before = Earlier(started="2026-01-01", code_hash=None, verdict="pass", estimate=0.01, low=0.0, high=0.1)
-    kept = Kept(ledger="audits.sqlite", audit=4, earlier=[before, replace(before, estimate=0.05), before])
+    kept = LedgerPlace(ledger="audits.sqlite", audit=4, earlier=[before, replace(before, estimate=0.05), before])
     last = replace(passed(), cost=replace(passed().cost, kept=kept))
     return [passed(), failed(), last]
 

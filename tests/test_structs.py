@@ -50,7 +50,7 @@ def test_structs_are_frozen(room: str) -> None:
 
 
 def test_the_structs_of_a_record_are_made_by_name_and_a_case_knows_no_other_field() -> None:
-    named = (Case, record.Record, record.CellRow, record.Earlier, record.Kept, record.Cost)
+    named = (Case, record.Record, record.CellRow, record.Earlier, record.LedgerPlace, record.Cost)
     for kind in (*named, wobbles.Element, wobbles.Wobbles):
         assert {one.kind for one in signature(kind).parameters.values()} == {Parameter.KEYWORD_ONLY}, kind
     config = Case.__struct_config__

@@ -97,7 +97,7 @@ def spread(cells: int) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TreePlan:
     """How fine a tree is."""
 
     d: int
@@ -135,19 +135,19 @@ def error(rounded: float, mass: float, strayed: float, d: int) -> float:
 
 
 @functools.cache
-def plan_for(d: int, eps: float) -> Plan:
+def plan_for(d: int, eps: float) -> TreePlan:
     """The depth and eta that take the fewest rows."""
     check_parameters(d, eps)
     tried = (plan_at(d, eps, depth, 2.0**-j) for depth in range(1, min(12, MOST_BITS // d) + 1) for j in range(80))
     return min((plan for plan in tried if plan), key=lambda plan: sum(plan.parts))
 
 
-def plan_at(d: int, eps: float, depth: int, eta: float) -> Plan | None:
+def plan_at(d: int, eps: float, depth: int, eta: float) -> TreePlan | None:
     """Where there is something of eps left for the masses."""
     left = eps - error(rounding(eta, d, depth), 0.0, 0.0, d)
     if left <= 0:
         return None
-    return Plan(d, depth, eta, FOR_ROUNDING * left**2 / (factor(d) * d * cells_of_level(depth, d)))
+    return TreePlan(d, depth, eta, FOR_ROUNDING * left**2 / (factor(d) * d * cells_of_level(depth, d)))
 
 
 def sample_size(d: int, eps: float, rho: float, delta: float, sample_scale: float = 1.0) -> int:

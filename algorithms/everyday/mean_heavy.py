@@ -47,7 +47,7 @@ import numpy as np
 
 from algorithms.everyday.least_rows import least_rows
 from algorithms.everyday.mean_laws import coin_parted, median_parted, together
-from algorithms.everyday.mean_sizes import GINI, Plan, check_parameters, least_plan
+from algorithms.everyday.mean_sizes import GINI, MeanPlan, check_parameters, least_plan
 from algorithms.everyday.mean_vector import BOUNDS, Reals, checked, coins, is_near
 from algorithms.premises import finite
 from algorithms.statistical_query import scaled
@@ -79,7 +79,7 @@ def group_reach(k: int, delta: float) -> float:
 
 
 @lru_cache
-def by_medians(eps: float, rho: float, delta: float, sigma: float, d: int) -> tuple[Plan, int]:
+def by_medians(eps: float, rho: float, delta: float, sigma: float, d: int) -> tuple[MeanPlan, int]:
     """The plan with the fewest rows, k of each m, and k."""
     check_parameters(eps, rho, delta, sigma, d)
     check_failures(delta, d)
@@ -94,7 +94,7 @@ def check_failures(delta: float, d: int) -> None:
         raise ValueError(f"delta={delta!r} must be {least}, for medians of means: use r_mean_vector_clipped")
 
 
-def _with_groups(k: int, eps: float, rho: float, delta: float, sigma: float, d: int) -> tuple[Plan, int]:
+def _with_groups(k: int, eps: float, rho: float, delta: float, sigma: float, d: int) -> tuple[MeanPlan, int]:
     """A plan for the rows of one group, then k times as many."""
 
     def noise(left: float) -> float:
@@ -182,7 +182,7 @@ r_mean_vector_heavy = composed(
 
 
 @lru_cache
-def by_clipping(eps: float, rho: float, delta: float, sigma: float, d: int) -> tuple[Plan, float]:
+def by_clipping(eps: float, rho: float, delta: float, sigma: float, d: int) -> tuple[MeanPlan, float]:
     """The plan, and B."""
     check_parameters(eps, rho, delta, sigma, d)
 

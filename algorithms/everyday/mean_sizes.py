@@ -59,16 +59,16 @@ DROPLET: Moments = (1 / 12 - 1 / (2 * math.pi**2), 1 / 180 - 1 / (6 * math.pi**2
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class MeanPlan:
     rows: int
     width: float
     delta: float  # what of it is left for T
 
 
-def planned(eps: float, delta: float, noise: float, parting: float, radius: float) -> Plan:
+def planned(eps: float, delta: float, noise: float, parting: float, radius: float) -> MeanPlan:
     """sqrt(n) = (b + a u) / eps, and w = a / sqrt(n) before n is rounded up."""
     root = (noise + parting * radius) / eps
-    return Plan(math.ceil(root**2), parting / root, delta)
+    return MeanPlan(math.ceil(root**2), parting / root, delta)
 
 
 def check_parameters(eps: float, rho: float, delta: float, sigma: float, d: int) -> None:
@@ -102,28 +102,28 @@ def radii(delta: float, d: int, moved: Moments) -> Iterator[tuple[float, float]]
 
 def least_plan(
     eps: float, delta: float, d: int, *, noise: Callable[[float], float], parting: float, moved: Moments = BOX
-) -> Plan:
+) -> MeanPlan:
     """The one with fewer rows of the two; `noise` is b as a function of what is left of delta."""
     plans = [planned(eps, left, noise(left), parting, u) for left, u in radii(delta, d, moved)]
     return min(plans, key=lambda plan: plan.rows)
 
 
 @lru_cache
-def by_boxes(eps: float, rho: float, delta: float, sigma: float, d: int) -> Plan:
+def by_boxes(eps: float, rho: float, delta: float, sigma: float, d: int) -> MeanPlan:
     check_parameters(eps, rho, delta, sigma, d)
     noise = partial(sub_gaussian_noise, sigma=sigma, d=d)
     return least_plan(eps, delta, d, noise=noise, parting=GINI * d * sigma / rho)
 
 
 @lru_cache
-def by_one_offset(eps: float, rho: float, delta: float, sigma: float, d: int) -> Plan:
+def by_one_offset(eps: float, rho: float, delta: float, sigma: float, d: int) -> MeanPlan:
     """Boxes whose coordinates share an offset: the same parting, and the radius that always holds."""
     check_parameters(eps, rho, delta, sigma, d)
     return planned(eps, delta, sub_gaussian_noise(delta, sigma, d), GINI * d * sigma / rho, math.sqrt(d) / 2)
 
 
 @lru_cache
-def by_foams(eps: float, rho: float, delta: float, sigma: float, d: int) -> Plan:
+def by_foams(eps: float, rho: float, delta: float, sigma: float, d: int) -> MeanPlan:
     check_parameters(eps, rho, delta, sigma, d)
     noise = partial(sub_gaussian_noise, sigma=sigma, d=d)
     return least_plan(eps, delta, d, noise=noise, parting=FOAM * math.sqrt(2 * d) * sigma / rho, moved=DROPLET)

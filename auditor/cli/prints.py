@@ -14,7 +14,7 @@ from auditor.cli.output import error_console, make_console, plain
 from auditor.errors import UsageError
 from auditor.files import reason
 from auditor.process.delivery import Patient
-from auditor.process.descriptors import Kept, copied, leads_to
+from auditor.process.descriptors import KeptDescriptor, copied, leads_to
 from auditor.process.process_state import put_back
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def stdout_kept() -> Iterator[None]:
 @contextlib.contextmanager
 def _standard_kept() -> Iterator[None]:
     """Standard output and error come back as they were."""
-    kept = Kept(1), Kept(2)
+    kept = KeptDescriptor(1), KeptDescriptor(2)
     try:
         yield
     finally:

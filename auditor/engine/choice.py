@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from auditor.engine.engine import Engine, How, Measured, Serial, cores
+from auditor.engine.engine import Engine, How, Serial, SerialThenWorkers, cores
 from auditor.errors import UsageError
 from auditor.trials.second_server import entrust_folder
 from auditor.trials.trial import Bench
@@ -33,4 +33,4 @@ def make_engine(least: int, budget: int, how: How, notice: Callable[[str], None]
         entrust_folder(make=True)
         return workers
 
-    return Measured(least, budget, crowd, notice)
+    return SerialThenWorkers(least, budget, crowd, notice)

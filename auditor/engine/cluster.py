@@ -23,7 +23,7 @@ from typing import Any
 from msgspec.structs import replace
 
 import auditor
-from auditor.engine.engine import TOO_MANY, Done, How, Keep, Pace, cores, in_order, most_jobs
+from auditor.engine.engine import TOO_MANY, BlockPace, Done, How, Keep, cores, in_order, most_jobs
 from auditor.engine.inside_worker import Luggage
 from auditor.engine.worker_process import at_home, pack, uninterrupted
 from auditor.engine.workers import Workers
@@ -51,7 +51,7 @@ class Cluster:
         self._under_way: dict[Any, range] = {}
         self._threads, self._counted = 0, 0.0
         self._audit = os.urandom(8).hex()  # tells its worker processes from those of another audit
-        self._packed: dict[tuple[int, ...], tuple[Bench, Any, Pace]] = {}  # with the benches: no id is used again
+        self._packed: dict[tuple[int, ...], tuple[Bench, Any, BlockPace]] = {}  # with the benches: no id is used again
         self._luggage: Any = None  # what is being run
         if spec.startswith("tcp://"):
             notice(
@@ -66,7 +66,7 @@ class Cluster:
         self._flags = (bench.copies, bench.judges)
         if bench.identity not in self._packed:
             packed = pack(bench, self._how, far=not self._local)
-            self._packed[bench.identity] = bench, self._client.submit(luggage_of, packed, pure=False), Pace()
+            self._packed[bench.identity] = bench, self._client.submit(luggage_of, packed, pure=False), BlockPace()
         self._luggage = self._packed[bench.identity][1]
 
     def look(self, bench: Bench, timed: Callable[[float], None]) -> Look:

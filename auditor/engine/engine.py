@@ -160,7 +160,7 @@ class Crew(Protocol):
         """Blocks, or parts of them, that have come back; waits for the first."""
 
 
-def in_order(crew: Crew, wanted: Iterable[int], keep: Keep, pace: Pace) -> Iterator[Trial]:
+def in_order(crew: Crew, wanted: Iterable[int], keep: Keep, pace: BlockPace) -> Iterator[Trial]:
     """Blocks in, trials out in order: what comes back early waits for what was asked for before it."""
     blocks = Blocks(wanted, crew.block_seconds, pace, crew.hands)
     expected: deque[range] = deque()
@@ -195,7 +195,7 @@ def _in_turn(expected: deque[range], arrived: dict[int, Trial | AuditorError]) -
         expected.popleft()
 
 
-class Pace(msgspec.Struct):
+class BlockPace(msgspec.Struct):
     """How many trials of a bench make a block, by what the last ones took."""
 
     trials: int = 1
@@ -207,7 +207,7 @@ class Blocks:
 
     _growth = 4
 
-    def __init__(self, wanted: Iterable[int], seconds: float, pace: Pace, hands: int = 1) -> None:
+    def __init__(self, wanted: Iterable[int], seconds: float, pace: BlockPace, hands: int = 1) -> None:
         self._left, self._hands = length_hint(wanted), hands
         self._wanted = iter(wanted)
         self._seconds = seconds
@@ -247,7 +247,7 @@ def most_jobs() -> int:
     return _MOST_JOBS * cores()
 
 
-class Measured:
+class SerialThenWorkers:
     """In this process at first; with workers as soon as the first trials show that it pays."""
 
     TRIED = 1.0  # seconds of trials that are timed

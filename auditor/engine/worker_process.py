@@ -37,18 +37,18 @@ _PATIENCE = 10  # looks, a twentieth of a second each
 _SILENCE = 10.0  # seconds after which a worker that is done should have been heard
 
 
-class Watched(RunFailed):
+class EndedByWatcher(RunFailed):
     """A watcher ended the run, by a clock or for memory that no limit of the system counts, which depends on what else
     the machine does; or the source ended the process that drew. None of these is bottom."""
 
 
-class Hung(Watched):
+class Hung(EndedByWatcher):
     """A run took longer than it may."""
 
     kind = "hung"
 
 
-class Task(msgspec.Struct, frozen=True):
+class WorkerTask(msgspec.Struct, frozen=True):
     """A block for a worker; `then` is what comes after its last pair, known from a worker that died there."""
 
     block: range

@@ -20,9 +20,9 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from auditor.engine.engine import Done, Fall, How, Keep, Pace, in_order, keep_nothing
+from auditor.engine.engine import BlockPace, Done, Fall, How, Keep, in_order, keep_nothing
 from auditor.engine.inside_worker import DRAWING, LOADING, Luggage, look_here, run_alone, run_block
-from auditor.engine.worker_process import Death, Hung, Task, Watched, Worker, context, pack, uninterrupted
+from auditor.engine.worker_process import Death, EndedByWatcher, Hung, Worker, WorkerTask, context, pack, uninterrupted
 from auditor.errors import AuditorError, SubjectError
 from auditor.trials.preflight import PAIRS, Look, together
 from auditor.trials.trial import Bench, RunFailed, Trial
@@ -42,7 +42,9 @@ class Workers:
         self._workers: list[Worker] = []
         self._left: list[Worker] = []
         self._answers: SimpleQueue[None] = SimpleQueue()
-        self._packed: dict[tuple[int, ...], tuple[Bench, Luggage, Pace]] = {}  # with the benches: no id is used again
+        self._packed: dict[
+            tuple[int, ...], tuple[Bench, Luggage, BlockPace]
+        ] = {}  # with the benches: no id is used again
         self._flags = (False, True)  # what the preflight said since: copies, judges
         self._stillborn = 0
         self._closed = False
@@ -55,7 +57,7 @@ class Workers:
     def pack(self, bench: Bench) -> None:
         """Make the bench ready to be sent; UsageError where it cannot be."""
         if bench.identity not in self._packed:
-            self._packed[bench.identity] = bench, pack(bench, self._how), Pace()
+            self._packed[bench.identity] = bench, pack(bench, self._how), BlockPace()
         self.luggage = self._packed[bench.identity][1]
         self._flags = (bench.copies, bench.judges)
 
@@ -103,7 +105,7 @@ class Workers:
         """One block, whole, for those who wait for it."""
         self._flags, trials, started = (copies, judges), list[Trial](), perf_counter()
         try:
-            for trial in in_order(self, block, keep_nothing, Pace(len(block))):
+            for trial in in_order(self, block, keep_nothing, BlockPace(len(block))):
                 trials.append(trial)  # so that those before a failure stay
         except AuditorError as error:
             return Done(trials, perf_counter() - started, Fall(block.start + len(trials), error))
@@ -114,7 +116,7 @@ class Workers:
         return sum(len(worker.tasks) for worker in self._workers) < self._how.ahead * self.hands
 
     def submit(self, block: range) -> None:
-        self._give(Task(block, {}))
+        self._give(WorkerTask(block, {}))
 
     def finished(self) -> Iterable[Done]:
         found: list[Done] = []
@@ -123,7 +125,7 @@ class Workers:
                 found += self._bury(worker, answer) if isinstance(answer, Death) else self._heard(worker, task, answer)
         return found
 
-    def _heard(self, worker: Worker, task: Task, done: Done) -> list[Done]:
+    def _heard(self, worker: Worker, task: WorkerTask, done: Done) -> list[Done]:
         """What an answer means: trials, and a failure that counts or is to be tried again."""
         fall = done.fall
         if task.alone is not None:
@@ -155,7 +157,7 @@ class Workers:
             self._workers.append(Worker(context(), self.luggage, self._answers))
         return self._workers[-1]
 
-    def _dismiss(self, worker: Worker) -> list[Task]:
+    def _dismiss(self, worker: Worker) -> list[WorkerTask]:
         """At once, if it is still there; what it had to do. Its end is waited for when all end."""
         with uninterrupted():
             if worker in self._workers:
@@ -166,7 +168,7 @@ class Workers:
             worker.tasks.clear()
         return tasks
 
-    def _give(self, task: Task) -> None:
+    def _give(self, task: WorkerTask) -> None:
         worker = min(self._workers, key=lambda worker: len(worker.tasks), default=None)
         if task.fresh or worker is None or (worker.tasks and len(self._workers) < self.hands):
             worker = self._hire()
@@ -175,7 +177,7 @@ class Workers:
         else:
             self._hand(worker, task, run_block, task.block, task.fell, *self._flags)
 
-    def _hand(self, worker: Worker, task: Task | None, call: Callable[..., Any], *args: Any) -> None:
+    def _hand(self, worker: Worker, task: WorkerTask | None, call: Callable[..., Any], *args: Any) -> None:
         """To this worker, or to a new one if it has died: what it had under way is still to be asked for."""
         for _ in range(_STARTS):
             if worker.give(task, self.luggage, call, *args):
@@ -207,7 +209,7 @@ class Workers:
             self._give(task)
         return found
 
-    def _again(self, task: Task, death: Death) -> list[Done]:
+    def _again(self, task: WorkerTask, death: Death) -> list[Done]:
         run = death.reading.run
         if run is None or run[0] not in task.block:
             return self._lost(task, death)
@@ -221,26 +223,26 @@ class Workers:
             return self._try_again(task, fall)
         return self._counts(task, fall)
 
-    def _is_tried_again(self, task: Task, fall: Fall) -> bool:
+    def _is_tried_again(self, task: WorkerTask, fall: Fall) -> bool:
         """A failure of anything may be for what other pairs left behind; for what its own pair did, that of a run."""
         return not fall.is_of_the_pair(task.fell) or isinstance(fall.failure, RunFailed)
 
-    def _try_again(self, task: Task, fall: Fall) -> list[Done]:
+    def _try_again(self, task: WorkerTask, fall: Fall) -> list[Done]:
         """The pair in a fresh worker; or the run alone, if it fell there."""
         alone = fall if fall.is_of_the_pair(task.fell) else None
-        self._apart(task, Task(range(fall.index, fall.index + 1), task.fell, fresh=True, alone=alone))
+        self._apart(task, WorkerTask(range(fall.index, fall.index + 1), task.fell, fresh=True, alone=alone))
         return []
 
-    def _apart(self, task: Task, middle: Task) -> None:
+    def _apart(self, task: WorkerTask, middle: WorkerTask) -> None:
         """A block around one pair that goes its own way."""
         index = middle.block.start
         if task.block.start < index:
-            self._give(Task(range(task.block.start, index), task.fell))
+            self._give(WorkerTask(range(task.block.start, index), task.fell))
         self._give(middle)
         if index + 1 < task.block.stop:
             self._give(replace(task, block=range(index + 1, task.block.stop), fresh=False, alone=None))
 
-    def _proved(self, task: Task, fall: Fall, failure: AuditorError | None) -> list[Done]:
+    def _proved(self, task: WorkerTask, fall: Fall, failure: AuditorError | None) -> list[Done]:
         """What a run did that was tried alone: it counts if it failed, and cannot be counted if it did not."""
         if failure is not None:
             return self._counts(task, replace(fall, failure=failure))
@@ -250,27 +252,27 @@ class Workers:
         )
         return [Done((), 0.0, Fall(fall.index, RunFailed(self.luggage.name, fall.index, fall.which, what)))]
 
-    def _counts(self, task: Task, fall: Fall) -> list[Done]:
+    def _counts(self, task: WorkerTask, fall: Fall) -> list[Done]:
         """A failure that is the run's own: bottom where that is an output, and the end of the audit otherwise."""
         if not self._is_bottom(fall):
             return self._up_to(task, fall)
         known = {**task.fell.get(fall.index, {}), fall.which: str(fall.failure)}
         fell = {**task.fell, fall.index: known}
-        self._apart(task, Task(range(fall.index, fall.index + 1), fell, fresh=True))
+        self._apart(task, WorkerTask(range(fall.index, fall.index + 1), fell, fresh=True))
         return []
 
     def _is_bottom(self, fall: Fall) -> bool:
         kind = fall.failure
-        return self.luggage.bottoms and isinstance(kind, RunFailed) and not isinstance(kind, Watched)
+        return self.luggage.bottoms and isinstance(kind, RunFailed) and not isinstance(kind, EndedByWatcher)
 
-    def _up_to(self, task: Task, fall: Fall) -> list[Done]:
+    def _up_to(self, task: WorkerTask, fall: Fall) -> list[Done]:
         """The trials before a failure are run again, for they were lost with their worker."""
         if fall.index == task.block.start:
             return [Done((), 0.0, fall)]
-        self._give(Task(range(task.block.start, fall.index), task.fell, fall))
+        self._give(WorkerTask(range(task.block.start, fall.index), task.fell, fall))
         return []
 
-    def _lost(self, task: Task, death: Death) -> list[Done]:
+    def _lost(self, task: WorkerTask, death: Death) -> list[Done]:
         """A worker that died between two runs: with its last word to say, or while it started."""
         if death.reading.state == LOADING:
             self._stillborn += 1
@@ -279,7 +281,7 @@ class Workers:
             self._give(task)
         elif len(task.block) > 1:
             middle = task.block.start + len(task.block) // 2
-            self._give(Task(range(task.block.start, middle), task.fell))
+            self._give(WorkerTask(range(task.block.start, middle), task.fell))
             self._give(replace(task, block=range(middle, task.block.stop)))
         elif task.fresh:
             what = f"gave no answer and ended its process ({death})"
@@ -308,5 +310,7 @@ class Workers:
             hung.limit = self._how.timeout
             return hung
         if death.outgrown:
-            return Watched(who, *run, f"held more than {self._how.memory:,} bytes, shared ones included (--memory),")
-        return (Watched if is_drawing else RunFailed)(who, *run, f"ended its process ({death})")
+            return EndedByWatcher(
+                who, *run, f"held more than {self._how.memory:,} bytes, shared ones included (--memory),"
+            )
+        return (EndedByWatcher if is_drawing else RunFailed)(who, *run, f"ended its process ({death})")

@@ -38,7 +38,7 @@ from auditor.flow.ledger_file import (
     write_trials,
 )
 from auditor.flow.question import Inquiry
-from auditor.flow.record import Kept, Record, as_record, environment
+from auditor.flow.record import LedgerPlace, Record, as_record, environment
 from auditor.sources.source import is_dataset, load_source
 from auditor.trials.cell import Cell, case_of
 from auditor.trials.trial import Trial
@@ -86,7 +86,7 @@ class Ledger:
 
     def placed(self, record: Record) -> Record:
         """The record with where its trials are, and what came out before."""
-        kept = Kept(ledger=self._file, audit=self._audit, earlier=earlier(self._connection, self._audit, record))
+        kept = LedgerPlace(ledger=self._file, audit=self._audit, earlier=earlier(self._connection, self._audit, record))
         return replace(record, cost=replace(record.cost, kept=kept))
 
     def keep(self, trials: Sequence[Trial], cell: int) -> None:

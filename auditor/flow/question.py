@@ -20,7 +20,7 @@ import msgspec
 from auditor.errors import AuditorError, UsageError, suggestion
 from auditor.flow.parts import Part
 from auditor.flow.plan import Plan
-from auditor.flow.record import Accuracy, CellRow, Finding, Measure, Record, Rho
+from auditor.flow.record import Accuracy, CellRow, Finding, Measure, Record, RhoInterval
 from auditor.flow.verdict import Verdict
 from auditor.flow.wobbles import Wobbles
 from auditor.lookup import QUESTIONS, registered
@@ -67,7 +67,7 @@ class Answer(msgspec.Struct):
     rows: list[CellRow] = []
     pairs: int | None = None
     mismatches: int | None = None
-    rho: Rho | None = None
+    rho: RhoInterval | None = None
     accuracy: Accuracy | None = None
     examples: list[Mismatch] = []
     findings: list[Finding] = []

@@ -55,7 +55,7 @@ class Bound(msgspec.Struct, frozen=True):
     confidence: float
 
 
-class Rho(msgspec.Struct, frozen=True):
+class RhoInterval(msgspec.Struct, frozen=True):
     """The two-sided interval. After an early stop the estimate k/n is biased; the interval is not."""
 
     estimate: float | None
@@ -138,7 +138,7 @@ class Earlier(msgspec.Struct, frozen=True, kw_only=True):
     high: float
 
 
-class Kept(msgspec.Struct, frozen=True, kw_only=True):
+class LedgerPlace(msgspec.Struct, frozen=True, kw_only=True):
     """Where an audit's trials are: a ledger, which of the audits there, and those that asked the same before it."""
 
     ledger: str
@@ -155,7 +155,7 @@ class Cost(msgspec.Struct, frozen=True, kw_only=True):
     seconds_total: float
     engine: str = IN_PROCESS
     limits: dict[str, Any] = {}  # how it was to run: jobs, timeout, memory, ...
-    kept: Kept | None = None
+    kept: LedgerPlace | None = None
 
 
 class Record(msgspec.Struct, frozen=True, kw_only=True):
@@ -202,7 +202,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     measures: list[Measure]
     pairs: int | None = None  # where the question counts pairs, or strings
     mismatches: int | None = None
-    rho: Rho | None = None
+    rho: RhoInterval | None = None
     accuracy: Accuracy | None = None
     cells: list[CellRow]
     answer: Any  # the question's own part: {"question": NAME, ...}

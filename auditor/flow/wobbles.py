@@ -19,7 +19,7 @@ ELEMENTS = 10  # that a record names
 _OFTEN = 3  # outputs, and values of an element, that it shows
 
 
-class Seen(msgspec.Struct, frozen=True):
+class SeenText(msgspec.Struct, frozen=True):
     """A text and how often it was seen."""
 
     text: str
@@ -33,7 +33,7 @@ class Element(msgspec.Struct, frozen=True, kw_only=True):
     pairs: int  # in which it differs
     runs: int | None = None  # that chose it, where outputs are choices
     gap: Gap = None  # the median of how far apart it was, where it was listed and both were numbers
-    values: list[Seen] = []  # what it was where it differed, the most frequent first
+    values: list[SeenText] = []  # what it was where it differed, the most frequent first
 
 
 class Wobbles(msgspec.Struct, frozen=True, kw_only=True):
@@ -45,7 +45,7 @@ class Wobbles(msgspec.Struct, frozen=True, kw_only=True):
     mismatches: int  # among those that were looked at
     runs: int
     distinct: int | None  # outputs; None where they are too large to tell
-    frequent: list[Seen]  # those that several runs had
+    frequent: list[SeenText]  # those that several runs had
     kind: str  # of the outputs: "scalar", "dict", "array", ... or "choice"
     size: int | None = None  # elements of an output that is one array
     unsteady: int = 0  # elements that differ in some pair, of those that were listed
@@ -108,7 +108,7 @@ def _outputs(seen: Sequence[Elements]) -> dict[str, Any]:
         for digest, text in zip(one.digests, one.texts, strict=True):
             counts[digest] += 2 if len(one.digests) == 1 else 1
             texts.setdefault(digest, text)
-    frequent = [Seen(texts[digest], count) for digest, count in counts.most_common(_OFTEN) if count > 1]
+    frequent = [SeenText(texts[digest], count) for digest, count in counts.most_common(_OFTEN) if count > 1]
     return {"distinct": None if None in counts else len(counts), "frequent": [] if None in counts else frequent}
 
 
@@ -158,7 +158,7 @@ def _element(name: str, tally: _Tally, *, chosen: bool) -> Element:
         pairs=tally.pairs,
         runs=tally.runs if chosen else None,
         gap=gap,
-        values=[Seen(text, count) for text, count in ranked],
+        values=[SeenText(text, count) for text, count in ranked],
     )
 
 

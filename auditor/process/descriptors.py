@@ -31,7 +31,7 @@ def leads_to(descriptor: int) -> tuple[int, int] | None:
     return found.st_dev, found.st_ino
 
 
-class Kept:
+class KeptDescriptor:
     """A descriptor that comes back as it was."""
 
     def __init__(self, descriptor: int) -> None:

@@ -24,10 +24,10 @@ from msgspec.structs import replace
 from auditor.flow.parts import Listing, Part, Words
 from auditor.flow.question import Answer
 from auditor.flow.record import Finding, Measure
-from auditor.flow.record import Rho as Interval
+from auditor.flow.record import RhoInterval as Interval
 from auditor.flow.verdict import Verdict
 from auditor.flow.wobbles import WATCHED
-from auditor.questions.pairs import Pairs, PairsOptions, make_pairs_plan
+from auditor.questions.pairs import PairsInquiry, PairsOptions, make_pairs_plan
 from auditor.statistics.contradiction import Contradiction
 from auditor.statistics.interval import MeanEvidence, most_unseen
 from auditor.statistics.outward import at_most, sure
@@ -35,7 +35,7 @@ from auditor.subjects.finishing import Finishing
 from auditor.subjects.outcome import describe
 from auditor.trials.cell import Cell
 from auditor.trials.integrated import FINISHES, Half, Shown, count_apart, declared_mismatch, run_integrated, why_not
-from auditor.trials.trial import Bench, Bottom, Trial
+from auditor.trials.trial import Bench, NoOutput, Trial
 
 METHOD = "betting confidence sequence"
 BY_FINISHES = f"{METHOD} on {FINISHES} finishes a pair"
@@ -84,7 +84,7 @@ class IntegratedAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="r
         return IntegratedAnswer(total)
 
 
-def settle_integrated(cell: Cell, options: PairsOptions) -> Pairs | None:
+def settle_integrated(cell: Cell, options: PairsOptions) -> PairsInquiry | None:
     """The inquiry of a cell whose subject declares its last step; None where its outputs are to be counted."""
     finishing = cell.subject.finishing
     if finishing is None or options.no_integrate or why_not(cell):
@@ -97,7 +97,7 @@ def settle_integrated(cell: Cell, options: PairsOptions) -> Pairs | None:
 
 
 @dataclass(slots=True)
-class IntegratedPairs(Pairs):
+class IntegratedPairs(PairsInquiry):
     """Pairs of cores: `mean` is of what is held against the target, `coins` of the real finishes alone.
 
     `doubt` has the pair's own two outputs for one more coin: those are what an audit would count.
@@ -111,7 +111,7 @@ class IntegratedPairs(Pairs):
     contradicted: int | None = None  # the pair at which there was enough evidence against m
 
     def __post_init__(self) -> None:
-        Pairs.__post_init__(self)
+        PairsInquiry.__post_init__(self)
         self.doubt = Contradiction(FINISHES + 1, both=self._is_exact)
 
     @property
@@ -131,7 +131,7 @@ class IntegratedPairs(Pairs):
             self.doubt.add(m, shown.apart + (trial.difference is not None))
         if self.contradicted is None and self.doubt.log_e >= -math.log(self.gate.alpha_kept):
             self.contradicted = trial.index
-        over = Pairs.add(self, cell, replace(trial, payload=shown.elements))
+        over = PairsInquiry.add(self, cell, replace(trial, payload=shown.elements))
         self.decided = over or self.contradicted is not None
         return self.decided
 
@@ -151,12 +151,12 @@ class IntegratedPairs(Pairs):
         return self.mean if self.contradicted is None else self.coins
 
     def outcome(self) -> str:
-        return Pairs.outcome(self) if self.contradicted is None else "fail"
+        return PairsInquiry.outcome(self) if self.contradicted is None else "fail"
 
     def verdict(self) -> Verdict:
         if self.contradicted is not None:
             return Verdict("fail", self._contradiction(), "formula", self.plan.alpha)
-        found = Pairs.verdict(self)
+        found = PairsInquiry.verdict(self)
         return replace(found, reason=found.reason + self.trusts([self])) if found.outcome == "pass" else found
 
     def trusts(self, leaves: Sequence[Any]) -> str:
@@ -214,7 +214,7 @@ class IntegratedPairs(Pairs):
         return Measure("rho", rho.estimate, rho.low, rho.high, rho.confidence, rho.method)
 
     def answer(self) -> Answer:
-        said = Pairs.answer(self)
+        said = PairsInquiry.answer(self)
         findings = [*said.findings]
         if self.coins.n and self._uses_formula():
             method = BY_FINISHES + (", given core and finish" if self._steps.has_body else "")
@@ -239,7 +239,7 @@ def show_cores(bench: Bench, index: int) -> Iterator[Part]:
     if bench.unit is not run_integrated:
         return
     first, second = Half(bench, index, 0), Half(bench, index, 1)
-    if isinstance(first.core, Bottom) or isinstance(second.core, Bottom):
+    if isinstance(first.core, NoOutput) or isinstance(second.core, NoOutput):
         return
     for name, core in (("first", first.core), ("second", second.core)):
         yield Listing(f"{name} core:", [describe(core.copy(), _SHORT)])

@@ -27,7 +27,7 @@ from auditor.lookup import find_object, importable_name
 from auditor.process.foreign import call
 from auditor.questions.one_pair import AskedOfPairs
 from auditor.questions.over_cells import begin
-from auditor.questions.pairs import Pairs, PairsOptions, make_pairs_plan
+from auditor.questions.pairs import PairsInquiry, PairsOptions, make_pairs_plan
 from auditor.randomness import from_key
 from auditor.request import OTHER, Request, option
 from auditor.sources.source import Source, load_source
@@ -111,7 +111,7 @@ class LossAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="loss"):
 
 
 @dataclass(slots=True)
-class LossPairs(Pairs):
+class LossPairs(PairsInquiry):
     """Pairs of which the first run is judged by a loss."""
 
     @property
@@ -124,7 +124,7 @@ class LossPairs(Pairs):
 
     def answer(self) -> Answer:
         fields = LossAnswer(self.loss.name, self.loss.delta, self.loss.slack(self.cell.size))
-        return replace(Pairs.answer(self), fields=fields)
+        return replace(PairsInquiry.answer(self), fields=fields)
 
 
 class LossQuestion(AskedOfPairs):

@@ -26,7 +26,7 @@ from auditor.flow.question import Answer
 from auditor.flow.record import Record
 from auditor.flow.verdict import Bound, Verdict
 from auditor.flow.wobbles import WATCHED
-from auditor.questions.pairs import Churn, Pairs, PairsOptions, make_pairs_plan
+from auditor.questions.pairs import Churn, PairsInquiry, PairsOptions, make_pairs_plan
 from auditor.statistics.gate import Gate
 from auditor.statistics.interval import sequence_lower, sequence_upper
 from auditor.statistics.outward import at_least, at_most, between, exact, percent, sure
@@ -100,7 +100,7 @@ def check_margin(margin: object) -> None:
 
 
 @dataclass(slots=True)
-class NoWorse(Pairs):
+class NoWorse(PairsInquiry):
     """Pairs of one cell against what was counted before. The plan's target is the most that is not worse."""
 
     before: Before = field(default_factory=Before)
@@ -120,7 +120,7 @@ class NoWorse(Pairs):
 
     def add(self, cell: int, trial: Any) -> bool:
         """Where rho may have fallen it goes on until that is shown too: it is what the next baseline is for."""
-        Pairs.add(self, cell, trial)
+        PairsInquiry.add(self, cell, trial)
         has_not_fallen = self.tally.mismatches >= self.tally.pairs * self.limits[0]
         self.decided = self._is_worse() or (
             self._is_below(self.within) and (has_not_fallen or self._is_below(self.better))
@@ -178,7 +178,7 @@ class NoWorse(Pairs):
         return {"baseline": [self.before.pairs, self.before.mismatches, self.before.margin]}
 
     def answer(self) -> Answer:
-        said, (low, high) = Pairs.answer(self), self.limits
+        said, (low, high) = PairsInquiry.answer(self), self.limits
         held = Held(
             pairs=self.before.pairs,
             mismatches=self.before.mismatches,

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from auditor.flow.plan import Plan
 from auditor.flow.question import Mismatch, Steady, Work
-from auditor.flow.record import Accuracy, CellRow, Rho
+from auditor.flow.record import Accuracy, CellRow, RhoInterval
 from auditor.flow.verdict import Tally
 from auditor.sources.source import name_of_source
 from auditor.statistics.interval import two_sided
@@ -59,10 +59,10 @@ class OneCell(Steady):
         """A fixed design that was cut short has looked early: only the sequence still holds."""
         return self.plan.design if self.tally.pairs in (0, self.plan.budget) else "anytime"
 
-    def rho(self) -> Rho:
+    def rho(self) -> RhoInterval:
         n, k = self.tally.pairs, self.tally.mismatches
         limits = two_sided(self.design, n, k, self.plan.each)
-        return Rho(k / n if n else None, *limits, self.plan.confidence, METHODS[self.design])
+        return RhoInterval(k / n if n else None, *limits, self.plan.confidence, METHODS[self.design])
 
     def accuracy(self) -> Accuracy | None:
         tally, confidence = self.tally, self.plan.confidence

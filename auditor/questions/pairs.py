@@ -19,7 +19,7 @@ from auditor.flow.parts import Part, Words
 from auditor.flow.plan import DEFAULT_TARGET, Plan, error_probability, make_plan
 from auditor.flow.question import Answer, Inquiry, Outlook, with_example
 from auditor.flow.record import EXAMPLES, Accuracy, CellRow, Measure, Record
-from auditor.flow.record import Rho as Interval
+from auditor.flow.record import RhoInterval as Interval
 from auditor.flow.verdict import Judged, Tally, Verdict, decide, is_accuracy_certified, is_decided, outcome
 from auditor.flow.wobbles import WATCHED, wobbles
 from auditor.questions.one_cell import OneCell, cell_row
@@ -93,7 +93,7 @@ def make_pairs_plan(cell: Cell, options: PairsOptions, *, gates: str = "rho", de
 
 
 @dataclass(slots=True)
-class Pairs(OneCell):
+class PairsInquiry(OneCell):
     """Pairs of one cell against one target."""
 
     judged: Judged = field(default_factory=Judged)
@@ -254,14 +254,14 @@ class AboutPairs(AskedOfPairs):
     def begin(self, request: Request) -> Inquiry:
         return begin(self, request)
 
-    def settle(self, cell: Cell, options: PairsOptions) -> Pairs:
+    def settle(self, cell: Cell, options: PairsOptions) -> PairsInquiry:
         """One cell's inquiry, with all of the error for itself."""
         if self.name == "churn" and not cell.view.may_have_rows:
             raise UsageError(
                 f"--measure churn counts predictions, and the view here is {cell.view.name}: use --view predict"
             )
         plan = make_pairs_plan(cell, options, gates=self.name)
-        return Pairs(replace(cell, watched=WATCHED), plan)
+        return PairsInquiry(replace(cell, watched=WATCHED), plan)
 
 
 class Rho(AboutPairs):
@@ -269,7 +269,7 @@ class Rho(AboutPairs):
 
     name = "rho"
 
-    def settle(self, cell: Cell, options: PairsOptions) -> Pairs:
+    def settle(self, cell: Cell, options: PairsOptions) -> PairsInquiry:
         from auditor.questions.integrated import settle_integrated
 
         if options.baseline is not None:

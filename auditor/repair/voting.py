@@ -15,7 +15,7 @@ from auditor.sources.sample import Sample
 
 
 @dataclass(frozen=True)
-class Vote:
+class VotedModel:
     """A classifier by the vote of its models; the noise depends on r alone."""
 
     models: list[Any]
@@ -70,7 +70,7 @@ class voted(Repaired):
     def finish(self, core: list[Any], r: Randomness) -> Any:
         noise = r.child("gumbel")
         if hasattr(core[0], "predict"):
-            return Vote(core, self.between, noise)
+            return VotedModel(core, self.between, noise)
         return label(shares_of(core), *self.between, noise)
 
     def churn(self, first: list[Any], second: list[Any], points: Any = None) -> Reals:

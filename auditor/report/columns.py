@@ -27,7 +27,7 @@ class Column(msgspec.Struct, frozen=True):
     extra: bool = False
 
 
-class Rows(msgspec.Struct, frozen=True):
+class TableRows(msgspec.Struct, frozen=True):
     """Cells that are escaped already; the first `heads` of a row are the first line of its block."""
 
     columns: Sequence[Column]

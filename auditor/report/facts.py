@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from auditor.flow.parts import Facts
-from auditor.flow.record import IN_PROCESS, Accuracy, Record, Rho
+from auditor.flow.record import IN_PROCESS, Accuracy, Record, RhoInterval
 from auditor.statistics.outward import at_most, between, exact, percent
 
 _CLOSER = "; the verdict's limit is one-sided, and so closer"
@@ -74,7 +74,7 @@ def _measured(record: Record, verbose: bool) -> Iterator[Row]:
         yield _accuracy(record, record.accuracy)
 
 
-def _rho(record: Record, rho: Rho, verbose: bool) -> str:
+def _rho(record: Record, rho: RhoInterval, verbose: bool) -> str:
     if told(record).get("integrated") and rho.estimate is not None:
         mean = f"{rho.estimate:.3g} on average over {record.pairs:,} pairs of cores; "
         given = _given(rho)
@@ -88,7 +88,7 @@ def _rho(record: Record, rho: Rho, verbose: bool) -> str:
     )
 
 
-def _given(rho: Rho) -> str:
+def _given(rho: RhoInterval) -> str:
     """What rho takes on trust, as the end of its method has it: ", given core, finish and m"."""
     return "".join(rho.method.partition(", given ")[1:])
 

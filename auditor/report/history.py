@@ -13,7 +13,7 @@ from rich.text import Text
 from auditor.flow.ledger import Past
 from auditor.flow.parts import Chart, Part, Series, Table, Words
 from auditor.process.escape import visible
-from auditor.report.columns import Column, Rows
+from auditor.report.columns import Column, TableRows
 from auditor.report.terminal import STYLES
 from auditor.statistics.detector import Alarm, alarms, first_alarm
 from auditor.statistics.outward import at_least, at_most, exact
@@ -26,7 +26,7 @@ def audits_over_time(subject: str, past: Sequence[Past]) -> Iterator[RenderableT
     shown, rows = _rows(past)
     columns = [Column(name, right=name not in _WORDS) for name in shown]
     styled = [[Text(visible(text), _style(name, text)) for name, text in zip(shown, row, strict=True)] for row in rows]
-    yield Rows(columns, styled, heads=3)
+    yield TableRows(columns, styled, heads=3)
 
 
 def table_over_time(past: Sequence[Past]) -> Table:

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from auditor.flow.plan import Plan
-from auditor.report.columns import Column, Rows
+from auditor.report.columns import Column, TableRows
 from auditor.statistics.cost import Prospect, information_bound, prospect
 from auditor.statistics.threshold import MOST_CALIBRATED
 
@@ -30,7 +30,7 @@ def prospects(plan: Plan) -> Iterator[RenderableType]:
     gate = plan.gate
     known = partial(prospect, target=target, alpha=gate.alpha_pass, alpha_fail=gate.alpha_fail, budget=plan.budget)
     laws = [known(rho) for rho in asked]
-    yield Rows([Column(name, right=True) for name in _HEAD], [[*map(Text, _row(plan, law))] for law in laws])
+    yield TableRows([Column(name, right=True) for name in _HEAD], [[*map(Text, _row(plan, law))] for law in laws])
     yield Text(
         "No test below: kl(Pr[decided rightly], alpha) / KL(true rho, target), the least expected pairs of any test "
         "that is wrong as seldom at the target and right as often here.",

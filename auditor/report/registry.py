@@ -12,7 +12,7 @@ from auditor.errors import AuditorError
 from auditor.flow.parts import Facts, Part, Words
 from auditor.lookup import registered_subjects
 from auditor.process.escape import visible
-from auditor.report.columns import Column, Rows
+from auditor.report.columns import Column, TableRows
 from auditor.subjects.subject import Declaration, Subject, load_subject, param_text
 
 _LARGE = 10**6  # from where on a size is written with three digits in a table
@@ -31,7 +31,7 @@ def registry() -> Iterator[RenderableType]:
         [Text(visible(name)), *_columns(target), Text(visible(target))]
         for name, target in registered_subjects().items()
     ]
-    yield Rows(_COLUMNS, rows)
+    yield TableRows(_COLUMNS, rows)
     yield Text("list NAME shows one whole, and what it asks for.", style="dim")
 
 

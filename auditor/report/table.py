@@ -11,7 +11,7 @@ from rich.text import Text
 from auditor.flow.parts import Part
 from auditor.flow.record import Record
 from auditor.process.escape import visible
-from auditor.report.columns import Column, Rows
+from auditor.report.columns import Column, TableRows
 from auditor.report.describe import asked_about, describe, what_was_seen
 from auditor.report.facts import counted, of_several, offers
 from auditor.report.terminal import STYLES
@@ -31,7 +31,7 @@ def summary(
 ) -> Iterator[RenderableType | list[Part]]:
     """The table, what is known of each that did not end as expected, and what the verdicts are worth together."""
     common = _common_prefix([record.subject for record in records])
-    yield Rows(_COLUMNS, [[*_cells(record, record.subject[len(common) :])] for record in records], heads=2)
+    yield TableRows(_COLUMNS, [[*_cells(record, record.subject[len(common) :])] for record in records], heads=2)
     surprises = [record for record in records if not record.is_as_expected]
     for record in surprises:
         yield Text.assemble("\n", (visible(record.subject), "bold"), f": {record.verdict}, expected {record.expect}")

@@ -13,7 +13,7 @@ from rich.text import Text
 from auditor.flow.parts import Bar, Chart, Command, Facts, Listing, Part, Table, Words
 from auditor.flow.record import Record
 from auditor.process.escape import shortened, visible, without_commands
-from auditor.report.columns import Column, Rows
+from auditor.report.columns import Column, TableRows
 from auditor.report.describe import describe
 from auditor.report.pictures.plot import plot
 from auditor.report.pictures.strip import top_of
@@ -122,7 +122,7 @@ def _table(part: Table, width: int, *, ascii_only: bool) -> Iterator[RenderableT
     while shown > needed and sum(widths[:shown]) + 2 * shown > width:
         shown -= 1
     columns = [Column(name, right=bool(name), least=None if name else _NAME) for name in lines[0][:shown]]
-    yield Rows(columns, [[*map(Text, row[:shown])] for row in lines[1:]])
+    yield TableRows(columns, [[*map(Text, row[:shown])] for row in lines[1:]])
 
 
 def _chart(part: Chart, width: int, *, ascii_only: bool) -> Iterator[Text]:

@@ -35,7 +35,7 @@ from auditor.statistics.interval import ATOM, LOG_WEIGHTS, TILTS, Reals, crossin
 _EVEN = 0.5  # the share of discordant pairs against the new code, where it is as good as the old
 
 
-class Shown(NamedTuple):
+class ShownChange(NamedTuple):
     """What is shown of rho_new - rho_old: below 0, above 0, above the margin, at most the margin."""
 
     better: bool = False
@@ -96,7 +96,7 @@ def mean_upper(seen: Halves, alpha: float) -> float:
     return crossing(lambda p: log_e_below(seen, p) >= -math.log(alpha), outer="high") if seen.n else 1.0
 
 
-class Versions(NamedTuple):
+class VersionCounts(NamedTuple):
     """Pairs by which of two versions makes them differ."""
 
     neither: int = 0
@@ -108,9 +108,9 @@ class Versions(NamedTuple):
     def pairs(self) -> int:
         return self.neither + self.old + self.new + self.both
 
-    def plus(self, *, old: bool, new: bool) -> Versions:
+    def plus(self, *, old: bool, new: bool) -> VersionCounts:
         place = old + 2 * new
-        return Versions(*(count + (i == place) for i, count in enumerate(self)))
+        return VersionCounts(*(count + (i == place) for i, count in enumerate(self)))
 
     @property
     def halves(self) -> Halves:
@@ -124,7 +124,7 @@ def discordant_gate(alpha: float, budget: int) -> Gate:
     return Gate(_EVEN, alpha, budget=budget)
 
 
-def shown_by_pairs(seen: Versions, alpha: float, margin: float, budget: int) -> Shown:
+def shown_by_pairs(seen: VersionCounts, alpha: float, margin: float, budget: int) -> ShownChange:
     """All that is shown; `budget` is the number of pairs that was planned for, to which "better" and "worse" are
     calibrated."""
     gate, discordant, halves, p = discordant_gate(alpha / 2, budget), seen.old + seen.new, seen.halves, (1 + margin) / 2
@@ -132,10 +132,10 @@ def shown_by_pairs(seen: Versions, alpha: float, margin: float, budget: int) -> 
     worse = discordant > 0 and gate.is_fail(discordant, seen.new)
     within = log_e_below(halves, p) >= -math.log(alpha)
     beyond = margin == 0 or log_e_above(halves, p) >= -math.log(alpha / 2)  # without a margin it is "worse" itself
-    return Shown(better=better and within, worse=worse, beyond=beyond and worse, within=within)
+    return ShownChange(better=better and within, worse=worse, beyond=beyond and worse, within=within)
 
 
-def difference_limits(seen: Versions, confidence: float) -> tuple[float, float]:
+def difference_limits(seen: VersionCounts, confidence: float) -> tuple[float, float]:
     """Where rho_new - rho_old is, each limit at half of the error."""
     share, halves = (1 - confidence) / 2, seen.halves
     return 2 * mean_lower(halves, share) - 1, 2 * mean_upper(halves, share) - 1

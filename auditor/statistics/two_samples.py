@@ -15,7 +15,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from auditor.statistics.interval import sequence_lower, sequence_upper
-from auditor.statistics.paired import Shown
+from auditor.statistics.paired import ShownChange
 
 
 class Counts(NamedTuple):
@@ -35,9 +35,9 @@ def highest(old: Counts, new: Counts, alpha: float) -> float:
     return sequence_upper(*new, alpha / 2) - sequence_lower(*old, alpha / 2)
 
 
-def shown_by_counts(old: Counts, new: Counts, alpha: float, margin: float) -> Shown:
+def shown_by_counts(old: Counts, new: Counts, alpha: float, margin: float) -> ShownChange:
     """All that is shown, with the shares of `paired.py`: anything of it is wrong with probability at most alpha."""
     low, high = lowest(old, new, alpha / 2), highest(old, new, alpha / 2)
-    return Shown(
+    return ShownChange(
         better=high < 0, worse=low > 0, beyond=low > margin, within=high < 0 or highest(old, new, alpha) <= margin
     )

@@ -40,7 +40,7 @@ Gap = int | float | None
 Each = Iterator[tuple[str, object, object]]  # steps, with what is there on both sides
 
 
-class Place(msgspec.Struct, array_like=True, frozen=True):
+class ElementDifference(msgspec.Struct, array_like=True, frozen=True):
     """Where two outputs differ, by how much where both are numbers, and what was there."""
 
     path: str
@@ -56,7 +56,7 @@ class Elements(msgspec.Struct, omit_defaults=True):
     digests: list[str | None]
     texts: list[str]  # empty ones where an output is too large to be shown
     count: int = 0  # places that differ
-    places: list[Place] = []  # the first of them
+    places: list[ElementDifference] = []  # the first of them
     gap: Gap = None  # the median over the elements of one array, else over the places
     shape: list[int] = []  # of outputs that are one array each
     bits: str = ""  # of its elements, those that differ
@@ -95,12 +95,14 @@ def _scalars(left: object, right: object, *, differs: bool) -> Elements:
     if not differs:
         return Elements("scalar", [fingerprint(left)[:_DIGEST]], [_text(left)])
     gap = gap_of(left, right)
-    place = Place("", gap, describe(left, _VALUE), describe(right, _VALUE))
+    place = ElementDifference("", gap, describe(left, _VALUE), describe(right, _VALUE))
     digests: list[str | None] = [fingerprint(left)[:_DIGEST], fingerprint(right)[:_DIGEST]]
     return Elements("scalar", digests, [_text(left), _text(right)], 1, [place], gap)
 
 
-def side_by_side(left: object, right: object, most: int, within: Tolerance | None = None) -> tuple[list[Place], int]:
+def side_by_side(
+    left: object, right: object, most: int, within: Tolerance | None = None
+) -> tuple[list[ElementDifference], int]:
     """The first places where two settled outputs differ, and how many there are."""
     found = Elements("", [], [])
     _list(found, left, right, within, most)
@@ -114,7 +116,7 @@ def _list(found: Elements, left: object, right: object, within: Tolerance | None
     except RecursionError:  # nested too deeply
         found.count = 0
     if not found.count:  # what differs has no name of its own
-        found.count, found.places = 1, [Place("", gap_of(left, right), _word(left), _word(right))]
+        found.count, found.places = 1, [ElementDifference("", gap_of(left, right), _word(left), _word(right))]
 
 
 def _describe(found: Elements, differing: Iterator[tuple[str, Each, int]], most: int) -> None:
@@ -124,7 +126,7 @@ def _describe(found: Elements, differing: Iterator[tuple[str, Each, int]], most:
         for step, mine, theirs in each:
             if len(found.places) == most or letters > _LONGEST:
                 break
-            place = Place(_cut(path + step), gap_of(mine, theirs), _word(mine), _word(theirs))
+            place = ElementDifference(_cut(path + step), gap_of(mine, theirs), _word(mine), _word(theirs))
             letters += sum(map(len, (place.path, place.left, place.right)))
             found.places.append(place)
             gaps.append(place.gap)

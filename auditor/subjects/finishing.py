@@ -42,7 +42,7 @@ _MARK = "is_its_steps"  # of a __call__
 _ROUNDED = 1e-9  # beyond [0, 1], what sums of floats may be off by
 
 
-class Step(msgspec.Struct, frozen=True):
+class FinishingStep(msgspec.Struct, frozen=True):
     """One of the three, and which parameters of A it takes."""
 
     fn: Callable[..., Any]
@@ -60,9 +60,9 @@ class Step(msgspec.Struct, frozen=True):
 class Finishing(msgspec.Struct, frozen=True):
     """What an author declares of the last step."""
 
-    core: Step
-    finish: Step
-    mismatch: Step | None  # None: no formula
+    core: FinishingStep
+    finish: FinishingStep
+    mismatch: FinishingStep | None  # None: no formula
     is_exact: bool = True  # else the mismatch is an upper bound
     settings: Mapping[str, Any] | None = None  # of the subject that it belongs to
     has_body: bool = True  # whether the subject could do something else than its steps
@@ -109,7 +109,7 @@ class Finishing(msgspec.Struct, frozen=True):
         return replace(self, settings=settings)
 
 
-class Kept:
+class SettledCore:
     """A core as it was when its run ended. Nothing that runs later can change it: each use gets a copy of its own."""
 
     def __init__(self, core: Any) -> None:
@@ -185,7 +185,7 @@ def _signature(
     sample: str,
     r: str,
     given: Mapping[str, Callable[..., Any]],
-    made: Mapping[str, Step],
+    made: Mapping[str, FinishingStep],
     defaults: Mapping[str, Any],
 ) -> Signature:
     """Return sample and r, as core and finish call them, and by name all that one of the steps asks for."""
@@ -256,12 +256,12 @@ def find_finishing(
     )
 
 
-def _step(shown: str, name: str, fn: Callable[..., Any], known: set[str]) -> Step:
+def _step(shown: str, name: str, fn: Callable[..., Any], known: set[str]) -> FinishingStep:
     counts, form = _TAKES[name]
     try:
         everything = list(inspect.signature(fn).parameters.values())
     except (TypeError, ValueError):  # some builtins tell nobody
-        return Step(fn, (), counts[-1])
+        return FinishingStep(fn, (), counts[-1])
     first = [p for p in everything if p.kind in _BY_POSITION and p.name not in known][: counts[-1]]
     rest = [p for p in everything if p not in first]
     missing = [p.name for p in rest if p.default is p.empty and p.kind not in (p.VAR_KEYWORD, p.VAR_POSITIONAL)]
@@ -269,5 +269,5 @@ def _step(shown: str, name: str, fn: Callable[..., Any], known: set[str]) -> Ste
         unknown = f", and it has no parameter {sorted(set(missing) - known)[0]!r}" if set(missing) - known else ""
         raise UsageError(f"{shown}: its {name}{inspect.signature(fn)} must take {form}{unknown}")
     if any(p.kind == p.VAR_KEYWORD for p in rest):
-        return Step(fn, None, len(first))
-    return Step(fn, tuple(p.name for p in rest if p.name in known), len(first))
+        return FinishingStep(fn, None, len(first))
+    return FinishingStep(fn, tuple(p.name for p in rest if p.name in known), len(first))

@@ -25,11 +25,11 @@ from msgspec.structs import replace
 from auditor.errors import AuditorError, SubjectError, in_words, is_interrupt
 from auditor.process.foreign import call
 from auditor.randomness import KINDS, Key
-from auditor.subjects.finishing import Finishing, Kept
+from auditor.subjects.finishing import Finishing, SettledCore
 from auditor.subjects.outcome import describe, same
 from auditor.subjects.views import OUTPUT
 from auditor.trials.cell import Cell
-from auditor.trials.trial import NONE_FELL, RUNS, Bench, Bottom, Trial, elements_of, judge, timed_run, with_bottom
+from auditor.trials.trial import NONE_FELL, RUNS, Bench, NoOutput, Trial, elements_of, judge, timed_run, with_bottom
 
 FINISHES = 64  # fresh r that each pair of cores is finished with
 _SHOWN = 60  # characters of an output
@@ -80,7 +80,7 @@ def run_integrated(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL
     if _steps(bench).has_body and chosen not in fell:
         runs, seconds = 3, seconds + _compare_body(bench, index, chosen, halves[chosen].settled)
     shown = Shown(declared_mismatch(bench, first.core, second.core, index), count_apart(first, second), runs=runs)
-    if type(first.settled) is Bottom or type(second.settled) is Bottom:
+    if type(first.settled) is NoOutput or type(second.settled) is NoOutput:
         trial = with_bottom(bench, index, (first.settled, second.settled), first.accurate, seconds)
         return replace(trial, payload=msgspec.to_builtins(shown))
     difference = bench.difference(first.settled, second.settled)
@@ -97,7 +97,7 @@ class Half:
         core, self.seconds = timed_run(replace(bench, subject=bench.subject.unfinished), index, which, fell)
         self._place = bench, index, which
         self._finish, self._make = _steps(bench).last, KINDS[bench.subject.randomness]
-        self.core: Kept | Bottom = core if type(core) is Bottom else self._kept(core)
+        self.core: SettledCore | NoOutput = core if type(core) is NoOutput else self._kept(core)
         r = bench.keys.r.child(index)
         own, again = _steps(bench).own(r), r.child("again")
         started = perf_counter()
@@ -114,11 +114,11 @@ class Half:
                 f"nothing but its arguments{_OR_COUNT}"
             )
 
-    def _kept(self, core: Any) -> Kept | Bottom:
+    def _kept(self, core: Any) -> SettledCore | NoOutput:
         """Return the core in memory of ours; BrokenSteps if it cannot be copied."""
         bench, index, which = self._place
         try:
-            return call(Kept, core)
+            return call(SettledCore, core)
         except MemoryError as error:
             return bench.no_output(error, index, which)
         except BaseException as error:
@@ -132,7 +132,7 @@ class Half:
 
     def _finished(self, key: Key) -> Any:
         """Return what r makes of the core; bottom of bottom. The key is new each time: numpy counts spawned r in it."""
-        if type(self.core) is Bottom:
+        if type(self.core) is NoOutput:
             return self.core
         bench, index, which = self._place
         if bench.publish:
@@ -142,7 +142,7 @@ class Half:
         except BaseException as error:
             return bench.no_output(error, index, which)
 
-    def _finish_a_copy(self, core: Kept, r: Any) -> Any:
+    def _finish_a_copy(self, core: SettledCore, r: Any) -> Any:
         return self._finish(core.copy(), r)
 
 
@@ -156,13 +156,13 @@ def _steps(bench: Bench) -> Finishing:
 
 
 def _short(settled: Any) -> str:
-    return "no output" if type(settled) is Bottom else describe(settled, _SHOWN)
+    return "no output" if type(settled) is NoOutput else describe(settled, _SHOWN)
 
 
 def differ(one: Any, other: Any) -> bool:
     """Two that gave no output agree."""
-    if type(one) is Bottom or type(other) is Bottom:
-        return (type(one) is Bottom) != (type(other) is Bottom)
+    if type(one) is NoOutput or type(other) is NoOutput:
+        return (type(one) is NoOutput) != (type(other) is NoOutput)
     return not same(one, other)
 
 
@@ -171,9 +171,11 @@ def count_apart(first: Half, second: Half) -> int:
     return sum(map(differ, first.many, second.many))
 
 
-def declared_mismatch(bench: Bench, first: Kept | Bottom, second: Kept | Bottom, index: int) -> float | None:
+def declared_mismatch(
+    bench: Bench, first: SettledCore | NoOutput, second: SettledCore | NoOutput, index: int
+) -> float | None:
     """Return m of two cores; None where there is no formula, or no core."""
-    if isinstance(first, Bottom) or isinstance(second, Bottom):
+    if isinstance(first, NoOutput) or isinstance(second, NoOutput):
         return None
     name = bench.subject.name
     try:

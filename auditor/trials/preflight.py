@@ -21,7 +21,7 @@ from auditor.sources.sample import Sample, copied
 from auditor.subjects.outcome import describe, fingerprint, first_difference, same
 from auditor.trials.fresh_rows import same_samples
 from auditor.trials.second_process import SecondProcess
-from auditor.trials.trial import Bench, Bottom, judge
+from auditor.trials.trial import Bench, NoOutput, judge
 from auditor.trials.unseen import kept_time, notes, takes_r, unseen, unseen_words
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def look(bench: Bench, skip: Container[int] = (), timed: Callable[[float], None]
                 timed(seen.seconds)
             shared = before is not None and _was_changed(bench, *before)
             before = output, settled
-            is_known = type(output) is Bottom or any(one.outputs for one in looks)  # or there is nothing to ask for
+            is_known = type(output) is NoOutput or any(one.outputs for one in looks)  # or there is nothing to ask for
             looks.append(replace(seen, shared=shared, knows_truth=is_known or _knows_truth(bench, output, index)))
     finally:
         put_back()  # what is reckoned from here on is ours
@@ -218,7 +218,7 @@ def _run_twice(bench: Bench, index: int) -> tuple[Any, Any, Look]:
         _GENERATORS[name][2](0xA0D17)  # another state than any it is likely to be in
         if not same(settled, bench.see(again := bench.run_on(bench.draw(index, 0), index, 0))):
             raise _hidden(bench, settled, again, f"it draws from the global generator {name}")
-    seen = () if type(output) is Bottom else (Seen(fingerprint(settled), describe(settled, _SHOWN)),)
+    seen = () if type(output) is NoOutput else (Seen(fingerprint(settled), describe(settled, _SHOWN)),)
     first = seen[0].name if seen and index == 0 else None
     found = Look(2 + len(moved), changed, True, tuple(moved), seconds, first, source_shares=source_shares)
     return output, settled, replace(found, unseen=differing, outputs=seen, cold=cold, same_samples=repeats)

@@ -20,7 +20,7 @@ from auditor.repair.mechanisms.own_frames import INSTALLED
 from auditor.request import OverCells
 from auditor.subjects.subject import load_subject, param_text
 from auditor.trials.cell import Cell, make_cell
-from auditor.trials.second_server import Request, server
+from auditor.trials.second_server import ServerRequest, server
 
 if TYPE_CHECKING:
     from auditor.trials.causes.files import Files
@@ -38,7 +38,7 @@ class SecondProcess:
     def __init__(self, cell: Cell, *, timeout: float | None = None, memory: int | None = None) -> None:
         self._timeout, self._asked = timeout, monotonic()
         self._since = file_clock()
-        self._request: Request | None = None
+        self._request: ServerRequest | None = None
         self._found: dict[str, Any] = {}
         self._trouble = ""
         try:

@@ -75,7 +75,7 @@ def _pair() -> tuple[socket.socket, socket.socket]:
         return socket.socket(fileno=copied(ours.fileno())), theirs
 
 
-class Request:
+class ServerRequest:
     """One question under way; closing it ends whoever works on it."""
 
     def __init__(self, link: socket.socket) -> None:
@@ -118,7 +118,7 @@ class Server:
     def is_alive(self) -> bool:
         return self._process.poll() is None
 
-    def ask(self, *messages: bytes) -> Request:
+    def ask(self, *messages: bytes) -> ServerRequest:
         """The messages' answers are to be had from what is returned; OSError where there is no server to take them."""
         ours, theirs = _pair()
         try:
@@ -130,7 +130,7 @@ class Server:
         except BaseException:
             ours.close()
             raise
-        return Request(ours)
+        return ServerRequest(ours)
 
     def entrust(self, folder: str) -> None:
         """A folder that is to be removed when this process is gone, however it went."""

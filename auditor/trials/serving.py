@@ -38,7 +38,7 @@ from auditor.trials.causes.outside import World
 from auditor.trials.cell import Cell, make_bench
 from auditor.trials.second_process import found_by_name, libraries, settle_in, shown
 from auditor.trials.second_server import FOLDER, folder_for_sockets, folder_in_use, receive, send, use_folder
-from auditor.trials.trial import Bench, Bottom, run_pair
+from auditor.trials.trial import Bench, NoOutput, run_pair
 
 _LEAVING = 1.0  # seconds that a child has for its exit handlers, once its answer has been taken
 _POLL, _IDLE = 20, 1000  # milliseconds between two looks, with children and without
@@ -241,7 +241,7 @@ def _run(bench: Bench, request: dict[str, Any]) -> dict[str, Any]:
     if request.get("after"):
         _run_watched(world, bench, request["index"], 1, found)
     output = _run_watched(world, bench, request["index"], 0, found)
-    if type(output) is Bottom:
+    if type(output) is NoOutput:
         return {**found, "fingerprint": "no output", "shown": "no output", "output": None}
     settled = bench.settled(output)
     found |= {"fingerprint": fingerprint(settled), "shown": describe(settled)}

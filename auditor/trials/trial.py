@@ -70,7 +70,7 @@ class OwnRandomness:
         return self._made
 
 
-class Bottom(msgspec.Struct, frozen=True):
+class NoOutput(msgspec.Struct, frozen=True):
     """The output of a run that gave none, where that counts as an output: two of them agree, whatever went wrong.
 
     `why` is a sentence that names the run.
@@ -156,13 +156,13 @@ class Bench(msgspec.Struct, frozen=True):
         except BaseException as error:  # SystemExit included: a subject that exits has not answered
             return self.no_output(error, index, which)
 
-    def no_output(self, error: BaseException, index: int, which: int) -> Bottom:
+    def no_output(self, error: BaseException, index: int, which: int) -> NoOutput:
         """Of a run that raised, where that counts as an output; else the error that ends the audit is raised."""
         if is_interrupt(error) and not self.publish:
             raise error  # from the keyboard; a worker hears none
         failed = SubjectRaised(self.subject.name, index, which, error)
         if self.bottoms and not (self.doubts and self.doubts(error)):
-            return Bottom(str(failed))
+            return NoOutput(str(failed))
         raise failed from error
 
     def _private(self, index: int, which: int) -> Key:
@@ -176,7 +176,7 @@ class Bench(msgspec.Struct, frozen=True):
 
     def see(self, output: Any) -> Any:
         """What of an output counts."""
-        if self.view is OUTPUT or type(output) is Bottom:
+        if self.view is OUTPUT or type(output) is NoOutput:
             return output
         try:
             return call(self.view.see, output)
@@ -194,7 +194,7 @@ class Bench(msgspec.Struct, frozen=True):
 
     def settled(self, output: Any) -> Any:
         """What of an output counts, as it is now: no later run can change it."""
-        return output if type(output) is Bottom else settle(self.see(output))
+        return output if type(output) is NoOutput else settle(self.see(output))
 
 
 class RunFailed(SubjectError):
@@ -246,12 +246,12 @@ def run_pair(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> T
     """
     output, seconds = timed_run(bench, index, 0, fell)
     seen = bench.see(output)
-    first = seen if type(seen) is Bottom else settle(seen)
+    first = seen if type(seen) is NoOutput else settle(seen)
     points = points_of(seen, first) if bench.view.rows else None
     accurate = judge(bench, output, index)
     output, more = timed_run(bench, index, 1, fell)
     second = bench.see(output)
-    if type(first) is Bottom or type(second) is Bottom:
+    if type(first) is NoOutput or type(second) is NoOutput:
         return with_bottom(bench, index, (first, second), accurate, seconds + more)
     difference = bench.difference(first, second)
     churn = _churn(bench, points, second, difference) if bench.view.rows else None
@@ -288,7 +288,7 @@ def share_apart(bench: Bench, points: Any, others: Any) -> float:
 def timed_run(bench: Bench, index: int, which: int, fell: Mapping[int, str]) -> tuple[Any, float]:
     """The output of one run, or bottom, and the seconds that it took."""
     if which in fell:
-        return Bottom(fell[which]), 0.0
+        return NoOutput(fell[which]), 0.0
     sample = bench.draw(index, which)
     started = perf_counter()
     output = bench.run_on(sample, index, which)
@@ -297,7 +297,7 @@ def timed_run(bench: Bench, index: int, which: int, fell: Mapping[int, str]) -> 
 
 def with_bottom(bench: Bench, index: int, seen: Sequence[Any], accurate: bool | None, seconds: float) -> Trial:
     """A pair of which at least one run gave no output."""
-    bottoms = tuple(output.why for output in seen if type(output) is Bottom)
+    bottoms = tuple(output.why for output in seen if type(output) is NoOutput)
     difference = apart(*seen)
     churn = float(difference is not None) if bench.view.rows else None
     return Trial(index, difference, accurate, seconds, churn, bottoms)
@@ -305,10 +305,10 @@ def with_bottom(bench: Bench, index: int, seen: Sequence[Any], accurate: bool | 
 
 def apart(first: Any, second: Any) -> Difference | None:
     """Where two outputs first differ; runs without an output agree with each other."""
-    bottoms = [type(one) is Bottom for one in (first, second)]
+    bottoms = [type(one) is NoOutput for one in (first, second)]
     if not any(bottoms):
         return first_difference(first, second)
-    shown = ("no output" if type(one) is Bottom else describe(one) for one in (first, second))
+    shown = ("no output" if type(one) is NoOutput else describe(one) for one in (first, second))
     return None if all(bottoms) else Difference("output", *shown)
 
 
@@ -316,7 +316,7 @@ def judge(bench: Bench, output: Any, index: int) -> bool | None:
     """Whether an output is accurate; None where nobody can say."""
     if not bench.judges or (bench.oracle is None and bench.subject.declared.accuracy is None):
         return None
-    if type(output) is Bottom:
+    if type(output) is NoOutput:
         return False
     if bench.oracle is not None:
         return bench.oracle(bench, output, index)

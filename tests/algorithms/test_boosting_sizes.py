@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms.boosting import RoundSizes, Shares, WeakLearner, boost_size, halfspaces, rounds
+from algorithms.boosting import RoundShares, RoundSizes, WeakLearner, boost_size, halfspaces, rounds
 from algorithms.halfspace import Halfspace, boxes_size, foams_size
 from algorithms.rejection import rejection_size
 from algorithms.rounding import block_size
@@ -36,7 +36,7 @@ def test_sizes_are_the_papers(eps: float, gamma: float, rho: float) -> None:
 def test_the_shares_of_rho_add_up() -> None:
     """Two runs part with probability at most 5/6 rho; one fails with 7/24, a weak learner's own rate being rho/4."""
     rho, t = Fraction(3, 10), 719
-    share: Any = Shares.of(rho, t)  # type: ignore[arg-type]
+    share: Any = RoundShares.of(rho, t)  # type: ignore[arg-type]
     assert (share.run_out, share.learn, share.stop, share.astray) == (
         rho / (6 * t),
         rho / (6 * t),

@@ -23,7 +23,18 @@ from processes import descendants, is_alive, on_linux, wait_until
 import auditor
 from auditor.engine import worker_process
 from auditor.engine.choice import make_engine
-from auditor.engine.engine import Blocks, Done, Fall, How, Measured, Pace, Serial, in_order, keep_nothing, make_how
+from auditor.engine.engine import (
+    BlockPace,
+    Blocks,
+    Done,
+    Fall,
+    How,
+    Serial,
+    SerialThenWorkers,
+    in_order,
+    keep_nothing,
+    make_how,
+)
 from auditor.engine.workers import Workers
 from auditor.errors import AuditorError, BadValue, SampleError, SubjectError, UsageError
 from auditor.flow.record import Record
@@ -492,7 +503,9 @@ def test_trials_come_out_in_order_and_each_once(seed: int) -> None:
     rng = random.Random(seed)
     wanted = sorted(rng.sample(range(500), 300))
     kept: list[int] = []
-    out = in_order(Shuffled(seed, set()), wanted, lambda trials: kept.extend(trial.index for trial in trials), Pace())
+    out = in_order(
+        Shuffled(seed, set()), wanted, lambda trials: kept.extend(trial.index for trial in trials), BlockPace()
+    )
     assert [trial.index for trial in out] == wanted
     assert sorted(kept) == wanted
     assert kept != wanted  # they were kept as they came
@@ -501,14 +514,14 @@ def test_trials_come_out_in_order_and_each_once(seed: int) -> None:
 def test_a_failure_comes_out_after_all_before_it() -> None:
     for seed in range(10):
         seen: list[int] = []
-        trials = in_order(Shuffled(seed, {37, 40, 90}), range(200), keep_nothing, Pace())
+        trials = in_order(Shuffled(seed, {37, 40, 90}), range(200), keep_nothing, BlockPace())
         with pytest.raises(SubjectError, match="failed at 37"):
             seen.extend(trial.index for trial in trials)
         assert seen == list(range(37))
 
 
 def test_blocks_grow_to_the_time_they_should_take() -> None:
-    blocks = Blocks(range(10_000), 0.2, Pace())
+    blocks = Blocks(range(10_000), 0.2, BlockPace())
     sizes = []
     for _ in range(8):
         block = blocks.cut()
@@ -523,14 +536,14 @@ def test_blocks_grow_to_the_time_they_should_take() -> None:
 
 
 def test_blocks_shrink_at_the_end_so_that_all_hands_are_done_together() -> None:
-    blocks, left = Blocks(range(1000), 1.0, Pace(1000), hands=2), 1000
+    blocks, left = Blocks(range(1000), 1.0, BlockPace(1000), hands=2), 1000
     while block := blocks.cut():
         assert block.start == 1000 - left
         assert len(block) <= max(1000 // 16, left // 2 - 1), "at most a sixteenth of a block is waited for"
         assert len(block) >= min(1000 // 16, left), "and no block is not worth being sent"
         left -= len(block)
     assert left == 0
-    alone = Blocks(range(1000), 1.0, Pace(1000)).cut()
+    alone = Blocks(range(1000), 1.0, BlockPace(1000)).cut()
     assert len(alone or ()) == 1000
 
 
@@ -544,8 +557,8 @@ def test_no_process_where_the_first_pairs_are_fast_and_several_where_they_are_sl
     class Elsewhere(Serial):
         words = "elsewhere"
 
-    def engine(least: int) -> Measured:
-        return Measured(least, 10**6, lambda bench: Elsewhere(), asked.append)
+    def engine(least: int) -> SerialThenWorkers:
+        return SerialThenWorkers(least, 10**6, lambda bench: Elsewhere(), asked.append)
 
     bench = bench_of("faults:slow", ROWS, size=5, params={"pause": 0})
     for least, expected in ((60, "in process"), (10_000, "elsewhere")):
@@ -559,8 +572,8 @@ def test_no_process_where_the_first_pairs_are_fast_and_several_where_they_are_sl
 
 
 def test_an_audit_that_turns_out_to_be_slow_goes_on_in_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Measured, "TRIED", 0.05)
-    monkeypatch.setattr(Measured, "PAYS", 0.05)
+    monkeypatch.setattr(SerialThenWorkers, "TRIED", 0.05)
+    monkeypatch.setattr(SerialThenWorkers, "PAYS", 0.05)
     monkeypatch.setattr("auditor.engine.engine.cores", lambda: 2)
     asked: dict[str, Any] = {"size": 5, "rho": 0.5, "fixed": 60}
     said: list[str] = []
@@ -578,7 +591,7 @@ def test_an_audit_that_turns_out_to_be_slow_goes_on_in_workers(monkeypatch: pyte
 def test_who_runs_an_audit() -> None:
     kinds = {
         Serial: ({}, {"ledger": "x"}),
-        Measured: ({"jobs": None},),
+        SerialThenWorkers: ({"jobs": None},),
         Workers: ({"jobs": 2}, {"timeout": 3}, {"memory": "1G"}, {"on_error": "bottom"}, {"jobs": None, "timeout": 1}),
     }
     for kind, options in kinds.items():

@@ -707,7 +707,7 @@ def test_a_trial_is_written_at_most_a_tenth_of_a_second_late(kept: Path, monkeyp
 
 def test_the_columns_of_trials_and_what_each_holds(kept: Path) -> None:
     base = a_record(subject="m:f")
-    cost = replace(base.cost, kept=record.Kept(ledger=str(kept), audit=1))
+    cost = replace(base.cost, kept=record.LedgerPlace(ledger=str(kept), audit=1))
     found = replace(base, cost=cost).trials()
     assert list(found) == (
         [
@@ -820,7 +820,7 @@ def pair(*places: tuple[str, Any, Any, Any], **fields: Any) -> dict[str, Any]:
 def test_the_account_of_no_pair_and_of_one() -> None:
     alone = wobbles.wobbles([pair()], 7)
     assert alone == wobbles.Wobbles(
-        pairs=1, of=7, mismatches=0, runs=2, distinct=1, frequent=[wobbles.Seen("A", 2)], kind="dict"
+        pairs=1, of=7, mismatches=0, runs=2, distinct=1, frequent=[wobbles.SeenText("A", 2)], kind="dict"
     )
     assert (wobbles.WATCHED, wobbles.ELEMENTS) == (500, 10)
     assert wobbles.pairs_by_element([]) == {}
@@ -853,7 +853,7 @@ def test_gaps_are_lower_medians_and_a_float_shows_few_values() -> None:
     assert (found.gap, found.elements[0].gap, found.elements[0].values) == (2.0, 2.0, [])
     few = wobbles.wobbles([pair(("x", "1", "0", 0.5)), pair(("x", "2", "0", 0.5))], 2)
     assert few is not None
-    assert few.elements[0].values == [wobbles.Seen("0", 2), wobbles.Seen("1", 1), wobbles.Seen("2", 1)]
+    assert few.elements[0].values == [wobbles.SeenText("0", 2), wobbles.SeenText("1", 1), wobbles.SeenText("2", 1)]
     whole = wobbles.wobbles([pair(("x", str(i), "0", i)) for i in range(1, 6)], 5)
     assert whole is not None
     assert [one.text for one in whole.elements[0].values] == ["0", "1", "2"]
@@ -864,7 +864,7 @@ def test_outputs_are_counted_by_run_and_renamed_by_pair() -> None:
     rows = [pair(("x", "1", "2", None), digests=["a", "b"], renamed=True), pair(), pair(digests=["c"], texts=["C"])]
     found = wobbles.wobbles(rows, 3)
     assert found is not None
-    assert (found.distinct, found.frequent) == (3, [wobbles.Seen("A", 3), wobbles.Seen("C", 2)])
+    assert (found.distinct, found.frequent) == (3, [wobbles.SeenText("A", 3), wobbles.SeenText("C", 2)])
     assert (found.renamed, found.runs, found.mismatches) == (1, 6, 1)
     unknown = wobbles.wobbles([pair(digests=[None], texts=[""])], 1)
     assert unknown is not None

@@ -19,7 +19,7 @@ from auditor.engine.engine import How, Serial
 from auditor.flow.question import find_question
 from auditor.flow.record import as_record, to_json
 from auditor.flow.run import carry_out
-from auditor.flow.wobbles import ELEMENTS, WATCHED, Seen, Wobbles, wobbles
+from auditor.flow.wobbles import ELEMENTS, WATCHED, SeenText, Wobbles, wobbles
 from auditor.subjects.elements import compare
 from auditor.subjects.outcome import same, settle
 
@@ -42,7 +42,7 @@ def test_of_sets_it_is_counted_who_chooses_and_who_disagrees() -> None:
     found = added([({1, 2}, {1, 2}), ({1, 2}, {1}), ({1, 2}, {1, 3}), ({1}, {1})])
     assert [(one.name, one.pairs, one.runs) for one in found.elements] == [("2", 2, 4), ("3", 1, 1)]
     assert (found.kind, found.pairs, found.runs, found.mismatches, found.unsteady) == ("choice", 4, 8, 2, 2)
-    assert (found.distinct, found.frequent[0]) == (3, Seen("{1, 2}", 4))
+    assert (found.distinct, found.frequent[0]) == (3, SeenText("{1, 2}", 4))
     assert (found.whole, found.gap, found.size) == (True, None, None)
 
 
@@ -65,7 +65,7 @@ def test_keys_have_the_median_of_their_gaps_and_what_they_were() -> None:
     assert (slope.name, slope.pairs, slope.gap) == ("['slope']", 4, 0.5)  # the lower of the two in the middle
     assert (n.name, n.pairs, n.gap) == ("['n']", 2, 1)
     assert isinstance(n.gap, int)
-    assert n.values == [Seen("3", 2), Seen("4", 1), Seen("5", 1)]
+    assert n.values == [SeenText("3", 2), SeenText("4", 1), SeenText("5", 1)]
     assert (found.kind, found.always, found.unsteady) == ("dict", 1, 2)
     assert found.gap == 0.5  # the lower median over pairs, of 0.5, 0.25, 1.0 and 2.0
 
@@ -92,9 +92,9 @@ def test_what_was_not_listed_is_not_claimed_to_be_all() -> None:
 def test_distinct_outputs_are_those_of_all_runs() -> None:
     found = added([("a", "a"), ("a", "b"), ("c", "a"), ("a", "a")])
     assert found.distinct == 3
-    assert found.frequent == [Seen("'a'", 6)]
+    assert found.frequent == [SeenText("'a'", 6)]
     assert [(one.name, one.pairs) for one in found.elements] == [("", 2)]
-    assert found.elements[0].values == [Seen("'a'", 2), Seen("'b'", 1), Seen("'c'", 1)]
+    assert found.elements[0].values == [SeenText("'a'", 2), SeenText("'b'", 1), SeenText("'c'", 1)]
 
 
 def test_nothing_looked_at_is_nothing_said() -> None:

@@ -19,7 +19,7 @@ from auditor.flow.record import read_record
 from auditor.questions.compare.answer import answer_of
 from auditor.questions.compare.records import compare_records
 from auditor.report.terminal import as_text
-from auditor.statistics.paired import Shown, Versions, difference_limits
+from auditor.statistics.paired import ShownChange, VersionCounts, difference_limits
 from auditor.subjects.outcome import Difference
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Trial
@@ -99,14 +99,14 @@ def counted(*pairs: tuple[bool, bool], times: int = 1, **options: Any) -> Any:
 
 def test_what_is_shown_stays_shown_and_excludes_its_opposite() -> None:
     inquiry = counted((False, False), times=100)
-    assert inquiry.seen == Versions(neither=67)
-    assert inquiry.shown == Shown(within=True)
+    assert inquiry.seen == VersionCounts(neither=67)
+    assert inquiry.shown == ShownChange(within=True)
     assert inquiry.next() == ()
     assert inquiry.answer().fields.changed.differ == 34, "of both runs of each pair those that differ"
     inquiry = counted((False, True), times=100)
-    assert inquiry.shown == Shown(worse=True, beyond=True)
+    assert inquiry.shown == ShownChange(worse=True, beyond=True)
     inquiry = counted((True, False), times=100)
-    assert inquiry.shown == Shown(better=True, within=True)
+    assert inquiry.shown == ShownChange(better=True, within=True)
 
 
 def test_pairs_go_on_after_the_margin_only_where_they_lean() -> None:
@@ -236,7 +236,7 @@ def test_records_whose_ledgers_have_the_same_pairs_are_paired(tmp_path: Path) ->
     assert one.old + one.new + one.both + one.neither == 200
     differ = [record.trials()["differs"] for record in (old, new)]
     assert one.new == sum(now and not was for was, now in zip(*differ, strict=True))
-    low, high = difference_limits(Versions(one.neither, one.old, one.new, one.both), 0.95)
+    low, high = difference_limits(VersionCounts(one.neither, one.old, one.new, one.both), 0.95)
     assert (found.answer.difference.low, found.answer.difference.high) == (low, high)
     by_counts = compare_records(audited(first_row), new)
     assert by_counts.answer.method == "two samples"

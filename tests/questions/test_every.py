@@ -23,7 +23,7 @@ from auditor.errors import UsageError
 from auditor.flow.record import read_record, to_json
 from auditor.flow.verdict import Bound, Tally
 from auditor.questions.every import Every
-from auditor.questions.pairs import Pairs
+from auditor.questions.pairs import PairsInquiry
 from auditor.report.formats.markdown import markdown
 from auditor.report.terminal import as_text
 from auditor.statistics.gate import Gate, fail_boundary
@@ -54,8 +54,8 @@ def settled(names: Sequence[str], delta: float | None = None, **options: Any) ->
     return Every(leaves)
 
 
-def named(leaf: Any, name: str, delta: float | None = None) -> Pairs:
-    return Pairs(replace(leaf.cell, name=name), replace(leaf.plan, delta=delta))
+def named(leaf: Any, name: str, delta: float | None = None) -> PairsInquiry:
+    return PairsInquiry(replace(leaf.cell, name=name), replace(leaf.plan, delta=delta))
 
 
 def finish(every: Every, outcome: Callable[[int, int], Outcome]) -> None:

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from asking import inquiry_of
 
-from auditor.questions.repair.frontier import Measured
+from auditor.questions.repair.frontier import MeasuredSetting
 from auditor.questions.repair.inquiry import Mending
 from auditor.questions.repair.settings import Setting
-from auditor.questions.repair.units import BOUND, FINISHED, FORMULA, Frontier, Pair, Tried, look
+from auditor.questions.repair.units import BOUND, FINISHED, FORMULA, FrontierUnit, Pair, SettingTried, look
 from auditor.randomness import from_key, root_key
 from auditor.repair import agreed
 from auditor.repair.agreeing import Leader
@@ -24,18 +24,18 @@ WIDE = Setting("rounded", {"width": 1e9})  # one cell for all numbers, but for a
 NONE = 1e-6  # of rho, where there is nothing but that
 
 
-def measured(learner: Any, source: Any, setting: Setting, pairs: int, **options: Any) -> list[Tried]:
+def measured(learner: Any, source: Any, setting: Setting, pairs: int, **options: Any) -> list[SettingTried]:
     """What a frontier of one setting shows of its pairs, where runs that fail give no output."""
     bench, unit = frontier_of(learner, source, setting, **options)
     return [msgspec.convert(unit(bench, index).payload, Pair).tried[0] for index in range(pairs)]
 
 
-def frontier_of(learner: Any, source: Any, setting: Setting, **options: Any) -> tuple[Bench, Frontier]:
+def frontier_of(learner: Any, source: Any, setting: Setting, **options: Any) -> tuple[Bench, FrontierUnit]:
     inquiry = inquiry_of(learner, source, "repair", **{"rho": 0.1, **options})
     assert isinstance(inquiry, Mending)
     next(inquiry._measure([setting]))
     cell = inquiry.cells[-1]
-    assert isinstance(cell.unit, Frontier)
+    assert isinstance(cell.unit, FrontierUnit)
     return msgspec.structs.replace(make_bench(cell), bottoms=True), cell.unit
 
 
@@ -87,7 +87,7 @@ def test_a_wrapper_that_gives_no_output_is_neither_offered_nor_shown_to_miss() -
     """Its runs agree, in that none has an output."""
     found = measured(lambda sample, r: float("nan"), "uniform", WIDE, 40, size=3)
     assert [(one.apart, one.nothing, one.error) for one in found] == [(0.0, 1.0, None)] * 40
-    one = Measured(WIDE)
+    one = MeasuredSetting(WIDE)
     for tried in found:
         one.add(tried, None)
     assert one.is_silent
@@ -95,8 +95,8 @@ def test_a_wrapper_that_gives_no_output_is_neither_offered_nor_shown_to_miss() -
 
 
 def test_a_pair_without_an_output_leaves_a_bound_a_bound() -> None:
-    one = Measured(WIDE)
-    for tried in (Tried(apart=1.0, by=BOUND), Tried(apart=1.0, by=BOUND)):
+    one = MeasuredSetting(WIDE)
+    for tried in (SettingTried(apart=1.0, by=BOUND), SettingTried(apart=1.0, by=BOUND)):
         one.add(tried, None)
     assert one.by == BOUND
 

@@ -32,7 +32,7 @@ from auditor.questions.repair import _has_points
 from auditor.questions.repair.paste import code_of
 from auditor.questions.repair.settings import FAMILIES, Agreeing, Aligning, Choosing, Rounding, Setting, Voting
 from auditor.questions.several import _place, share
-from auditor.statistics.paired import Shown
+from auditor.statistics.paired import ShownChange
 from auditor.subjects.outcome import Difference
 from auditor.subjects.subject import load_subject
 from auditor.trials.trial import Trial
@@ -428,7 +428,7 @@ def test_what_is_shown_of_a_move() -> None:
     for margin in (0.0, 0.05):
         for better, worse, beyond, within in itertools.product((False, True), repeat=4):
             if not (better and (worse or beyond)) and not (beyond and within):
-                shown = Shown(better=better, worse=worse, beyond=beyond, within=within)
+                shown = ShownChange(better=better, worse=worse, beyond=beyond, within=within)
                 told += f"{margin} {shown}: {moved(shown, margin)}\n"
     assert_kept(told, KEPT / "moved.txt")
 

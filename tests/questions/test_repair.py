@@ -21,11 +21,11 @@ from auditor.cli.command_line import cli
 from auditor.errors import UsageError
 from auditor.flow.record import Record, read_record
 from auditor.questions.repair.answer import answer_of
-from auditor.questions.repair.frontier import Measured, candidates
+from auditor.questions.repair.frontier import MeasuredSetting, candidates
 from auditor.questions.repair.inquiry import TRIES, Mending
 from auditor.questions.repair.paste import code_of
 from auditor.questions.repair.settings import Setting, read_setting, two_digits
-from auditor.questions.repair.units import Frontier, Tried, look
+from auditor.questions.repair.units import FrontierUnit, SettingTried, look
 from auditor.report.formats.svg import picture
 from auditor.report.terminal import as_text
 from auditor.subjects.subject import load_subject
@@ -309,7 +309,7 @@ def test_the_error_is_shared_between_all_that_may_be_said(folder: Path) -> None:
     assert inquiry.before is not None
     shares = [inquiry.before.plan.alpha]
     for width in (1.0, 2.0, 3.0):
-        next(inquiry._confirm(Measured(Setting("rounded", {"width": width}))))
+        next(inquiry._confirm(MeasuredSetting(Setting("rounded", {"width": width}))))
         shares.append(inquiry.tried[-1][2].plan.alpha)
     assert shares == pytest.approx([0.05, 0.025, 0.0125, 0.00625])
     assert len(shares) == TRIES + 1
@@ -318,9 +318,9 @@ def test_the_error_is_shared_between_all_that_may_be_said(folder: Path) -> None:
 
 
 def test_the_cheapest_that_should_pass_is_tried_first() -> None:
-    def measured(estimate: float, loss: float | None = None, *, nothing: bool = False) -> Measured:
-        one = Measured(Setting("rounded", {"width": estimate}))
-        one.add(Tried(apart=estimate, loss=loss, nothing=nothing), 0.0)
+    def measured(estimate: float, loss: float | None = None, *, nothing: bool = False) -> MeasuredSetting:
+        one = MeasuredSetting(Setting("rounded", {"width": estimate}))
+        one.add(SettingTried(apart=estimate, loss=loss, nothing=nothing), 0.0)
         return one
 
     plain = [measured(0.2), measured(0.07), measured(0.05), measured(0.02)]
@@ -383,7 +383,7 @@ def test_a_learner_that_returns_its_buffer_is_measured_as_one_that_returns_copie
     for learner in (number, copies):
         bench = bench_of(learner, "norm", size=20, rho=0.4)
         setting = Setting("rounded", {"width": {"x": 1.0}})
-        unit = Frontier(bench.subject, (setting,), (repair.rounded(learner, {"x": 1.0}),), "rho", None)
+        unit = FrontierUnit(bench.subject, (setting,), (repair.rounded(learner, {"x": 1.0}),), "rho", None)
         trials = [one(bench, index) for one in (look, unit) for index in range(8)]
         shown.append([trial.payload for trial in trials])
     assert shown[0] == shown[1]

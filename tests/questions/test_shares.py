@@ -23,7 +23,7 @@ from auditor.flow.verdict import Tally
 from auditor.questions.every import Every
 from auditor.questions.loss import FRESH, UNLUCKY, Loss
 from auditor.questions.nu.gate import GroupGate, Inaccurate
-from auditor.questions.pairs import Pairs
+from auditor.questions.pairs import PairsInquiry
 from auditor.questions.private import Both
 from auditor.statistics.interval import MeanEvidence, log_e_fail, log_e_pass, two_sided
 from auditor.statistics.nu import Groups, bad_stays_below, good_reaches
@@ -60,14 +60,14 @@ ASKED: dict[str, dict[str, Any]] = {
 }
 
 
-def leaves_of(asked: str, arms: int, family: int = 1, **options: Any) -> Sequence[Pairs]:
+def leaves_of(asked: str, arms: int, family: int = 1, **options: Any) -> Sequence[PairsInquiry]:
     """The leaves of an inquiry into so many inputs, of which nothing has been run."""
     given = {"source": rows, "size": 1, "rho": TARGET, "family": family, "fixed": PAIRS, **ASKED[asked], **options}
     inquiry: Any = inquiry_of(**given, **({"inputs": {"q": [*range(arms)]}} if arms > 1 else {}))
     return inquiry.leaves if arms > 1 else [inquiry]
 
 
-def outcomes(leaf: Pairs, tallies: Sequence[Tally]) -> np.ndarray:
+def outcomes(leaf: PairsInquiry, tallies: Sequence[Tally]) -> np.ndarray:
     """What the leaf says of each; its verdict in words must say the same."""
     found = []
     for tally in tallies:
@@ -77,11 +77,11 @@ def outcomes(leaf: Pairs, tallies: Sequence[Tally]) -> np.ndarray:
     return np.array(found)
 
 
-def of_mismatches(leaf: Pairs, n: int = PAIRS) -> np.ndarray:
+def of_mismatches(leaf: PairsInquiry, n: int = PAIRS) -> np.ndarray:
     return outcomes(leaf, [Tally(n, k, n, 0) for k in range(n + 1)])
 
 
-def of_failures(leaf: Pairs, n: int = PAIRS) -> np.ndarray:
+def of_failures(leaf: PairsInquiry, n: int = PAIRS) -> np.ndarray:
     return outcomes(leaf, [Tally(n, 0, n, k) for k in range(n + 1)])
 
 
@@ -119,7 +119,7 @@ def misses(limits: Callable[[int], tuple[float, float]], rate: float) -> float:
     return float(law(rate) @ ((found[:, 0] > rate) | (found[:, 1] < rate)))
 
 
-def of_row(leaf: Pairs) -> Callable[[int], tuple[float, float]]:
+def of_row(leaf: PairsInquiry) -> Callable[[int], tuple[float, float]]:
     def limits(k: int) -> tuple[float, float]:
         leaf.tally = Tally(PAIRS, k)
         row, rho = leaf.row(), leaf.rho()
@@ -154,7 +154,7 @@ def test_shared_and_unshared_have_alpha_together() -> None:
     both = inquiry_of(own_coin, rows, size=1, rho=TARGET, fixed=PAIRS)
     assert isinstance(both, Both)
     for leaf in both.leaves:
-        assert isinstance(leaf, Pairs)
+        assert isinstance(leaf, PairsInquiry)
         for verdict in ("pass", "fail"):
             wrong = float(law(TARGET) @ (of_mismatches(leaf) == verdict))
             assert_is_all_of_alpha(1 - (1 - wrong) ** 2, f"{leaf.cell.name}, {verdict}")
@@ -174,10 +174,10 @@ def fit(sample: Any, r: Any, *, q: int = 0) -> Model:
     return Model()
 
 
-def churn_leaf(arms: int, family: int, delta: float | None = None) -> Pairs:
+def churn_leaf(arms: int, family: int, delta: float | None = None) -> PairsInquiry:
     asked = {"subject": fit, "question": "churn", "view": "predict", "probe": 5}
     leaf = leaves_of("rho", arms, family, fixed=None, pairs=1000, **asked)[0]
-    return Pairs(leaf.cell, replace(leaf.plan, delta=delta))
+    return PairsInquiry(leaf.cell, replace(leaf.plan, delta=delta))
 
 
 def lattice(most: int) -> Any:

@@ -20,8 +20,8 @@ from auditor.questions.compare.records import compare_records
 from auditor.statistics.interval import sequence_lower, sequence_upper, two_sided
 from auditor.statistics.paired import (
     Halves,
-    Shown,
-    Versions,
+    ShownChange,
+    VersionCounts,
     log_e_above,
     log_e_below,
     mean_lower,
@@ -100,11 +100,11 @@ def test_every_interval_of_a_comparison_has_half_of_alpha_on_either_side(confide
 # What is shown.
 
 
-def lattice(most: int) -> Iterator[Versions]:
+def lattice(most: int) -> Iterator[VersionCounts]:
     for old in range(most + 1):
         for new in range(most + 1 - old):
             for neither in (0, 3, most - old - new):
-                yield Versions(neither, old, new)
+                yield VersionCounts(neither, old, new)
 
 
 @pytest.mark.parametrize("alpha", [0.05, 0.2])
@@ -132,7 +132,7 @@ def ever_by_discordant(pairs: int, kinds: slice) -> float:
                 then[new + more] = then.get(new + more, 0.0) + mass / 2
         alive = {}
         for new, mass in then.items():
-            if any(shown_by_pairs(Versions(0, n - new, new), 0.05, 0.9, pairs)[kinds]):
+            if any(shown_by_pairs(VersionCounts(0, n - new, new), 0.05, 0.9, pairs)[kinds]):
                 reached += mass
             else:
                 alive[new] = mass
@@ -147,7 +147,7 @@ def test_better_and_worse_have_half_of_alpha_each(kinds: slice, share: float) ->
     assert share / 2 < wrong <= share
 
 
-def later(first: Sequence[Pair], then: Pair, most: int = 400) -> tuple[Shown, Shown, Shown]:
+def later(first: Sequence[Pair], then: Pair, most: int = 400) -> tuple[ShownChange, ShownChange, ShownChange]:
     """What is shown after the first pairs, after many more of one kind, and what those counts alone would show."""
     inquiry = told(first)
     before = inquiry.shown
@@ -158,26 +158,32 @@ def later(first: Sequence[Pair], then: Pair, most: int = 400) -> tuple[Shown, Sh
 @pytest.mark.parametrize(
     ("first", "then", "before", "after", "alone"),
     [
-        ([NEITHER] * 70, BY_NEW, Shown(within=True), Shown(worse=True, within=True), Shown(worse=True, beyond=True)),
+        (
+            [NEITHER] * 70,
+            BY_NEW,
+            ShownChange(within=True),
+            ShownChange(worse=True, within=True),
+            ShownChange(worse=True, beyond=True),
+        ),
         (
             [BY_NEW] * 20,
             BY_OLD,
-            Shown(worse=True, beyond=True),
-            Shown(worse=True, beyond=True),
-            Shown(better=True, within=True),
+            ShownChange(worse=True, beyond=True),
+            ShownChange(worse=True, beyond=True),
+            ShownChange(better=True, within=True),
         ),
         (
             [BY_OLD] * 20,
             BY_NEW,
-            Shown(better=True, within=True),
-            Shown(better=True, within=True),
-            Shown(worse=True, beyond=True),
+            ShownChange(better=True, within=True),
+            ShownChange(better=True, within=True),
+            ShownChange(worse=True, beyond=True),
         ),
     ],
     ids=["within, then beyond", "worse beyond, then better within", "better within, then worse beyond"],
 )
 def test_of_two_things_that_exclude_each_other_the_first_stays(
-    first: list[Pair], then: Pair, before: Shown, after: Shown, alone: Shown
+    first: list[Pair], then: Pair, before: ShownChange, after: ShownChange, alone: ShownChange
 ) -> None:
     """Each has its own share of alpha; what would say both would spend it twice, and could say nothing in the end."""
     assert later(first, then) == (before, after, alone)
@@ -248,13 +254,13 @@ def test_records_of_the_same_pairs_are_held_to_the_smaller_plan(monkeypatch: pyt
     old, by_other_plans = audited(0, 60, budget=4000), set()
     for k in range(20):
         new = audited(k, 60, budget=60)
-        found, shown = compare_records(old, new), shown_by_pairs(Versions(60 - k, 0, k), 0.05, MARGIN, 60)
+        found, shown = compare_records(old, new), shown_by_pairs(VersionCounts(60 - k, 0, k), 0.05, MARGIN, 60)
         assert found.answer.method == "paired"
         assert found.answer.change == ("worse" if shown.worse else "no difference shown"), k
         assert found.verdict == ("fail" if shown.beyond else "pass" if shown.within else "inconclusive"), k
-        back = shown_by_pairs(Versions(60 - k, k, 0), 0.05, MARGIN, 60)
+        back = shown_by_pairs(VersionCounts(60 - k, k, 0), 0.05, MARGIN, 60)
         assert compare_records(new, old).answer.change == ("better" if back.better else "no difference shown"), k
         for name, alpha, budget in (("alpha", 0.1, 60), ("budget", 0.05, 4000)):
-            if shown_by_pairs(Versions(60 - k, 0, k), alpha, MARGIN, budget).worse != shown.worse:
+            if shown_by_pairs(VersionCounts(60 - k, 0, k), alpha, MARGIN, budget).worse != shown.worse:
                 by_other_plans.add(name)
     assert by_other_plans == {"alpha", "budget"}

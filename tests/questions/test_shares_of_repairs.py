@@ -17,12 +17,12 @@ from auditor.errors import SubjectError
 from auditor.flow.question import find_question
 from auditor.flow.run import carry_out
 from auditor.flow.verdict import Tally
-from auditor.questions.pairs import Pairs
-from auditor.questions.repair.answer import Cost
-from auditor.questions.repair.frontier import SAYS_NOTHING, Measured
+from auditor.questions.pairs import PairsInquiry
+from auditor.questions.repair.answer import RepairCost
+from auditor.questions.repair.frontier import SAYS_NOTHING, MeasuredSetting
 from auditor.questions.repair.inquiry import RULED_OUT, TRIES, Mending
 from auditor.questions.repair.settings import STEPPING, Agreeing, Aligning, Choosing, Rounding, Setting, Voting
-from auditor.questions.repair.units import BOUND, FINISHED, FORMULA, Pair, Tried
+from auditor.questions.repair.units import BOUND, FINISHED, FORMULA, Pair, SettingTried
 from auditor.statistics.interval import log_e_fail, two_sided
 from auditor.statistics.outward import at_most
 from auditor.trials.cell import make_bench
@@ -49,13 +49,13 @@ def asked(**options: Any) -> Mending:
     return inquiry
 
 
-def tried(inquiry: Mending, measured: Measured) -> Pairs:
+def tried(inquiry: Mending, measured: MeasuredSetting) -> PairsInquiry:
     """The audit of a setting that is tried next."""
     next(inquiry._confirm(measured))
     return inquiry.tried[-1][2]
 
 
-def decided(leaf: Pairs, verdict: str) -> float:
+def decided(leaf: PairsInquiry, verdict: str) -> float:
     """The exact probability that a running audit ends with this verdict, where rho is the target."""
     alive, found = np.array([1.0]), 0.0
     for n in range(1, PAIRS + 1):
@@ -73,7 +73,7 @@ def test_all_ways_to_pass_wrongly_have_alpha_together() -> None:
     inquiry = asked()
     assert inquiry.before
     wrong = [decided(inquiry.before, "pass")]
-    wrong += [decided(tried(inquiry, Measured(STEPPING)), "pass") for _ in range(TRIES)]
+    wrong += [decided(tried(inquiry, MeasuredSetting(STEPPING)), "pass") for _ in range(TRIES)]
     chance = 1 - math.prod(1 - one for one in wrong)
     print(f"{[f'{one:.5f}' for one in wrong]}: {chance:.5f} of {ALPHA}")
     assert ALPHA / 2 < chance <= ALPHA
@@ -83,7 +83,7 @@ def test_all_ways_to_pass_wrongly_have_alpha_together() -> None:
 
 def test_a_setting_that_is_a_repair_is_ruled_out_with_alpha_at_most() -> None:
     """By the frontier where it was not tried, and else by its audit, of which the first has the largest share."""
-    audit = decided(tried(asked(), Measured(STEPPING)), "fail")
+    audit = decided(tried(asked(), MeasuredSetting(STEPPING)), "fail")
     print(f"{audit:.5f} by its audit, and {RULED_OUT * ALPHA:.5f} by the frontier")
     assert ALPHA / 8 < audit <= (1 - RULED_OUT) * ALPHA
 
@@ -91,11 +91,11 @@ def test_a_setting_that_is_a_repair_is_ruled_out_with_alpha_at_most() -> None:
 # The frontier: on values that are 0 or 1 its evidence is that of counts.
 
 
-def measured(verb: str, k: int, n: int, *, nothing: Sequence[float] = (), by: str = FINISHED) -> Measured:
+def measured(verb: str, k: int, n: int, *, nothing: Sequence[float] = (), by: str = FINISHED) -> MeasuredSetting:
     """A setting of which k of n pairs differ, and some first runs came to no output."""
-    one = Measured({"sites": STEPPING, "agreed": Setting("agreed", {"chunks": 4})}.get(verb, ROUNDED))
+    one = MeasuredSetting({"sites": STEPPING, "agreed": Setting("agreed", {"chunks": 4})}.get(verb, ROUNDED))
     for i in range(n):
-        one.add(Tried(apart=float(i < k), by=by, nothing=nothing[i] if nothing else 0.0), None)
+        one.add(SettingTried(apart=float(i < k), by=by, nothing=nothing[i] if nothing else 0.0), None)
     return one
 
 
@@ -140,7 +140,7 @@ def test_the_intervals_of_a_frontier_hold_together(count: int) -> None:
 # What a fail takes.
 
 
-def over(*settings: Measured, before: Tally = DIFFERS) -> Mending:
+def over(*settings: MeasuredSetting, before: Tally = DIFFERS) -> Mending:
     """A repair that has come to its end."""
     inquiry = asked()
     assert inquiry.before
@@ -148,7 +148,7 @@ def over(*settings: Measured, before: Tally = DIFFERS) -> Mending:
     return inquiry
 
 
-def hopeless() -> Measured:
+def hopeless() -> MeasuredSetting:
     return measured("rounded", 40, 40)
 
 
@@ -171,7 +171,7 @@ def test_a_wrong_fail_by_the_frontier_has_its_share() -> None:
     assert found not in (shown(RULED_OUT * ALPHA / 2, TARGET), shown(RULED_OUT * ALPHA * 2, TARGET))
 
 
-def failing(setting: Measured) -> Callable[[], Mending]:
+def failing(setting: MeasuredSetting) -> Callable[[], Mending]:
     """It was tried, and its audit failed."""
 
     def made() -> Mending:
@@ -190,11 +190,11 @@ def undecided() -> Mending:
     return inquiry
 
 
-def broken(pairs: int) -> Measured:
+def broken(pairs: int) -> MeasuredSetting:
     """A setting that did not run in so many of 40 pairs."""
-    one = Measured(Setting("rounded", {"width": 2.0}))
+    one = MeasuredSetting(Setting("rounded", {"width": 2.0}))
     for i in range(40):
-        one.add(Tried(apart=None, error="no such width") if i < pairs else Tried(apart=0.0), None)
+        one.add(SettingTried(apart=None, error="no such width") if i < pairs else SettingTried(apart=0.0), None)
     return one
 
 
@@ -266,7 +266,7 @@ def test_what_is_not_ruled_out_is_tried_from_the_nearest_on(monkeypatch: pytest.
     frontier = next(steps)
     for i in frontier.wanted:
         apart = [float(i < share * len(frontier.wanted)) for share in (0.9, 0.23, 0.21)]
-        payload = msgspec.to_builtins(Pair(tried=[Tried(apart=one, by=FORMULA) for one in apart]))
+        payload = msgspec.to_builtins(Pair(tried=[SettingTried(apart=one, by=FORMULA) for one in apart]))
         inquiry.add(frontier.cell, Trial(i, None, None, 0.0, payload=payload))
     for _ in range(2):
         work = next(steps)
@@ -303,21 +303,21 @@ def test_no_two_steps_share_a_sample() -> None:
 def test_a_price_is_what_was_measured() -> None:
     """The mean loss with the setting less the mean loss as it is, and how often the answer is another."""
     setting = Setting("agreed", {"chunks": 4}, "each fit sees 10 of 40 rows", rows=10)
-    one = Measured(setting)
+    one = MeasuredSetting(setting)
     for changed, before, after in ((True, 0.1, 0.3), (False, 0.2, 0.2), (False, 0.0, 0.4)):
-        one.add(Tried(apart=0.0, changed=changed, loss=after), before)
+        one.add(SettingTried(apart=0.0, changed=changed, loss=after), before)
     price = one.price()
     assert (price.words, price.rows, price.change) == (setting.words, 10, None)
     assert (price.loss, price.loss_before) == (pytest.approx(0.2), pytest.approx(0.1))
     assert price.changed == pytest.approx(1 / 3)
     assert one.point(ALPHA).price == price
-    assert Measured(Setting("rounded", {"width": 4.0}, "w", 2.0)).price() == Cost(words="w", change=2.0)
+    assert MeasuredSetting(Setting("rounded", {"width": 4.0}, "w", 2.0)).price() == RepairCost(words="w", change=2.0)
 
 
 def test_the_price_is_that_of_the_setting_that_was_tried_last() -> None:
     inquiry = asked()
     for width in (1.0, 3.0):
-        tried(inquiry, Measured(Setting("rounded", {"width": width}, f"by {width / 2}", width / 2)))
+        tried(inquiry, MeasuredSetting(Setting("rounded", {"width": width}, f"by {width / 2}", width / 2)))
     answer = inquiry.answer().fields
     assert (answer.wrapper, answer.price.change) == ("rounded(width=3.0)", 1.5)
 

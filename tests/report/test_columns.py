@@ -16,7 +16,7 @@ from rich.text import Text
 
 from auditor.flow.plan import make_plan
 from auditor.lookup import registered_subjects
-from auditor.report.columns import Column, Rows
+from auditor.report.columns import Column, TableRows
 from auditor.report.prospects import prospects
 from auditor.report.registry import registry
 from auditor.subjects.subject import Subject, load_subject
@@ -57,18 +57,18 @@ ROW = [
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_numbers_stay_whole_at_any_width(width: int) -> None:
-    text = drawn(Rows(COLUMNS, [ROW, ROW]), width=width)
+    text = drawn(TableRows(COLUMNS, [ROW, ROW]), width=width)
     assert len(re.findall(r"12,345,678", text)) == 2
     assert len(re.findall(r"0\.0123 to 0\.0987", text)) == 2
     assert len(re.findall(r"\binconclusive\b", text)) == 2
 
 
 def test_what_is_left_of_the_room_decides_between_table_and_block() -> None:
-    wide = drawn(Rows(COLUMNS, [ROW]), width=100).splitlines()
+    wide = drawn(TableRows(COLUMNS, [ROW]), width=100).splitlines()
     assert (len(wide), wide[0].split()) == (2, ["subject", "verdict", "expected", "pairs", "rho", "target"])
-    narrower = drawn(Rows(COLUMNS, [ROW]), width=72).splitlines()
+    narrower = drawn(TableRows(COLUMNS, [ROW]), width=72).splitlines()
     assert narrower[0].split() == ["subject", "verdict", "expected", "pairs", "rho"]  # what is extra goes first
-    block = drawn(Rows(COLUMNS, [ROW]), width=40).splitlines()
+    block = drawn(TableRows(COLUMNS, [ROW]), width=40).splitlines()
     assert [line.rstrip() for line in block] == [
         "package.module:learner",
         "  inconclusive, expected pass,",
@@ -78,7 +78,7 @@ def test_what_is_left_of_the_room_decides_between_table_and_block() -> None:
 
 
 def test_a_long_word_is_folded_below_its_block() -> None:
-    text = drawn(Rows([Column("a"), Column("b")], [[Text("x"), Text("y" * 50)]]), width=30).splitlines()
+    text = drawn(TableRows([Column("a"), Column("b")], [[Text("x"), Text("y" * 50)]]), width=30).splitlines()
     assert [line.strip() for line in text] == ["x", "y" * 28, "y" * 22]
     assert all(line.startswith("  y") for line in text[1:])
 

@@ -15,7 +15,7 @@ from auditor.flow.parts import Bar, Chart, Series
 from auditor.flow.record import Record
 from auditor.report.formats import FORMATS
 from auditor.report.formats.svg import draw_bars, draw_chart, picture
-from auditor.report.pictures.ink import Words, apart, width_of
+from auditor.report.pictures.ink import PlacedText, apart, width_of
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 # Advance widths of DejaVu Sans, a wide font, in thousandths of its size: what a reader without any other sees.
@@ -146,7 +146,7 @@ def test_long_names_have_room_beside_bars() -> None:
 def test_a_width_is_at_least_that_of_a_wide_font() -> None:
     for words in ("96,624 rows", "algorithms.statistical_query:rstat", "Theorem 2.3 asks for: 96,624", "0.0001"):
         assert width_of(words) >= sum(ADVANCES.get(c, 640) for c in words) * 12 / 1000
-    labels = [Words(x, 0, "1,000,000", "middle") for x in range(100, 600, 10)]
+    labels = [PlacedText(x, 0, "1,000,000", "middle") for x in range(100, 600, 10)]
     kept = apart(labels)
     assert kept[0] == labels[0]
     assert all(a.span[1] < b.span[0] for a, b in itertools.pairwise(kept))

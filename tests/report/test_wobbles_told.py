@@ -17,7 +17,7 @@ import auditor
 from auditor.cli.command_line import run
 from auditor.flow.parts import Bar, Listing
 from auditor.flow.record import Record
-from auditor.flow.wobbles import Element, Seen, Wobbles
+from auditor.flow.wobbles import Element, SeenText, Wobbles
 from auditor.report.advice import advice
 from auditor.report.describe import describe
 from auditor.report.formats import FORMATS
@@ -52,7 +52,7 @@ def element(name: str, pairs: int, **more: Any) -> Element:
     return Element(name=name, pairs=pairs, **more)
 
 
-BOTH = [Seen("0", 30), Seen("1", 30)]
+BOTH = [SeenText("0", 30), SeenText("1", 30)]
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ BOTH = [Seen("0", 30), Seen("1", 30)]
     [
         (
             "attr(support_)",
-            {"kind": "choice", "distinct": 4, "frequent": [Seen("{1, 9}", 85)], "unsteady": 1}
+            {"kind": "choice", "distinct": 4, "frequent": [SeenText("{1, 9}", 85)], "unsteady": 1}
             | {"elements": [element("9", 30, runs=76)]},
             [
                 "4 distinct outputs; the most frequent in 71 % of the runs: {1, 9}",
@@ -132,7 +132,7 @@ def test_it_says_over_how_many_pairs_was_counted(failed: Record) -> None:
 )
 def test_a_share_is_never_all_or_none_where_it_is_not(count: int, share: str, failed: Record) -> None:
     runs = 120 if count == 1 else 1200
-    said = lines(failed, kind="dict", runs=runs, distinct=2, frequent=[Seen("", count)])[1]
+    said = lines(failed, kind="dict", runs=runs, distinct=2, frequent=[SeenText("", count)])[1]
     assert said == f"2 distinct outputs; the most frequent in {share} of the runs"
 
 

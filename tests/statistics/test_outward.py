@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import auditor
 from auditor.flow.plan import make_plan
-from auditor.flow.record import Accuracy, Bound, CellRow, Record, Rho
+from auditor.flow.record import Accuracy, Bound, CellRow, Record, RhoInterval
 from auditor.flow.verdict import Judged, Tally, decide, held
 from auditor.questions.pairs import Churn, RhoAnswer
 from auditor.report.facts import beside, confidences, of_several
@@ -41,7 +41,7 @@ def test_every_limit_of_a_report_is_outward(
     record = msgspec.structs.replace(
         base,
         bound=None,
-        rho=Rho(0.5, *rho, 0.95, "a method"),
+        rho=RhoInterval(0.5, *rho, 0.95, "a method"),
         answer=RhoAnswer(Churn(0.5, *churn, 0.95, 0.5, 0.5, 0.5)),
         accuracy=Accuracy(1, 2, 0.5, *accuracy, 0.95),
     )
@@ -177,7 +177,7 @@ def test_an_interval_that_contains_the_target_beside_a_verdict_is_explained(base
     assert base.rho.high > 0.1
     assert "and contains the target" in as_text(base, 500)
     assert "and contains the target" in markdown([base], 0.95)
-    assert not beside(msgspec.structs.replace(base, rho=Rho(0.0, 0.0, 0.09, 0.95, "a method")))
+    assert not beside(msgspec.structs.replace(base, rho=RhoInterval(0.0, 0.0, 0.09, 0.95, "a method")))
     assert not beside(msgspec.structs.replace(base, bound=None))
 
 

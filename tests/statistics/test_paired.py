@@ -16,8 +16,8 @@ import pytest
 from auditor.statistics.interval import MeanEvidence
 from auditor.statistics.paired import (
     Halves,
-    Shown,
-    Versions,
+    ShownChange,
+    VersionCounts,
     difference_limits,
     least_pairs_within,
     log_e_above,
@@ -33,7 +33,7 @@ PAIRS = 24
 cached = functools.cache(shown_by_pairs)  # what is shown of some counts is the same for all laws
 
 
-def ever(law: Law, pairs: int, condition: Callable[[Versions], bool]) -> float:
+def ever(law: Law, pairs: int, condition: Callable[[VersionCounts], bool]) -> float:
     """The probability that the condition holds at some n: exact, over all counts."""
     old, new = law
     live, reached = {(0, 0, 0): 1.0}, 0.0
@@ -46,15 +46,15 @@ def ever(law: Law, pairs: int, condition: Callable[[Versions], bool]) -> float:
                 then[state] = then.get(state, 0.0) + mass * chance
         live = {}
         for state, mass in then.items():
-            if condition(Versions(*state)):
+            if condition(VersionCounts(*state)):
                 reached += mass
             elif mass:
                 live[state] = mass
     return reached
 
 
-def untrue(shown: Shown, apart: float, margin: float) -> bool:
-    no = Shown(better=apart >= 0, worse=apart <= 0, beyond=apart <= margin, within=apart > margin)
+def untrue(shown: ShownChange, apart: float, margin: float) -> bool:
+    no = ShownChange(better=apart >= 0, worse=apart <= 0, beyond=apart <= margin, within=apart > margin)
     return any(said and wrong for said, wrong in zip(shown, no, strict=True))
 
 
@@ -116,26 +116,28 @@ def test_evidence_of_means_is_that_of_single_values() -> None:
 @pytest.mark.parametrize(("alpha", "margin", "pairs"), [(0.05, 0.05, 67), (0.05, 0.1, 33), (0.01, 0.02, 253)])
 def test_no_discordant_pair_shows_no_worse_after_so_many(alpha: float, margin: float, pairs: int) -> None:
     assert least_pairs_within(alpha, margin) == pairs <= math.ceil(math.log(2 / alpha) / -math.log1p(-margin))
-    assert not shown_by_pairs(Versions(neither=pairs - 1), alpha, margin, 2000).within
-    assert shown_by_pairs(Versions(pairs - 9, both=9), alpha, margin, 2000) == Shown(within=True)
+    assert not shown_by_pairs(VersionCounts(neither=pairs - 1), alpha, margin, 2000).within
+    assert shown_by_pairs(VersionCounts(pairs - 9, both=9), alpha, margin, 2000) == ShownChange(within=True)
 
 
 def test_what_is_shown_of_discordant_pairs() -> None:
-    def shown(old: int, new: int, alike: int = 20) -> Shown:
-        return shown_by_pairs(Versions(alike, old, new), 0.05, 0.05, 2000)
+    def shown(old: int, new: int, alike: int = 20) -> ShownChange:
+        return shown_by_pairs(VersionCounts(alike, old, new), 0.05, 0.05, 2000)
 
-    assert shown(0, 12) == Shown(worse=True, beyond=True)
-    assert shown(12, 0) == Shown(better=True, within=True)
-    assert shown(0, 20, alike=1000) == Shown(worse=True, within=True), "worse, but not by as much as the margin"
-    assert shown(3, 3) == Shown()
-    assert shown_by_pairs(Versions(900, 1, 12), 0.05, 0.0, 2000) == Shown(worse=True, beyond=True), "no margin"
+    assert shown(0, 12) == ShownChange(worse=True, beyond=True)
+    assert shown(12, 0) == ShownChange(better=True, within=True)
+    assert shown(0, 20, alike=1000) == ShownChange(worse=True, within=True), "worse, but not by as much as the margin"
+    assert shown(3, 3) == ShownChange()
+    assert shown_by_pairs(VersionCounts(900, 1, 12), 0.05, 0.0, 2000) == ShownChange(worse=True, beyond=True), (
+        "no margin"
+    )
 
 
 def test_of_counts_each_pair_is_in_one() -> None:
-    seen = Versions()
+    seen = VersionCounts()
     for old, new in ((False, False), (True, False), (True, False), (False, True), (True, True)):
         seen = seen.plus(old=old, new=new)
-    assert seen == Versions(1, 2, 1, 1)
+    assert seen == VersionCounts(1, 2, 1, 1)
     assert (seen.pairs, seen.halves) == (5, Halves(2, 2, 1))
     assert seen.halves.mean() == 2 / 5
     assert Halves().mean() is None
@@ -152,7 +154,7 @@ def test_limits_of_a_mean_hold_at_every_n_at_once(chances: tuple[float, float, f
     zero, half, one = chances
     mean = half / 2 + one
 
-    def misses(seen: Versions) -> bool:
+    def misses(seen: VersionCounts) -> bool:
         low, high = limits(Halves(seen.old, seen.neither, seen.new))
         return not low <= mean <= high
 
@@ -162,8 +164,8 @@ def test_limits_of_a_mean_hold_at_every_n_at_once(chances: tuple[float, float, f
 
 
 def test_limits_of_the_difference_are_those_of_the_mean() -> None:
-    seen = Versions(60, 20, 2, 3)
+    seen = VersionCounts(60, 20, 2, 3)
     low, high = difference_limits(seen, 0.95)
     assert -1 < low < (2 - 20) / 85 < high < 0
-    assert difference_limits(Versions(), 0.95) == (-1, 1)
-    assert difference_limits(Versions(new=1), 0.95)[1] == 1
+    assert difference_limits(VersionCounts(), 0.95) == (-1, 1)
+    assert difference_limits(VersionCounts(new=1), 0.95)[1] == 1

@@ -9,7 +9,7 @@ import pytest
 from auditor.statistics import two_samples
 from auditor.statistics.gate import Gate
 from auditor.statistics.interval import sequence_lower, sequence_upper
-from auditor.statistics.paired import Shown
+from auditor.statistics.paired import ShownChange
 from auditor.statistics.two_samples import Counts, highest, lowest, shown_by_counts
 
 
@@ -38,9 +38,9 @@ def ends(rho: float, target: float, budget: int) -> dict[Counts, float]:
     return over
 
 
-def wrong(shown: Shown, apart: float, margin: float) -> bool:
+def wrong(shown: ShownChange, apart: float, margin: float) -> bool:
     """Whether anything of it is untrue, where rho_new - rho_old is `apart`."""
-    untrue = Shown(better=apart >= 0, worse=apart <= 0, beyond=apart <= margin, within=apart > margin)
+    untrue = ShownChange(better=apart >= 0, worse=apart <= 0, beyond=apart <= margin, within=apart > margin)
     return any(said and no for said, no in zip(shown, untrue, strict=True))
 
 
@@ -90,16 +90,16 @@ def test_limits_are_those_of_each_audit_at_half_of_the_error() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "shown"),
     [
-        (Counts(200, 4), Counts(100, 40), Shown(worse=True, beyond=True)),
-        (Counts(100, 40), Counts(200, 4), Shown(better=True, within=True)),
-        (Counts(400, 0), Counts(400, 0), Shown(within=True)),
-        (Counts(20, 1), Counts(20, 2), Shown()),
-        (Counts(2000, 40), Counts(2000, 110), Shown(worse=True)),
+        (Counts(200, 4), Counts(100, 40), ShownChange(worse=True, beyond=True)),
+        (Counts(100, 40), Counts(200, 4), ShownChange(better=True, within=True)),
+        (Counts(400, 0), Counts(400, 0), ShownChange(within=True)),
+        (Counts(20, 1), Counts(20, 2), ShownChange()),
+        (Counts(2000, 40), Counts(2000, 110), ShownChange(worse=True)),
     ],
 )
-def test_what_is_shown(old: Counts, new: Counts, shown: Shown) -> None:
+def test_what_is_shown(old: Counts, new: Counts, shown: ShownChange) -> None:
     assert shown_by_counts(old, new, 0.05, 0.05) == shown
 
 
 def test_nothing_was_run() -> None:
-    assert shown_by_counts(Counts(0, 0), Counts(0, 0), 0.05, 0.05) == Shown()
+    assert shown_by_counts(Counts(0, 0), Counts(0, 0), 0.05, 0.05) == ShownChange()

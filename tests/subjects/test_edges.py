@@ -30,7 +30,7 @@ from auditor.subjects.candidates import candidates, settled_target, what_it_has
 from auditor.subjects.churn import has_rows, points_of, share_of_labels, share_of_points
 from auditor.subjects.closeness import Tolerance
 from auditor.subjects.estimators import Fit
-from auditor.subjects.finishing import Composed, Kept, Step, check_steps
+from auditor.subjects.finishing import Composed, FinishingStep, SettledCore, check_steps
 from auditor.subjects.subject import Declaration, code_hash, has_text, load_subject, param_text, parse_param, subject
 from auditor.subjects.views import OUTPUT, make_view
 from auditor.subjects.views.partition import matched, partition
@@ -480,14 +480,14 @@ def test_steps_that_take_something_else_are_refused() -> None:
     assert auditor.composed(core=core, finish=finish).steps.apart(1, 2) is None
     assert auditor.composed(core=core, finish=finish, mismatch=lambda a, b: None).steps.apart(1, 2) is None
     assert auditor.composed(core=max, finish=min).steps.core.places == 2
-    step = Step(core, ("width", "depth"), 1)
+    step = FinishingStep(core, ("width", "depth"), 1)
     assert step.at({"width": 2}, {"width": 1, "other": 3}) == {"width": 2}
-    assert Step(core, None, 1).at({"a": 1}, {"b": 2}) == {"a": 1}
+    assert FinishingStep(core, None, 1).at({"a": 1}, {"b": 2}) == {"a": 1}
 
 
 def test_a_kept_core_is_nobody_elses() -> None:
     held = [[1]]
-    kept = Kept(held)
+    kept = SettledCore(held)
     held[0].append(2)
     kept.copy()[0].append(3)
     assert kept.copy() == [[1]]

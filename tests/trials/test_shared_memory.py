@@ -13,7 +13,7 @@ from asking import bench_of
 import auditor
 from auditor.cli.command_line import run
 from auditor.questions.nu.strings import run_string
-from auditor.questions.reuse.transcripts import Interviews
+from auditor.questions.reuse.transcripts import InterviewTrial
 from auditor.subjects.outcome import describe, fingerprint, first_difference, same, settle
 from auditor.subjects.subject import load_subject
 from auditor.trials.preflight import conclude, look
@@ -137,7 +137,7 @@ def test_answers_of_an_interview_count_as_they_were() -> None:
         bench_of(f"shared:{name}", sampler, size=20, params={"query": None})
         for name in ("mechanism", "honest_mechanism")
     )
-    unit = Interviews(analyst, "", 3)
+    unit = InterviewTrial(analyst, "", 3)
     for reuse in (False, True):
         transcript = unit.transcript(shared, 0, reuse=reuse)
         assert len(set(transcript.name)) == 3

@@ -26,7 +26,7 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float
 
 
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
+class RhoDifference(msgspec.Struct, frozen=True, kw_only=True):
     """rho_new - rho_old, with a two-sided interval of its own."""
 
     estimate: float | None
@@ -35,7 +35,7 @@ class Difference(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float
 
 
-class Changed(msgspec.Struct, frozen=True, kw_only=True):
+class ChangedOutputs(msgspec.Struct, frozen=True, kw_only=True):
     """Runs on the same sample and r in which the outputs of the two versions differ."""
 
     runs: int
@@ -58,7 +58,7 @@ class Discordant(msgspec.Struct, frozen=True, kw_only=True):
     neither: int
 
 
-class Element(msgspec.Struct, frozen=True, kw_only=True):
+class ComparedElement(msgspec.Struct, frozen=True, kw_only=True):
     """An element of the output: the pairs in which it differs in each version."""
 
     name: str
@@ -75,12 +75,12 @@ class CompareAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="questi
     method: str
     old: Side
     new: Side
-    difference: Difference
+    difference: RhoDifference
     error: float
     discordant: Discordant | None = None
-    changed: Changed | None = None
+    changed: ChangedOutputs | None = None
     looked: int = 0  # pairs whose elements were looked at
-    elements: list[Element] = []  # those whose counts changed most
+    elements: list[ComparedElement] = []  # those whose counts changed most
     versions: dict[str, tuple[str, str]] = {}  # of packages that are others in the old environment: old, new
 
 
@@ -136,7 +136,7 @@ def _rho(side: Side) -> str:
     return f"{side.mismatches:,} of {side.pairs:,} pairs, {between(side.low, side.high)}"
 
 
-def _answers(found: Changed) -> str:
+def _answers(found: ChangedOutputs) -> str:
     share = f"{100 * (found.estimate or 0.0):.3g} % of answers"
     limits = f"{at_least(100 * found.low)} to {at_most(100 * found.high)} % ({percent(found.confidence)} two-sided)"
     words = "on the same sample and r the two versions differ"

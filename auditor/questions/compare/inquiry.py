@@ -21,8 +21,8 @@ from auditor.questions.compare.said import fields_of, findings_of, measures_of, 
 from auditor.questions.compare.versions import NEW, OLD, Versions
 from auditor.questions.counted import Counted
 from auditor.statistics.outward import at_least, at_most
-from auditor.statistics.paired import Halves, Shown, difference_limits, shown_by_pairs
-from auditor.statistics.paired import Versions as Counts
+from auditor.statistics.paired import Halves, ShownChange, difference_limits, shown_by_pairs
+from auditor.statistics.paired import VersionCounts as Counts
 from auditor.trials.cell import Cell
 from auditor.trials.other_version import close_processes
 from auditor.trials.trial import Bench, Trial
@@ -54,7 +54,7 @@ class Comparing(Steady):
     seen: Counts = field(default_factory=Counts)
     changed: Halves = field(default_factory=Halves)  # runs in which the versions differ: none, one or both of a pair
     first_changed: int | None = None
-    shown: Shown = field(default_factory=Shown)
+    shown: ShownChange = field(default_factory=ShownChange)
     settled: int | None = None  # pairs after which the margin was
     elements: tuple[list[Any], list[Any]] = field(default_factory=lambda: ([], []))
     examples: list[Mismatch] = field(default_factory=list)
@@ -116,7 +116,7 @@ class Comparing(Steady):
         """What has been shown stays so; of two things that exclude each other the first."""
         now = shown_by_pairs(self.seen, self.plan.alpha, self.margin, self.plan.budget)
         was = self.shown
-        self.shown = Shown(
+        self.shown = ShownChange(
             better=was.better or (now.better and not was.worse),  # nor "beyond", which is shown with it
             worse=was.worse or (now.worse and not was.better),
             beyond=was.beyond or (now.beyond and not was.within),

@@ -17,7 +17,7 @@ from auditor.errors import UsageError
 from auditor.flow.plan import check_confidence, error_probability
 from auditor.flow.record import CellRow, Cost, Finding, Record, environment
 from auditor.questions.compare import check_margin
-from auditor.questions.compare.answer import NOT_COMPARABLE, CompareAnswer, Difference, Discordant, Side
+from auditor.questions.compare.answer import NOT_COMPARABLE, CompareAnswer, Discordant, RhoDifference, Side
 from auditor.questions.compare.said import (
     change_of,
     difference_measure,
@@ -28,7 +28,7 @@ from auditor.questions.compare.said import (
     side_of,
 )
 from auditor.statistics.outward import sure
-from auditor.statistics.paired import Shown, Versions, shown_by_pairs
+from auditor.statistics.paired import ShownChange, VersionCounts, shown_by_pairs
 from auditor.statistics.two_samples import Counts, highest, lowest, shown_by_counts
 
 _METHODS = {"two samples": "two confidence sequences", "paired": "betting"}
@@ -51,8 +51,8 @@ class _Found(NamedTuple):
     """What two audits show, and what that rests on."""
 
     method: str
-    shown: Shown
-    apart: Difference
+    shown: ShownChange
+    apart: RhoDifference
     words: str
     discordant: Discordant | None = None
 
@@ -69,11 +69,11 @@ def _by_counts(old: Record, new: Record, margin: float, confidence: float) -> _F
     words = (
         f"{before.mismatches:,} of {before.pairs:,} pairs differed before, {now.mismatches:,} of {now.pairs:,} do now"
     )
-    apart = Difference(estimate=estimate, confidence=confidence, **limits)
+    apart = RhoDifference(estimate=estimate, confidence=confidence, **limits)
     return _Found("two samples", shown_by_counts(before, now, alpha, margin), apart, words)
 
 
-def _by_pairs(old: Record, new: Record, seen: Versions, margin: float, confidence: float) -> _Found:
+def _by_pairs(old: Record, new: Record, seen: VersionCounts, margin: float, confidence: float) -> _Found:
     planned = min(old.budget, new.budget)
     shown = shown_by_pairs(seen, error_probability(confidence), margin, planned)
     words = (
@@ -82,7 +82,7 @@ def _by_pairs(old: Record, new: Record, seen: Versions, margin: float, confidenc
     return _Found("paired", shown, difference_of(seen, confidence), words, Discordant(**seen._asdict()))
 
 
-def _same_pairs(old: Record, new: Record) -> Versions | None:
+def _same_pairs(old: Record, new: Record) -> VersionCounts | None:
     """The pairs that both audits have counted, as far as their ledgers have them; None where they ran on others."""
     pairs = min(old.pairs or 0, new.pairs or 0)
     if old.seed != new.seed or not pairs:
@@ -92,7 +92,7 @@ def _same_pairs(old: Record, new: Record) -> Versions | None:
     before, now = _differ(old), _differ(new)
     if len(before) < pairs or len(now) < pairs:
         return None
-    seen = Versions()
+    seen = VersionCounts()
     for was, is_ in zip(before[:pairs], now[:pairs], strict=True):
         seen = seen.plus(old=was, new=is_)
     return seen
@@ -124,7 +124,7 @@ def _unlike(old: Record, new: Record) -> Iterator[str]:
 
 
 def _record(old: Record, new: Record, found: _Found, why: str, margin: float, confidence: float) -> Record:
-    alpha, shown, apart = error_probability(confidence), Shown() if why else found.shown, found.apart
+    alpha, shown, apart = error_probability(confidence), ShownChange() if why else found.shown, found.apart
     sides = [side_of(one.subject, *_counts(one), confidence) for one in (old, new)]
     answer = CompareAnswer(
         change=NOT_COMPARABLE if why else change_of(shown),

@@ -7,24 +7,24 @@ from importlib.metadata import PackageNotFoundError, version
 from platform import python_version
 from typing import TYPE_CHECKING
 
-from auditor.flow.record import Finding, Measure, Rho
+from auditor.flow.record import Finding, Measure, RhoInterval
 from auditor.flow.wobbles import pairs_by_element
 from auditor.questions.compare.answer import (
     BETTER,
     NONE_SHOWN,
     WORSE,
-    Changed,
+    ChangedOutputs,
     CompareAnswer,
-    Difference,
+    ComparedElement,
     Discordant,
-    Element,
+    RhoDifference,
     Side,
 )
 from auditor.questions.compare.versions import NEW, OLD
 from auditor.questions.one_cell import METHODS
 from auditor.statistics.interval import two_sided
 from auditor.statistics.outward import exact, sure
-from auditor.statistics.paired import Shown, Versions, difference_limits, mean_lower, mean_upper
+from auditor.statistics.paired import ShownChange, VersionCounts, difference_limits, mean_lower, mean_upper
 
 if TYPE_CHECKING:
     from auditor.questions.compare.inquiry import Comparing
@@ -33,11 +33,11 @@ _ELEMENTS = 5  # that are named
 _BETTING = "betting confidence sequence on pairs of both"
 
 
-def change_of(shown: Shown) -> str:
+def change_of(shown: ShownChange) -> str:
     return BETTER if shown.better else WORSE if shown.worse else NONE_SHOWN
 
 
-def outcome_of(shown: Shown) -> str:
+def outcome_of(shown: ShownChange) -> str:
     return "fail" if shown.beyond else "pass" if shown.within else "inconclusive"
 
 
@@ -48,19 +48,19 @@ def side_of(what: str, pairs: int, mismatches: int, confidence: float) -> Side:
     return Side(what=what, **counts, estimate=rate, low=low, high=high, confidence=confidence)
 
 
-def rho_of(side: Side) -> Rho:
-    return Rho(side.estimate, side.low, side.high, side.confidence, METHODS["anytime"])
+def rho_of(side: Side) -> RhoInterval:
+    return RhoInterval(side.estimate, side.low, side.high, side.confidence, METHODS["anytime"])
 
 
-def difference_of(seen: Versions, confidence: float) -> Difference:
+def difference_of(seen: VersionCounts, confidence: float) -> RhoDifference:
     low, high = difference_limits(seen, confidence)
     estimate = (seen.new - seen.old) / seen.pairs if seen.pairs else None
-    return Difference(estimate=estimate, low=low, high=high, confidence=confidence)
+    return RhoDifference(estimate=estimate, low=low, high=high, confidence=confidence)
 
 
-def _changed(inquiry: Comparing) -> Changed:
+def _changed(inquiry: Comparing) -> ChangedOutputs:
     seen, share = inquiry.changed, (1 - inquiry.plan.confidence) / 2
-    return Changed(
+    return ChangedOutputs(
         runs=2 * seen.n,
         differ=seen.half + 2 * seen.one,
         estimate=seen.mean(),
@@ -95,10 +95,10 @@ def fields_of(inquiry: Comparing) -> CompareAnswer:
     )
 
 
-def _elements(inquiry: Comparing) -> list[Element]:
+def _elements(inquiry: Comparing) -> list[ComparedElement]:
     """Those whose counts of pairs changed most."""
     old, new = (pairs_by_element(inquiry.elements[cell]) for cell in (OLD, NEW))
-    rows = [Element(name=name, old=old.get(name, 0), new=new.get(name, 0)) for name in {**old, **new}]
+    rows = [ComparedElement(name=name, old=old.get(name, 0), new=new.get(name, 0)) for name in {**old, **new}]
     moved = [row for row in rows if row.old != row.new]
     return sorted(moved, key=lambda row: (-abs(row.new - row.old), row.name))[:_ELEMENTS]
 
@@ -118,7 +118,7 @@ def _installed(name: str) -> str:
         return "not installed"
 
 
-def difference_measure(apart: Difference, method: str) -> Measure:
+def difference_measure(apart: RhoDifference, method: str) -> Measure:
     return Measure("rho_new - rho_old", apart.estimate, apart.low, apart.high, apart.confidence, method)
 
 
@@ -142,7 +142,7 @@ def reason_of(inquiry: Comparing) -> str:
     return f"{moved(inquiry.shown, inquiry.margin)} ({sure(confidence)}): {counts}{_left_open(inquiry)}"
 
 
-def moved(shown: Shown, margin: float) -> str:
+def moved(shown: ShownChange, margin: float) -> str:
     """What is shown of rho_new - rho_old."""
     within = f"rose by no more than {exact(margin)}, the margin" if margin else "did not rise"
     if shown.beyond:

@@ -11,7 +11,7 @@ from auditor.flow.parts import Listing, Part, Words
 from auditor.questions.one_pair import run_again, show_pair
 from auditor.subjects.outcome import fingerprint, settle
 from auditor.trials.other_version import Version
-from auditor.trials.trial import Bench, Bottom, Trial, elements_of, timed_run, with_bottom
+from auditor.trials.trial import Bench, NoOutput, Trial, elements_of, timed_run, with_bottom
 
 _NO_OUTPUT = "no output"
 
@@ -22,11 +22,11 @@ def versioned_pair(bench: Bench, index: int, fell: Mapping[int, str]) -> Trial:
     for which in (0, 1):
         output, more = timed_run(bench, index, which, fell)
         looked = bench.see(output)
-        seen.append(looked if type(looked) is Bottom else settle(looked))
-        prints.append(_NO_OUTPUT if type(looked) is Bottom else fingerprint(seen[-1]))
+        seen.append(looked if type(looked) is NoOutput else settle(looked))
+        prints.append(_NO_OUTPUT if type(looked) is NoOutput else fingerprint(seen[-1]))
         seconds += more
     payload: dict[str, Any] = {"prints": prints, "elements": None}
-    if any(type(one) is Bottom for one in seen):
+    if any(type(one) is NoOutput for one in seen):
         trial = with_bottom(bench, index, seen, None, seconds)
         return msgspec.structs.replace(trial, churn=None, payload=payload)
     found = bench.difference(*seen)

@@ -14,11 +14,11 @@ from auditor.errors import AuditorError, UsageError, check_count
 from auditor.flow.parts import Part
 from auditor.flow.plan import Plan, check_confidence, error_probability
 from auditor.flow.question import Answer, Outlook, Steady, Work
-from auditor.flow.record import Finding, Measure, Record, Rho
+from auditor.flow.record import Finding, Measure, Record, RhoInterval
 from auditor.flow.recording import failure_finding
 from auditor.flow.verdict import Verdict
 from auditor.questions.counted import Counted, of_its_own, totals
-from auditor.questions.curve.parts import CurveAnswer, Fitted, Worst, answer_of, curve_parts
+from auditor.questions.curve.parts import CurveAnswer, Fitted, WorstValue, answer_of, curve_parts
 from auditor.questions.curve.vary import Axis, make_axis, make_points
 from auditor.questions.one_cell import METHODS
 from auditor.questions.one_pair import AskedOfPairs
@@ -174,7 +174,7 @@ class CurveInquiry(Steady):
         )
         # Of all values that were tried: every band holds at once, so their largest ends do.
         low, high = max(row.low for row in rows), max(row.high for row in rows[: len(self.points)])
-        largest = Rho(None, low, high, self.plan.confidence, f"{METHODS['anytime']}s")
+        largest = RhoInterval(None, low, high, self.plan.confidence, f"{METHODS['anytime']}s")
         measures = [Measure("largest rho", None, low, high, largest.confidence, largest.method)]
         if (fitted := fields.exponent) and fitted.holds:
             limits = (fitted.estimate, fitted.low, fitted.high, fitted.confidence)
@@ -200,12 +200,12 @@ class CurveInquiry(Steady):
         limits = exponent.fit(x, pairs, mismatches, error_probability(confidence))
         return Fitted(*limits, confidence, exponent.is_power_law(x, [one.band for one in counted]))
 
-    def _worst(self) -> Worst | None:
+    def _worst(self) -> WorstValue | None:
         one = self.confirmed
         if one is None:
             return None
         counts = (one.tally.pairs, one.tally.mismatches)
-        return Worst(self.axis.shown[self.place], *counts, *one.band, one.cell.seed, one.replay(0))
+        return WorstValue(self.axis.shown[self.place], *counts, *one.band, one.cell.seed, one.replay(0))
 
     def _contradictions(self) -> list[Finding]:
         """Where the whole band lies above what was proved; a bound is for the worst source, and accuses nobody."""

@@ -24,7 +24,7 @@ class Fitted(msgspec.Struct, frozen=True):
     holds: bool
 
 
-class Worst(msgspec.Struct, frozen=True):
+class WorstValue(msgspec.Struct, frozen=True):
     """Where a search found the largest rho, measured again there with randomness that the search never saw."""
 
     value: Any
@@ -48,7 +48,7 @@ class CurveAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question
     promised: list[float | None]  # what the subject's theorem says that rho is at most
     bounds: list[dict[str, float]]  # what no algorithm can be below, by name
     exponent: Fitted | None = None
-    worst: Worst | None = None
+    worst: WorstValue | None = None
 
 
 def answer_of(record: Record) -> CurveAnswer:

@@ -8,7 +8,7 @@ import msgspec
 
 from auditor.flow.question import Answer
 from auditor.flow.record import CellRow, Measure
-from auditor.flow.record import Rho as Interval
+from auditor.flow.record import RhoInterval as Interval
 from auditor.flow.verdict import Verdict
 from auditor.questions.counted import Counted
 from auditor.questions.explain.answer import ExperimentRow, ExplainAnswer

@@ -14,14 +14,14 @@ import numpy.typing as npt
 from auditor.bounded import is_tangled
 from auditor.subjects.canonical import Item, Node, expand
 from auditor.subjects.outcome import Settled, fingerprint
-from auditor.trials.trial import Bottom
+from auditor.trials.trial import NoOutput
 
 Reals = npt.NDArray[np.float64]
 
 
 def level(value: object) -> bytes | Node:
     """One level of a value: its code, or what its parts are."""
-    if type(value) is Bottom:
+    if type(value) is NoOutput:
         return b"bottom"
     return value.level if isinstance(value, Settled) else expand(value)
 
@@ -44,14 +44,14 @@ def _digest(*pieces: bytes) -> bytes:
 # All but the numbers.
 
 
-class Read(msgspec.Struct, frozen=True):
+class OutputNumbers(msgspec.Struct, frozen=True):
     """An output as its floating-point numbers, in order, and a digest of all else."""
 
     rest: bytes
     numbers: Reals
 
 
-def read(value: object) -> Read:
+def read(value: object) -> OutputNumbers:
     """Integers, texts and the shape of things are the rest."""
     numbers: list[Reals] = []
 
@@ -68,10 +68,10 @@ def read(value: object) -> Read:
     rest = fingerprint(value).encode() if is_tangled(value) else _coded(value, take, None)
     flat = np.concatenate(numbers) if numbers else np.empty(0)
     holes = np.isnan(flat)
-    return Read(_digest(rest, holes.tobytes()), np.where(holes, 0.0, flat))
+    return OutputNumbers(_digest(rest, holes.tobytes()), np.where(holes, 0.0, flat))
 
 
-def gaps(first: Read, second: Read) -> Reals | None:
+def gaps(first: OutputNumbers, second: OutputNumbers) -> Reals | None:
     """How far apart the numbers are; None where something else differs."""
     if first.rest != second.rest or len(first.numbers) != len(second.numbers):
         return None

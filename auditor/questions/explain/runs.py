@@ -17,7 +17,7 @@ from auditor.randomness import Key, Name, from_key
 from auditor.sources.frames import library_of, rows_in, take
 from auditor.subjects.outcome import Difference, same
 from auditor.trials.causes.places import GENERATORS, state_of
-from auditor.trials.trial import NONE_FELL, Bench, Bottom, Trial
+from auditor.trials.trial import NONE_FELL, Bench, NoOutput, Trial
 
 T = TypeVar("T")
 Change = Callable[[Any], Any]  # of a sample
@@ -51,10 +51,10 @@ class Ran(msgspec.Struct):
         bench = bench or self.bench
         started = perf_counter()
         fell = which in self.fell
-        output = Bottom(self.fell[which]) if fell else bench.run_on(sample, self.index, which)
+        output = NoOutput(self.fell[which]) if fell else bench.run_on(sample, self.index, which)
         self.seconds += perf_counter() - started
         self.runs += 1
-        if type(output) is Bottom:
+        if type(output) is NoOutput:
             self.bottoms.append(output.why)
         return bench.settled(output)
 

@@ -16,7 +16,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from auditor.questions.explain.outputs import (
-    Read,
+    OutputNumbers,
     Reals,
     gaps,
     has_labels,
@@ -44,7 +44,7 @@ from auditor.sources.frames import kind_of
 from auditor.sources.sample import Sample
 from auditor.subjects.outcome import Difference
 from auditor.trials.causes import last_digits
-from auditor.trials.trial import Bench, Bottom, Trial, apart
+from auditor.trials.trial import Bench, NoOutput, Trial, apart
 
 LOOKS = 8  # pairs that are looked at before any is counted
 _NUMBERS = 64  # of an output that have a width each; where there are more, they share one
@@ -83,7 +83,9 @@ class AsItIs(msgspec.Struct, frozen=True):
         return ran.trial(found, **seen)
 
 
-def _on_one_grid(first: Read, second: Read, widths: Sequence[float], bench: Bench, index: int) -> bool:
+def _on_one_grid(
+    first: OutputNumbers, second: OutputNumbers, widths: Sequence[float], bench: Bench, index: int
+) -> bool:
     """Whether the numbers fall into the same cells of a grid whose place both runs have from r."""
     if gaps(first, second) is None:
         return False
@@ -123,7 +125,7 @@ def _farthest(between: Reals | None) -> float | None:
     return far if far is not None and math.isfinite(far) else None
 
 
-def _jump(ran: Ran, one: Read) -> float | None:
+def _jump(ran: Ran, one: OutputNumbers) -> float | None:
     """How far the numbers go when one row is replaced by another one, of the other sample."""
     sample, other = ran.bench.draw(ran.index, 0), ran.bench.draw(ran.index, 1)
     places = from_key(ran.bench.keys.probe.child("row", ran.index)).permutation(length(sample))[:_PLACES, None]
@@ -156,7 +158,7 @@ def other_order(bench: Bench, index: int, fell: Fell) -> Trial:
 
 def is_close(first: Any, second: Any) -> bool:
     """Whether two outputs are the same but for last digits."""
-    return not any(type(one) is Bottom for one in (first, second)) and last_digits.is_close(first, second)
+    return not any(type(one) is NoOutput for one in (first, second)) and last_digits.is_close(first, second)
 
 
 def beyond_noise(bench: Bench, index: int, fell: Fell) -> Trial:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from auditor.flow.question import Answer
-from auditor.flow.record import CellRow, Finding, Measure, Rho
+from auditor.flow.record import CellRow, Finding, Measure, RhoInterval
 from auditor.flow.verdict import Bound, Verdict
 from auditor.questions.hunt.confirming import Confirmation, Evidence
-from auditor.questions.hunt.parts import HuntAnswer, Worst
+from auditor.questions.hunt.parts import HuntAnswer, WorstSource
 from auditor.questions.one_cell import METHODS
 from auditor.sources.source import name_of_source
 from auditor.statistics.outward import at_most, between, exact, sure
@@ -118,13 +118,13 @@ def answer_of_hunt(hunt: Hunt) -> Answer:
     )
 
 
-def _rho(hunt: Hunt, one: Confirmation) -> Rho:
+def _rho(hunt: Hunt, one: Confirmation) -> RhoInterval:
     method = f"betting confidence sequence on real finishes{_given(hunt)}"
     method = method if hunt.plan.integrates else METHODS["anytime"]
-    return Rho(one.shown.estimate, *one.band, hunt.plan.confidence, method)
+    return RhoInterval(one.shown.estimate, *one.band, hunt.plan.confidence, method)
 
 
-def _measures(rho: Rho | None, largest: float, confidence: float) -> Iterator[Measure]:
+def _measures(rho: RhoInterval | None, largest: float, confidence: float) -> Iterator[Measure]:
     if rho is not None:
         method = f"{rho.method}, on fresh randomness"
         yield Measure("rho", rho.estimate, rho.low, rho.high, confidence, method)
@@ -139,10 +139,10 @@ def _rows(hunt: Hunt) -> Iterator[CellRow]:
         yield again.shown.row(again.band, confidence, again.outcome)
 
 
-def _worst(hunt: Hunt, one: Confirmation) -> Worst:
+def _worst(hunt: Hunt, one: Confirmation) -> WorstSource:
     cell, (low, high) = one.shown.counted.cell, one.band
     pairs, mismatches = one.shown.counts
-    return Worst(
+    return WorstSource(
         source=_source_of(one.shown),
         values=dict(one.values),
         command=_command(hunt, one),

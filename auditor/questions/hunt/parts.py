@@ -20,7 +20,7 @@ _COLUMNS, _ROWS = 29, 16  # of its tiles
 _RATIO = 100  # from which on a parameter is drawn by ratios
 
 
-class Worst(msgspec.Struct, frozen=True, kw_only=True):
+class WorstSource(msgspec.Struct, frozen=True, kw_only=True):
     """A source, with what pairs on fresh randomness showed of it; `command` asks about it alone."""
 
     source: str
@@ -40,8 +40,8 @@ class HuntAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question"
 
     The record's cells are the candidates in order of appearance, with the `values` of each, then the confirmations."""
 
-    worst: Worst | None
-    found: Worst | None  # as the search had it, where it was made simpler
+    worst: WorstSource | None
+    found: WorstSource | None  # as the search had it, where it was made simpler
     candidates: int
     faulted: int
     pairs_search: int

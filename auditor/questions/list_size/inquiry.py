@@ -21,11 +21,11 @@ from auditor.flow.verdict import (
 from auditor.questions.list_size.answer import SHOWN, Frequent, ListAnswer, most_frequent
 from auditor.questions.list_size.misses import Misses
 from auditor.questions.one_cell import METHODS
-from auditor.questions.pairs import Pairs, accuracy_measure
+from auditor.questions.pairs import PairsInquiry, accuracy_measure
 from auditor.statistics.cost import soonest
 from auditor.statistics.outward import at_least, at_most, exact, sure
 from auditor.subjects.outcome import describe, fingerprint
-from auditor.trials.trial import Bench, Bottom, Trial, judge, timed_run
+from auditor.trials.trial import Bench, NoOutput, Trial, judge, timed_run
 
 _TEXT = 200  # characters of an output
 _NO_OUTPUT = "no output"
@@ -36,7 +36,7 @@ def one_run(bench: Bench, index: int, fell: Mapping[int, str]) -> Trial:
     output, seconds = timed_run(bench, index, 0, fell)
     seen = bench.settled(output)
     accurate = judge(bench, output, index)
-    if type(seen) is Bottom:
+    if type(seen) is NoOutput:
         found = {"output": _NO_OUTPUT, "shown": _NO_OUTPUT}
         return Trial(index, None, accurate, seconds, None, (seen.why,), found)
     found = {"output": fingerprint(seen), "shown": describe(seen, _TEXT)}
@@ -44,7 +44,7 @@ def one_run(bench: Bench, index: int, fell: Mapping[int, str]) -> Trial:
 
 
 @dataclass(slots=True)
-class Runs(Pairs):
+class Runs(PairsInquiry):
     """Outputs in index order until the gate decides or the budget is spent; what a pair is elsewhere is a run here."""
 
     length: int = 1
@@ -53,7 +53,7 @@ class Runs(Pairs):
     other: tuple[str, str, int] | None = None  # what came last, or left last, and is not
 
     def __post_init__(self) -> None:
-        Pairs.__post_init__(self)
+        PairsInquiry.__post_init__(self)
         self.misses = Misses(self.length, self.plan.named)
 
     def told(self) -> dict[str, int]:
@@ -158,7 +158,7 @@ class Runs(Pairs):
 
     def row(self) -> CellRow:
         own, replay = self._measure(), self.replay(self.other[2]) if self.other else None
-        return msgspec.structs.replace(Pairs.row(self), low=own.low, high=own.high, replay=replay)
+        return msgspec.structs.replace(PairsInquiry.row(self), low=own.low, high=own.high, replay=replay)
 
     def outlook(self) -> Outlook:
         low, high = self.misses.interval("anytime", self.plan.alpha)

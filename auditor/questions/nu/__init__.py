@@ -15,9 +15,9 @@ from auditor.flow.parts import Part
 from auditor.flow.plan import MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, check_share, make_plan
 from auditor.flow.question import Answer, Inquiry, Outlook, with_example
 from auditor.flow.record import EXAMPLES, CellRow, Measure, Record
-from auditor.flow.record import Rho as Interval
+from auditor.flow.record import RhoInterval as Interval
 from auditor.flow.verdict import Verdict
-from auditor.questions.nu.answer import Frequency, NuAnswer, Step, Worst, profile_parts
+from auditor.questions.nu.answer import Frequency, NuAnswer, NuAtEta, WorstString, profile_parts
 from auditor.questions.nu.gate import GroupGate, Inaccurate
 from auditor.questions.nu.strings import Group, StringUnit, outside_of, show_string
 from auditor.questions.one_cell import OneCell, cell_row
@@ -204,11 +204,11 @@ class Strings(OneCell):
     def verdict(self) -> Verdict:
         return self.gate.decide(self.groups, self.wrong)
 
-    def _step(self, eta: float) -> Step:
+    def _step(self, eta: float) -> NuAtEta:
         groups, alpha, design = self.groups, self.plan.alpha / self.plan.cells / 2, self.design
         seen = groups.beyond(eta) / groups.strings if groups.strings else 0.0
         low, high = nu_lower(groups, eta, alpha, design=design), nu_upper(groups, eta, alpha, design=design)
-        return Step(eta, seen, low, high)
+        return NuAtEta(eta, seen, low, high)
 
     def answer(self) -> Answer:
         rho, asked, n = self.rho(), self._step(self.gate.eta), self.groups.strings
@@ -244,7 +244,7 @@ class Strings(OneCell):
             cell=self.cell.name,
         )
 
-    def _worst(self) -> Worst | None:
+    def _worst(self) -> WorstString | None:
         if self.worst is None or self.bench is None:
             return None
         index, group = self.worst
@@ -253,7 +253,7 @@ class Strings(OneCell):
             Frequency(group.shown[str(one)], group.runs_of(one)) for one in group.ranked if str(one) in group.shown
         ]
         replay = f"{command} --runs {self.plan.runs}" if command else None
-        return Worst(index, group.outside, shown, len(set(group.which)), replay)
+        return WorstString(index, group.outside, shown, len(set(group.which)), replay)
 
     def row(self) -> CellRow:
         step, worst, n = self._step(self.gate.eta), self._worst(), self.groups.strings

@@ -13,7 +13,7 @@ from auditor.statistics.outward import at_least, at_most, percent
 _HEAD = ("eta", "seen beyond eta", "nu at least", "nu at most")
 
 
-class Step(msgspec.Struct, frozen=True):
+class NuAtEta(msgspec.Struct, frozen=True):
     """nu(eta) at one eta: the share of strings seen with more runs than eta outside, and bounds on nu(eta)."""
 
     eta: float
@@ -29,7 +29,7 @@ class Frequency(msgspec.Struct, frozen=True):
     runs: list[int]
 
 
-class Worst(msgspec.Struct, frozen=True):
+class WorstString(msgspec.Struct, frozen=True):
     """The string with the most runs outside its most frequent output."""
 
     string: int
@@ -45,13 +45,13 @@ class NuAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question", 
     eta: float
     runs: int  # with each string
     exactly: list[int]  # exactly[t]: strings with t runs outside their most frequent output
-    steps: list[Step]
+    steps: list[NuAtEta]
     confidence: float  # of all steps together
     low: float  # nu at the asked eta, each side as sure as the gate
     high: float
     rho_at_most: float  # what follows: rho <= 2 eta + nu, at the best step
     eta_at_most: float | None  # what follows from rho: (rho / nu, nu), at the nu that was asked for
-    worst: Worst | None
+    worst: WorstString | None
     cell: str = ""  # whose it is, where there are several: the one that looks worst
 
 
@@ -102,7 +102,7 @@ def _chart(record: Record, found: NuAnswer) -> Chart:
     )
 
 
-def _worst_parts(worst: Worst, runs: int) -> Iterator[Part]:
+def _worst_parts(worst: WorstString, runs: int) -> Iterator[Part]:
     texts = [f"{len(found.runs)} x {found.output}" for found in worst.outputs]
     yield Listing(f"The worst string, {worst.string}, has {worst.distinct} outputs in {runs} runs:", texts)
     if worst.distinct > len(worst.outputs):

@@ -10,7 +10,7 @@ import msgspec
 from auditor.errors import check_count
 from auditor.flow.parts import Listing, Part, Words
 from auditor.subjects.outcome import Difference, describe, fingerprint, first_difference
-from auditor.trials.trial import NONE_FELL, Bench, Bottom, Trial, judge, timed_run
+from auditor.trials.trial import NONE_FELL, Bench, NoOutput, Trial, judge, timed_run
 
 SHOWN = 5  # outputs of the worst string
 _TEXT = 200  # characters of each
@@ -77,7 +77,7 @@ def run_string(bench: Bench, index: int, runs: int, fell: Mapping[int, str] = NO
         output, seconds = timed_run(bench, index, which, fell)
         found.seconds += seconds
         seen = bench.settled(output)
-        if type(seen) is Bottom:
+        if type(seen) is NoOutput:
             found.bottoms += (seen.why,)
             name = _NO_OUTPUT
         else:
@@ -92,11 +92,11 @@ def run_string(bench: Bench, index: int, runs: int, fell: Mapping[int, str] = NO
 
 
 def _described(settled: Any) -> str:
-    return _NO_OUTPUT if type(settled) is Bottom else describe(settled, _TEXT)
+    return _NO_OUTPUT if type(settled) is NoOutput else describe(settled, _TEXT)
 
 
 def _difference(first: Any, second: Any) -> Difference:
-    if type(first) is Bottom or type(second) is Bottom:
+    if type(first) is NoOutput or type(second) is NoOutput:
         return Difference("output", _described(first), _described(second))
     found = first_difference(first, second)
     assert found is not None  # their fingerprints differ
@@ -116,5 +116,5 @@ def show_string(bench: Bench, index: int, runs: int) -> Iterator[Part]:
         which = group.runs_of(one)
         listed = ", ".join(str(run) for run in which[:_LISTED]) + (" ..." if len(which) > _LISTED else "")
         shown = found.settled[one]
-        text = _NO_OUTPUT if type(shown) is Bottom else describe(shown, _LONGER)
+        text = _NO_OUTPUT if type(shown) is NoOutput else describe(shown, _LONGER)
         yield Listing(f"{len(which)} times, in runs {listed}:", [text])

@@ -23,7 +23,7 @@ from auditor.questions.counted import Counted, load, of_its_own, totals
 from auditor.questions.one_pair import AskedOfPairs
 from auditor.questions.over_cells import with_settings
 from auditor.questions.price.claims import Claim, make_claims
-from auditor.questions.price.parts import CLAIMED, Asked, PriceAnswer, not_found, price_parts, size_text
+from auditor.questions.price.parts import CLAIMED, PriceAnswer, PricedClaim, not_found, price_parts, size_text
 from auditor.request import RHO, SURE, Options, Request, option
 from auditor.statistics.bracket import least_allowed
 from auditor.subjects.subject import Subject
@@ -169,9 +169,9 @@ class PriceInquiry(Steady):
         sizes = (f"{CLAIMED[one.claim]} {one.limit:g} takes {size_text(one.low, one.high)} rows" for one in found)
         return Verdict("pass", "; ".join(sizes), "mismatches", alpha)
 
-    def _asked(self) -> list[Asked]:
+    def _asked(self) -> list[PricedClaim]:
         return [
-            Asked(claim.name, claim.gate.target, self._rows(claim.bracket.low), self._rows(claim.bracket.high))
+            PricedClaim(claim.name, claim.gate.target, self._rows(claim.bracket.low), self._rows(claim.bracket.high))
             for claim in self.begun
         ]
 
@@ -209,7 +209,7 @@ class PriceInquiry(Steady):
             why = error.details.rpartition("\n")[2] or f"{type(error).__name__}: {error}"
             yield Finding("refused", "info", f"at about {size:,} rows it does not run: {why}")
 
-    def _contradictions(self, found: Sequence[Asked]) -> list[Finding]:
+    def _contradictions(self, found: Sequence[PricedClaim]) -> list[Finding]:
         """A theorem's own size that is shown not to do."""
         subject = self.subject
         promised = _promised(subject)
@@ -225,7 +225,7 @@ class PriceInquiry(Steady):
         ]
 
 
-def _measure(one: Asked, confidence: float) -> Measure:
+def _measure(one: PricedClaim, confidence: float) -> Measure:
     assert one.high is not None
     limits = (float((one.low or 0) + 1), float(one.high))
     return Measure(f"rows for {CLAIMED[one.claim]} {one.limit:g}", None, *limits, confidence, "a gate for each size")

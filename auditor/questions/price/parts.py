@@ -14,7 +14,7 @@ from auditor.statistics.outward import percent
 CLAIMED = {"reproducible": "rho at most", "accurate": "inaccurate at most"}
 
 
-class Asked(msgspec.Struct, frozen=True):
+class PricedClaim(msgspec.Struct, frozen=True):
     """The smallest size at which a share is at most `limit` is above `low` and at most `high`; null where not found."""
 
     claim: str  # "reproducible" or "accurate"
@@ -26,7 +26,7 @@ class Asked(msgspec.Struct, frozen=True):
 class PriceAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question", tag="price"):
     """What a claim costs in rows; the record's cells have what was counted at each size that was asked."""
 
-    asked: list[Asked]
+    asked: list[PricedClaim]
     plain: int | None  # rows that the same accuracy takes without reproducibility
     promised: int | None  # rows that the theorem asks for
     bounds: dict[str, int]  # below which no algorithm can be, by name
@@ -91,7 +91,7 @@ def _chart(record: Record, answer: PriceAnswer) -> Chart:
     return Chart(title, "rows", "share", series, x_log=True, y_log=True, notes=[*notes, *sentences(record, answer)])
 
 
-def _point(one: Asked, row: CellRow) -> tuple[float, float | None, float | None, float | None]:
+def _point(one: PricedClaim, row: CellRow) -> tuple[float, float | None, float | None, float | None]:
     """With an interval where a gate decided; where nothing was seen, with what it is at most."""
     if one.claim == "accurate":
         most = one.limit if one.high is not None and row.size >= one.high else 1.0
@@ -118,6 +118,6 @@ def sentences(record: Record, answer: PriceAnswer) -> Iterator[str]:
             yield f"{not_found(one, [row.size for row in measured], record.budget)}."
 
 
-def not_found(one: Asked, sizes: Sequence[int], budget: int) -> str:
+def not_found(one: PricedClaim, sizes: Sequence[int], budget: int) -> str:
     most = max(sizes, default=0)
     return f"No size up to {most:,} was shown to be {one.claim} at {one.limit:g}; {budget:,} pairs were allowed"

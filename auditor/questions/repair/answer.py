@@ -25,7 +25,7 @@ _VIEW = (
 _HOW = {"formula": "the formula", "bound": "an upper bound", "finishes": "real finishes"}
 
 
-class Held(msgspec.Struct, frozen=True, kw_only=True):
+class HeldMeasure(msgspec.Struct, frozen=True, kw_only=True):
     """What was held against the target: "rho", or "churn". The interval has `confidence` of its own."""
 
     measure: str
@@ -37,7 +37,7 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     verdict: str
 
 
-class Cost(msgspec.Struct, frozen=True, kw_only=True):
+class RepairCost(msgspec.Struct, frozen=True, kw_only=True):
     """What a repair costs. `change` is the most that its theorem lets it move an answer by; `rows` what one run of the
     learner sees of a sample, where it is not all; `changed` how often the answer is another than the learner's own on
     the same sample, where answers are no numbers; `loss` by how much the mean loss was larger on the frontier's pairs,
@@ -57,7 +57,7 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     is the share of runs that came to no output. All intervals of a frontier hold together with the confidence."""
 
     wrapper: str
-    price: Cost
+    price: RepairCost
     estimate: float | None
     low: float
     high: float
@@ -70,10 +70,10 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
 class RepairAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question", tag="repair"):
     """`wrapper`, `price` and `code` are those that were confirmed, else those that were tried last."""
 
-    before: Held | None
-    after: Held | None
+    before: HeldMeasure | None
+    after: HeldMeasure | None
     wrapper: str | None
-    price: Cost | None
+    price: RepairCost | None
     code: str | None
     check: str | None  # the command that audits the code
     frontier: list[Point]
@@ -126,7 +126,7 @@ def _rho(record: Record, answer: RepairAnswer) -> Iterator[Part]:
         yield Facts([("rho", f"{counts}; {between(rho.low, rho.high)} ({percent(rho.confidence)} two-sided)")])
 
 
-def _line(name: str, one: Held) -> list[str]:
+def _line(name: str, one: HeldMeasure) -> list[str]:
     rate = "" if one.estimate is None else f"{one.estimate:.3g}"
     verdict = "undecided" if one.verdict == "inconclusive" else one.verdict
     return [name, rate, at_least(one.low), at_most(one.high), f"{one.pairs:,}", verdict]

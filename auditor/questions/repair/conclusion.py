@@ -10,9 +10,9 @@ from msgspec.structs import replace
 from auditor.flow.question import Answer, registered_questions
 from auditor.flow.record import CellRow, Finding, Measure
 from auditor.flow.verdict import Verdict
-from auditor.questions.pairs import Pairs
-from auditor.questions.repair.answer import Cost, Held, RepairAnswer
-from auditor.questions.repair.frontier import SAYS_NOTHING, Measured
+from auditor.questions.pairs import PairsInquiry
+from auditor.questions.repair.answer import HeldMeasure, RepairAnswer, RepairCost
+from auditor.questions.repair.frontier import SAYS_NOTHING, MeasuredSetting
 from auditor.questions.repair.paste import check_command, code_of, price_command
 from auditor.questions.repair.settings import STEPPING, Setting
 from auditor.statistics.outward import between, exact, percent
@@ -66,7 +66,7 @@ def _of_last_try(inquiry: Mending) -> Verdict:
     return replace(found, reason=f"{setting.spec} is no repair: {found.reason}", error_spent=alpha)
 
 
-def _not_confirmed(inquiry: Mending, setting: Setting, leaf: Pairs) -> str:
+def _not_confirmed(inquiry: Mending, setting: Setting, leaf: PairsInquiry) -> str:
     held = _held(inquiry, leaf)
     known = f"{held.measure} is {between(held.low, held.high, beside=inquiry.asked.target)} by {held.pairs:,} pairs"
     return (
@@ -118,14 +118,14 @@ def _none(inquiry: Mending) -> str:
     return f"no repair that fits reaches {goal}: {shown} shown to miss it ({sure} confidence); {nearest}"
 
 
-def _families(inquiry: Mending) -> list[Measured]:
+def _families(inquiry: Mending) -> list[MeasuredSetting]:
     """What was measured of wrappers that fit the outputs."""
     return [one for one in inquiry.measured if one.setting != STEPPING]
 
 
-def _held(inquiry: Mending, leaf: Pairs) -> Held:
+def _held(inquiry: Mending, leaf: PairsInquiry) -> HeldMeasure:
     row = leaf.row()
-    return Held(
+    return HeldMeasure(
         measure=inquiry.asked.measure,
         estimate=row.estimate,
         low=row.low,
@@ -141,7 +141,7 @@ def answer_of_inquiry(inquiry: Mending) -> Answer:
     measured, setting, last = inquiry.tried[-1] if inquiry.tried else (None, None, None)
     shown = last or before
     held = [_held(inquiry, leaf) if leaf and leaf.tally.pairs else None for leaf in (before, last)]
-    price = measured.price() if measured else Cost(words=setting.words) if setting else None
+    price = measured.price() if measured else RepairCost(words=setting.words) if setting else None
     fields = RepairAnswer(
         before=held[0],
         after=held[1],
@@ -176,7 +176,7 @@ def _hint(inquiry: Mending) -> str | None:
     return next((_KINDS[kind] for one in inquiry.looked if (kind := one.get("is"))), None)
 
 
-def _measures_before(inquiry: Mending, last: Pairs | None) -> Iterator[Measure]:
+def _measures_before(inquiry: Mending, last: PairsInquiry | None) -> Iterator[Measure]:
     """As it was, beside what became of it."""
     if last and inquiry.before and inquiry.before.tally.pairs:
         first = inquiry.before.answer().measures[0]

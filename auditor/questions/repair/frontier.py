@@ -9,15 +9,15 @@ from collections.abc import Sequence
 import msgspec
 import numpy as np
 
-from auditor.questions.repair.answer import Cost, Point
+from auditor.questions.repair.answer import Point, RepairCost
 from auditor.questions.repair.settings import Setting
-from auditor.questions.repair.units import BOUND, FINISHED, Tried
+from auditor.questions.repair.units import BOUND, FINISHED, SettingTried
 from auditor.statistics.interval import MeanEvidence
 
 SAYS_NOTHING = 0.1  # the share of runs without an output from which on a setting is no repair
 
 
-class Measured(msgspec.Struct):
+class MeasuredSetting(msgspec.Struct):
     """One setting, and what the pairs showed of it."""
 
     setting: Setting
@@ -28,7 +28,7 @@ class Measured(msgspec.Struct):
     losses: list[tuple[float, float]] = []  # as it is, and with this setting
     error: str | None = None
 
-    def add(self, tried: Tried, plain: float | None) -> None:
+    def add(self, tried: SettingTried, plain: float | None) -> None:
         if tried.apart is None:  # a run that fails where it has to run is a mismatch, and the setting is not offered
             self.error = self.error or tried.error
             self.apart.add(1.0)
@@ -72,9 +72,9 @@ class Measured(msgspec.Struct):
         """The share of runs whose answer is another than the learner's own."""
         return None if self.changed is None or not self.apart.n else self.changed / self.apart.n
 
-    def price(self) -> Cost:
+    def price(self) -> RepairCost:
         setting, before = self.setting, float(np.mean([one for one, _ in self.losses])) if self.losses else None
-        return Cost(
+        return RepairCost(
             words=setting.words,
             change=setting.change,
             rows=setting.rows,
@@ -98,7 +98,7 @@ class Measured(msgspec.Struct):
         )
 
 
-def candidates(measured: Sequence[Measured], target: float, margin: float) -> list[Measured]:
+def candidates(measured: Sequence[MeasuredSetting], target: float, margin: float) -> list[MeasuredSetting]:
     """Return the settings that should pass, cheapest first; where none has room to spare, the one that comes nearest,
     if it is below the target at all.
 
@@ -111,5 +111,5 @@ def candidates(measured: Sequence[Measured], target: float, margin: float) -> li
     return sorted(should, key=_spent)  # which keeps the order of settings that cost the same
 
 
-def _spent(one: Measured) -> float:
+def _spent(one: MeasuredSetting) -> float:
     return one.lost if one.lost is not None else one.others or 0.0

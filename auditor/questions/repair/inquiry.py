@@ -28,11 +28,11 @@ from auditor.flow.question import Answer, Outlook, Steady, Work
 from auditor.flow.verdict import Verdict
 from auditor.questions.counted import Counted, of_its_own
 from auditor.questions.loss import Loss
-from auditor.questions.pairs import ChurnQuestion, Pairs, PairsOptions, Rho
+from auditor.questions.pairs import ChurnQuestion, PairsInquiry, PairsOptions, Rho
 from auditor.questions.repair.conclusion import answer_of_inquiry, verdict_of
-from auditor.questions.repair.frontier import Measured, candidates
+from auditor.questions.repair.frontier import MeasuredSetting, candidates
 from auditor.questions.repair.settings import AIM, COIN, FAMILIES, KEEP, MEAN, STEPPING, Setting
-from auditor.questions.repair.units import Frontier, OwnOracle, Pair, look
+from auditor.questions.repair.units import FrontierUnit, OwnOracle, Pair, look
 from auditor.request import Request
 from auditor.subjects.subject import Subject, load_subject
 from auditor.subjects.views import OUTPUT
@@ -44,7 +44,7 @@ LOOKED = 32  # pairs that fix the settings
 TRIES = 3  # settings that may be confirmed, one after the other
 RULED_OUT = 0.75  # of alpha: what the frontier has to show that a setting is no repair
 _LEAF = {"rho": Rho, "churn": ChurnQuestion}
-Try = tuple[Measured | None, Setting, Pairs]  # what was known of a setting, and its audit
+Try = tuple[MeasuredSetting | None, Setting, PairsInquiry]  # what was known of a setting, and its audit
 
 
 class Asked(msgspec.Struct, frozen=True):
@@ -69,7 +69,7 @@ class Asked(msgspec.Struct, frozen=True):
         integrates = verb not in KEEP or (self.cell.view.spec == OUTPUT.spec and verb != STEPPING.verb)
         return MEAN if self.measure == "churn" or integrates else COIN
 
-    def leaf(self, cell: Cell, alpha: float) -> Pairs:
+    def leaf(self, cell: Cell, alpha: float) -> PairsInquiry:
         """An audit of one cell, with its part of the error; whether it is accurate is seen, and decides nothing."""
         options = PairsOptions(rho=self.target, pairs=self.pairs, confidence=1 - alpha)
         settled = _LEAF[self.measure]().settle(cell, options)
@@ -102,16 +102,16 @@ class Mending(Steady):
     asked: Asked
     plan: Plan
     cells: list[Cell]
-    leaves: dict[int, Pairs]  # by cell
-    before: Pairs | None = None  # None where the repair itself was given
+    leaves: dict[int, PairsInquiry]  # by cell
+    before: PairsInquiry | None = None  # None where the repair itself was given
     looked: list[dict[str, Any]] = field(default_factory=list)
-    measured: list[Measured] = field(default_factory=list)
+    measured: list[MeasuredSetting] = field(default_factory=list)
     tried: list[Try] = field(default_factory=list)
     counted: dict[int, Counted] = field(default_factory=dict)  # of the other cells
     errors: dict[int, AuditorError] = field(default_factory=dict)
     why_not: str | None = None
     over: bool = False
-    _now: list[Measured] = field(default_factory=list)  # those on the frontier that is measured
+    _now: list[MeasuredSetting] = field(default_factory=list)  # those on the frontier that is measured
     _steps: Iterator[Work] | None = None
 
     @property
@@ -150,16 +150,18 @@ class Mending(Steady):
 
     def _measure(self, settings: Sequence[Setting]) -> Iterator[Work]:
         """Measure their frontier, and confirm what should pass, cheapest first."""
-        self._now = [Measured(setting) for setting in settings]
+        self._now = [MeasuredSetting(setting) for setting in settings]
         self.measured += self._now
         wrapped = tuple(one.wrap(self.asked.learner) for one in settings)
         plain, measure, loss = self.asked.cell, self.asked.measure, self.asked.loss
-        unit = Frontier(plain.subject, tuple(settings), wrapped, measure, loss, has_own_points=plain.probe is not None)
+        unit = FrontierUnit(
+            plain.subject, tuple(settings), wrapped, measure, loss, has_own_points=plain.probe is not None
+        )
         pairs = next((one.pairs for one in FAMILIES if one.verb == settings[0].verb), LOOKED)
         yield Work(self._open("frontier", unit), range(pairs))
         yield from self._confirm_first(candidates(self._now, self.asked.target, self.asked.margin(settings[0].verb)))
 
-    def _confirm_first(self, settings: Sequence[Measured]) -> Iterator[Work]:
+    def _confirm_first(self, settings: Sequence[MeasuredSetting]) -> Iterator[Work]:
         """Confirm one after the other, until one passes, as long as there are tries."""
         for one in settings:
             if len(self.tried) < TRIES and not self._has_passed and all(one is not was for was, _, _ in self.tried):
@@ -174,12 +176,12 @@ class Mending(Steady):
         """The error of each interval of the frontier, all of which hold together with the confidence."""
         return self.plan.alpha / max(1, len(self.measured))
 
-    def not_ruled_out(self) -> list[Measured]:
+    def not_ruled_out(self) -> list[MeasuredSetting]:
         """Return the settings that may still be a repair, as far as evidence goes, from the nearest on."""
         audits = {id(one): leaf for one, _, leaf in self.tried}
         alpha = RULED_OUT * self.plan.alpha
 
-        def is_ruled_out(one: Measured) -> bool:
+        def is_ruled_out(one: MeasuredSetting) -> bool:
             audit = audits.get(id(one))
             return one.misses(self.asked.target, alpha) if audit is None else audit.outcome() == "fail"
 
@@ -219,7 +221,7 @@ class Mending(Steady):
             return False
         return True
 
-    def _confirm(self, measured: Measured) -> Iterator[Work]:
+    def _confirm(self, measured: MeasuredSetting) -> Iterator[Work]:
         """An audit of the wrapped learner on pairs that nothing else has seen."""
         setting, number = measured.setting, len(self.cells)
         share = self.plan.alpha * 2.0 ** -(len(self.tried) + 2)

@@ -91,7 +91,7 @@ def read_setting(text: str) -> Setting:
     return Setting(verb, arguments)
 
 
-class Family(Protocol):
+class RepairFamily(Protocol):
     """See the module. `look` gives None where the wrapper does not fit two outputs; settings are made for a `level` of
     rho, or of churn."""
 
@@ -297,7 +297,7 @@ def _chunked(verb: str, arguments: dict[str, Any], size: int) -> Setting:
     return Setting(verb, arguments, f"each fit sees {rows:,} of {size:,} rows", rows=rows)
 
 
-FAMILIES: tuple[Family, ...] = (Choosing(), Aligning(), Voting(), Rounding(), Agreeing())
+FAMILIES: tuple[RepairFamily, ...] = (Choosing(), Aligning(), Voting(), Rounding(), Agreeing())
 
 
 def two_digits(value: float) -> float:

@@ -27,7 +27,7 @@ from auditor.subjects.subject import Subject
 from auditor.subjects.views import OUTPUT
 from auditor.trials.causes.keyed_sites import first_draw_apart
 from auditor.trials.cell import PROBE
-from auditor.trials.trial import NONE_FELL, Bench, Bottom, Trial, judge, share_apart, timed_run
+from auditor.trials.trial import NONE_FELL, Bench, NoOutput, Trial, judge, share_apart, timed_run
 
 FORMULA, BOUND, FINISHED = "formula", "bound", "finishes"  # how it is known how likely two cores finish differently
 FINISHES = 4  # real r, where there is no formula
@@ -41,7 +41,7 @@ def look(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial
     first = _as_it_is_now(first)
     second, more = timed_run(bench, index, 1, fell)
     payload: dict[str, Any] = {"shown": describe(first, 60)}
-    if type(first) is not Bottom and type(second) is not Bottom:
+    if type(first) is not NoOutput and type(second) is not NoOutput:
         looked = {one.verb: one.look(first, second, bench.see) for one in FAMILIES}
         payload["fits"] = {verb: found for verb, found in looked.items() if found is not None}
         payload["is"] = _kind(first)
@@ -52,7 +52,7 @@ def look(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial
 
 def _as_it_is_now(value: Any) -> Any:
     """Return a copy, which the next run cannot write into; a model, or what cannot be copied, as it is."""
-    if isinstance(value, Bottom) or hasattr(value, "predict"):
+    if isinstance(value, NoOutput) or hasattr(value, "predict"):
         return value
     try:
         return call(copied, value)
@@ -72,7 +72,7 @@ def _kind(output: Any) -> str | None:
     return "scores" if is_scores and all(isinstance(one, (float, np.floating)) for one in output.values()) else None
 
 
-class Tried(msgspec.Struct, frozen=True, kw_only=True):
+class SettingTried(msgspec.Struct, frozen=True, kw_only=True):
     """What a pair showed of one setting: `apart` is how likely its two cores finish differently, or the churn; None
     where a run failed that has to run."""
 
@@ -87,11 +87,11 @@ class Tried(msgspec.Struct, frozen=True, kw_only=True):
 class Pair(msgspec.Struct, frozen=True, kw_only=True):
     """The payload of a trial: each setting, and the loss as it is."""
 
-    tried: list[Tried]
+    tried: list[SettingTried]
     loss: float | None = None
 
 
-class Half(msgspec.Struct, frozen=True):
+class SettingRun(msgspec.Struct, frozen=True):
     """One side of a pair under one setting; outputs are settled before the other side is run."""
 
     core: Any
@@ -102,7 +102,7 @@ class Half(msgspec.Struct, frozen=True):
     loss: float | None = None
 
 
-class Frontier(msgspec.Struct, frozen=True):
+class FrontierUnit(msgspec.Struct, frozen=True):
     """One pair of runs for all settings that act on outputs, and as many more as the others take."""
 
     subject: Subject  # as it is
@@ -126,33 +126,35 @@ class Frontier(msgspec.Struct, frozen=True):
 
     def _side(
         self, bench: Bench, index: int, which: int, fell: Mapping[int, str]
-    ) -> tuple[list[Half | Bottom | str], float, float | None]:
+    ) -> tuple[list[SettingRun | NoOutput | str], float, float | None]:
         """Each setting's half, or why there is none; the seconds, and the loss as it is."""
         output, seconds = timed_run(bench, index, which, fell)
-        plain = self._lost(bench, output, index) if which == 0 and type(output) is not Bottom else None
+        plain = self._lost(bench, output, index) if which == 0 and type(output) is not NoOutput else None
         seen = bench.see(output) if self._rounds_points(bench) else None
         halves = [self._half(bench, place, (output, seen), index, which) for place in range(len(self.settings))]
         return halves, seconds, plain
 
-    def _half(self, bench: Bench, place: int, found: tuple[Any, Any], index: int, which: int) -> Half | Bottom | str:
+    def _half(
+        self, bench: Bench, place: int, found: tuple[Any, Any], index: int, which: int
+    ) -> SettingRun | NoOutput | str:
         """Of an output, with its predictions where these are all that is needed. Bottom where the learner has given no
         output; why, in words, where the wrapper has not."""
         output, seen = found
-        if type(output) is Bottom and self.wrapped[place].is_of_outputs:
+        if type(output) is NoOutput and self.wrapped[place].is_of_outputs:
             return output
         try:
             if seen is not None:
                 seen = _as_it_is_now(seen)
                 if which == 1 or self.loss is None:
-                    return Half(seen)
-                return Half(seen, loss=self._lost(bench, self._finish(bench, place, output, index), index))
+                    return SettingRun(seen)
+                return SettingRun(seen, loss=self._lost(bench, self._finish(bench, place, output, index), index))
             return call(self._finished, bench, place, output, index, which)
         except BaseException as error:  # a setting that does not run is no repair, and others may be
             if is_interrupt(error):
                 raise
             return in_words(error)
 
-    def _finished(self, bench: Bench, place: int, output: Any, index: int, which: int) -> Half:
+    def _finished(self, bench: Bench, place: int, output: Any, index: int, which: int) -> SettingRun:
         wrapper, setting = self.wrapped[place], self.settings[place]
         if wrapper.is_of_outputs:
             core = wrapper.core_of(output)
@@ -170,14 +172,14 @@ class Frontier(msgspec.Struct, frozen=True):
         settled = [settle(one) for one in seen]
         points = [points_of(*both) for both in zip(seen, settled, strict=True)] if self._is_churn else []
         if which == 1:
-            return Half(core, settled, points)
+            return SettingRun(core, settled, points)
         if not isinstance(wrapper, agreed):
             loss = self._lost(bench, found[0], index) if setting.keeps_view else None
-            return Half(core, settled, points, loss=loss)
+            return SettingRun(core, settled, points, loss=loss)
         silent = [wrapper.agreed_on(core, self._r(bench, index, "finish", i)) is None for i in range(count)]
-        changed = None if type(output) is Bottom else not same(found[0], output)
+        changed = None if type(output) is NoOutput else not same(found[0], output)
         loss = None if silent[0] else self._lost(bench, found[0], index)
-        return Half(core, settled, points, nothing=float(np.mean(silent)), changed=changed, loss=loss)
+        return SettingRun(core, settled, points, nothing=float(np.mean(silent)), changed=changed, loss=loss)
 
     def _votes_on_points(self, bench: Bench) -> bool:
         return self._has_points(bench, voted) and self.loss is None and not bench.within
@@ -191,14 +193,14 @@ class Frontier(msgspec.Struct, frozen=True):
     def _finish(self, bench: Bench, place: int, core: Any, index: int, number: int = 0) -> Any:
         return self.wrapped[place].finish(core, self._r(bench, index, "finish", number))
 
-    def _votes(self, bench: Bench, place: int, models: Sequence[Any], index: int) -> Half:
+    def _votes(self, bench: Bench, place: int, models: Sequence[Any], index: int) -> SettingRun:
         """The models ask for most of the time: each labels the points once, and votes are counted from there. The loss
         is that of points with labels, which are others than those compared where the latter were given."""
         x, y = labelled_points(bench)
         votes = labelled = [np.array(model.predict(x)) for model in models]
         if self.has_own_points:
             votes = [np.array(bench.see(model)) for model in models]
-        return Half(votes, loss=float(np.mean(self._finish(bench, place, labelled, index) != y)))
+        return SettingRun(votes, loss=float(np.mean(self._finish(bench, place, labelled, index) != y)))
 
     def _has_formula(self, bench: Bench, place: int) -> bool:
         """Whether something is known of what is compared, and is no loose bound: that of several choices is one."""
@@ -229,29 +231,31 @@ class Frontier(msgspec.Struct, frozen=True):
         judged = judge(bench, output, index) if self.subject.declared.accuracy else None
         return None if judged is None else float(not judged)
 
-    def _tried(self, bench: Bench, place: int, first: Half | Bottom | str, second: Half | Bottom | str) -> Tried:
+    def _tried(
+        self, bench: Bench, place: int, first: SettingRun | NoOutput | str, second: SettingRun | NoOutput | str
+    ) -> SettingTried:
         """A run without an output is an output like any other where an audit takes it for one (`trial.apart`); else a
         setting that does not run is no repair."""
         wrapper = self.wrapped[place]
         is_known = self._has_formula(bench, place) or self._votes_on_points(bench) or self._rounds_points(bench)
         by = FINISHED if not is_known else FORMULA if wrapper.mismatch_is == "exact" else BOUND
-        if not isinstance(first, Half) or not isinstance(second, Half):
+        if not isinstance(first, SettingRun) or not isinstance(second, SettingRun):
             if bench.bottoms:
-                differs = isinstance(first, Half) or isinstance(second, Half)
-                return Tried(apart=float(differs), by=by, nothing=float(isinstance(first, str)))
-            why = next(one for one in (first, second) if not isinstance(one, Half))
-            return Tried(apart=None, error=why.why if isinstance(why, Bottom) else why)
+                differs = isinstance(first, SettingRun) or isinstance(second, SettingRun)
+                return SettingTried(apart=float(differs), by=by, nothing=float(isinstance(first, str)))
+            why = next(one for one in (first, second) if not isinstance(one, SettingRun))
+            return SettingTried(apart=None, error=why.why if isinstance(why, NoOutput) else why)
         if is_known:
             apart = wrapper.mismatch(first.core, second.core)
             if isinstance(wrapper, (voted, RoundedPredictions)):
                 apart = float(np.mean(wrapper.churn(first.core, second.core)))
-            return Tried(apart=apart, by=by, nothing=first.nothing, changed=first.changed, loss=first.loss)
+            return SettingTried(apart=apart, by=by, nothing=first.nothing, changed=first.changed, loss=first.loss)
         alike = [bench.difference(*both) is None for both in zip(first.outputs, second.outputs, strict=True)]
         shares = [float(not one) for one in alike]
         if self._is_churn:
             points = zip(first.points, second.points, strict=True)
             shares = [0.0 if one else _churn(bench, *both) for one, both in zip(alike, points, strict=True)]
-        return Tried(apart=float(np.mean(shares)), nothing=first.nothing, loss=first.loss)
+        return SettingTried(apart=float(np.mean(shares)), nothing=first.nothing, loss=first.loss)
 
 
 def _churn(bench: Bench, first: Any, second: Any) -> float:

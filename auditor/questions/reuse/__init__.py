@@ -25,7 +25,14 @@ from auditor.flow.verdict import Verdict
 from auditor.lookup import find_object, importable_name
 from auditor.questions.counted import load
 from auditor.questions.one_cell import OneCell, cell_row
-from auditor.questions.reuse.transcripts import LEAST_TRIALS, QUERY, Distance, Interviews, Transcript, bound_distance
+from auditor.questions.reuse.transcripts import (
+    LEAST_TRIALS,
+    QUERY,
+    Distance,
+    InterviewTrial,
+    Transcript,
+    bound_distance,
+)
 from auditor.request import SURE, WHAT, Options, Request, option
 from auditor.sources.datasets import Dataset
 from auditor.statistics.interval import sequence_upper
@@ -74,7 +81,7 @@ class ReuseAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question
 class ReuseInquiry(OneCell):
     """A fixed number of trials, judged once and together. The plan's target is (queries - 1) rho."""
 
-    unit: Interviews = field(kw_only=True)
+    unit: InterviewTrial = field(kw_only=True)
     of_each: float = field(kw_only=True)  # rho of each answer
     found: list[tuple[Transcript, Transcript]] = field(default_factory=list)  # fresh, reused
     first: int | None = None  # trial whose transcripts differ
@@ -199,23 +206,23 @@ class Reuse:
         yield Facts(list(_facts(record, answer_of(record))))
 
     def again(self, bench: Bench, index: int) -> Iterator[Part]:
-        assert isinstance(bench.unit, Interviews)
+        assert isinstance(bench.unit, InterviewTrial)
         fresh, reused = bench.unit.both(bench, index)
         yield Words(f"{'SAME' if fresh.name == reused.name else 'DIFFERENT'}  trial {index}", "title")
         yield Listing("answers with fresh samples:", [answer.shown for answer in fresh.answers])
         yield Listing("answers with one sample:", [answer.shown for answer in reused.answers])
 
 
-def _interviews(options: ReuseOptions) -> Interviews:
+def _interviews(options: ReuseOptions) -> InterviewTrial:
     analyst = options.analyst
     fn = find_object(analyst) if isinstance(analyst, str) else analyst
     if not callable(fn):
         raise UsageError(f"--analyst {analyst} is {type(fn).__name__}, not a function analyst(ask, rng)")
     name = analyst if isinstance(analyst, str) else importable_name(fn) or "the analyst"
-    return Interviews(fn, name, options.queries)
+    return InterviewTrial(fn, name, options.queries)
 
 
-def _again(unit: Interviews, options: ReuseOptions) -> dict[str, Any]:
+def _again(unit: InterviewTrial, options: ReuseOptions) -> dict[str, Any]:
     """How a command line asks for the same interviews; None where only Python can reach the analyst."""
     if ":" not in unit.name:
         return {"command": None}

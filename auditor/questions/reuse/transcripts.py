@@ -30,7 +30,7 @@ QUERY = "query"  # the mechanism's parameter
 _SHOWN = 40  # characters of an answer
 
 
-class Answer(msgspec.Struct, frozen=True, array_like=True):
+class GivenAnswer(msgspec.Struct, frozen=True, array_like=True):
     """What counts of one answer: its fingerprint, the number that it is, if any, and how it looks."""
 
     name: str
@@ -41,11 +41,11 @@ class Answer(msgspec.Struct, frozen=True, array_like=True):
 class Transcript(msgspec.Struct, frozen=True, array_like=True):
     """All answers of one interview; the queries follow from them."""
 
-    answers: tuple[Answer, ...]
+    answers: tuple[GivenAnswer, ...]
 
     @classmethod
     def of(cls, answers: Sequence[Any]) -> Transcript:
-        return cls(tuple(Answer(fingerprint(one), _number(one), describe(one, _SHOWN)) for one in answers))
+        return cls(tuple(GivenAnswer(fingerprint(one), _number(one), describe(one, _SHOWN)) for one in answers))
 
     @property
     def name(self) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ class Distance(msgspec.Struct, frozen=True):
 Pair = tuple[Transcript, Transcript]  # fresh, reused
 
 
-class Interviews(msgspec.Struct, frozen=True):
+class InterviewTrial(msgspec.Struct, frozen=True):
     """A trial that is two interviews with the same randomness: fresh samples for each query, and one for all."""
 
     analyst: Callable[..., Any]

@@ -15,7 +15,7 @@ from auditor.process.escape import shortened
 from auditor.report.formats import Format
 from auditor.report.pictures import ink
 from auditor.report.pictures.axes import MEASURED, Scale, labels_of, line_ends, x_scale, y_scale
-from auditor.report.pictures.ink import Words, box, dot, line
+from auditor.report.pictures.ink import PlacedText, box, dot, line
 
 if TYPE_CHECKING:
     from auditor.flow.record import Record
@@ -108,7 +108,7 @@ def draw_sign(sign: str, colour: str) -> str:
     return ink.small(_sign(sign, 1, 9, colour), 22, 18)
 
 
-def _strokes(chart: Chart, width: float) -> Iterator[str | Words]:
+def _strokes(chart: Chart, width: float) -> Iterator[str | PlacedText]:
     frame = _Frame(chart, x_scale(chart), y_scale(chart), width)
     yield from _axes(chart, frame)
     for one, colour in zip(chart.series, _colours(chart.series), strict=True):
@@ -125,16 +125,16 @@ def _colours(series: Sequence[Series]) -> Iterator[str]:
     return (next(kinds.get(one.kind, others)) for one in series)
 
 
-def _legend(entries: Sequence[tuple[str, str, str]], notes: Sequence[str]) -> Iterator[str | Words]:
+def _legend(entries: Sequence[tuple[str, str, str]], notes: Sequence[str]) -> Iterator[str | PlacedText]:
     y = _BOTTOM + 52
     yield _BEGIN
     for sign, name, colour in entries:
         yield from _sign(sign, _LEFT, y - 4, colour)
-        yield Words(_LEFT + _SIGN, y, shortened(name, 4 * _NAME), fill=ink.DARK if sign == "tile" else colour)
+        yield PlacedText(_LEFT + _SIGN, y, shortened(name, 4 * _NAME), fill=ink.DARK if sign == "tile" else colour)
         y += ink.LINE
     yield _END
     for note in notes:
-        yield Words(_LEFT, y, note, size=11)
+        yield PlacedText(_LEFT, y, note, size=11)
         y += ink.LINE
 
 
@@ -156,19 +156,19 @@ def _sign(sign: str, x: float, y: float, colour: str) -> Iterator[str]:
         yield line((x, y), (x + 20, y), colour, width=2)
 
 
-def _axes(chart: Chart, frame: _Frame) -> Iterator[str | Words]:
+def _axes(chart: Chart, frame: _Frame) -> Iterator[str | PlacedText]:
     for tick in frame.up.ticks(8):
         y = frame.y(tick)
         yield line((_LEFT, y), (frame.right, y), ink.LIGHT)
-        yield Words(_LEFT - 6, y + 4, f"{tick:g}", "end", ink.GREY)
+        yield PlacedText(_LEFT - 6, y + 4, f"{tick:g}", "end", ink.GREY)
     values, labels = [point[0] for one in chart.series[:1] for point in one.points], labels_of(chart)
     if not chart.labels and any(one.kind in ("step", "points", "tile") for one in chart.series):
         values = frame.across.ticks(8)
         labels = [f"{tick:g}" for tick in values]
     below = sorted(zip(values, labels, strict=False), key=lambda one: one[0])
-    yield from ink.apart(Words(frame.x(value), _BOTTOM + 16, label, "middle", ink.GREY) for value, label in below)
-    yield Words(_LEFT + frame.width / 2, _BOTTOM + 34, chart.x_name, "middle", ink.GREY)
-    yield Words(8, _TOP - 14, chart.y_name, fill=ink.GREY)
+    yield from ink.apart(PlacedText(frame.x(value), _BOTTOM + 16, label, "middle", ink.GREY) for value, label in below)
+    yield PlacedText(_LEFT + frame.width / 2, _BOTTOM + 34, chart.x_name, "middle", ink.GREY)
+    yield PlacedText(8, _TOP - 14, chart.y_name, fill=ink.GREY)
 
 
 def _is_none(point: tuple[float, float | None, float | None, float | None]) -> bool:
@@ -262,23 +262,29 @@ def draw_bars(title: str, bars: Sequence[tuple[str, Bar]]) -> bytes:
     names = [shortened(name, _NAME) for name, _ in bars]
     left = max(100.0, *(ink.width_of(name) + 26 for name in names))
     bottom = row * len(bars) + 44
-    drawn: list[str | Words] = []
+    drawn: list[str | PlacedText] = []
     for tick in (0, 0.25, 0.5, 0.75, 1):
         x = left + tick * width
-        drawn += [line((x, 40), (x, bottom), ink.LIGHT), Words(x, bottom + 14, f"{tick:g}", "middle", ink.GREY)]
+        drawn += [line((x, 40), (x, bottom), ink.LIGHT), PlacedText(x, bottom + 14, f"{tick:g}", "middle", ink.GREY)]
     seen: dict[str, str] = {}
     for index, (name, (_, bar)) in enumerate(zip(names, bars, strict=True)):
         y, (colour, words) = 44 + row * index, _VERDICTS.get(bar.verdict, _OPEN)
         seen[words] = colour
         target = left + bar.target * width
-        drawn.append(Words(left - 10, y + 12, name, "end"))
+        drawn.append(PlacedText(left - 10, y + 12, name, "end"))
         drawn.append(box(left + bar.low * width, y + 3, max(1.0, (bar.high - bar.low) * width), 11, colour))
         drawn.append(line((target, y), (target, y + 17), "#000000", width=2))
     y = bottom + 40
     drawn.append(_BEGIN)
     for words, colour in seen.items():
-        drawn += [box(left, y - 9, 20, 10, colour), Words(left + _SIGN, y, f"where it may be: {words}", fill=ink.DARK)]
+        drawn += [
+            box(left, y - 9, 20, 10, colour),
+            PlacedText(left + _SIGN, y, f"where it may be: {words}", fill=ink.DARK),
+        ]
         y += ink.LINE
-    drawn += [line((left + 10, y - 11), (left + 10, y + 3), "#000000", width=2), Words(left + _SIGN, y, "the target")]
+    drawn += [
+        line((left + 10, y - 11), (left + 10, y + 3), "#000000", width=2),
+        PlacedText(left + _SIGN, y, "the target"),
+    ]
     drawn.append(_END)
     return ink.document(title, drawn, y + 14, at=12, width=left + width + 40)

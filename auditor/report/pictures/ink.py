@@ -25,7 +25,7 @@ def width_of(words: str, size: float = SIZE) -> float:
     return size * sum(0.42 if c in _NARROW else 1.0 if c in _WIDE or ord(c) > 0x2E7F else 0.68 for c in words)
 
 
-class Words(msgspec.Struct, frozen=True):
+class PlacedText(msgspec.Struct, frozen=True):
     """A text at a place; `anchor` says which of its ends, or its middle, is there."""
 
     x: float
@@ -49,9 +49,9 @@ class Words(msgspec.Struct, frozen=True):
         return f'<text {place} fill="{self.fill}" font-size="{self.size}"{weight}>{safe(self.text)}</text>'
 
 
-def apart(labels: Iterable[Words]) -> list[Words]:
+def apart(labels: Iterable[PlacedText]) -> list[PlacedText]:
     """Those of a line of labels, from left to right, that do not touch: the first, and what has room after it."""
-    kept: list[Words] = []
+    kept: list[PlacedText] = []
     for each in labels:
         label = replace(each, x=each.x + max(0.0, _GAP - each.span[0]))  # within the picture
         if not kept or label.span[0] >= kept[-1].span[1] + _GAP:
@@ -87,12 +87,12 @@ def upper_limit(x: float, y: float, colour: str) -> str:
 
 
 def document(
-    title: str, drawn: Iterable[str | Words], height: float, *, at: float, width: float, head: bool = True
+    title: str, drawn: Iterable[str | PlacedText], height: float, *, at: float, width: float, head: bool = True
 ) -> bytes:
     """As wide as asked for, and as the texts in it take; the title is read out even where no `head` shows it."""
-    parts = [*([Words(at, 20, shortened(title, _LONGEST), bold=True)] if head else []), *drawn]
+    parts = [*([PlacedText(at, 20, shortened(title, _LONGEST), bold=True)] if head else []), *drawn]
     top = 0 if head else _HEAD
-    width = max(width, *(one.span[1] + _MARGIN for one in parts if isinstance(one, Words)))
+    width = max(width, *(one.span[1] + _MARGIN for one in parts if isinstance(one, PlacedText)))
     opened = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 {top} {width:.0f} {height - top:.0f}" '
         f'font-family="sans-serif" font-size="{SIZE}" role="img" aria-label="{safe(title)}">\n'

@@ -21,9 +21,9 @@ from msgspec.structs import replace
 from auditor.errors import SubjectError, in_words, is_interrupt
 from auditor.randomness import from_key
 from auditor.subjects.outcome import Difference
-from auditor.trials.causes.hash_orders import Reading, read_code
+from auditor.trials.causes.hash_orders import CodeReading, read_code
 from auditor.trials.second_process import learnt, shown, whereabouts
-from auditor.trials.second_server import Request, environment_of, server
+from auditor.trials.second_server import ServerRequest, environment_of, server
 from auditor.trials.trial import NONE_FELL, Bench, Trial, run_pair
 
 _START = 60.0  # seconds that a process may take to start and to load
@@ -79,10 +79,10 @@ class _Packed(NamedTuple):
     bench: Bench  # held, so that no identity comes again
     message: bytes
     key: bytes
-    reading: Reading
+    reading: CodeReading
 
 
-def _start(packed: _Packed, surroundings: Surroundings) -> Request:
+def _start(packed: _Packed, surroundings: Surroundings) -> ServerRequest:
     """A process that answers."""
     head, environment = whereabouts(), environment_of(*surroundings)
     head["environment"] |= environment
@@ -96,7 +96,7 @@ def _start(packed: _Packed, surroundings: Surroundings) -> Request:
     return process
 
 
-def _answer(process: Request, name: str, seconds: float) -> dict[str, Any]:
+def _answer(process: ServerRequest, name: str, seconds: float) -> dict[str, Any]:
     """NotElsewhere, and the end of the process, where there is none."""
     try:
         found: dict[str, Any] = loads(process.answer(monotonic() + seconds))
@@ -114,7 +114,7 @@ def _answer(process: Request, name: str, seconds: float) -> dict[str, Any]:
 
 
 _packed: dict[tuple[int, ...], _Packed] = {}
-_processes: dict[tuple[bytes, Surroundings], Request] = {}
+_processes: dict[tuple[bytes, Surroundings], ServerRequest] = {}
 
 
 def _pack(bench: Bench) -> _Packed:

@@ -17,20 +17,20 @@ _DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _WORDS = frozenset(("set", "frozenset", "hash", "keys", "union", "intersection", "difference", "symmetric_difference"))
 
 
-class Reading(NamedTuple):
+class CodeReading(NamedTuple):
     """What its own code says of a learner."""
 
     seeds: int
     libraries: frozenset[str]  # that it imports, of those that are loaded here by now
 
 
-def read_code(fn: Any) -> Reading:
+def read_code(fn: Any) -> CodeReading:
     """Many seeds where its own code, as far as it can be read, makes a set or asks for a hash."""
     things = _things(fn)
     files, installed = own_files(things)
     begins = {name for thing in things if isinstance(name := getattr(function_of(thing), "__qualname__", None), str)}
     known = any(_orders_by_hash(path, begins) for path in files) if files else not isinstance(fn, Fit)
-    return Reading(MANY if known else FEW, frozenset(name for name in installed if name in sys.modules))
+    return CodeReading(MANY if known else FEW, frozenset(name for name in installed if name in sys.modules))
 
 
 def _things(fn: Any) -> list[Any]:

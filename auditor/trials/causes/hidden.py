@@ -22,7 +22,7 @@ from auditor.subjects.outcome import Difference
 from auditor.trials.causes.files import UNUSED
 from auditor.trials.causes.locals_trace import run_heard
 from auditor.trials.causes.outside import CLOCK, ENTROPY, FILE, OTHER, World
-from auditor.trials.causes.places import Kept, Place, Snapshot, places_of, reseed, take, token
+from auditor.trials.causes.places import KeptState, Snapshot, StatePlace, places_of, reseed, take, token
 from auditor.trials.trial import NONE_FELL, Bench, Trial, apart, run_pair
 
 _TRIES = 6  # runs for each thing that is let go: one that counts may count now and then
@@ -120,12 +120,12 @@ class _Held:
         self.runs += 1
         return self.bench.settled(output)
 
-    def run_held(self, *real: str, but: Sequence[Kept] = (), file: str | None = None, which: int = 0) -> Any:
+    def run_held(self, *real: str, but: Sequence[KeptState] = (), file: str | None = None, which: int = 0) -> Any:
         """With all as it was, but for one thing."""
         self.put_back(but, file)
         return self._run(self.index, which, *real)
 
-    def put_back(self, but: Sequence[Kept] = (), file: str | None = None) -> None:
+    def put_back(self, but: Sequence[KeptState] = (), file: str | None = None) -> None:
         self.snapshot.put_back(but)
         self.world.put_back_files(file)
 
@@ -168,9 +168,9 @@ def _diagnosed(held: _Held) -> Hidden:
     return Hidden(notes=tuple(dict.fromkeys([*(use.name for use in held.world.uses if use.kind == OTHER), *stuck])))
 
 
-def _candidates(held: _Held, moved: list[Kept]) -> list[tuple[Moved, LetGo]]:
+def _candidates(held: _Held, moved: list[KeptState]) -> list[tuple[Moved, LetGo]]:
     """What moved, or was looked at, each with the run in which it alone is let go."""
-    by_object: dict[object, list[Kept]] = {}
+    by_object: dict[object, list[KeptState]] = {}
     for one in moved:  # one object may have several names
         by_object.setdefault(id(one.original) if one.is_in_place else one.place, []).append(one)
     found: list[tuple[Moved, LetGo]] = [
@@ -195,7 +195,7 @@ def _changes(held: _Held, first: Any, let_go: LetGo) -> bool:
     return False
 
 
-def _located(held: _Held, moved: list[Kept], alone: list[Moved]) -> list[Moved]:
+def _located(held: _Held, moved: list[KeptState], alone: list[Moved]) -> list[Moved]:
     places = {(one.place.kind, one.place.name): one.place for one in moved}
     return [
         replace(one, where=_line_that_moves(held, places[one.kind, one.name]))
@@ -205,7 +205,7 @@ def _located(held: _Held, moved: list[Kept], alone: list[Moved]) -> list[Moved]:
     ]
 
 
-def _line_that_moves(held: _Held, place: Place) -> str:
+def _line_that_moves(held: _Held, place: StatePlace) -> str:
     """The line of the subject's own code after which a place is another; "" where none of the first ones is."""
     held.put_back()
     watch = _Watch(place)
@@ -218,7 +218,7 @@ def _line_that_moves(held: _Held, place: Place) -> str:
 class _Watch:
     """Looks at a place before each line."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: StatePlace) -> None:
         self._place, self._token = place, token(place.read())
         self._left = _LINES
         self._line = self.where = ""

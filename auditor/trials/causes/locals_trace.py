@@ -48,7 +48,7 @@ class LocalApart(NamedTuple):
     second: str
 
 
-class Step(msgspec.Struct):
+class TracedLine(msgspec.Struct):
     """One line that ran: what it read, and what there was afterwards."""
 
     place: tuple[str, str, int]  # function, file, line
@@ -124,9 +124,9 @@ class Recorder:
     """The steps of one run, in the order in which they end; each frame has a line under way."""
 
     def __init__(self) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[TracedLine] = []
         self._begun = 0
-        self._open: dict[int, Step] = {}
+        self._open: dict[int, TracedLine] = {}
 
     @property
     def is_full(self) -> bool:
@@ -142,7 +142,7 @@ class Recorder:
         before = _values(frame, names.reads)
         if names.is_fed or any(name not in frame.f_locals for name in names.reads.intersection(code.co_freevars)):
             before[""] = None  # a class does not show what it has from the function around it
-        self._open[id(frame)] = Step((code.co_qualname, code.co_filename, line), before)
+        self._open[id(frame)] = TracedLine((code.co_qualname, code.co_filename, line), before)
         self._begun += 1
 
     def _leave(self, frame: FrameType) -> None:
@@ -211,7 +211,7 @@ def run_heard(bench: Bench, index: int, which: int, listener: Listener) -> None:
     replace(bench, copies=True, subject=replace(bench.subject, fn=heard)).run(index, which)
 
 
-def steps_of(bench: Bench, index: int, which: int) -> list[Step]:
+def steps_of(bench: Bench, index: int, which: int) -> list[TracedLine]:
     """The lines of the subject's own code that one run goes through."""
     recorder = Recorder()
     run_heard(bench, index, which, recorder)

@@ -42,7 +42,7 @@ _CACHE = type(functools.lru_cache(lambda: None))
 _UNSEEN = "?"  # the token of what cannot be looked at
 
 
-class Place(msgspec.Struct, frozen=True, eq=False):
+class StatePlace(msgspec.Struct, frozen=True, eq=False):
     """`name` is what a person would write."""
 
     kind: str
@@ -108,11 +108,11 @@ class _Finder:
     def __init__(self, own: OwnCode) -> None:
         self._own = own
         self._seen: set[int] = set()
-        self.found: list[Place] = []
+        self.found: list[StatePlace] = []
 
     def add(self, kind: str, name: str, read: Callable[[], Any], write: Callable[[Any], object] | None = None) -> None:
         if len(self.found) < _MOST:
-            self.found.append(Place(kind, name, read, write))
+            self.found.append(StatePlace(kind, name, read, write))
 
     def hold(self, kind: str, name: str, value: Any, read: Callable[[], Any], write: Callable[[Any], object]) -> None:
         """A name that stands for data; for code it leads on to what that holds."""
@@ -202,7 +202,7 @@ def _title(value: Any) -> str:
     return str(getattr(value, "__qualname__", None) or getattr(value, "__name__", None) or type(value).__qualname__)
 
 
-def places_of(fn: Any, params: Mapping[str, Any], own: OwnCode) -> list[Place]:
+def places_of(fn: Any, params: Mapping[str, Any], own: OwnCode) -> list[StatePlace]:
     """All that a learner and its own code may keep something in; the process' own come first."""
     finder = _Finder(own)
     instance: Any = getattr(random, "_inst")  # noqa: B009 - the generator behind random.random and the others
@@ -243,10 +243,10 @@ def _follow(finder: _Finder, fn: Any) -> None:
 # Keeping and putting back.
 
 
-class Kept(msgspec.Struct):
+class KeptState(msgspec.Struct):
     """What was in one place."""
 
-    place: Place
+    place: StatePlace
     token: str
     original: Any
     saved: Any
@@ -275,35 +275,35 @@ class Kept(msgspec.Struct):
 class Snapshot(msgspec.Struct):
     """What was in all places at one moment."""
 
-    kept: list[Kept] = []
+    kept: list[KeptState] = []
 
-    def moved(self) -> list[Kept]:
+    def moved(self) -> list[KeptState]:
         return [one for one in self.kept if one.has_moved]
 
-    def put_back(self, but: Collection[Kept] = ()) -> None:
+    def put_back(self, but: Collection[KeptState] = ()) -> None:
         for one in self.kept:
             if not any(one is other for other in but):
                 one.put_back()
 
-    def generators(self) -> Iterator[Kept]:
+    def generators(self) -> Iterator[KeptState]:
         return (one for one in self.kept if one.place.kind == "generator")
 
 
-def take(places: list[Place]) -> Snapshot:
+def take(places: list[StatePlace]) -> Snapshot:
     return Snapshot([_keep(place) for place in places])
 
 
-def _keep(place: Place) -> Kept:
+def _keep(place: StatePlace) -> KeptState:
     value = place.read()
     if type(value) in (*_PLAIN, _CACHE):
-        return Kept(place, token(value), value, value, True)
+        return KeptState(place, token(value), value, value, True)
     try:
         saved = state_of(value) if isinstance(value, GENERATORS) else _copied(value)
-        return Kept(place, token(value), value, saved, True)
+        return KeptState(place, token(value), value, saved, True)
     except BaseException as error:  # what cannot be copied says so in many ways
         if is_interrupt(error):
             raise
-        return Kept(place, token(value), value, None, False)
+        return KeptState(place, token(value), value, None, False)
 
 
 def _copied(value: Any) -> Any:

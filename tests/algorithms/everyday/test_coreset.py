@@ -18,7 +18,7 @@ from scipy.stats import binom, multinomial
 import auditor
 from algorithms.everyday import coreset
 from algorithms.everyday.coreset import (
-    Plan,
+    TreePlan,
     coreset_of,
     coresets_apart,
     count_cells,
@@ -107,10 +107,10 @@ def test_sizes_and_their_parts_to_the_number(d: int, eps: float, depth: int, eta
 
 
 def test_promise_and_error_to_the_number() -> None:
-    plan = Plan(1, 2, 0.5, 0.1)  # N_1 = 2, N_2 = 3, a_1 = 1
+    plan = TreePlan(1, 2, 0.5, 0.1)  # N_1 = 2, N_2 = 3, a_1 = 1
     assert plan.parts == pytest.approx((math.sqrt(6 / math.pi) / 0.5, math.sqrt(10 / math.pi) / 0.1))
     assert plan.promise(10**6) == pytest.approx(sum(plan.parts) / 1000)
-    wide = Plan(1, 2, 50.0, 20.0)
+    wide = TreePlan(1, 2, 50.0, 20.0)
     assert wide.promise(9) == pytest.approx(sum(wide.parts) / 3)  # from M^2 rows
     assert wide.promise(8) == pytest.approx(sum(wide.parts) / math.sqrt(8) * math.sqrt(math.pi / 2))
     assert wide.promise(8) >= (math.sqrt(2 / 8) / 50 + math.sqrt(4 / 8) / 20)
@@ -127,7 +127,7 @@ def square(d: int) -> Callable[[int], float]:
 
 # Rho, exactly: three points on a line, a few rows, and a plan that is coarse enough for all to matter.
 
-SMALL = Plan(1, 3, 0.8, 0.4)
+SMALL = TreePlan(1, 3, 0.8, 0.4)
 ROWS = 3
 POINTS, MASSES = (0.1, 0.35, 0.85), (0.5, 0.3, 0.2)
 SOURCE = f"pmf({dict(zip(POINTS, MASSES, strict=True))})"
@@ -221,7 +221,7 @@ def test_the_mean_of_the_declared_mismatch_is_the_exact_rho_and_audits_agree() -
 def test_the_trees_part_is_that_of_heavy_hitters() -> None:
     """With weights that no offset changes, only trees differ: by the random threshold of `heavy_mismatch`."""
     first, second = cells_at((3, 1, 1), 0.3), cells_at((1, 3, 1), 0.3)
-    wide = Plan(1, 3, 0.6, 1e9)
+    wide = TreePlan(1, 3, 0.6, 1e9)
     assert coreset.weights_apart(first, second, wide.width, 0.3) == pytest.approx(0, abs=1e-8)
     shares = [
         {(r, int(c)): s for r, row in enumerate(side.scores) for c, s in zip(side.codes >> 2 - r, row, strict=True)}

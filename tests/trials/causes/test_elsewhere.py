@@ -27,7 +27,7 @@ from auditor.trials.causes.elsewhere import (
     run_pair_elsewhere,
     threads_show,
 )
-from auditor.trials.causes.hash_orders import Reading
+from auditor.trials.causes.hash_orders import CodeReading
 from auditor.trials.serving import workers_limited
 from auditor.trials.trial import Bench, run_pair
 
@@ -77,7 +77,7 @@ def test_nothing_but_the_hash_seed_is_another_where_it_is_shown() -> None:
 
 def other_seeds(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """So many, and not as many as a file takes that makes sets, which this one does: each has a server of its own."""
-    monkeypatch.setattr(elsewhere, "read_code", lambda fn: Reading(count, frozenset()))
+    monkeypatch.setattr(elsewhere, "read_code", lambda fn: CodeReading(count, frozenset()))
 
 
 @pytest.mark.parametrize("seeds", [2, pytest.param(4, marks=pytest.mark.nightly)])
