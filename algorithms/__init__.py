@@ -241,7 +241,7 @@ Algorithm 9: RejectionSampler
     test_rejection::test_filtering_has_its_exact_rho
     test_rejection::test_the_first_that_are_accepted_are_kept_in_order
 Theorem 6.1: rBoost is rho-reproducible with error at most eps
-    boosting:r_boost boosting:Shares boosting:RoundSizes
+    boosting:r_boost boosting:RoundShares boosting:RoundSizes
     shares as printed; mended: s_2 is ~1/(rho^2 eps^4 gamma^4), all queries 1/(rho^2 eps^5 gamma^6)
     test_boosting_sizes::test_the_shares_of_rho_add_up
     test_boosting_sizes::test_the_listings_query_is_too_small_by_the_square_of_t

@@ -37,6 +37,7 @@ def exact(value: float) -> str:
 def about(value: float, *beside: float) -> str:
     """Return an estimate with three digits, or with as many as keep it on its own side of other numbers."""
     texts = (f"{value:.{digits}g}" for digits in range(3, 17))
+    beside = tuple(other for other in beside if not math.isclose(value, other, rel_tol=1e-12))  # the same, as read
     sides = [_order(value, other) for other in beside]
     return next((text for text in texts if [_order(float(text), other) for other in beside] == sides), repr(value))
 
@@ -69,5 +70,4 @@ def _rounded(value: float, digits: int, rounding: str, beside: float | None = No
 
 
 def _order(a: float, b: float) -> int:
-    """Return 1, 0 or -1 as a is above b, the same but for the last digits of a float, or below."""
-    return 0 if math.isclose(a, b, rel_tol=1e-12) else (a > b) - (a < b)
+    return (a > b) - (a < b)

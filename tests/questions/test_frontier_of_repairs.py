@@ -53,7 +53,7 @@ def fails_by_rows(sample: Any, r: Any) -> float:
 
 
 def has_failed(bench: Bench, index: int) -> list[bool]:
-    return [type(bench.run(index, which)).__name__ == "Bottom" for which in (0, 1)]
+    return [type(bench.run(index, which)).__name__ == "NoOutput" for which in (0, 1)]
 
 
 @pytest.mark.parametrize("learner", [fails_by_r, fails_by_rows])
