@@ -163,7 +163,7 @@ def _diagnosed(held: _Held) -> Hidden:
     if alone := [thing for thing, let_go in candidates if _changes(held, first, let_go)]:
         return Hidden(tuple(_located(held, moved, alone)))
     if candidates and any(apart(first, held.run_free()) is not None for _ in range(_TRIES)):
-        return Hidden(tuple(thing for thing, _ in candidates))
+        return Hidden(tuple(_located(held, moved, [thing for thing, _ in candidates])))
     stuck = [f"{one.place.name}, which cannot be put back" for one in moved if not one.can_return]
     return Hidden(notes=tuple(dict.fromkeys([*(use.name for use in held.world.uses if use.kind == OTHER), *stuck])))
 
