@@ -13,14 +13,16 @@ pytest.importorskip("nox")
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.fixture
-def noxfile(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    monkeypatch.chdir(ROOT)
+@pytest.fixture(scope="module")
+def noxfile() -> ModuleType:
+    """Loaded once: nox warns of a session that is registered twice."""
     spec = importlib.util.spec_from_file_location("noxfile", "noxfile.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        spec.loader.exec_module(module)
     return module
 
 
