@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -30,13 +31,13 @@ def test_resume_names_the_file_that_runs_read_and_that_has_changed(
     width.write_text('{"width": 1}')
     asked: dict[str, Any] = {"size": 3, "pairs": 60, "ledger": "kept.sqlite"}
     record = auditor.audit("reads_width.py:fit", "norm", **asked)
-    with sqlite3.connect("kept.sqlite") as connection:
+    with closing(sqlite3.connect("kept.sqlite")) as connection:
         assert connection.execute("SELECT file FROM files").fetchall() == [(str(width.resolve()),)]
     assert auditor.audit("reads_width.py:fit", "norm", resume=True, **asked).pairs == record.pairs
     width.write_text('{"width": 2}')
     with pytest.raises(UsageError, match=r"width\.json, which its runs read, has changed since"):
         auditor.audit("reads_width.py:fit", "norm", resume=True, **asked)
-    with sqlite3.connect("kept.sqlite") as connection:
+    with closing(sqlite3.connect("kept.sqlite")) as connection, connection:
         connection.execute("UPDATE files SET digest = 'another'")
     with pytest.raises(UsageError, match="the digest of a file that its audit 1 reads is damaged"):
         read_history("kept.sqlite", "reads_width.py:fit")
