@@ -32,8 +32,7 @@ from auditor.files import read_bytes, reason, write_bytes
 from auditor.flow.record import NO_WORSE
 from auditor.flow.run import how_of
 from auditor.questions.no_worse import Before, NoWorse
-from auditor.sources.source import is_dataset, load_source
-from auditor.trials.cell import case_of
+from auditor.trials.cell import case_of, source_of
 
 if TYPE_CHECKING:
     from auditor.flow.question import Inquiry
@@ -223,8 +222,7 @@ def _is_counted(inquiry: Inquiry, record: Record) -> bool:
 def _case(request: Request, inquiry: Inquiry) -> Case:
     """Return the case of an audit that is settled and has not begun."""
     cell, how = inquiry.cells[0], how_of(request)
-    source = load_source(cell.source, None if is_dataset(cell.source) else cell.resample)
-    return case_of(cell, source, on_error=how.on_error, memory=how.memory)
+    return case_of(cell, source_of(cell), on_error=how.on_error, memory=how.memory)
 
 
 def _block(inquiry: Inquiry, record: Record) -> Block:

@@ -39,8 +39,7 @@ from auditor.flow.ledger_file import (
 )
 from auditor.flow.question import Inquiry
 from auditor.flow.record import LedgerPlace, Record, as_record, environment
-from auditor.sources.source import is_dataset, load_source
-from auditor.trials.cell import Cell, case_of
+from auditor.trials.cell import Cell, case_of, source_of
 from auditor.trials.trial import Trial
 
 _OFTEN = 0.1  # seconds of work that a kill may cost
@@ -183,8 +182,7 @@ def plan_of(inquiry: Inquiry, first: Case, how: How) -> dict[str, Any]:
 
 
 def _cell(cell: Cell, first: Case, how: How) -> dict[str, Any]:
-    source = load_source(cell.source, None if is_dataset(cell.source) else cell.resample)
-    case = case_of(cell, source, on_error=how.on_error, memory=how.memory).to_json()
+    case = case_of(cell, source_of(cell), on_error=how.on_error, memory=how.memory).to_json()
     others = {name: value for name, value in case.items() if value != first.to_json().get(name)}
     return {**others, "name": cell.name}
 

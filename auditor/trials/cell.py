@@ -71,6 +71,11 @@ class Cell(msgspec.Struct, frozen=True):
     within: Tolerance | None = None  # how far apart numbers of two outputs may be
 
 
+def source_of(cell: Cell) -> Source:
+    """Load the source of a cell; a data set was loaded when the cell was settled."""
+    return load_source(cell.source, None if is_dataset(cell.source) else cell.resample)
+
+
 def case_of(cell: Cell, source: Source, *, on_error: str = "stop", memory: int | None = None) -> Case:
     """Return a cell as data, with its source loaded: what tells its trials from those of any other."""
     subject, within = cell.subject, cell.within or Tolerance()
@@ -306,7 +311,7 @@ def _plain(value: object) -> Any:
 
 def make_bench(cell: Cell, *, apart: bool = False) -> Bench:
     """Load the source and see that its rows fit into memory; whoever runs it draws, if that is `apart` from here."""
-    source = load_source(cell.source, None if is_dataset(cell.source) else cell.resample)
+    source = source_of(cell)
     counted = cell.sample_kind == "counts"
     if counted:
         try:

@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -280,7 +281,7 @@ def test_what_is_no_ledger_is_left_alone(tmp_path: Path, ledger: Path) -> None:
     assert "file is not a database; give another file" in complaint(ledger)
     assert ledger.read_bytes() == before
     other = tmp_path / "other.sqlite"
-    with sqlite3.connect(other) as connection:
+    with closing(sqlite3.connect(other)) as connection, connection:
         connection.execute("CREATE TABLE mine (x)")
     connection.close()
     assert "is a database no ledger: give another file" in complaint(other)
@@ -290,7 +291,7 @@ def test_what_is_no_ledger_is_left_alone(tmp_path: Path, ledger: Path) -> None:
 
 def test_a_newer_ledger_is_refused(ledger: Path) -> None:
     audited(Impatient(5), make_how(ledger=ledger))
-    with sqlite3.connect(ledger) as connection:
+    with closing(sqlite3.connect(ledger)) as connection, connection:
         connection.execute("PRAGMA user_version = 7")
     connection.close()
     assert "is a database of version 7, and this auditor's is 4: give another file" in complaint(ledger)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass
 from json import dumps, loads
 from pathlib import Path
@@ -102,7 +103,7 @@ def test_every_field_of_a_plan_reaches_the_ledger(begun: Path, name: str) -> Non
     [{"budget": -1}, {"first_budget": -1}, {"first_budget": 81}, {"case": 3}, {"asked": None}, {"subject": []}],
 )
 def test_a_plan_that_nobody_could_have_made_is_refused(begun: Path, others: dict[str, Any]) -> None:
-    with sqlite3.connect(begun) as connection:
+    with closing(sqlite3.connect(begun)) as connection, connection:
         number, subject, text, started = connection.execute("SELECT id, subject, plan, started FROM audits").fetchone()
         text = dumps({**loads(text), **others})
         *_, checksum = signed((number, subject, text, started))

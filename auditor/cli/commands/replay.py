@@ -115,10 +115,11 @@ def _cell(cells: Sequence[Cell], row: CellRow, record: Record) -> Cell:
 def _check_cell(cell: Cell, row: CellRow, record: Record) -> None:
     """What is about to run: a learner, on samples of a source, seen in some way; and as the record says that it was."""
     from auditor.sources.shifts import parts_of
-    from auditor.sources.source import Sampler, is_dataset, load_source
+    from auditor.sources.source import Sampler
+    from auditor.trials.cell import source_of
 
     check_learner(cell.subject)
-    source = load_source(cell.source, None if is_dataset(cell.source) else cell.resample)
+    source = source_of(cell)
     for part in parts_of(source):
         if isinstance(part, Sampler):
             check_sampler(part.fn, part.name)
