@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 from auditor.engine.cluster import BLOCKS_A_SECOND, Cluster
-from auditor.engine.engine import How, make_how
+from auditor.engine.engine import RunOptions, make_run_options
 from auditor.flow.asking import make_request
 from auditor.flow.question import Inquiry, find_question
 from auditor.flow.run import Run, Silent
@@ -73,7 +73,7 @@ def gate_cost() -> float:
     """Seconds that a pair costs where the verdict is reached."""
     inquiry, trial = settled(rho=1e-5, pairs=PAIRS), Trial(0, None, None, 0.0)
     bench = replace(make_bench(inquiry.cells[0]), unit=lambda bench, index, fell: trial)
-    run = Run(inquiry, How(), Silent())
+    run = Run(inquiry, RunOptions(), Silent())
     run.benches[0], started = bench, perf_counter()
     run.work()
     return (perf_counter() - started) / inquiry.outlook().done
@@ -81,7 +81,7 @@ def gate_cost() -> float:
 
 def main() -> None:
     bench = make_bench(settled(rho=0.001).cells[0])
-    cluster = Cluster(make_how(jobs=None), "local:2", lambda words: None)
+    cluster = Cluster(make_run_options(jobs=None), "local:2", lambda words: None)
     try:
         cluster.look(bench, lambda seconds: None)
         block_cost(cluster, 1)  # everybody is there

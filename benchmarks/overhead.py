@@ -21,7 +21,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from auditor.engine.engine import Engine, How, Serial
+from auditor.engine.engine import Engine, RunOptions, Serial
 from auditor.flow.asking import make_request
 from auditor.flow.fitness import Fitness
 from auditor.flow.question import find_question
@@ -263,7 +263,7 @@ def begun(asked: Asked, fn: Fn, pairs: int, stack: ExitStack, engine: Engine) ->
     """An audit whose preflight is over."""
     given = {"confidence": 0.9, **asked.options(pairs)}
     inquiry = find_question(asked.question).begin(make_request(asked.question, fn, asked.source, given))
-    run = Run(inquiry, How(jobs=1 if isinstance(engine, Serial) else 2), Silent(), fitness=Timed())
+    run = Run(inquiry, RunOptions(jobs=1 if isinstance(engine, Serial) else 2), Silent(), fitness=Timed())
     stack.enter_context(process_state_kept())
     run.begin(stack, engine)
     return run

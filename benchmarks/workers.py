@@ -37,7 +37,7 @@ from rich.console import Console
 from rich.table import Table
 
 import auditor
-from auditor.engine.engine import Engine, How, Serial
+from auditor.engine.engine import Engine, RunOptions, Serial
 from auditor.engine.workers import Workers
 from auditor.flow.run import Run
 from auditor.randomness import from_key
@@ -127,7 +127,7 @@ def speed_ups(asked: Sequence[Asked]) -> tuple[int, float, float, float]:
     """Runs, how much faster than one process two bare ones are, and two workers, and these over those."""
     fns = [one.subject(steps_of(SLOW)) for one in asked]
     _, runs = audited(asked, fns, Serial())
-    bare, workers = BareProcesses(asked, fns, runs), Workers(How(jobs=2), 2)  # forked before there are threads
+    bare, workers = BareProcesses(asked, fns, runs), Workers(RunOptions(jobs=2), 2)  # forked before there are threads
     rounds = []
     try:
         audited(asked, fns, workers), bare.run()  # everybody is there

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from auditor.case import Case
-from auditor.engine.engine import How
+from auditor.engine.engine import RunOptions
 from auditor.flow.question import Inquiry, find_question
 from auditor.flow.record import Record
 from auditor.flow.run import Watcher, carry_out
@@ -39,9 +39,9 @@ def bench_of(subject: Subject, source: object = None, question: str = "rho", **o
     return make_bench(cell_of(subject, source, question, **options))
 
 
-def case_of_first(inquiry: Inquiry, how: How | None = None) -> Case:
+def case_of_first(inquiry: Inquiry, how: RunOptions | None = None) -> Case:
     """The case of an inquiry's first cell, as an audit makes it before anything runs."""
-    cell, how = inquiry.cells[0], how or How()
+    cell, how = inquiry.cells[0], how or RunOptions()
     source = load_source(cell.source, None if is_dataset(cell.source) else cell.resample)
     return case_of(cell, source, on_error=how.on_error, memory=how.memory)
 
@@ -52,13 +52,13 @@ def carried_out(
     question: str = "rho",
     *,
     watch: Watcher | None = None,
-    how: How | None = None,
+    how: RunOptions | None = None,
     now: Callable[[], float] = monotonic,
     **options: Any,
 ) -> Record:
     """An audit whose watcher, engine and clock a test chooses."""
     request = request_of(subject, source, question, **options)
-    return carry_out(find_question(question).begin(request), request, how or How(), watch, now=now)
+    return carry_out(find_question(question).begin(request), request, how or RunOptions(), watch, now=now)
 
 
 def timeless(record: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from asking import case_of_first, request_of
 
-from auditor.engine.engine import How
+from auditor.engine.engine import RunOptions
 from auditor.errors import AuditorError
 from auditor.flow.question import find_question
 from auditor.flow.record import Record
@@ -94,7 +94,7 @@ def narrated(
 def _narrated(request: Any, made: Made | None, stop: int) -> Iterator[str]:
     asked = find_question(request.question)
     inquiry = asked.begin(request)
-    run = Run(inquiry, How(), Silent())
+    run = Run(inquiry, RunOptions(), Silent())
     yield written("plan", inquiry.plan)
     yield written("cells", [f"{one.name} {one.seed} {one.size}" for one in inquiry.cells])
     yield written("told", {name: part for name, part in inquiry.told().items() if name != "code"})  # a hash
@@ -148,7 +148,7 @@ def recorded(subject: Any, source: object = None, question: str = "rho", *, made
     """The record of an audit of trials by hand."""
     request = request_of(subject, source, question, **options)
     inquiry = find_question(question).begin(request)
-    run = Run(inquiry, How(), Silent())
+    run = Run(inquiry, RunOptions(), Silent())
     run.case = case_of_first(inquiry)
     while work := inquiry.next():
         for one in work:

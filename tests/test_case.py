@@ -20,7 +20,7 @@ from auditor.case import FIELDS, Case, case_from
 from auditor.cli.command_line import run
 from auditor.errors import NotComparable, UsageError
 from auditor.flow.question import find_question
-from auditor.flow.run import how_of
+from auditor.flow.run import run_options_of
 from auditor.request import Request
 from auditor.sources.source import is_dataset, load_source
 from auditor.subjects.estimators import Fit
@@ -139,7 +139,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def settled(request: Request) -> tuple[Cell, Case]:
     inquiry = find_question(request.question).begin(request)
-    return inquiry.cells[0], case_of_first(inquiry, how_of(request))
+    return inquiry.cells[0], case_of_first(inquiry, run_options_of(request))
 
 
 def asked(**options: Any) -> Request:

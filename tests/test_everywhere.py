@@ -13,10 +13,10 @@ import msgspec
 import pytest
 
 from auditor.engine.choice import make_engine
-from auditor.engine.engine import Engine, make_how
+from auditor.engine.engine import Engine, make_run_options
 from auditor.flow.asking import make_request
 from auditor.flow.question import find_question
-from auditor.flow.run import carry_out, how_of
+from auditor.flow.run import carry_out, run_options_of
 from auditor.trials.trial import Bench, Trial
 
 pytestmark = [
@@ -71,7 +71,7 @@ QUESTIONS: dict[str, tuple[str, str, Any, dict[str, Any]]] = {
 def ask(name: str, engine: Engine | None = None, **how: Any) -> Any:
     question, subject, source, asked = QUESTIONS[name]
     request = make_request(question, subject, source, {**asked, **how})
-    return timeless(carry_out(find_question(question).begin(request), request, how_of(request), engine=engine))
+    return timeless(carry_out(find_question(question).begin(request), request, run_options_of(request), engine=engine))
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def shared() -> Iterator[Callable[..., Engine]]:
 
     @cache
     def shared(**how: Any) -> Engine:
-        return opened.enter_context(closing(make_engine(1, 1, make_how(**how), print)))
+        return opened.enter_context(closing(make_engine(1, 1, make_run_options(**how), print)))
 
     with ExitStack() as opened:
         yield shared

@@ -30,7 +30,7 @@ from auditor.case import FIELDS, Case
 from auditor.errors import UsageError
 from auditor.files import read_bytes, reason, write_bytes
 from auditor.flow.record import NO_WORSE
-from auditor.flow.run import how_of
+from auditor.flow.run import run_options_of
 from auditor.questions.no_worse import Before, NoWorse
 from auditor.trials.cell import case_of, source_of
 
@@ -221,7 +221,7 @@ def _is_counted(inquiry: Inquiry, record: Record) -> bool:
 
 def _case(request: Request, inquiry: Inquiry) -> Case:
     """Return the case of an audit that is settled and has not begun."""
-    cell, how = inquiry.cells[0], how_of(request)
+    cell, how = inquiry.cells[0], run_options_of(request)
     return case_of(cell, source_of(cell), on_error=how.on_error, memory=how.memory)
 
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from auditor.engine.engine import Engine, How, Serial, SerialThenWorkers, cores
+from auditor.engine.engine import Engine, RunOptions, Serial, SerialThenWorkers, cores
 from auditor.errors import UsageError
 from auditor.trials.second_server import entrust_folder
 from auditor.trials.trial import Bench
 
 
-def make_engine(least: int, budget: int, how: How, notice: Callable[[str], None]) -> Engine:
+def make_engine(least: int, budget: int, how: RunOptions, notice: Callable[[str], None]) -> Engine:
     """`least` is the trials that a spotless subject takes, `budget` the most that there are."""
     from auditor.engine.workers import Workers
 

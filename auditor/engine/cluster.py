@@ -23,7 +23,7 @@ from typing import Any
 from msgspec.structs import replace
 
 import auditor
-from auditor.engine.engine import TOO_MANY, BlockPace, Done, How, Keep, cores, in_order, most_jobs
+from auditor.engine.engine import TOO_MANY, BlockPace, Done, Keep, RunOptions, cores, in_order, most_jobs
 from auditor.engine.inside_worker import Luggage
 from auditor.engine.worker_process import at_home, pack, uninterrupted
 from auditor.engine.workers import Workers
@@ -42,7 +42,7 @@ _ALL_LOST = 60.0  # seconds for a worker to come, where none is left
 class Cluster:
     """An engine on a Dask cluster: `local:4` starts one here, `tcp://host:8786` or `tls://...` is one that runs."""
 
-    def __init__(self, how: How, spec: str, notice: Callable[[str], None]) -> None:
+    def __init__(self, how: RunOptions, spec: str, notice: Callable[[str], None]) -> None:
         self._spec, self._local, self._notice = spec, spec.startswith("local:"), notice
         self._how = replace(how, cluster=None, ledger=None, log=how.log if self._local else None)
         self._client, self._own = _connect(spec)
@@ -290,18 +290,18 @@ def luggage_of(luggage: Luggage) -> Luggage:
     return luggage
 
 
-def block_there(key: str, how: How, luggage: Luggage, block: range, copies: bool, judges: bool) -> Done:
+def block_there(key: str, how: RunOptions, luggage: Luggage, block: range, copies: bool, judges: bool) -> Done:
     return _crew(key, how, luggage).run(block, copies, judges)
 
 
-def look_there(key: str, how: How, luggage: Luggage) -> Look | AuditorError:
+def look_there(key: str, how: RunOptions, luggage: Luggage) -> Look | AuditorError:
     try:
         return _crew(key, how, luggage).look_inside()
     except AuditorError as error:
         return error
 
 
-def _crew(key: str, how: How, luggage: Luggage) -> Workers:
+def _crew(key: str, how: RunOptions, luggage: Luggage) -> Workers:
     mine = key, threading.get_ident()
     with _lock:
         if mine not in _crews:

@@ -33,8 +33,8 @@ _MOST_JOBS = 32  # workers a core
 TOO_MANY = "more only wait for each other"
 
 
-class How(msgspec.Struct, frozen=True):
-    """What a user says of how to run: nothing here changes what a pair shows, but for the runs that fail."""
+class RunOptions(msgspec.Struct, frozen=True):
+    """How an audit is run. Nothing here changes what a pair shows, except where a run fails."""
 
     jobs: int | None = 1  # None: as many as pay
     timeout: float | None = None  # seconds a run
@@ -59,7 +59,7 @@ class How(msgspec.Struct, frozen=True):
         return limited or (self.jobs or 1) > 1 or self.cluster is not None
 
 
-def make_how(
+def make_run_options(
     *,
     jobs: int | None = 1,
     timeout: float | None = None,
@@ -70,8 +70,8 @@ def make_how(
     resume: bool = False,
     for_: float | str | None = None,
     log: str | None = None,
-) -> How:
-    """What was asked for, if it can be done; BadValue or UsageError with the cure otherwise."""
+) -> RunOptions:
+    """Return the options after checking them; BadValue or UsageError with the cure where they cannot be used."""
     if jobs is not None:
         check_count("jobs", jobs, least=1, example=4)
         if jobs > most_jobs():
@@ -89,10 +89,10 @@ def make_how(
         raise BadValue("ledger", ledger, "must be the path of a file, e.g. audit.sqlite")
     file = None if ledger is None else os.path.abspath(ledger)
     seconds = read_duration("for", for_)
-    return How(jobs, timeout, read_memory(memory), on_error, cluster, file, resume, log=log, for_=seconds)
+    return RunOptions(jobs, timeout, read_memory(memory), on_error, cluster, file, resume, log=log, for_=seconds)
 
 
-HOW = ("jobs", "timeout", "memory", "on_error", "cluster", "ledger", "resume", "for_")
+RUN_OPTIONS = ("jobs", "timeout", "memory", "on_error", "cluster", "ledger", "resume", "for_")
 
 
 class Engine(Protocol):

@@ -21,7 +21,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from auditor.engine.engine import Fall, How
+from auditor.engine.engine import Fall, RunOptions
 from auditor.engine.inside_worker import IDLE, Fell, Luggage, Reading, Slot, sit_down
 from auditor.errors import Stopping, UsageError
 from auditor.lookup import file_modules
@@ -221,7 +221,7 @@ def _main_hidden() -> Iterator[None]:
             sys.modules["__main__"] = main
 
 
-def pack(bench: Bench, how: How, *, far: bool = False) -> Luggage:
+def pack(bench: Bench, how: RunOptions, *, far: bool = False) -> Luggage:
     """What a worker is sent; `far` for one that does not see the files here. UsageError where it cannot be sent."""
     import cloudpickle
 

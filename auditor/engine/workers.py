@@ -20,7 +20,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from auditor.engine.engine import BlockPace, Done, Fall, How, Keep, in_order, keep_nothing
+from auditor.engine.engine import BlockPace, Done, Fall, Keep, RunOptions, in_order, keep_nothing
 from auditor.engine.inside_worker import DRAWING, LOADING, Luggage, look_here, run_alone, run_block
 from auditor.engine.worker_process import Death, EndedByWatcher, Hung, Worker, WorkerTask, context, pack, uninterrupted
 from auditor.errors import AuditorError, SubjectError
@@ -37,7 +37,7 @@ class Workers:
     block_seconds = 0.2
     luggage: Luggage  # what is being run; it was packed here, or elsewhere
 
-    def __init__(self, how: How, jobs: int) -> None:
+    def __init__(self, how: RunOptions, jobs: int) -> None:
         self._how, self.hands = how, jobs
         self._workers: list[Worker] = []
         self._left: list[Worker] = []

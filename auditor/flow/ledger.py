@@ -21,7 +21,7 @@ from msgspec.structs import asdict, replace
 
 from auditor import __version__
 from auditor.case import Case, case_from, file_name
-from auditor.engine.engine import How
+from auditor.engine.engine import RunOptions
 from auditor.errors import UsageError
 from auditor.flow.ledger_file import (
     changed_file,
@@ -141,7 +141,7 @@ class Ledger:
 
 @contextmanager
 def open_ledger(
-    inquiry: Inquiry, case: Case | None, how: How, notice: Callable[[str], None]
+    inquiry: Inquiry, case: Case | None, how: RunOptions, notice: Callable[[str], None]
 ) -> Iterator[Ledger | NoLedger]:
     """The place of this audit in its ledger: a new one, or the one that it continues."""
     if how.ledger is None or case is None:
@@ -161,7 +161,7 @@ def open_ledger(
         yield ledger
 
 
-def plan_of(inquiry: Inquiry, first: Case, how: How) -> dict[str, Any]:
+def plan_of(inquiry: Inquiry, first: Case, how: RunOptions) -> dict[str, Any]:
     """Return all that decides what an audit finds, as JSON: its cases, what the question asks, the plan, the limits.
 
     Of several cells the first has a case, and the others have their names and what of their cases is another.
@@ -181,7 +181,7 @@ def plan_of(inquiry: Inquiry, first: Case, how: How) -> dict[str, Any]:
     return as_json
 
 
-def _cell(cell: Cell, first: Case, how: How) -> dict[str, Any]:
+def _cell(cell: Cell, first: Case, how: RunOptions) -> dict[str, Any]:
     case = case_of(cell, source_of(cell), on_error=how.on_error, memory=how.memory).to_json()
     others = {name: value for name, value in case.items() if value != first.to_json().get(name)}
     return {**others, "name": cell.name}
@@ -198,7 +198,7 @@ def _begun(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> int:
     return int(audit)
 
 
-def _resumed(connection: sqlite3.Connection, plan: Mapping[str, Any], how: How) -> int | None:
+def _resumed(connection: sqlite3.Connection, plan: Mapping[str, Any], how: RunOptions) -> int | None:
     """The last audit with this plan; where there is only another, UsageError with the difference, or None."""
     file = str(how.ledger)
     # Unfinished ones first: what somebody wants to continue is most likely one of them.

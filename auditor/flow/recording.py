@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from auditor import __version__
-from auditor.engine.engine import HOW
+from auditor.engine.engine import RUN_OPTIONS
 from auditor.errors import AuditorError
 from auditor.flow.fitness import constancy
 from auditor.flow.question import Answer
@@ -87,7 +87,7 @@ def make_record(run: Run, request: Request, said: Answer, verdict: Verdict, seco
 def _asked(request: Request) -> dict[str, Any]:
     """The options that say what was asked, but for the parameters, which have a field of their own."""
     kind: type[msgspec.Struct] = type(request.options)
-    fields = [one for one in fields_of(kind) if one.name not in (*HOW, *_APART)]
+    fields = [one for one in fields_of(kind) if one.name not in (*RUN_OPTIONS, *_APART)]
     given = {one.name: value for one in fields if (value := getattr(request.options, one.name)) is not one.default}
     sources = {"source": [*request.sources]} if request.sources else {}
     return {name.removesuffix("_"): _typed(value) for name, value in {**sources, **given}.items() if value is not None}

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from auditor.case import Case
 from auditor.engine.choice import make_engine
-from auditor.engine.engine import HOW, Engine, How, Serial, make_how
+from auditor.engine.engine import RUN_OPTIONS, Engine, RunOptions, Serial, make_run_options
 from auditor.errors import AuditorError, BadValue, NotComparable, SubjectError, UsageError, as_ours, is_interrupt
 from auditor.flow.fitness import Fitness
 from auditor.flow.ledger import Ledger, NoLedger, open_ledger
@@ -67,21 +67,21 @@ class Clock:
         return self._end is not None and self._now() >= self._end
 
 
-def how_of(request: Request, *, log: str | None = None) -> How:
+def run_options_of(request: Request, *, log: str | None = None) -> RunOptions:
     """What a request says of how to run."""
-    return make_how(**{name: getattr(request.options, name) for name in HOW}, log=log)
+    return make_run_options(**{name: getattr(request.options, name) for name in RUN_OPTIONS}, log=log)
 
 
 def answer(request: Request, watch: Watcher | None = None) -> Record:
     """Ask a question, to its verdict or to whatever ends it; UsageError where nothing can be run."""
-    how = how_of(request)
+    how = run_options_of(request)
     return carry_out(find_question(request.question).begin(request), request, how, watch)
 
 
 def carry_out(
     inquiry: Inquiry,
     request: Request,
-    how: How,
+    how: RunOptions,
     watch: Watcher | None = None,
     engine: Engine | None = None,
     *,
@@ -130,7 +130,7 @@ class Run(msgspec.Struct):
     """One inquiry under way: its benches, who runs them, what is kept, and what was noticed on the way."""
 
     inquiry: Inquiry
-    how: How
+    how: RunOptions
     watch: Watcher
     clock: Clock = msgspec.field(default_factory=lambda: Clock(None))
     engine: Engine = msgspec.field(default_factory=Serial)

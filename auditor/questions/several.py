@@ -15,7 +15,7 @@ from auditor.errors import UsageError
 from auditor.flow.plan import error_probability
 from auditor.flow.question import Inquiry, find_question
 from auditor.flow.record import Record
-from auditor.flow.run import Clock, Watcher, carry_out, how_of
+from auditor.flow.run import Clock, Watcher, carry_out, run_options_of
 from auditor.lookup import declared_targets, find_module, registered_subjects
 from auditor.request import Request
 from auditor.subjects.candidates import what_it_has
@@ -70,7 +70,7 @@ def audit_all(
     engines, clock = {}, Clock(seconds, now)
     with ExitStack() as stack:
         for index, (request, inquiry) in enumerate(settled):
-            how, left = replace(how_of(request, log=log), begins=True), clock.left()
+            how, left = replace(run_options_of(request, log=log), begins=True), clock.left()
             if left is not None:
                 part = left / (len(settled) - index)
                 how = replace(how, for_=part if how.for_ is None else min(how.for_, part))

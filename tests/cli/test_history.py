@@ -15,7 +15,7 @@ from asking import request_of
 
 import auditor
 from auditor.case import Case
-from auditor.engine.engine import Serial, make_how
+from auditor.engine.engine import Serial, make_run_options
 from auditor.errors import UsageError
 from auditor.flow.ledger import Past, read_history
 from auditor.flow.question import find_question
@@ -140,7 +140,7 @@ class StopsAfter(Silent):
 
 
 def audit_ahead(ledger: Path, *, subject: str = FIRST_BIT, stop: int = -1, **options: Any) -> Record:
-    how = make_how(ledger=ledger, resume=options.pop("resume", False), for_=options.pop("for_", None))
+    how = make_run_options(ledger=ledger, resume=options.pop("resume", False), for_=options.pop("for_", None))
     ticking = itertools.count() if how.for_ else itertools.repeat(0.0)
     request = request_of(subject, "bernoulli(0.5)", **options)
     inquiry = find_question("rho").begin(request)

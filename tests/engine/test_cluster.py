@@ -21,7 +21,7 @@ from processes import wait_until
 
 import auditor
 from auditor.engine import cluster
-from auditor.engine.engine import make_how
+from auditor.engine.engine import make_run_options
 from auditor.errors import BadValue, UsageError
 from auditor.flow.run import Silent
 from auditor.randomness import from_key
@@ -139,7 +139,7 @@ def test_a_lost_workers_blocks_are_run_again(running: Running) -> None:
                 victim.send_signal(signal.SIGKILL)
 
     watch = Killer()
-    record = carried_out("faults:slow", ROWS, watch=watch, how=make_how(cluster=running.address), **asked)
+    record = carried_out("faults:slow", ROWS, watch=watch, how=make_run_options(cluster=running.address), **asked)
     assert victim.wait() == -signal.SIGKILL
     running.workers.remove(victim)
     assert watch.said[0].startswith(f"--cluster {running.address} is open: whoever reaches it runs code there")
@@ -159,13 +159,13 @@ def test_a_lost_scheduler_ends_the_audit_and_the_ledger_has_the_rest(tmp_path: P
                 lonely.scheduler.kill()
 
     try:
-        how = make_how(cluster=lonely.address, ledger=ledger)
+        how = make_run_options(cluster=lonely.address, ledger=ledger)
         record = carried_out("faults:slow", ROWS, watch=Killer(), how=how, **asked)
     finally:
         lonely.close()
     assert record.verdict == "error"
     assert "(the connection is lost); with --ledger, --resume goes on from here" in record.reason
-    resumed = carried_out("faults:slow", ROWS, how=make_how(ledger=ledger, resume=True), **asked)
+    resumed = carried_out("faults:slow", ROWS, how=make_run_options(ledger=ledger, resume=True), **asked)
     assert timeless(resumed) == timeless(carried_out("faults:slow", ROWS, **asked))
 
 
@@ -179,7 +179,7 @@ def test_a_cluster_of_our_own_lets_nobody_in_and_is_gone_afterwards() -> None:
             seen.update(open_ports())
 
     asked: dict[str, Any] = {"size": 50, "seed": 3, "rho": 0.2}
-    record = carried_out("faults:slow", ROWS, watch=Looking(), how=make_how(cluster="local:2"), **asked)
+    record = carried_out("faults:slow", ROWS, watch=Looking(), how=make_run_options(cluster="local:2"), **asked)
     assert timeless(record) == timeless(carried_out("faults:slow", ROWS, **asked))
     assert children() <= before | {pid for pid in children() if is_helper(pid)}
     assert seen == open_before
@@ -244,7 +244,7 @@ def test_a_cluster_that_loses_all_its_workers(tmp_path: Path, monkeypatch: pytes
             lonely.workers[0].kill()
 
     watch = Killer()
-    how = make_how(cluster=lonely.address)
+    how = make_run_options(cluster=lonely.address)
     try:
         record = carried_out("faults:slow", ROWS, watch=watch, how=how, size=50, fixed=1000)
     finally:

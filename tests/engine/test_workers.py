@@ -28,12 +28,12 @@ from auditor.engine.engine import (
     Blocks,
     Done,
     Fall,
-    How,
+    RunOptions,
     Serial,
     SerialThenWorkers,
     in_order,
     keep_nothing,
-    make_how,
+    make_run_options,
 )
 from auditor.engine.workers import Workers
 from auditor.errors import AuditorError, BadValue, SampleError, SubjectError, UsageError
@@ -406,7 +406,7 @@ def test_workers_killed_at_any_moment_cost_a_run_or_nothing(
     monkeypatch.setattr("auditor.engine.workers.Workers", Seen)
     asked: dict[str, Any] = {"params": {"pause": 0.002}, "size": 5, "rho": 0.3, "fixed": 60}
     watch = Killer(engines, rng.randrange(1, 40), rng.random() * 0.02, victims)
-    record = carried_out("faults:slow", ROWS, watch=watch, how=How(jobs=3), **asked)
+    record = carried_out("faults:slow", ROWS, watch=watch, how=RunOptions(jobs=3), **asked)
     print(f"killed after {watch.at} pairs: {record.reason}")
     if record.verdict == "error":
         assert "ended its process (killed by SIGKILL" in record.reason
@@ -419,7 +419,7 @@ def test_workers_killed_at_any_moment_cost_a_run_or_nothing(
 
 def test_runs_that_fail_do_not_make_room_for_more() -> None:
     """Each is tried again in a worker of its own: however many there are, no more than two blocks a job are out."""
-    engine = Workers(How(jobs=2), 2)
+    engine = Workers(RunOptions(jobs=2), 2)
     engine._workers = [SimpleNamespace(tasks=[0])] * 4  # type: ignore[list-item]
     assert not engine.has_room()
     engine._workers.pop()
@@ -430,7 +430,7 @@ def test_runs_that_fail_do_not_make_room_for_more() -> None:
 @pytest.mark.parametrize("noticed", [True, False])
 def test_a_worker_that_dies_with_nothing_to_do_is_replaced(noticed: bool) -> None:
     bench = bench_of("faults:slow", ROWS, size=5)
-    engine = Workers(How(jobs=1), 1)
+    engine = Workers(RunOptions(jobs=1), 1)
     engine.look(bench, lambda seconds: None)
     pid = engine._workers[0]._slot.read().pid
     os.kill(pid, signal.SIGKILL)
@@ -464,7 +464,7 @@ def test_workers_that_cannot_load_the_subject_are_not_tried_for_ever(poison: Poi
     record = auditor.audit(takes_anything, ROWS, size=5, params={"x": poison}, jobs=2)
     assert (record.verdict, record.pairs) == ("error", 0)
     assert re.search(words, record.reason)
-    engine = Workers(How(jobs=2), 2)
+    engine = Workers(RunOptions(jobs=2), 2)
     bench = bench_of(takes_anything, ROWS, size=5, params={"x": poison})
     with pytest.raises(AuditorError, match=words):
         next(engine.trials(bench, range(30), keep_nothing))
@@ -582,7 +582,7 @@ def test_an_audit_that_turns_out_to_be_slow_goes_on_in_workers(monkeypatch: pyte
         def notice(self, words: str) -> None:
             said.append(words)
 
-    record = carried_out("faults:slow", ROWS, watch=Listening(), how=make_how(jobs=None), **asked)
+    record = carried_out("faults:slow", ROWS, watch=Listening(), how=make_run_options(jobs=None), **asked)
     assert timeless(record) == timeless(carried_out("faults:slow", ROWS, **asked))
     assert "worker process" in record.cost.engine
     assert said[0].endswith(record.cost.engine)
@@ -596,7 +596,7 @@ def test_who_runs_an_audit() -> None:
     }
     for kind, options in kinds.items():
         for asked in options:
-            assert isinstance(make_engine(30, 1000, make_how(**asked), print), kind), asked
+            assert isinstance(make_engine(30, 1000, make_run_options(**asked), print), kind), asked
 
 
 @pytest.mark.parametrize(
@@ -622,7 +622,7 @@ def test_what_cannot_be_done_is_refused(asked: dict[str, Any], words: str) -> No
 
 def test_memory_is_read_as_people_write_it() -> None:
     for text, size in (("2G", 2**31), ("2GiB", 2**31), ("1.5g", 3 * 2**29), ("700MB", 700 * 2**20), (2**30, 2**30)):
-        assert make_how(memory=text).memory == size
+        assert make_run_options(memory=text).memory == size
 
 
 def test_errors_survive_the_way_from_a_worker() -> None:

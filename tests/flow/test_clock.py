@@ -13,7 +13,7 @@ import pytest
 from asking import carried_out, request_of, timeless
 
 import auditor
-from auditor.engine.engine import How
+from auditor.engine.engine import RunOptions
 from auditor.errors import BadValue, UsageError
 from auditor.flow.question import find_question
 from auditor.flow.record import Record
@@ -40,7 +40,7 @@ def ticks() -> Callable[[], float]:
 
 def cut(seconds: float, subject: str = FIRST_BIT, question: str = "rho", **asked: Any) -> Record:
     source = asked.pop("source", None)
-    how = How(**{name: asked.pop(name) for name in ("jobs", "ledger", "resume") if name in asked}, for_=seconds)
+    how = RunOptions(**{name: asked.pop(name) for name in ("jobs", "ledger", "resume") if name in asked}, for_=seconds)
     return carried_out(subject, source, question, how=how, now=ticks(), **asked)
 
 
@@ -176,7 +176,9 @@ def test_it_goes_on_from_its_ledger_to_the_record_of_an_audit_that_nobody_stoppe
     assert first.reason.endswith("the same command with --resume goes on from there")
     further = cut(12, **asked, resume=True)
     assert (further.pairs or 0) > (first.pairs or 0) > 0
-    last = carried_out(FIRST_BIT, "bernoulli(0.2)", how=How(ledger=asked["ledger"], resume=True), size=1, rho=0.4)
+    last = carried_out(
+        FIRST_BIT, "bernoulli(0.2)", how=RunOptions(ledger=asked["ledger"], resume=True), size=1, rho=0.4
+    )
     assert timeless(last) == timeless(auditor.audit(FIRST_BIT, "bernoulli(0.2)", size=1, rho=0.4))
 
 
@@ -192,7 +194,7 @@ def test_workers_finish_what_they_have_and_get_no_more(how: dict[str, Any]) -> N
         return float(len(looks))
 
     record = carried_out(
-        FIRST_BIT, "bernoulli(0.5)", how=How(**how, for_=40.0), now=now, size=1, rho=0.5, confidence=0.999
+        FIRST_BIT, "bernoulli(0.5)", how=RunOptions(**how, for_=40.0), now=now, size=1, rho=0.5, confidence=0.999
     )
     random.setstate(state)  # Dask draws from it
     assert (record.decided_by, record.pairs) == ("clock", 38)

@@ -19,7 +19,7 @@ from asking import carried_out, case_of_first, cell_of, inquiry_of, request_of
 from msgspec.structs import replace
 
 import auditor
-from auditor.engine.engine import How
+from auditor.engine.engine import RunOptions
 from auditor.errors import BadValue, SubjectError, UsageError
 from auditor.flow import fitness, ledger, ledger_file, plan, question, record, recording, run, verdict, wobbles
 from auditor.flow.asking import CHECK, make_request
@@ -798,11 +798,11 @@ def test_resume_and_what_it_says(tmp_path: Path) -> None:
 
 def test_a_plan_has_of_each_cell_what_is_another_than_in_the_first() -> None:
     inquiry = inquiry_of(constant, ["norm", "uniform"], size=2)
-    found = ledger.plan_of(inquiry, case_of_first(inquiry), How())
+    found = ledger.plan_of(inquiry, case_of_first(inquiry), RunOptions())
     assert found["cells"] == [{"name": "norm"}, {"name": "uniform", "source": "uniform"}]
     alone = inquiry_of(constant, "norm", size=2)
     first = case_of_first(alone)
-    found = ledger.plan_of(alone, first, How(timeout=5.0))
+    found = ledger.plan_of(alone, first, RunOptions(timeout=5.0))
     assert (found["cells"], found["timeout"], found["subject"]) == (None, 5.0, f"{__name__}:constant")
     assert found["case"] == json.loads(json.dumps(first.to_json()))
     assert (found["question"], found["budget"], found["first_budget"]) == ("rho", 1000, None)
@@ -1089,7 +1089,7 @@ def under_way(**fields: Any) -> Any:
     inquiry = inquiry_of(f"{__name__}:constant", "norm", size=2)
     benches = {0: SimpleNamespace(source=load_source("norm"))}
     by_cell = {0: run.Spent(30, 60), 1: run.Spent(10, 20)}
-    found: Any = run.Run(inquiry, How(), run.Silent(), benches=benches, by_cell=by_cell)  # type: ignore[arg-type]
+    found: Any = run.Run(inquiry, RunOptions(), run.Silent(), benches=benches, by_cell=by_cell)  # type: ignore[arg-type]
     for name, value in fields.items():
         setattr(found, name, value)
     return found
@@ -1152,7 +1152,7 @@ def test_an_interrupt_says_where_it_was() -> None:
     assert (found.verdict, found.decided_by, found.exit_code) == ("inconclusive", "interrupt", 130)
     assert found.reason == "interrupted after 7 of at most 1000 pairs"
     assert found.error_spent == 0.05
-    late = carried_out(constant, "norm", size=2, how=How(for_=1e-9))
+    late = carried_out(constant, "norm", size=2, how=RunOptions(for_=1e-9))
     assert late.decided_by == "clock"
     assert late.reason == (
         "stopped by the clock (--for, 1e-09 s) after 0 of at most 1,000 pairs: no pair was run, so nothing is known of "

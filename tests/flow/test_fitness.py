@@ -58,9 +58,9 @@ def test_a_ledger_tells_losses_and_sources_apart() -> None:
     def plan(source: object, **options: Any) -> dict[str, Any]:
         question = "loss" if "loss" in options else "rho"
         inquiry = inquiry_of(hides, source, question, size=3, rho=0.1, **options)
-        from auditor.engine.engine import How
+        from auditor.engine.engine import RunOptions
 
-        return plan_of(inquiry, case_of_first(inquiry), How())
+        return plan_of(inquiry, case_of_first(inquiry), RunOptions())
 
     assert plan("norm", loss=one) != plan("norm", loss=other)
     assert plan("norm", loss=one) != plan("norm", loss=one, delta=0.1)

@@ -29,7 +29,7 @@ from kept_learners import rounded, uniform
 from processes import wait_until
 
 import auditor
-from auditor.engine.engine import How, Serial, make_how
+from auditor.engine.engine import RunOptions, Serial, make_run_options
 from auditor.errors import UsageError
 from auditor.flow.ledger import open_ledger, read_history
 from auditor.flow.question import find_question
@@ -63,7 +63,12 @@ class Impatient(Silent):
 
 
 def audited(
-    watch: Watcher | None = None, how: How | None = None, *, bad_luck: float = 0.0, rho: float = 0.3, **options: Any
+    watch: Watcher | None = None,
+    how: RunOptions | None = None,
+    *,
+    bad_luck: float = 0.0,
+    rho: float = 0.3,
+    **options: Any,
 ) -> Record:
     """An audit of `rounded`."""
     params = {"bad_luck": bad_luck} if bad_luck else {}
@@ -78,13 +83,13 @@ def test_an_interrupted_audit_ends_in_the_record_of_an_unbroken_one(
 ) -> None:
     """With mismatches, accuracy, and runs that fail: all of a trial comes back from the ledger."""
     asked: dict[str, Any] = {"bad_luck": 0.01 if how else 0.0, "fixed": 40, "seed": 7}  # luck is bad in pairs 24 and 38
-    whole = audited(how=make_how(**{**how, "jobs": 1}), **asked)
+    whole = audited(how=make_run_options(**{**how, "jobs": 1}), **asked)
     assert whole.mismatches > 0
     assert any(finding.kind == "bottom" for finding in whole.findings) == bool(how)
     for i, pairs in enumerate(stops):
-        kept = make_how(**how, ledger=ledger, resume=i > 0)
+        kept = make_run_options(**how, ledger=ledger, resume=i > 0)
         assert audited(Impatient(pairs), kept, **asked).decided_by == "interrupt"
-    resumed = audited(how=make_how(**how, ledger=ledger, resume=True), **asked)
+    resumed = audited(how=make_run_options(**how, ledger=ledger, resume=True), **asked)
     assert timeless(resumed) == timeless(whole)
     (past,) = read_history(str(ledger), whole.subject)
     assert past.record is not None
@@ -134,7 +139,7 @@ def test_an_undecided_audit_goes_on_with_more_pairs(tmp_path: Path) -> None:
 def test_a_killed_audit_may_go_on_with_more_pairs(ledger: Path) -> None:
     options: dict[str, Any] = {"rho": 0.1, "size": 2, "seed": 3}
     wavers = make_wavers()
-    cut = carried_out(wavers, uniform, watch=Impatient(20), how=make_how(ledger=ledger), pairs=60, **options)
+    cut = carried_out(wavers, uniform, watch=Impatient(20), how=make_run_options(ledger=ledger), pairs=60, **options)
     assert cut.decided_by == "interrupt"
     longer = auditor.audit(wavers, uniform, pairs=100, ledger=ledger, resume=True, **options)
     assert (longer.pairs > 20, longer.budget, longer.first_budget) == (True, 100, 60)
@@ -181,9 +186,9 @@ def test_any_text_and_any_size_comes_back(ledger: Path) -> None:
     ],
 )
 def test_another_plan_is_refused_with_the_difference(ledger: Path, changed: dict[str, Any], words: str) -> None:
-    audited(Impatient(5), make_how(ledger=ledger), fixed=80)
+    audited(Impatient(5), make_run_options(ledger=ledger), fixed=80)
     with pytest.raises(UsageError, match=re.escape(words) if "*" not in words else words):
-        audited(how=make_how(ledger=ledger, resume=True), **{"fixed": 80, **changed})
+        audited(how=make_run_options(ledger=ledger, resume=True), **{"fixed": 80, **changed})
 
 
 def test_other_limits_another_version_and_other_code_are_refused(
@@ -261,9 +266,9 @@ def test_a_file_that_anything_imports_is_part_of_the_plan(project: Path, ledger:
 
 
 def test_nothing_to_resume(ledger: Path) -> None:
-    carried_out("algorithms.controls:constant", how=make_how(ledger=ledger), fixed=80)
+    carried_out("algorithms.controls:constant", how=make_run_options(ledger=ledger), fixed=80)
     with pytest.raises(UsageError, match=r"has no audit of .*rounded; leave --resume out to begin one"):
-        audited(how=make_how(ledger=ledger, resume=True))
+        audited(how=make_run_options(ledger=ledger, resume=True))
 
 
 # Files that are no ledger, not whole, or not writable.
@@ -271,7 +276,7 @@ def test_nothing_to_resume(ledger: Path) -> None:
 
 def complaint(ledger: Path | str, **options: Any) -> str:
     with pytest.raises(UsageError) as caught:
-        audited(how=make_how(ledger=ledger, **options), fixed=80)
+        audited(how=make_run_options(ledger=ledger, **options), fixed=80)
     return str(caught.value)
 
 
@@ -290,7 +295,7 @@ def test_what_is_no_ledger_is_left_alone(tmp_path: Path, ledger: Path) -> None:
 
 
 def test_a_newer_ledger_is_refused(ledger: Path) -> None:
-    audited(Impatient(5), make_how(ledger=ledger))
+    audited(Impatient(5), make_run_options(ledger=ledger))
     with closing(sqlite3.connect(ledger)) as connection, connection:
         connection.execute("PRAGMA user_version = 7")
     connection.close()
@@ -319,9 +324,9 @@ def flipped(whole: bytes, written: list[int], rng: random.Random) -> bytes:
 def flip_bits(ledger: Path, flips: int, seed: int) -> None:
     """Two audits, one of them unfinished: what the ledger says of them is the same, or it says that it is damaged."""
     good = inquiry_of(rounded, rho=0.3, seed=4)
-    done = audited(how=make_how(ledger=ledger), seed=4)
+    done = audited(how=make_run_options(ledger=ledger), seed=4)
     request = request_of(rounded, params={"bad_luck": 0.02}, rho=0.3, fixed=80)
-    how = make_how(ledger=ledger, on_error="bottom")
+    how = make_run_options(ledger=ledger, on_error="bottom")
     carry_out(find_question("rho").begin(request), request, how, Impatient(60), Serial())
     whole, name, case = ledger.read_bytes(), done.subject, done.case
     told = read_history(str(ledger), name)
@@ -329,7 +334,7 @@ def flip_bits(ledger: Path, flips: int, seed: int) -> None:
 
     def read() -> None:
         assert read_history(str(ledger), name) == told
-        with open_ledger(good, case, make_how(ledger=ledger, resume=True), print) as opened:
+        with open_ledger(good, case, make_run_options(ledger=ledger, resume=True), print) as opened:
             assert len(opened.stored(0)) == done.pairs
 
     read()
@@ -357,7 +362,7 @@ def test_no_flipped_bit_changes_a_count(ledger: Path, seed: int) -> None:
 
 
 def test_a_ledger_that_lost_its_end_is_said_to_be_broken(ledger: Path) -> None:
-    audited(how=make_how(ledger=ledger), fixed=2000)
+    audited(how=make_run_options(ledger=ledger), fixed=2000)
     whole = ledger.read_bytes()
     assert len(whole) > 50_000
     for share in (0.3, 0.6, 0.9):
@@ -369,11 +374,11 @@ def test_a_ledger_that_may_not_be_written(ledger: Path) -> None:
     folder = Path(tempfile.mkdtemp())
     try:
         file = folder / "audits.sqlite"
-        audited(Impatient(5), make_how(ledger=file))
+        audited(Impatient(5), make_run_options(ledger=file))
         folder.chmod(0o555)
         file.chmod(0o444)
         inquiry = inquiry_of(rounded, rho=0.3)
-        opened = open_ledger(inquiry, case_of_first(inquiry), make_how(ledger=file), print)
+        opened = open_ledger(inquiry, case_of_first(inquiry), make_run_options(ledger=file), print)
         root = os.geteuid() == 0
         if root:
             os.seteuid(65534)  # nobody: permissions do not bind root
@@ -409,12 +414,12 @@ def test_a_log_cut_in_the_middle_of_a_write_costs_that_write_alone(
                     shutil.copy(ledger, cut)
                     Path(f"{cut}-wal").write_bytes(log[: self.begun + (len(log) - self.begun) * left // 4 + 100])
 
-    whole = audited(Crash(), make_how(ledger=ledger), fixed=80)
+    whole = audited(Crash(), make_run_options(ledger=ledger), fixed=80)
     for cut in cuts.values():
         kept = read_history(str(cut), whole.subject)[-1].pairs
         print(f"{cut.name}: {kept} of 60 pairs were kept")
         assert 0 < kept < 60
-        resumed = audited(how=make_how(ledger=cut, resume=True), fixed=80)
+        resumed = audited(how=make_run_options(ledger=cut, resume=True), fixed=80)
         assert timeless(resumed) == timeless(whole)
 
 
@@ -442,7 +447,7 @@ def test_a_full_disk_ends_no_audit_and_loses_nothing(
                 small_files(Path(f"{ledger}-wal").stat().st_size)
 
     watch = Filling(-1)
-    record = audited(watch, make_how(ledger=ledger), fixed=80)
+    record = audited(watch, make_run_options(ledger=ledger), fixed=80)
     small_files(None)
     (said,) = watch.said
     assert re.match(rf"cannot write --ledger {ledger}: .*; the audit goes on, and its report is whole", said)
@@ -451,7 +456,7 @@ def test_a_full_disk_ends_no_audit_and_loses_nothing(
     (past,) = read_history(str(ledger), whole.subject)
     assert past.record is None
     assert past.pairs > 0
-    resumed = audited(how=make_how(ledger=ledger, resume=True), fixed=80)
+    resumed = audited(how=make_run_options(ledger=ledger, resume=True), fixed=80)
     assert timeless(resumed) == timeless(whole)
 
 
@@ -469,7 +474,7 @@ def test_a_disk_that_has_room_again_gets_what_waited(
                 small_files(None)
 
     watch = Filling(-1)
-    record = audited(watch, make_how(ledger=ledger), fixed=80)
+    record = audited(watch, make_run_options(ledger=ledger), fixed=80)
     assert len(watch.said) == 1
     assert all(finding.kind != "ledger" for finding in record.findings)
     (past,) = read_history(str(ledger), record.subject)
@@ -514,7 +519,7 @@ def test_many_begin_a_ledger_at_once_while_others_read_it(ledger: Path, attempts
     case, name = case_of_first(inquiry), inquiry.cells[0].subject.name
 
     def begin(path: Path, start: threading.Barrier) -> None:
-        how = make_how(ledger=path)
+        how = make_run_options(ledger=path)
         start.wait()
         with open_ledger(inquiry, case, how, lambda words: None):
             pass
@@ -534,7 +539,7 @@ def test_many_begin_a_ledger_at_once_while_others_read_it(ledger: Path, attempts
 
 def test_there_is_nothing_to_resume_without_a_file(ledger: Path) -> None:
     with pytest.raises(UsageError, match="there is no file"):
-        carried_out(rounded, how=make_how(ledger=ledger, resume=True))
+        carried_out(rounded, how=make_run_options(ledger=ledger, resume=True))
     assert not ledger.exists()
 
 

@@ -19,7 +19,7 @@ from msgspec.structs import FieldInfo, fields, replace
 
 import auditor
 from auditor.case import Case
-from auditor.engine.engine import HOW, How, make_how
+from auditor.engine.engine import RUN_OPTIONS, RunOptions, make_run_options
 from auditor.errors import UsageError
 from auditor.flow import ledger
 from auditor.flow.ledger_file import signed
@@ -55,7 +55,7 @@ def stub(**options: Any) -> Stub:
     return Stub(inquiry.plan, [*inquiry.cells], {})
 
 
-def open_with(one: Stub, how: How) -> None:
+def open_with(one: Stub, how: RunOptions) -> None:
     with ledger.open_ledger(one, case_of_first(one, how), how, print):  # type: ignore[arg-type]
         pass
 
@@ -64,7 +64,7 @@ def open_with(one: Stub, how: How) -> None:
 def first(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """A ledger with the audit of `stub()`."""
     file = tmp_path_factory.mktemp("begun") / "audits.sqlite"
-    open_with(stub(), make_how(ledger=file))
+    open_with(stub(), make_run_options(ledger=file))
     return file.read_bytes()
 
 
@@ -76,12 +76,12 @@ def begun(first: bytes, tmp_path: Path) -> Path:
 
 def refusal(file: Path, one: Stub, **how: Any) -> str:
     with pytest.raises(UsageError, match="but the two differ in ") as refused:
-        open_with(one, make_how(ledger=file, resume=True, **how))
+        open_with(one, make_run_options(ledger=file, resume=True, **how))
     return str(refused.value).partition("but the two differ in ")[2].partition("; leave --resume out")[0]
 
 
 def test_the_plan_itself_goes_on(begun: Path) -> None:
-    open_with(stub(), make_how(ledger=begun, resume=True))
+    open_with(stub(), make_run_options(ledger=begun, resume=True))
 
 
 KINDS: dict[str, Any] = {"target": 0.2, "confidence": 0.9, "design": "anytime", "gates": "churn", "unit": "strings"}
@@ -110,7 +110,7 @@ def test_a_plan_that_nobody_could_have_made_is_refused(begun: Path, others: dict
         connection.execute("UPDATE audits SET plan = ?, checksum = ?", (text, checksum))
     connection.close()
     with pytest.raises(UsageError, match="cannot read --ledger"):
-        open_with(stub(), make_how(ledger=begun, resume=True))
+        open_with(stub(), make_run_options(ledger=begun, resume=True))
     with pytest.raises(UsageError, match="cannot read --ledger"):
         ledger.read_history(str(begun), subject)
 
@@ -129,7 +129,7 @@ def test_every_field_of_a_case_reaches_the_ledger(begun: Path, field: FieldInfo)
     changed = replace(case, **{field.name: "another"})
     if field.name == "target":
         return  # by which audits are found
-    opened = ledger.open_ledger(stub(), changed, make_how(ledger=begun, resume=True), print)  # type: ignore[arg-type]
+    opened = ledger.open_ledger(stub(), changed, make_run_options(ledger=begun, resume=True), print)  # type: ignore[arg-type]
     with pytest.raises((UsageError, ValidationError)), opened:
         pass
 
@@ -148,8 +148,8 @@ def test_limits_reach_the_ledger_and_who_runs_it_does_not(begun: Path, limit: st
     said = refusal(begun, stub(), **{limit: value})
     assert limit in said.replace("--", "").replace("-", "_")
     assert said.endswith(f" and {value}")
-    open_with(stub(), make_how(ledger=begun, resume=True, jobs=2, for_="5m"))
-    assert {"timeout", "memory", "on_error"} == set(HOW) - {"jobs", "cluster", "ledger", "resume", "for_"}
+    open_with(stub(), make_run_options(ledger=begun, resume=True, jobs=2, for_="5m"))
+    assert {"timeout", "memory", "on_error"} == set(RUN_OPTIONS) - {"jobs", "cluster", "ledger", "resume", "for_"}
 
 
 def test_arrays_are_told_apart_where_their_text_is_cut_short(tmp_path: Path) -> None:

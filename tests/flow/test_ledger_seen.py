@@ -12,7 +12,7 @@ import pytest
 from asking import carried_out, timeless
 
 import auditor
-from auditor.engine.engine import make_how
+from auditor.engine.engine import make_run_options
 from auditor.errors import UsageError
 from auditor.flow.ledger import read_history
 from auditor.flow.ledger_file import connect, read_trials, transaction, write_trials
@@ -177,11 +177,11 @@ ON: dict[str, Any] = {"size": 3, "rho": 0.1, "pairs": 100}
 def begun(file: Path, after: int | None, **options: Any) -> Record:
     """A new audit in this ledger that somebody interrupts, or that ends by itself."""
     watch = Stops(after) if after else None
-    return carried_out(plain, rows, watch=watch, how=make_how(ledger=file), **{**ON, **options})
+    return carried_out(plain, rows, watch=watch, how=make_run_options(ledger=file), **{**ON, **options})
 
 
 def audit_that_goes_on(file: Path, **options: Any) -> Any:
-    found = carried_out(plain, rows, how=make_how(ledger=file, resume=True), **{**ON, **options})
+    found = carried_out(plain, rows, how=make_run_options(ledger=file, resume=True), **{**ON, **options})
     assert found.cost.kept is not None
     return found.cost.kept.audit
 
@@ -213,7 +213,7 @@ def test_of_several_plans_its_own_goes_on(tmp_path: Path) -> None:
 def test_an_audit_that_the_clock_stopped_is_not_over(tmp_path: Path) -> None:
     """It has no verdict in the history, and goes on before one that is over."""
     file, clock = tmp_path / "audits.sqlite", iter(range(1000))
-    stopped = carried_out(plain, rows, how=make_how(ledger=file, for_=9), now=lambda: float(next(clock)), **ON)
+    stopped = carried_out(plain, rows, how=make_run_options(ledger=file, for_=9), now=lambda: float(next(clock)), **ON)
     assert (stopped.decided_by, stopped.verdict) == ("clock", "inconclusive")
     (past,) = read_history(str(file), stopped.subject)
     assert (past.verdict, past.record, past.pairs) == (None, None, stopped.pairs)
@@ -241,9 +241,9 @@ def test_churn_that_was_kept_counts_as_if_nobody_had_interrupted(tmp_path: Path)
     """The mean, the interval and the median, of pairs that were run before and of those that were run after."""
     asked = {"size": 9, "view": "predict", "probe": 10, "rho": 0.3, "pairs": 80, "question": "churn"}
     whole = carried_out(share, rows, **asked)
-    how = make_how(ledger=tmp_path / "audits.sqlite")
+    how = make_run_options(ledger=tmp_path / "audits.sqlite")
     assert carried_out(share, rows, watch=Stops(7), how=how, **asked).decided_by == "interrupt"
-    resumed = carried_out(share, rows, how=make_how(ledger=tmp_path / "audits.sqlite", resume=True), **asked)
+    resumed = carried_out(share, rows, how=make_run_options(ledger=tmp_path / "audits.sqlite", resume=True), **asked)
     assert whole.measures[0].estimate not in (None, 0.0)
     assert timeless(resumed) == timeless(whole)
     kept = resumed.trials()

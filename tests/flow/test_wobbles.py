@@ -15,7 +15,7 @@ from asking import request_of
 from kept_learners import votes
 
 import auditor
-from auditor.engine.engine import How, Serial
+from auditor.engine.engine import RunOptions, Serial
 from auditor.flow.question import find_question
 from auditor.flow.record import as_record, to_json
 from auditor.flow.run import carry_out
@@ -136,7 +136,7 @@ def raises_at_times(sample: np.ndarray, r: np.random.Generator) -> float:
 
 def test_pairs_without_two_outputs_are_left_out() -> None:
     request = request_of(raises_at_times, "uniform", size=1, fixed=40)
-    record = carry_out(find_question("rho").begin(request), request, How(on_error="bottom"), engine=Serial())
+    record = carry_out(find_question("rho").begin(request), request, RunOptions(on_error="bottom"), engine=Serial())
     assert record.wobbles is not None
     assert 0 < record.wobbles.pairs < record.wobbles.of == 40
 

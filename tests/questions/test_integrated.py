@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from scipy.stats import binom, norm
 
 import auditor
-from auditor.engine.engine import How, Serial
+from auditor.engine.engine import RunOptions, Serial
 from auditor.errors import UsageError
 from auditor.flow.plan import make_plan
 from auditor.flow.question import find_question
@@ -49,7 +49,7 @@ def audited(subject: Any, **options: Any) -> Record:
 def with_bottoms(subject: Any, **options: Any) -> Record:
     """A run without an output is an output, here: who keeps such runs apart from this process is another matter."""
     request = request_of(subject, **{"rho": 0.2, **options})
-    return carry_out(find_question("rho").begin(request), request, How(on_error="bottom"), engine=Serial())
+    return carry_out(find_question("rho").begin(request), request, RunOptions(on_error="bottom"), engine=Serial())
 
 
 @pytest.mark.parametrize("width", [0.02, pytest.param(0.1, marks=pytest.mark.nightly), 0.5, 3.0])

@@ -12,7 +12,7 @@ import pytest
 from asking import request_of
 from scipy.stats import binom
 
-from auditor.engine.engine import How
+from auditor.engine.engine import RunOptions
 from auditor.errors import SubjectError
 from auditor.flow.question import find_question
 from auditor.flow.run import carry_out
@@ -284,7 +284,7 @@ def test_no_two_steps_share_a_sample() -> None:
     request = request_of(first, rows, "repair", size=10, rho=0.5, confidence=0.9)
     inquiry = find_question("repair").begin(request)
     assert isinstance(inquiry, Mending)
-    record = carry_out(inquiry, request, How(), None)
+    record = carry_out(inquiry, request, RunOptions(), None)
     names = [cell.name for cell in inquiry.cells]
     assert names[:3] == ["as it is", "looked at", "frontier"]
     assert names[3:] == [setting.spec for _, setting, _ in inquiry.tried]

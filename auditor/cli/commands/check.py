@@ -52,11 +52,11 @@ check = TableCommand("check", help=_check.__doc__, callback=_check, params=[_tar
 
 def _check_package(package: str, typed: Typed) -> int:
     """Every subject by its declarations; options that say how sure and how to run are for all."""
-    from auditor.engine.engine import HOW
+    from auditor.engine.engine import RUN_OPTIONS
     from auditor.questions.several import declared_in
     from auditor.request import as_flag
 
-    own = [as_flag(name) for name in typed.given if name not in (*HOW, "confidence", "seed")]
+    own = [as_flag(name) for name in typed.given if name not in (*RUN_OPTIONS, "confidence", "seed")]
     own = [*(["--source"] if typed.sources else []), *own, *(["--param"] if typed.texts else [])]
     if own:
         raise UsageError(

@@ -109,10 +109,10 @@ def ask_one(question: str | None, target: str, typed: Typed) -> int:
 
 
 def _check_replay(typed: Typed) -> None:
-    from auditor.engine.engine import HOW
+    from auditor.engine.engine import RUN_OPTIONS
     from auditor.request import as_flag
 
-    words = [*typed.files, *(as_flag(name) for name in typed.given if name in HOW)]
+    words = [*typed.files, *(as_flag(name) for name in typed.given if name in RUN_OPTIONS)]
     if words:
         raise UsageError(f"{' and '.join(words)} and --replay do not go together: a replay makes no record")
 
@@ -122,11 +122,11 @@ def _answered(request: Request, files: Mapping[str, str], *, verbose: bool = Fal
     from msgspec.structs import replace
 
     from auditor.flow.question import find_question
-    from auditor.flow.run import carry_out, how_of
+    from auditor.flow.run import carry_out, run_options_of
     from auditor.report.progress import Watching
     from auditor.report.terminal import show
 
-    how = how_of(request)
+    how = run_options_of(request)
     with stdout_kept():
         inquiry = find_question(request.question).begin(request)
     with prints_logged() as (log, ours), Watching(ours, how.for_) as watch:
