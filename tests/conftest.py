@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 import rich.progress  # noqa: F401 - rich draws from `random` when it is first imported, which is no test's doing
 from hypothesis import settings
-from warm import Warm
+from support.warm import Warm
 
 from auditor.process.foreign import call
 

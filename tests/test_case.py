@@ -12,8 +12,8 @@ from typing import Any
 
 import msgspec
 import pytest
-from asking import case_of_first, request_of
 from msgspec.structs import fields, replace
+from support.requests import case_of_first, request_of
 
 import auditor
 from auditor.case import FIELDS, Case, case_from

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import timeless
+from support.requests import timeless
 
 import auditor
 from auditor.errors import UsageError

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import bench_of
 from hypothesis import given
 from hypothesis import strategies as st
+from support.requests import bench_of
 
 from algorithms.data_reuse import QUERIES
 from auditor.errors import BadValue, UsageError

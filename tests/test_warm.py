@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from processes import is_alive, on_linux, wait_until
-from warm import Command, Warm
+from support.processes import is_alive, on_linux, wait_until
+from support.warm import Command, Warm
 
 pytestmark = on_linux
 ROWS = ("--source", "faulty:rows", "--size", "5")

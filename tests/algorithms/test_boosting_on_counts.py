@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import bench_of
+from support.requests import bench_of
 
 import auditor
 from algorithms.boosting import TWO_LINES, measure

@@ -13,8 +13,8 @@ from collections.abc import Callable, Hashable, Iterable
 
 import numpy as np
 import pytest
-from asking import inquiry_of, worked_through
 from scipy.stats import binom
+from support.requests import inquiry_of, worked_through
 
 import auditor
 from algorithms import broken

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from decisions import decision
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
+from support.exact import decision
 
 import auditor
 from algorithms.compile_interval import (

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from decisions import Decision, decision
 from hypothesis import given
 from hypothesis import strategies as st
+from support.exact import Decision, decision
 
 import auditor
 from algorithms.compile_sq import (

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import bench_of
 from scipy.stats import binom
+from support.requests import bench_of
 
 import auditor
 from algorithms import coin_problem, halfspace, heavy_hitters, statistical_query

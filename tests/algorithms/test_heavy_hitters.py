@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import bench_of, inquiry_of, worked_through
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, chi2_contingency
+from support.requests import bench_of, inquiry_of, worked_through
 
 import auditor
 from algorithms.heavy_hitters import is_exact, r_heavy_hitters, sample_size, step_sizes, threshold

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import bench_of, inquiry_of, worked_through
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import betaincinv
 from scipy.stats import binom, chi2_contingency
+from support.requests import bench_of, inquiry_of, worked_through
 
 import auditor
 from algorithms.heavy_hitters import sample_size as heavy_size

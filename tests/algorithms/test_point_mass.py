@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import cell_of
 from hypothesis import given
 from hypothesis import strategies as st
+from support.requests import cell_of
 
 import auditor
 from algorithms.heavy_hitters import r_heavy_hitters

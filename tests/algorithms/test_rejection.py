@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import bench_of
 from scipy.stats import binom
+from support.requests import bench_of
 
 import auditor
 from algorithms.rejection import BOTTOM, Bottom, filter_with_shared_bits, rejection_sampler, rejection_size

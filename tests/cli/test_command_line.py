@@ -17,8 +17,8 @@ from pathlib import Path
 import pytest
 import rich.progress  # noqa: F401  # rich draws from `random` when it is first imported
 import rich_click as click
-from processes import children, descendants, is_alive, on_linux, wait_until
-from warm import Command, Warm
+from support.processes import children, descendants, is_alive, on_linux, wait_until
+from support.warm import Command, Warm
 
 import auditor
 from auditor.cli.command_line import cli, run

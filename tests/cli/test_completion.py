@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from warm import Warm
+from support.warm import Warm
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
 SET_UP = 'eval "$(_AUDITOR_COMPLETE=bash_source auditor)"'

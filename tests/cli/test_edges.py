@@ -743,7 +743,7 @@ def test_which_row_of_a_record_is_meant() -> None:
 
 
 def test_the_cell_of_a_row() -> None:
-    from asking import inquiry_of
+    from support.requests import inquiry_of
 
     cells = inquiry_of(constant, ["norm", "uniform"], size=2).cells
     row = audited().cells[0]

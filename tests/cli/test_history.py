@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import request_of
+from support.requests import request_of
 
 import auditor
 from auditor.case import Case

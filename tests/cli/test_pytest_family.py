@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.stats  # noqa: F401 - what a run in this process is the first to import is gone when that run ends
-from warm import Warm
+from support.warm import Warm
 
 import auditor.report.terminal  # noqa: F401 - as above
 from auditor.cli.assertion import assert_reproducible

@@ -15,8 +15,8 @@ from xml.etree import ElementTree
 import msgspec
 import pytest
 import scipy.stats  # noqa: F401 - what a run in this process is the first to import is gone when that run ends
-from processes import wait_until
-from warm import Warm
+from support.processes import wait_until
+from support.warm import Warm
 
 import auditor.report.terminal  # noqa: F401 - as above
 from auditor.flow.asking import audit

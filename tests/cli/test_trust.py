@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from warm import Warm
+from support.warm import Warm
 
 from auditor.cli.command_line import run
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import carried_out, timeless
-from processes import wait_until
+from support.processes import wait_until
+from support.requests import carried_out, timeless
 
 import auditor
 from auditor.engine import cluster

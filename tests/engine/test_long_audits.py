@@ -17,10 +17,10 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from asking import inquiry_of
-from processes import descendants, is_alive, servers_started, wait_until
 from rich.console import Console
-from warm import Command, Warm
+from support.processes import descendants, is_alive, servers_started, wait_until
+from support.requests import inquiry_of
+from support.warm import Command, Warm
 
 from auditor.cli.command_line import run
 from auditor.flow.ledger import read_history

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import bench_of, carried_out, timeless
-from processes import descendants, is_alive, on_linux, wait_until
+from support.processes import descendants, is_alive, on_linux, wait_until
+from support.requests import bench_of, carried_out, timeless
 
 import auditor
 from auditor.engine import worker_process

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from fault import Tell
-from processes import servers_started
 from shell import Ran, Shell, run_here
+from support.processes import servers_started
 
 _TOGETHER = 10  # cases that take less than a test does: of one kind, in one test
 

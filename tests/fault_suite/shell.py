@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from processes import children, descendants, is_alive, wait_until
-from warm import MARK, Command, Warm
+from support.processes import children, descendants, is_alive, wait_until
+from support.warm import MARK, Command, Warm
 
 import auditor
 from auditor.cli.command_line import run

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import timeless
 from fault import FAILS, FAULT, INTERRUPTED, PASSES, Tell
-from processes import descendants, is_alive, wait_until
 from shell import Ran, Shell
-from warm import Command
+from support.processes import descendants, is_alive, wait_until
+from support.requests import timeless
+from support.warm import Command
 
 from auditor.cli.command_line import run
 from auditor.flow.ledger import Past, read_history

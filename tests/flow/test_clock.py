@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import carried_out, request_of, timeless
+from support.requests import carried_out, request_of, timeless
 
 import auditor
 from auditor.engine.engine import RunOptions

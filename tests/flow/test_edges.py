@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from asking import carried_out, case_of_first, cell_of, inquiry_of, request_of
 from msgspec.structs import replace
+from support.requests import carried_out, case_of_first, cell_of, inquiry_of, request_of
 
 import auditor
 from auditor.engine.engine import RunOptions

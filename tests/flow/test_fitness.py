@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import carried_out, case_of_first, inquiry_of
+from support.requests import carried_out, case_of_first, inquiry_of
 
 import auditor
 from auditor.errors import SubjectError

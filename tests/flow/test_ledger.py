@@ -24,9 +24,9 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from asking import carried_out, case_of_first, inquiry_of, request_of, timeless
-from kept_learners import rounded, uniform
-from processes import wait_until
+from support.learners import rounded, uniform
+from support.processes import wait_until
+from support.requests import carried_out, case_of_first, inquiry_of, request_of, timeless
 
 import auditor
 from auditor.engine.engine import RunOptions, Serial, make_run_options
@@ -182,7 +182,7 @@ def test_any_text_and_any_size_comes_back(ledger: Path) -> None:
         ({"fixed": 90}, "budget: 80 and 90"),
         ({"view": "round(0)"}, "--view: output and round(0)"),
         ({"atol": 0.5}, "--atol: none and 0.5"),
-        ({"source": "norm"}, "--source: kept_learners:uniform and norm"),
+        ({"source": "norm"}, "--source: support.learners:uniform and norm"),
     ],
 )
 def test_another_plan_is_refused_with_the_difference(ledger: Path, changed: dict[str, Any], words: str) -> None:

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import case_of_first, inquiry_of
 from msgspec import ValidationError
 from msgspec.structs import FieldInfo, fields, replace
+from support.requests import case_of_first, inquiry_of
 
 import auditor
 from auditor.case import Case

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from asking import carried_out, timeless
+from support.requests import carried_out, timeless
 
 import auditor
 from auditor.engine.engine import make_run_options

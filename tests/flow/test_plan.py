@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from asking import cell_of
 from hypothesis import given
 from hypothesis import strategies as st
+from support.requests import cell_of
 
 from auditor.errors import BadValue, UsageError
 from auditor.flow.plan import Plan, error_probability, make_plan

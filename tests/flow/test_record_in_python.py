@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from pages import constant, failed, labels
+from support.records import constant, failed, labels
 
 import auditor
 from auditor.errors import UsageError

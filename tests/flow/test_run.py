@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from asking import carried_out
+from support.requests import carried_out
 
 import auditor
 from auditor.errors import UsageError

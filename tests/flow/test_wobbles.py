@@ -11,8 +11,8 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from asking import request_of
-from kept_learners import votes
+from support.learners import votes
+from support.requests import request_of
 
 import auditor
 from auditor.engine.engine import RunOptions, Serial

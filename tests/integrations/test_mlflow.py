@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pages import failed, hostile
+from support.records import failed, hostile
 
 from auditor.errors import UsageError
 from auditor.flow.record import as_record

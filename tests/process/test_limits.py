@@ -8,7 +8,7 @@ import sys
 import threading
 
 import pytest
-from processes import on_linux
+from support.processes import on_linux
 
 from auditor.process import limits
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from processes import left_behind, on_linux, wait_until
-from warm import CLOSED, MARK, Warm
+from support.processes import left_behind, on_linux, wait_until
+from support.warm import CLOSED, MARK, Warm
 
 from auditor.process.delivery import Patient
 

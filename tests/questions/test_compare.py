@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from asking import inquiry_of
+from support.requests import inquiry_of
 
 import auditor
 from auditor.errors import UsageError

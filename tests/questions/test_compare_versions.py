@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from asking import timeless
-from processes import left_behind, on_linux, wait_until
+from support.processes import left_behind, on_linux, wait_until
+from support.requests import timeless
 
 import auditor
 from auditor.errors import SubjectError, UsageError

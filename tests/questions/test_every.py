@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import inquiry_of
 from msgspec.structs import replace
 from scipy.stats import binom
+from support.requests import inquiry_of
 
 import auditor
 from algorithms.controls import first_bit, mixed

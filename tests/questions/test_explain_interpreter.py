@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import bench_of, cell_of
 from learners import caused
+from support.requests import bench_of, cell_of
 
 import auditor
 from auditor.errors import SubjectError

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from asking import inquiry_of
+from support.requests import inquiry_of
 
 from auditor.questions.repair.frontier import MeasuredSetting
 from auditor.questions.repair.inquiry import Mending

@@ -14,12 +14,12 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from asking import inquiry_of, request_of
 from hypothesis import given
 from hypothesis import strategies as st
 from learners import hunted
 from learners.finished import rounded
 from scipy.stats import binom
+from support.requests import inquiry_of, request_of
 
 import auditor
 from auditor.errors import UsageError

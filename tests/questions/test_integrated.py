@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from asking import bench_of, cell_of, inquiry_of, request_of, timeless
 from learners import finished
 from msgspec.structs import replace
 from scipy.stats import binom, norm
+from support.requests import bench_of, cell_of, inquiry_of, request_of, timeless
 
 import auditor
 from auditor.engine.engine import RunOptions, Serial

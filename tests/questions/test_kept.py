@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from learners import caused, finished, hunted, predicted
-from narrated import Made, assert_kept, narrated
+from support.records import Made, assert_kept, narrated
 
 import auditor
 from auditor.questions.no_worse import Before

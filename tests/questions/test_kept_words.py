@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from asking import inquiry_of, request_of
 from learners import caused, finished, hunted
 from msgspec.structs import replace
-from narrated import Made, assert_kept, narrated, recorded, refused, replayed, written
+from support.records import Made, assert_kept, narrated, recorded, refused, replayed, written
+from support.requests import inquiry_of, request_of
 
 import auditor
 from auditor import questions

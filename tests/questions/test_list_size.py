@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import bench_of, inquiry_of
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 from scipy.stats import binom
+from support.requests import bench_of, inquiry_of
 
 import auditor
 from algorithms.controls import first_bit

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from msgspec.structs import replace
 from scipy.stats import binom
+from support.requests import inquiry_of
 
 import auditor
 from auditor.errors import BadValue, UsageError
@@ -21,7 +22,6 @@ from auditor.report.page.several import page_of_several
 from auditor.report.terminal import as_text
 from auditor.statistics.interval import sequence_upper
 from auditor.statistics.two_samples import Counts, highest, lowest
-from tests.asking import inquiry_of
 
 FIRST_BIT = "algorithms.controls:first_bit"
 MARGIN, PAIRS, ALPHA = 0.1, 24, 0.2

@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from asking import bench_of, inquiry_of
 from msgspec.structs import replace
 from scipy.stats import binom
+from support.requests import bench_of, inquiry_of
 
 import auditor
 from algorithms.known_answers import good_and_bad, nu_of, rho_of

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import inquiry_of
 from msgspec.structs import replace
+from support.requests import inquiry_of
 
 import auditor
 from auditor.errors import SubjectError, UsageError

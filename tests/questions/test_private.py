@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import bench_of, inquiry_of
+from support.requests import bench_of, inquiry_of
 
 import auditor
 from algorithms.known_answers import is_square, nonresidue, own_coin, private_rho, search_rho

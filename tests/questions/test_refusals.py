@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from asking import inquiry_of
+from support.requests import inquiry_of
 
 from auditor.errors import AuditorError, BadValue, UsageError
 

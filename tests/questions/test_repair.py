@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import bench_of, cell_of, inquiry_of
 from click.testing import CliRunner
+from support.requests import bench_of, cell_of, inquiry_of
 
 import auditor
 from auditor import repair

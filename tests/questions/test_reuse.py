@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from asking import inquiry_of
 from scipy.stats import binom
+from support.requests import inquiry_of
 
 import auditor
 from algorithms.data_reuse import FEW, fit_a_vote, plain_answer

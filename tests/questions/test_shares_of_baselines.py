@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from asking import inquiry_of
 from learners import finished
 from msgspec.structs import replace
+from support.requests import inquiry_of
 
 from auditor.flow.verdict import Bound, Tally
 from auditor.questions.integrated import IntegratedPairs

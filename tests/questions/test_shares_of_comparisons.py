@@ -11,8 +11,8 @@ from functools import cache
 from typing import Any
 
 import pytest
-from asking import inquiry_of
 from msgspec.structs import replace
+from support.requests import inquiry_of
 
 import auditor
 from auditor.flow.record import Record

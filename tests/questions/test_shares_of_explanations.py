@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import bench_of, inquiry_of
 from learners import caused, hunted
+from support.requests import bench_of, inquiry_of
 
 from auditor.flow.verdict import Tally
 from auditor.questions.counted import Counted

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import inquiry_of
 from scipy.stats import binom
+from support.requests import inquiry_of
 
 import auditor
 from auditor.flow.verdict import Tally

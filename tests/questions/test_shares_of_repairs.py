@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from asking import request_of
 from scipy.stats import binom
+from support.requests import request_of
 
 from auditor.engine.engine import RunOptions
 from auditor.errors import SubjectError

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import inquiry_of
 from scipy.stats import beta, binom, binomtest
+from support.requests import inquiry_of
 
 from auditor.flow.plan import Plan
 from auditor.flow.verdict import Tally

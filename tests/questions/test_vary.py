@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import request_of
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
+from support.requests import request_of
 
 from auditor.errors import UsageError
 from auditor.questions.curve.vary import Axis, make_axis, parse_axis

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from finishing import check_frequency, finished_apart
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from support.exact import check_frequency, finished_apart
 
 from auditor import AuditorError
 from auditor.randomness import from_key, root_key

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from finishing import check_frequency, finished_apart
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
+from support.exact import check_frequency, finished_apart
 
 import auditor
 from auditor import AuditorError

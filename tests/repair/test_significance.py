@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from finishing import check_frequency, finished_apart
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtr
 from scipy.stats import norm, ttest_1samp
+from support.exact import check_frequency, finished_apart
 
 import auditor
 from auditor import AuditorError

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import bench_of
 from numpy.random import RandomState, default_rng
+from support.requests import bench_of
 
 import auditor
 from auditor.errors import UsageError

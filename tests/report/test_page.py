@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from pages import failed, hostile, passed, several
+from support.records import failed, hostile, passed, several
 
 import auditor
 from auditor.errors import UsageError

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pages import HOSTILE, every_part, failed, hostile, passed, several
+from support.records import HOSTILE, every_part, failed, hostile, passed, several
 
 from auditor.flow.record import Record, as_record
 from auditor.report.formats import FORMATS

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import carried_out, inquiry_of
 from rich.console import Console
+from support.requests import carried_out, inquiry_of
 
 from auditor.engine.engine import make_run_options
 from auditor.flow.question import Outlook

@@ -6,7 +6,7 @@ import re
 from xml.etree import ElementTree
 
 import pytest
-from pages import failed, passed
+from support.records import failed, passed
 
 from auditor.flow.parts import Bar
 from auditor.report.pictures.strip import ruler, sparkline, strip, top_of

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import bench_of
 from scipy.stats import binom
+from support.requests import bench_of
 
 import auditor
 from auditor.cli.command_line import run

@@ -13,7 +13,7 @@ import polars
 import pyarrow
 import pytest
 import scipy.sparse
-from asking import bench_of, timeless
+from support.requests import bench_of, timeless
 
 import auditor
 from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError

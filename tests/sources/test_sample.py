@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 import scipy.stats
-from asking import bench_of
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2
+from support.requests import bench_of
 
 import auditor
 from auditor.errors import SampleError, UnknownTruth, UsageError

@@ -12,7 +12,6 @@ import numpy as np
 import pandas
 import polars
 import pytest
-from asking import bench_of, case_of_first, cell_of, inquiry_of
 from sklearn.compose import ColumnTransformer, make_column_selector
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.impute import SimpleImputer
@@ -20,6 +19,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
+from support.requests import bench_of, case_of_first, cell_of, inquiry_of
 
 import auditor
 from auditor.cli.command_line import run

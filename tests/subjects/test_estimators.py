@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import bench_of, timeless
 from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -14,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
+from support.requests import bench_of, timeless
 
 import auditor
 from auditor.errors import UsageError

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import bench_of, inquiry_of
+from support.requests import bench_of, inquiry_of
 
 import auditor
 from auditor.flow.verdict import Judged, Tally, decide

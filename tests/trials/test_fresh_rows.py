@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from asking import bench_of
 from msgspec.structs import replace
 from scipy import sparse
+from support.requests import bench_of
 
 import auditor
 from auditor.errors import SourceError

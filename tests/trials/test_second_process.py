@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from processes import left_behind, on_linux, wait_until
+from support.processes import left_behind, on_linux, wait_until
 
 import auditor
 from auditor.trials import second_process, second_server

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import bench_of
+from support.requests import bench_of
 
 import auditor
 from auditor.cli.command_line import run

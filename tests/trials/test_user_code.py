@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from asking import cell_of
+from support.requests import cell_of
 
 from auditor.sources.source import load_source
 from auditor.trials.own_code import code_of

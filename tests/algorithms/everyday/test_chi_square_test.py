@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import chi2, chisquare
-from spreading import chance, spreads
+from support.exact import chance, spreads
 
 import auditor
 from algorithms.everyday import chi_square_test as cs

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from partitions import least_cost
 from scipy.signal import fftconvolve
 from scipy.stats import binom
 from sklearn.cluster import KMeans
+from support.exact import least_cost
 
 import auditor
 from algorithms import coin_problem

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import poisson
-from spreading import chance, spreads
+from support.exact import chance, spreads
 
 import auditor
 from algorithms.everyday import identity_design as sizes

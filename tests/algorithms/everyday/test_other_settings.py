@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import bench_of
+from support.requests import bench_of
 
 from algorithms.everyday.mean_vector import in_turn
 from auditor.errors import UsageError

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from partitions import least_cost
+from support.exact import least_cost
 
 from algorithms.everyday import weighted_means
 from algorithms.everyday.weighted_means import (

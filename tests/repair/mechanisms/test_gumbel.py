@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from finishing import check_frequency
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import expit
 from scipy.stats import kstest
+from support.exact import check_frequency
 
 from auditor import AuditorError
 from auditor.randomness import from_key, root_key

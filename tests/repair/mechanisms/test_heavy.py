@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from finishing import check_frequency
 from hypothesis import given
 from hypothesis import strategies as st
+from support.exact import check_frequency
 
 from auditor.randomness import from_key, root_key
 from auditor.repair.mechanisms.threshold import first_heavy, first_heavy_mismatch, heavy_mismatch, heavy_values

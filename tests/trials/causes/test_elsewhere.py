@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import bench_of
+from support.requests import bench_of
 
 from auditor.subjects.outcome import Difference, fingerprint
 from auditor.trials.causes import elsewhere

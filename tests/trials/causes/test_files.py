@@ -19,7 +19,7 @@ from typing import Any
 import joblib
 import numpy as np
 import pytest
-from asking import bench_of
+from support.requests import bench_of
 
 import auditor
 from auditor.trials.causes import files, outside

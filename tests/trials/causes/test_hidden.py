@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import bench_of
 from msgspec.structs import replace
+from support.requests import bench_of
 
 from auditor.subjects.views import View
 from auditor.trials.causes.hidden import Hidden, run_pair_put_back, shows_hidden_state, what_moved

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import bench_of
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.random import Generator, RandomState
+from support.requests import bench_of
 
 from auditor.randomness import Randomness
 from auditor.repair.mechanisms.call_sites import Sites

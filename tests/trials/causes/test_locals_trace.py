@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import bench_of
+from support.requests import bench_of
 
 from auditor.trials.causes import locals_trace
 from auditor.trials.causes.locals_trace import first_local_apart, names_by_line, steps_of

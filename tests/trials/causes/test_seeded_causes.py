@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from asking import bench_of
+from support.requests import bench_of
 
 KINDS = [
     "hidden-state",

@@ -1,24 +1,31 @@
-"""An audit told from its settling to its report, as one text to be compared with a text that is kept."""
+"""Records for tests: audits written out as one text that is kept, and records that pages are drawn from."""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Callable, Iterator
+from functools import cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from asking import case_of_first, request_of
+import numpy as np
+from msgspec.structs import replace
 
+import auditor
 from auditor.engine.engine import RunOptions
 from auditor.errors import AuditorError
+from auditor.flow.parts import Bar, Chart, Command, Facts, Listing, Series, Table, Words
 from auditor.flow.question import find_question
-from auditor.flow.record import Record
+from auditor.flow.record import Difference, Earlier, Finding, LedgerPlace, Record
 from auditor.flow.run import Run, Silent, Spent
+from auditor.report.page import Section, page
+from auditor.report.page.pieces import Bars, Points
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Bench, Trial
+from support.requests import case_of_first, request_of
 
 Made = Callable[[int, int], Trial]  # a trial by hand, of a cell and an index
 _NOT_KEPT = {
@@ -181,3 +188,87 @@ def assert_kept(text: str, path: Path) -> None:
     if os.environ.get("KEEP"):
         path.write_text(text)
     assert text == path.read_text()
+
+
+SCRIPT = "<script>window.pwned = 1; alert(1)</script>"
+HOSTILE = (
+    SCRIPT,
+    "</script></style></textarea><img src=x onerror=alert(2)>",
+    '" onmouseover="alert(3)" \'',
+    "<svg onload=alert(4)>",
+    "{{ 7 * 7 }}{% raw %}",
+    "\u202egnp.exe\x1b[31m",
+    "<a href=javascript:alert(5)>x</a>",
+    "]]><!-- -->&lt;b&gt;",
+)
+
+
+def labels(sample: Any, r: Any) -> Any:
+    """Which of eight features are above their mean: some flip with the sample."""
+    return [bool(x) for x in sample[:8] > np.median(sample)]
+
+
+def constant(sample: Any, r: Any) -> int:
+    return 1
+
+
+@cache
+def passed() -> Record:
+    return auditor.audit(constant, "norm", size=5, rho=0.1)
+
+
+@cache
+def failed() -> Record:
+    """With elements that wobble, examples, and commands that run them again."""
+    return auditor.audit(labels, "norm", size=9, rho=0.1)
+
+
+@cache
+def hostile() -> Record:
+    """What a subject may have any say in, all of it markup."""
+    one, record = "".join(HOSTILE), failed()
+    examples = [
+        replace(example, replay=f"python {one}", first_difference=Difference(one, f"{one}1", f"{one}2"))
+        for example in record.examples
+    ]
+    assert record.wobbles is not None
+    elements = [replace(element, name=one) for element in record.wobbles.elements]
+    return replace(
+        record,
+        subject=one,
+        source=one,
+        theorem=one,
+        note=one,
+        params={one: one},
+        reason=one,
+        view=one,
+        overridden={one: (one, one)},
+        findings=[Finding(one, severity, one, one) for severity in ("error", "warning", "info")],
+        examples=examples,
+        cells=[replace(cell, name=one) for cell in [*record.cells, *record.cells]],
+        wobbles=replace(record.wobbles, elements=elements),
+    )
+
+
+def several() -> list[Record]:
+    """Of which the second did not end as expected, and the last was audited before."""
+    before = Earlier(started="2026-01-01", code_hash=None, verdict="pass", estimate=0.01, low=0.0, high=0.1)
+    kept = LedgerPlace(ledger="audits.sqlite", audit=4, earlier=[before, replace(before, estimate=0.05), before])
+    last = replace(passed(), cost=replace(passed().cost, kept=kept))
+    return [passed(), failed(), last]
+
+
+def every_part() -> str:
+    """A page with each kind of part."""
+    bands: list[tuple[float, float | None, float | None, float | None]]
+    bands = [(1, 0.1, 0.2, 0.3), (2, 0.0, 0.0, 0.2), (3, None, None, None)]
+    table = Table(("name", "pairs"), [("d", "10"), ("b", "9"), ("c", "1,000"), ("a", "0.5")], title="A table")
+    wide = Table([f"column {i}" for i in range(9)], [[f"cell {i}" for i in range(9)]] * 3)
+    series = [Series("rho, with its band", "band", bands), Series("limit", "line", [(1, None, 0.3, None)])]
+    chart = Chart("A chart", "size", "rho", series, corner=(1.0, 0.1))
+    bar = Bar(0.0, 0.3, 0.1, 0.2, "pass")
+    words = [Words("Words", style) for style in ("plain", "dim", "error", "warning", "info")]
+    listings = [Listing("Title:", ["a\nb", "long\n" * 99], at="here", style=s) for s in ("plain", "error", "warning")]
+    facts = Facts([("rho", "1 of 2"), ("sample", "5 rows from ", "norm", ", seed 0")])
+    parts = [*words, facts, table, wide, Bars("rho", [("a", bar), ("b", bar)]), chart, Command("Do:", "python -m x")]
+    return page("Every part", Section("Parts", [*parts, *listings, Points(["a point"])]), word="PASS", tone="pass")

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from warm import Command
+
+from support.warm import Command
 
 on_linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
 

@@ -28,7 +28,7 @@ from typing import IO, Any, NoReturn
 MARK = "AUDITOR_MARK"  # in the environment of all that one test starts
 UNMARKED = "0" * 32
 CLOSED = -1  # a place that is no descriptor
-SUBJECTS = Path(__file__).parent / "learners"
+SUBJECTS = Path(__file__).parent.parent / "learners"
 _LONGEST = 2**18  # bytes of a request
 
 
