@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from auditor.questions.one_pair import replay as replay
     from auditor.randomness import Randomness as Randomness
     from auditor.sources.sample import Sample as Sample
-    from auditor.subjects.outcome import fingerprint as fingerprint
     from auditor.subjects.subject import composed as composed
     from auditor.subjects.subject import subject as subject
+    from auditor.values import fingerprint as fingerprint
 
 __version__ = "0.1.0"
 
@@ -41,7 +41,7 @@ _HOMES = {
     "assert_reproducible": "auditor.cli.assertion",
     "audit": "auditor.flow.asking",
     "composed": "auditor.subjects.subject",
-    "fingerprint": "auditor.subjects.outcome",
+    "fingerprint": "auditor.values",
     "replay": "auditor.questions.one_pair",
     "subject": "auditor.subjects.subject",
 }

@@ -20,8 +20,8 @@ from auditor.questions.reuse.transcripts import Transcript, bound_distance
 from auditor.statistics.cost import prospect
 from auditor.statistics.gate import Gate
 from auditor.statistics.nu import Groups, NuGate, nu_lower, nu_upper
-from auditor.subjects.outcome import Difference
 from auditor.trials.trial import Trial
+from auditor.values import Difference
 
 REPEATS = 400
 Row = tuple[str, ...]

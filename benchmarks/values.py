@@ -15,7 +15,7 @@ import pandas as pd
 from rich.console import Console
 from rich.table import Table
 
-from auditor.subjects.outcome import same, settle
+from auditor.values import same, settle
 
 ROUNDS = 7
 

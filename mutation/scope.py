@@ -20,6 +20,7 @@ SCOPE = (
     "auditor/sources",
     "auditor/statistics",
     "auditor/subjects",
+    "auditor/values",
 )
 DEFAULTS = "tests/algorithms/test_defaults.py"  # what each algorithm declares where nobody says otherwise
 ELSEWHERE: dict[str, tuple[str, ...]] = {
@@ -153,16 +154,18 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "auditor/sources/tables.py": ("tests/sources/test_table_files.py",),
     # subjects
     "auditor/subjects": ("tests/subjects/test_edges.py",),
-    "auditor/subjects/advice.py": ("tests/subjects/test_subject.py", "tests/subjects/test_estimators.py"),
-    "auditor/subjects/canonical.py": ("tests/subjects/test_exact_values.py", "tests/subjects/test_outcome.py"),
     "auditor/subjects/churn.py": ("tests/subjects/test_partition.py", "tests/questions/test_churn.py"),
-    "auditor/subjects/closeness.py": ("tests/subjects/test_exact_values.py",),
     "auditor/subjects/inputs.py": ("tests/questions/test_every.py",),
-    "auditor/subjects/nodes.py": ("tests/subjects/test_outcome.py",),
     "auditor/subjects/signature.py": ("tests/subjects/test_subject.py", "tests/subjects/test_estimators.py"),
     "auditor/subjects/views": ("tests/subjects/test_views.py",),
     "auditor/subjects/views/partition.py": ("tests/subjects/test_partition.py",),
     "auditor/subjects/views/rounding.py": ("tests/subjects/test_rounding.py",),
+    # values
+    "auditor/values": ("tests/subjects/test_edges.py",),
+    "auditor/values/advice.py": ("tests/subjects/test_subject.py", "tests/subjects/test_estimators.py"),
+    "auditor/values/canonical.py": ("tests/values/test_exact_values.py", "tests/values/test_outcome.py"),
+    "auditor/values/closeness.py": ("tests/values/test_exact_values.py",),
+    "auditor/values/nodes.py": ("tests/values/test_outcome.py",),
     "auditor/repair/mechanisms/foam.py": ("tests/algorithms/test_rounding.py",),
     "auditor/repair/mechanisms/call_sites.py": (
         "tests/repair/test_sites.py",

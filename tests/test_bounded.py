@@ -20,12 +20,10 @@ from auditor.bounded import is_tangled, message_of, text_of
 from auditor.errors import BadValue, SubjectError, in_words
 from auditor.questions.explain.outputs import has_labels, has_order, read, renamed, unordered
 from auditor.repair.numbers_of import Widths, take_apart
-from auditor.subjects.closeness import Tolerance, first_apart
-from auditor.subjects.elements import side_by_side
-from auditor.subjects.outcome import describe, first_difference, settle
 from auditor.subjects.subject import has_text, param_text
 from auditor.subjects.views.rounding import rounded
 from auditor.trials.causes.last_digits import apart_by
+from auditor.values import Tolerance, describe, first_apart, first_difference, settle, side_by_side
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 DEPTH = 60

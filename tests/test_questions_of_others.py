@@ -40,7 +40,7 @@ from auditor.flow.verdict import Verdict
 from auditor.questions.pairs import cell_row
 from auditor.request import SURE, Options, option
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
-from auditor.subjects.outcome import first_difference
+from auditor.values import first_difference
 from auditor.subjects.subject import load_subject
 from auditor.trials.cell import make_cell
 from auditor.trials.trial import Trial

@@ -22,7 +22,7 @@ CHANGING = {  # what adds up or is filled in on the way
     "auditor.flow.run:Run",
     "auditor.flow.run:Spent",
     "auditor.flow.wobbles:_Tally",
-    "auditor.subjects.elements:Elements",
+    "auditor.values.elements:Elements",
 }
 INQUIRIES = "auditor.questions"  # of which many count while they run
 

@@ -34,7 +34,7 @@ from auditor.process.limits import read_duration
 from auditor.questions.no_worse import MARGIN, check_margin
 from auditor.questions.several import share
 from auditor.request import RUN, SURE, WHAT, Listed, Options, as_name, listed
-from auditor.subjects.outcome import describe
+from auditor.values import describe
 
 if TYPE_CHECKING:
     from auditor.flow.question import Inquiry

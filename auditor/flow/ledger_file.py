@@ -25,8 +25,8 @@ from auditor.case import case_from
 from auditor.errors import UsageError
 from auditor.files import check_file, digest_of_file, reason
 from auditor.flow.record import Earlier, Record
-from auditor.subjects.outcome import Difference
 from auditor.trials.trial import Trial
+from auditor.values import Difference
 
 _VERSION = 4  # 1 had no checksums, 2 no cells, 3 neither counts nor cases
 _APPLICATION = 0x61756474  # "audt": what marks a file as a ledger

@@ -25,9 +25,9 @@ from auditor.flow.verdict import Verdict
 from auditor.flow.wobbles import Wobbles
 from auditor.lookup import QUESTIONS, registered
 from auditor.request import Options, Request
-from auditor.subjects.outcome import Difference
 from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench, Trial
+from auditor.values import Difference
 
 
 class Work(msgspec.Struct, frozen=True):

@@ -22,8 +22,8 @@ from auditor.errors import EXIT_CODES, AuditorError, UsageError, in_words
 from auditor.files import read_bytes
 from auditor.flow.wobbles import Wobbles
 from auditor.process.escape import json_text
-from auditor.subjects.outcome import Difference as Difference
 from auditor.subjects.subject import param_text
+from auditor.values import Difference as Difference
 
 SCHEMA = "auditor.record/2"
 _ALSO_IN_CASE = ("size", "view", "probe", "resample", "randomness")  # fields that a record has beside its case

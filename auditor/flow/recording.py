@@ -18,10 +18,10 @@ from auditor.flow.verdict import Verdict
 from auditor.lookup import importable_name
 from auditor.request import Request, fields_of
 from auditor.sources.source import Source, name_of_source
-from auditor.subjects.outcome import describe
 from auditor.subjects.subject import code_hash
 from auditor.trials.cell import Cell, replay_command
 from auditor.trials.trial import RunFailed, SubjectRaised
+from auditor.values import describe
 
 if TYPE_CHECKING:
     from auditor.flow.run import Run

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from auditor.subjects.elements import Elements, Gap
+from auditor.values import Elements, Gap
 
 WATCHED = 500  # pairs of a cell that are looked at element by element: the first
 ELEMENTS = 10  # that a record names

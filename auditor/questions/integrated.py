@@ -32,10 +32,10 @@ from auditor.statistics.contradiction import Contradiction
 from auditor.statistics.interval import MeanEvidence, most_unseen
 from auditor.statistics.outward import at_most, sure
 from auditor.subjects.finishing import Finishing
-from auditor.subjects.outcome import describe
 from auditor.trials.cell import Cell
 from auditor.trials.integrated import FINISHES, Half, Shown, count_apart, declared_mismatch, run_integrated, why_not
 from auditor.trials.trial import Bench, NoOutput, Trial
+from auditor.values import describe
 
 METHOD = "betting confidence sequence"
 BY_FINISHES = f"{METHOD} on {FINISHES} finishes a pair"

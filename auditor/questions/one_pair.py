@@ -15,11 +15,9 @@ from auditor.flow.parts import Listing, Part, Table, Words
 from auditor.flow.question import find_question
 from auditor.flow.record import Record
 from auditor.process.limits import one_thread
-from auditor.subjects.closeness import Tolerance
-from auditor.subjects.elements import side_by_side
-from auditor.subjects.outcome import Difference, as_it_was, describe, settle
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Bench
+from auditor.values import Difference, Tolerance, as_it_was, describe, settle, side_by_side
 
 _SHORT, _LINES = 200, 6  # characters and lines of an output that is shown whole
 _LISTED = 10  # elements that differ

@@ -12,7 +12,7 @@ from auditor.errors import BadValue, check_count
 from auditor.randomness import Randomness
 from auditor.repair.mechanisms.threshold import random_threshold
 from auditor.repair.seam import Repaired, pieces
-from auditor.subjects.outcome import fingerprint
+from auditor.values import fingerprint
 
 LOW, HIGH = 0.5, 0.75  # where thresholds are drawn from: above 1/2 only one output can be heavy
 

@@ -12,8 +12,8 @@ from auditor.errors import SubjectError, check_count
 from auditor.randomness import Randomness
 from auditor.repair.mechanisms.grid import APART, any_of, boxes, has_cells, one_grid_mismatch, parted
 from auditor.repair.seam import Repaired, positive
-from auditor.subjects.outcome import describe
 from auditor.subjects.views.places import unmasked
+from auditor.values import describe
 
 Reals = npt.NDArray[np.float64]
 

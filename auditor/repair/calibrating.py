@@ -15,8 +15,8 @@ from auditor.repair.mechanisms.gumbel import as_real
 from auditor.repair.mechanisms.ranks import as_typed, conformal_rank, rank_mismatch, rank_size
 from auditor.repair.seam import Repaired, positive, single
 from auditor.statistics.outward import at_most
-from auditor.subjects.outcome import describe
 from auditor.subjects.views.places import unmasked
+from auditor.values import describe
 
 
 class _Above(Repaired):

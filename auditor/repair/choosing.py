@@ -20,9 +20,8 @@ from auditor.errors import SubjectError, UsageError, check_count
 from auditor.randomness import Randomness
 from auditor.repair.mechanisms.gumbel import choice_mismatch, choose, top_mismatch
 from auditor.repair.seam import Repaired, positive
-from auditor.subjects.canonical import base_value
 from auditor.subjects.estimators import is_estimator
-from auditor.subjects.outcome import describe, fingerprint
+from auditor.values import base_value, describe, fingerprint
 
 _KNOWN = "a dict of scores by name, SelectKBest, SelectFromModel, GridSearchCV or RandomizedSearchCV"
 

@@ -21,9 +21,8 @@ from auditor.bounded import is_tangled
 from auditor.errors import BadValue, NotComparable, SubjectError, suggestion
 from auditor.repair.mechanisms.grid import has_cells, why_no_cell
 from auditor.repair.seam import positive
-from auditor.subjects.canonical import base_value
 from auditor.subjects.estimators import is_estimator
-from auditor.subjects.outcome import describe
+from auditor.values import base_value, describe
 
 Reals = npt.NDArray[np.float64]
 Found = dict[str, tuple[Any, Any, Any]]  # by path: numbers, their widths, and which elements have one

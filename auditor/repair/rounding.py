@@ -17,8 +17,8 @@ from auditor.repair.mechanisms.gumbel import uniforms
 from auditor.repair.numbers_of import Apart, Reals, Widths, put_back, take_apart
 from auditor.repair.seam import Repaired, positive
 from auditor.subjects.estimators import Fit, predicts_numbers
-from auditor.subjects.outcome import describe, same
 from auditor.subjects.subject import load_subject
+from auditor.values import describe, same
 
 TILINGS = ("boxes", "foams")
 

@@ -22,7 +22,7 @@ from auditor.repair.mechanisms.keyed_generators import (
 from auditor.repair.mechanisms.own_frames import OwnCode
 from auditor.repair.seam import Repaired
 from auditor.sources.sample import RowSample, Sample
-from auditor.subjects.outcome import fingerprint
+from auditor.values import fingerprint
 
 
 class _Steadied(Repaired):

@@ -10,10 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from auditor.subjects.canonical import base_value
-from auditor.subjects.closeness import Tolerance, are_close, differing
-from auditor.subjects.outcome import same, settle
 from auditor.subjects.views.partition import matched
+from auditor.values import Tolerance, are_close, base_value, differing, same, settle
 
 _ONE_BY_ONE = "iufcbUSmM"  # kinds of which numpy's own comparison, within one dtype, is that of `same`
 

@@ -23,8 +23,8 @@ from auditor.literals import read_literal
 from auditor.lookup import find_object
 from auditor.process.foreign import call
 from auditor.randomness import from_key, root_key
-from auditor.subjects.outcome import describe
 from auditor.subjects.subject import has_text, param_text, parse_param
+from auditor.values import describe
 
 MOST = 10_000
 _NAMED = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<spec>.*)", re.DOTALL)

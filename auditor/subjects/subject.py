@@ -32,8 +32,8 @@ from auditor.sources.sample import Own, Sample
 from auditor.subjects.candidates import settled_target
 from auditor.subjects.estimators import Fit, check_params, default_view, is_estimator
 from auditor.subjects.finishing import Composed, Finishing, check_steps, find_finishing
-from auditor.subjects.outcome import describe, same
 from auditor.subjects.signature import PRIVATE, check_signature, checked_function
+from auditor.values import describe, same
 
 F = TypeVar("F", bound=Callable[..., Any])
 Declared = Any  # a value, or a function of the parameters it names

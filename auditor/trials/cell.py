@@ -26,16 +26,15 @@ from auditor.sources.frames import as_matrix, library_of
 from auditor.sources.shifts import Shifted, parts_of
 from auditor.sources.source import Sampler, Source, check_size, is_dataset, load_dataset, load_source
 from auditor.sources.tables import FRAMES, installed_frame
-from auditor.subjects.closeness import Tolerance, make_tolerance
 from auditor.subjects.estimators import Fit
 from auditor.subjects.needs import names_columns, needs_labels
-from auditor.subjects.outcome import describe, fingerprint, same
 from auditor.subjects.subject import Subject, check_sample_kind, code_hash, has_text, param_text
 from auditor.subjects.views import View, make_view
 from auditor.trials.identity import holds_nothing, identity, leads_back, text_of_code
 from auditor.trials.own_code import code_of
 from auditor.trials.trial import Bench, Oracle, PairKeys, Unit
 from auditor.trials.user_code import path_words, user_code
+from auditor.values import Tolerance, describe, fingerprint, make_tolerance, same
 
 PROBE = 1000  # points on which predictions are compared
 

@@ -35,8 +35,8 @@ from auditor.sources.datasets import Dataset
 from auditor.sources.frames import library_of, rows_in, settled, take
 from auditor.sources.shifts import Mixture
 from auditor.sources.source import Source, is_deterministic
-from auditor.subjects.outcome import fingerprint, same
 from auditor.trials.trial import NONE_FELL, Bench, Trial
+from auditor.values import fingerprint, same
 
 SAMPLES = 24  # that are compared before a source is refused
 UNLIKELY = 1e-6  # what chance may do

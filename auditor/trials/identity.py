@@ -19,7 +19,7 @@ from auditor.errors import AuditorError, NotComparable, in_words, is_interrupt
 from auditor.process.foreign import call
 from auditor.randomness import as_randomness
 from auditor.subjects.estimators import Fit, fresh_copy, with_randomness
-from auditor.subjects.outcome import fingerprint
+from auditor.values import fingerprint
 
 _DEEPEST = 100  # objects inside each other
 

@@ -26,10 +26,10 @@ from auditor.errors import AuditorError, SubjectError, in_words, is_interrupt
 from auditor.process.foreign import call
 from auditor.randomness import KINDS, Key
 from auditor.subjects.finishing import Finishing, SettledCore
-from auditor.subjects.outcome import describe, same
 from auditor.subjects.views import OUTPUT
 from auditor.trials.cell import Cell
 from auditor.trials.trial import NONE_FELL, RUNS, Bench, NoOutput, Trial, elements_of, judge, timed_run, with_bottom
+from auditor.values import describe, same
 
 FINISHES = 64  # fresh r that each pair of cores is finished with
 _SHOWN = 60  # characters of an output

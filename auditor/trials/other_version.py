@@ -25,10 +25,10 @@ from msgspec.structs import replace
 
 from auditor.errors import AuditorError, SubjectError, UsageError, in_words, is_interrupt
 from auditor.process.parent import exit_words
-from auditor.subjects.outcome import Difference
 from auditor.trials.cell import make_probe
 from auditor.trials.second_server import receive, send
 from auditor.trials.trial import RUNS, Bench, RunFailed, Trial
+from auditor.values import Difference
 
 _START = 120.0  # seconds that the process may take to start, and to load the subject
 _PACKAGE = str(Path(__file__).parents[1] / "__init__.py")

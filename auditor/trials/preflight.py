@@ -18,11 +18,11 @@ from msgspec.structs import replace
 from auditor.errors import AuditorError, NotComparable, SourceError, SubjectError, UnknownTruth
 from auditor.process.process_state import put_back
 from auditor.sources.sample import Sample, copied
-from auditor.subjects.outcome import describe, fingerprint, first_difference, same
 from auditor.trials.fresh_rows import same_samples
 from auditor.trials.second_process import SecondProcess
 from auditor.trials.trial import Bench, NoOutput, judge
 from auditor.trials.unseen import kept_time, notes, takes_r, unseen, unseen_words
+from auditor.values import describe, fingerprint, first_difference, same
 
 if TYPE_CHECKING:
     from auditor.trials.causes.files import Files

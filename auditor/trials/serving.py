@@ -31,7 +31,6 @@ from auditor.errors import AuditorError
 from auditor.process.limits import limit_memory, one_thread
 from auditor.process.parent import become_subreaper, die_with_parent, end_children, how_it_ended
 from auditor.repair.mechanisms.own_frames import OwnCode
-from auditor.subjects.outcome import describe, fingerprint, first_difference
 from auditor.trials.causes.files import files_between_runs, files_read, opens_files, return_files
 from auditor.trials.causes.last_digits import is_close
 from auditor.trials.causes.outside import World
@@ -39,6 +38,7 @@ from auditor.trials.cell import Cell, make_bench
 from auditor.trials.second_process import found_by_name, libraries, settle_in, shown
 from auditor.trials.second_server import FOLDER, folder_for_sockets, folder_in_use, receive, send, use_folder
 from auditor.trials.trial import Bench, NoOutput, run_pair
+from auditor.values import describe, fingerprint, first_difference
 
 _LEAVING = 1.0  # seconds that a child has for its exit handlers, once its answer has been taken
 _POLL, _IDLE = 20, 1000  # milliseconds between two looks, with children and without

@@ -19,12 +19,10 @@ from auditor.sources.datasets import Dataset
 from auditor.sources.sample import CountSample, Own, copied
 from auditor.sources.source import Source
 from auditor.subjects.churn import has_rows, points_of, share_of_labels, share_of_points
-from auditor.subjects.closeness import Tolerance, first_apart
-from auditor.subjects.elements import compare
-from auditor.subjects.outcome import Difference, describe, first_difference, settle
 from auditor.subjects.subject import Subject
 from auditor.subjects.views import OUTPUT, View
 from auditor.subjects.views.partition import matched
+from auditor.values import Difference, Tolerance, compare, describe, first_apart, first_difference, settle
 
 
 class PairKeys:

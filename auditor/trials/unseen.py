@@ -9,9 +9,9 @@ from typing import Any
 from auditor.errors import NotComparable
 from auditor.process.foreign import call
 from auditor.subjects.estimators import Fit, fresh_copy, seeds_of, unlisted
-from auditor.subjects.outcome import first_difference
 from auditor.subjects.views import fitted_attributes
 from auditor.trials.trial import Bench
+from auditor.values import first_difference
 
 _PLACES = 5  # that a sentence names
 _TIME = re.compile(r"(?<![a-z])((re)?fit|score|train(ing)?|run|wall|total)_times?(?![a-z])|elapsed|duration")

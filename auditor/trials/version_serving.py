@@ -23,13 +23,13 @@ from auditor.errors import AuditorError, SubjectError, in_words
 from auditor.lookup import module_of
 from auditor.process.limits import one_thread
 from auditor.process.parent import become_subreaper, die_with_parent, end_children
-from auditor.subjects.outcome import describe, fingerprint, settle
 from auditor.subjects.subject import Subject, load_subject
 from auditor.subjects.views import make_view
 from auditor.trials.other_version import Version
 from auditor.trials.own_code import is_installed
 from auditor.trials.second_server import receive, send
 from auditor.trials.trial import Bench, elements_of
+from auditor.values import describe, fingerprint, settle
 
 
 def main(descriptor: int) -> None:

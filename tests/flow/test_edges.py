@@ -29,9 +29,9 @@ from auditor.sources.source import load_source
 from auditor.statistics.gate import Gate, pass_boundary
 from auditor.statistics.interval import BOUNDS, MeanEvidence
 from auditor.statistics.nu import NuGate
-from auditor.subjects.outcome import Difference
 from auditor.trials.fresh_rows import AT_TIMES, DECLARED
 from auditor.trials.trial import RunFailed, Trial
+from auditor.values import Difference
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 

@@ -20,8 +20,8 @@ from auditor.flow.record import Record
 from auditor.flow.run import Silent
 from auditor.questions.no_worse import Before
 from auditor.questions.pairs import PairsOptions
-from auditor.subjects.outcome import Difference
 from auditor.trials.trial import Trial
+from auditor.values import Difference
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 QUICK: dict[str, Any] = {"rho": 0.5, "fixed": 5}

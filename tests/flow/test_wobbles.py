@@ -20,8 +20,7 @@ from auditor.flow.question import find_question
 from auditor.flow.record import as_record, to_json
 from auditor.flow.run import carry_out
 from auditor.flow.wobbles import ELEMENTS, WATCHED, SeenText, Wobbles, wobbles
-from auditor.subjects.elements import compare
-from auditor.subjects.outcome import same, settle
+from auditor.values import compare, same, settle
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 
@@ -118,7 +117,7 @@ def test_a_record_has_the_same_wobbles_whoever_ran_it_and_after_a_resume(tmp_pat
 def test_no_hash_seed_has_a_part_in_it() -> None:
     """Two sets are told as another process tells them, whose hash seed is none of ours."""
     code = (
-        "import msgspec; from auditor.subjects.elements import compare; from auditor.subjects.outcome import settle;"
+        "import msgspec; from auditor.values import compare; from auditor.values import settle;"
         "a, b = settle({f'k{i}' for i in range(9)}), settle({f'k{i}' for i in range(5, 14)});"
         "print(msgspec.json.encode(compare(a, b, differs=True)).decode())"
     )

@@ -30,7 +30,7 @@ from auditor.statistics.interval import (
     sequence_upper,
 )
 from auditor.subjects.churn import points_of, share_of_points
-from auditor.subjects.outcome import same, settle
+from auditor.values import same, settle
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 

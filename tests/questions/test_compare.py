@@ -20,9 +20,9 @@ from auditor.questions.compare.answer import answer_of
 from auditor.questions.compare.records import compare_records
 from auditor.report.terminal import as_text
 from auditor.statistics.paired import ShownChange, VersionCounts, difference_limits
-from auditor.subjects.outcome import Difference
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Trial
+from auditor.values import Difference
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 Command = Callable[..., tuple[int, str, str]]

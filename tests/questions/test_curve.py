@@ -32,8 +32,8 @@ from auditor.report.formats.cells_csv import to_csv
 from auditor.report.formats.svg import picture
 from auditor.report.pictures.plot import plot
 from auditor.report.terminal import as_text
-from auditor.subjects.outcome import Difference
 from auditor.trials.trial import Trial, run_pair
+from auditor.values import Difference
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 MIXED = "algorithms.controls:mixed"  # rho = q

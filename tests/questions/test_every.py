@@ -31,8 +31,8 @@ from auditor.statistics.interval import BOUNDS, two_sided
 from auditor.statistics.nu import NuGate
 from auditor.statistics.outward import at_most, between
 from auditor.subjects.inputs import make_inputs, read_inputs
-from auditor.subjects.outcome import Difference
 from auditor.trials.trial import Trial
+from auditor.values import Difference
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 DIFFERENT = Difference("output", "0", "1")

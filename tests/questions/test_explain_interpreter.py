@@ -24,9 +24,9 @@ from auditor.questions.explain.interpreter import again, local_apart, moved
 from auditor.questions.explain.units import other_r
 from auditor.statistics.but_for import Changed
 from auditor.statistics.interval import two_sided
-from auditor.subjects.outcome import Difference
 from auditor.trials.causes.elsewhere import close_processes
 from auditor.trials.trial import Trial, Unit
+from auditor.values import Difference
 
 # One worker runs these: each hash seed and each number of threads has a server, which stays.
 pytestmark = [pytest.mark.usefixtures("nothing_learnt"), pytest.mark.xdist_group("elsewhere")]

@@ -12,7 +12,7 @@ from auditor.questions.explain.experiments import widths_of
 from auditor.questions.explain.outputs import gaps, has_labels, has_order, read, renamed, unordered
 from auditor.questions.explain.runs import in_order, mixed, shuffled, taken, with_noise
 from auditor.randomness import root_key
-from auditor.subjects.outcome import settle
+from auditor.values import settle
 
 
 @pytest.mark.parametrize(

@@ -18,8 +18,8 @@ from support.records import Made, assert_kept, narrated
 
 import auditor
 from auditor.questions.no_worse import Before
-from auditor.subjects.outcome import Difference
 from auditor.trials.trial import Trial
+from auditor.values import Difference
 
 KEPT = Path(__file__).parent / "kept"
 COIN = "bernoulli(0.5)"

@@ -33,9 +33,9 @@ from auditor.questions.repair.paste import code_of
 from auditor.questions.repair.settings import FAMILIES, Agreeing, Aligning, Choosing, Rounding, Setting, Voting
 from auditor.questions.several import _place, share
 from auditor.statistics.paired import ShownChange
-from auditor.subjects.outcome import Difference
 from auditor.subjects.subject import load_subject
 from auditor.trials.trial import Trial
+from auditor.values import Difference
 
 KEPT = Path(__file__).parent / "kept"
 COIN = "bernoulli(0.5)"

@@ -22,9 +22,9 @@ from auditor.questions.price import PriceInquiry
 from auditor.questions.price.parts import PriceAnswer, answer_of, rows_of, size_text
 from auditor.randomness import arm_seed
 from auditor.report.terminal import as_text
-from auditor.subjects.outcome import Difference
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Trial
+from auditor.values import Difference
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 DIFFERS = Difference("output", "0", "1")

@@ -17,9 +17,9 @@ from auditor.errors import BadValue, UsageError
 from auditor.questions.private import Both
 from auditor.report.terminal import as_text
 from auditor.statistics.interval import two_sided
-from auditor.subjects.outcome import Difference
 from auditor.subjects.subject import load_subject
 from auditor.trials.trial import Trial
+from auditor.values import Difference
 
 alone = pytest.mark.usefixtures("no_second_process")  # all but the command, whose record says what that one said
 FALSE_ALARM = 1e-6  # of each comparison with an exact rho

@@ -28,8 +28,8 @@ from auditor.statistics.paired import (
     mean_upper,
     shown_by_pairs,
 )
-from auditor.subjects.outcome import Difference
 from auditor.trials.trial import Trial
+from auditor.values import Difference
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 COIN, MARGIN = "bernoulli(0.5)", 0.05

@@ -31,10 +31,10 @@ from auditor.randomness import from_key
 from auditor.statistics.but_for import Changed, log_evidence, needed
 from auditor.statistics.interval import MeanEvidence, log_e_fail, log_e_pass, sequence_upper, two_sided
 from auditor.statistics.worst_case import share_of, share_of_try
-from auditor.subjects.outcome import Difference
 from auditor.trials.causes import elsewhere
 from auditor.trials.causes.elsewhere import Surroundings, Turn
 from auditor.trials.trial import Bench, Trial
+from auditor.values import Difference
 
 ALPHA = 0.05
 DIFFERS = Difference("output", "0", "1")

@@ -26,8 +26,8 @@ from auditor.statistics.cost import prospect
 from auditor.statistics.exponent import _Counts, _log_mean, fit
 from auditor.statistics.interval import two_sided
 from auditor.statistics.nu import Groups, bad_stays_below, good_reaches, nu_lower, nu_upper
-from auditor.subjects.outcome import Difference
 from auditor.trials.trial import Trial
+from auditor.values import Difference
 
 MIXED = "algorithms.controls:mixed"
 DIFFERS = Difference("output", "0", "1")

@@ -137,7 +137,7 @@ def test_the_own_outputs_of_a_pair_speak_against_a_declared_mismatch() -> None:
 
     from auditor.flow.plan import make_plan
     from auditor.questions.integrated import IntegratedPairs
-    from auditor.subjects.outcome import Difference
+    from auditor.values import Difference
 
     leaf = IntegratedPairs(cell_of(steps.plain, rho=0.2), replace(make_plan(target=0.2), integrates=True))
     assert leaf.doubt.coins == FINISHES + 1

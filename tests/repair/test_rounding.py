@@ -16,8 +16,8 @@ import auditor
 from auditor import AuditorError
 from auditor.randomness import from_key, root_key
 from auditor.repair import rounded
-from auditor.subjects.outcome import same
 from auditor.subjects.subject import load_subject
+from auditor.values import same
 
 
 def same_as_sample(sample, r):

@@ -14,9 +14,9 @@ import auditor
 from auditor import AuditorError, Randomness, Sample, repair, subject
 from auditor.randomness import as_randomness, from_key, key_of, root_key
 from auditor.repair.seam import pieces
-from auditor.subjects.outcome import same
 from auditor.subjects.subject import load_subject
 from auditor.trials.own_code import code_of
+from auditor.values import same
 
 WRAPPED = {
     "rounded": lambda learner: repair.rounded(learner, 0.3),

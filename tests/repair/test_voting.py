@@ -17,8 +17,8 @@ from auditor.randomness import from_key, root_key
 from auditor.repair import voted
 from auditor.repair.mechanisms.ballot import label_mismatch, shares_of, sharpened
 from auditor.repair.mechanisms.threshold import threshold_mismatch
-from auditor.subjects.outcome import same
 from auditor.subjects.subject import load_subject
+from auditor.values import same
 
 ballots = st.lists(st.sampled_from("abc"), min_size=1, max_size=9)
 two = st.lists(st.sampled_from("ab"), min_size=1, max_size=9)

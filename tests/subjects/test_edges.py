@@ -25,16 +25,15 @@ import auditor
 from auditor.errors import BadValue, NotComparable, SubjectError, UsageError
 from auditor.randomness import Randomness, from_key, root_key
 from auditor.subjects import estimators, inputs, needs, signature
-from auditor.subjects.advice import advice
 from auditor.subjects.candidates import candidates, settled_target, what_it_has
 from auditor.subjects.churn import has_rows, points_of, share_of_labels, share_of_points
-from auditor.subjects.closeness import Tolerance
 from auditor.subjects.estimators import Fit
 from auditor.subjects.finishing import Composed, FinishingStep, SettledCore, check_steps
 from auditor.subjects.subject import Declaration, code_hash, has_text, load_subject, param_text, parse_param, subject
 from auditor.subjects.views import OUTPUT, make_view
 from auditor.subjects.views.partition import matched, partition
 from auditor.subjects.views.rounding import rounded
+from auditor.values import Tolerance, advice
 
 
 def plain(sample: Any, r: Any, *, k: int = 3) -> Any:

@@ -17,11 +17,11 @@ import auditor
 from auditor.errors import NotComparable
 from auditor.request import OverCells
 from auditor.subjects.churn import share_of_labels
-from auditor.subjects.outcome import same
 from auditor.subjects.subject import load_subject
 from auditor.subjects.views import make_view
 from auditor.subjects.views.partition import matched, partition
 from auditor.trials.cell import make_cell
+from auditor.values import same
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 

@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auditor.errors import NotComparable
-from auditor.subjects.outcome import first_difference, same
 from auditor.subjects.views.rounding import rounded
+from auditor.values import first_difference, same
 
 Point = namedtuple("Point", "x y")
 

@@ -19,8 +19,8 @@ from sklearn.preprocessing import StandardScaler
 import auditor
 from auditor.cli.command_line import run
 from auditor.errors import NotComparable, UsageError
-from auditor.subjects.outcome import same
 from auditor.subjects.views import make_view
+from auditor.values import same
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 

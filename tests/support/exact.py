@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from auditor.randomness import from_key, root_key
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
-from auditor.subjects.outcome import same
+from auditor.values import same
 
 
 class Decision(NamedTuple):

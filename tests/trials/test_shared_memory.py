@@ -14,11 +14,11 @@ import auditor
 from auditor.cli.command_line import run
 from auditor.questions.nu.strings import run_string
 from auditor.questions.reuse.transcripts import InterviewTrial
-from auditor.subjects.outcome import describe, fingerprint, first_difference, same, settle
 from auditor.subjects.subject import load_subject
 from auditor.trials.preflight import conclude, look
 from auditor.trials.second_process import SecondProcess
 from auditor.trials.trial import Bench, run_pair
+from auditor.values import describe, fingerprint, first_difference, same, settle
 
 SUBJECTS = Path(__file__).parents[1] / "learners"
 FRESH = "shared:rows"

@@ -9,9 +9,9 @@ import msgspec
 
 from auditor.flow.parts import Listing, Part, Words
 from auditor.questions.one_pair import run_again, show_pair
-from auditor.subjects.outcome import fingerprint, settle
 from auditor.trials.other_version import Version
 from auditor.trials.trial import Bench, NoOutput, Trial, elements_of, timed_run, with_bottom
+from auditor.values import fingerprint, settle
 
 _NO_OUTPUT = "no output"
 

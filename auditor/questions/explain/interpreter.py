@@ -10,7 +10,6 @@ import msgspec
 
 from auditor.questions.explain.runs import with_sham
 from auditor.questions.explain.units import Fell
-from auditor.subjects.outcome import Difference
 from auditor.trials.causes.elsewhere import (
     Compared,
     NotElsewhere,
@@ -23,6 +22,7 @@ from auditor.trials.causes.hidden import shows_hidden_state, what_moved
 from auditor.trials.causes.keyed_sites import draws_apart, run_pair_keyed, run_pair_traced
 from auditor.trials.causes.locals_trace import first_local_apart
 from auditor.trials.trial import Bench, Trial
+from auditor.values import Difference
 
 TRACED = 8  # pairs whose draws are compared one by one
 _SHOWN = Difference("output", "one", "another")  # by an earlier trial

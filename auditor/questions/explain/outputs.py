@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from auditor.bounded import is_tangled
-from auditor.subjects.canonical import Item, Node, expand
-from auditor.subjects.outcome import Settled, fingerprint
 from auditor.trials.trial import NoOutput
+from auditor.values import Item, Node, Settled, expand, fingerprint
 
 Reals = npt.NDArray[np.float64]
 

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from auditor.process.foreign import call
 from auditor.randomness import Key, Name, from_key
 from auditor.sources.frames import library_of, rows_in, take
-from auditor.subjects.outcome import Difference, same
 from auditor.trials.causes.places import GENERATORS, state_of
 from auditor.trials.trial import NONE_FELL, Bench, NoOutput, Trial
+from auditor.values import Difference, same
 
 T = TypeVar("T")
 Change = Callable[[Any], Any]  # of a sample

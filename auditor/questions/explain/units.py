@@ -42,9 +42,9 @@ from auditor.randomness import from_key
 from auditor.sources.datasets import Dataset
 from auditor.sources.frames import kind_of
 from auditor.sources.sample import Sample
-from auditor.subjects.outcome import Difference
 from auditor.trials.causes import last_digits
 from auditor.trials.trial import Bench, NoOutput, Trial, apart
+from auditor.values import Difference
 
 LOOKS = 8  # pairs that are looked at before any is counted
 _NUMBERS = 64  # of an output that have a width each; where there are more, they share one

@@ -25,10 +25,9 @@ from auditor.request import OTHER, OverCells, Request, option
 from auditor.sources.datasets import Dataset
 from auditor.statistics.outward import sure
 from auditor.statistics.threshold import MOST_CALIBRATED
-from auditor.subjects.closeness import NO_CLASSES
-from auditor.subjects.outcome import describe
 from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench
+from auditor.values import NO_CLASSES, describe
 
 _LONGER = 2000  # characters of an output that is shown again
 _OUTPUTS_TIMES = 10  # so that a subject that never repeats itself fails within the default budget

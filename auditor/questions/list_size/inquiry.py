@@ -24,8 +24,8 @@ from auditor.questions.one_cell import METHODS
 from auditor.questions.pairs import PairsInquiry, accuracy_measure
 from auditor.statistics.cost import soonest
 from auditor.statistics.outward import at_least, at_most, exact, sure
-from auditor.subjects.outcome import describe, fingerprint
 from auditor.trials.trial import Bench, NoOutput, Trial, judge, timed_run
+from auditor.values import describe, fingerprint
 
 _TEXT = 200  # characters of an output
 _NO_OUTPUT = "no output"

@@ -26,9 +26,9 @@ from auditor.request import OTHER, OverCells, Request, option
 from auditor.sources.datasets import Dataset
 from auditor.statistics.nu import Groups, nu_lower, nu_upper
 from auditor.statistics.outward import at_least, at_most, sure
-from auditor.subjects.closeness import NO_CLASSES
 from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench, Trial
+from auditor.values import NO_CLASSES
 
 ETAS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)  # where a profile is shown, beside the eta that was asked for
 MOST_RUNS = 2000  # with each string: the bounds look at every number of them

@@ -9,8 +9,8 @@ import msgspec
 
 from auditor.errors import check_count
 from auditor.flow.parts import Listing, Part, Words
-from auditor.subjects.outcome import Difference, describe, fingerprint, first_difference
 from auditor.trials.trial import NONE_FELL, Bench, NoOutput, Trial, judge, timed_run
+from auditor.values import Difference, describe, fingerprint, first_difference
 
 SHOWN = 5  # outputs of the worst string
 _TEXT = 200  # characters of each

@@ -26,9 +26,8 @@ from auditor.repair.seam import Repaired
 from auditor.repair.steadying import sites
 from auditor.repair.voting import voted
 from auditor.statistics.outward import at_most
-from auditor.subjects.canonical import base_value
 from auditor.subjects.estimators import is_estimator, predicts_numbers
-from auditor.subjects.outcome import same
+from auditor.values import base_value, same
 
 COIN, MEAN = 0.6, 0.8  # of the target: what as many pairs as an audit has can show, by a count and by a mean
 AIM = 0.9  # of that: what the middle of the settings is made for, from few pairs

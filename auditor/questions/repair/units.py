@@ -22,12 +22,12 @@ from auditor.repair.voting import voted
 from auditor.sources.frames import as_matrix
 from auditor.sources.sample import copied
 from auditor.subjects.churn import has_rows, points_of
-from auditor.subjects.outcome import describe, same, settle
 from auditor.subjects.subject import Subject
 from auditor.subjects.views import OUTPUT
 from auditor.trials.causes.keyed_sites import first_draw_apart
 from auditor.trials.cell import PROBE
 from auditor.trials.trial import NONE_FELL, Bench, NoOutput, Trial, judge, share_apart, timed_run
+from auditor.values import describe, same, settle
 
 FORMULA, BOUND, FINISHED = "formula", "bound", "finishes"  # how it is known how likely two cores finish differently
 FINISHES = 4  # real r, where there is no formula

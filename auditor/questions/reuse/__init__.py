@@ -37,9 +37,9 @@ from auditor.request import SURE, WHAT, Options, Request, option
 from auditor.sources.datasets import Dataset
 from auditor.statistics.interval import sequence_upper
 from auditor.statistics.outward import at_least, at_most, between, exact, percent, sure
-from auditor.subjects.closeness import NO_CLASSES
 from auditor.trials.cell import Cell, make_cell
 from auditor.trials.trial import Bench, Trial
+from auditor.values import NO_CLASSES
 
 TRIALS = 400
 _METHOD = "how often a coupling differs, from above; how often one event does, from below"

@@ -22,8 +22,8 @@ from auditor.process.foreign import call
 from auditor.randomness import Key, from_key
 from auditor.sources.sample import copied
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
-from auditor.subjects.outcome import describe, fingerprint, settle
 from auditor.trials.trial import RUNS, Bench, Trial
+from auditor.values import describe, fingerprint, settle
 
 LEAST_TRIALS = 8
 QUERY = "query"  # the mechanism's parameter

@@ -38,8 +38,8 @@ import numpy.typing as npt
 from auditor.errors import BadValue, SubjectError
 from auditor.randomness import Randomness
 from auditor.repair.mechanisms.gumbel import gumbels, law_mismatch
-from auditor.subjects.outcome import describe, fingerprint
 from auditor.subjects.views.places import unmasked
+from auditor.values import describe, fingerprint
 
 Reals = npt.NDArray[np.float64]
 Shares = dict[Any, Reals]  # of the votes, by class: a number for each point

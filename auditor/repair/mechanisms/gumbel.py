@@ -42,7 +42,7 @@ import numpy.typing as npt
 
 from auditor.errors import SubjectError
 from auditor.randomness import Randomness, key_of
-from auditor.subjects.outcome import describe, fingerprint
+from auditor.values import describe, fingerprint
 
 Reals = npt.NDArray[np.float64]
 Scores = Mapping[Any, float]

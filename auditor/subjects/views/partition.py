@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from auditor.errors import NotComparable
-from auditor.subjects.canonical import base_value
-from auditor.subjects.outcome import fingerprint, same
 from auditor.subjects.views.places import unmasked
+from auditor.values import base_value, fingerprint, same
 
 NOISE = -1
 _SORTED = "biufUS"  # kinds of which numpy tells equal ones as `same` does

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from auditor.errors import NotComparable
-from auditor.subjects.canonical import base_value
-from auditor.subjects.outcome import fingerprint
+from auditor.values import base_value, fingerprint
 
 _LEARNT = ("coef_", "feature_importances_", "scores_", "params")
 

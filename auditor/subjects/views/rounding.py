@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from auditor.subjects.canonical import array_attributes, base_value
-from auditor.subjects.outcome import settle_changed
+from auditor.values import array_attributes, base_value, settle_changed
 
 _REALS = (float, np.floating, Fraction, Decimal)
 _AS_THEY_ARE = (str, bytes, bool, int, type(None), np.integer, np.bool_)

@@ -20,11 +20,11 @@ from msgspec.structs import replace
 
 from auditor.errors import SubjectError, in_words, is_interrupt
 from auditor.randomness import from_key
-from auditor.subjects.outcome import Difference
 from auditor.trials.causes.hash_orders import CodeReading, read_code
 from auditor.trials.second_process import learnt, shown, whereabouts
 from auditor.trials.second_server import ServerRequest, environment_of, server
 from auditor.trials.trial import NONE_FELL, Bench, Trial, run_pair
+from auditor.values import Difference
 
 _START = 60.0  # seconds that a process may take to start and to load
 _PATIENCE = 600.0  # seconds for an answer

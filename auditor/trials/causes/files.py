@@ -29,9 +29,9 @@ import msgspec
 from auditor.errors import AuditorError
 from auditor.files import digest_of_file
 from auditor.repair.mechanisms.own_frames import INSTALLED, OwnCode
-from auditor.subjects.outcome import Difference
 from auditor.trials.causes.outside import COMPANIONS, FILE, World
 from auditor.trials.trial import Bench, apart
+from auditor.values import Difference
 
 UNUSED = 2**40  # from here on nobody counts pairs
 _NAMED = 5  # files that a message names

@@ -18,12 +18,12 @@ import msgspec
 from msgspec.structs import replace
 
 from auditor.repair.mechanisms.own_frames import OwnCode
-from auditor.subjects.outcome import Difference
 from auditor.trials.causes.files import UNUSED
 from auditor.trials.causes.locals_trace import run_heard
 from auditor.trials.causes.outside import CLOCK, ENTROPY, FILE, OTHER, World
 from auditor.trials.causes.places import KeptState, Snapshot, StatePlace, places_of, reseed, take, token
 from auditor.trials.trial import NONE_FELL, Bench, Trial, apart, run_pair
+from auditor.values import Difference
 
 _TRIES = 6  # runs for each thing that is let go: one that counts may count now and then
 _MOST = 30  # things that are let go

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from auditor.subjects.canonical import Node, expand
-from auditor.subjects.outcome import Settled, labelled, same, settle
+from auditor.values import Node, Settled, expand, labelled, same, settle
 
 _LAST_DIGITS = 2.0**-26  # half of the digits of a float: what rounding does to a sum of many is far below
 

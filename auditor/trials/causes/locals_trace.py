@@ -28,8 +28,8 @@ from msgspec.structs import replace
 from auditor.bounded import is_tangled, text_of
 from auditor.errors import is_interrupt
 from auditor.repair.mechanisms.own_frames import OwnCode
-from auditor.subjects.outcome import fingerprint
 from auditor.trials.trial import Bench
+from auditor.values import fingerprint
 
 _LINES = 5_000  # of one run that are looked at
 _LARGEST = 2**23  # bytes of an array that is looked at

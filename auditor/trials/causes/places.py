@@ -32,7 +32,7 @@ from auditor.lookup import file_modules
 from auditor.randomness import Key
 from auditor.repair.mechanisms.own_frames import OwnCode, function_of
 from auditor.subjects.estimators import Fit
-from auditor.subjects.outcome import fingerprint
+from auditor.values import fingerprint
 
 GENERATORS = (Generator, RandomState, random.Random)
 _MOST = 5_000  # places

@@ -15,7 +15,6 @@ import numpy as np
 import pytest
 from support.requests import bench_of
 
-from auditor.subjects.outcome import Difference, fingerprint
 from auditor.trials.causes import elsewhere
 from auditor.trials.causes.elsewhere import (
     Compared,
@@ -30,6 +29,7 @@ from auditor.trials.causes.elsewhere import (
 from auditor.trials.causes.hash_orders import CodeReading
 from auditor.trials.serving import workers_limited
 from auditor.trials.trial import Bench, run_pair
+from auditor.values import Difference, fingerprint
 
 # One worker runs these: each hash seed and each number of threads has a server, which stays.
 pytestmark = [pytest.mark.usefixtures("nothing_learnt"), pytest.mark.xdist_group("elsewhere")]

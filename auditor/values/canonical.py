@@ -39,13 +39,13 @@ from typing import Any
 
 import numpy as np
 
-from auditor.subjects.library_values import in_own_type, library_value, read_by_numpy
-from auditor.subjects.nodes import Item as Item
-from auditor.subjects.nodes import Node as Node
-from auditor.subjects.nodes import Refused as Refused
-from auditor.subjects.nodes import Step as Step
-from auditor.subjects.nodes import framed, framed_in_order
-from auditor.subjects.nodes import packed as packed
+from auditor.values.library_values import in_own_type, library_value, read_by_numpy
+from auditor.values.nodes import Item as Item
+from auditor.values.nodes import Node as Node
+from auditor.values.nodes import Refused as Refused
+from auditor.values.nodes import Step as Step
+from auditor.values.nodes import framed, framed_in_order
+from auditor.values.nodes import packed as packed
 
 _EXACT_FLOAT = 2**53  # every integer up to here is a float64
 _MAX_DECIMAL_EXPONENT = 100_000  # writing out a larger power of ten exactly could exhaust memory

@@ -22,10 +22,10 @@ import msgspec
 import numpy as np
 
 from auditor.errors import BadValue
-from auditor.subjects.canonical import expand
-from auditor.subjects.library_values import LABELS
-from auditor.subjects.nodes import Node, packed, unframed
-from auditor.subjects.outcome import ABSENT, Difference, Settled, contrast, labelled, same, settle, step_text
+from auditor.values.canonical import expand
+from auditor.values.library_values import LABELS
+from auditor.values.nodes import Node, packed, unframed
+from auditor.values.outcome import ABSENT, Difference, Settled, contrast, labelled, same, settle, step_text
 
 NO_CLASSES = (
     "which outputs are the same is asked here, of more than two, and that takes an equivalence: to be close is none, "

@@ -20,9 +20,7 @@ from hypothesis import strategies as st
 import auditor
 from auditor.cli.command_line import run
 from auditor.errors import BadValue, UsageError
-from auditor.subjects.closeness import Tolerance, are_close, first_apart, make_tolerance
-from auditor.subjects.elements import compare
-from auditor.subjects.outcome import same, settle
+from auditor.values import Tolerance, are_close, compare, first_apart, make_tolerance, same, settle
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 NUMBERS = st.sampled_from(

@@ -16,13 +16,20 @@ import pytest
 
 from auditor.errors import NotComparable
 from auditor.repair.numbers_of import Widths, put_back, take_apart
-from auditor.subjects.canonical import base_value
-from auditor.subjects.closeness import Tolerance, are_close, first_apart
-from auditor.subjects.elements import compare
-from auditor.subjects.outcome import fingerprint, first_difference, same, settle
 from auditor.subjects.views import make_view
 from auditor.subjects.views.rounding import rounded
 from auditor.trials.causes.last_digits import apart_by
+from auditor.values import (
+    Tolerance,
+    are_close,
+    base_value,
+    compare,
+    fingerprint,
+    first_apart,
+    first_difference,
+    same,
+    settle,
+)
 
 try:  # here, as the import itself draws from numpy's global generator
     import jax

@@ -20,9 +20,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from auditor.errors import NotComparable
-from auditor.subjects.closeness import Tolerance, are_close
-from auditor.subjects.outcome import fingerprint, first_difference, same, settle
 from auditor.subjects.views.rounding import rounded
+from auditor.values import Tolerance, are_close, fingerprint, first_difference, same, settle
 
 pl = pytest.importorskip("polars")
 NOTHING = pl.Struct({"a": pl.Null})
@@ -271,7 +270,7 @@ def loaded(what):
 
 class A: pass
 
-from auditor.subjects.outcome import fingerprint, same
+from auditor.values import fingerprint, same
 from auditor.subjects.views import make_view
 assert same(A(), A())
 fingerprint([object(), {1: 2}]); make_view('round(1)').see(A()); make_view('partition').see([1, 2])

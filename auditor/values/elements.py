@@ -16,9 +16,9 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from auditor.subjects.canonical import LEAVES, Item, Node, base_value, expand, packed
-from auditor.subjects.closeness import Tolerance, are_close, differing
-from auditor.subjects.outcome import Settled, describe, fingerprint, same
+from auditor.values.canonical import LEAVES, Item, Node, base_value, expand, packed
+from auditor.values.closeness import Tolerance, are_close, differing
+from auditor.values.outcome import Settled, describe, fingerprint, same
 
 LISTED = 64  # places that differ, of a pair
 _LONGEST = 1500  # characters of them

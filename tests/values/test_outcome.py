@@ -1,4 +1,4 @@
-"""Every line of the policy in auditor.subjects.outcome, from both sides: what must be the same and what must not."""
+"""Every line of the policy in auditor.values, from both sides: what must be the same and what must not."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from auditor.errors import NotComparable
-from auditor.subjects.outcome import Difference, describe, fingerprint, first_difference, same, settle
 from auditor.subjects.views import make_view
+from auditor.values import Difference, describe, fingerprint, first_difference, same, settle
 
 NAN, INF = math.nan, math.inf
 OTHER_NAN = np.uint64(0xFFF8000000000123).view(np.float64)  # another sign, another payload
@@ -977,7 +977,7 @@ def run(script: str, seed: str = "0") -> str:
 
 def test_fingerprint_does_not_depend_on_the_hash_seed() -> None:
     script = """
-from auditor.subjects.outcome import fingerprint
+from auditor.values import fingerprint
 words = {f"word{i}" for i in range(50)}
 value = {frozenset({f"a{i}", f"b{i}", (i, "c")}): words for i in range(9)}
 print(next(iter(words)), fingerprint([words, value, {"set": frozenset(words)}]))

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auditor.subjects.nodes import Item, Node, Refused, Step
+from auditor.values.nodes import Item, Node, Refused, Step
 
 Rule = Callable[[Any, Any], Node | None]  # of the library and a value
 

@@ -13,9 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auditor.subjects.closeness import Tolerance
-from auditor.subjects.elements import LISTED, Elements, compare, gap_of, side_by_side
-from auditor.subjects.outcome import fingerprint, same, settle
+from auditor.values import LISTED, Elements, Tolerance, compare, fingerprint, gap_of, same, settle, side_by_side
 
 
 @dataclasses.dataclass

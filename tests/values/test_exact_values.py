@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 from auditor.errors import NotComparable
-from auditor.subjects.closeness import Tolerance, are_close
-from auditor.subjects.outcome import fingerprint, same
+from auditor.values import Tolerance, are_close, fingerprint, same
 
 NAN, INF = math.nan, math.inf
 EVERYTHING = Tolerance(atol=1e300)

@@ -15,9 +15,9 @@ import numpy as np
 
 from auditor.bounded import text_of
 from auditor.errors import NotComparable, is_interrupt
-from auditor.subjects.advice import advice
-from auditor.subjects.canonical import LEAVES, Item, Node, Refused, Step, base_value, class_name, expand, packed
-from auditor.subjects.library_values import in_own_type
+from auditor.values.advice import advice
+from auditor.values.canonical import LEAVES, Item, Node, Refused, Step, base_value, class_name, expand, packed
+from auditor.values.library_values import in_own_type
 
 _ROOT = "output"
 _PLAIN = frozenset({int, float, str, bytes, bool, type(None)})
