@@ -130,16 +130,16 @@ Lemma 4.3: the plain median of a sample is tau-approximate
     as printed for tau <= 1/4; ln(2/delta) / (2 tau^2) above, and an odd number always
     test_median::test_groups_fail_as_seldom_as_they_should
 Algorithm 3: rMedian: medians of groups, a prefix of middling weight, the better end of its range
-    median:r_median median_as_published:r_median_as_published
-    mended; as printed in median_as_published, which is caught for tau >= 1/24
+    median:r_median twins.median_as_published:r_median_as_published
+    mended; as printed in twins.median_as_published, which is caught for tau >= 1/24
     test_median::test_as_published_it_is_inaccurate_and_mended_it_is_not
 Lemma 4.4: log* |X| recursive calls
-    median:levels median_as_published:depth
+    median:levels twins.median_as_published:depth
     as printed for the listing; with d + 1 prefix lengths the base case is d <= 2
     test_median::test_the_size_at_the_defaults_and_its_parts
     test_median::test_the_published_depth_and_size
 Lemma 4.5: rMedian's sample size
-    median:sample_size median_as_published:sample_size
+    median:sample_size twins.median_as_published:sample_size
     its recursion, with six candidates for three, and n_m where the listing has it
     test_median::test_sizes_are_the_recursions
     test_median::test_published_sizes_are_the_analysis

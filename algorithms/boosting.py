@@ -34,7 +34,7 @@ The printed sizes do not follow, up to logarithms and with T ~ 1/(eps gamma^2):
   d^(15/4) tau^-12 rho^(-5/2) eps^(-9/2) + tau^-6 rho^-2 eps^-5; printed d^(15/4) tau^-10 rho^(-5/2) eps^(-9/2).
 
 r is cut into named children for each round and subroutine before the sample is read: a generator used in turn would be
-out of step after the first rejection (`r_boost_desynchronised` in `broken`).
+out of step after the first rejection (`twins.paper:r_boost_desynchronised`).
 
 Cost: on counts one draw for the learner and one for the query a round; the rounds that are run are far fewer than T.
 Boxes take d uniforms a round, foams 2^d stages (Remark 6.6).

@@ -21,11 +21,11 @@ Sample size: N(d) = n_m (2 N(d') + 2 (Q1 + Q2) + 7 n_sq), with heavy hitters at 
 rho0, delta0), d' = the bits of d, and accuracy 1/16 for the recursive call; N(d <= 2) = (2^d - 1) n_sq(tau/2).
 n_m = ln(2 * 64) / (2 tau^2), made odd, by Hoeffding. `sample_scale` scales each of these numbers alike.
 
-Where the paper slips, and what is done here (`median_as_published` keeps the listing): a common prefix has one of d + 1
-lengths, which need ceil(log2(d + 1)) bits, not ceil(log2 d); then d = 2 maps to itself, so the base case takes d <= 2.
-The listing's v = 5/16 + tau misses children of weight 3/8; the proof's 5/16 does not. The filter 1/4 <= p_v <= 3/4 can
-reject every candidate: the one nearest to 1/2 is taken. The test of s0 at tolerance tau and threshold 1/8 - 2 tau
-accepts an empty side once tau >= 1/24: tolerance 1/32 and threshold 1/16 serve every tau. The recursive call needs
+Where the paper slips, and what is done here (`twins.median_as_published` keeps the listing): a common prefix has one of
+d + 1 lengths, which need ceil(log2(d + 1)) bits, not ceil(log2 d); then d = 2 maps to itself, so the base case takes d
+<= 2. The listing's v = 5/16 + tau misses children of weight 3/8; the proof's 5/16 does not. The filter 1/4 <= p_v <=
+3/4 can reject every candidate: the one nearest to 1/2 is taken. The test of s0 at tolerance tau and threshold 1/8 - 2
+tau accepts an empty side once tau >= 1/24: tolerance 1/32 and threshold 1/16 serve every tau. The recursive call needs
 accuracy 1/16 and no more. Up to six candidates can occur, not three. The subsamples' medians may fail with any rate
 below 1/32. Lemma 4.3's Chernoff step needs tau <= 1/4; ln(2/delta) / (2 tau^2) rows always do. An even group has two
 medians, and their average leaves the domain: groups are odd.

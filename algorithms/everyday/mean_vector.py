@@ -34,7 +34,8 @@ is at most |T - T'|_1 / w again. Neither is always the better: arcs that lie apa
 A - T is no longer uniform in a cube: where all means are equal modulo w all coordinates move together, so the radius is
 sqrt(d)/2 and not less: at d = 1,000 that takes 2.8 times the rows.
 
-Broken twins, in `broken_mean`: an offset that depends on the rows, a width that follows their spread, a grid at rest.
+Broken twins (`algorithms.twins.mean`): an offset that depends on the rows, a width that follows their spread, a grid
+at rest.
 
 For learners that are not means: `auditor.repair.rounded(learner, width)` is this mechanism around anything that returns
 numbers, with an offset for each of them; `sample_size(rho, spread, numbers=d)` of it has no accuracy to keep.

@@ -35,7 +35,7 @@ How far the theorem is from the truth: at the defaults n = 15,503, and where all
 0.033, and 0.25, 0.225 and 0.225 have 0.036. The worst source is not known.
 
 The idea is in later work on replicable learning; the constants are ours. With a hash of the *order of appearance* for
-that of values it is not reproducible (`broken_heavy_hitter`).
+that of values it is not reproducible (`algorithms.twins.heavy_hitter`).
 
 Cost: counting the rows, or one multinomial draw on counts; one hash a candidate.
 """

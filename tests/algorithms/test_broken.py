@@ -17,8 +17,8 @@ from scipy.stats import binom
 from support.requests import inquiry_of, worked_through
 
 import auditor
-from algorithms import broken
 from algorithms.statistical_query import region_width
+from algorithms.twins import paper as broken
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
@@ -29,7 +29,7 @@ TWINS = sorted(
 
 @pytest.mark.parametrize("name", TWINS)
 def test_every_twin_is_caught_as_it_declares(name: str) -> None:
-    record = auditor.audit(f"algorithms.broken:{name}", confidence=0.9999)
+    record = auditor.audit(f"algorithms.twins.paper:{name}", confidence=0.9999)
     print(f"{name}: {record.mismatches} mismatches in {record.pairs} pairs, {record.reason}")
     assert (record.verdict, record.expect) == ("fail", "fail")
     assert record.decided_by == "mismatches"

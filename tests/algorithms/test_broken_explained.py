@@ -30,10 +30,10 @@ SMALL = {"rstat_unshared_offset", "rstat_no_offset", "one_generator_in_turn"}  #
 )
 def test_every_twin_is_explained_by_its_own_reason(name: str) -> None:
     smaller = {"size": 2001} if name in SMALL else {}
-    record = auditor.ask("explain", f"algorithms.broken:{name}", pairs=40, **smaller)
+    record = auditor.ask("explain", f"algorithms.twins.paper:{name}", pairs=40, **smaller)
     causes = answer_of(record).causes
     print(record.reason)
     kinds = [cause.kind for cause in causes]
     assert kinds[0] == REASONS[name]
     if REASONS[name] == "desync":
-        assert (causes[0].where or "").startswith("algorithms/broken.py:")
+        assert (causes[0].where or "").startswith("algorithms/twins/paper.py:")

@@ -32,7 +32,7 @@ DECLARED: list[tuple[str, dict[str, Any], int, float | None, float]] = [
     ("median:r_median", {"d": 2, "rho": 0.3, "delta": 0.01}, 1_541_683_326, 0.3, 0.01),
     ("median:median", {}, 1993, None, 0.05),
     ("median:median", {"tau": 0.3, "delta": 0.01}, 31, None, 0.01),
-    ("median_as_published:r_median_as_published", {"d": 1}, 319_070_682, 0.05, 0.025),
+    ("twins.median_as_published:r_median_as_published", {"d": 1}, 319_070_682, 0.05, 0.025),
     ("compile_interval:bias_by_median", {}, 1_324_836, 0.5, 0.25),
     ("compile_interval:bias_from_few_coins", {}, 54, None, 0.1),
     ("halfspace:r_halfspace_foams", {}, 25_864_740_795, 0.2, 0.05),

@@ -37,12 +37,12 @@ from algorithms.median import (
     r_median,
     sample_size,
 )
-from algorithms.median_as_published import Constants, depth, r_median_as_published
-from algorithms.median_as_published import _choose_end as published_end
-from algorithms.median_as_published import _recurse as published_recursion
-from algorithms.median_as_published import sample_size as published_size
 from algorithms.statistical_query import region_width
 from algorithms.statistical_query import sample_size as rstat_size
+from algorithms.twins.median_as_published import Constants, depth, r_median_as_published
+from algorithms.twins.median_as_published import _choose_end as published_end
+from algorithms.twins.median_as_published import _recurse as published_recursion
+from algorithms.twins.median_as_published import sample_size as published_size
 from auditor.cli.command_line import run
 from auditor.errors import SampleError
 from auditor.randomness import from_key, root_key

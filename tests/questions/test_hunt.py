@@ -289,7 +289,7 @@ def test_the_place_of_values_leads_back_to_them() -> None:
 @pytest.mark.nightly
 def test_a_needle_at_a_round_number_is_found() -> None:
     """A fixed threshold on many rows parts where a probability is 0.3 to three digits."""
-    record = hunt("algorithms.broken:heavy_hitters_fixed_threshold", "simplex(3)", pairs=2000)
+    record = hunt("algorithms.twins.paper:heavy_hitters_fixed_threshold", "simplex(3)", pairs=2000)
     worst = answer_of(record).worst
     assert record.verdict == "fail"
     assert worst is not None

@@ -49,7 +49,7 @@ class Explain:
     that does no work, too little data. Each is held against a sham, as many runs with nothing changed. What check would
     refuse, such as hidden state, is evidence here.
 
-    Example: python -m auditor explain algorithms.broken:heavy_hitters_in_order_of_appearance
+    Example: python -m auditor explain algorithms.twins.paper:heavy_hitters_in_order_of_appearance
 
     Exit codes: 0 the experiments ran, also where no cause is shown; 2 usage, 4 nothing could be run, 130 interrupted.
     """

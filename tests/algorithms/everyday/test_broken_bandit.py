@@ -8,10 +8,10 @@ from __future__ import annotations
 import pytest
 
 import auditor
-from algorithms.everyday import broken_bandit
 from algorithms.everyday.bandit import Pulls
 from algorithms.everyday.bandit_exact import exact, plain
-from algorithms.everyday.broken_bandit import EDGE, HIGH, LOW, PULLS, drop_once
+from algorithms.twins import bandit as broken_bandit
+from algorithms.twins.bandit import EDGE, HIGH, LOW, PULLS, drop_once
 from auditor import Randomness, Sample
 from auditor.repair import random_threshold
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
@@ -22,7 +22,7 @@ TWINS = sorted(name for name, fn in vars(broken_bandit).items() if hasattr(fn, "
 
 @pytest.mark.parametrize("name", TWINS)
 def test_every_twin_is_caught_as_it_declares(name: str) -> None:
-    record = auditor.audit(f"algorithms.everyday.broken_bandit:{name}", confidence=1 - 1e-8)
+    record = auditor.audit(f"algorithms.twins.bandit:{name}", confidence=1 - 1e-8)
     print(f"{name}: {record.mismatches} mismatches in {record.pairs} pairs, {record.reason}")
     assert (record.verdict, record.expect, record.decided_by) == ("fail", "fail", "mismatches")
 

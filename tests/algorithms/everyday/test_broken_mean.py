@@ -10,10 +10,10 @@ import pytest
 from scipy.signal import fftconvolve
 
 import auditor
-from algorithms.everyday import broken_mean
-from algorithms.everyday.broken_mean import AT_A_QUARTER, PLAN, SIZE
 from algorithms.everyday.mean_laws import binomial_law, coin_parted, coins_rho, parted
 from algorithms.everyday.mean_sizes import by_boxes
+from algorithms.twins import mean as broken_mean
+from algorithms.twins.mean import AT_A_QUARTER, PLAN, SIZE
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
@@ -59,7 +59,7 @@ RATES: dict[str, Callable[[], tuple[float, float]]] = {
 @pytest.mark.parametrize("name", RATES)
 def test_every_twin_is_caught_at_the_rate_of_its_fault(name: str) -> None:
     least, most = RATES[name]()
-    target = f"algorithms.everyday.broken_mean:{name}"
+    target = f"algorithms.twins.mean:{name}"
     counted = auditor.audit(target, fixed=100, rho=0.1, confidence=0.9999)
     assert (counted.verdict, counted.expect) == ("fail", "fail")
     share = 1e-6 / (2 * len(RATES))

@@ -8,9 +8,10 @@ import pytest
 from scipy.stats import binom, norm
 
 import auditor
-from algorithms.everyday import broken_tests, chi_square_test, usual_tests
+from algorithms.everyday import chi_square_test, usual_tests
 from algorithms.everyday.identity_design import interval
 from algorithms.everyday.identity_test import exact_law
+from algorithms.twins import hypothesis_tests as broken_tests
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
@@ -42,7 +43,7 @@ def test_every_twin_is_caught_and_parts_about_half_of_the_time(name: str) -> Non
     """All intervals together miss with probability 1e-6 at most."""
     rejected = float(REJECTED[name]())
     truth, share = 2 * rejected * (1 - rejected), 1e-6 / (2 * len(TWINS))
-    record = auditor.audit(f"algorithms.everyday.broken_tests:{name}", fixed=100)
+    record = auditor.audit(f"algorithms.twins.hypothesis_tests:{name}", fixed=100)
     low = clopper_pearson_lower(record.pairs, record.mismatches, share)
     high = clopper_pearson_upper(record.pairs, record.mismatches, share)
     print(f"{name}: {record.mismatches} of {record.pairs}, in [{low:.4f}, {high:.4f}], exact {truth:.4f}")

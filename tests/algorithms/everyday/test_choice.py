@@ -319,7 +319,7 @@ def test_half_of_the_candidates_at_a_time_is_harder_and_within_the_claim() -> No
 
 @pytest.mark.parametrize("name", ["choice_by_argmax", "choice_noise_by_position"])
 def test_twins_are_caught(name: str) -> None:
-    record = auditor.audit(f"algorithms.everyday.broken_choice:{name}", confidence=1 - 1e-8)
+    record = auditor.audit(f"algorithms.twins.choice:{name}", confidence=1 - 1e-8)
     print(f"{record.mismatches} of {record.pairs}")
     assert (record.verdict, record.expect) == ("fail", "fail")
 

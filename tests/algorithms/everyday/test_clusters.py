@@ -17,11 +17,12 @@ from support.exact import least_cost
 
 import auditor
 from algorithms import coin_problem
-from algorithms.everyday import broken_clusters, clusters
+from algorithms.everyday import clusters
 from algorithms.everyday.clusters import coin_tau, is_near_best, plain_size, r_clusters, rows_for
 from algorithms.everyday.coreset import error, plan_for, r_coreset
 from algorithms.everyday.quad_tree import cells_with, codes_of, leaves_of
 from algorithms.everyday.weighted_means import best_centres, cost
+from algorithms.twins import clusters as broken_clusters
 from auditor import Randomness, Sample
 from auditor.randomness import from_key, root_key
 from auditor.repair import aligned

@@ -201,7 +201,7 @@ def test_too_few_scores_are_reproducibly_infinite() -> None:
 
 @pytest.mark.parametrize("name", ["conformal_to_nearest", "conformal_by_own_scale"])
 def test_twins_are_caught(name: str) -> None:
-    assert auditor.audit(f"algorithms.everyday.broken_quantile:{name}", rho=0.1).verdict == "fail"
+    assert auditor.audit(f"algorithms.twins.quantile:{name}", rho=0.1).verdict == "fail"
 
 
 def test_what_the_twin_that_rounds_to_the_nearest_loses_is_coverage_and_not_rho() -> None:

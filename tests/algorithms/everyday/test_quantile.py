@@ -177,7 +177,7 @@ def test_counted_mismatches_are_those_of_the_exact_law_on_rows() -> None:
 
 @pytest.mark.parametrize("name", ["quantile_to_whole_widths", "quantile_by_histogram"])
 def test_twins_are_caught(name: str) -> None:
-    assert auditor.audit(f"algorithms.everyday.broken_quantile:{name}", rho=0.1).verdict == "fail"
+    assert auditor.audit(f"algorithms.twins.quantile:{name}", rho=0.1).verdict == "fail"
 
 
 # The answer

@@ -221,7 +221,7 @@ def test_the_claim_is_upheld_at_its_own_size() -> None:
 
 @pytest.mark.parametrize("name", ["heavy_hitter_by_appearance", "heavy_hitter_most_frequent"])
 def test_twins_are_caught(name: str) -> None:
-    record = auditor.audit(f"algorithms.everyday.broken_heavy_hitter:{name}", confidence=1 - 1e-8)
+    record = auditor.audit(f"algorithms.twins.heavy_hitter:{name}", confidence=1 - 1e-8)
     print(f"{record.mismatches} of {record.pairs}")
     assert (record.verdict, record.expect) == ("fail", "fail")
 
