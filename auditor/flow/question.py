@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Protocol, Self
 import msgspec
 
 from auditor.errors import AuditorError, UsageError, suggestion
-from auditor.flow.parts import Part
+from auditor.flow.parts import Bar, Chart, Part
 from auditor.flow.plan import Plan
 from auditor.flow.record import Accuracy, CellRow, Finding, Measure, Record, RhoInterval
 from auditor.flow.verdict import Verdict
@@ -75,18 +75,29 @@ class Answer(msgspec.Struct):
 
 
 class Inquiry(Protocol):
-    """See the module. `cells` may grow while it runs; the first is there from the start. One that is not about a target
-    alone has a text `asks`, which whoever watches is told first; one that looks through more sources than anybody wants
-    to read of has a text `searched` in place of their names; one that does more than run has a text `besides`; one that
-    opened something has a method `close`, which is called in the end."""
+    """What carries a question out: see the module. `InquiryBase` has defaults for what most inquiries share."""
 
     @property
     def plan(self) -> Plan: ...
     @property
-    def cells(self) -> Sequence[Cell]: ...
+    def cells(self) -> Sequence[Cell]:
+        """The first is there from the start; more may come while it runs."""
+
     @property
     def alpha(self) -> float:
         """The error probability of all that it decides."""
+
+    @property
+    def asks(self) -> str:
+        """What it asks, for whoever watches; empty if it asks whether `plan.gates` is at most the plan's target."""
+
+    @property
+    def besides(self) -> str:
+        """The end of a sentence that says what it does besides the plan's runs; empty if nothing."""
+
+    @property
+    def searched(self) -> str:
+        """The sources in one phrase, if they are too many to be named one by one; else empty."""
 
     def opened(self, cell: int, bench: Bench) -> None:
         """A cell has its source loaded and its preflight behind it; before its first trial."""
@@ -111,8 +122,11 @@ class Inquiry(Protocol):
     def extended(self, first_budget: int) -> Inquiry:
         """The same inquiry where its budget was `first_budget` at first, and it goes on undecided."""
 
+    def close(self) -> None:
+        """Release what it has opened; called once, however the audit ends."""
 
-class Steady:
+
+class InquiryBase:
     """What most inquiries do: the first fault ends them, plan and cells tell them apart, and none is extended."""
 
     __slots__ = ()
@@ -120,6 +134,21 @@ class Steady:
     @property
     def alpha(self) -> float:
         return self.plan.alpha  # type: ignore[attr-defined, no-any-return]
+
+    @property
+    def asks(self) -> str:
+        return ""
+
+    @property
+    def besides(self) -> str:
+        return ""
+
+    @property
+    def searched(self) -> str:
+        return ""
+
+    def close(self) -> None:
+        pass
 
     def failed(self, cell: int, error: AuditorError) -> None:
         raise error
@@ -132,22 +161,53 @@ class Steady:
 
 
 class Question(Protocol):
-    """See the module. `instead` says which option to use for one of another question's. One that answers with numbers
-    rather than with a verdict has a method `title(record) -> str` too, for the first line of its reports; what its
-    picture shows is `bars(record)` or `chart(record)`, where it has one of these."""
+    """What can be asked: see the module. `QuestionBase` has defaults for what most questions share."""
 
     name: ClassVar[str]
     Options: ClassVar[type[Options]]
-    instead: ClassVar[Mapping[str, str]]
+    instead: ClassVar[Mapping[str, str]]  # of an option of another question, the one that does its work here
 
     def begin(self, request: Request) -> Inquiry:
-        """The inquiry, all settled and checked: UsageError or BadValue where nothing can be run."""
+        """Return the inquiry, all settled and checked: UsageError or BadValue where nothing can be run."""
 
     def parts(self, record: Record) -> Iterator[Part]:
         """What a report says of this question besides what it says of every record."""
 
     def again(self, bench: Bench, index: int) -> Iterator[Part]:
-        """One trial run again, to be looked at."""
+        """Run one trial again, and show it."""
+
+    def title(self, record: Record) -> str | None:
+        """The first line of a report; None if that is the verdict, since the question does not answer with numbers."""
+
+    def bars(self, record: Record) -> Sequence[tuple[str, Bar]]:
+        """The bars of its picture, by name; none if the report's own are drawn."""
+
+    def chart(self, record: Record) -> Chart | None:
+        """The chart of its picture; None if the report's own are drawn."""
+
+    def cell_of(self, request: Request, record: Record, row: CellRow) -> Cell | None:
+        """The cell of a record's row; None if it is the first cell with the row's size and seed."""
+
+
+class QuestionBase:
+    """What most questions do: they answer with a verdict, and their reports draw the picture."""
+
+    instead: ClassVar[Mapping[str, str]] = {}
+
+    def parts(self, record: Record) -> Iterator[Part]:
+        yield from ()
+
+    def title(self, record: Record) -> str | None:
+        return None
+
+    def bars(self, record: Record) -> Sequence[tuple[str, Bar]]:
+        return ()
+
+    def chart(self, record: Record) -> Chart | None:
+        return None
+
+    def cell_of(self, request: Request, record: Record, row: CellRow) -> Cell | None:
+        return None
 
 
 @cache

@@ -40,7 +40,7 @@ def make_record(run: Run, request: Request, said: Answer, verdict: Verdict, seco
     source = bench.source if bench else None
     promised = subject.declares("size") if subject.declared.theorem else None
     varies = {one.varies for one in inquiry.cells}
-    names = dict.fromkeys([inquiry.searched] if hasattr(inquiry, "searched") else (row.source for row in said.rows))
+    names = dict.fromkeys([inquiry.searched] if inquiry.searched else (row.source for row in said.rows))
     constant = constancy(inquiry, said, checked) if verdict.outcome != "error" else ()
     return Record(
         auditor_version=__version__,

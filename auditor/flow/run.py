@@ -91,7 +91,7 @@ def carry_out(
     run = Run(inquiry, how, watch or Silent(), Clock(how.for_, now))
     run.watch.planned(inquiry)
     with ExitStack() as stack, ExitStack() as kept:
-        stack.callback(getattr(inquiry, "close", lambda: None))  # what only it has opened
+        stack.callback(inquiry.close)
         kept.enter_context(process_state_kept())
         try:
             run.begin(stack, engine)
@@ -322,5 +322,5 @@ def replayed(request: Request, index: int, cell: int | None = None) -> Iterator[
     if not 0 <= (cell or 0) < len(cells):
         raise UsageError(f"--cell {cell} must be from 0 to {len(cells) - 1}: which source or input is meant?")
     with one_thread(), ExitStack() as stack:
-        stack.callback(getattr(inquiry, "close", lambda: None))
+        stack.callback(inquiry.close)
         yield from question.again(replace(make_bench(cells[cell or 0]), copies=True), index)

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from auditor.errors import AuditorError, SubjectError, UsageError
 from auditor.flow.plan import Plan
-from auditor.flow.question import Answer, Inquiry, Mismatch, Outlook, Steady, Work
+from auditor.flow.question import Answer, Inquiry, InquiryBase, Mismatch, Outlook, Work
 from auditor.flow.record import EXAMPLES, Accuracy, CellRow
 from auditor.flow.verdict import Bound, Verdict
 from auditor.statistics.outward import at_most, between, exact, sure
@@ -56,7 +56,7 @@ class Leaf(Inquiry, Protocol):
 
 
 @dataclass(slots=True)
-class Every(Steady):
+class Every(InquiryBase):
     """K leaves against one target: is the worst of them within it?"""
 
     leaves: list[Leaf]

@@ -10,7 +10,7 @@ from typing import Any, Self
 from msgspec.structs import replace
 
 from auditor.flow.plan import Plan
-from auditor.flow.question import Mismatch, Steady, Work
+from auditor.flow.question import InquiryBase, Mismatch, Work
 from auditor.flow.record import Accuracy, CellRow, RhoInterval
 from auditor.flow.verdict import Tally
 from auditor.sources.source import name_of_source
@@ -22,7 +22,7 @@ METHODS = {"anytime": "odds-ratio mixture confidence sequence", "fixed": "Cloppe
 
 
 @dataclass(slots=True)
-class OneCell(Steady):
+class OneCell(InquiryBase):
     """Trials of one cell; the tally is of the first two runs of each."""
 
     cell: Cell

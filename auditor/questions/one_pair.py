@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, SupportsIndex
+from collections.abc import Callable, Iterator
+from typing import Any, SupportsIndex
 
 import msgspec
 from msgspec.structs import replace
@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from auditor.errors import BadValue
 from auditor.flow.asking import make_request
 from auditor.flow.parts import Listing, Part, Table, Words
-from auditor.flow.question import find_question
-from auditor.flow.record import Record
+from auditor.flow.question import QuestionBase, find_question
 from auditor.process.limits import one_thread
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Bench
@@ -48,13 +47,8 @@ def replay(
         return run_again(replace(make_bench(cells[cell]), copies=True), pair)
 
 
-class AskedOfPairs:
-    """What questions whose trials are pairs have in common."""
-
-    instead: ClassVar[Mapping[str, str]] = {}
-
-    def parts(self, record: Record) -> Iterator[Part]:
-        yield from ()
+class AskedOfPairs(QuestionBase):
+    """A question whose trials are pairs."""
 
     def again(self, bench: Bench, index: int) -> Iterator[Part]:
         yield from show_pair(run_again(bench, index))

@@ -13,7 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from auditor.flow.plan import Plan, error_probability
-from auditor.flow.question import Answer, Outlook, Steady, Work
+from auditor.flow.question import Answer, InquiryBase, Outlook, Work
 from auditor.flow.record import CellRow, Finding
 from auditor.flow.verdict import Verdict
 from auditor.questions.every import Leaf
@@ -23,7 +23,7 @@ from auditor.trials.trial import Bench, Trial
 
 
 @dataclass(slots=True)
-class Both(Steady):
+class Both(InquiryBase):
     """Two leaves, unshared and shared."""
 
     leaves: list[Leaf]

@@ -45,7 +45,7 @@ def say(record: Record, *, verbose: bool = False) -> Said:
     own = [*question.parts(record)] if question else []
     rows = [row for part in own if isinstance(part, Facts) for row in part.rows]
     known = rows if own else _measures(record, verbose)
-    is_survey = hasattr(question, "title")
+    is_survey = question is not None and question.title(record) is not None
     return Said(
         title=Words(_title(record), "title"),
         reason=Words(record.reason),
@@ -95,9 +95,9 @@ def _question(record: Record) -> Question | None:
 
 
 def own_of(record: Record, name: str) -> Any:
-    """What the question says itself, where it has a method `title`, `bars` or `chart`; None where it has not."""
-    own = getattr(_question(record), name, None)
-    return own(record) if own else None
+    """Return the question's own `title`, `bars` or `chart` of a record; None if the question is not installed."""
+    question = _question(record)
+    return getattr(question, name)(record) if question else None
 
 
 def charts_of(record: Record, said: Said) -> Sequence[Chart]:

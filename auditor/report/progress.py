@@ -89,10 +89,9 @@ class Watching:
     def planned(self, inquiry: Inquiry) -> None:
         self._plan = plan = inquiry.plan
         name = inquiry.cells[0].subject.name
-        self._besides = getattr(inquiry, "besides", "")
-        asks = getattr(inquiry, "asks", "")  # in its own words, where it has some
-        if asks or plan.target is None:
-            self.notice(f"{name}: {asks or f'{plan.budget:,} {plan.unit} in all'}")
+        self._besides = inquiry.besides
+        if inquiry.asks or plan.target is None:
+            self.notice(f"{name}: {inquiry.asks or f'{plan.budget:,} {plan.unit} in all'}")
             return
         least, most = (plan.runs * count + 2 * PAIRS for count in (plan.least_trials, plan.budget))
         self.notice(f"auditing {name}: is {plan.gates} at most {plan.target:g}?")

@@ -155,7 +155,7 @@ import msgspec
 
 from auditor.flow.parts import Facts, Words
 from auditor.flow.plan import Plan
-from auditor.flow.question import Answer, Outlook, Steady, Work
+from auditor.flow.question import Answer, InquiryBase, Outlook, QuestionBase, Work
 from auditor.flow.record import CellRow, Measure
 from auditor.flow.verdict import Verdict
 from auditor.request import SURE, Options, option
@@ -173,7 +173,7 @@ class LoudAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="loud"):
 
 
 @dataclass
-class Listening(Steady):
+class Listening(InquiryBase):
     cell: object
     plan: Plan
     shout: bool
@@ -211,7 +211,7 @@ class Listening(Steady):
         return Outlook(self.done, self.plan.budget, "listening")
 
 
-class Loud:
+class Loud(QuestionBase):
     """Is TARGET loud?
 
     Example: python -m auditor loud module:fn --shout
@@ -219,7 +219,6 @@ class Loud:
 
     name = "loud"
     Options = LoudOptions
-    instead = {}
 
     def begin(self, request):
         options = request.options

@@ -105,7 +105,7 @@ def _narrated(request: Any, made: Made | None, stop: int) -> Iterator[str]:
     yield written("plan", inquiry.plan)
     yield written("cells", [f"{one.name} {one.seed} {one.size}" for one in inquiry.cells])
     yield written("told", {name: part for name, part in inquiry.told().items() if name != "code"})  # a hash
-    yield written("asks", [getattr(inquiry, name, None) for name in ("asks", "searched", "besides")])
+    yield written("asks", [getattr(inquiry, name) or None for name in ("asks", "searched", "besides")])
     yield written("outlook", inquiry.outlook())
     done, wanted = 0, list[str]()
     while (work := inquiry.next()) and not (stop and done >= stop):
@@ -140,15 +140,13 @@ def _narrated(request: Any, made: Made | None, stop: int) -> Iterator[str]:
     record = run.record(request, verdict)
     fields = msgspec.structs.asdict(record)
     yield written("record", {name: part for name, part in fields.items() if name not in _SAID_BEFORE})
-    if hasattr(asked, "title"):
-        yield written("title", asked.title(record))
+    if title := asked.title(record):
+        yield written("title", title)
     yield from (written("part", part) for part in asked.parts(record))
     for name in ("bars", "chart"):
-        if hasattr(asked, name):
-            yield written(name, getattr(asked, name)(record))
-    close = getattr(inquiry, "close", None)
-    if close:
-        close()
+        if found := getattr(asked, name)(record):
+            yield written(name, found)
+    inquiry.close()
 
 
 def recorded(subject: Any, source: object = None, question: str = "rho", *, made: Made, **options: Any) -> Record:

@@ -79,11 +79,8 @@ def _again(record: Record, row: CellRow, pair: int) -> Sequence[Part]:
             f"--old-python and --replay {pair} --cell 1 runs what is typed"
         )
     question = find_question(record.question)
-    opened = getattr(question, "cell_of", None)  # of one that opens cells which differ in more than size and seed
-    if opened is not None:
-        cell = opened(_request(record), record, row)
-    else:
-        cell = _cell(question.begin(_request(record)).cells, row, record)
+    request = _request(record)
+    cell = question.cell_of(request, record, row) or _cell(question.begin(request).cells, row, record)
     _check_cell(cell, row, record)
     with one_thread():
         return list(find_question(cell.question).again(replace(make_bench(cell), copies=True), pair))

@@ -13,7 +13,7 @@ import msgspec
 
 from auditor.errors import AuditorError, SubjectError, UsageError
 from auditor.flow.plan import Plan
-from auditor.flow.question import Answer, Mismatch, Outlook, Steady, Work, with_example
+from auditor.flow.question import Answer, InquiryBase, Mismatch, Outlook, Work, with_example
 from auditor.flow.record import EXAMPLES
 from auditor.flow.verdict import Verdict
 from auditor.flow.wobbles import wobbles
@@ -43,7 +43,7 @@ class ComparingPlan(Plan, frozen=True):
 
 
 @dataclass(slots=True)
-class Comparing(Steady):
+class Comparing(InquiryBase):
     """Two versions of one subject on the same pairs."""
 
     versions: Versions

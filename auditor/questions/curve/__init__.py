@@ -13,7 +13,7 @@ from typing import Annotated, Any, ClassVar
 from auditor.errors import AuditorError, UsageError, check_count
 from auditor.flow.parts import Part
 from auditor.flow.plan import Plan, check_confidence, error_probability
-from auditor.flow.question import Answer, Outlook, Steady, Work
+from auditor.flow.question import Answer, InquiryBase, Outlook, Work
 from auditor.flow.record import Finding, Measure, Record, RhoInterval
 from auditor.flow.recording import failure_finding
 from auditor.flow.verdict import Verdict
@@ -45,7 +45,7 @@ class CurveOptions(Options, frozen=True, kw_only=True):
 
 
 @dataclass(slots=True)
-class CurveInquiry(Steady):
+class CurveInquiry(InquiryBase):
     """Pairs at every value. With `worst` they go where rho may be largest, and fresh ones confirm it."""
 
     axis: Axis

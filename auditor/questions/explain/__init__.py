@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 from auditor.errors import BadValue, UsageError, check_count
 from auditor.flow.parts import Bar, Listing, Part, Words
 from auditor.flow.plan import DEFAULT_TARGET, MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, check_confidence, check_target
+from auditor.flow.question import QuestionBase
 from auditor.flow.record import Record
 from auditor.questions.counted import load
 from auditor.questions.explain.evidence import make_cells
@@ -41,7 +42,7 @@ class ExplainOptions(PairsOptions, frozen=True, kw_only=True):
     ] = False
 
 
-class Explain:
+class Explain(QuestionBase):
     """Why do two runs of TARGET differ on fresh samples with the same r? Runs its code, and says what to change.
 
     Takes one cause away at a time, leaves all else as it is, and measures what rho would be but for it: hidden state,

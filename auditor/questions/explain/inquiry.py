@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from auditor.errors import AuditorError
 from auditor.flow.plan import Plan
-from auditor.flow.question import Answer, Mismatch, Outlook, Steady, Work, with_example
+from auditor.flow.question import Answer, InquiryBase, Mismatch, Outlook, Work, with_example
 from auditor.flow.record import EXAMPLES
 from auditor.flow.verdict import Verdict
 from auditor.questions.counted import Counted
@@ -47,7 +47,7 @@ _KEPT = _REPLACED + 1  # trials that are kept for the end
 
 
 @dataclass(slots=True)
-class Explaining(Steady):
+class Explaining(InquiryBase):
     """All experiments on one cell."""
 
     cells: list[Cell]

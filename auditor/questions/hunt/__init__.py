@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from auditor.errors import check_count
 from auditor.flow.parts import Part
 from auditor.flow.plan import PAIRS_TIMES_TARGET, Plan, check_confidence, check_target
+from auditor.flow.question import QuestionBase
 from auditor.flow.record import CellRow, Record
 from auditor.questions.hunt.family import make_family
 from auditor.questions.hunt.inquiry import SIMPLER, TRIES, Hunt
@@ -48,7 +49,7 @@ class HuntOptions(Options, frozen=True, kw_only=True):
     ] = False
 
 
-class HuntQuestion:
+class HuntQuestion(QuestionBase):
     """Over a family of sources, where is rho of TARGET largest, and is it above the target? Runs its code.
 
     Looks for the worst source, confirms it on fresh randomness, and makes it simpler while it still fails. That none is

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from auditor.errors import AuditorError
 from auditor.flow.plan import Plan
-from auditor.flow.question import Answer, Mismatch, Outlook, Steady, Work, with_example
+from auditor.flow.question import Answer, InquiryBase, Mismatch, Outlook, Work, with_example
 from auditor.flow.record import EXAMPLES
 from auditor.flow.verdict import Verdict
 from auditor.questions.counted import Counted, of_its_own
@@ -39,7 +39,7 @@ _LOWEST = 64  # of the goal, where no more is shown
 
 
 @dataclass(slots=True)
-class Hunt(Steady):
+class Hunt(InquiryBase):
     """Cells are the candidates in order of appearance, then the confirmations."""
 
     family: Family

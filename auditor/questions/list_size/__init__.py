@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from auditor.errors import BadValue, UsageError, check_count
 from auditor.flow.parts import Listing, Part, Words
 from auditor.flow.plan import MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, least_pairs, make_plan
-from auditor.flow.question import Inquiry
+from auditor.flow.question import Inquiry, QuestionBase
 from auditor.questions.list_size.answer import list_parts
 from auditor.questions.list_size.inquiry import Runs, one_run
 from auditor.questions.list_size.misses import runs_to_name
@@ -43,7 +43,7 @@ class ListOptions(OverCells, frozen=True, kw_only=True):
     runs: Annotated[int | None, RUNS] = None
 
 
-class ListQuestion:
+class ListQuestion(QuestionBase):
     """Are the outputs, over fresh samples and fresh r, among L of them but for a mass of at most eta?"""
 
     name: ClassVar[str] = "list_size"

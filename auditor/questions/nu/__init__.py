@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from auditor.errors import BadValue, UsageError, check_count
 from auditor.flow.parts import Part
 from auditor.flow.plan import MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, check_share, make_plan
-from auditor.flow.question import Answer, Inquiry, Outlook, with_example
+from auditor.flow.question import Answer, Inquiry, Outlook, QuestionBase, with_example
 from auditor.flow.record import EXAMPLES, CellRow, Measure, Record
 from auditor.flow.record import RhoInterval as Interval
 from auditor.flow.verdict import Verdict
@@ -52,7 +52,7 @@ class NuOptions(OverCells, frozen=True, kw_only=True):
     strings: Annotated[int | None, option("With --nu: at most so many r.  [default: 100 / nu]", "MAX", OTHER)] = None
 
 
-class Nu:
+class Nu(QuestionBase):
     """Is there, for all but a share nu of the random strings, one output of probability 1 - eta or more?"""
 
     name: ClassVar[str] = "nu"

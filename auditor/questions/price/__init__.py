@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from auditor.errors import AuditorError, BadValue, UsageError, check_count
 from auditor.flow.parts import Part
 from auditor.flow.plan import DEFAULT_TARGET, MAX_PAIRS, Plan, check_confidence, check_target
-from auditor.flow.question import Answer, Outlook, Steady, Work
+from auditor.flow.question import Answer, InquiryBase, Outlook, Work
 from auditor.flow.record import CellRow, Finding, Measure, Record
 from auditor.flow.verdict import Verdict
 from auditor.questions.counted import Counted, load, of_its_own, totals
@@ -45,7 +45,7 @@ class _Spent(Exception):
 
 
 @dataclass(slots=True)
-class PriceInquiry(Steady):
+class PriceInquiry(InquiryBase):
     """A search for each claim, one after the other; sizes that both ask have their pairs in common. A subject that
     draws what its theorem asks for is scaled, instead of being given a size."""
 

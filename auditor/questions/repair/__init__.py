@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from auditor.errors import BadValue, UsageError, suggestion
 from auditor.flow.parts import Part
 from auditor.flow.plan import GATES, Plan, check_confidence, check_target
+from auditor.flow.question import QuestionBase
 from auditor.questions.counted import load, of_its_own
 from auditor.questions.loss import load_loss
 from auditor.questions.one_pair import run_again, show_pair
@@ -49,7 +50,7 @@ class RepairOptions(Options, frozen=True, kw_only=True):
     ] = None
 
 
-class Repair:
+class Repair(QuestionBase):
     """Which wrapper makes TARGET reproducible, and at what price? Runs its code, and prints the code to paste.
 
     Audits it as it is; takes the wrappers that fit its outputs; measures rho against price for all their settings on

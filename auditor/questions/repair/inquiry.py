@@ -24,7 +24,7 @@ from msgspec.structs import replace
 
 from auditor.errors import AuditorError, BadValue, UsageError
 from auditor.flow.plan import Plan
-from auditor.flow.question import Answer, Outlook, Steady, Work
+from auditor.flow.question import Answer, InquiryBase, Outlook, Work
 from auditor.flow.verdict import Verdict
 from auditor.questions.counted import Counted, of_its_own
 from auditor.questions.loss import Loss
@@ -96,7 +96,7 @@ def wrap(subject: Subject, learner: object, setting: Setting) -> Subject:
 
 
 @dataclass(slots=True)
-class Mending(Steady):
+class Mending(InquiryBase):
     """One step after the other; a cell for each."""
 
     asked: Asked
