@@ -172,7 +172,7 @@ def plan_of(inquiry: Inquiry, first: Case, how: RunOptions) -> dict[str, Any]:
         "question": inquiry.cells[0].question,
         "case": first.to_json(),
         "cells": [_cell(one, first, how) for one in inquiry.cells] if len(inquiry.cells) > 1 else None,
-        "asked": inquiry.told(),
+        "asked": inquiry.settings(),
         "timeout": how.timeout,
         "auditor_version": __version__,
         **environment(),

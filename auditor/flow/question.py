@@ -116,8 +116,8 @@ class Inquiry(Protocol):
     def answer(self) -> Answer: ...
     def outlook(self) -> Outlook: ...
 
-    def told(self) -> dict[str, Any]:
-        """What tells it from any other inquiry besides its plan and cells, for the ledger: JSON."""
+    def settings(self) -> dict[str, Any]:
+        """Return what distinguishes it from other inquiries with the same plan and cells, as JSON, for the ledger."""
 
     def extended(self, first_budget: int) -> Inquiry:
         """The same inquiry where its budget was `first_budget` at first, and it goes on undecided."""
@@ -156,7 +156,7 @@ class InquiryBase:
     def extended(self, first_budget: int) -> Self:
         return self
 
-    def told(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         return {}
 
 

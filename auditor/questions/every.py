@@ -122,8 +122,8 @@ class Every(InquiryBase):
             raise error
         raise SubjectError(f"with {self.cells[cell].name}: {error}") from error
 
-    def told(self) -> dict[str, Any]:
-        return self.leaves[0].told()
+    def settings(self) -> dict[str, Any]:
+        return self.leaves[0].settings()
 
     def verdict(self) -> Verdict:
         if "fail" in self.states:

@@ -119,7 +119,7 @@ class LossPairs(PairsInquiry):
         assert isinstance(self.cell.oracle, Loss)
         return self.cell.oracle
 
-    def told(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         return {"loss": self.loss.name, "delta": self.loss.delta, "code": code_hash(self.loss.fn)}
 
     def answer(self) -> Answer:

@@ -174,7 +174,7 @@ class NoWorse(PairsInquiry):
         fitting = (both for both in pairs if (float(both[0]) - float(both[1]) > self.before.margin) == is_beyond)
         return next(fitting, (exact(limit), exact(old)))
 
-    def told(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         return {"baseline": [self.before.pairs, self.before.mismatches, self.before.margin]}
 
     def answer(self) -> Answer:

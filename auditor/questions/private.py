@@ -52,8 +52,8 @@ class Both(InquiryBase):
     def add(self, cell: int, trial: Trial) -> bool:
         return self.leaves[cell].add(0, trial)
 
-    def told(self) -> dict[str, Any]:
-        return {**self.leaves[0].told(), "private": "both"}
+    def settings(self) -> dict[str, Any]:
+        return {**self.leaves[0].settings(), "private": "both"}
 
     def verdict(self) -> Verdict:
         return replace(self.leaves[0].verdict(), error_spent=self.alpha)

@@ -46,7 +46,7 @@ class Stub:
     cells: list[Cell]
     asked: dict[str, Any]
 
-    def told(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         return self.asked
 
 

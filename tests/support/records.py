@@ -104,7 +104,7 @@ def _narrated(request: Any, made: Made | None, stop: int) -> Iterator[str]:
     run = Run(inquiry, RunOptions(), Silent())
     yield written("plan", inquiry.plan)
     yield written("cells", [f"{one.name} {one.seed} {one.size}" for one in inquiry.cells])
-    yield written("told", {name: part for name, part in inquiry.told().items() if name != "code"})  # a hash
+    yield written("told", {name: part for name, part in inquiry.settings().items() if name != "code"})  # a hash
     yield written("asks", [getattr(inquiry, name) or None for name in ("asks", "searched", "besides")])
     yield written("outlook", inquiry.outlook())
     done, wanted = 0, list[str]()

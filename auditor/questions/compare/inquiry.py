@@ -78,7 +78,7 @@ class Comparing(InquiryBase):
         if self.versions.worktree:
             self.versions.worktree.close()
 
-    def told(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         return {"margin": self.margin, "old": self.versions.told}
 
     def opened(self, cell: int, bench: Bench) -> None:

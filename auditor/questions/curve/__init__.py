@@ -132,7 +132,7 @@ class CurveInquiry(InquiryBase):
             raise error
         self.counted[cell].error = error
 
-    def told(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         values = [str(value) for value in self.axis.shown]
         return {"vary": self.axis.name, "values": values, "worst": self.worst, "pairs": self.plan.budget}
 

@@ -378,7 +378,7 @@ class Explaining(InquiryBase):
         else:
             self._of(cell).error = error
 
-    def told(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         return {"experiments": [one.kind for one in self.tried], "traces": self.traces}
 
     def verdict(self) -> Verdict:

@@ -221,7 +221,7 @@ class Hunt(InquiryBase):
         if cell < len(self.values):
             self.search.tried[cell].is_out = True
 
-    def told(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         return {"over": self.family.name, "pairs": self.search.budget, "confirming": self.confirming}
 
     def outlook(self) -> Outlook:

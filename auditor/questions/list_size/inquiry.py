@@ -56,7 +56,7 @@ class Runs(PairsInquiry):
         PairsInquiry.__post_init__(self)
         self.misses = Misses(self.length, self.plan.named)
 
-    def told(self) -> dict[str, int]:
+    def settings(self) -> dict[str, int]:
         return {"list_size": self.length}
 
     def add(self, cell: int, trial: Trial) -> bool:

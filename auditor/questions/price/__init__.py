@@ -148,7 +148,7 @@ class PriceInquiry(InquiryBase):
             raise error
         one.error = error
 
-    def told(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         return {"start": self.start, "pairs": self.pairs, "limit": self.plan.target}
 
     def outlook(self) -> Outlook:

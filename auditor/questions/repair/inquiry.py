@@ -256,7 +256,7 @@ class Mending(InquiryBase):
             if measured and leaf is self.leaves[cell]:
                 measured.error = str(error)
 
-    def told(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         asked = self.asked
         return {
             "question": "repair",

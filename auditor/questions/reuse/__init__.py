@@ -116,7 +116,7 @@ class ReuseInquiry(OneCell):
             self.first = trial.index
         return False
 
-    def told(self) -> dict[str, Any]:
+    def settings(self) -> dict[str, Any]:
         return {"analyst": self.unit.name, "queries": self.unit.queries, "trials": self.plan.budget}
 
     def outlook(self) -> Outlook:
