@@ -148,7 +148,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "auditor/sources": ("tests/sources/test_edges.py",),
     "auditor/sources/datasets.py": ("tests/sources/test_tables.py", "tests/sources/test_table_files.py"),
     "auditor/sources/distribution.py": ("tests/sources/test_common_distributions.py", "tests/sources/test_sample.py"),
-    "auditor/sources/finite.py": ("tests/sources/test_source.py", "tests/sources/test_law.py"),
+    "auditor/sources/law.py": ("tests/sources/test_counting.py", "tests/sources/test_source.py"),
     "auditor/sources/frames.py": ("tests/sources/test_table_files.py",),
     "auditor/sources/source.py": ("tests/sources/test_datasets.py", "tests/sources/test_frames.py"),
     "auditor/sources/tables.py": ("tests/sources/test_table_files.py",),

@@ -1,18 +1,19 @@
-"""A data set as a source: a file, an array, a table, what scikit-learn has, and the ways to draw two samples from it.
+"""A data set as a source (a file, an array, a table or scikit-learn's data), and how two samples are drawn from it.
 
-    bootstrap   rows with replacement, each sample for itself: two independent samples of the file's distribution
-    split       two disjoint random parts of the shuffled file, dealt anew for each pair
-    subsample   at most half of the rows without replacement, each sample for itself: the two share some
+    bootstrap   each sample draws rows with replacement: two independent samples of the file's distribution
+    split       the file is shuffled anew for each pair, and the two samples are disjoint parts of it
+    subsample   each sample draws at most half of the rows without replacement: the two samples share some rows
 
-Every pair draws from the same file, so an audit bounds the rate over draws from this file. Where its rows are i.i.d.
-from a population, rho being that of two fresh samples from there, the mean of the file's rate over files is
+Every pair draws from the same file, so an audit bounds the rate over draws from this file. Suppose that the rows of the
+file are i.i.d. from a population, and that rho is the rate for two fresh samples of the population. Then the file's
+rate, averaged over files, is
 
-    split       rho: disjoint rows of such a file are two independent samples. One file's rate is off to either side
+    split       rho: disjoint rows of such a file are two independent samples. One file's rate may be higher or lower
     subsample   at most rho: given the file the two are independent with one law P, and E sum P^2 >= sum (E P)^2
-    bootstrap   at most that of two samples that were each bootstrapped from a file of their own, for the same reason
+    bootstrap   at most the rate of two samples each bootstrapped from a file of its own, for the same reason
 
-The mean over all splits is a U-statistic: with K = rows // (2 size) it is off by t or more in a share of at most
-2 exp(-2 K t^2) of the files (Hoeffding 1963). `benchmarks/resampling.py` has a case where all of it is exact.
+The mean over all splits is a U-statistic: with K = rows // (2 size) it is off by t or more in at most a share
+2 exp(-2 K t^2) of the files (Hoeffding 1963). `benchmarks/resampling.py` has a case where all of this is exact.
 """
 
 from __future__ import annotations
@@ -28,31 +29,30 @@ from numpy.random import Generator
 
 from auditor.errors import BadValue, SourceError, UnknownTruth, UsageError, suggestion
 from auditor.files import read_bytes
-from auditor.sources.counting import LARGEST
 from auditor.sources.frames import columns_of, kind_of, library_of, rows_in, settled, take, without_column
-from auditor.sources.law import Law, Query
+from auditor.sources.law import LARGEST, Law, Query
 from auditor.sources.tables import FRAMES, installed_frame, read_csv, read_frame, read_npz, read_parquet
 from auditor.statistics.outward import at_most, percent
 
 TABLES = (".csv", ".parquet")
 SUFFIXES = (*TABLES, ".npz")
-KINDS = (*FRAMES, "numpy")  # what a file's rows may be handed over as
+KINDS = (*FRAMES, "numpy")  # what the rows of a file can become
 SHIFTS = ("mixture", "contaminate", "flip_labels", "duplicate", "drop_group", "class_weights")  # sources made of others
 RESAMPLING = ("bootstrap", "split", "subsample")
 
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """Rows, with labels or without, and how samples are taken from them.
+    """Rows, with or without labels, and the way samples are drawn from them.
 
-    A sample of a table is a table of its kind, with its columns and dtypes; a pandas index begins at 0 in each.
+    A sample of a table is a table of the same library, with its columns and dtypes; a pandas index starts at 0 again.
     """
 
     name: str
     spec: str | None
     rows: Any
     resample: str = "bootstrap"
-    columns: tuple[str, ...] = ()  # that a file has, or a table, its labels included
+    columns: tuple[str, ...] = ()  # the names of a file's or table's columns, the labels included
     _laws: list[Law] = field(default_factory=list, compare=False, repr=False)
 
     @property
@@ -65,7 +65,7 @@ class Dataset:
 
     @property
     def drawn_together(self) -> bool:
-        """Whether the two samples of a pair come from one draw."""
+        """True if the two samples of a pair come from one draw."""
         return self.resample == "split"
 
     def draw(self, rng: Generator, size: int) -> Any:
@@ -74,7 +74,7 @@ class Dataset:
         return self._take(rng.permutation(self.count)[:size])
 
     def draw_part(self, rng: Generator, size: int, which: int) -> Any:
-        """Part `which` of the file in a random order: parts of one order share no row."""
+        """Draw part number `which` of the file in a random order; parts of one order share no row."""
         if (which + 1) * size > self.count:
             raise SourceError(f"source {self.name} has {self.count} rows: no part {which} of {size} rows is left")
         return self._take(rng.permutation(self.count)[which * size : (which + 1) * size])
@@ -92,22 +92,22 @@ class Dataset:
             )
 
     def words(self, size: int, confidence: float) -> str:
-        """What a rate over samples drawn so says of this file, of others, and in which direction it errs."""
+        """Say what a rate over samples of this file tells about fresh samples, and in which direction it may err."""
         file = f"the rate is that of samples from these {self.count:,} rows, which all pairs have in common."
         if self.resample == "bootstrap":
             return (
-                f"{file} For two fresh samples it may be too low, since both have the same few rows to choose from, or "
-                "too high, where rows that come twice matter"
+                f"{file} For two fresh samples the rate may be higher, since here both samples draw from the same "
+                "rows, or lower, if rows that are drawn twice matter"
             )
         if self.resample == "subsample":
             return (
-                f"{file} A share of {size / self.count:.3g} of a sample is in the other sample too: over files of "
-                "independent rows two outputs agree more often than those of two fresh samples, rho tends to be too low"
+                f"{file} The two samples of a pair share {size / self.count:.3g} of their rows on average, so two "
+                "outputs tend to agree more often than those of two fresh samples would: rho tends to come out too low"
             )
         return f"{file} The two samples of a pair share no row: {self._how_far_off(size, confidence)}"
 
     def _how_far_off(self, size: int, confidence: float) -> str:
-        """How the rate over all splits of one file is to rho, where files are made of i.i.d. rows."""
+        """Say how far the rate over all splits of one file may be from rho, if the file's rows are i.i.d."""
         apart = self.count // (2 * size) if size else 0
         off = math.sqrt(math.log(2 / (1 - confidence)) / (2 * apart)) if apart else math.inf
         within = (
@@ -127,10 +127,10 @@ class Dataset:
         return self._law()
 
     def _law(self) -> Law:
-        """That of its rows; the values of a table cannot be told apart, but a query has its mean over them."""
+        """Return the law of the rows. The values of a table cannot be listed, but a query has a mean over them."""
         if self.resample != "bootstrap":
             raise UnknownTruth(f"samples by {self.resample} are not i.i.d. rows of a law: use --resample bootstrap")
-        if not self._laws:  # one law, so that what is derived from it is derived once
+        if not self._laws:  # one law object, which keeps the laws derived from it
             self._laws.append(Law(self.rows, np.full(self.count, 1 / self.count)))
         return self._laws[0]
 
@@ -142,12 +142,12 @@ def from_arrays(
     resample: str = "bootstrap",
     columns: tuple[str, ...] = (),
 ) -> Dataset:
-    """A data set from an array, a table or (X, y); UsageError where rows are missing, or an array has holes."""
+    """Return the data set of an array, a table or (X, y); UsageError for too few rows or missing values."""
     parts = tuple(map(_part, data)) if isinstance(data, tuple) else (_part(data),)
     lengths = [rows_in(part) if library_of(part) or part.ndim else 0 for part in parts]
     shown = name or f"{lengths[0]:,} rows of data"
     if -1 in lengths:
-        raise UsageError(f"source {name or 'of columns'}: its columns have not as many rows each")
+        raise UsageError(f"source {name or 'of columns'}: its columns differ in length")
     if lengths[0] < 2 or len(set(lengths)) > 1:
         raise UsageError(f"source {shown}: a data set needs two rows or more and as many labels, and it has {lengths}")
     for part in parts:
@@ -173,7 +173,7 @@ def check_resample(kind: str) -> str:
 
 
 def is_shift(spec: object) -> bool:
-    """Whether a spec names a source that is made of others, whose files are not its own."""
+    """True if a spec names a source that is made of other sources, such as mixture(A, B, share)."""
     return isinstance(spec, str) and "(" in spec and spec.strip().partition("(")[0] in SHIFTS
 
 
@@ -182,7 +182,7 @@ def is_file_spec(spec: str) -> bool:
 
 
 def takes_kind(spec: object) -> bool:
-    """Whether a source is a file whose rows can be handed over as tables of several kinds."""
+    """True if a source is a file whose rows can become tables of several libraries."""
     return isinstance(spec, str) and not is_shift(spec) and spec.partition("#")[0].endswith(TABLES)
 
 
@@ -193,7 +193,7 @@ def check_kind(kind: str) -> str:
 
 
 def read_file(spec: str, resample: str, kind: str | None = None) -> Dataset:
-    """`path.csv`, `path.npz` or `path.parquet`, with `#column` for the labels; tables of a kind, else arrays."""
+    """Read `path.csv`, `path.npz` or `path.parquet`, with `#column` for labels, as tables of `kind` or as arrays."""
     place, _, target = spec.partition("#")
     if not is_file_spec(spec):
         raise UsageError(f"{spec!r} is no data file: its name must end in {', '.join(SUFFIXES)}")
@@ -238,11 +238,11 @@ def _stacked(spec: str, features: list[Any]) -> Any:
 
 
 def _check_columns(spec: str, columns: dict[str, Any]) -> None:
-    """As many rows in each, of numbers, words or dates."""
+    """Raise UsageError unless all columns have the same length and hold numbers, words or dates."""
     lengths = {name: len(values) if values.ndim else 0 for name, values in columns.items()}
     if len(set(lengths.values())) > 1:
         listed = ", ".join(f"{name!r} {length}" for name, length in list(lengths.items())[:5])
-        raise UsageError(f"source {spec!r}: its columns have not as many rows each: {listed}")
+        raise UsageError(f"source {spec!r}: its columns differ in length: {listed}")
     for name, values in columns.items():
         words = values.dtype.kind == "O" and all(isinstance(value, (str, bytes)) for value in values.flat)
         if values.dtype.kind not in "biufcmMSU" and not words:

@@ -1,22 +1,28 @@
-"""A distribution of scipy.stats as a source: its rows, its exact means, and its law where the values can be listed."""
+"""A distribution of scipy.stats as a source: its rows, its exact means, and its law where the values can be listed.
+
+`scipy.stats` takes a second to import, so the distributions that most specs name are drawn here without it. Their
+draws are scipy's own to the last bit, by the same calls of the same generator, and so are their means and supports.
+Anything else that is asked of such a distribution is asked of scipy.stats, which is imported then.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
 from auditor.errors import AuditorError, UnknownTruth, UsageError
-from auditor.sources.counting import LARGEST
-from auditor.sources.law import Law, Query
+from auditor.sources.law import LARGEST, Law, Query
 from auditor.statistics.outward import at_most
 
-BEYOND = 2.0**-60  # rows of a sample that are expected where a law is cut off, at most
-_WINDOW = 64  # values that a tail is judged by
-MAX_SUPPORT = 2**22  # values; a law over more takes seconds to draw from
+BEYOND = 2.0**-60  # rows of a sample that are expected in the tails that a law leaves out, at most
+_WINDOW = 64  # values by which a tail is judged
+MAX_SUPPORT = 2**22  # values of a law; drawing from a longer one takes seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,23 +53,21 @@ class Distribution:
         return self._means[query]
 
     def law(self, size: int = LARGEST) -> Law:
+        """Return the law of the values; a source without infinite tails has one law for all sizes."""
         bits = size.bit_length()
-        if bits not in self._laws:  # without a tail there is one law for all sizes
-            self._laws[bits] = self._made(size, bits)
+        if bits not in self._laws:
+            try:
+                known = next(iter(self._laws.values()), None) if not self.is_cut else None
+                self._laws[bits] = known or self._listed(size, BEYOND / 2**bits)
+            except AuditorError:
+                raise
+            except Exception as error:
+                raise UsageError(f"source {self.spec}: scipy.stats refuses it: {error}") from error
         return self._laws[bits]
-
-    def _made(self, size: int, bits: int) -> Law:
-        try:
-            known = next(iter(self._laws.values()), None) if not self.is_cut else None
-            return known or self._listed(size, BEYOND / 2**bits)
-        except AuditorError:
-            raise
-        except Exception as error:
-            raise UsageError(f"source {self.spec}: scipy.stats refuses it: {error}") from error
 
     @property
     def is_cut(self) -> bool:
-        """Whether listing its values leaves out an infinite tail."""
+        """True if listing the values leaves out an infinite tail."""
         return hasattr(self.frozen, "support") and not np.isfinite(self.frozen.support()).all()
 
     def _listed(self, size: int, beyond: float) -> Law:
@@ -82,7 +86,7 @@ class Distribution:
         return Law(values[weights > 0], weights[weights > 0] / weights.sum())
 
     def _end(self, side: int, tail: float) -> int:
-        """The last value on a side, with at most a mass `tail` beyond."""
+        """Return the last value to list on one side: the mass beyond it is at most `tail`."""
         frozen, middle = self.frozen, int(self.frozen.median())
 
         def is_light(x: int) -> bool:
@@ -95,7 +99,7 @@ class Distribution:
 
 
 def tails_cut(source: object, size: int, runs: int) -> str | None:
-    """What counts of this source leave out, and how often that could show; None where they leave nothing out."""
+    """Say which tails counts of this source leave out and how likely that matters; None if they leave nothing out."""
     if not isinstance(source, Distribution) or not source.is_cut:
         return None
     values, chance = source.law(size).values, at_most(runs * BEYOND, 2)
@@ -106,10 +110,11 @@ def tails_cut(source: object, size: int, runs: int) -> str | None:
 
 
 def _mass_beyond(masses: Any) -> float:
-    """All the mass from here on, judged by two windows of it: as a geometric series, and twice that.
+    """Return an upper estimate of all the mass from here on, from two windows of it: twice their geometric series.
 
-    Twice, for a tail whose windows shrink ever more slowly: x^-a has (a + 1) / a times the series, and those with a
-    below 2 have more values than can be listed. scipy's own tails will not do: some are 1 - cdf, and 0 below 2^-53.
+    The factor 2 covers tails whose windows shrink ever more slowly: x^-a has (a + 1) / a times the series, and tails
+    with a below 2 have more values than can be listed. scipy's own tail functions cannot be used, since some are
+    computed as 1 - cdf and are 0 below 2^-53.
     """
     first, second = float(np.sum(masses[:_WINDOW])), float(np.sum(masses[_WINDOW:]))
     if first == 0:
@@ -118,7 +123,7 @@ def _mass_beyond(masses: Any) -> float:
 
 
 def _tail_length(is_light: Callable[[int], bool]) -> int:
-    """The least x with a light tail beyond it."""
+    """Return the least x beyond which the tail is light."""
     length = 1
     while length < MAX_SUPPORT and not is_light(length):
         length *= 2
@@ -127,3 +132,112 @@ def _tail_length(is_light: Callable[[int], bool]) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if is_light(middle) else (middle, high)
     return high
+
+
+# The distributions that are drawn without scipy.stats
+
+
+class _Standard(NamedTuple):
+    """A distribution at loc 0 and scale 1: its shape parameters, and functions of their values."""
+
+    shapes: tuple[str, ...]
+    draw: Callable[..., Any]  # draw(rng, size, *shapes)
+    mean: Callable[..., float]
+    support: Callable[..., tuple[float, float]]
+    is_discrete: bool = False
+
+
+_STANDARD = {
+    "norm": _Standard((), lambda rng, size: rng.standard_normal(size), lambda: 0.0, lambda: (-math.inf, math.inf)),
+    "uniform": _Standard((), lambda rng, size: rng.uniform(0.0, 1.0, size), lambda: 0.5, lambda: (0, 1)),
+    "expon": _Standard((), lambda rng, size: rng.standard_exponential(size), lambda: 1.0, lambda: (0, math.inf)),
+    "bernoulli": _Standard(
+        ("p",), lambda rng, size, p: rng.binomial(1, p, size), lambda p: p, lambda p: (0, 1), is_discrete=True
+    ),
+    "binom": _Standard(
+        ("n", "p"),
+        lambda rng, size, n, p: rng.binomial(n, p, size),
+        lambda n, p: n * p,
+        lambda n, p: (0, n),
+        is_discrete=True,
+    ),
+    "poisson": _Standard(
+        ("mu",), lambda rng, size, mu: rng.poisson(mu, size), lambda mu: mu, lambda mu: (0, math.inf), is_discrete=True
+    ),
+}
+
+
+class Common:
+    """A frozen distribution with scipy's interface; attributes that are not defined here are scipy's."""
+
+    def __init__(
+        self, name: str, args: Sequence[Any], keywords: Mapping[str, Any], settings: Mapping[str, Any]
+    ) -> None:
+        self._call = name, tuple(args), dict(keywords)
+        self._shapes = [settings[shape] for shape in _STANDARD[name].shapes]
+        self._loc, self._scale = settings["loc"], settings["scale"]
+        self._frozen: Any = None
+
+    @property
+    def _standard(self) -> _Standard:
+        return _STANDARD[self._call[0]]
+
+    def rvs(self, size: int, random_state: Generator) -> Any:
+        rows = self._standard.draw(random_state, size, *self._shapes) * self._scale + self._loc
+        return rows.astype(np.int64) if self._standard.is_discrete else rows
+
+    def mean(self) -> float:
+        return float(self._standard.mean(*self._shapes) * self._scale + self._loc)
+
+    def support(self) -> tuple[float, float]:
+        low, high = (end * self._scale + self._loc for end in self._standard.support(*self._shapes))
+        return low, high
+
+    def __getattr__(self, asked: str) -> Any:
+        if asked.startswith("_"):
+            raise AttributeError(asked)
+        if self._frozen is None:
+            import scipy.stats
+
+            name, args, keywords = self._call
+            self._frozen = getattr(scipy.stats, name)(*args, **keywords)
+        return getattr(self._frozen, asked)
+
+
+class Coin(Common):
+    """A Bernoulli distribution, whose means over its two values are summed here.
+
+    Its law is scipy's: samples that are counts depend on the last bits of its weights.
+    """
+
+    def expect(self, query: Callable[[Any], Any]) -> float:
+        p = self._shapes[0]
+        return float(np.sum(query(np.arange(2) + self._loc) * np.array([1 - p, p])))
+
+
+def common_distribution(name: str, args: Sequence[Any], keywords: Mapping[str, Any]) -> Common | None:
+    """Return the distribution if it is one of these, with plain numbers in range; None leaves the rest to scipy."""
+    if name not in _STANDARD:
+        return None
+    shapes = _STANDARD[name].shapes
+    places = (*shapes, "loc", *(() if _STANDARD[name].is_discrete else ("scale",)))
+    given = dict(zip(places, args, strict=False))
+    settings = {"loc": 0, "scale": 1, **given, **keywords}
+    named = set(given) | set(keywords) <= set(places) and not set(given) & set(keywords) and len(args) <= len(places)
+    if not named or not set(shapes) <= set(settings) or not _in_range(settings):
+        return None
+    return (Coin if name == "bernoulli" else Common)(name, args, keywords, settings)
+
+
+def _in_range(settings: Mapping[str, Any]) -> bool:
+    if not all(type(value) in (int, float) and abs(value) < math.inf for value in settings.values()):
+        return False
+    n, loc = settings.get("n", 0), settings["loc"]
+    return (
+        0 < settings["scale"] <= sys.float_info.max
+        and 0 <= settings.get("p", 0) <= 1
+        and type(n) is int
+        and 0 <= n <= 2**53
+        and 0 <= settings.get("mu", 0) <= 1e15
+        and abs(loc) <= 2**53
+    )

@@ -1,14 +1,14 @@
-"""What is a sample? i.i.d. examples that can be taken once: as rows, or as counts over a finite support.
+"""What is a sample? Fresh i.i.d. examples, each of which can be used once: as rows, or as counts over a finite support.
 
-The contract: `take(n)` gives the next n examples, independent of all before. `map`, `medians`, `common_prefixes` and
-`thin` hand the examples on as something else, and leave nothing behind. `counts`, `mean` and `sum` look at
-examples; what has been looked at is not fresh any more, so it can be looked at again but not handed on.
-An algorithm written over a Sample runs on both kinds: on rows that are there, and on counts that stand for up to
-2^63 - 1 rows a look, whose laws are exact.
+The contract: `take(n)` gives the next n examples, independent of all earlier ones. `map`, `medians`, `common_prefixes`
+and `thin` turn all remaining examples into others and use them up. `counts`, `mean` and `sum` look at the examples:
+these are then no longer fresh, so they can be looked at again but not taken or turned into others.
+An algorithm written over a Sample runs on both kinds: on actual rows, and on counts that stand for up to 2^63 - 1 rows
+a look, whose laws are exact.
 
-A sample has randomness of its own, independent of its rows, of r and of the other run's: `thin` accepts and `poisson`
-draws with it, on rows as on counts, so that one algorithm has one rho on both. (Bits of r, shared by position, could
-not be drawn for counts: they have no positions.)
+A sample has randomness of its own, independent of its rows, of r and of the other run: `thin` accepts and `poisson`
+draws with it, on rows as on counts, so that an algorithm has the same rho on both. (Bits of r that are shared by
+position could not be drawn for counts, which have no positions.)
 """
 
 from __future__ import annotations
@@ -26,18 +26,17 @@ import numpy.typing as npt
 from numpy.random import Generator
 
 from auditor.errors import SampleError, UsageError
-from auditor.sources.counting import LARGEST, PIECE, fall
 from auditor.sources.frames import kind_of
-from auditor.sources.law import Law, Query, as_values, prefix, unique
+from auditor.sources.law import LARGEST, PIECE, Law, Query, as_values, fall, prefix, unique
 
 Integers = npt.NDArray[np.int64]
 _UNCHANGING = frozenset({bool, int, float, complex, str, bytes, type(None), type(...), object, Fraction, Decimal})
 _UNCHANGING |= {*np.sctypeDict.values()} - {np.void}  # whose fields can be set
-Own = Generator | Callable[[], Generator]  # a sample's own randomness, or what makes it where it is needed
+Own = Generator | Callable[[], Generator]  # a sample's own randomness, or a function that makes it when needed
 
 
 class Sample(ABC):
-    """Fresh i.i.d. examples; see the module for what may be done with them."""
+    """Fresh i.i.d. examples; the module's docstring says what may be done with them."""
 
     def __init__(self, size: int) -> None:
         self._left = size
@@ -45,10 +44,10 @@ class Sample(ABC):
 
     @staticmethod
     def of(data: Any, own: Own | None = None) -> Sample:
-        """A sample from rows (an array, a list, or (X, y)); a Sample is one already.
+        """Return a sample of these rows (an array, a list, or (X, y)); a Sample is returned as it is.
 
         `own` is the sample's own randomness, which an audit gives to every subject that takes a Sample: a generator
-        that neither r nor the rows nor another run has a part in. Only `thin` and `poisson` need it.
+        that is independent of r, of the rows and of the other run. Only `thin` and `poisson` need it.
         """
         if isinstance(data, Sample):
             return data
@@ -58,11 +57,11 @@ class Sample(ABC):
 
     @property
     def size(self) -> int:
-        """Examples that are left."""
+        """The number of examples that are left."""
         return self._left
 
     def take(self, n: int) -> Self:
-        """The next n examples, fresh."""
+        """Return the next n examples."""
         return self._split(self._spend(n))
 
     def _spend(self, n: int) -> int:
@@ -74,64 +73,66 @@ class Sample(ABC):
         return n
 
     def poisson(self, mean: float) -> Self:
-        """The next N examples, N drawn from the Poisson law of this mean by the sample's own randomness: how often each
-        value occurs is then independent of the others. All examples that are left, where N is more."""
+        """Return the next N examples, with N drawn from the Poisson law of this mean by the sample's own randomness.
+
+        The counts of different values are then independent of each other. If fewer than N are left, return all.
+        """
         if not 0 <= mean <= LARGEST / 2:
             raise SampleError(f"a Poisson number of mean {mean!r} cannot be drawn: take a mean of 0 to 2^62")
         return self.take(min(int(self._randomness().poisson(mean)), self._left))
 
     def mean(self, query: Query | None = None) -> Any:
-        """The mean of query(examples), a vector where each gives one; integers are added as integers."""
+        """Return the mean of query(examples), a vector if each example gives one; integers are added exactly."""
         if not self._left:
             raise SampleError("an empty sample has no mean: take at least one example")
         return self.sum(query) / self._left
 
     @abstractmethod
     def sum(self, query: Query | None = None) -> Any:
-        """The sum of query(examples), a vector where each gives one; `query` maps all examples at once."""
+        """Return the sum of query(examples), a vector if each example gives one; `query` maps all examples at once."""
 
     @abstractmethod
     def rows(self) -> Any:
-        """The examples one after the other, for code that wants an array; counts are laid out in a random order."""
+        """Return the examples as an array; counts are laid out in a random order."""
 
     @abstractmethod
     def counts(self) -> tuple[Any, Integers]:
-        """The different examples, sorted, and how often each occurs."""
+        """Return the distinct examples, sorted, and how often each occurs."""
 
     @abstractmethod
     def map(self, fn: Query) -> Self:
-        """These examples as fn sees them; `fn` maps all at once."""
+        """Return the sample fn(examples); `fn` maps all examples at once."""
 
     @abstractmethod
     def prefixes(self, bits: int, length: int) -> Self:
-        """The first `length` of `bits` bits of each; ValueError if the examples are no integers of `bits` bits."""
+        """Return the first `length` of `bits` bits of each; ValueError if they are not integers of `bits` bits."""
 
     @abstractmethod
     def medians(self, n: int) -> Self:
-        """The medians of groups of n, n odd; what fills no group is lost."""
+        """Return the medians of groups of n examples, n odd; an incomplete last group is dropped."""
 
     @abstractmethod
     def common_prefixes(self, bits: int) -> Self:
-        """The lengths of the longest common prefixes of pairs."""
+        """Return the lengths of the longest common prefixes of pairs of examples."""
 
     @abstractmethod
     def thin(self, mu: Query, keep: int) -> Self | None:
-        """The first `keep` examples x that are accepted, each with probability mu(x); None if there are fewer.
+        """Return the first `keep` examples x that are accepted, each with probability mu(x); None if there are fewer.
 
-        Acceptance is by the sample's own randomness: two runs with the same r accept independently of each other.
+        Acceptance uses the sample's own randomness: two runs with the same r accept independently of each other.
         """
 
     @abstractmethod
     def _randomness(self) -> Generator:
-        """The sample's own."""
+        """Return the generator of the sample's own randomness."""
 
     @abstractmethod
     def _split(self, n: int) -> Self:
-        """n examples, already taken off what is left."""
+        """Return the next n examples, which `_spend` has already subtracted from those left."""
 
 
 class RowSample(Sample):
-    """Examples that are there, one after the other."""
+    """Examples given as rows."""
 
     def __init__(self, rows: Any, own: Own | None = None) -> None:
         self._rows = rows if isinstance(rows, tuple) else as_values(rows)
@@ -154,7 +155,7 @@ class RowSample(Sample):
         return RowSample(rows, self._own)
 
     def _all(self) -> Any:
-        """What is left, handed on."""
+        """Return all remaining rows and use them up."""
         rows = self._remaining()
         self._next += self._spend(self._left)
         return rows
@@ -221,7 +222,7 @@ class RowSample(Sample):
 
 
 class CountSample(Sample):
-    """Examples of which only the law is there, until one looks: then how often each value occurs."""
+    """Examples known by their law alone; a look draws how often each value occurs."""
 
     def __init__(self, law: Law, size: int, rng: Generator) -> None:
         self._law = law
@@ -239,7 +240,7 @@ class CountSample(Sample):
 
     def counts(self) -> tuple[Any, Integers]:
         drawn, times = self._look()
-        values, place = unique(drawn)  # a law may list its values in any order, and one more than once
+        values, place = unique(drawn)  # a law may list its values in any order, and a value more than once
         counts = np.zeros(len(place) and int(place.max()) + 1, dtype=np.int64)
         np.add.at(counts, place, times)
         return values, counts
@@ -288,7 +289,7 @@ class CountSample(Sample):
         return self._handed_on(self._law.common_prefixes(bits), self._spend(self._left) // 2)
 
     def thin(self, mu: Query, keep: int) -> CountSample | None:
-        """What is kept is i.i.d. from the reweighted law; too few are kept with probability P(Bin(size, d) < keep)."""
+        """Return i.i.d. examples of the reweighted law, or None with probability P(Bin(size, density) < keep)."""
         law, density = self._law.reweighted(mu)
         offered = self._spend(self._left)
         if self._rng.random() < chance_of_fewer(offered, density, keep):
@@ -297,7 +298,7 @@ class CountSample(Sample):
 
 
 def chance_of_fewer(n: int, p: float, k: int) -> float:
-    """P(Bin(n, p) < k), for any n; by the normal law, within 1e-7, where n is beyond the exact formula's digits."""
+    """Return P(Bin(n, p) < k) for any n; by the normal law, within 1e-7, if n is too large for the exact formula."""
     from scipy.special import betaincc, ndtr
 
     if k <= 0:
@@ -317,7 +318,7 @@ def check_odd(n: int) -> None:
 
 
 def _ordered(rows: Any) -> Any:
-    """Return the rows, if each is one value and they have an order, as a median needs."""
+    """Return the rows; SampleError unless each is a single value that has an order, as a median needs."""
     if isinstance(rows, tuple) or rows.ndim != 1:
         raise SampleError(
             "a median needs rows of one value each, and these are points: take the median of a coordinate"
@@ -345,10 +346,10 @@ def copied(rows: Any) -> Any:
 
 
 def copier_of(value: Any) -> Callable[[Any], Any]:
-    """Return the function that copies `value` as copy.deepcopy does, and faster where that can be.
+    """Return the fastest function that copies `value` as copy.deepcopy does.
 
-    Numbers, texts and tuples of them need no copy, and containers of these and arrays have a copy of their own, which
-    takes a fraction of what a deep one does. Whoever copies a value often asks once.
+    Numbers, texts and tuples of them need no copy; arrays and containers of such values have a copy method that takes
+    a fraction of the time of a deep copy. Code that copies one value many times asks once.
     """
     kind = type(value)
     if _never_changes(value):

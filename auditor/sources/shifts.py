@@ -1,15 +1,15 @@
-"""What a learner meets in life, as sources made of others: mixtures, and data sets that are not what they were.
+"""Sources made of other sources: mixtures, and data sets with outliers, wrong labels, duplicates or shifted classes.
 
-    mixture(A, B, share)              a row of B with probability share, of A otherwise; any two sources
-    contaminate(DATA, share)          a row becomes an outlier: each number uniform over three times its column's range
-                                      around the middle, its label one of those that there are
-    flip_labels(DATA, share)          a label becomes another of those that there are
-    duplicate(DATA, share)            a row becomes a copy of the row before it
-    drop_group(DATA, label, share)    a row with that label is drawn with probability 1 - share times what it had
-    class_weights(DATA, {label: w})   labels are drawn with these shares, rows within a label alike
+    mixture(A, B, share)              each row is from B with probability share, from A otherwise; any two sources
+    contaminate(DATA, share)          a share of the rows become outliers: each number is uniform over three times its
+                                      column's range around the middle, and the label is one of the existing labels
+    flip_labels(DATA, share)          a share of the labels become another of the existing labels
+    duplicate(DATA, share)            a share of the rows become copies of the row before them
+    drop_group(DATA, label, share)    the probability of drawing a row with that label is multiplied by 1 - share
+    class_weights(DATA, {label: w})   labels are drawn with these shares, rows within a label with equal probability
 
-Each is for every row of a sample by itself; rows of DATA, a file or sklearn:NAME, are drawn with replacement. DATA and
-A are specs as they stand behind --source; all else is a literal. Nothing is evaluated.
+Every row of a sample is changed independently; rows of DATA, a file or sklearn:NAME, are drawn with replacement. DATA,
+A and B are specs as after --source; everything else is a literal. Nothing is evaluated.
 """
 
 from __future__ import annotations
@@ -23,19 +23,18 @@ from numpy.random import Generator
 
 from auditor.errors import SourceError, UnknownTruth, UsageError
 from auditor.literals import read_literal
-from auditor.sources.counting import LARGEST
 from auditor.sources.datasets import Dataset
 from auditor.sources.frames import library_of
-from auditor.sources.law import Law, Query
+from auditor.sources.law import LARGEST, Law, Query
 
 _ONE_HAS_LABELS = "one of the two has labels, and the other has none"
 
 
 class Rows(NamedTuple):
-    """Of a sample, and of the data set that it is from."""
+    """The rows of a sample, and those of the whole data set that it was drawn from."""
 
     x: Any
-    y: Any  # None where there are no labels
+    y: Any  # None if there are no labels
     all_x: Any
     all_y: Any
 
@@ -45,12 +44,12 @@ Load = Callable[[str], Any]
 
 
 class Shifted(msgspec.Struct, frozen=True):
-    """A data set, changed row by row, or drawn with other probabilities."""
+    """A data set whose rows are changed one by one, or drawn with other probabilities."""
 
     spec: str
     base: Dataset
     change: Change | None = None
-    weights: Any = None  # of the data set's rows
+    weights: Any = None  # the probabilities of the data set's rows; None: equal
 
     @property
     def name(self) -> str:
@@ -61,17 +60,15 @@ class Shifted(msgspec.Struct, frozen=True):
         return self.base.count
 
     def draw(self, rng: Generator, size: int) -> Any:
-        chosen = self._chosen(rng, size)
+        if self.weights is None:
+            chosen = rng.integers(0, self.base.count, size=size)
+        else:
+            chosen = np.cumsum(self.weights)[:-1].searchsorted(rng.random(size), side="right")
         rows = self.base.rows if isinstance(self.base.rows, tuple) else (self.base.rows, None)
         x, y = rows[0][chosen], None if rows[1] is None else rows[1][chosen]
         if self.change is not None:
             x, y = self.change(rng, Rows(x, y, *rows))
         return x if y is None else (x, y)
-
-    def _chosen(self, rng: Generator, size: int) -> Any:
-        if self.weights is None:
-            return rng.integers(0, self.base.count, size=size)
-        return np.cumsum(self.weights)[:-1].searchsorted(rng.random(size), side="right")
 
     def expect(self, query: Query | None = None) -> float:
         raise UnknownTruth(f"the exact mean over {self.spec} is not known")
@@ -81,7 +78,7 @@ class Shifted(msgspec.Struct, frozen=True):
 
 
 class Mixture(msgspec.Struct, frozen=True):
-    """A row of the second source with probability `share`, of the first otherwise."""
+    """A source whose rows are the second source's with probability `share`, and the first one's otherwise."""
 
     spec: str
     first: Any
@@ -93,7 +90,7 @@ class Mixture(msgspec.Struct, frozen=True):
         return self.spec
 
     def draw(self, rng: Generator, size: int) -> Any:
-        """Both are drawn whole, so that sources with another share see the same rows."""
+        """Draw all rows from both sources, so that mixtures with another share choose among the same rows."""
         from_second = rng.random(size) < self.share
         one, other = self.first.draw(rng, size), self.second.draw(rng, size)
         if isinstance(one, tuple) != isinstance(other, tuple):
@@ -123,7 +120,7 @@ class Mixture(msgspec.Struct, frozen=True):
 
 
 def parts_of(source: Any) -> Iterator[Any]:
-    """The sources that it is made of, itself where it is made of none."""
+    """Yield the sources that a mixture is made of, or the source itself if it is no mixture."""
     if isinstance(source, Mixture):
         yield from (part for one in (source.first, source.second) for part in parts_of(one))
     else:
@@ -205,7 +202,7 @@ def _share(value: object) -> float:
 
 
 def load_shift(spec: str, load: Load) -> Shifted | Mixture:
-    """The source that a spec of this kind names; `load` reads those that it is made of."""
+    """Return the source that a spec of this kind names; `load` loads the sources that it is made of."""
     name, _, inside = spec.strip().partition("(")
     words = split_arguments(inside.removesuffix(")"))
     wanted = {"mixture": 3, "drop_group": 3}.get(name, 2)
@@ -252,7 +249,7 @@ _FORMS = {
 
 
 def split_arguments(text: str) -> list[str]:
-    """What stands between commas that are in no bracket and no quotes: a file's name is no Python."""
+    """Split at commas outside brackets and quotes. Python's parser cannot do it: a file's name is not Python."""
     words, depth, quote = [""], 0, ""
     for sign in text:
         if quote:

@@ -1,8 +1,8 @@
-"""What does `sklearn:NAME` draw from? Data that scikit-learn brings along, makes, or has fetched before.
+"""What does `sklearn:NAME` draw from? Data that scikit-learn ships, generates, or has fetched before.
 
-An audit downloads nothing: a second person's audit must not depend on what a server says that day. What was fetched
-once is read from where scikit-learn keeps it, and where that is nobody but the machine's user says: its files are
-pickles.
+An audit downloads nothing, since another person's audit must not depend on what a server answers that day. Data that
+was fetched before is read from scikit-learn's own folder. Only the user of the machine chooses that folder, because
+scikit-learn keeps pickles there.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from auditor.errors import UsageError, in_words, suggestion
 from auditor.sources.datasets import Dataset, from_arrays
 from auditor.sources.frames import library_of
 
-POPULATION = 10_000  # rows that a generator makes once, to be drawn from
+POPULATION = 10_000  # rows that a generator of scikit-learn's makes once; samples are drawn from them
 
 
 def from_sklearn(spec: str, name: str, args: list[Any], keywords: dict[str, Any], resample: str) -> Dataset:
-    """`sklearn:load_iris`, `sklearn:fetch_covtype`, or `sklearn:make_moons(noise=0.1)`: made once, then drawn from.
+    """Return the data set of `sklearn:load_iris`, `sklearn:fetch_covtype` or `sklearn:make_moons(noise=0.1)`.
 
-    A generator of scikit-learn's draws its very distribution anew with each random_state, so that two calls are no
-    two samples of one source. Those of its functions that can take `as_frame=True` give tables then.
+    It is made once, and samples are drawn from it: a generator of scikit-learn's draws its distribution anew with each
+    random_state, so two calls would not be two samples of one source. With `as_frame=True` its rows are tables.
     """
     make = _function(spec, name)
     known = inspect.signature(make).parameters
@@ -64,11 +64,14 @@ def _function(spec: str, name: str) -> Callable[..., Any]:
 
 
 class _WouldDownload(BaseException):
-    """No Exception: those scikit-learn takes for a bad cache, which it then deletes, or for a reason to try again."""
+    """Raised in place of a download.
+
+    It is not an Exception, because scikit-learn takes those for a damaged cache, which it deletes, or tries again.
+    """
 
 
 class _Refusing:
-    """In the place of what opens addresses."""
+    """Stands in for urllib's opener, and refuses every address."""
 
     def open(self, address: Any, *_: Any) -> NoReturn:
         raise _WouldDownload(f"{getattr(address, 'full_url', address)} would have to be fetched")
@@ -76,7 +79,7 @@ class _Refusing:
 
 @contextmanager
 def _no_download() -> Iterator[None]:
-    """Not all of its functions can be told so: fetch_openml looks into its cache, and then asks the server."""
+    """Refuse downloads while the block runs: fetch_openml, for one, has no argument for that."""
     import urllib.request
 
     before = getattr(urllib.request, "_opener", None)
@@ -99,7 +102,7 @@ def _not_here(spec: str, name: str, error: BaseException) -> UsageError:
 
 
 def _rows(spec: str, made: Any) -> Any:
-    """(X, y), or X alone, of whatever such a function returns."""
+    """Return (X, y), or X alone, from whatever such a function returns."""
     if isinstance(made, dict) and "data" in made:
         made = (made["data"], made["target"]) if made.get("target") is not None else made["data"]
     if isinstance(made, (dict, str)):
@@ -110,6 +113,6 @@ def _rows(spec: str, made: Any) -> Any:
 
 
 def _part(part: Any) -> Any:
-    """Texts as objects: an array of words has room for the longest in each."""
+    """Return a part as a table or an array; texts become objects, as a text array is as wide as its longest."""
     words = isinstance(part, list) and any(isinstance(one, str) for one in part)
     return part if library_of(part) else np.array(part, dtype=object) if words else np.asarray(part)

@@ -1,18 +1,18 @@
-"""Where do s1 and s2 come from? A source draws `size` fresh rows from a generator that the audit keys for it.
+"""Where do the two samples of a pair come from? A source draws `size` fresh rows from a generator keyed by the audit.
 
-The contract: `draw(rng, size)` depends on nothing but its arguments and returns rows that the subject may keep
-and change: an array, a table (`frames` says which) or anything with a length, of `size` rows, or `(X, y)` with `size`
+The contract: `draw(rng, size)` depends on nothing but its arguments. It returns rows that the subject may keep and
+change: an array, a table (`frames` says which) or anything else with a length, of `size` rows, or `(X, y)` with `size`
 rows each.
 
-It is open to others. An object with a `draw` of this kind is a source: auditor.audit(fn, Coins(0.3)) in Python, and
---source mine:coins where a module has one by that name. What else it may have:
+Any object with such a `draw` is a source: auditor.audit(fn, Coins(0.3)) in Python, and --source mine:coins if the
+module `mine` has an object of that name. It may also have:
 
-    name           what it is called in a report, which tells it from others of its kind; else that of its class
-    spec           how it is written behind --source, so that a command can draw from it again; else None
-    expect(query)  the exact mean of query over the source, or of the rows for None: for oracles of accuracy
-    law(size)      the distribution itself as {value: probability}: for samples as counts, and for --loss
-    deterministic  True for a source that is meant to draw the same rows whatever the generator, which is refused else.
-                   A function declares it too: fn.deterministic = True
+    name           its name in reports, which should tell it from others of its class; default: the class's name
+    spec           how it is written after --source, so that a command can draw from it again; default: None
+    expect(query)  the exact mean of query over the source, or of the rows for None; used by accuracy oracles
+    law(size)      the distribution itself as {value: probability}; used by samples as counts, and by --loss
+    deterministic  True for a source that is meant to draw the same rows whatever the generator; any other source
+                   that does so is refused. A function declares it by fn.deterministic = True
 """
 
 from __future__ import annotations
@@ -40,19 +40,16 @@ from auditor.files import free_memory
 from auditor.literals import read_call
 from auditor.lookup import find_object, importable_name
 from auditor.process.foreign import call
-from auditor.sources.common_distributions import common_distribution
-from auditor.sources.counting import LARGEST
 from auditor.sources.datasets import Dataset, check_resample, from_arrays, is_file_spec, is_shift, read_file
-from auditor.sources.distribution import Distribution
-from auditor.sources.finite import LISTED, Finite, pmf
+from auditor.sources.distribution import Distribution, common_distribution
 from auditor.sources.frames import kind_of, library_of, memory_of, own, rows_in
-from auditor.sources.law import Law, Query
+from auditor.sources.law import LARGEST, LISTED, Finite, Law, Query, pmf
 from auditor.sources.shifts import Mixture, Shifted, load_shift
 from auditor.sources.sklearn_data import from_sklearn
 
 
 class Source(Protocol):
-    """What the audit needs of a source; `spec` is how a user writes it, None when only Python can."""
+    """What an audit needs of a source. `spec` is how a user writes it, or None if only Python can name it."""
 
     @property
     def name(self) -> str: ...
@@ -60,18 +57,18 @@ class Source(Protocol):
     def spec(self) -> str | None: ...
     def draw(self, rng: Generator, size: int) -> Any: ...
     def expect(self, query: Query | None = None) -> float:
-        """The exact mean of `query` over the source, or of the rows themselves; UnknownTruth if nobody knows it."""
+        """Return the exact mean of `query` over the source, or of the rows themselves; UnknownTruth if unknown."""
 
     def law(self, size: int = LARGEST) -> Law:
-        """The distribution itself, if its values can be listed; UnknownTruth with the reason if not.
+        """Return the distribution itself if its values can be listed; UnknownTruth with the reason if not.
 
-        An infinite tail is left out where samples of `size` rows would not meet it.
+        Infinite tails are cut where samples of `size` rows would not reach.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class Sampler:
-    """A function fn(rng, size) of the user's; `own` is the source that it belongs to, where that may know more."""
+    """A user's function fn(rng, size). `own` is the source object that it belongs to, which may know more."""
 
     name: str
     spec: str | None
@@ -111,9 +108,9 @@ class Sampler:
 
 
 def _checked(rows: Any, size: int, name: str) -> Any:
-    """The rows, if they are a sample: of the asked length, no NaN, and in memory of their own."""
+    """Return the rows in memory of their own; SourceError if their number is not `size` or one is NaN."""
     if type(rows) is np.ndarray and rows.base is None and rows.ndim and len(rows) == size and not _has_nan(rows):
-        return rows  # what nearly all samplers return, at half the cost
+        return rows  # a shortcut at half the cost, for what nearly all samplers return
     parts = rows if isinstance(rows, tuple) and len(rows) == 2 else (rows,)
     for part in parts:
         _check_rows(part, size, name)
@@ -130,7 +127,7 @@ def _check_rows(part: Any, size: int, name: str) -> None:
         raise SourceError(f"source {name} returned {type(part).__name__}: return an array of {size} rows or (X, y)")
     count = rows_in(part) if is_table else len(part)
     if count != size and not (isinstance(part, dict) and len(part) == size):
-        found = f"{count} rows" if count >= 0 else "columns that have not as many rows each"
+        found = f"{count} rows" if count >= 0 else "columns of different lengths"
         raise SourceError(f"source {name} returned {found} where {size} were asked for")
     if isinstance(part, np.ndarray) and _has_nan(part):
         raise SourceError(f"source {name} returned NaN: drop or fill missing values in the sampler")
@@ -139,12 +136,12 @@ def _check_rows(part: Any, size: int, name: str) -> None:
 def _has_nan(rows: Any) -> bool:
     if rows.dtype.kind not in "fc" or not rows.size:
         return False
-    least = rows.item(rows.argmin())  # a NaN, where there is one; min takes several times as long for a few rows
+    least = rows.item(rows.argmin())  # argmin finds a NaN if there is one, several times as fast as min for a few rows
     return bool(least != least)
 
 
 def load_source(source: object, resample: str | None = None) -> Source:
-    """A source from a spec, a function fn(rng, size), a scipy.stats distribution, a data set, or a source itself."""
+    """Return a source made from a spec, a function fn(rng, size), a scipy.stats distribution or data, or a source."""
     if is_dataset(source):
         return load_dataset(source, "bootstrap" if resample is None else resample)
     if resample is not None:
@@ -165,7 +162,7 @@ def load_source(source: object, resample: str | None = None) -> Source:
 
 
 def name_of_source(source: object) -> str:
-    """Return what a source is called in a record, whether it was loaded or not, without an address."""
+    """Return the name of a source in records, loaded or not, without a memory address."""
     if is_source(source):
         return str(getattr(source, "name", None) or getattr(source, "spec", None) or type(source).__qualname__)
     if hasattr(source, "rvs") and hasattr(source, "mean"):
@@ -176,7 +173,7 @@ def name_of_source(source: object) -> str:
 
 
 def is_source(source: object) -> bool:
-    """Whether an object draws rows by itself, as the contract says."""
+    """True if an object draws rows by itself, as the contract says."""
     return callable(getattr(source, "draw", None)) and not isinstance(source, type)
 
 
@@ -192,7 +189,7 @@ def is_deterministic(source: Source) -> bool:
 
 
 def is_dataset(source: object) -> bool:
-    """Whether a source is made of rows that are there: a file, an array, a table, something of scikit-learn's."""
+    """True if a source consists of given rows: a file, an array, a table, or a data set of scikit-learn's."""
     if isinstance(source, str):
         if is_shift(source):
             return False
@@ -206,17 +203,20 @@ def _is_rows(source: object) -> bool:
 
 
 def _is_named(spec: str) -> bool:
-    """Whether module:name or file.py:name has rows, and is no function."""
+    """True if module:name or file.py:name is an array or a table, and not a function."""
     return _is_place(spec) and not spec.strip().endswith(")") and _is_rows(find_object(spec.strip()))
 
 
 def _is_place(spec: str) -> bool:
-    """A colon before any parenthesis is module:fn; no distribution has one."""
+    """True for module:fn, which has a colon before any parenthesis; no distribution has one."""
     return ":" in spec.partition("(")[0] and not is_shift(spec)
 
 
 def load_dataset(source: object, resample: str, kind: str | None = None) -> Dataset:
-    """`kind` is what the rows of a csv or parquet are handed over as."""
+    """Return the data set that a spec, an array or a table stands for.
+
+    `kind` says what the rows of a csv or parquet file become: tables of one library, or arrays.
+    """
     check_resample(resample)
     if isinstance(source, Dataset):
         return source
@@ -251,7 +251,7 @@ def _from_spec(spec: str) -> Source:
 
 
 def _part(spec: str) -> Source:
-    """What a source is made of; a file is read once for all that are made of it."""
+    """Load a source that another one is made of; a file is read once for all sources made of it."""
     if not (is_file_spec(spec) or spec.startswith("sklearn:")):
         return load_source(spec)
     place = spec.partition("#")[0]
@@ -265,7 +265,7 @@ def _read_before(spec: str, stamp: tuple[int, int] | None) -> Source:
 
 
 def _with_keywords(spec: str) -> Sampler:
-    """`module:fn(p=0.3)`: called fn(rng, size, p=0.3)."""
+    """Return the source of `module:fn(p=0.3)`, which calls fn(rng, size, p=0.3)."""
     place, _, inside = spec.partition("(")
     _, args, keywords = _parse_call(f"fn({inside}")
     fn = find_object(place)
@@ -293,7 +293,7 @@ def _scipy_distribution(spec: str) -> Distribution:
 
 
 def _parse_call(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
-    """`name` or `name(literals, key=literal)`, of which nothing is ever executed."""
+    """Parse `name` or `name(literals, key=literal)`; nothing of it is ever executed."""
     try:
         return read_call(spec)
     except ValueError as error:
@@ -304,7 +304,7 @@ def _parse_call(spec: str) -> tuple[str, list[Any], dict[str, Any]]:
 
 
 def _frozen_spec(frozen: Any) -> str | None:
-    """How a user would write this frozen distribution; None where its arguments are no literals."""
+    """Return how a user would write this frozen distribution, or None if its arguments are not literals."""
     name, args, keywords = (
         getattr(getattr(frozen, "dist", None), "name", None),
         getattr(frozen, "args", ()),
@@ -320,7 +320,7 @@ def _frozen_spec(frozen: Any) -> str | None:
 
 
 def check_size(source: Source, size: int, rng: Generator, *, can_count: bool = False) -> None:
-    """Refuse a size whose rows cannot fit, judging by one row, before anything large is drawn."""
+    """Refuse a size whose rows do not fit into memory, judged by a single row, before anything large is drawn."""
     if isinstance(source, Dataset):
         source.check_size(size)
     if size == 0:
@@ -333,7 +333,7 @@ def check_size(source: Source, size: int, rng: Generator, *, can_count: bool = F
     if can_count and (kind := kind_of(row)):
         raise UsageError(
             f"source {source.name} draws a {kind}, and an auditor.Sample holds arrays: leave the annotation out to "
-            "have the table itself" + (", or say --as numpy" if isinstance(source, Dataset) else "")
+            "get the table itself" + (", or use --as numpy" if isinstance(source, Dataset) else "")
         )
     available = free_memory()
     if needed > available:
@@ -346,7 +346,7 @@ def check_size(source: Source, size: int, rng: Generator, *, can_count: bool = F
 
 
 def _bytes_a_row(source: Source, row: Any, rng: Generator) -> int:
-    """Of a table what one more row takes: all rows share its categories."""
+    """Return the memory that one more row takes; the rows of a table share its categories."""
     if kind_of(row) is None:
         return memory_of(row)
     if isinstance(source, Dataset):

@@ -33,7 +33,7 @@ from algorithms.halfspace import CUBE, Halfspace, check_margin, r_halfspace_boxe
 from algorithms.rejection import BOTTOM
 from algorithms.statistical_query import sample_size as rstat_size
 from auditor.randomness import from_key, root_key
-from auditor.sources.counting import fall
+from auditor.sources.law import fall
 from auditor.sources.sample import CountSample, Sample
 from auditor.sources.source import load_source
 

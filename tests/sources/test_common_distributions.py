@@ -10,7 +10,7 @@ import pytest
 import scipy.stats
 
 from auditor.errors import UsageError
-from auditor.sources.common_distributions import common_distribution
+from auditor.sources.distribution import common_distribution
 from auditor.sources.source import load_source
 
 SPECS = [

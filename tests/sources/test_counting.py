@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2, norm, poisson
 
 from auditor.randomness import from_key, root_key
-from auditor.sources.counting import LARGEST, PIECE, binomial, fall, splits
+from auditor.sources.law import LARGEST, PIECE, binomial, fall, splits
 
 CHECKS = 100  # at least as many as there are tests of chance in this file
 ALPHA = 1e-6 / CHECKS

@@ -203,12 +203,12 @@ def test_the_report_says_what_a_resampling_estimates_and_which_way_it_errs() -> 
         return 0
 
     words = {
-        "bootstrap": ("info", "may be too low, since both .* or too high, where rows that come twice matter"),
+        "bootstrap": ("info", "may be higher, since here both .* or lower, if rows that are drawn twice matter"),
         "split": (
             "info",
             r"neither too low nor too high, within 0\.43 of it in 95 % .* at most 10 have no row in common",
         ),
-        "subsample": ("warning", r"A share of 0\.05 of a sample is in the other sample too.*, rho tends to be too low"),
+        "subsample": ("warning", r"share 0\.05 of their rows on average.*: rho tends to come out too low"),
     }
     for how, (severity, said) in words.items():
         record = auditor.audit(constant, np.arange(400.0), size=20, resample=how, accept_overlap=True)

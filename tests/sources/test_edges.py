@@ -18,13 +18,10 @@ import sklearn.datasets
 
 from auditor.errors import BadValue, SampleError, SourceError, UnknownTruth, UsageError
 from auditor.sources import distribution, source, tables
-from auditor.sources.common_distributions import Coin, Common, common_distribution
-from auditor.sources.counting import LARGEST, PIECE
 from auditor.sources.datasets import Dataset, from_arrays, is_file_spec, is_shift, read_file, takes_kind
-from auditor.sources.distribution import tails_cut
-from auditor.sources.finite import Finite, pmf, points
+from auditor.sources.distribution import Coin, Common, common_distribution, tails_cut
 from auditor.sources.frames import as_matrix, memory_of, own, rows_in
-from auditor.sources.law import Law, unique
+from auditor.sources.law import LARGEST, PIECE, Finite, Law, pmf, points, unique
 from auditor.sources.sample import CountSample, RowSample, Sample, chance_of_fewer, check_odd, copied, copier_of
 from auditor.sources.shifts import split_arguments
 from auditor.sources.sklearn_data import _rows
@@ -337,7 +334,7 @@ def test_an_interrupt_is_passed_on_and_all_else_is_the_sources() -> None:
     [
         (np.array(1.0), "returned ndarray: return an array of 3 rows or (X, y)"),
         (np.ones(2), "returned 2 rows where 3 were asked for"),
-        ({"a": [1, 2], "b": [1]}, "returned columns that have not as many rows each where 3 were asked for"),
+        ({"a": [1, 2], "b": [1]}, "returned columns of different lengths where 3 were asked for"),
         ({"a": [1, 2], "b": [1, 2]}, "returned 2 rows where 3 were asked for"),
         ((np.ones(3), np.array([0, np.nan, 1])), "returned NaN: drop or fill missing values in the sampler"),
         (np.array([1, complex(0, math.nan), 2]), "returned NaN"),
@@ -459,8 +456,8 @@ def test_the_memory_of_a_table_is_that_of_one_more_row(monkeypatch: pytest.Monke
     with pytest.raises(UsageError) as refused:
         check_size(from_arrays(frame), 5, rng(), can_count=True)
     words = "source 10 rows of data draws a pandas DataFrame, and an auditor.Sample holds arrays: leave the annotation "
-    assert str(refused.value) == words + "out to have the table itself, or say --as numpy"
-    with pytest.raises(UsageError, match=r"to have the table itself$"):
+    assert str(refused.value) == words + "out to get the table itself, or use --as numpy"
+    with pytest.raises(UsageError, match=r"to get the table itself$"):
         check_size(function, 5, rng(), can_count=True)
 
 
@@ -492,12 +489,12 @@ def test_what_each_resampling_says_of_one_file() -> None:
     )
     file = "the rate is that of samples from these 2,000 rows, which all pairs have in common. "
     assert boot == file + (
-        "For two fresh samples it may be too low, since both have the same few rows to choose from, or too high, where "
-        "rows that come twice matter"
+        "For two fresh samples the rate may be higher, since here both samples draw from the same rows, or lower, if "
+        "rows that are drawn twice matter"
     )
     assert sub == file + (
-        "A share of 0.05 of a sample is in the other sample too: over files of independent rows two outputs agree more "
-        "often than those of two fresh samples, rho tends to be too low"
+        "The two samples of a pair share 0.05 of their rows on average, so two outputs tend to agree more often than "
+        "those of two fresh samples would: rho tends to come out too low"
     )
     apart = "; pairs are not independent of each other, since at most {} have no row in common"
     fair = "over files of independent rows the rate is on average that of two fresh samples, neither too low nor too "
@@ -520,7 +517,7 @@ def test_what_each_resampling_says_of_one_file() -> None:
         (np.ones(1), "source 1 rows of data: a data set needs two rows or more and as many labels, and it has [1]"),
         (np.array(3.0), "and it has [0]"),
         ((np.ones(3), np.ones(2)), "source 3 rows of data: a data set needs two rows or more"),
-        ({"a": [1, 2], "b": [1]}, "source of columns: its columns have not as many rows each"),
+        ({"a": [1, 2], "b": [1]}, "source of columns: its columns differ in length"),
         (np.array([1, math.nan]), "source 2 rows of data has missing values: drop or fill them first"),
         (np.array([1, complex(0, math.nan)]), "has missing values"),
         (np.array(["NaT", 1], dtype="M8[D]"), "has missing values"),
@@ -550,7 +547,7 @@ def test_two_rows_are_a_data_set() -> None:
 @pytest.mark.parametrize(
     ("arrays", "spec", "words"),
     [
-        ({"a": np.ones(3), "b": np.ones(2)}, "", "its columns have not as many rows each: 'a' 3, 'b' 2"),
+        ({"a": np.ones(3), "b": np.ones(2)}, "", "its columns differ in length: 'a' 3, 'b' 2"),
         ({"a": np.ones(3), "b": np.array(1.0)}, "", "'a' 3, 'b' 0"),
         ({f"c{i}": np.ones(2 + i) for i in range(7)}, "", "'c0' 2, 'c1' 3, 'c2' 4, 'c3' 5, 'c4' 6"),
         ({"a": np.ones(3)}, "#a", "no column is left beside 'a'"),

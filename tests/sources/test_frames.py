@@ -140,14 +140,14 @@ def test_what_is_no_sample_of_a_table_is_named() -> None:
     for returned, words in (
         (PANDAS, "returned 12 rows where 3 were asked for"),
         ((POLARS[:3], [1]), "returned 1 rows where 3"),
-        ({"a": [1, 2, 3], "b": [1]}, "returned columns that have not as many rows each where 3"),
+        ({"a": [1, 2, 3], "b": [1]}, "returned columns of different lengths where 3"),
         (POLARS.lazy(), "returned LazyFrame: return an array of 3 rows or"),
     ):
         with pytest.raises(SourceError, match=words):
             load_source(lambda gen, size, returned=returned: returned).draw(rng(), 3)
     with pytest.raises(UsageError, match=r"LazyFrame has no rows yet: give what its collect\(\) returns"):
         load_source(POLARS.lazy())
-    with pytest.raises(UsageError, match="its columns have not as many rows each"):
+    with pytest.raises(UsageError, match="its columns differ in length"):
         load_source({"a": [1, 2, 3], "b": [1]})
     with pytest.raises(UsageError, match=r"as many labels, and it has \[12, 3\]"):
         load_source((PANDAS, [1, 2, 3]))

@@ -26,8 +26,7 @@ from support.requests import bench_of
 import auditor
 from auditor.errors import SampleError, UnknownTruth, UsageError
 from auditor.randomness import Randomness, from_key, root_key
-from auditor.sources.counting import LARGEST
-from auditor.sources.law import Law
+from auditor.sources.law import LARGEST, Law
 from auditor.sources.sample import CountSample, RowSample, Sample, chance_of_fewer
 from auditor.sources.source import load_source
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper

@@ -97,7 +97,7 @@ X = np.arange(12.0).reshape(6, 2)
         (npz(), "it is empty"),
         (npz(X=np.array(5.0)), "a data set needs two rows or more"),
         (npz(X=np.zeros((0, 3))), "a data set needs two rows or more"),
-        (npz(a=np.arange(3), b=np.arange(4)), "its columns have not as many rows each: 'a' 3, 'b' 4"),
+        (npz(a=np.arange(3), b=np.arange(4)), "its columns differ in length: 'a' 3, 'b' 4"),
         (npz(X=np.zeros(5, dtype=[("a", "i4")])), "'X' holds .*, and rows are numbers, words or dates"),
         (npz(a=np.zeros((5, 2, 2)), b=np.zeros(5)), "are not columns of one table: "),
     ],
