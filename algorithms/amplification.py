@@ -54,10 +54,10 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.boosting import BOTTOM
 from algorithms.heavy_hitters import items, r_heavy_hitters, step_sizes, threshold
 from algorithms.known_answers import rounded_medians
 from algorithms.median import is_approximate_median
+from algorithms.rejection import BOTTOM
 from algorithms.statistical_query import rstat, scaled
 from auditor import Randomness, Sample, fingerprint, subject
 from auditor.repair import heavy_values

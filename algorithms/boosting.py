@@ -52,8 +52,7 @@ import numpy as np
 import numpy.typing as npt
 
 from algorithms.halfspace import boxes_size, check_margin, foams_size, r_halfspace_boxes, r_halfspace_foams
-from algorithms.rejection import BOTTOM as BOTTOM
-from algorithms.rejection import Bottom, rejection_sampler, rejection_size
+from algorithms.rejection import BOTTOM, Bottom, rejection_sampler, rejection_size
 from algorithms.statistical_query import rstat, scaled
 from algorithms.statistical_query import sample_size as rstat_size
 from auditor import Randomness, Sample, subject

@@ -57,6 +57,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from algorithms.least_rows import least_rows
+
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 Mixture = tuple[Integers, Floats]  # thresholds, and how probable r makes each
@@ -151,14 +153,8 @@ def plain_error(m: int, tau: float) -> float:
 def plain_size(tau: float, delta: float = 1 / 16) -> int:
     """The least number of flips with which anything decides, reproducibly or not; a majority vote does."""
     check_task(tau, delta)
-    half = 1  # the votes are 2 half - 1: an even number is no better than the odd one below
-    while plain_error(2 * half - 1, tau) > delta:
-        half *= 2
-    low = half // 2
-    while half - low > 1:
-        middle = (low + half) // 2
-        low, half = (low, middle) if plain_error(2 * middle - 1, tau) <= delta else (middle, half)
-    return 2 * half - 1
+    half = least_rows(lambda half: plain_error(2 * half - 1, tau) <= delta)
+    return 2 * half - 1  # an even number of votes is no better than the odd one below
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import Any
 import auditor
 from algorithms.__main__ import row as map_row
 from algorithms.everyday import LATER, mean_heavy, mean_vector
-from algorithms.everyday.least_rows import least_rows
+from algorithms.least_rows import least_rows
 from auditor.questions.price.parts import PriceAnswer, answer_of, size_text
 from auditor.questions.several import with_theorem
 from auditor.sources.source import load_source

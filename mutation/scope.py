@@ -213,7 +213,6 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "algorithms/twins/choice.py": ("tests/algorithms/everyday/test_choice.py",),
     "algorithms/twins/heavy_hitter.py": ("tests/algorithms/everyday/test_single_heavy_hitter.py",),
     "algorithms/twins/clusters.py": ("tests/algorithms/everyday/test_clusters.py",),
-    "algorithms/everyday/identity_design.py": ("tests/algorithms/everyday/test_identity_test.py",),
     "algorithms/everyday/lattice_laws.py": (
         "tests/algorithms/everyday/test_identity_test.py",
         "tests/algorithms/everyday/test_chi_square_test.py",

@@ -126,7 +126,7 @@ Arcsine bound: no test of p0 against p1 has a smaller rho at all biases between
     test_coin_test::test_every_rule_parts_as_often_as_the_bound_says_on_average
     test_coin_test::test_the_bound_is_between_the_lemma_and_the_frontier
 Identity test: a law on K values, or one eps away; rho-reproducible, wrong with probability delta at most for every r
-    identity_test:r_identity_test identity_test:r_uniformity_test identity_design:design
+    identity_test:r_identity_test identity_test:r_uniformity_test identity_test:design
     least n by its moments, of the order sqrt(K) / (eps^2 rho) + (1 + sqrt(K) eps) / (eps rho)^2; run at 3/4 of rho
     test_identity_test::test_u_has_the_mean_d_and_deviates_by_at_most_s
     test_identity_test::test_the_exact_rho_is_that_of_all_spreads

@@ -50,11 +50,10 @@ from algorithms.everyday.critical_values import (
     rho_of_law,
     upper_end,
 )
-from algorithms.everyday.identity_design import Null, law_of, weights_of
-from algorithms.everyday.identity_test import counted
+from algorithms.everyday.identity_test import Null, counted, law_of, weights_of
 from algorithms.everyday.lattice_laws import Floats, law_of_sum
-from algorithms.everyday.least_rows import least_rows
 from algorithms.everyday.usual_tests import Statistic, check_test
+from algorithms.least_rows import least_rows
 from auditor import Sample, subject
 from auditor.repair import random_threshold, threshold_mismatch
 

@@ -61,11 +61,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.everyday.least_rows import least_rows
 from algorithms.everyday.mean_vector import in_turn
+from algorithms.least_rows import least_rows
 from algorithms.premises import in_unit_interval
 from algorithms.statistical_query import scaled
-from auditor import Randomness, Sample, subject
+from auditor import Randomness, Sample, composed
 from auditor.repair import choice_mismatch, choose, top_mismatch
 
 Scores = dict[str, float]  # by the candidate's name, which is its column's number
@@ -190,37 +190,6 @@ def choose_apart(first: Scores, second: Scores, *, tau: float, rho: float, delta
     return choice_mismatch(first, second, strength(tau, rho, delta, candidates))
 
 
-@subject(
-    source=tied,
-    sample="counts",
-    size=sample_size,
-    claimed=lambda rho: rho,
-    delta=lambda delta: delta,
-    accuracy=are_good,
-    theorem="Best of K",
-    promise=promise,
-    bounds=BOUNDS,
-    plain=plain_size,
-    core=mean_scores,
-    finish=best,
-    mismatch=choose_apart,
-)
-def r_choice(
-    sample: Sample,
-    r: Randomness,
-    *,
-    tau: float = 0.1,
-    rho: float = 0.1,
-    delta: float = 0.05,
-    candidates: int = 4,
-    sample_scale: float = 1.0,
-) -> int:
-    """The column with the best mean score, but for noise that r keeps for each."""
-    known = {"tau": tau, "rho": rho, "delta": delta, "candidates": candidates}
-    check_parameters(**known)  # type: ignore[arg-type]
-    return best(mean_scores(sample, candidates=candidates), r, **known)  # type: ignore[arg-type]
-
-
 def best_set(
     scores: Scores, r: Randomness, *, tau: float, rho: float, delta: float, candidates: int, top: int
 ) -> tuple[int, ...]:
@@ -236,34 +205,35 @@ def choose_sets_apart(
     return top_mismatch(first, second, strength(tau, rho, delta, candidates, top), top)
 
 
-@subject(
-    source=tied,
-    sample="counts",
-    size=sample_size,
-    claimed=lambda rho: rho,
-    delta=lambda delta: delta,
-    accuracy=are_good,
+_DECLARED: Any = {
+    "source": tied,
+    "sample": "counts",
+    "size": sample_size,
+    "claimed": lambda rho: rho,
+    "delta": lambda delta: delta,
+    "accuracy": are_good,
+    "promise": promise,
+    "bounds": BOUNDS,
+    "plain": plain_size,
+    "core": mean_scores,
+}
+_DEFAULTS = {"tau": 0.1, "rho": 0.1, "delta": 0.05, "candidates": 4}
+
+r_choice = composed(
+    theorem="Best of K",
+    finish=best,
+    mismatch=choose_apart,
+    defaults={**_DEFAULTS, "sample_scale": 1.0},
+    **_DECLARED,
+)
+"""The column with the best mean score, but for noise that r keeps for each."""
+
+r_top_choice = composed(
     theorem="Top k of K",
-    promise=promise,
-    bounds=BOUNDS,
-    plain=plain_size,
-    core=mean_scores,
     finish=best_set,
     mismatch=choose_sets_apart,
     mismatch_is="upper",
+    defaults={**_DEFAULTS, "top": 2, "sample_scale": 1.0},
+    **_DECLARED,
 )
-def r_top_choice(
-    sample: Sample,
-    r: Randomness,
-    *,
-    tau: float = 0.1,
-    rho: float = 0.1,
-    delta: float = 0.05,
-    candidates: int = 4,
-    top: int = 2,
-    sample_scale: float = 1.0,
-) -> tuple[int, ...]:
-    """The set of the `top` columns with the best mean scores, but for noise that r keeps for each."""
-    known = {"tau": tau, "rho": rho, "delta": delta, "candidates": candidates, "top": top}
-    check_parameters(**known)  # type: ignore[arg-type]
-    return best_set(mean_scores(sample, candidates=candidates), r, **known)  # type: ignore[arg-type]
+"""The set of the `top` columns with the best mean scores, but for noise that r keeps for each."""

@@ -36,7 +36,8 @@ from typing import Any
 import numpy as np
 
 from algorithms.coin_problem import Heads, heads_among
-from algorithms.everyday.critical_values import AUDITABLE, GINI, acceptance_by_r, check_rates, rho_of_law
+from algorithms.everyday.critical_values import AUDITABLE, acceptance_by_r, check_rates, rho_of_law
+from algorithms.everyday.mean_sizes import GINI
 from auditor import composed
 from auditor.repair import random_threshold, threshold_mismatch
 

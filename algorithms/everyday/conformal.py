@@ -52,8 +52,8 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.everyday.least_rows import least_rows
 from algorithms.everyday.order_statistics import chance_at_most, kth_smallest, rho_of_law
+from algorithms.least_rows import least_rows
 from auditor import Sample, subject
 from auditor.repair import conformal_rank, grid_mismatch, rank_mismatch, rank_size, rank_tail_size, up_to_grid
 

@@ -40,7 +40,7 @@ import functools
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -57,6 +57,7 @@ from algorithms.everyday.quad_tree import (
     leaves_of,
     rounding,
 )
+from algorithms.least_rows import least_rows
 from algorithms.statistical_query import scaled
 from auditor import Randomness, Sample, subject
 from auditor.repair import one_grid_mismatch, random_threshold
@@ -155,18 +156,7 @@ def sample_size(d: int, eps: float, rho: float, delta: float, sample_scale: floa
     check_shares(rho, delta)
     plan = plan_for(d, eps)
     least = max(plan.leaves**2, math.ceil((sum(plan.parts) / rho) ** 2))
-    return scaled(max(least, least_for(lambda n: plan.error(n, delta), eps)), sample_scale)
-
-
-def least_for(error_at: Any, eps: float) -> int:
-    """The fewest rows with an error of at most eps, which falls with the rows."""
-    low, high = 0, 1
-    while error_at(high) > eps:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if error_at(middle) <= eps else (middle, high)
-    return high
+    return scaled(max(least, least_rows(lambda n: plan.error(n, delta) <= eps)), sample_scale)
 
 
 def promise(size: int, d: int, eps: float) -> float:

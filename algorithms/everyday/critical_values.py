@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.everyday.mean_sizes import GINI as GINI
+from algorithms.everyday.mean_sizes import GINI
 
 Floats = npt.NDArray[np.float64]
 Of = Callable[[float], float]

@@ -1,7 +1,7 @@
 """A mean in R^d of heavy-tailed rows, reproducibly: medians of means, or a mean of clipped rows, rounded to boxes.
 
 Guarantee: for i.i.d. rows, however their coordinates depend on each other, Pr[A(s1; r) = A(s2; r)] >= 1 - rho and
-Pr[|A(s; r) - mu|_2 > eps] <= delta, with `sample_size` or `clipped_size` rows. Medians of means: each coordinate has a
+Pr[|A(s; r) - mu|_2 > eps] <= delta, with the declared number of rows. Medians of means: each coordinate has a
 deviation of at most sigma. Clipped: E(X_i - centre)^2 <= sigma^2 for a centre that is known before the rows are.
 
     d, eps, rho, delta   as in `mean_vector`
@@ -42,17 +42,16 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
-from algorithms.everyday.least_rows import least_rows
 from algorithms.everyday.mean_laws import coin_parted, median_parted, together
 from algorithms.everyday.mean_sizes import GINI, MeanPlan, check_parameters, least_plan
-from algorithms.everyday.mean_vector import BOUNDS, Reals, checked, coins, is_near
+from algorithms.everyday.mean_vector import BOUNDS, Reals, checked, coins, is_near, rounded_to_boxes
+from algorithms.least_rows import least_rows
 from algorithms.premises import finite
-from algorithms.statistical_query import scaled
-from auditor import Randomness, Sample, composed
-from auditor.repair import grid_mismatch, on_grid
+from auditor import Sample, composed
 
 MOST_GROUPS = 199
 RAREST = 1e-99  # of delta / d
@@ -79,12 +78,21 @@ def group_reach(k: int, delta: float) -> float:
 
 
 @lru_cache
-def by_medians(eps: float, rho: float, delta: float, sigma: float, d: int) -> tuple[MeanPlan, int]:
-    """The plan with the fewest rows, k of each m, and k."""
+def by_medians(eps: float, rho: float, delta: float, sigma: float, d: int) -> MeanPlan:
+    """Return the plan with the fewest rows, in its best number of groups."""
     check_parameters(eps, rho, delta, sigma, d)
     check_failures(delta, d)
-    plans = [_with_groups(k, eps, rho, delta, sigma, d) for k in range(1, MOST_GROUPS + 1, 2)]
-    return min(plans, key=lambda one: one[0].rows)
+
+    def in_groups(k: int) -> MeanPlan:
+        """A plan for the rows of one group, then k times as many."""
+
+        def noise(left: float) -> float:
+            return group_reach(k, left / (2 * d)) * sigma * math.sqrt(d)
+
+        group = least_plan(eps, delta, d, noise=noise, parting=GINI * d * sigma / rho)
+        return replace(group, rows=k * group.rows, groups=k)
+
+    return min((in_groups(k) for k in range(1, MOST_GROUPS + 1, 2)), key=lambda plan: plan.rows)
 
 
 def check_failures(delta: float, d: int) -> None:
@@ -94,32 +102,10 @@ def check_failures(delta: float, d: int) -> None:
         raise ValueError(f"delta={delta!r} must be {least}, for medians of means: use r_mean_vector_clipped")
 
 
-def _with_groups(k: int, eps: float, rho: float, delta: float, sigma: float, d: int) -> tuple[MeanPlan, int]:
-    """A plan for the rows of one group, then k times as many."""
-
-    def noise(left: float) -> float:
-        return group_reach(k, left / (2 * d)) * sigma * math.sqrt(d)
-
-    group = least_plan(eps, delta, d, noise=noise, parting=GINI * d * sigma / rho)
-    return replace(group, rows=k * group.rows), k
-
-
 def plain_size(eps: float, delta: float, sigma: float, d: int) -> int:
     """Rows for medians of means without reproducibility: c sigma sqrt(d / m) = eps, at the best k."""
     groups = range(1, MOST_GROUPS + 1, 2)
     return min(k * math.ceil((group_reach(k, delta / (2 * d)) * sigma / eps) ** 2 * d) for k in groups)
-
-
-def sample_size(eps: float, rho: float, delta: float, sigma: float, d: int, sample_scale: float = 1.0) -> int:
-    """k m, times the scale."""
-    plan, k = by_medians(eps, rho, delta, sigma, d)
-    return k * scaled(plan.rows // k, sample_scale)
-
-
-def promise(size: int, eps: float, rho: float, delta: float, sigma: float, d: int) -> float:
-    """What the proof makes of rho at any size; groups and boxes stay what they are."""
-    plan, k = by_medians(eps, rho, delta, sigma, d)
-    return min(1.0, GINI * d * sigma / (plan.width * math.sqrt(max(size // k, 1))))
 
 
 def hard_bias(m: int) -> float:
@@ -129,22 +115,22 @@ def hard_bias(m: int) -> float:
 
 def exact_rho(size: int, eps: float, rho: float, delta: float, sigma: float, d: int) -> float:
     """rho at any size, independent coordinates of `hard_bias` or fair coins, which part more where k is 1 or 3."""
-    plan, k = by_medians(eps, rho, delta, sigma, d)
-    m = max(size // k, 2)
-    parts = (median_parted(k, m, p, plan.width, sigma / math.sqrt(p * (1 - p))) for p in (hard_bias(m), 0.5))
+    plan = by_medians(eps, rho, delta, sigma, d)
+    m = max(size // plan.groups, 2)
+    parts = (median_parted(plan.groups, m, p, plan.width, sigma / math.sqrt(p * (1 - p))) for p in (hard_bias(m), 0.5))
     return together([max(parts)] * d)
 
 
 def measured_size(eps: float, rho: float, delta: float, sigma: float, d: int) -> int:
     """The fewest rows with which rho is as asked on these sources, in the same groups and boxes."""
-    _, k = by_medians(eps, rho, delta, sigma, d)
+    k = by_medians(eps, rho, delta, sigma, d).groups
     fewest = least_rows(lambda m: exact_rho(k * m, eps, rho, delta, sigma, d) <= rho)
     return k * fewest
 
 
 def median_of_means(sample: Sample, *, eps: float, rho: float, delta: float, sigma: float, d: int) -> Reals:
     """T; what fills no group is left out."""
-    _, k = by_medians(eps, rho, delta, sigma, d)
+    k = by_medians(eps, rho, delta, sigma, d).groups
     rows = Sample.of(sample)
     m = rows.size // k
     if not m:
@@ -152,45 +138,16 @@ def median_of_means(sample: Sample, *, eps: float, rho: float, delta: float, sig
     return checked(np.median([rows.take(m).mean(finite) for _ in range(k)], axis=0), d)
 
 
-def medians_to_boxes(t: Reals, r: Randomness, *, eps: float, rho: float, delta: float, sigma: float, d: int) -> Reals:
-    """The middle of the box that holds T."""
-    return on_grid(t, r.random(d), by_medians(eps, rho, delta, sigma, d)[0].width)
-
-
-def medians_part(t1: Reals, t2: Reals, *, eps: float, rho: float, delta: float, sigma: float, d: int) -> float:
-    """Pr over the offsets that two medians are rounded apart."""
-    return grid_mismatch(t1, t2, by_medians(eps, rho, delta, sigma, d)[0].width)
-
-
-r_mean_vector_heavy = composed(
-    source=hard_source,
-    sample="counts",
-    size=sample_size,
-    claimed=lambda rho: rho,
-    delta=lambda delta: delta,
-    accuracy=is_near,
-    theorem="Mean by medians",
-    promise=promise,
-    bounds=BOUNDS,
-    plain=plain_size,
-    core=median_of_means,
-    finish=medians_to_boxes,
-    mismatch=medians_part,
-    defaults={"eps": 0.5, "rho": 0.2, "delta": 0.001, "sigma": 1.0, "d": 2, "sample_scale": 1.0},
-)
-"""The medians of the groups' means, to the middle of their box."""
-
-
 @lru_cache
-def by_clipping(eps: float, rho: float, delta: float, sigma: float, d: int) -> tuple[MeanPlan, float]:
-    """The plan, and B."""
+def by_clipping(eps: float, rho: float, delta: float, sigma: float, d: int) -> MeanPlan:
+    """Return the plan; its reach is B."""
     check_parameters(eps, rho, delta, sigma, d)
 
     def noise(left: float) -> float:
         return CLIPPED * sigma * math.sqrt(d * math.log(2 * d / left))
 
     plan = least_plan(eps, delta, d, noise=noise, parting=GINI * d * sigma / rho)
-    return plan, sigma * math.sqrt(3 * plan.rows / (4 * math.log(2 * d / plan.delta)))
+    return replace(plan, reach=sigma * math.sqrt(3 * plan.rows / (4 * math.log(2 * d / plan.delta))))
 
 
 def clipped_plain_size(eps: float, delta: float, sigma: float, d: int) -> int:
@@ -198,21 +155,10 @@ def clipped_plain_size(eps: float, delta: float, sigma: float, d: int) -> int:
     return math.ceil((CLIPPED * sigma / eps) ** 2 * d * math.log(2 * d / delta))
 
 
-def clipped_size(eps: float, rho: float, delta: float, sigma: float, d: int, sample_scale: float = 1.0) -> int:
-    """n, times the scale."""
-    return scaled(by_clipping(eps, rho, delta, sigma, d)[0].rows, sample_scale)
-
-
-def clipped_promise(size: int, eps: float, rho: float, delta: float, sigma: float, d: int) -> float:
-    """What the proof makes of rho at any size; B and the boxes stay what they are."""
-    width = by_clipping(eps, rho, delta, sigma, d)[0].width
-    return min(1.0, GINI * d * sigma / (width * math.sqrt(max(size, 1))))
-
-
 def clipped_exact_rho(size: int, eps: float, rho: float, delta: float, sigma: float, d: int) -> float:
     """rho at any size for independent fair coins, sigma to either side of the centre, of which nothing is clipped."""
-    plan, reach = by_clipping(eps, rho, delta, sigma, d)
-    return together([coin_parted(size, 0.5, plan.width, 2 * min(sigma, reach))] * d)
+    plan = by_clipping(eps, rho, delta, sigma, d)
+    return together([coin_parted(size, 0.5, plan.width, 2 * min(sigma, plan.reach))] * d)
 
 
 def clipped_measured_size(eps: float, rho: float, delta: float, sigma: float, d: int) -> int:
@@ -226,34 +172,36 @@ def clipped_mean(
     """T."""
     if not -math.inf < centre < math.inf:
         raise ValueError(f"centre={centre!r} must be a number: what rows are near to, e.g. 0")
-    _, reach = by_clipping(eps, rho, delta, sigma, d)
+    reach = by_clipping(eps, rho, delta, sigma, d).reach
     return checked(Sample.of(sample).mean(lambda rows: np.clip(finite(rows), centre - reach, centre + reach)), d)
 
 
-def clipped_to_boxes(t: Reals, r: Randomness, *, eps: float, rho: float, delta: float, sigma: float, d: int) -> Reals:
-    """The middle of the box that holds T."""
-    return on_grid(t, r.random(d), by_clipping(eps, rho, delta, sigma, d)[0].width)
+_DECLARED: Any = {
+    "source": hard_source,
+    "sample": "counts",
+    "claimed": lambda rho: rho,
+    "delta": lambda delta: delta,
+    "accuracy": is_near,
+    "bounds": BOUNDS,
+}
+_DEFAULTS = {"eps": 0.5, "rho": 0.2, "delta": 0.001, "sigma": 1.0, "d": 2}
 
-
-def clipped_part(t1: Reals, t2: Reals, *, eps: float, rho: float, delta: float, sigma: float, d: int) -> float:
-    """Pr over the offsets that two means are rounded apart."""
-    return grid_mismatch(t1, t2, by_clipping(eps, rho, delta, sigma, d)[0].width)
-
+r_mean_vector_heavy = composed(
+    theorem="Mean by medians",
+    plain=plain_size,
+    core=median_of_means,
+    defaults={**_DEFAULTS, "sample_scale": 1.0},
+    **rounded_to_boxes(by_medians),
+    **_DECLARED,
+)
+"""The medians of the groups' means, to the middle of their box."""
 
 r_mean_vector_clipped = composed(
-    source=hard_source,
-    sample="counts",
-    size=clipped_size,
-    claimed=lambda rho: rho,
-    delta=lambda delta: delta,
-    accuracy=is_near,
     theorem="Mean by clipping",
-    promise=clipped_promise,
-    bounds=BOUNDS,
     plain=clipped_plain_size,
     core=clipped_mean,
-    finish=clipped_to_boxes,
-    mismatch=clipped_part,
-    defaults={"eps": 0.5, "rho": 0.2, "delta": 0.001, "sigma": 1.0, "d": 2, "centre": 0.0, "sample_scale": 1.0},
+    defaults={**_DEFAULTS, "centre": 0.0, "sample_scale": 1.0},
+    **rounded_to_boxes(by_clipping),
+    **_DECLARED,
 )
 """The mean of the clipped rows, to the middle of its box."""

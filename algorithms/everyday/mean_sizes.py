@@ -60,9 +60,13 @@ DROPLET: Moments = (1 / 12 - 1 / (2 * math.pi**2), 1 / 180 - 1 / (6 * math.pi**2
 
 @dataclass(frozen=True, slots=True)
 class MeanPlan:
+    """How many rows a reproducible mean takes, and how they are used."""
+
     rows: int
-    width: float
+    width: float  # of a cell
     delta: float  # what of it is left for T
+    groups: int = 1  # of equally many rows, whose means T is the median of
+    reach: float = math.inf  # how far from the centre rows are clipped
 
 
 def planned(eps: float, delta: float, noise: float, parting: float, radius: float) -> MeanPlan:

@@ -46,16 +46,23 @@ Cost: one pass over the rows, which is not copied; on counts one multinomial dra
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from algorithms.everyday import mean_sizes
-from algorithms.everyday.least_rows import least_rows
 from algorithms.everyday.mean_laws import coin_parted, together
-from algorithms.everyday.mean_sizes import by_boxes, by_one_offset, least_by_frontier, least_by_lemma, plain_size
+from algorithms.everyday.mean_sizes import (
+    GINI,
+    MeanPlan,
+    by_boxes,
+    by_one_offset,
+    least_by_frontier,
+    least_by_lemma,
+    plain_size,
+)
+from algorithms.least_rows import least_rows
 from algorithms.statistical_query import scaled
 from auditor import Randomness, Sample, composed
 from auditor.repair import grid_mismatch, on_grid, one_grid_mismatch
@@ -84,15 +91,31 @@ def declared_source(d: int) -> str:
     return coins(*COINS) if d == len(COINS) else in_turn(d)
 
 
-def sample_size(eps: float, rho: float, delta: float, sigma: float, d: int, sample_scale: float = 1.0) -> int:
-    """Rows for boxes, times the scale."""
-    return scaled(by_boxes(eps, rho, delta, sigma, d).rows, sample_scale)
+def rounded_to_boxes(plan_for: Callable[..., MeanPlan], *, shared: bool = False) -> dict[str, Any]:
+    """Return what is declared of a T that is rounded to the boxes of a plan: size, promise, finish and mismatch.
 
+    Where the offset is `shared`, all coordinates are shifted alike.
+    """
 
-def promise(size: int, eps: float, rho: float, delta: float, sigma: float, d: int) -> float:
-    """What the proof makes of rho at any size: 2 d sigma / (w sqrt(3 n)); the boxes stay what they are."""
-    width = by_boxes(eps, rho, delta, sigma, d).width
-    return min(1.0, mean_sizes.GINI * d * sigma / (width * math.sqrt(max(size, 1))))
+    def size(eps: float, rho: float, delta: float, sigma: float, d: int, sample_scale: float = 1.0) -> int:
+        plan = plan_for(eps, rho, delta, sigma, d)
+        return plan.groups * scaled(plan.rows // plan.groups, sample_scale)
+
+    def promise(size: int, eps: float, rho: float, delta: float, sigma: float, d: int) -> float:
+        """Return what the proof makes of rho at any size, 2 d sigma / (w sqrt(3 n)); groups and boxes stay."""
+        plan = plan_for(eps, rho, delta, sigma, d)
+        return min(1.0, GINI * d * sigma / (plan.width * math.sqrt(max(size // plan.groups, 1))))
+
+    def finish(t: Reals, r: Randomness, *, eps: float, rho: float, delta: float, sigma: float, d: int) -> Reals:
+        """Return the middle of the box that holds T."""
+        return on_grid(t, r.random() if shared else r.random(d), plan_for(eps, rho, delta, sigma, d).width)
+
+    def mismatch(t1: Reals, t2: Reals, *, eps: float, rho: float, delta: float, sigma: float, d: int) -> float:
+        """Return the probability over the offsets that two T are rounded apart."""
+        width = plan_for(eps, rho, delta, sigma, d).width
+        return one_grid_mismatch(t1, t2, width) if shared else grid_mismatch(t1, t2, width)
+
+    return {"size": size, "promise": promise, "finish": finish, "mismatch": mismatch}
 
 
 def exact_rho(size: int, eps: float, rho: float, delta: float, sigma: float, d: int) -> float:
@@ -123,16 +146,6 @@ def checked(means: Any, d: int) -> Reals:
     return t
 
 
-def to_boxes(t: Reals, r: Randomness, *, eps: float, rho: float, delta: float, sigma: float, d: int) -> Reals:
-    """The middle of the box that holds T."""
-    return on_grid(t, r.random(d), by_boxes(eps, rho, delta, sigma, d).width)
-
-
-def boxes_part(t1: Reals, t2: Reals, *, eps: float, rho: float, delta: float, sigma: float, d: int) -> float:
-    """Pr over the offsets that two means are rounded apart."""
-    return grid_mismatch(t1, t2, by_boxes(eps, rho, delta, sigma, d).width)
-
-
 def true_mean(source: Any, d: int) -> Reals:
     """mu: of a law that is listed, or of a distribution of numbers."""
     if d == 1:
@@ -146,60 +159,22 @@ def is_near(output: Reals, *, source: Any, r: Any, params: Mapping[str, Any]) ->
     return bool(np.linalg.norm(output - true_mean(source, params["d"])) <= params["eps"])
 
 
-r_mean_vector = composed(
-    source=declared_source,
-    sample="counts",
-    size=sample_size,
-    claimed=lambda rho: rho,
-    delta=lambda delta: delta,
-    accuracy=is_near,
-    theorem="Mean by boxes",
-    promise=promise,
-    bounds=BOUNDS,
-    plain=plain_size,
-    core=mean_of,
-    finish=to_boxes,
-    mismatch=boxes_part,
-    defaults={"eps": 0.2, "rho": 0.1, "delta": 0.05, "sigma": 0.5, "d": 3, "sample_scale": 1.0},
-)
+_DECLARED: Any = {
+    "source": declared_source,
+    "sample": "counts",
+    "claimed": lambda rho: rho,
+    "delta": lambda delta: delta,
+    "accuracy": is_near,
+    "bounds": BOUNDS,
+    "plain": plain_size,
+    "core": mean_of,
+    "defaults": {"eps": 0.2, "rho": 0.1, "delta": 0.05, "sigma": 0.5, "d": 3, "sample_scale": 1.0},
+}
+
+r_mean_vector = composed(theorem="Mean by boxes", **rounded_to_boxes(by_boxes), **_DECLARED)
 """The mean of the rows, to the middle of its box."""
 
-
-def one_offset_size(eps: float, rho: float, delta: float, sigma: float, d: int, sample_scale: float = 1.0) -> int:
-    """Rows for boxes with one offset, times the scale."""
-    return scaled(by_one_offset(eps, rho, delta, sigma, d).rows, sample_scale)
-
-
-def one_offset_promise(size: int, eps: float, rho: float, delta: float, sigma: float, d: int) -> float:
-    """What the proof makes of rho at any size, as for an offset each."""
-    width = by_one_offset(eps, rho, delta, sigma, d).width
-    return min(1.0, mean_sizes.GINI * d * sigma / (width * math.sqrt(max(size, 1))))
-
-
-def to_boxes_of_one(t: Reals, r: Randomness, *, eps: float, rho: float, delta: float, sigma: float, d: int) -> Reals:
-    """The middle of the box that holds T, all coordinates shifted alike."""
-    return on_grid(t, r.random(), by_one_offset(eps, rho, delta, sigma, d).width)
-
-
-def one_offset_parts(t1: Reals, t2: Reals, *, eps: float, rho: float, delta: float, sigma: float, d: int) -> float:
-    """Pr over the one offset that two means are rounded apart."""
-    return one_grid_mismatch(t1, t2, by_one_offset(eps, rho, delta, sigma, d).width)
-
-
 r_mean_vector_one_offset = composed(
-    source=declared_source,
-    sample="counts",
-    size=one_offset_size,
-    claimed=lambda rho: rho,
-    delta=lambda delta: delta,
-    accuracy=is_near,
-    theorem="Mean by one offset",
-    promise=one_offset_promise,
-    bounds=BOUNDS,
-    plain=plain_size,
-    core=mean_of,
-    finish=to_boxes_of_one,
-    mismatch=one_offset_parts,
-    defaults={"eps": 0.2, "rho": 0.1, "delta": 0.05, "sigma": 0.5, "d": 3, "sample_scale": 1.0},
+    theorem="Mean by one offset", **rounded_to_boxes(by_one_offset, shared=True), **_DECLARED
 )
 """The mean of the rows, to the middle of its box; the offset is the same in all coordinates."""

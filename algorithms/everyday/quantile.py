@@ -50,8 +50,8 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.everyday.least_rows import least_rows
 from algorithms.everyday.order_statistics import kth_smallest, law_of_kth, rho_of_law
+from algorithms.least_rows import least_rows
 from auditor import Sample, subject
 from auditor.repair import grid_mismatch, on_grid, quantile_rank, rank_mismatch, rank_size, rank_tail_size
 

@@ -56,6 +56,7 @@ from algorithms.coin_frontier import (
     peaks,
     spread_of,
 )
+from algorithms.least_rows import least_rows
 
 MOST_ROWS = 5000  # beyond, rho sqrt(n) has long settled
 
@@ -123,14 +124,7 @@ class Task:
 def plain_size(q: float, tau: float, delta: float = 1 / 16) -> int:
     """The least number of rows with which anything decides so surely, reproducibly or not."""
     check_task(q, tau, delta)
-    low, high = 0, 1
-    while Task(high, q - tau, q + tau, delta).least_error() > delta:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        enough = Task(middle, q - tau, q + tau, delta).least_error() <= delta
-        low, high = (low, middle) if enough else (middle, high)
-    return high
+    return least_rows(lambda n: Task(n, q - tau, q + tau, delta).least_error() <= delta)
 
 
 @lru_cache(maxsize=256)

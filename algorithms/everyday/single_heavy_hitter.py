@@ -48,8 +48,8 @@ from typing import Any
 
 import numpy as np
 
-from algorithms.everyday.least_rows import least_rows
 from algorithms.heavy_hitters import items
+from algorithms.least_rows import least_rows
 from algorithms.premises import not_nan
 from algorithms.statistical_query import scaled
 from auditor import Randomness, Sample, subject

@@ -46,14 +46,14 @@ import numpy.typing as npt
 
 from algorithms.everyday.critical_values import (
     AUDITABLE,
-    GINI,
     critical_interval,
     mean_over,
     proved_rho,
     rho_of_cdf,
     upper_end,
 )
-from algorithms.everyday.least_rows import least_rows
+from algorithms.everyday.mean_sizes import GINI
+from algorithms.least_rows import least_rows
 from auditor import subject
 from auditor.repair import random_threshold, threshold_mismatch
 

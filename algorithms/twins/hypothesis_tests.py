@@ -9,7 +9,7 @@ import numpy as np
 
 from algorithms.coin_problem import heads_among
 from algorithms.everyday import chi_square_test, identity_test, usual_tests
-from algorithms.everyday.identity_design import interval
+from algorithms.everyday.identity_test import interval
 from auditor import Sample, subject
 
 HALFWAY = "halfway to what must be noticed the statistic falls on either side of a fixed critical value"

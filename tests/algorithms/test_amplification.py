@@ -40,9 +40,9 @@ from algorithms.amplification import (
     strings,
     vote_parameters,
 )
-from algorithms.boosting import BOTTOM
 from algorithms.heavy_hitters import step_sizes
 from algorithms.known_answers import middle, rounded_laws, rounded_median, rounded_medians
+from algorithms.rejection import BOTTOM
 from auditor import Sample
 from auditor.flow.record import Record
 from auditor.randomness import from_key, root_key

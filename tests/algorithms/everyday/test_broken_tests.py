@@ -9,8 +9,7 @@ from scipy.stats import binom, norm
 
 import auditor
 from algorithms.everyday import chi_square_test, usual_tests
-from algorithms.everyday.identity_design import interval
-from algorithms.everyday.identity_test import exact_law
+from algorithms.everyday.identity_test import exact_law, interval
 from algorithms.twins import hypothesis_tests as broken_tests
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 

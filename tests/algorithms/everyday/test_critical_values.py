@@ -13,7 +13,6 @@ from scipy.special import ndtr
 from scipy.stats import norm
 
 from algorithms.everyday.critical_values import (
-    GINI,
     critical_interval,
     first_from,
     levels,
@@ -24,6 +23,7 @@ from algorithms.everyday.critical_values import (
     spread_bound,
     upper_end,
 )
+from algorithms.everyday.mean_sizes import GINI
 
 laws = st.lists(st.tuples(st.floats(-3, 3), st.floats(0.01, 1)), min_size=1, max_size=8)
 

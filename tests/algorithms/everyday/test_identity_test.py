@@ -13,7 +13,7 @@ from scipy.stats import poisson
 from support.exact import chance, spreads
 
 import auditor
-from algorithms.everyday import identity_design as sizes
+from algorithms.everyday import identity_test as sizes
 from algorithms.everyday.critical_values import rho_of_law
 from algorithms.everyday.identity_test import (
     LOADED,

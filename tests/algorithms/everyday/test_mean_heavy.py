@@ -32,8 +32,9 @@ from auditor.randomness import from_key, root_key
 
 pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
 DEFAULTS: Any = {"eps": 0.5, "rho": 0.2, "delta": 0.001, "sigma": 1.0, "d": 2}
-PLAN, K = by_medians(**DEFAULTS)
-M = PLAN.rows // K
+PLAN = by_medians(**DEFAULTS)
+HEAVY, CLIPPING = r_mean_vector_heavy.__auditor__, r_mean_vector_clipped.__auditor__  # type: ignore[attr-defined]
+K, M = PLAN.groups, PLAN.rows // PLAN.groups
 
 
 def majority(k: int, x: Any) -> Any:
@@ -42,12 +43,12 @@ def majority(k: int, x: Any) -> Any:
 
 def test_sizes_to_the_number() -> None:
     assert (PLAN.rows, K, M) == (5285, 5, 1057)
-    assert mean_heavy.sample_size(**DEFAULTS, sample_scale=0.5) == 5 * 529
-    assert by_clipping(**DEFAULTS)[0].rows == 1060
+    assert HEAVY.size(**DEFAULTS, sample_scale=0.5) == 5 * 529
+    assert by_clipping(**DEFAULTS).rows == 1060
     assert (mean_heavy.plain_size(0.5, 0.001, 1.0, 2), mean_heavy.clipped_plain_size(0.5, 0.001, 1.0, 2)) == (795, 264)
-    assert [by_medians(0.5, 0.2, delta, 1.0, 2)[1] for delta in (0.05, 0.01, 1e-6)] == [1, 3, 11]
-    assert mean_heavy.promise(5285, **DEFAULTS) == pytest.approx(0.2, abs=1e-4)
-    assert mean_heavy.clipped_promise(1060, **DEFAULTS) == pytest.approx(0.2, abs=1e-4)
+    assert [by_medians(0.5, 0.2, delta, 1.0, 2).groups for delta in (0.05, 0.01, 1e-6)] == [1, 3, 11]
+    assert HEAVY.promise(5285, **DEFAULTS) == pytest.approx(0.2, abs=1e-4)
+    assert CLIPPING.promise(1060, **DEFAULTS) == pytest.approx(0.2, abs=1e-4)
     assert mean_heavy.measured_size(**DEFAULTS) == 1590
     assert mean_heavy.exact_rho(1590, **DEFAULTS) <= 0.2 < mean_heavy.exact_rho(1585, **DEFAULTS)
     assert mean_heavy.clipped_measured_size(**DEFAULTS) == 908
@@ -64,7 +65,8 @@ parameters = st.tuples(
 @given(parameters)
 def test_a_plan_meets_the_proofs_sums(given_: tuple[float, float, float, float, int]) -> None:
     eps, rho, delta, sigma, d = given_
-    (plan, k), (clipped, reach) = by_medians(*given_), by_clipping(*given_)
+    plan, clipped = by_medians(*given_), by_clipping(*given_)
+    k, reach = plan.groups, clipped.reach
     m, c, n = plan.rows // k, group_reach(k, plan.delta / (2 * d)), clipped.rows
     radius = dict(radii(delta, d, BOX))
     assert plan.rows == k * m
@@ -115,8 +117,8 @@ def test_the_root_of_k_is_no_weakness_of_the_proof() -> None:
 def test_no_coin_parts_medians_much_more_than_the_hard_sources(delta: float, k: int) -> None:
     """rho at the theorem's size, over biases: fair coins are the worst of few groups, rare large rows of many."""
     given_: Any = {**DEFAULTS, "delta": delta}
-    plan, groups = by_medians(**given_)
-    assert groups == k
+    plan = by_medians(**given_)
+    assert plan.groups == k
     biases = np.concatenate([np.geomspace(1e-5, 0.01, 30), np.linspace(0.02, 0.5, 10)])
     each = [mean_laws.median_parted(k, plan.rows // k, p, plan.width, 1 / math.sqrt(p * (1 - p))) for p in biases]
     assert mean_laws.together([max(each)] * 2) <= 1.02 * mean_heavy.exact_rho(plan.rows, **given_) <= 1.02 * 0.2
@@ -157,7 +159,7 @@ def test_the_claims_hold_at_the_theorems_size() -> None:
 
 
 def test_clipped_coins_have_their_exact_rho() -> None:
-    plan, _ = by_clipping(**DEFAULTS)
+    plan = by_clipping(**DEFAULTS)
     truth = mean_heavy.clipped_exact_rho(plan.rows, **DEFAULTS)
     fair = "points([[-1, -1], [-1, 1], [1, -1], [1, 1]])"
     record = auditor.audit(r_mean_vector_clipped, fair, rho=0.4, fixed=60, confidence=1 - 1e-6)
@@ -171,7 +173,8 @@ def test_clipped_coins_have_their_exact_rho() -> None:
 @pytest.mark.parametrize("delta", [0.05, 1e-6])
 def test_clipped_means_are_as_near_as_the_proof_says(p: float, delta: float) -> None:
     """Exactly, for rows that are 0 or 1 / sqrt(p): of second moment 1, clipped where they are beyond B."""
-    plan, reach = by_clipping(0.5, 0.2, delta, 1.0, 1)
+    plan = by_clipping(0.5, 0.2, delta, 1.0, 1)
+    reach = plan.reach
     n, height = plan.rows, 1 / math.sqrt(p)
     j = np.arange(n + 1)
     off = np.abs(j / n * min(height, reach) - p * height)
@@ -186,7 +189,7 @@ def test_what_is_rounded_is_a_median_of_means_or_a_clipped_mean(seed: int) -> No
     means = [rows[4 * i : 4 * i + 4].mean(axis=0) for i in range(5)]
     t = median_of_means(rows, **DEFAULTS)
     assert t.tolist() == pytest.approx(np.median(means, axis=0).tolist())
-    _, reach = by_clipping(**DEFAULTS)
+    reach = by_clipping(**DEFAULTS).reach
     about = clipped_mean(100 * rows + 7, **DEFAULTS, centre=7.0)
     assert about == pytest.approx(np.clip(100 * rows, -reach, reach).mean(axis=0) + 7)
 

@@ -80,10 +80,10 @@ def test_the_size_and_what_it_is_of_the_truth() -> None:
     assert mean_laws.coins_rho(7770, FAIR, PLAN.width) == pytest.approx(0.09457, abs=6e-6)
     assert mean_vector.measured_size(**DEFAULTS) == 6922
     assert mean_vector.exact_rho(6922, **DEFAULTS) <= 0.1 < mean_vector.exact_rho(6921, **DEFAULTS)
-    assert mean_vector.promise(7770, **DEFAULTS) == pytest.approx(0.1, abs=1e-4)
-    assert mean_vector.promise(7770 * 4, **DEFAULTS) == pytest.approx(0.05, abs=1e-4)
-    assert mean_vector.one_offset_promise(7770, **DEFAULTS) == pytest.approx(0.1, abs=1e-4)
-    assert mean_vector.sample_size(**DEFAULTS, sample_scale=0.5) == 3885
+    assert r_mean_vector.__auditor__.promise(7770, **DEFAULTS) == pytest.approx(0.1, abs=1e-4)
+    assert r_mean_vector.__auditor__.promise(7770 * 4, **DEFAULTS) == pytest.approx(0.05, abs=1e-4)
+    assert r_mean_vector_one_offset.__auditor__.promise(7770, **DEFAULTS) == pytest.approx(0.1, abs=1e-4)
+    assert r_mean_vector.__auditor__.size(**DEFAULTS, sample_scale=0.5) == 3885
 
 
 parameters = st.tuples(
@@ -324,7 +324,7 @@ def test_the_wrapper_for_anybodys_learner_is_the_same_mechanism() -> None:
     wrapped = rounded(lambda sample, r: sample.mean(axis=0), PLAN.width)
     x, y = np.array([[0.3, 0.5, 0.1]]), np.array([[0.31, 0.45, 0.1]])
     cores = [wrapped.core(one, from_key(root_key(0))) for one in (x, y)]
-    assert wrapped.mismatch(*cores) == pytest.approx(mean_vector.boxes_part(x[0], y[0], **DEFAULTS))
+    assert wrapped.mismatch(*cores) == pytest.approx(r_mean_vector.mismatch(x[0], y[0], **DEFAULTS))
 
 
 def test_the_lower_bounds_are_below_the_truth_and_those_of_the_coin() -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from algorithms.everyday.least_rows import least_rows
+from algorithms.least_rows import least_rows
 
 
 @given(st.integers(1, 10**12), st.integers(1, 50))
