@@ -11,7 +11,7 @@ import pytest
 from support.requests import inquiry_of
 
 from auditor.questions.repair.frontier import MeasuredSetting
-from auditor.questions.repair.inquiry import Mending
+from auditor.questions.repair.inquiry import RepairInquiry
 from auditor.questions.repair.settings import Setting
 from auditor.questions.repair.units import BOUND, FINISHED, FORMULA, FrontierUnit, Pair, SettingTried, look
 from auditor.randomness import from_key, root_key
@@ -32,8 +32,8 @@ def measured(learner: Any, source: Any, setting: Setting, pairs: int, **options:
 
 def frontier_of(learner: Any, source: Any, setting: Setting, **options: Any) -> tuple[Bench, FrontierUnit]:
     inquiry = inquiry_of(learner, source, "repair", **{"rho": 0.1, **options})
-    assert isinstance(inquiry, Mending)
-    next(inquiry._measure([setting]))
+    assert isinstance(inquiry, RepairInquiry)
+    next(inquiry.measure_all([setting]))
     cell = inquiry.cells[-1]
     assert isinstance(cell.unit, FrontierUnit)
     return msgspec.structs.replace(make_bench(cell), bottoms=True), cell.unit
@@ -73,13 +73,13 @@ def test_two_runs_without_an_output_agree_and_one_without_differs(learner: Any) 
 def test_what_fits_is_seen_in_the_pairs_that_have_outputs(learner: Any) -> None:
     """A learner that fails at times was failed for want of a wrapper that fits."""
     inquiry = inquiry_of(learner, "uniform", "repair", size=3)
-    assert isinstance(inquiry, Mending)
+    assert isinstance(inquiry, RepairInquiry)
     bench = msgspec.structs.replace(make_bench(inquiry.cells[0]), bottoms=True)
-    inquiry.looked = [look(bench, index).payload for index in range(12)]
-    assert len({"fits" in one for one in inquiry.looked}) == 2
-    assert {one.verb for one in inquiry._fitting()} == {"rounded"}
-    inquiry.looked = [one for one in inquiry.looked if "fits" not in one]
-    assert inquiry._fitting() == []
+    inquiry.looks = [look(bench, index).payload for index in range(12)]
+    assert len({"fits" in one for one in inquiry.looks}) == 2
+    assert {one.wrapper for one in inquiry.offered()} == {"rounded"}
+    inquiry.looks = [one for one in inquiry.looks if "fits" not in one]
+    assert inquiry.offered() == []
     assert "in no pair" in str(inquiry.why_not)
 
 

@@ -28,7 +28,7 @@ from auditor.questions.curve.vary import make_axis
 from auditor.questions.hunt.family import make_family, read_ranges
 from auditor.questions.no_worse import Before
 from auditor.questions.one_pair import replay
-from auditor.questions.repair import _has_points
+from auditor.questions.repair import has_points
 from auditor.questions.repair.paste import code_of
 from auditor.questions.repair.settings import FAMILIES, Agreeing, Aligning, Choosing, Rounding, Setting, Voting
 from auditor.questions.several import _place, share
@@ -512,14 +512,14 @@ def test_what_repairs_see_of_two_outputs() -> None:
     told = ""
     for name, make in makers.items():
         fitted = [make().fit(a, b > 5 if name in ("classifier", "logistic") else b) for a, b in samples]
-        told += f"{name} is held by its churn: {_has_points(load_subject(make()))}\n"
+        told += f"{name} is held by its churn: {has_points(load_subject(make()))}\n"
         for family in FAMILIES:
             seen = family.look(*fitted, lambda model: model.predict(x) if hasattr(model, "predict") else None)
-            told += written(f"{name} {family.verb}", [seen])
+            told += written(f"{name} {family.wrapper}", [seen])
     outputs = (0.5, 0.75), ([1.0, 2.0], [1.0, 3.5]), ({"a": 1.0, "b": "x"}, {"a": 2.0, "b": "y"}), ("a", "b"), (1, 2)
     for first, second in outputs:
         for family in FAMILIES:
-            told += written(f"{first!r} {second!r} {family.verb}", [family.look(first, second, lambda one: one)])
+            told += written(f"{first!r} {second!r} {family.wrapper}", [family.look(first, second, lambda one: one)])
     told += written("another number of numbers", [Rounding().look([1.0], [1.0, 2.0], lambda one: one)])
     assert_kept(told, KEPT / "looks.txt")
 

@@ -22,7 +22,7 @@ from auditor.errors import UsageError
 from auditor.flow.record import Record, read_record
 from auditor.questions.repair.answer import answer_of
 from auditor.questions.repair.frontier import MeasuredSetting, candidates
-from auditor.questions.repair.inquiry import TRIES, Mending
+from auditor.questions.repair.inquiry import TRIES, RepairInquiry
 from auditor.questions.repair.paste import code_of
 from auditor.questions.repair.settings import Setting, read_setting, two_digits
 from auditor.questions.repair.units import FrontierUnit, SettingTried, look
@@ -305,12 +305,12 @@ def test_one_wrapper_can_be_asked_about(folder: Path) -> None:
 def test_the_error_is_shared_between_all_that_may_be_said(folder: Path) -> None:
     """Nothing needs repair has a half, and tries an eighth of what is left, and so on: at most alpha together."""
     inquiry = inquiry_of("learners.py:mean", "norm", "repair", size=50, confidence=0.9)
-    assert isinstance(inquiry, Mending)
+    assert isinstance(inquiry, RepairInquiry)
     assert inquiry.before is not None
     shares = [inquiry.before.plan.alpha]
     for width in (1.0, 2.0, 3.0):
-        next(inquiry._confirm(MeasuredSetting(Setting("rounded", {"width": width}))))
-        shares.append(inquiry.tried[-1][2].plan.alpha)
+        next(inquiry.confirm(MeasuredSetting(Setting("rounded", {"width": width}))))
+        shares.append(inquiry.tries[-1].audit.plan.alpha)
     assert shares == pytest.approx([0.05, 0.025, 0.0125, 0.00625])
     assert len(shares) == TRIES + 1
     seeds = [cell.seed for cell in inquiry.cells]

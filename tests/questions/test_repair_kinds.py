@@ -12,10 +12,10 @@ from click.testing import CliRunner
 import auditor
 from auditor.cli.command_line import cli
 from auditor.errors import UsageError
-from auditor.questions.repair import _has_points
+from auditor.questions.repair import has_points
 from auditor.questions.repair.answer import answer_of
 from auditor.questions.repair.settings import Rounding
-from auditor.questions.repair.units import _kind
+from auditor.questions.repair.units import kind_of
 from auditor.repair import rounded
 from auditor.report.terminal import as_text
 from auditor.subjects.subject import load_subject
@@ -122,7 +122,7 @@ def test_what_predicts_nothing_has_all_that_it_fitted_rounded() -> None:
 
 def test_what_is_asked_of_whom(folder: Path) -> None:
     names = ("tree", "ridge", "piped", "redraws")
-    assert [*map(_has_points, (load_subject(f"of_kinds.py:{name}") for name in names))] == [True, False, True, False]
+    assert [*map(has_points, (load_subject(f"of_kinds.py:{name}") for name in names))] == [True, False, True, False]
 
 
 def test_whoever_watches_is_told_of_the_finishes() -> None:
@@ -136,7 +136,7 @@ def test_whoever_watches_is_told_of_the_finishes() -> None:
     [(True, "decision"), (np.False_, "decision"), ("a", "name"), ({"a": 1.0, "b": 2.0}, "scores"), ({"a": 1.0}, None)],
 )
 def test_what_could_be_had_for_less_is_known_by_its_kind(output: object, kind: str | None) -> None:
-    assert _kind(output) == kind
+    assert kind_of(output) == kind
 
 
 def test_a_wrapper_that_is_given_nonsense_is_named() -> None:

@@ -20,8 +20,8 @@ from auditor.flow.verdict import Tally
 from auditor.questions.pairs import PairsInquiry
 from auditor.questions.repair.answer import RepairCost
 from auditor.questions.repair.frontier import SAYS_NOTHING, MeasuredSetting
-from auditor.questions.repair.inquiry import RULED_OUT, TRIES, Mending
-from auditor.questions.repair.settings import STEPPING, Agreeing, Aligning, Choosing, Rounding, Setting, Voting
+from auditor.questions.repair.inquiry import RULED_OUT, TRIES, RepairInquiry
+from auditor.questions.repair.settings import SITES, Agreeing, Aligning, Choosing, Rounding, Setting, Voting
 from auditor.questions.repair.units import BOUND, FINISHED, FORMULA, Pair, SettingTried
 from auditor.statistics.interval import log_e_fail, two_sided
 from auditor.statistics.outward import at_most
@@ -41,18 +41,18 @@ def first(sample: Any, r: Any) -> float:
     return float(sample[0])
 
 
-def asked(**options: Any) -> Mending:
+def asked(**options: Any) -> RepairInquiry:
     """A repair of which nothing has been run."""
     given = {"size": 10, "rho": TARGET, "pairs": PAIRS, "confidence": 1 - ALPHA, **options}
     inquiry = find_question("repair").begin(request_of(first, rows, "repair", **given))
-    assert isinstance(inquiry, Mending)
+    assert isinstance(inquiry, RepairInquiry)
     return inquiry
 
 
-def tried(inquiry: Mending, measured: MeasuredSetting) -> PairsInquiry:
+def tried(inquiry: RepairInquiry, measured: MeasuredSetting) -> PairsInquiry:
     """The audit of a setting that is tried next."""
-    next(inquiry._confirm(measured))
-    return inquiry.tried[-1][2]
+    next(inquiry.confirm(measured))
+    return inquiry.tries[-1].audit
 
 
 def decided(leaf: PairsInquiry, verdict: str) -> float:
@@ -73,7 +73,7 @@ def test_all_ways_to_pass_wrongly_have_alpha_together() -> None:
     inquiry = asked()
     assert inquiry.before
     wrong = [decided(inquiry.before, "pass")]
-    wrong += [decided(tried(inquiry, MeasuredSetting(STEPPING)), "pass") for _ in range(TRIES)]
+    wrong += [decided(tried(inquiry, MeasuredSetting(SITES)), "pass") for _ in range(TRIES)]
     chance = 1 - math.prod(1 - one for one in wrong)
     print(f"{[f'{one:.5f}' for one in wrong]}: {chance:.5f} of {ALPHA}")
     assert ALPHA / 2 < chance <= ALPHA
@@ -83,7 +83,7 @@ def test_all_ways_to_pass_wrongly_have_alpha_together() -> None:
 
 def test_a_setting_that_is_a_repair_is_ruled_out_with_alpha_at_most() -> None:
     """By the frontier where it was not tried, and else by its audit, of which the first has the largest share."""
-    audit = decided(tried(asked(), MeasuredSetting(STEPPING)), "fail")
+    audit = decided(tried(asked(), MeasuredSetting(SITES)), "fail")
     print(f"{audit:.5f} by its audit, and {RULED_OUT * ALPHA:.5f} by the frontier")
     assert ALPHA / 8 < audit <= (1 - RULED_OUT) * ALPHA
 
@@ -93,7 +93,7 @@ def test_a_setting_that_is_a_repair_is_ruled_out_with_alpha_at_most() -> None:
 
 def measured(verb: str, k: int, n: int, *, nothing: Sequence[float] = (), by: str = FINISHED) -> MeasuredSetting:
     """A setting of which k of n pairs differ, and some first runs came to no output."""
-    one = MeasuredSetting({"sites": STEPPING, "agreed": Setting("agreed", {"chunks": 4})}.get(verb, ROUNDED))
+    one = MeasuredSetting({"sites": SITES, "agreed": Setting("agreed", {"chunks": 4})}.get(verb, ROUNDED))
     for i in range(n):
         one.add(SettingTried(apart=float(i < k), by=by, nothing=nothing[i] if nothing else 0.0), None)
     return one
@@ -140,11 +140,11 @@ def test_the_intervals_of_a_frontier_hold_together(count: int) -> None:
 # What a fail takes.
 
 
-def over(*settings: MeasuredSetting, before: Tally = DIFFERS) -> Mending:
+def over(*settings: MeasuredSetting, before: Tally = DIFFERS) -> RepairInquiry:
     """A repair that has come to its end."""
     inquiry = asked()
     assert inquiry.before
-    inquiry.before.tally, inquiry.measured, inquiry.over = before, [*settings], True
+    inquiry.before.tally, inquiry.measured, inquiry.finished = before, [*settings], True
     return inquiry
 
 
@@ -171,10 +171,10 @@ def test_a_wrong_fail_by_the_frontier_has_its_share() -> None:
     assert found not in (shown(RULED_OUT * ALPHA / 2, TARGET), shown(RULED_OUT * ALPHA * 2, TARGET))
 
 
-def failing(setting: MeasuredSetting) -> Callable[[], Mending]:
+def failing(setting: MeasuredSetting) -> Callable[[], RepairInquiry]:
     """It was tried, and its audit failed."""
 
-    def made() -> Mending:
+    def made() -> RepairInquiry:
         inquiry = over(hopeless())
         tried(inquiry, setting).tally = Tally(PAIRS, PAIRS)
         inquiry.measured.append(setting)
@@ -183,7 +183,7 @@ def failing(setting: MeasuredSetting) -> Callable[[], Mending]:
     return made
 
 
-def undecided() -> Mending:
+def undecided() -> RepairInquiry:
     inquiry, setting = over(hopeless()), measured("sites", 4, 40)
     tried(inquiry, setting).tally = Tally(PAIRS, 30)
     inquiry.measured.append(setting)
@@ -198,7 +198,7 @@ def broken(pairs: int) -> MeasuredSetting:
     return one
 
 
-def broken_audit() -> Mending:
+def broken_audit() -> RepairInquiry:
     inquiry, setting = over(hopeless()), measured("rounded", 0, 40)
     tried(inquiry, setting)
     inquiry.measured.append(setting)
@@ -231,7 +231,7 @@ FEW = [1.0] * 5 + [0.0] * 35
     ],
 )
 def test_a_fail_takes_evidence_of_everything_that_was_offered(
-    made: Callable[[], Mending], outcome: str, words: str
+    made: Callable[[], RepairInquiry], outcome: str, words: str
 ) -> None:
     said = made().verdict()
     assert said.outcome == outcome
@@ -242,7 +242,7 @@ def test_a_fail_takes_evidence_of_everything_that_was_offered(
 def test_a_setting_that_was_given_passes_by_rho_alone_and_says_so(given: str, silent: bool) -> None:
     """A repair that looks for settings offers none that often gives no output; nobody looked at one that was given."""
     inquiry = asked(with_=given)
-    leaf: Any = inquiry.tried[0][2]
+    leaf: Any = inquiry.tries[0].audit
     leaf.tally = Tally(PAIRS, 0)
     for _ in range(PAIRS):
         leaf.mean.add(0.0)
@@ -252,7 +252,7 @@ def test_a_setting_that_was_given_passes_by_rho_alone_and_says_so(given: str, si
 
 def test_nothing_is_failed_before_the_end() -> None:
     inquiry = over(hopeless())
-    inquiry.over = False
+    inquiry.finished = False
     assert inquiry.verdict().outcome == "inconclusive"
 
 
@@ -260,8 +260,12 @@ def test_what_is_not_ruled_out_is_tried_from_the_nearest_on(monkeypatch: pytest.
     """All are above the target by their estimates; the evidence leaves two open."""
     inquiry = asked()
     settings = [Setting("rounded", {"width": width}) for width in (1.0, 2.0, 3.0)]
-    monkeypatch.setattr(Mending, "_fitting", lambda self: settings)
-    steps = inquiry._mended()
+    monkeypatch.setattr(RepairInquiry, "offered", lambda self: settings)
+    assert inquiry.before
+    inquiry.before.tally = DIFFERS
+    steps = inquiry.steps()
+    next(steps)  # the audit as it is
+    inquiry.errors[0] = SubjectError("not asked here")
     next(steps)  # looks at some pairs
     frontier = next(steps)
     for i in frontier.wanted:
@@ -272,7 +276,7 @@ def test_what_is_not_ruled_out_is_tried_from_the_nearest_on(monkeypatch: pytest.
         work = next(steps)
         inquiry.errors[work.cell] = SubjectError("not asked here")
     assert next(steps, None) is None
-    assert [setting.arguments["width"] for _, setting, _ in inquiry.tried] == [3.0, 2.0]
+    assert [one.setting.arguments["width"] for one in inquiry.tries] == [3.0, 2.0]
 
 
 # Fresh pairs.
@@ -283,11 +287,11 @@ def test_no_two_steps_share_a_sample() -> None:
     """Of the audit as it is, the pairs that are looked at, the frontier, and the confirmation."""
     request = request_of(first, rows, "repair", size=10, rho=0.5, confidence=0.9)
     inquiry = find_question("repair").begin(request)
-    assert isinstance(inquiry, Mending)
+    assert isinstance(inquiry, RepairInquiry)
     record = carry_out(inquiry, request, RunOptions(), None)
     names = [cell.name for cell in inquiry.cells]
     assert names[:3] == ["as it is", "looked at", "frontier"]
-    assert names[3:] == [setting.spec for _, setting, _ in inquiry.tried]
+    assert names[3:] == [one.setting.spec for one in inquiry.tries]
     assert record.exit_code == 0
     seen = []
     for cell in inquiry.cells:

@@ -1,4 +1,8 @@
-"""Which wrapper makes a learner reproducible, and at what price? Measured, confirmed on fresh pairs, ready to paste."""
+"""Which wrapper makes a learner reproducible, and at what price?
+
+`settings` says which settings are offered, `units` how they are measured, `inquiry` in which steps, and what may be
+said after them; `frontier` and `answer` hold what was found, and `paste` makes the code to paste.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +14,15 @@ from msgspec.structs import replace
 
 from auditor.errors import BadValue, UsageError, suggestion
 from auditor.flow.parts import Part
-from auditor.flow.plan import GATES, Plan, check_confidence, check_target
+from auditor.flow.plan import GATES, check_confidence, check_target
 from auditor.flow.question import QuestionBase
-from auditor.questions.counted import load, of_its_own
+from auditor.questions.counted import load
 from auditor.questions.loss import load_loss
 from auditor.questions.one_pair import run_again, show_pair
 from auditor.questions.pairs import target_of
 from auditor.questions.repair.answer import DECIDED, repair_parts, title_of
-from auditor.questions.repair.inquiry import LOOKED, TRIES, Asked, Mending, Try
-from auditor.questions.repair.settings import FAMILIES, read_setting
+from auditor.questions.repair.inquiry import RepairInquiry
+from auditor.questions.repair.settings import read_setting
 from auditor.repair.choosing import last_step
 from auditor.request import OTHER, SURE, Options, Request, option
 from auditor.subjects.estimators import Fit, is_classifier, predicts_numbers
@@ -66,7 +70,7 @@ class Repair(QuestionBase):
     Options: ClassVar[type[RepairOptions]] = RepairOptions
     instead: ClassVar[Mapping[str, str]] = {"fixed": "pairs"}
 
-    def begin(self, request: Request) -> Mending:
+    def begin(self, request: Request) -> RepairInquiry:
         options: RepairOptions = request.options
         check_confidence(options.confidence)
         subject = load(request, options.params)
@@ -74,13 +78,17 @@ class Repair(QuestionBase):
             raise UsageError(
                 f"--randomness {options.randomness}: a wrapper gives its learner what that asks for; annotate r instead"
             )
-        measure = _measure(options, subject)
-        cell = make_cell(measure, _seen(subject), request.source, options)
+        measure = options.measure
+        if measure is None:
+            measure = "churn" if has_points(subject) and options.view is None else "rho"
+        elif measure not in GATES:
+            raise BadValue("measure", measure, f"must be one of {', '.join(GATES)}{suggestion(measure, GATES)}")
+        cell = make_cell(measure, _with_default_view(subject), request.source, options)
         target = target_of(options.rho, subject)
         check_target(target)
         loss = None if options.loss is None else load_loss(options.loss, 0.05)
         given = None if options.with_ is None else read_setting(options.with_)
-        return _begun(Asked(request, cell, measure, float(target), options.pairs, loss, given))
+        return RepairInquiry(request, cell, measure, float(target), options.pairs, loss, given)
 
     title = staticmethod(title_of)
     parts = staticmethod(repair_parts)
@@ -89,35 +97,17 @@ class Repair(QuestionBase):
         yield from show_pair(run_again(bench, index))
 
 
-def _begun(asked: Asked) -> Mending:
-    """All steps; or one wrapper, from the seed itself: what a replay names."""
-    options, given = asked.request.options, asked.given
-    alpha = 1 - options.confidence
-    if given is not None:
-        leaf = asked.leaf(asked.wrapped(given, None), alpha)
-        budget = leaf.plan.budget
-    else:
-        first = of_its_own(asked.cell, 0, options.seed, "as it is")
-        asked.leaf(first, alpha * 2.0 ** -(TRIES + 1))  # refused where so few pairs would decide nothing at the end
-        leaf = asked.leaf(first, alpha / 2)
-        budget = (1 + TRIES) * leaf.plan.budget + 2 * LOOKED + max(family.pairs for family in FAMILIES)
-    plan = Plan(asked.target, float(options.confidence), "anytime", budget, gates=asked.measure)
-    tried: list[Try] = [(None, given, leaf)] if given else []
-    return Mending(asked, plan, [leaf.cell], {0: leaf}, None if given else leaf, tried=tried)
+def has_points(subject: Subject) -> bool:
+    """True if a wrapper repairs its predictions point by point: those of a classifier by a vote, those of a regressor
+    by rounding. A linear regressor has coefficients to round, and a search decides on a setting."""
+    estimator = subject.fn.estimator if isinstance(subject.fn, Fit) else None
+    if estimator is None or _is_a(estimator, _SEARCH):
+        return False
+    return is_classifier(estimator) or (predicts_numbers(estimator) and not _is_a(estimator, *_LINEAR))
 
 
-def _measure(options: RepairOptions, subject: Subject) -> str:
-    if options.measure is None:
-        return "churn" if _has_points(subject) and options.view is None else "rho"
-    if options.measure not in GATES:
-        raise BadValue(
-            "measure", options.measure, f"must be one of {', '.join(GATES)}{suggestion(options.measure, GATES)}"
-        )
-    return options.measure
-
-
-def _seen(subject: Subject) -> Subject:
-    """Of a selector and a search what they decide is compared, unless somebody says otherwise."""
+def _with_default_view(subject: Subject) -> Subject:
+    """Compare what a selector or a search decides, unless the user says otherwise."""
     decides = last_step(subject.fn.estimator) if isinstance(subject.fn, Fit) else None
     if hasattr(decides, "get_support"):
         return replace(subject, default_view=DECIDED["selector"])
@@ -125,15 +115,6 @@ def _seen(subject: Subject) -> Subject:
 
 
 def _is_a(estimator: Any, *bases: str) -> bool:
-    """By the names of its classes: none has to be imported."""
+    """True if a class of the estimator has one of these names, so that none has to be imported."""
     made = estimator if inspect.isclass(estimator) else type(estimator)
     return any(base.__name__ in bases for base in made.__mro__)
-
-
-def _has_points(subject: Subject) -> bool:
-    """Whether it is its predictions, point by point, that a wrapper makes alike: of a classifier by a vote, of a
-    regressor by rounding, unless it is linear, which has coefficients to round."""
-    estimator = subject.fn.estimator if isinstance(subject.fn, Fit) else None
-    if estimator is None or _is_a(estimator, _SEARCH):  # a search decides on a setting
-        return False
-    return is_classifier(estimator) or (predicts_numbers(estimator) and not _is_a(estimator, *_LINEAR))

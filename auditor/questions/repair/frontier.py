@@ -1,5 +1,5 @@
-"""The frontier of rho against price: each setting's mean over the pairs, which should be confirmed, and which are shown
-to be no repair. Pure."""
+"""The frontier of rho against price: what the pairs showed of each setting, which settings should pass an audit, and
+which are shown to be no repair. No I/O, no randomness."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from auditor.questions.repair.settings import Setting
 from auditor.questions.repair.units import BOUND, FINISHED, SettingTried
 from auditor.statistics.interval import MeanEvidence
 
-SAYS_NOTHING = 0.1  # the share of runs without an output from which on a setting is no repair
+SAYS_NOTHING = 0.1  # a setting with a larger share of runs without an output is no repair
 
 
 class MeasuredSetting(msgspec.Struct):
@@ -24,11 +24,12 @@ class MeasuredSetting(msgspec.Struct):
     apart: MeanEvidence = msgspec.field(default_factory=MeanEvidence)
     by: str = FINISHED
     nothing: MeanEvidence = msgspec.field(default_factory=MeanEvidence)  # runs without an output
-    changed: int | None = None
-    losses: list[tuple[float, float]] = []  # as it is, and with this setting
+    changed: int | None = None  # runs whose answer is not the learner's own
+    losses: list[tuple[float, float]] = []  # of the learner as it is, and with this setting
     error: str | None = None
 
     def add(self, tried: SettingTried, plain: float | None) -> None:
+        """Count one pair; `plain` is the loss of the learner as it is."""
         if tried.apart is None:  # a run that fails where it has to run is a mismatch, and the setting is not offered
             self.error = self.error or tried.error
             self.apart.add(1.0)
@@ -43,7 +44,7 @@ class MeasuredSetting(msgspec.Struct):
 
     @property
     def estimate(self) -> float:
-        """Of what two runs differ in; nothing is known of a setting that does not run."""
+        """The mean mismatch or churn; infinite for a setting that does not run."""
         return self.apart.total / self.apart.n if self.apart.n and not self.error else math.inf
 
     @property
@@ -51,46 +52,37 @@ class MeasuredSetting(msgspec.Struct):
         return self.nothing.total > SAYS_NOTHING * self.nothing.n
 
     def misses(self, target: float, alpha: float) -> bool:
-        """True if the pairs show that this setting is no repair: what two runs differ in is above the target, or too
-        many runs come to no output.
+        """True if the pairs show that this setting is no repair: its mismatch or churn is above the target, or too many
+        of its runs come to no output.
 
-        Of a setting that is a repair this is said with probability alpha at most, whenever one looks: where runs may
-        come to no output, half of alpha is for each of the two. An upper bound of what two runs differ in shows nothing
-        from below.
+        For a setting that is a repair this happens with probability alpha at most, whenever one looks: where runs may
+        come to no output, each of the two reasons has half of alpha. An upper bound of the mismatch shows nothing from
+        below.
         """
-        may_be_silent = self.setting.verb == "agreed"
+        may_be_silent = self.setting.wrapper == "agreed"
         share = -math.log(alpha / 2 if may_be_silent else alpha)
         is_above = self.by != BOUND and self.apart.log_e_fail(target) >= share
         return is_above or (may_be_silent and self.nothing.log_e_fail(SAYS_NOTHING) >= share)
 
-    @property
-    def lost(self) -> float | None:
-        return float(np.mean([after - before for before, after in self.losses])) if self.losses else None
-
-    @property
-    def others(self) -> float | None:
-        """The share of runs whose answer is another than the learner's own."""
-        return None if self.changed is None or not self.apart.n else self.changed / self.apart.n
-
     def price(self) -> RepairCost:
-        setting, before = self.setting, float(np.mean([one for one, _ in self.losses])) if self.losses else None
+        more = [after - before for before, after in self.losses]
         return RepairCost(
-            words=setting.words,
-            change=setting.change,
-            rows=setting.rows,
-            changed=self.others,
-            loss=self.lost,
-            loss_before=before,
+            words=self.setting.words,
+            change=self.setting.change,
+            rows=self.setting.rows,
+            changed=None if self.changed is None or not self.apart.n else self.changed / self.apart.n,
+            loss=float(np.mean(more)) if more else None,
+            loss_before=float(np.mean([before for before, _ in self.losses])) if more else None,
         )
 
     def point(self, alpha: float) -> Point:
-        limits = (self.apart.lower(alpha / 2), self.apart.upper(alpha / 2)) if self.apart.n else (0.0, 1.0)
+        low, high = (self.apart.lower(alpha / 2), self.apart.upper(alpha / 2)) if self.apart.n else (0.0, 1.0)
         return Point(
             wrapper=self.setting.spec,
             price=self.price(),
             estimate=self.estimate if math.isfinite(self.estimate) else None,
-            low=limits[0],
-            high=limits[1],
+            low=low,
+            high=high,
             pairs=self.apart.n,
             by=self.by,
             nothing=self.nothing.total / self.nothing.n if self.nothing.n else 0.0,
@@ -99,17 +91,19 @@ class MeasuredSetting(msgspec.Struct):
 
 
 def candidates(measured: Sequence[MeasuredSetting], target: float, margin: float) -> list[MeasuredSetting]:
-    """Return the settings that should pass, cheapest first; where none has room to spare, the one that comes nearest,
-    if it is below the target at all.
+    """Return the settings whose estimate is within `margin` of the target, cheapest first: they should pass an audit.
+    If there are none, return the one with the least estimate, if that is within the target at all.
 
-    The cheapest loses least, where that is known, else it comes first among the settings.
+    The cheapest loses the least accuracy, where that is known, or changes the fewest answers; settings that cost the
+    same keep their order.
     """
-    runs = [one for one in measured if not one.is_silent and one.estimate <= target]
-    should = [one for one in runs if one.estimate <= margin * target]
-    if not should:
-        return sorted(runs, key=lambda one: one.estimate)[:1]
-    return sorted(should, key=_spent)  # which keeps the order of settings that cost the same
+    within = [one for one in measured if not one.is_silent and one.estimate <= target]
+    should_pass = [one for one in within if one.estimate <= margin * target]
+    if not should_pass:
+        return sorted(within, key=lambda one: one.estimate)[:1]
 
+    def cost(one: MeasuredSetting) -> float:
+        price = one.price()
+        return price.loss if price.loss is not None else price.changed or 0.0
 
-def _spent(one: MeasuredSetting) -> float:
-    return one.lost if one.lost is not None else one.others or 0.0
+    return sorted(should_pass, key=cost)

@@ -1,15 +1,20 @@
-"""The steps of a repair: as it is, which wrappers fit, the frontier, and the cheapest that should pass on fresh pairs.
+"""The steps of a repair, and what may be said after them.
+
+1. The learner is audited as it is. If it passes, nothing needs repair.
+2. Some pairs of outputs are looked at: they say which wrapper fits, and fix the settings that are offered (`settings`).
+3. All settings are measured on one set of pairs (`units`, `frontier`).
+4. The cheapest setting that should pass is audited on fresh pairs; if it does not pass, the next one is; then those
+   that the frontier does not rule out, beginning with the nearest. At most `TRIES` settings are audited.
 
 No two steps share a pair, so nothing that is confirmed was chosen by the pairs that confirm it.
 
-A pass is wrong with probability alpha at most: that nothing needs repair has half of it; the tries to confirm a setting
-have a quarter, an eighth and so on.
+A pass is wrong with probability alpha at most: "nothing needs repair" has half of alpha, the audit of the first setting
+a quarter, that of the second an eighth, and so on.
 
-A fail says that no setting that was offered is a repair, and neither is the learner as it is. It takes evidence of each
-of them, and is wrong only if one of them is a repair and is shown to be none. So whichever that is, it may have all of
-alpha, and no setting shares it with another: a setting that was tried is judged by its audit, which has a quarter of
-alpha at most, and any other by the frontier, which has the other three quarters (`RULED_OUT`). Settings are fixed by
-pairs of their own before the frontier is measured.
+A fail says that neither the learner as it is nor any setting that was offered is a repair. It takes evidence against
+each of them, and is wrong only if one of them is a repair and the evidence against that one misleads. So each may have
+all of alpha, and they need not share it: a setting that was audited is judged by its audit, which has a quarter of
+alpha at most, and any other by the frontier, which has the other three quarters (`RULED_OUT`).
 """
 
 from __future__ import annotations
@@ -24,16 +29,19 @@ from msgspec.structs import replace
 
 from auditor.errors import AuditorError, BadValue, UsageError
 from auditor.flow.plan import Plan
-from auditor.flow.question import Answer, InquiryBase, Outlook, Work
+from auditor.flow.question import Answer, InquiryBase, Outlook, Work, registered_questions
+from auditor.flow.record import Finding
 from auditor.flow.verdict import Verdict
 from auditor.questions.counted import Counted, of_its_own
 from auditor.questions.loss import Loss
 from auditor.questions.pairs import ChurnQuestion, PairsInquiry, PairsOptions, Rho
-from auditor.questions.repair.conclusion import answer_of_inquiry, verdict_of
-from auditor.questions.repair.frontier import MeasuredSetting, candidates
-from auditor.questions.repair.settings import AIM, COIN, FAMILIES, KEEP, MEAN, STEPPING, Setting
+from auditor.questions.repair.answer import HINTS, OUT_OF_STEP, HeldMeasure, RepairAnswer, RepairCost
+from auditor.questions.repair.frontier import SAYS_NOTHING, MeasuredSetting, candidates
+from auditor.questions.repair.paste import check_command, code_of, price_command
+from auditor.questions.repair.settings import AIM, BY_COUNT, BY_MEAN, FAMILIES, KEEP_VIEW, SITES, Setting
 from auditor.questions.repair.units import FrontierUnit, OwnOracle, Pair, look
 from auditor.request import Request
+from auditor.statistics.outward import between, exact, percent
 from auditor.subjects.subject import Subject, load_subject
 from auditor.subjects.views import OUTPUT
 from auditor.trials.cell import Cell
@@ -41,257 +49,406 @@ from auditor.trials.integrated import FINISHES as INTEGRATED
 from auditor.trials.trial import Bench, Trial
 
 LOOKED = 32  # pairs that fix the settings
-TRIES = 3  # settings that may be confirmed, one after the other
+TRIES = 3  # settings that may be audited, one after the other
 RULED_OUT = 0.75  # of alpha: what the frontier has to show that a setting is no repair
-_LEAF = {"rho": Rho, "churn": ChurnQuestion}
-Try = tuple[MeasuredSetting | None, Setting, PairsInquiry]  # what was known of a setting, and its audit
 
 
-class Asked(msgspec.Struct, frozen=True):
-    """What was asked, settled."""
+class Try(msgspec.Struct, frozen=True):
+    """A setting that is audited on fresh pairs; `measured` is None if it was given by --with."""
 
-    request: Request
-    cell: Cell  # as it is
-    measure: str  # what is held against the target: "rho" or "churn"
-    target: float
-    pairs: int | None
-    loss: Loss | None
-    given: Setting | None = None  # the only one to try
-
-    @property
-    def learner(self) -> object:
-        """What a wrapper is made around."""
-        return self.cell.subject.target or self.request.subject
-
-    def margin(self, verb: str) -> float:
-        """The share of the target below which a setting should pass. Where whole outputs are compared the randomness of
-        the wrapper is integrated, and a mean takes fewer pairs."""
-        integrates = verb not in KEEP or (self.cell.view.spec == OUTPUT.spec and verb != STEPPING.verb)
-        return MEAN if self.measure == "churn" or integrates else COIN
-
-    def leaf(self, cell: Cell, alpha: float) -> PairsInquiry:
-        """An audit of one cell, with its part of the error; whether it is accurate is seen, and decides nothing."""
-        options = PairsOptions(rho=self.target, pairs=self.pairs, confidence=1 - alpha)
-        settled = _LEAF[self.measure]().settle(cell, options)
-        return settled.planned(delta=None)
-
-    def wrapped(self, setting: Setting, number: int | None) -> Cell:
-        """The cell of a wrapped learner, with randomness of its own where it is one of several."""
-        plain = self.cell
-        subject = wrap(plain.subject, self.learner, setting)
-        seen: dict[str, Any] = {} if setting.keeps_view else {"view": OUTPUT, "probe": None}
-        judge = OwnOracle(plain.subject) if plain.subject.declared.accuracy and setting.verb == "rounded" else None
-        again = ("--with", shlex.quote(setting.spec))
-        cell = replace(plain, subject=subject, name=setting.spec, oracle=judge, command="repair", again=again, **seen)
-        return cell if number is None else of_its_own(cell, number, self.request.options.seed, setting.spec)
-
-
-def wrap(subject: Subject, learner: object, setting: Setting) -> Subject:
-    """The repaired subject; its target stays that of the learner, which is what a command line names."""
-    try:
-        repaired = setting.wrap(learner)
-    except (TypeError, BadValue) as error:  # of an argument, and no option has its name
-        raise UsageError(f"--with {setting.spec}: {error}") from error
-    return replace(load_subject(repaired, subject.params), target=subject.target)
+    measured: MeasuredSetting | None
+    setting: Setting
+    audit: PairsInquiry
 
 
 @dataclass(slots=True)
-class Mending(InquiryBase):
-    """One step after the other; a cell for each."""
+class RepairInquiry(InquiryBase):
+    """The steps of the module, one cell for each."""
 
-    asked: Asked
-    plan: Plan
-    cells: list[Cell]
-    leaves: dict[int, PairsInquiry]  # by cell
-    before: PairsInquiry | None = None  # None where the repair itself was given
-    looked: list[dict[str, Any]] = field(default_factory=list)
+    request: Request
+    cell: Cell  # the learner as it is
+    measure: str  # what is held against the target: "rho" or "churn"
+    target: float
+    pairs: int | None  # of each audit at most, where the user says so
+    loss: Loss | None
+    given: Setting | None = None  # the only setting to audit
+    plan: Plan = field(init=False)
+    cells: list[Cell] = field(init=False)
+    audits: dict[int, PairsInquiry] = field(init=False)  # by the number of the cell
+    before: PairsInquiry | None = None  # the audit of the learner as it is; None where a setting was given
+    tries: list[Try] = field(default_factory=list)
+    counted: dict[int, Counted] = field(default_factory=dict)  # the cells that are not audits
+    looks: list[dict[str, Any]] = field(default_factory=list)  # what the pairs showed that were looked at
     measured: list[MeasuredSetting] = field(default_factory=list)
-    tried: list[Try] = field(default_factory=list)
-    counted: dict[int, Counted] = field(default_factory=dict)  # of the other cells
+    why_not: str | None = None  # why no wrapper fits
     errors: dict[int, AuditorError] = field(default_factory=dict)
-    why_not: str | None = None
-    over: bool = False
-    _now: list[MeasuredSetting] = field(default_factory=list)  # those on the frontier that is measured
-    _steps: Iterator[Work] | None = None
+    finished: bool = False
+    _on_frontier: list[MeasuredSetting] = field(default_factory=list)  # those that are being measured
+    _work: Iterator[Work] | None = None
 
-    @property
-    def asks(self) -> str:
-        what = f"{self.asked.measure} at most {self.plan.target:g}"
-        return f"which repair makes {what}, and at what price? At most {self.plan.budget:,} pairs in all"
-
-    @property
-    def besides(self) -> str:
-        return f", and what wrappers do: up to {2 * INTEGRATED:,} finishes a pair"
-
-    def opened(self, cell: int, bench: Bench) -> None:
-        if cell in self.leaves:
-            self.leaves[cell].opened(0, bench)
+    def __post_init__(self) -> None:
+        options = self.request.options
+        alpha = 1 - options.confidence
+        if self.given is not None:  # from the seed itself: that is what a replay names
+            audit = self._audit(self._wrapped(self.given, None), alpha)
+            self.tries.append(Try(None, self.given, audit))
+            budget = audit.plan.budget
         else:
-            self.counted[cell].bench = bench
+            first = of_its_own(self.cell, 0, options.seed, "as it is")
+            self._audit(first, alpha * 2.0 ** -(TRIES + 1))  # refused if so few pairs could not decide the last try
+            audit = self.before = self._audit(first, alpha / 2)
+            budget = (1 + TRIES) * audit.plan.budget + 2 * LOOKED + max(family.pairs for family in FAMILIES)
+        self.plan = Plan(self.target, float(options.confidence), "anytime", budget, gates=self.measure)
+        self.cells, self.audits = [audit.cell], {0: audit}
+
+    # The steps.
 
     def next(self) -> Sequence[Work]:
-        self._steps = self._steps or self._worked()
-        work = next(self._steps, None)
+        self._work = self._work or self.steps()
+        work = next(self._work, None)
         return () if work is None else (work,)
 
-    def _worked(self) -> Iterator[Work]:
-        yield from self._audited(0)
+    def steps(self) -> Iterator[Work]:
+        yield from self._run_audit(0)
         if self.before is not None and self.before.outcome() != "pass":
-            yield from self._mended()
-        self.over = True
+            yield Work(self._open("looked at", look), range(LOOKED))
+            if any("out of step" in one for one in self.looks) and self._takes(SITES):
+                yield from self.measure_all([SITES])
+            if not self._has_passed and (settings := self.offered()):
+                yield from self.measure_all(settings)
+            yield from self._confirm([one for one in self.not_ruled_out() if not one.is_silent and not one.error])
+        self.finished = True
 
-    def _mended(self) -> Iterator[Work]:
-        yield Work(self._open("looked at", look), range(LOOKED))
-        if any("out of step" in one for one in self.looked) and self._runs(STEPPING):
-            yield from self._measure([STEPPING])
-        if not self._has_passed and (settings := self._fitting()):
-            yield from self._measure(settings)
-        yield from self._confirm_first([one for one in self.not_ruled_out() if not one.is_silent and not one.error])
+    def offered(self) -> list[Setting]:
+        """Return the settings of the first family that fits every output that was looked at. If there are none,
+        `why_not` says why. Runs without an output say nothing about what fits the others."""
+        fits = [one["fits"] for one in self.looks if "fits" in one]
+        fitting = [family for family in FAMILIES if fits and all(family.wrapper in one for one in fits)]
+        for family in fitting:
+            level = AIM * self._margin(family.wrapper) * self.target
+            made = family.settings([one[family.wrapper] for one in fits], level, self.cell.size, self.measure)
+            if found := [one for one in made if self._takes(one)]:
+                return found
+        shown = next((one["shown"] for one in self.looks if "fits" in one), "nothing")
+        if fitting:
+            why = "what differs between two of them is not its kind"
+            if fitting[-1].wrapper in ("voted", "agreed"):
+                why = f"{self.cell.size:,} rows are too few to be cut into chunks"
+            why = f"{fitting[0].wrapper} fits outputs such as {shown}, and {why}"
+        elif not fits:
+            why = "in no pair that was looked at did both runs give an output"
+        else:
+            why = (
+                f"outputs such as {shown} are neither numbers, nor scored candidates, nor centres, nor labels of "
+                "points, nor alike in kind from run to run"
+            )
+        self.why_not = self.why_not or why
+        return []
 
-    def _measure(self, settings: Sequence[Setting]) -> Iterator[Work]:
-        """Measure their frontier, and confirm what should pass, cheapest first."""
-        self._now = [MeasuredSetting(setting) for setting in settings]
-        self.measured += self._now
-        wrapped = tuple(one.wrap(self.asked.learner) for one in settings)
-        plain, measure, loss = self.asked.cell, self.asked.measure, self.asked.loss
+    def _takes(self, setting: Setting) -> bool:
+        """True if the wrapper accepts this learner; else `why_not` says why."""
+        try:
+            wrap(self.cell.subject, self._learner, setting)
+        except AuditorError as error:
+            self.why_not = f"{setting.wrapper} does not take it: {error}"
+            return False
+        if setting.wrapper == "agreed" and self.cell.view.spec != OUTPUT.spec:
+            self.why_not = f"agreed compares whole outputs, and the view here is {self.cell.view.name}"
+            return False
+        return True
+
+    def measure_all(self, settings: Sequence[Setting]) -> Iterator[Work]:
+        """Measure settings of one wrapper on the same pairs, and audit those that should pass, cheapest first."""
+        wrapper = settings[0].wrapper
+        self._on_frontier = [MeasuredSetting(setting) for setting in settings]
+        self.measured += self._on_frontier
+        wrapped = tuple(setting.wrap(self._learner) for setting in settings)
+        has_own_points = self.cell.probe is not None
         unit = FrontierUnit(
-            plain.subject, tuple(settings), wrapped, measure, loss, has_own_points=plain.probe is not None
+            self.cell.subject, tuple(settings), wrapped, self.measure, self.loss, has_own_points=has_own_points
         )
-        pairs = next((one.pairs for one in FAMILIES if one.verb == settings[0].verb), LOOKED)
+        pairs = next((family.pairs for family in FAMILIES if family.wrapper == wrapper), LOOKED)
         yield Work(self._open("frontier", unit), range(pairs))
-        yield from self._confirm_first(candidates(self._now, self.asked.target, self.asked.margin(settings[0].verb)))
+        yield from self._confirm(candidates(self._on_frontier, self.target, self._margin(wrapper)))
 
-    def _confirm_first(self, settings: Sequence[MeasuredSetting]) -> Iterator[Work]:
-        """Confirm one after the other, until one passes, as long as there are tries."""
-        for one in settings:
-            if len(self.tried) < TRIES and not self._has_passed and all(one is not was for was, _, _ in self.tried):
-                yield from self._confirm(one)
+    def _confirm(self, settings: Sequence[MeasuredSetting]) -> Iterator[Work]:
+        """Audit one setting after the other on fresh pairs, until one passes or `TRIES` are spent."""
+        for measured in settings:
+            known = any(one.measured is measured for one in self.tries)
+            if not known and not self._has_passed and len(self.tries) < TRIES:
+                yield from self.confirm(measured)
+
+    def confirm(self, measured: MeasuredSetting) -> Iterator[Work]:
+        number, share = len(self.cells), self.plan.alpha * 2.0 ** -(len(self.tries) + 2)
+        audit = self._audit(self._wrapped(measured.setting, number), share)
+        self.cells.append(audit.cell)
+        self.audits[number] = audit
+        self.tries.append(Try(measured, measured.setting, audit))
+        yield from self._run_audit(number)
+
+    def _run_audit(self, number: int) -> Iterator[Work]:
+        while number not in self.errors and (work := self.audits[number].next()):
+            yield replace(work[0], cell=number)
+
+    def _audit(self, cell: Cell, alpha: float) -> PairsInquiry:
+        """Return an audit of one cell with this error probability. Accuracy is recorded, and decides nothing."""
+        question = {"rho": Rho, "churn": ChurnQuestion}[self.measure]()
+        options = PairsOptions(rho=self.target, pairs=self.pairs, confidence=1 - alpha)
+        return question.settle(cell, options).planned(delta=None)
+
+    def _open(self, name: str, unit: Any) -> int:
+        """Add a cell of the learner as it is, whose pairs no other step has; return its number."""
+        number = len(self.cells)
+        cell = of_its_own(self.cell, number, self.request.options.seed, name)
+        self.cells.append(replace(cell, unit=unit, judged=self.cell.judged))
+        self.counted[number] = Counted(self.cells[-1], self.plan.confidence)
+        return number
+
+    def _wrapped(self, setting: Setting, number: int | None) -> Cell:
+        """Return the cell of the wrapped learner, with randomness of its own where it is one of several."""
+        plain = self.cell
+        subject = wrap(plain.subject, self._learner, setting)
+        view: dict[str, Any] = {} if setting.keeps_view else {"view": OUTPUT, "probe": None}
+        oracle = OwnOracle(plain.subject) if plain.subject.declared.accuracy and setting.wrapper == "rounded" else None
+        again = ("--with", shlex.quote(setting.spec))
+        cell = replace(plain, subject=subject, name=setting.spec, oracle=oracle, command="repair", again=again, **view)
+        return cell if number is None else of_its_own(cell, number, self.request.options.seed, setting.spec)
+
+    def _margin(self, wrapper: str) -> float:
+        """Return the share of the target below which a setting should pass. Where whole outputs are compared the
+        wrapper's randomness is integrated: a mean then takes fewer pairs than a count."""
+        integrates = wrapper not in KEEP_VIEW or (self.cell.view.spec == OUTPUT.spec and wrapper != SITES.wrapper)
+        return BY_MEAN if self.measure == "churn" or integrates else BY_COUNT
+
+    @property
+    def _learner(self) -> object:
+        """What a wrapper is made around."""
+        return self.cell.subject.target or self.request.subject
 
     @property
     def _has_passed(self) -> bool:
-        return bool(self.tried) and self.tried[-1][2].outcome() == "pass"
+        return bool(self.tries) and self.tries[-1].audit.outcome() == "pass"
+
+    # What the trials showed.
+
+    def opened(self, cell: int, bench: Bench) -> None:
+        if cell in self.audits:
+            self.audits[cell].opened(0, bench)
+        else:
+            self.counted[cell].bench = bench
+
+    def add(self, cell: int, trial: Trial) -> bool:
+        if cell in self.audits:
+            return self.audits[cell].add(0, trial)
+        self.counted[cell].add(trial)
+        if self.cells[cell].unit is look:
+            self.looks.append(trial.payload)
+        else:
+            pair = msgspec.convert(trial.payload, Pair)
+            for measured, tried in zip(self._on_frontier, pair.tried, strict=True):
+                measured.add(tried, pair.loss)
+        return False
+
+    def failed(self, cell: int, error: AuditorError) -> None:
+        """A wrapped learner that does not run is not confirmed; in all other cells a failed run ends the audit."""
+        if cell == 0 or cell not in self.audits:
+            raise error
+        self.errors[cell] = error
+        for one in self.tries:
+            if one.measured and one.audit is self.audits[cell]:
+                one.measured.error = str(error)
+
+    def not_ruled_out(self) -> list[MeasuredSetting]:
+        """Return the settings that the evidence does not show to be no repair, the nearest to the target first."""
+        audits = {id(one.measured): one.audit for one in self.tries}
+        alpha = RULED_OUT * self.plan.alpha
+
+        def is_ruled_out(one: MeasuredSetting) -> bool:
+            audit = audits.get(id(one))
+            return one.misses(self.target, alpha) if audit is None else audit.outcome() == "fail"
+
+        return sorted((one for one in self.measured if not is_ruled_out(one)), key=lambda one: one.estimate)
 
     @property
     def frontier_alpha(self) -> float:
         """The error of each interval of the frontier, all of which hold together with the confidence."""
         return self.plan.alpha / max(1, len(self.measured))
 
-    def not_ruled_out(self) -> list[MeasuredSetting]:
-        """Return the settings that may still be a repair, as far as evidence goes, from the nearest on."""
-        audits = {id(one): leaf for one, _, leaf in self.tried}
-        alpha = RULED_OUT * self.plan.alpha
-
-        def is_ruled_out(one: MeasuredSetting) -> bool:
-            audit = audits.get(id(one))
-            return one.misses(self.asked.target, alpha) if audit is None else audit.outcome() == "fail"
-
-        return sorted((one for one in self.measured if not is_ruled_out(one)), key=lambda one: one.estimate)
-
-    def _open(self, name: str, unit: Any) -> int:
-        """A cell of the plain subject, whose pairs nobody else has."""
-        number = len(self.cells)
-        cell = of_its_own(self.asked.cell, number, self.asked.request.options.seed, name)
-        self.cells.append(replace(cell, unit=unit, judged=self.asked.cell.judged))
-        self.counted[number] = Counted(self.cells[-1], self.plan.confidence)
-        return number
-
-    def _fitting(self) -> list[Setting]:
-        """The settings of the first family that fits every output that was looked at; else why there is none. Runs that
-        gave no output say nothing of what fits the others."""
-        shown = [one["fits"] for one in self.looked if "fits" in one]
-        verbs = [one.verb for one in FAMILIES if shown and all(one.verb in fits for fits in shown)]
-        for family in (one for one in FAMILIES if one.verb in verbs):
-            seen = [fits[family.verb] for fits in shown]
-            level = AIM * self.asked.margin(family.verb) * self.asked.target
-            made = family.settings(seen, level, self.asked.cell.size, self.asked.measure)
-            if found := [one for one in made if self._runs(one)]:
-                return found
-        self.why_not = self.why_not or _why_not(self.looked, verbs, self.asked.cell.size)
-        return []
-
-    def _runs(self, setting: Setting) -> bool:
-        """Whether the wrapper takes this learner at all."""
-        try:
-            wrap(self.asked.cell.subject, self.asked.learner, setting)
-        except AuditorError as error:
-            self.why_not = f"{setting.verb} does not take it: {error}"
-            return False
-        if setting.verb == "agreed" and self.asked.cell.view.spec != OUTPUT.spec:
-            self.why_not = f"agreed compares whole outputs, and the view here is {self.asked.cell.view.name}"
-            return False
-        return True
-
-    def _confirm(self, measured: MeasuredSetting) -> Iterator[Work]:
-        """An audit of the wrapped learner on pairs that nothing else has seen."""
-        setting, number = measured.setting, len(self.cells)
-        share = self.plan.alpha * 2.0 ** -(len(self.tried) + 2)
-        leaf = self.asked.leaf(self.asked.wrapped(setting, number), share)
-        self.cells.append(leaf.cell)
-        self.leaves[number] = leaf
-        self.tried.append((measured, setting, leaf))
-        yield from self._audited(number)
-
-    def _audited(self, number: int) -> Iterator[Work]:
-        while number not in self.errors and (work := self.leaves[number].next()):
-            yield replace(work[0], cell=number)
-
-    def add(self, cell: int, trial: Trial) -> bool:
-        if cell in self.leaves:
-            return self.leaves[cell].add(0, trial)
-        self.counted[cell].add(trial)
-        if self.cells[cell].unit is look:
-            self.looked.append(trial.payload)
-        else:
-            pair = msgspec.convert(trial.payload, Pair)
-            for one, tried in zip(self._now, pair.tried, strict=True):
-                one.add(tried, pair.loss)
-        return False
-
-    def failed(self, cell: int, error: AuditorError) -> None:
-        """A wrapped learner that does not run is not confirmed; all else must run."""
-        if cell == 0 or cell not in self.leaves:
-            raise error
-        self.errors[cell] = error
-        for measured, _, leaf in self.tried:
-            if measured and leaf is self.leaves[cell]:
-                measured.error = str(error)
-
-    def settings(self) -> dict[str, Any]:
-        asked = self.asked
-        return {
-            "question": "repair",
-            "measure": asked.measure,
-            "pairs": asked.pairs,
-            "loss": asked.loss and asked.loss.name,
-            "with": asked.given and asked.given.spec,
-        }
-
-    def outlook(self) -> Outlook:
-        done = sum(leaf.tally.pairs for leaf in self.leaves.values())
-        done += sum(one.tally.pairs for one in self.counted.values())
-        at = len(self.cells) - 1
-        words = f"{self.cells[at].name or 'as it is'}: "
-        words += self.leaves[at].outlook().words if at in self.leaves else f"{self.counted[at].tally.pairs:,} pairs"
-        return Outlook(done, self.plan.budget, words)
+    # The verdict.
 
     def verdict(self) -> Verdict:
-        return verdict_of(self)
+        """Pass: a repair is confirmed, or none is needed. Fail: each setting that fits is shown to be no repair."""
+        alpha, before = self.plan.alpha, self.before
+        if before is not None and before.outcome() == "pass":
+            found = before.verdict()
+            return replace(found, reason=f"nothing needs repair: {found.reason}", error_spent=alpha)
+        if self.tries and (self._has_passed or before is None):
+            return self._verdict_of(self.tries[-1])
+        if not self.finished:
+            return Verdict("inconclusive", "no repair was confirmed yet", "budget", alpha)
+        if reason := self._still_open():
+            return Verdict("inconclusive", reason, "budget", alpha)
+        return Verdict("fail", self._why_none(), "churn" if self.measure == "churn" else "mismatches", alpha)
+
+    def _verdict_of(self, one: Try) -> Verdict:
+        """Return the verdict on a setting that passed its audit, or was given."""
+        found, spec = one.audit.verdict(), one.setting.spec
+        if found.outcome == "inconclusive":
+            return Verdict("inconclusive", self._not_confirmed(one), "budget", self.plan.alpha)
+        reason = f"{spec} is no repair: {found.reason}"
+        if found.outcome == "pass":
+            reason = f"{spec} repairs it: {found.reason}"
+            if self.before is not None and (estimate := self._held(self.before).estimate) is not None:
+                reason += f"; as it is, {self.measure} is about {estimate:.3g}"
+            if self.before is None and one.setting.wrapper == "agreed":  # no frontier has counted these runs
+                reason += "; how often its chunks agree on nothing, and it gives None, is not part of this"
+        return replace(found, reason=reason, error_spent=self.plan.alpha)
+
+    def _still_open(self) -> str | None:
+        """Return why a fail cannot be said although nothing was confirmed; None if each setting and the learner as it
+        is are shown to miss the target."""
+        for one in reversed(self.tries):
+            if one.audit.outcome() == "inconclusive" and not (one.measured and one.measured.error):
+                return self._not_confirmed(one)
+        if left := self.not_ruled_out():
+            nearest, spec = left[0], left[0].setting.spec
+            point = nearest.point(self.frontier_alpha)
+            if nearest.error:
+                known = f"it does not run: {nearest.error}"
+            elif nearest.is_silent:
+                known = f"about {point.nothing:.0%} of the runs come to no output"
+            else:
+                known = f'{self._known(point.low, point.high, point.pairs)}; audit it alone by --with "{spec}"'
+            more = f" and {len(left) - 1} more are" if len(left) > 1 else " is"
+            return f"none was confirmed, and {spec}{more} not ruled out: {known}"
+        if self.before is not None and self.before.outcome() != "fail":
+            held = self._held(self.before)
+            known = f"{self._known(held.low, held.high, held.pairs)}, which leaves {exact(self.target)} open"
+            return f"none was confirmed, and whether any is needed is open: as it is, {known}"
+        return None
+
+    def _not_confirmed(self, one: Try) -> str:
+        held = self._held(one.audit)
+        known = f"{self._known(held.low, held.high, held.pairs)}, which leaves {exact(self.target)} open"
+        return f"{one.setting.spec} is not confirmed: {known}; give more --pairs"
+
+    def _known(self, low: float, high: float, pairs: int) -> str:
+        return f"{self.measure} is {between(low, high, beside=self.target)} by {pairs:,} pairs"
+
+    def _why_none(self) -> str:
+        """Return why no setting is a repair, where that is shown of each."""
+        if self._fits_none:
+            more = "; explain in place of repair finds what makes the runs differ"
+            return f"no wrapper fits: {self.why_not}{more if 'explain' in registered_questions() else ''}"
+        speaks = [one for one in self.measured if not one.is_silent]
+        if not speaks:
+            wrapper = self.measured[0].setting.wrapper
+            return f"{wrapper} comes to no output in more than {SAYS_NOTHING:.0%} of the runs, however it is set"
+        best = min(speaks, key=lambda one: one.estimate)
+        if best.error:
+            return f"{best.setting.spec} does not run: {best.error}"
+        count = len(self.measured)
+        shown = "the one setting is" if count == 1 else f"all {count} settings are"
+        return (
+            f"no repair that fits reaches {self.measure} {exact(self.target)}: {shown} shown to miss it "
+            f"({percent(self.plan.confidence)} confidence); the nearest, {best.setting.spec}, has about "
+            f"{best.estimate:.3g}"
+        )
+
+    @property
+    def _fits_none(self) -> bool:
+        return all(one.setting == SITES for one in self.measured)
+
+    def _held(self, audit: PairsInquiry) -> HeldMeasure:
+        row = audit.row()
+        return HeldMeasure(
+            measure=self.measure,
+            estimate=row.estimate,
+            low=row.low,
+            high=row.high,
+            confidence=audit.plan.confidence,
+            pairs=row.pairs,
+            verdict=row.verdict,
+        )
+
+    # For the record, and for who watches.
 
     def answer(self) -> Answer:
-        return answer_of_inquiry(self)
-
-
-def _why_not(looked: Sequence[dict[str, Any]], verbs: Sequence[str], size: int) -> str:
-    """In a sentence, from what was looked at."""
-    shown = next((one["shown"] for one in looked if "fits" in one), "nothing")
-    if verbs:
-        few = f"{size:,} rows are too few to be cut into chunks" if verbs[-1] in ("voted", "agreed") else ""
-        return (
-            f"{verbs[0]} fits outputs such as {shown}, and {few or 'what differs between two of them is not its kind'}"
+        """Return the answer of the audit that was run last, with what a repair says besides."""
+        before, last = self.before, self.tries[-1] if self.tries else None
+        setting, shown = last.setting if last else None, last.audit if last else before
+        held = [self._held(one) if one and one.tally.pairs else None for one in (before, last.audit if last else None)]
+        price = None
+        if last:
+            price = last.measured.price() if last.measured else RepairCost(words=last.setting.words)
+        more_rows = None  # they may do where two runs agree at times: raw numbers never will
+        if before and before.tally.mismatches < before.tally.pairs and before.outcome() != "pass" and self.cell.size:
+            more_rows = price_command(self.cell, self.request, self.target)
+        fields = RepairAnswer(
+            before=held[0],
+            after=held[1],
+            wrapper=setting.spec if setting else None,
+            price=price,
+            code=code_of(self.cell.subject, setting) if setting else None,
+            check=check_command(self.cell, setting, self.request, self.target, self.measure) if setting else None,
+            frontier=[one.point(self.frontier_alpha) for one in self.measured],
+            why_not=self.why_not if self.finished and self._fits_none else None,
+            hint=self._hint(),
+            more_rows=more_rows,
         )
-    if all("fits" not in one for one in looked):
-        return "in no pair that was looked at did both runs give an output"
-    return (
-        f"outputs such as {shown} are neither numbers, nor scored candidates, nor centres, nor labels of points, nor "
-        "alike in kind from run to run"
-    )
+        found = shown.answer() if shown else Answer(fields)
+        measures, findings = [*found.measures], [*found.findings]
+        if last and before and before.tally.pairs:
+            was = before.answer().measures[0]
+            measures.append(replace(was, name=f"{was.name} before"))
+        for number, error in self.errors.items():
+            findings.append(Finding("refused", "warning", f"{self.cells[number].name} does not run: {error}"))
+        rows = []
+        for number in range(len(self.cells)):
+            audit = self.audits.get(number)
+            rows.append(audit.row() if audit else self.counted[number].row((0.0, 1.0), self.plan.confidence))
+        place = next((number for number, audit in self.audits.items() if audit is shown), 0)
+        examples = [replace(one, cell=place) for one in found.examples]
+        return replace(
+            found, fields=fields, measures=measures, rows=rows, examples=examples, findings=findings, wobbles=None
+        )
+
+    def _hint(self) -> str | None:
+        places = [one["out of step"] for one in self.looks if "out of step" in one]
+        if places and self.tries and self.tries[-1].setting != SITES:
+            return OUT_OF_STEP.format(places[0])
+        return next((HINTS[kind] for one in self.looks if (kind := one.get("is"))), None)
+
+    def settings(self) -> dict[str, Any]:
+        return {
+            "question": "repair",
+            "measure": self.measure,
+            "pairs": self.pairs,
+            "loss": self.loss and self.loss.name,
+            "with": self.given and self.given.spec,
+        }
+
+    @property
+    def asks(self) -> str:
+        what = f"{self.measure} at most {self.plan.target:g}"
+        return f"which repair makes {what}, and at what price? At most {self.plan.budget:,} pairs in all"
+
+    @property
+    def besides(self) -> str:
+        return f", and what wrappers do: up to {2 * INTEGRATED:,} finishes a pair"
+
+    def outlook(self) -> Outlook:
+        done = sum(audit.tally.pairs for audit in self.audits.values())
+        done += sum(one.tally.pairs for one in self.counted.values())
+        at = len(self.cells) - 1
+        words = self.audits[at].outlook().words if at in self.audits else f"{self.counted[at].tally.pairs:,} pairs"
+        return Outlook(done, self.plan.budget, f"{self.cells[at].name or 'as it is'}: {words}")
+
+
+def wrap(subject: Subject, learner: object, setting: Setting) -> Subject:
+    """Return the repaired subject. Its target stays that of the learner, which is what a command line names."""
+    try:
+        repaired = setting.wrap(learner)
+    except (TypeError, BadValue) as error:  # about an argument of the wrapper, which is no option
+        raise UsageError(f"--with {setting.spec}: {error}") from error
+    return replace(load_subject(repaired, subject.params), target=subject.target)

@@ -1,4 +1,4 @@
-"""The code to paste: imports, the wrapper, a name. And the commands that go with it."""
+"""The code to paste, and the commands that go with it."""
 
 from __future__ import annotations
 
@@ -18,34 +18,25 @@ _WIDEST = 76
 
 
 def code_of(subject: Subject, setting: Setting) -> str:
-    """A file of its own: everything that it needs is imported there."""
+    """Return a module that imports the learner and the wrapper, and defines the repaired learner."""
     learner, imports = _learner(subject)
-    lines = [*sorted([f"from auditor.repair import {setting.verb}", *imports], key=_order)]
-    return "\n".join([*lines, "", *_call(setting, learner), ""])
-
-
-def _call(setting: Setting, learner: str) -> list[str]:
-    """In lines that a terminal does not break."""
-    line = f"{NAME} = {setting.verb}({', '.join(filter(None, [learner, setting.keywords]))})"
-    if len(line) <= _WIDEST:
-        return [line]
-    lines = [f"    {learner},"]
-    for name, value in setting.arguments.items():
-        if isinstance(value, dict):
-            lines += [f"    {name}={{", *(f"        {key!r}: {one!r}," for key, one in value.items()), "    },"]
-        else:
-            lines.append(f"    {name}={value!r},")
-    return [f"{NAME} = {setting.verb}(", *lines, ")"]
-
-
-def _order(line: str) -> tuple[bool, str]:
-    """The standard library first."""
-    return not line.startswith(("from functools", "from copy")), line
+    imports += [f"from auditor.repair import {setting.wrapper}"]
+    imports.sort(key=lambda line: (not line.startswith(("from functools", "from copy")), line))  # Python's own first
+    call = [f"{NAME} = {setting.wrapper}({', '.join(filter(None, [learner, setting.keywords]))})"]
+    if len(call[0]) > _WIDEST:  # in lines that a terminal does not break
+        call = [f"{NAME} = {setting.wrapper}(", f"    {learner},"]
+        for name, value in setting.arguments.items():
+            if isinstance(value, dict):
+                call += [f"    {name}={{", *(f"        {key!r}: {one!r}," for key, one in value.items()), "    },"]
+            else:
+                call.append(f"    {name}={value!r},")
+        call.append(")")
+    return "\n".join([*imports, "", *call, ""])
 
 
 def _learner(subject: Subject) -> tuple[str, list[str]]:
-    """What names the learner, and what has to be imported for it. A file is named by its target, from the folder that
-    the audit was run in."""
+    """Return an expression for the learner, and the imports that it needs. A learner in a file is named by its target,
+    relative to the folder that the audit was run in."""
     place, _, name = (subject.target or "").rpartition(":")
     if not place:
         return subject.name.rpartition(".")[2], []
@@ -55,15 +46,15 @@ def _learner(subject: Subject) -> tuple[str, list[str]]:
     line = f"from {place} import {name}"
     if not given:
         return name, [line]
-    if isinstance(subject.fn, Fit):
-        if isinstance(subject.fn.estimator, type):
-            return f"{name}({given})", [line]
-        return f"deepcopy({name}).set_params({given})", ["from copy import deepcopy", line]
-    return f"partial({name}, {given})", ["from functools import partial", line]
+    if not isinstance(subject.fn, Fit):
+        return f"partial({name}, {given})", ["from functools import partial", line]
+    if isinstance(subject.fn.estimator, type):
+        return f"{name}({given})", [line]
+    return f"deepcopy({name}).set_params({given})", ["from copy import deepcopy", line]
 
 
 def check_command(cell: Cell, setting: Setting, request: Request, target: float, measure: str) -> str | None:
-    """What audits the code once it is in a file."""
+    """Return the command that audits the code once it is in a file; None where a command line cannot say it."""
     words = _source_words(cell, request)
     if words is None:
         return None
@@ -78,7 +69,7 @@ def check_command(cell: Cell, setting: Setting, request: Request, target: float,
 
 
 def price_command(cell: Cell, request: Request, target: float) -> str | None:
-    """What finds how many rows would do instead."""
+    """Return the command that finds how many rows would do instead; None where a command line cannot say it."""
     words = _source_words(cell, request, size=False)
     if words is None or cell.subject.target is None:
         return None

@@ -1,7 +1,7 @@
-"""Which wrappers fit what a learner gives, and with which widths, strengths or chunks? From pairs that were looked at.
+"""Which wrappers fit a learner's outputs, and with which widths, strengths or numbers of chunks?
 
-A family knows its wrapper: what it needs to see of two outputs, the settings worth trying, cheapest first, and what
-each costs by its theorem. Settings are fixed by pairs of their own, before a frontier is measured.
+A family belongs to one wrapper: it says what of two outputs has to be looked at, and makes from that the settings that
+are worth trying, cheapest first, each with what it costs by the wrapper's theorem.
 """
 
 from __future__ import annotations
@@ -29,37 +29,36 @@ from auditor.statistics.outward import at_most
 from auditor.subjects.estimators import is_estimator, predicts_numbers
 from auditor.values import base_value, same
 
-COIN, MEAN = 0.6, 0.8  # of the target: what as many pairs as an audit has can show, by a count and by a mean
-AIM = 0.9  # of that: what the middle of the settings is made for, from few pairs
-_STEPS = range(-5, 4)  # from there, by factors of sqrt(2)
-_MAKERS: Mapping[str, Callable[..., Repaired]] = {
+BY_COUNT, BY_MEAN = 0.6, 0.8  # shares of the target that an audit's pairs can confirm, by a count and by a mean
+AIM = 0.9  # share of that which the middle setting is made for, from the few pairs that were looked at
+_STEPS = range(-5, 4)  # the settings around it, by factors of sqrt(2)
+_WRAPPERS: Mapping[str, Callable[..., Repaired]] = {
     fn.__name__: fn for fn in (rounded, rounded_up, conformal, chosen, thresholded, voted, agreed, aligned, sites)
 }
-KEEP = ("rounded", "voted", "agreed", "sites")  # the kind of output that the learner had, and so its view
-_ATTRIBUTES = ("coef_", "intercept_")  # that predictions are made of
-_APART = 3.0  # times: scales that one width serves
-_PATHS = 12  # that a width may name
+KEEP_VIEW = ("rounded", "voted", "agreed", "sites")  # their outputs are of the learner's kind, and so is the view
+_ATTRIBUTES = ("coef_", "intercept_")  # what linear models predict with
+_SIMILAR = 3.0  # scales within this factor of each other share a width
+_PATHS = 12  # at most this many paths get a width of their own
 _CHUNKS = (4, 8, 16, 32, 64)
 _ROWS = 10  # that a chunk has at least
 
-See = Callable[[Any], Any]  # what of an output is compared
-Seen = Sequence[Mapping[str, Any]]  # what the pairs showed that were looked at
+See = Callable[[Any], Any]  # returns what of an output is compared
+Seen = Sequence[Mapping[str, Any]]  # what `look` found, one for each pair
 
 
 class Setting(msgspec.Struct, frozen=True):
-    """A wrapper with its arguments; `change` is by how much it moves an answer at most, where that is a number, and
-    `rows` how many of a sample one run of the learner sees, where it is not all of them."""
+    """A wrapper with its arguments, and its price."""
 
-    verb: str
+    wrapper: str
     arguments: Mapping[str, Any]
-    words: str = ""
-    change: float | None = None
-    rows: int | None = None
+    words: str = ""  # the price in words
+    change: float | None = None  # how far an answer moves at most, where that is a number
+    rows: int | None = None  # how many rows one run of the learner sees, where it is not the whole sample
 
     @property
     def spec(self) -> str:
-        """What `--with` takes."""
-        return f"{self.verb}({self.keywords})"
+        """The text that `--with` takes."""
+        return f"{self.wrapper}({self.keywords})"
 
     @property
     def keywords(self) -> str:
@@ -67,48 +66,51 @@ class Setting(msgspec.Struct, frozen=True):
 
     @property
     def keeps_view(self) -> bool:
-        return self.verb in KEEP
+        return self.wrapper in KEEP_VIEW
 
     def wrap(self, learner: Any) -> Repaired:
-        return _MAKERS[self.verb](learner, **self.arguments)
+        return _WRAPPERS[self.wrapper](learner, **self.arguments)
 
 
-# For draws that fall out of step, whatever the outputs are.
-STEPPING = Setting("sites", {}, "some microseconds a draw; a single run has the law that it had")
+# Offered where draws fall out of step, whatever the outputs are.
+SITES = Setting("sites", {}, "some microseconds a draw; a single run has the law that it had")
 
 
 def read_setting(text: str) -> Setting:
-    """`rounded(width=0.2)` and its like; UsageError with the wrappers that there are."""
+    """Return the setting that a text such as `rounded(width=0.2)` names; UsageError if it is none."""
     example = '--with "rounded(width=0.2)"'
     try:
-        verb, positional, arguments = read_call(text)
+        wrapper, positional, arguments = read_call(text)
     except ValueError as error:
         raise UsageError(f"--with {text!r} is no wrapper ({error}): write e.g. {example}") from error
-    if verb not in _MAKERS or positional:
-        known = ", ".join(_MAKERS)
+    if wrapper not in _WRAPPERS or positional:
+        known = ", ".join(_WRAPPERS)
         raise UsageError(f"--with {text!r} must be one of {known}, its arguments by name: write e.g. {example}")
-    return Setting(verb, arguments)
+    return Setting(wrapper, arguments)
 
 
 class RepairFamily(Protocol):
-    """See the module. `look` gives None where the wrapper does not fit two outputs; settings are made for a `level` of
-    rho, or of churn."""
+    """The settings of one wrapper."""
 
-    verb: ClassVar[str]
-    pairs: ClassVar[int]  # of its frontier: fewer where each setting has runs of its own
+    wrapper: ClassVar[str]
+    pairs: ClassVar[int]  # of its frontier: fewer where each setting needs runs of its own
 
-    def look(self, first: Any, second: Any, see: See) -> dict[str, Any] | None: ...
-    def settings(self, seen: Seen, level: float, size: int, measure: str) -> list[Setting]: ...
+    def look(self, first: Any, second: Any, see: See) -> dict[str, Any] | None:
+        """Return what `settings` needs to know of two outputs; None if the wrapper does not fit them."""
+
+    def settings(self, seen: Seen, level: float, size: int, measure: str) -> list[Setting]:
+        """Return settings around the one whose rho (or churn, by `measure`) should be `level`."""
 
 
 class Rounding:
-    """`rounded`: the numbers of an output; of a linear model its coefficients, of any other regressor its predictions.
+    """`rounded`, for the numbers of an output; the coefficients of a linear model; the predictions of other regressors.
 
-    Boxes alone: in every dimension that foams can be run in (24 at most) boxes part a vector with probability
-    |c - c'|_1 / w <= sqrt(24) |c - c'|_2 / w at most, which is below the sqrt(8 pi) |c - c'|_2 / w of foams.
+    Foams are not offered: in every dimension that they can be run in (24 at most) boxes part two vectors with
+    probability |c - c'|_1 / w <= sqrt(24) |c - c'|_2 / w at most, which is below sqrt(8 pi) |c - c'|_2 / w, that of
+    foams.
     """
 
-    verb: ClassVar[str] = "rounded"
+    wrapper: ClassVar[str] = "rounded"
     pairs: ClassVar[int] = 128
 
     def look(self, first: Any, second: Any, see: See) -> dict[str, Any] | None:
@@ -129,7 +131,10 @@ class Rounding:
 
     def settings(self, seen: Seen, level: float, size: int, measure: str) -> list[Setting]:
         if "points" in seen[0]:
-            return _predicting([one["points" if measure == "churn" else "all"] for one in seen], level)
+            # Churn is the mean of min(1, |c - c'| / w), about the mean of |c - c'| over w; rho is at most their sum.
+            apart = [one["points" if measure == "churn" else "all"] for one in seen]
+            words = "a prediction moves by at most {}"
+            return _of_widths("rounded", np.mean(apart) / level, words) if any(apart) else []
         alike = [one for one in seen if one["alike"]]
         if not alike or any(one["sizes"] != alike[0]["sizes"] for one in alike):
             return []
@@ -137,14 +142,13 @@ class Rounding:
         if not scales:
             return []
         sums = [sum(one["gaps"][path] / scale for path, scale in scales.items()) for one in alike]
-        centre = _solved(lambda unit: float(np.mean(-np.expm1(-np.array(sums) / unit))), level)
-        named = alike[0]["named"]
-        return [_rounding(scales, centre * 2 ** (step / 2), named=named) for step in _STEPS]
+        centre = _solved(np.array(sums), level)
+        return [_rounding(scales, centre * 2 ** (step / 2), named=alike[0]["named"]) for step in _STEPS]
 
 
 def _widths_of(output: Any) -> Widths | None:
-    """What of an output may be rounded: every float; of a model the attributes that it predicts with, of what predicts
-    nothing all that it has fitted."""
+    """Return widths of 1 for what may be rounded: every float of an output, the coefficients of a linear model, all
+    that an estimator without predictions has fitted; None for other models."""
     if not is_estimator(output):
         return Widths(1.0)
     if not hasattr(output, "predict"):
@@ -161,7 +165,7 @@ def _has_floats(value: Any) -> bool:
 
 
 def _predicted_apart(first: Any, second: Any) -> dict[str, Any] | None:
-    """By how much the predictions of points differ: one on average, and all together."""
+    """Return how far apart the predictions are: of one point on average, and of all points together."""
     mine, theirs = np.asarray(first), np.asarray(second)
     if mine.dtype.kind != "f" or mine.shape != theirs.shape:
         return None
@@ -169,26 +173,20 @@ def _predicted_apart(first: Any, second: Any) -> dict[str, Any] | None:
     return {"points": float(apart.mean()), "all": float(apart.sum())}
 
 
-def _predicting(apart: Sequence[float], level: float) -> list[Setting]:
-    """Churn is the mean of min(1, |c - c'| / w), about the mean of |c - c'| over w; rho is at most their sum."""
-    if not any(apart):
-        return []
-    return _of_widths("rounded", float(np.mean(apart)) / level, "a prediction moves by at most {}")
-
-
-def _of_widths(verb: str, centre: float, words: str) -> list[Setting]:
-    widths = (two_digits(centre * 2 ** (step / 2)) for step in _STEPS)
-    return [Setting(verb, {"width": width}, words.format(at_most(width / 2)), width / 2) for width in widths]
+def _of_widths(wrapper: str, centre: Any, words: str) -> list[Setting]:
+    widths = (two_digits(float(centre) * 2 ** (step / 2)) for step in _STEPS)
+    return [Setting(wrapper, {"width": width}, words.format(at_most(width / 2)), width / 2) for width in widths]
 
 
 def _scales(seen: Seen) -> dict[str, float]:
-    """How far the numbers of a path are apart, on average; one for all where they are much alike, or very many."""
+    """Return how far apart the numbers of each path are on average; the largest for all paths if these scales are
+    similar, or very many."""
     sizes = seen[0]["sizes"]
     found = {path: float(np.mean([one["gaps"][path] for one in seen])) / size for path, size in sizes.items()}
     found = {path: scale for path, scale in found.items() if scale > 0}
     if not found or seen[0]["named"]:
         return found
-    if len(found) > _PATHS or max(found.values()) <= _APART * min(found.values()):
+    if len(found) > _PATHS or max(found.values()) <= _SIMILAR * min(found.values()):
         return dict.fromkeys(sizes, max(found.values()))
     return found
 
@@ -205,9 +203,9 @@ def _rounding(scales: Mapping[str, float], unit: float, *, named: bool) -> Setti
 
 
 class Choosing:
-    """`chosen`: features that a selector scores, settings that a search does."""
+    """`chosen`, for features that a selector scores and settings that a search scores."""
 
-    verb: ClassVar[str] = "chosen"
+    wrapper: ClassVar[str] = "chosen"
     pairs: ClassVar[int] = 128
 
     def look(self, first: Any, second: Any, see: See) -> dict[str, Any] | None:
@@ -237,9 +235,9 @@ class Choosing:
 
 
 class Aligning:
-    """`aligned`: a clusterer that leaves centres."""
+    """`aligned`, for clusterers with centres."""
 
-    verb: ClassVar[str] = "aligned"
+    wrapper: ClassVar[str] = "aligned"
     pairs: ClassVar[int] = 128
 
     def look(self, first: Any, second: Any, see: See) -> dict[str, Any] | None:
@@ -255,60 +253,60 @@ class Aligning:
         gaps = np.array([one["gap"] for one in seen])
         if not gaps.any():
             return []
-        centre = _solved(lambda width: float(np.mean(-np.expm1(-gaps / width))), level)
-        return _of_widths("aligned", centre, "a centre moves by at most {} a coordinate")
+        return _of_widths("aligned", _solved(gaps, level), "a centre moves by at most {} a coordinate")
 
 
 class Voting:
-    """`voted`: classifiers. What is promised is churn."""
+    """`voted`, for classifiers. It promises a churn, and no rho."""
 
-    verb: ClassVar[str] = "voted"
+    wrapper: ClassVar[str] = "voted"
     pairs: ClassVar[int] = 16
 
     def look(self, first: Any, second: Any, see: See) -> dict[str, Any] | None:
         return {} if all(hasattr(one, "predict") and hasattr(one, "classes_") for one in (first, second)) else None
 
     def settings(self, seen: Seen, level: float, size: int, measure: str) -> list[Setting]:
-        fitting = _fitting(size)[1:4]
-        return [_chunked("voted", {"chunks": chunks, "between": (0.25, 0.75)}, size) for chunks in fitting]
+        return _chunked("voted", size, between=(0.25, 0.75))[1:4]
 
 
 class Agreeing:
-    """`agreed`: outputs of few kinds, whatever they are."""
+    """`agreed`, for any output that has few values."""
 
-    verb: ClassVar[str] = "agreed"
+    wrapper: ClassVar[str] = "agreed"
     pairs: ClassVar[int] = 64
 
     def look(self, first: Any, second: Any, see: See) -> dict[str, Any] | None:
-        """Of models and raw numbers no two are ever the same; what comes up twice may."""
+        # No two models or raw numbers are ever the same.
         return None if is_estimator(first) or Rounding().look(first, second, see) else {}
 
     def settings(self, seen: Seen, level: float, size: int, measure: str) -> list[Setting]:
-        return [_chunked("agreed", {"chunks": chunks}, size) for chunks in _fitting(size)]
+        return _chunked("agreed", size)
 
 
-def _fitting(size: int) -> list[int]:
-    return [chunks for chunks in _CHUNKS if size // chunks >= _ROWS]
-
-
-def _chunked(verb: str, arguments: dict[str, Any], size: int) -> Setting:
-    rows = size // arguments["chunks"]
-    return Setting(verb, arguments, f"each fit sees {rows:,} of {size:,} rows", rows=rows)
+def _chunked(wrapper: str, size: int, **more: Any) -> list[Setting]:
+    """Return a setting for each number of chunks that leaves enough rows to a chunk."""
+    made = []
+    for chunks in _CHUNKS:
+        rows = size // chunks
+        if rows >= _ROWS:
+            words = f"each fit sees {rows:,} of {size:,} rows"
+            made.append(Setting(wrapper, {"chunks": chunks, **more}, words, rows=rows))
+    return made
 
 
 FAMILIES: tuple[RepairFamily, ...] = (Choosing(), Aligning(), Voting(), Rounding(), Agreeing())
 
 
 def two_digits(value: float) -> float:
-    """The next larger number of two digits: short to paste."""
+    """Return the next larger number of two digits, which is short to paste."""
     step = 10.0 ** (math.floor(math.log10(value)) - 1)
     return float(f"{math.ceil(value / step - 1e-9) * step:.2g}")
 
 
-def _solved(falls: Callable[[float], float], level: float) -> float:
-    """Where a falling function of a positive number comes down to a level, to a percent."""
+def _solved(gaps: Any, level: float) -> float:
+    """Return the width w at which the mean of 1 - exp(-gap / w), which falls as w grows, is `level`; to a percent."""
     low, high = 1e-300, 1e300
     while high / low > 1.01:
         middle = math.sqrt(low) * math.sqrt(high)
-        low, high = (middle, high) if falls(middle) > level else (low, middle)
+        low, high = (middle, high) if np.mean(-np.expm1(-gaps / middle)) > level else (low, middle)
     return high
