@@ -16,8 +16,8 @@ from algorithms.coin_problem import exact_error, lemma_bound, rstat_mixture, uni
 from algorithms.heavy_hitters import r_heavy_hitters
 from algorithms.point_mass import point_by_queries, queries_needed
 from auditor.flow.parts import Chart, Series, Table, Words
-from auditor.questions.curve import parts as curve_parts
-from auditor.questions.price import parts as price_parts
+from auditor.questions.curve import answer as curve_parts
+from auditor.questions.price import answer as price_parts
 from auditor.report.formats.svg import draw_chart, picture
 
 REPORTS = Path(__file__).parent.parent / "reports"

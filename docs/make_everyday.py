@@ -17,7 +17,7 @@ import auditor
 from algorithms.__main__ import row as map_row
 from algorithms.everyday import LATER, mean_heavy, mean_vector
 from algorithms.least_rows import least_rows
-from auditor.questions.price.parts import PriceAnswer, answer_of, size_text
+from auditor.questions.price.answer import PriceAnswer, answer_of, size_text
 from auditor.questions.several import with_theorem
 from auditor.sources.source import load_source
 from auditor.subjects.subject import Subject, load_subject

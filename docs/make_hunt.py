@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from auditor.flow.record import Record, read_record
-from auditor.questions.hunt.parts import WorstSource, answer_of
+from auditor.questions.hunt.answer import WorstSource, answer_of
 from auditor.statistics.outward import at_least, at_most
 
 ROOT = Path(__file__).parent.parent

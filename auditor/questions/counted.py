@@ -1,18 +1,19 @@
-"""Cells that are counted side by side, each with a band that holds whenever one looks: what a curve and a price share.
+"""Cells that are counted side by side, each with a band that holds whenever one looks.
 
-Which cell gets the next pairs may depend on the counts so far, and what one cell shows may open another: so none
-shares its randomness with another. The seed of each is a root like any other, and replays its pairs alone.
+Which cell gets the next pairs may depend on the counts so far, and what one cell shows may open another. So no two of
+them share their randomness: each has a seed of its own, which is a root like any other and replays its pairs alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from auditor.errors import AuditorError
+from auditor.flow.question import InquiryBase
 from auditor.flow.record import CellRow
 from auditor.flow.verdict import Tally
 from auditor.questions.one_cell import cell_row
@@ -36,11 +37,15 @@ class Counted(msgspec.Struct):
     _band: tuple[int, tuple[float, float]] = (0, (0.0, 1.0))
 
     @property
+    def counts(self) -> tuple[int, int]:
+        """Pairs and mismatches."""
+        return self.tally.pairs, self.tally.mismatches
+
+    @property
     def band(self) -> tuple[float, float]:
-        """Where its rho is, whenever one looks."""
-        n, k = self.tally.pairs, self.tally.mismatches
-        if self._band[0] != n:
-            self._band = (n, two_sided("anytime", n, k, self.confidence))
+        """Limits of its rho that hold at every number of pairs at once."""
+        if self._band[0] != self.tally.pairs:
+            self._band = (self.tally.pairs, two_sided("anytime", *self.counts, self.confidence))
         return self._band[1]
 
     def add(self, trial: Trial) -> None:
@@ -50,29 +55,42 @@ class Counted(msgspec.Struct):
         self.tally = self.tally.plus(differs=differs, accurate=trial.accurate)
 
     def replay(self, pair: int | None) -> str | None:
-        """What runs one of its pairs again."""
+        """Return the command that runs one of its pairs again, if there is one."""
         return replay_command(self.cell, self.bench.source, pair) if self.bench and pair is not None else None
 
     def row(self, band: tuple[float, float], confidence: float, verdict: str = "inconclusive") -> CellRow:
-        """For the record; `confidence` is that of all rows' bands together."""
-        seen = {"low": band[0], "high": band[1], "confidence": confidence, "verdict": verdict}
+        """Return its row of the record; `confidence` is that of all rows' bands together."""
+        known = {"low": band[0], "high": band[1], "confidence": confidence, "verdict": verdict}
         if self.error:
-            seen |= {"verdict": "error", "error": str(self.error)}
-        return cell_row(self.cell, self.bench, self.tally, **seen, replay=self.replay(self.first))
+            known |= {"verdict": "error", "error": str(self.error)}
+        return cell_row(self.cell, self.bench, self.tally, **known, replay=self.replay(self.first))
 
 
-def of_its_own(cell: Cell, number: int, seed: int, name: str) -> Cell:
-    """The same cell with randomness that no other has."""
+class CountsCells(InquiryBase):
+    """What inquiries that count several cells have in common. Each has `counted`, in the order of its cells."""
+
+    __slots__ = ()
+    counted: Sequence[Counted]
+
+    @property
+    def cells(self) -> Sequence[Cell]:
+        return [one.cell for one in self.counted]
+
+    @property
+    def totals(self) -> tuple[int, int]:
+        """Pairs and mismatches of all cells together."""
+        return sum(one.tally.pairs for one in self.counted), sum(one.tally.mismatches for one in self.counted)
+
+    def opened(self, cell: int, bench: Bench) -> None:
+        self.counted[cell].bench = bench
+
+
+def with_own_seed(cell: Cell, number: int, seed: int, name: str) -> Cell:
+    """Return the cell under another name, with randomness that no cell of another number has."""
     return replace(cell, seed=arm_seed(seed, number), name=name)
 
 
-def totals(counted: Iterable[Counted]) -> tuple[int, int]:
-    """Pairs and mismatches of all together."""
-    tallies = [one.tally for one in counted]
-    return sum(tally.pairs for tally in tallies), sum(tally.mismatches for tally in tallies)
-
-
 def load(request: Request, params: Mapping[str, Any]) -> Subject:
-    """The subject with these parameters, and those that the command line gave."""
+    """Load the subject of a request with these parameters, and with those that the command line gave as texts."""
     randomness = request.options.randomness
     return load_subject(request.subject, params, texts=request.texts, randomness=randomness)  # type: ignore[arg-type]

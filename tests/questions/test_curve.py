@@ -26,7 +26,7 @@ from auditor.flow.parts import Chart
 from auditor.flow.question import Inquiry, find_question
 from auditor.flow.record import Record, as_record, to_json
 from auditor.questions.curve import CurveInquiry
-from auditor.questions.curve.parts import CurveAnswer, answer_of
+from auditor.questions.curve.answer import CurveAnswer, answer_of
 from auditor.randomness import arm_seed
 from auditor.report.formats.cells_csv import to_csv
 from auditor.report.formats.svg import picture

@@ -26,10 +26,9 @@ from auditor.errors import UsageError
 from auditor.flow.parts import Chart
 from auditor.flow.record import Record, to_json
 from auditor.flow.verdict import Tally
-from auditor.questions.hunt.conclusion import largest_bound
-from auditor.questions.hunt.confirming import Confirmation, Evidence
+from auditor.questions.hunt.answer import HuntAnswer, _level, answer_of, hunt_parts
 from auditor.questions.hunt.family import Range, make_family, read_range
-from auditor.questions.hunt.parts import HuntAnswer, _level, answer_of, hunt_parts
+from auditor.questions.hunt.inquiry import Confirmation
 from auditor.questions.hunt.search import Search
 from auditor.report.formats.svg import picture
 from auditor.report.terminal import as_text
@@ -136,12 +135,12 @@ def test_none_found_is_no_pass_unless_it_is_accepted() -> None:
 def test_the_largest_bound_has_the_share_of_each_batch() -> None:
     """What was proposed later has less of the error, and a larger limit; those without a pair were not looked at."""
     inquiry: Any = inquiry_of(hunted.majority, question="hunt", over="bernoulli({p})", range="p=0:1", size=3, pairs=600)
-    assert largest_bound(inquiry) == 1.0
+    assert inquiry.largest_bound() == 1.0
     counts = [(100, 3, 1), (50, 10, 2), (400, 0, 2), (0, 0, 9)]
     for one, candidate, (n, k, batch) in zip(inquiry.candidates, inquiry.search.tried, counts, strict=False):
-        one.counted.tally, candidate.batch = Tally(n, k), batch
+        one.tally, candidate.batch = Tally(n, k), batch
     each = [sequence_upper(n, k, 6 * 0.05 / (math.pi * batch) ** 2) for n, k, batch in counts if n]
-    assert largest_bound(inquiry) == max(each) == each[1]
+    assert inquiry.largest_bound() == max(each) == each[1]
 
 
 def test_a_learner_that_never_differs_is_bounded_by_the_target_at_every_candidate() -> None:
@@ -369,7 +368,7 @@ def test_selection_does_not_leak_into_what_is_confirmed() -> None:
 
 def test_tries_share_the_error(majority: Record) -> None:
     inquiry: Any = inquiry_of(hunted.majority, question="hunt", over="bernoulli({p})", range="p=0:1", size=3, pairs=600)
-    tries = [Confirmation(i, {}, Evidence(inquiry.seen[0].counted), 0.1, 0.05) for i in range(1, 12)]
+    tries = [Confirmation(i, {}, inquiry.counted[0], 0.1, 0.05) for i in range(1, 12)]
     assert sum(one.share for one in tries) < 0.05
     assert tries[0].share == 0.025
     assert isinstance(answer_of(majority), HuntAnswer)

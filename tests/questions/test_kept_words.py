@@ -24,7 +24,7 @@ from auditor.errors import SubjectError, UsageError
 from auditor.flow.plan import Plan
 from auditor.questions.compare.records import compare_records
 from auditor.questions.compare.said import moved
-from auditor.questions.curve.vary import make_axis
+from auditor.questions.curve.axis import make_axis
 from auditor.questions.hunt.family import make_family, read_ranges
 from auditor.questions.no_worse import Before
 from auditor.questions.one_pair import replay

@@ -19,7 +19,7 @@ from auditor.flow.question import find_question
 from auditor.flow.record import Record, as_record, read_record, to_json
 from auditor.flow.run import answer
 from auditor.questions.price import PriceInquiry
-from auditor.questions.price.parts import PriceAnswer, answer_of, rows_of, size_text
+from auditor.questions.price.answer import PriceAnswer, answer_of, rows_of, size_text
 from auditor.randomness import arm_seed
 from auditor.report.terminal import as_text
 from auditor.trials.cell import make_bench

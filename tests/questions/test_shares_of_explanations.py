@@ -20,13 +20,11 @@ from learners import caused, hunted
 from support.requests import bench_of, inquiry_of
 
 from auditor.flow.verdict import Tally
-from auditor.questions.counted import Counted
 from auditor.questions.explain import interpreter, units
 from auditor.questions.explain.causes import ranked
 from auditor.questions.explain.evidence import Tried
 from auditor.questions.explain.runs import with_sham
-from auditor.questions.hunt.conclusion import answer_of_hunt
-from auditor.questions.hunt.confirming import Confirmation, Evidence
+from auditor.questions.hunt.inquiry import Confirmation, Evidence
 from auditor.randomness import from_key
 from auditor.statistics.but_for import Changed, log_evidence, needed
 from auditor.statistics.interval import MeanEvidence, log_e_fail, log_e_pass, sequence_upper, two_sided
@@ -432,7 +430,7 @@ def hunting() -> Any:
 
 
 def confirmation(number: int, alpha: float = ALPHA, goal: float = 0.1) -> Confirmation:
-    return Confirmation(number, {}, Evidence(Counted(hunting().cells[0], 0.95)), goal, alpha)
+    return Confirmation(number, {}, Evidence(hunting().cells[0], 0.95), goal, alpha)
 
 
 @pytest.mark.parametrize("number", [1, 2, 4])
@@ -447,7 +445,7 @@ def test_a_confirmation_errs_with_its_share(number: int) -> None:
                 then[new] = then.get(new, 0.0) + mass * chance
         live = {}
         for k, mass in then.items():
-            one.outcome, one.shown.counted.tally = "inconclusive", Tally(n - 1, max(k - 1, 0))
+            one.outcome, one.shown.tally = "inconclusive", Tally(n - 1, max(k - 1, 0))
             if k == 0:
                 one.add(Trial(n, None, None, 0.0))
             else:
@@ -492,11 +490,11 @@ def test_every_row_of_a_hunt_has_its_share() -> None:
     """Of candidates by their order of appearance, of confirmations by their number."""
     inquiry = hunting()
     for one in inquiry.candidates:
-        one.counted.tally = Tally(50, 2)
+        one.tally = Tally(50, 2)
     for _ in range(2):
         for (work,) in inquiry._confirm(inquiry.values[0], 0.1):
-            inquiry.seen[work.cell].counted.tally = Tally(50, 20)
-    rows = answer_of_hunt(inquiry).rows
+            inquiry.counted[work.cell].tally = Tally(50, 20)
+    rows = inquiry.answer().rows
     shares = [6 * ALPHA / (math.pi * place) ** 2 for place in range(1, len(inquiry.values) + 1)]
     assert [row.high for row in rows[:-2]] == [sequence_upper(50, 2, share) for share in shares]
     assert [(row.low, row.high) for row in rows[-2:]] == [
@@ -509,16 +507,16 @@ def test_every_row_of_a_hunt_has_its_share() -> None:
 @pytest.mark.parametrize("batch", [1, 5])
 def test_a_candidate_lacks_the_evidence_of_its_batch(batch: int) -> None:
     inquiry = hunting()
-    inquiry.seen[0].counted.tally, inquiry.search.tried[0].batch = Tally(30, 1), batch
+    inquiry.counted[0].tally, inquiry.search.tried[0].batch = Tally(30, 1), batch
     enough = math.log(math.pi**2 * batch**2 / (6 * ALPHA))
     assert inquiry._lacks(0, 0.2) == pytest.approx(enough - float(log_e_pass(30, 1, 0.2)))
 
 
 def test_both_sides_of_a_mean_share_the_error_of_its_interval() -> None:
-    one = Evidence(confirmation(1).shown.counted, MeanEvidence())
+    one = Evidence(hunting().cells[0], 0.95, mean=MeanEvidence())
     assert one.mean is not None
     for value in (0.1, 0.4, 0.2) * 10:
         one.mean.add(value)
-    one.counted.tally = Tally(30, 0)
+    one.tally = Tally(30, 0)
     assert one.limits(ALPHA) == (one.mean.lower(ALPHA / 2), one.mean.upper(ALPHA / 2))
     assert one.upper(ALPHA) == one.mean.upper(ALPHA) < one.limits(ALPHA)[1]

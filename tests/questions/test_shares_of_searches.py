@@ -19,7 +19,7 @@ from support.requests import inquiry_of
 from auditor.flow.plan import Plan
 from auditor.flow.verdict import Tally
 from auditor.questions.nu import Strings
-from auditor.questions.price.claims import make_claims
+from auditor.questions.price import make_claims
 from auditor.questions.reuse.transcripts import Transcript, bound_distance
 from auditor.statistics.bracket import MOST_PROBES
 from auditor.statistics.cost import prospect

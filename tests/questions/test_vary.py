@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from support.requests import request_of
 
 from auditor.errors import UsageError
-from auditor.questions.curve.vary import Axis, make_axis, parse_axis
-from auditor.questions.curve.vary import make_points as points_of
+from auditor.questions.curve.axis import Axis, make_axis, parse_axis
+from auditor.questions.curve.axis import make_points as points_of
 from auditor.request import Request
 from auditor.trials.cell import Cell
 

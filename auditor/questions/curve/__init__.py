@@ -11,22 +11,20 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
 from auditor.errors import AuditorError, UsageError, check_count
-from auditor.flow.parts import Part
 from auditor.flow.plan import Plan, check_confidence, error_probability
-from auditor.flow.question import Answer, InquiryBase, Outlook, Work
+from auditor.flow.question import Answer, Outlook, Work
 from auditor.flow.record import Finding, Measure, Record, RhoInterval
 from auditor.flow.recording import failure_finding
 from auditor.flow.verdict import Verdict
-from auditor.questions.counted import Counted, of_its_own, totals
-from auditor.questions.curve.parts import CurveAnswer, Fitted, WorstValue, answer_of, curve_parts
-from auditor.questions.curve.vary import Axis, make_axis, make_points
+from auditor.questions.counted import Counted, CountsCells, with_own_seed
+from auditor.questions.curve.answer import CurveAnswer, Fitted, WorstValue, answer_of, curve_parts
+from auditor.questions.curve.axis import Axis, make_axis, make_points
 from auditor.questions.one_cell import METHODS
 from auditor.questions.one_pair import AskedOfPairs
 from auditor.request import SURE, Options, Request, option
 from auditor.statistics import exponent
 from auditor.statistics.outward import at_least, at_most
-from auditor.trials.cell import Cell
-from auditor.trials.trial import Bench, Trial
+from auditor.trials.trial import Trial
 
 PAIRS_A_POINT = 1000
 _CONFIRMING = 4  # a part 1/4 of a search's pairs confirms what it found
@@ -45,64 +43,72 @@ class CurveOptions(Options, frozen=True, kw_only=True):
 
 
 @dataclass(slots=True)
-class CurveInquiry(InquiryBase):
-    """Pairs at every value. With `worst` they go where rho may be largest, and fresh ones confirm it."""
+class CurveInquiry(CountsCells):
+    """Pairs at every value. With `worst` they go where rho may be largest, and fresh ones confirm it.
+
+    Its cells are the values in order, then the confirmation."""
 
     axis: Axis
-    points: list[Counted]
+    counted: list[Counted]
     plan: Plan
     worst: bool
     seed: int
     promised: list[float | None]
     bounds: list[dict[str, float]]
-    confirmed: Counted | None = None
     place: int = 0  # of the value that is confirmed
-    handed: dict[int, int] = field(default_factory=dict)  # pairs handed out, by value
     last: int = 0  # the cell of the last pair
+    _steps: Iterator[Sequence[Work]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._steps = self._plot()
 
     @property
-    def counted(self) -> list[Counted]:
-        return [*self.points, self.confirmed] if self.confirmed else self.points
+    def points(self) -> list[Counted]:
+        return self.counted[: len(self.axis.values)]
 
     @property
-    def cells(self) -> Sequence[Cell]:
-        return [one.cell for one in self.counted]
+    def confirmed(self) -> Counted | None:
+        return self.counted[-1] if len(self.counted) > len(self.axis.values) else None
 
     @property
     def asks(self) -> str:
         values = f"{len(self.points)} values of {self.axis.name}"
         return f"{values}, {self.plan.budget:,} pairs in all, where they tell most"
 
-    @property
-    def kept(self) -> int:
-        """Pairs for the confirmation."""
-        return self.plan.budget // _CONFIRMING if self.worst else 0
-
-    def opened(self, cell: int, bench: Bench) -> None:
-        self.counted[cell].bench = bench
-
     def next(self) -> Sequence[Work]:
-        """To each value some pairs at first, then a block to whichever tells most; at last the confirmation."""
-        alive = [place for place, one in enumerate(self.points) if one.error is None]
-        if not self.handed:
-            return [self._hand_out(place, _FIRST) for place in alive]
-        # What did not get as far as its first pair has spent none.
-        spent = (n for place, n in self.handed.items() if not self.points[place].error or self.points[place].bench)
-        left = self.plan.budget - self.kept - sum(spent)
-        if left > 0 and alive:
-            place = max(alive, key=lambda one: self._priority(self.points[one]))
-            block = max(_FIRST, self.points[place].tally.pairs // _SHARE)
-            return [self._hand_out(place, min(left, block))]
-        return self._confirmation(alive) if self.worst and not self.confirmed else ()
+        return next(self._steps, ())
 
-    def _hand_out(self, place: int, pairs: int) -> Work:
-        done = self.points[place].tally.pairs
-        self.handed[place] = self.handed.get(place, 0) + pairs
-        return Work(place, range(done, done + pairs))
+    def _plot(self) -> Iterator[Sequence[Work]]:
+        """Give each value some pairs at first, then a block to whichever tells most; at last confirm the worst."""
+        reserved = self.plan.budget // _CONFIRMING if self.worst else 0
+        handed = dict.fromkeys(self._running(), _FIRST)  # pairs handed out, by value
+        yield [Work(place, range(_FIRST)) for place in handed]
+        while running := self._running():
+            # A value that did not get as far as its first pair has spent none.
+            spent = (n for place, n in handed.items() if not self.points[place].error or self.points[place].bench)
+            left = self.plan.budget - reserved - sum(spent)
+            if left <= 0:
+                break
+            place = max(running, key=lambda one: self._priority(self.points[one]))
+            done = self.points[place].tally.pairs
+            block = min(left, max(_FIRST, done // _SHARE))
+            handed[place] += block
+            yield [Work(place, range(done, done + block))]
+        if self.worst and running:
+            # The value with the largest lower limit, under a seed that no cell had: these counts owe nothing to having
+            # been picked.
+            self.place = max(running, key=lambda place: self.points[place].band)
+            cell, number = self.points[self.place].cell, len(self.points)
+            again = with_own_seed(cell, number, self.seed, f"{cell.name}, confirmed")
+            self.counted.append(Counted(again, self.points[0].confidence))
+            yield [Work(number, range(reserved))]
+
+    def _running(self) -> list[int]:
+        return [place for place, one in enumerate(self.points) if one.error is None]
 
     def _priority(self, one: Counted) -> float:
-        """How large rho may still be, or how wide the band is as it is drawn: on a log axis what lies below the floor
-        is not worth a pair."""
+        """Return how large rho may still be, or how wide the band is as it is drawn: on a log axis what lies below the
+        floor is not worth a pair."""
         low, high = one.band
         if self.worst:
             return high
@@ -111,23 +117,13 @@ class CurveInquiry(InquiryBase):
         floor = len(self.axis.values) / self.plan.budget
         return math.log(max(high, floor)) - math.log(max(low, floor))
 
-    def _confirmation(self, alive: Sequence[int]) -> Sequence[Work]:
-        """The worst value, again, under a seed that no cell had: these counts owe nothing to having been picked."""
-        if not alive:
-            return ()
-        self.place = max(alive, key=lambda place: self.points[place].band)  # the largest lower limit
-        cell, number = self.points[self.place].cell, len(self.points)
-        again = of_its_own(cell, number, self.seed, f"{cell.name}, confirmed")
-        self.confirmed = Counted(again, self.points[0].confidence)
-        return [Work(number, range(self.kept))]
-
     def add(self, cell: int, trial: Trial) -> bool:
         self.last = cell
         self.counted[cell].add(trial)
         return False
 
     def failed(self, cell: int, error: AuditorError) -> None:
-        """What a subject raises ends this point and no other."""
+        """End this point, and no other, with what a subject raises."""
         if isinstance(error, UsageError):
             raise error
         self.counted[cell].error = error
@@ -137,14 +133,13 @@ class CurveInquiry(InquiryBase):
         return {"vary": self.axis.name, "values": values, "worst": self.worst, "pairs": self.plan.budget}
 
     def outlook(self) -> Outlook:
-        done = totals(self.counted)[0]
-        low, high = self.counted[self.last].band
+        done, (low, high) = self.totals[0], self.counted[self.last].band
         words = f"{done:,} of {self.plan.budget:,} pairs; "
         words += f"the last where rho is in [{at_least(low, 2)}, {at_most(high, 2)}]"
         return Outlook(done, self.plan.budget, words)
 
     def verdict(self) -> Verdict:
-        spent, alpha = totals(self.counted)[0], self.plan.alpha
+        spent, alpha = self.totals[0], self.plan.alpha
         ended = next((one for one in self.counted if one.error), None)
         if ended:
             return Verdict("error", f"{ended.cell.name}: {ended.error}", "error", alpha)
@@ -157,31 +152,32 @@ class CurveInquiry(InquiryBase):
         return Verdict("pass", f"rho was measured at {values}, with {spent:,} pairs in all", "budget", alpha)
 
     def answer(self) -> Answer:
-        rows = [
-            one.row(one.band, self.plan.confidence, "pass" if one.tally.pairs else "inconclusive")
-            for one in self.counted
-        ]
-        fields = CurveAnswer(
-            vary=self.axis.name,
-            spacing=self.axis.spacing,
-            is_log=self.axis.is_log,
-            band_confidence=self.points[0].confidence,
-            values=self.axis.shown,
-            promised=self.promised,
-            bounds=self.bounds,
-            exponent=self._fitted(),
-            worst=self._worst(),
-        )
-        # Of all values that were tried: every band holds at once, so their largest ends do.
+        confidence = self.plan.confidence
+        rows = [one.row(one.band, confidence, "pass" if one.tally.pairs else "inconclusive") for one in self.counted]
+        worst, fitted = None, self._fitted()
+        if one := self.confirmed:
+            value = self.axis.shown[self.place]
+            worst = WorstValue(value, *one.counts, *one.band, one.cell.seed, one.replay(0))
+        # Every band holds at once, so the largest ends of all values that were tried do.
         low, high = max(row.low for row in rows), max(row.high for row in rows[: len(self.points)])
-        largest = RhoInterval(None, low, high, self.plan.confidence, f"{METHODS['anytime']}s")
-        measures = [Measure("largest rho", None, low, high, largest.confidence, largest.method)]
-        if (fitted := fields.exponent) and fitted.holds:
+        largest = RhoInterval(None, low, high, confidence, f"{METHODS['anytime']}s")
+        measures = [Measure("largest rho", None, low, high, confidence, largest.method)]
+        if fitted and fitted.holds:
             limits = (fitted.estimate, fitted.low, fitted.high, fitted.confidence)
             measures.append(Measure("exponent", *limits, "likelihood-ratio confidence sequence"))
-        pairs, mismatches = totals(self.counted)
+        pairs, mismatches = self.totals
         return Answer(
-            fields,
+            CurveAnswer(
+                vary=self.axis.name,
+                spacing=self.axis.spacing,
+                is_log=self.axis.is_log,
+                band_confidence=self.points[0].confidence,
+                values=self.axis.shown,
+                promised=self.promised,
+                bounds=self.bounds,
+                exponent=fitted,
+                worst=worst,
+            ),
             measures=measures,
             rows=rows,
             pairs=pairs,
@@ -191,24 +187,19 @@ class CurveInquiry(InquiryBase):
         )
 
     def _fitted(self) -> Fitted | None:
+        """Return the exponent of a power law, where the axis is logarithmic and two values or more have mismatches."""
         measured = [(value, one) for value, one in zip(self.axis.values, self.points, strict=True) if one.tally.pairs]
         if not self.axis.is_log or sum(one.tally.mismatches > 0 for _, one in measured) < 2:
             return None
         x, counted = zip(*measured, strict=True)
-        pairs, mismatches = ([getattr(one.tally, name) for one in counted] for name in ("pairs", "mismatches"))
+        pairs, mismatches = zip(*(one.counts for one in counted), strict=True)
         confidence = self.points[0].confidence
         limits = exponent.fit(x, pairs, mismatches, error_probability(confidence))
         return Fitted(*limits, confidence, exponent.is_power_law(x, [one.band for one in counted]))
 
-    def _worst(self) -> WorstValue | None:
-        one = self.confirmed
-        if one is None:
-            return None
-        counts = (one.tally.pairs, one.tally.mismatches)
-        return WorstValue(self.axis.shown[self.place], *counts, *one.band, one.cell.seed, one.replay(0))
-
     def _contradictions(self) -> list[Finding]:
-        """Where the whole band lies above what was proved; a bound is for the worst source, and accuses nobody."""
+        """Find where the whole band lies above what was proved. A lower bound is for the worst source alone, and
+        contradicts nobody."""
         theorem = self.points[0].cell.subject.declared.theorem or "the subject"
         return [
             Finding(
@@ -222,7 +213,7 @@ class CurveInquiry(InquiryBase):
         ]
 
     def _failures(self) -> Iterator[Finding]:
-        """What a subject raised, at which value, and how to see it again."""
+        """Say what a subject raised, at which value, and how to see it again."""
         for one in self.counted:
             if one.error:
                 message = f"{one.cell.name}: {one.error}\n{one.error.details}".strip()
@@ -255,7 +246,7 @@ class Curve(AskedOfPairs):
         plan = Plan(None, float(options.confidence), "anytime", budget, cells=len(cells))
         each = 1 - plan.alpha / (len(cells) + axis.is_log + options.worst)  # bands, exponent, confirmation
         points = [
-            Counted(of_its_own(cell, number, options.seed, f"{axis.name}={value}"), each)
+            Counted(with_own_seed(cell, number, options.seed, f"{axis.name}={value}"), each)
             for number, (value, cell) in enumerate(zip(axis.shown, cells, strict=True))
         ]
         promised = [cell.subject.promised(cell.size) for cell in cells]
@@ -265,5 +256,4 @@ class Curve(AskedOfPairs):
     def title(self, record: Record) -> str:
         return f"CURVE  {record.subject}  rho against {answer_of(record).vary}"
 
-    def parts(self, record: Record) -> Iterator[Part]:
-        yield from curve_parts(record)
+    parts = staticmethod(curve_parts)

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from msgspec.structs import replace
 
 from auditor.errors import check_count
-from auditor.flow.parts import Part
 from auditor.flow.plan import PAIRS_TIMES_TARGET, Plan, check_confidence, check_target
-from auditor.flow.question import QuestionBase
 from auditor.flow.record import CellRow, Record
+from auditor.questions.hunt.answer import answer_of, hunt_parts
 from auditor.questions.hunt.family import make_family
 from auditor.questions.hunt.inquiry import SIMPLER, TRIES, Hunt
-from auditor.questions.hunt.parts import answer_of, hunt_parts
 from auditor.questions.hunt.search import Search
-from auditor.questions.one_pair import run_again, show_pair
+from auditor.questions.one_pair import AskedOfPairs
 from auditor.questions.pairs import target_of
 from auditor.request import SURE, Options, Request, option
 from auditor.trials.cell import Cell
 from auditor.trials.integrated import why_not
-from auditor.trials.trial import Bench
 
 PAIRS = 20_000
 _LEAST = 128  # pairs below which nothing is searched
@@ -49,7 +46,7 @@ class HuntOptions(Options, frozen=True, kw_only=True):
     ] = False
 
 
-class HuntQuestion(QuestionBase):
+class HuntQuestion(AskedOfPairs):
     """Over a family of sources, where is rho of TARGET largest, and is it above the target? Runs its code.
 
     Looks for the worst source, confirms it on fresh randomness, and makes it simpler while it still fails. That none is
@@ -88,11 +85,8 @@ class HuntQuestion(QuestionBase):
     parts = staticmethod(hunt_parts)
 
     def cell_of(self, request: Request, record: Record, row: CellRow) -> Cell:
-        """The cell that a row of a record speaks of: a candidate by its values, a confirmation by those of its try."""
+        """Return the cell of a row: of a candidate by its values, of a confirmation by those that it tried."""
         answer, place = answer_of(record), record.cells.index(row)
         family = make_family(request)
         values = [*answer.values, *answer.tried][place]
         return replace(family.cell(dict(zip(answer.names, values, strict=True)), row.name), seed=row.seed)
-
-    def again(self, bench: Bench, index: int) -> Iterator[Part]:
-        yield from show_pair(run_again(bench, index))

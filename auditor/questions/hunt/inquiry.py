@@ -2,80 +2,162 @@
 
 All candidates have one seed. Those of a round are run on the same pairs, and every round on pairs that no earlier one
 had: what was chosen was chosen without them, so that all of them count.
+
+The i-th confirmation (the worst candidate, another that looked bad, a simpler source) runs on fresh randomness and
+takes alpha 2^-i, and so does its interval: all of them hold together with the hunt's confidence, whatever was chosen to
+be confirmed.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
+import msgspec
 from msgspec.structs import replace
 
 from auditor.errors import AuditorError
 from auditor.flow.plan import Plan
-from auditor.flow.question import Answer, InquiryBase, Mismatch, Outlook, Work, with_example
-from auditor.flow.record import EXAMPLES
-from auditor.flow.verdict import Verdict
-from auditor.questions.counted import Counted, of_its_own
-from auditor.questions.hunt.conclusion import answer_of_hunt, verdict_of_hunt
-from auditor.questions.hunt.confirming import Confirmation, Evidence
+from auditor.flow.question import Answer, Mismatch, Outlook, Work, with_example
+from auditor.flow.record import EXAMPLES, CellRow, Finding, Measure, RhoInterval
+from auditor.flow.verdict import Bound, Verdict
+from auditor.questions.counted import Counted, CountsCells, with_own_seed
+from auditor.questions.hunt.answer import HuntAnswer, WorstSource
 from auditor.questions.hunt.family import Family, Values
 from auditor.questions.hunt.search import Search
+from auditor.questions.one_cell import METHODS
 from auditor.randomness import arm_seed
-from auditor.statistics.interval import MeanEvidence
-from auditor.statistics.outward import at_most
-from auditor.statistics.worst_case import share_of
-from auditor.trials.cell import Cell
-from auditor.trials.integrated import BrokenSteps, run_integrated
+from auditor.sources.source import name_of_source
+from auditor.statistics.interval import MeanEvidence, log_e_fail, log_e_pass, sequence_upper, two_sided
+from auditor.statistics.outward import at_most, between, exact, sure
+from auditor.statistics.worst_case import least_overlap, share_of, share_of_try
+from auditor.trials.cell import Cell, replay_command
+from auditor.trials.integrated import FINISHES, BrokenSteps, Shown, run_integrated
 from auditor.trials.preflight import HiddenState
-from auditor.trials.trial import Bench, Trial
+from auditor.trials.trial import Trial
 
 TRIES = 3  # candidates that may be confirmed, one after the other
-SIMPLER = 8  # simpler sources that may be
-_LOWEST = 64  # of the goal, where no more is shown
+SIMPLER = 8  # simpler sources that may be confirmed
+_LOWEST = 64  # candidates are bounded down to this part of the goal
+_FUTILE = math.log(20)  # evidence below the goal at which a confirmation ends: it claims nothing
+_LISTED = 5  # faults that are named
+
+
+class Evidence(Counted):
+    """A counted cell of a hunt: whether its pairs differ or, where the last step's randomness is integrated, the share
+    of each pair's real finishes that do, which has the same mean and takes no formula on trust."""
+
+    mean: MeanEvidence | None = None
+
+    def add_pair(self, trial: Trial) -> float:
+        """Count a pair, and return how much it speaks for a large rho: by the formula where there is one."""
+        self.add(trial)
+        if self.mean is None:
+            return float(trial.difference is not None)
+        shown = msgspec.convert(trial.payload, Shown)
+        self.mean.add(shown.apart / FINISHES)
+        finishing = self.cell.subject.finishing
+        is_exact = finishing is not None and finishing.is_exact
+        return shown.mismatch if shown.mismatch is not None and is_exact else shown.apart / FINISHES
+
+    @property
+    def estimate(self) -> float | None:
+        n, k = self.counts
+        return None if not n else k / n if self.mean is None else self.mean.total / n
+
+    @property
+    def source(self) -> str:
+        return self.bench.source.name if self.bench else name_of_source(self.cell.source)
+
+    def row(self, band: tuple[float, float], confidence: float, verdict: str = "inconclusive") -> CellRow:
+        return replace(Counted.row(self, band, confidence, verdict), estimate=self.estimate)
+
+    def upper(self, alpha: float) -> float:
+        """Return a limit that rho is not above, at every number of pairs at once, with probability 1 - alpha."""
+        if not self.counts[0]:
+            return 1.0
+        return sequence_upper(*self.counts, alpha) if self.mean is None else self.mean.upper(alpha)
+
+    def limits(self, alpha: float) -> tuple[float, float]:
+        if self.mean is None or not self.mean.n:
+            return two_sided("anytime", *self.counts, 1 - alpha)
+        return self.mean.lower(alpha / 2), self.mean.upper(alpha / 2)
+
+    def evidence(self, target: float) -> tuple[float, float]:
+        """Return the log evidence that rho is above the target, and that it is below."""
+        if self.mean is not None:
+            return self.mean.log_e_fail(target), self.mean.log_e_pass(target)
+        return float(log_e_fail(*self.counts, target)), float(log_e_pass(*self.counts, target))
+
+
+class Confirmation(msgspec.Struct):
+    """A source tried on fresh randomness, as number 1, 2, ..., against a goal that is the target or above it."""
+
+    number: int
+    values: Mapping[str, float]
+    shown: Evidence
+    goal: float
+    alpha: float  # of the whole hunt
+    outcome: str = "inconclusive"
+    runs_all: bool = False  # for the sake of its interval, whatever is decided
+
+    @property
+    def share(self) -> float:
+        return share_of_try(self.alpha, self.number)
+
+    @property
+    def band(self) -> tuple[float, float]:
+        return self.shown.limits(self.share)
+
+    def add(self, trial: Trial) -> bool:
+        """Count a pair; True once no more are needed. What was decided stays so."""
+        self.shown.add_pair(trial)
+        if self.outcome == "inconclusive":
+            above, below = self.shown.evidence(self.goal)
+            if above >= -math.log(self.share):
+                self.outcome = "fail"
+            elif below >= _FUTILE:
+                self.outcome = "pass"
+        return self.outcome != "inconclusive" and not self.runs_all
 
 
 @dataclass(slots=True)
-class Hunt(InquiryBase):
-    """Cells are the candidates in order of appearance, then the confirmations."""
+class Hunt(CountsCells):
+    """A hunt that is under way. Its cells are the candidates in order of appearance, then the confirmations."""
 
     family: Family
     search: Search
     plan: Plan
     confirming: int  # pairs of a confirmation
     accepts: bool  # whether a search that finds nothing passes
-    seen: list[Evidence] = field(default_factory=list)
+    counted: list[Evidence] = field(default_factory=list)
     values: list[Values] = field(default_factory=list)  # of the candidates
     tries: list[Confirmation] = field(default_factory=list)
-    found: Confirmation | None = None  # the last that failed
-    first: Confirmation | None = None  # the first that did, before it was made simpler
+    first: Confirmation | None = None  # the first that failed
+    found: Confirmation | None = None  # the last that failed: as simple as it could be made
     examples: list[Mismatch] = field(default_factory=list)
     used: int = 0  # indices of pairs that some round has had
     over: bool = False
     _rounds: Iterator[tuple[list[int], int]] = field(init=False)
     _start: int = field(init=False)  # candidates of the first round
-    _steps: Iterator[Sequence[Work]] | None = None
-    _tried: set[tuple[float, ...]] = field(default_factory=set)
+    _steps: Iterator[Sequence[Work]] = field(init=False)
+    _opened: set[tuple[float, ...]] = field(default_factory=set)  # values of all candidates
 
     def __post_init__(self) -> None:
-        """The start is proposed, so that there is a first cell."""
+        """Propose the first round, so that there is a first cell."""
         rounds = self.search.rounds()
         self._rounds = chain([next(rounds)], rounds)
         self._start = len(self.search.tried)
         self._open_candidates()
-
-    @property
-    def cells(self) -> Sequence[Cell]:
-        return [one.counted.cell for one in self.seen]
+        self._steps = self._plot()
 
     @property
     def asks(self) -> str:
-        """What a person is told beforehand."""
         return (
-            f"where in {self.family.name} is rho largest, and above {self.plan.target:g}? {self.search.budget:,} pairs "
+            f"where in {self.family.name} is rho largest, and above {self.goal:g}? {self.search.budget:,} pairs "
             "to search, and some to confirm"
         )
 
@@ -84,77 +166,59 @@ class Hunt(InquiryBase):
         return self.family.name
 
     @property
-    def candidates(self) -> list[Evidence]:
-        return self.seen[: len(self.values)]
+    def goal(self) -> float:
+        assert self.plan.target is not None
+        return self.plan.target
 
-    def opened(self, cell: int, bench: Bench) -> None:
-        self.seen[cell].counted.bench = bench
+    @property
+    def candidates(self) -> list[Evidence]:
+        return self.counted[: len(self.values)]
 
     def next(self) -> Sequence[Work]:
-        self._steps = self._steps or self._worked()
         return next(self._steps, ())
 
-    def _worked(self) -> Iterator[Sequence[Work]]:
-        yield from self._searched()
+    def _plot(self) -> Iterator[Sequence[Work]]:
+        """Search, sharpen bounds with what is left over, confirm what looks worst, and make what fails simpler."""
+        for who, pairs in self._rounds:
+            self._open_candidates()
+            yield self._on_fresh_pairs(who, pairs)
+        yield from self._bounded()
         for place in self.search.best(TRIES):
             if self.tries and self.search.tried[place].rate <= self.goal:
                 break
             yield from self._confirm(self.values[place], self.goal)
             if self.tries[-1].outcome == "fail":
                 self.found = self.first = self.tries[-1]
-                yield from self._measured(self.found)
-                yield from self._simplified()
+                yield from self._run(self.found, runs_all=True)
+                yield from self._simplified(self.found)
                 break
         if self.tries and self.found is None:
-            yield from self._measured(self.tries[0])
+            yield from self._run(self.tries[0], runs_all=True)
         self.over = True
 
-    @property
-    def goal(self) -> float:
-        assert self.plan.target is not None
-        return self.plan.target
-
-    def _searched(self) -> Iterator[Sequence[Work]]:
-        for who, pairs in self._rounds:
-            self._open_candidates()
-            yield [Work(one, range(self.used, self.used + pairs)) for one in who]
-            self.used += pairs
-        yield from self._bounded()
-
-    def _bounded(self) -> Iterator[Sequence[Work]]:
-        """What the search has left over goes to candidates that may still be above the goal, those first that lack most
-        to show that they are not; then above half of the goal, and so on."""
-        left, each, level = self.search.budget - self.search.spent, self.search.few, self.goal
-        while left >= each and level > self.goal / _LOWEST:
-            lacking = {one: self._lacks(one, level) for one in range(len(self.values))}
-            still = [one for one, lack in lacking.items() if lack > 0 and not self.search.tried[one].is_out]
-            if not still:
-                level /= 2
-                continue
-            chosen = sorted(still, key=lambda one: -lacking[one])[: left // each]
-            yield [Work(one, range(self.used, self.used + each)) for one in sorted(chosen)]
-            self.used, left = self.used + each, left - each * len(chosen)
-
-    def _lacks(self, one: int, level: float) -> float:
-        """Of the evidence that a candidate is not above this level, with the share of its batch."""
-        share = share_of(self.plan.alpha, self.search.tried[one].batch)
-        return -math.log(share) - self.seen[one].evidence(level)[1]
+    def _on_fresh_pairs(self, who: Sequence[int], pairs: int) -> list[Work]:
+        """Return so many pairs of each candidate, the same for all of them, that no earlier round had."""
+        wanted = range(self.used, self.used + pairs)
+        self.used = wanted.stop
+        return [Work(one, wanted) for one in who]
 
     def _open_candidates(self) -> None:
-        """A cell for each candidate that the search has proposed since."""
+        """Open a cell for each candidate that the search has proposed since."""
         seed = arm_seed(self.search.seed, 0)
         for number, candidate in enumerate(self.search.tried[len(self.values) :], len(self.values)):
             values = self._simpler(self.family.values(candidate.place), number)
-            if tuple(values.values()) in self._tried:
+            if tuple(values.values()) in self._opened:
                 values = self.family.values(candidate.place)
             candidate.place = self.family.place(values)
-            self._tried.add(tuple(values.values()))
+            self._opened.add(tuple(values.values()))
             self.values.append(values)
             self._open(replace(self.family.cell(values, name_of(values)), seed=seed))
 
     def _simpler(self, values: dict[str, float], number: int) -> dict[str, float]:
-        """Every other law of the start has as many values as its turn says. And where learners part is often a round
-        number, a needle to any design: half of the start, and every fourth candidate after it, has one digit or two."""
+        """Return values to try in place of these: some laws on fewer values, some numbers with one digit or two.
+
+        Every other law of the start has as many values as its turn says. And where learners part is often a round
+        number, a needle to any design: half of the start, and every fourth candidate after it, is rounded."""
         is_start = number < self._start
         if self.family.simplex > 2 and is_start and number % 2:
             values = self.family.on_face(values, 2 + number // 2 % (self.family.simplex - 1))
@@ -164,60 +228,68 @@ class Hunt(InquiryBase):
 
     def _open(self, cell: Cell) -> Evidence:
         cell = replace(cell, unit=run_integrated) if self.plan.integrates else cell
-        found = Evidence(Counted(cell, self.plan.confidence), MeanEvidence() if self.plan.integrates else None)
-        self.seen.append(found)
-        return found
+        mean = MeanEvidence() if self.plan.integrates else None
+        self.counted.append(Evidence(cell, self.plan.confidence, mean=mean))
+        return self.counted[-1]
+
+    def _bounded(self) -> Iterator[Sequence[Work]]:
+        """Give the pairs that the search has left to candidates that may still be above the goal, to those first that
+        lack most to show that they are not; then to those that may be above half of the goal, and so on."""
+        left, each, level = self.search.budget - self.search.spent, self.search.few, self.goal
+        while left >= each and level > self.goal / _LOWEST:
+            lacking = {one: self._lacks(one, level) for one in range(len(self.values))}
+            still = [one for one, lack in lacking.items() if lack > 0 and not self.search.tried[one].is_out]
+            if not still:
+                level /= 2
+                continue
+            chosen = sorted(still, key=lambda one: -lacking[one])[: left // each]
+            yield self._on_fresh_pairs(sorted(chosen), each)
+            left -= each * len(chosen)
+
+    def _lacks(self, one: int, level: float) -> float:
+        """Return how much log evidence is missing to show, with the share of its batch, that a candidate is not above
+        this level."""
+        share = share_of(self.plan.alpha, self.search.tried[one].batch)
+        return -math.log(share) - self.counted[one].evidence(level)[1]
 
     def _confirm(self, values: Values, goal: float) -> Iterator[Sequence[Work]]:
+        """Try these values on fresh randomness until it is decided whether their rho is above the goal."""
         number = len(self.tries) + 1
-        cell = self.family.cell(values, "")
-        cell = of_its_own(cell, number, self.search.seed, f"{name_of(values)}, confirmation {number}")
-        one = Confirmation(number, values, self._open(cell), goal, self.plan.alpha)
-        self.tries.append(one)
-        yield from self._run(one)
+        name = f"{name_of(values)}, confirmation {number}"
+        cell = with_own_seed(self.family.cell(values, ""), number, self.search.seed, name)
+        self.tries.append(Confirmation(number, values, self._open(cell), goal, self.plan.alpha))
+        yield from self._run(self.tries[-1])
 
-    def _measured(self, one: Confirmation) -> Iterator[Sequence[Work]]:
-        """All its pairs, for the sake of its interval: of what was found, or of what looked worst."""
-        one.more = True
-        yield from self._run(one)
-
-    def _run(self, one: Confirmation) -> Iterator[Sequence[Work]]:
-        done = one.shown.counts[0]
-        if done < self.confirming and one.shown.counted.error is None:
+    def _run(self, one: Confirmation, *, runs_all: bool = False) -> Iterator[Sequence[Work]]:
+        one.runs_all, done = runs_all, one.shown.counts[0]
+        if done < self.confirming and one.shown.error is None:
             yield [Work(len(self.values) + one.number - 1, range(done, self.confirming))]
 
-    def _simplified(self) -> Iterator[Sequence[Work]]:
-        """A simpler source in place of the one that was found, as long as it is at least half as far above."""
-        assert self.found is not None
-        goal = (self.goal + max(self.goal, self.found.band[0])) / 2
-        last = len(self.tries) + SIMPLER
-        better: Confirmation | None = self.found
-        while better is not None:
-            self.found, better = better, None
-            for values in self.family.simpler(self.found.values):
-                if len(self.tries) >= last:
-                    break
-                if any(values == one.values for one in self.tries):
-                    continue
-                yield from self._confirm(values, goal)
-                if self.tries[-1].outcome == "fail":
-                    better = self.tries[-1]
-                    break
-        yield from self._measured(self.found)
+    def _simplified(self, found: Confirmation) -> Iterator[Sequence[Work]]:
+        """Put a simpler source in place of the one that was found, as long as it is at least half as far above."""
+        goal = (self.goal + max(self.goal, found.band[0])) / 2
+        last, simpler = len(self.tries) + SIMPLER, self.family.simpler(found.values)
+        while len(self.tries) < last and (values := next(simpler, None)) is not None:
+            if any(values == one.values for one in self.tries):
+                continue
+            yield from self._confirm(values, goal)
+            if self.tries[-1].outcome == "fail":
+                found = self.found = self.tries[-1]
+                simpler = self.family.simpler(found.values)
+        yield from self._run(found, runs_all=True)
 
     def add(self, cell: int, trial: Trial) -> bool:
         if cell >= len(self.values):
-            one = self.tries[cell - len(self.values)]
             with_example(self.examples, cell, trial, EXAMPLES)
-            return one.add(trial)
-        self.search.tried[cell].add(self.seen[cell].add(trial))
+            return self.tries[cell - len(self.values)].add(trial)
+        self.search.tried[cell].add(self.counted[cell].add_pair(trial))
         return False
 
     def failed(self, cell: int, error: AuditorError) -> None:
-        """A candidate that faults is out, and the hunt goes on, unless the subject is fit for no audit at all."""
+        """Go on without a candidate that faults, unless the subject is fit for no audit at all."""
         if isinstance(error, (HiddenState, BrokenSteps)):
             raise error
-        self.seen[cell].counted.error = error
+        self.counted[cell].error = error
         if cell < len(self.values):
             self.search.tried[cell].is_out = True
 
@@ -225,20 +297,154 @@ class Hunt(InquiryBase):
         return {"over": self.family.name, "pairs": self.search.budget, "confirming": self.confirming}
 
     def outlook(self) -> Outlook:
-        done = sum(one.counts[0] for one in self.seen)
         best = self.search.best(1)
         words = f"{len(self.values):,} candidates"
         if best:
             words += f", the worst so far with {at_most(self.search.tried[best[0]].rate, 2)}"
-        return Outlook(done, self.plan.budget, words)
+        return Outlook(self.totals[0], self.plan.budget, words)
+
+    # What is known at any time.
 
     def verdict(self) -> Verdict:
-        return verdict_of_hunt(self)
+        """A source is shown, or none was found, which is no pass of the definition."""
+        target, alpha = self.goal, self.plan.alpha
+        if self.found is not None:
+            band, pairs = self.found.band, self.found.shown.counts[0]
+            known = f"{sure(self.plan.confidence)}, on fresh randomness{self._trusted}"
+            words = f"on {self.found.shown.source} rho is above {exact(target)} ({known})"
+            words += f": it is {between(*band, beside=target)} in {pairs:,} pairs"
+            bound = Bound("lower", max(target, band[0]), self.plan.confidence)
+            return Verdict("fail", words, "mismatches", alpha, bound)
+        looked = [one for one in self.candidates if one.counts[0] and one.error is None]
+        if self.over and not looked:
+            first = next((one.error for one in self.candidates if one.error), None)
+            words = f"each of {len(self._faulted)} candidates faults; the first: {first}"
+            return Verdict("error", words, "error", alpha)
+        if not looked:
+            return Verdict("inconclusive", "no candidate was looked at, so nothing is known of any", "budget", alpha)
+        largest = at_most(self.largest_bound(), beside=target)
+        none = (
+            f"none found: no source with rho above {exact(target)} was confirmed among {len(looked):,} candidates, "
+            f"none of which has a rho above {largest} ({sure(self.plan.confidence)}{self._trusted}); of other sources "
+            "this says nothing"
+        )
+        if not self.over:
+            return Verdict("inconclusive", f"the search is not over; so far {none}", "budget", alpha)
+        if self.accepts:
+            return Verdict("pass", f"{none}; accepted with --accept-search", "budget", alpha)
+        return Verdict("inconclusive", f"{none}; --accept-search takes that for a pass", "budget", alpha)
+
+    @property
+    def _trusted(self) -> str:
+        """What rho takes on trust where a subject with a body of its own is measured by its steps."""
+        steps = self.counted[0].cell.subject.finishing
+        return ", given core and finish" if self.plan.integrates and steps and steps.has_body else ""
+
+    @property
+    def _faulted(self) -> list[Evidence]:
+        return [one for one in self.candidates if one.error is not None]
+
+    def largest_bound(self) -> float:
+        """Return what no candidate's rho is above, of all that were looked at, those that faulted later included.
+
+        Limits that cannot be the largest are not worked out."""
+        if not any(one.counts[0] for one in self.candidates):
+            return 1.0
+        largest = 0.0
+        for one, candidate in zip(self.candidates, self.search.tried, strict=False):
+            share = share_of(self.plan.alpha, candidate.batch)
+            if one.counts[0] and one.evidence(largest)[1] < -math.log(share):
+                largest = max(largest, one.upper(share))
+        return largest
 
     def answer(self) -> Answer:
-        return answer_of_hunt(self)
+        alpha, confidence = self.plan.alpha, self.plan.confidence
+        rows = [
+            *(
+                one.row((0.0, one.upper(share_of(alpha, place))), confidence)
+                for place, one in enumerate(self.candidates, 1)
+            ),
+            *(one.shown.row(one.band, confidence, one.outcome) for one in self.tries),
+        ]
+        largest, rho, measures = self.largest_bound(), None, list[Measure]()
+        shown = self.found or (self.tries[0] if self.tries else None)
+        if shown:
+            integrated = f"betting confidence sequence on real finishes{self._trusted}"
+            method = integrated if self.plan.integrates else METHODS["anytime"]
+            rho = RhoInterval(shown.shown.estimate, *shown.band, confidence, method)
+            limits = (rho.estimate, rho.low, rho.high, confidence)
+            measures.append(Measure("rho", *limits, f"{method}, on fresh randomness"))
+        limits = (None, 0.0, largest, confidence)
+        measures.append(Measure("rho of every candidate", *limits, "confidence sequences of all candidates"))
+        fields = HuntAnswer(
+            worst=self._worst(shown) if shown else None,
+            found=self._worst(self.first) if self.first and self.first is not self.found else None,
+            candidates=len(self.values),
+            faulted=len(self._faulted),
+            pairs_search=sum(one.counts[0] for one in self.candidates),
+            pairs_confirm=sum(one.shown.counts[0] for one in self.tries),
+            largest_bound=largest,
+            not_excluded=self._not_excluded(rows[: len(self.values)], largest),
+            over=self.family.name,
+            names=[*self.values[0]],
+            values=[[*one.values()] for one in self.values],
+            tried=[[*one.values.values()] for one in self.tries],
+        )
+        pairs, mismatches = self.totals
+        return Answer(
+            fields,
+            measures=measures,
+            rows=rows,
+            pairs=pairs,
+            mismatches=mismatches,
+            rho=rho,
+            examples=self.examples,
+            findings=[*self._faults()],
+        )
+
+    def _worst(self, one: Confirmation) -> WorstSource:
+        """Return a confirmed source, with the command that asks about it alone."""
+        cell, bench, (low, high) = one.shown.cell, one.shown.bench, one.band
+        pairs, mismatches = one.shown.counts
+        replay = replay_command(replace(cell, seed=0), bench.source, 0) if bench else None
+        return WorstSource(
+            source=one.shown.source,
+            values=dict(one.values),
+            command=replay and replay.replace(" --replay 0", f" --rho {exact(self.goal)}"),
+            size=cell.size,
+            seed=cell.seed,
+            pairs=pairs,
+            mismatches=mismatches,
+            estimate=one.shown.estimate,
+            low=low,
+            high=high,
+        )
+
+    def _not_excluded(self, candidates: Sequence[CellRow], largest: float) -> str:
+        """Say what may still be above the target, for all that is known."""
+        target, looked = self.goal, [row for row in candidates if row.pairs]
+        if not looked:
+            return "any source: no candidate was looked at"
+        above = sum(row.high > target for row in looked) if largest > target else 0
+        words = f"{above:,} of {len(looked):,} candidates" if above else "no candidate"
+        size = self.counted[0].cell.size
+        overlap = least_overlap(min(row.high for row in looked), target, size)
+        if overlap is None:
+            return f"{words}, but every source that was not tried" if not above else f"{words}, and every other source"
+        return (
+            f"{words}, {'and' if above else 'but'} every source that was not tried, unless it is all but equal to one "
+            f"that was: a bound U carries over from a Bhattacharyya coefficient of (1 - ({target:g} - U)^2)^(1 / "
+            f"{4 * size:,}) on, {at_most(overlap, 9)} at best"
+        )
+
+    def _faults(self) -> Iterator[Finding]:
+        if faulted := self._faulted:
+            listed = "; ".join(f"{one.cell.name}: {one.error}" for one in faulted[:_LISTED])
+            more = f"; and {len(faulted) - _LISTED:,} more" if len(faulted) > _LISTED else ""
+            words = f"{len(faulted):,} of {len(self.values):,} candidates gave no outcome: {listed}{more}"
+            yield Finding("faulted", "warning", words)
 
 
 def name_of(values: Values) -> str:
-    """What tells a candidate from others."""
+    """Return what tells a candidate from others; of a law the values that it can have."""
     return ", ".join(f"{name}={value:g}" for name, value in values.items() if value or not name.isdigit())

@@ -6,31 +6,43 @@ allows. Every size spends its share of the error on every claim, so that all bra
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
+import msgspec
 from msgspec.structs import replace
 
 from auditor.errors import AuditorError, BadValue, UsageError, check_count
-from auditor.flow.parts import Part
-from auditor.flow.plan import DEFAULT_TARGET, MAX_PAIRS, Plan, check_confidence, check_target
-from auditor.flow.question import Answer, InquiryBase, Outlook, Work
+from auditor.flow.plan import (
+    DEFAULT_TARGET,
+    MAX_PAIRS,
+    Plan,
+    check_confidence,
+    check_target,
+    error_probability,
+    least_budget,
+)
+from auditor.flow.question import Answer, Outlook, Work
 from auditor.flow.record import CellRow, Finding, Measure, Record
 from auditor.flow.verdict import Verdict
-from auditor.questions.counted import Counted, load, of_its_own, totals
+from auditor.questions.counted import Counted, CountsCells, load, with_own_seed
 from auditor.questions.one_pair import AskedOfPairs
 from auditor.questions.over_cells import with_settings
-from auditor.questions.price.claims import Claim, make_claims
-from auditor.questions.price.parts import CLAIMED, PriceAnswer, PricedClaim, not_found, price_parts, size_text
+from auditor.questions.price.answer import CLAIMED, PriceAnswer, PricedClaim, not_found, price_parts, size_text
 from auditor.request import RHO, SURE, Options, Request, option
-from auditor.statistics.bracket import least_allowed
+from auditor.statistics.bracket import MOST_PROBES, Bracket, least_allowed
+from auditor.statistics.gate import Gate
 from auditor.subjects.subject import Subject
-from auditor.trials.cell import Cell, make_cell
+from auditor.trials.cell import make_cell
 from auditor.trials.trial import Bench, Trial
 
+PAIRS_TIMES_LIMIT = 2000
 _SOMEWHERE = 1000  # where a search starts if nobody declares a size
+_A_SIZE = 4  # no size gets more than a part 1/4 of a claim's pairs
+_BLOCK = 16
 
 
 class PriceOptions(Options, frozen=True, kw_only=True):
@@ -40,12 +52,62 @@ class PriceOptions(Options, frozen=True, kw_only=True):
     pairs: Annotated[int | None, option("Pairs in all, at most.  [default: 2000 / rho and / delta]", "N", SURE)] = None
 
 
+class Claim(msgspec.Struct):
+    """One claim, the gate that every size is held against, and the bracket so far."""
+
+    name: str
+    gate: Gate
+    budget: int
+    left: int
+    bracket: Bracket = msgspec.field(default_factory=Bracket)
+    shown: dict[int, str] = {}  # "pass" or "fail" by size, where it was decided
+
+    def passes(self, size: int, one: Counted) -> bool | None:
+        """Return what the counts of a size say, None if they leave it open.
+
+        An outcome is kept: the other claim may run more pairs there, which take nothing back."""
+        tally = one.tally
+        counts = one.counts if self.name == "reproducible" else (tally.runs, tally.failures)
+        if not counts[0]:
+            return None
+        passes = self.gate.is_pass(*counts)
+        if not passes and not self.gate.is_fail(*counts):
+            return None
+        self.shown[size] = "pass" if passes else "fail"
+        return passes
+
+    def more(self, done: int) -> int:
+        """Return how many pairs a size gets next, of which `done` were run there."""
+        return min(max(_BLOCK, done // 8), self.left, self.budget // _A_SIZE - done)
+
+
+def make_claims(limits: Mapping[str, float], pairs: int | None, confidence: float) -> tuple[Plan, list[Claim]]:
+    """Divide pairs among the claims by how rare their events are; BadValue if even a spotless size could not pass."""
+    # Each claim asks at most so many sizes, but may ask those of the other: any may err on any claim.
+    alpha = error_probability(confidence) / (len(limits) ** 2 * MOST_PROBES)
+    rarity = {name: 1 / limit for name, limit in limits.items()}
+    total = PAIRS_TIMES_LIMIT * sum(rarity.values()) if pairs is None else pairs
+    budgets = {name: math.ceil(total * rare / sum(rarity.values())) for name, rare in rarity.items()}
+    if total > MAX_PAIRS:
+        raise BadValue("rho", min(limits.values()), f"would take more than {MAX_PAIRS:.0e} pairs: give --pairs")
+    short = max(_A_SIZE * least_budget(limits[name], alpha) / budgets[name] for name in limits)
+    if short > 1:
+        needed = math.ceil(short * total)
+        raise BadValue("pairs", pairs, f"cannot show any size to do: use --pairs {needed} or more")
+    # Both claims look at the pairs of a size, so that either may see as many as the other asked for.
+    most = max(budgets.values()) // _A_SIZE
+    claims = [Claim(name, Gate(limits[name], alpha, budget=most), budgets[name], budgets[name]) for name in limits]
+    target = float(limits["reproducible"])
+    plan = Plan(target, float(confidence), "search", sum(budgets.values()), limits.get("accurate"))
+    return plan, claims
+
+
 class _Spent(Exception):
     """Nothing is left to ask a claim with."""
 
 
 @dataclass(slots=True)
-class PriceInquiry(InquiryBase):
+class PriceInquiry(CountsCells):
     """A search for each claim, one after the other; sizes that both ask have their pairs in common. A subject that
     draws what its theorem asks for is scaled, instead of being given a size."""
 
@@ -58,50 +120,48 @@ class PriceInquiry(InquiryBase):
     bounds: Mapping[str, int]
     plan: Plan
     claims: list[Claim]
-    counted: dict[int, Counted] = field(default_factory=dict)  # by size, in the order of the cells
+    counted: list[Counted] = field(default_factory=list)
+    places: dict[int, int] = field(default_factory=dict)  # of the cells, by the size that was asked
     begun: list[Claim] = field(default_factory=list)
-    at: tuple[int, str] = (0, "")  # the size and the claim that are being asked
-    _search: Iterator[Work] | None = None
+    asking: tuple[int, str] = (0, "")  # the cell and the claim that are being asked
+    _steps: Iterator[Sequence[Work]] = field(init=False)
 
-    @property
-    def cells(self) -> Sequence[Cell]:
-        return [one.cell for one in self.counted.values()]
+    def __post_init__(self) -> None:
+        """Open the first size, so that there is a first cell."""
+        self._open(self.start)
+        self.asking = 0, self.claims[0].name
+        self._steps = self._plot()
 
     @property
     def asks(self) -> str:
         return f"how many rows does rho at most {self.plan.target:g} take? At most {self.plan.budget:,} pairs in all"
 
-    def open(self, size: int) -> Counted:
-        """A size, with a cell of its own from the first time on that it is asked."""
-        if size not in self.counted:
-            self.counted[size] = Counted(self._cell(size), self.plan.confidence)
-        return self.counted[size]
-
-    def _cell(self, size: int) -> Cell:
-        request, subject = self.request, self.subject
-        if self.is_scaled and size != self.start:
-            scale = subject.settings["sample_scale"] * size / self.start
-            subject = with_settings(subject, {"sample_scale": scale})
-        rows = None if self.is_scaled else size
-        cell = make_cell(request.question, subject, request.source, request.options, size=rows)
-        cell = replace(cell, overridden=tuple(one for one in cell.overridden if one[0] != "size"))
-        return of_its_own(cell, len(self.counted), request.options.seed, f"{cell.size:,} rows")
+    def _open(self, size: int) -> int:
+        """Return the place of a size's cell, which it has from the first time on that it is asked."""
+        if size not in self.places:
+            request, subject = self.request, self.subject
+            if self.is_scaled and size != self.start:
+                scale = subject.settings["sample_scale"] * size / self.start
+                subject = with_settings(subject, {"sample_scale": scale})
+            rows = None if self.is_scaled else size
+            cell = make_cell(request.question, subject, request.source, request.options, size=rows)
+            cell = replace(cell, overridden=tuple(one for one in cell.overridden if one[0] != "size"))
+            cell = with_own_seed(cell, len(self.counted), request.options.seed, f"{cell.size:,} rows")
+            self.places[size] = len(self.counted)
+            self.counted.append(Counted(cell, self.plan.confidence))
+        return self.places[size]
 
     def opened(self, cell: int, bench: Bench) -> None:
-        self._numbered(cell).bench = bench
+        CountsCells.opened(self, cell, bench)
         if cell == 0 and not bench.judges and len(self.limits) > 1:  # nobody knows the truth: one claim is left
             self.limits = {"reproducible": self.limits["reproducible"]}
             self.plan, self.claims = make_claims(self.limits, self.pairs, self.plan.confidence)
 
-    def _numbered(self, cell: int) -> Counted:
-        return list(self.counted.values())[cell]
-
     def next(self) -> Sequence[Work]:
-        self._search = self._search or self._searched()
-        work = next(self._search, None)
-        return () if work is None else (work,)
+        return next(self._steps, ())
 
-    def _searched(self) -> Iterator[Work]:
+    def _plot(self) -> Iterator[Sequence[Work]]:
+        """Ask each claim about the sizes that its bracket proposes, until it is found or its pairs are spent."""
         for claim in self.claims:
             self.begun.append(claim)
             sizes = claim.bracket.sizes(self.start)
@@ -110,16 +170,17 @@ class PriceInquiry(InquiryBase):
                 while True:
                     size = sizes.send((yield from self._ask(claim, size)))
 
-    def _ask(self, claim: Claim, size: int) -> Generator[Work, None, bool | None]:
-        """Pairs at a size until its gate decides, or it has had its part of them."""
-        if claim.left <= 0 and size not in self.counted:
+    def _ask(self, claim: Claim, size: int) -> Generator[Sequence[Work], None, bool | None]:
+        """Run pairs at a size until its gate decides, or it has had its part of them."""
+        if claim.left <= 0 and size not in self.places:
             raise _Spent
+        # A size that cannot be run is too small; above a size that can be run it is no answer.
+        unanswered = False if size < self.start else None
         try:
-            one, self.at = self.open(size), (size, claim.name)
-        except UsageError:
-            if not self.counted:
-                raise
-            return self._unanswered(size)  # a subject may have no such size: a horizon that is shorter, say
+            place = self._open(size)
+        except UsageError:  # a subject may have no such size: a horizon that is shorter, say
+            return unanswered
+        one, self.asking = self.counted[place], (place, claim.name)
         while one.error is None and (passes := claim.passes(size, one)) is None:
             if claim.left <= 0:
                 raise _Spent
@@ -127,21 +188,18 @@ class PriceInquiry(InquiryBase):
             more = claim.more(done)
             if more <= 0:
                 return None
-            yield Work(list(self.counted).index(size), range(done, done + more))
+            yield [Work(place, range(done, done + more))]
             claim.left -= one.tally.pairs - done
-        return self._unanswered(size) if one.error else passes
-
-    def _unanswered(self, size: int) -> bool | None:
-        """Of a size that cannot be run: too small; above a size that can it is no answer."""
-        return False if size < self.start else None
+        return unanswered if one.error else passes
 
     def add(self, cell: int, trial: Trial) -> bool:
-        self._numbered(cell).add(trial)
+        self.counted[cell].add(trial)
         return False
 
     def failed(self, cell: int, error: AuditorError) -> None:
-        """A size at which the subject does not run will not do; the first one must run, and one that ran must go on."""
-        one = self._numbered(cell)
+        """Take a size at which the subject does not run for one that will not do. The first must run, and one that ran
+        must go on."""
+        one = self.counted[cell]
         if one.tally.pairs:
             error.args = (f"at {one.cell.size:,} rows: {error}",)
         if cell == 0 or one.tally.pairs:
@@ -152,87 +210,83 @@ class PriceInquiry(InquiryBase):
         return {"start": self.start, "pairs": self.pairs, "limit": self.plan.target}
 
     def outlook(self) -> Outlook:
-        done, (size, claim) = totals(self.counted.values())[0], self.at
-        one = self.counted[size]
+        place, claim = self.asking
+        one = self.counted[place]
         words = f"{claim} at {one.cell.size:,} rows? {one.tally.pairs:,} pairs"
-        return Outlook(done, self.plan.budget, words)
+        return Outlook(self.totals[0], self.plan.budget, words)
 
     def verdict(self) -> Verdict:
-        found, alpha = self._asked(), self.plan.alpha
+        found, alpha = self._priced(), self.plan.alpha
         if above := self._contradictions(found):
             return Verdict("fail", above[0].message, "mismatches", alpha)
         missing = next((one for one in found if one.high is None), None)
         if missing or len(found) < len(self.claims):
-            run = [one.cell.size for one in self.counted.values() if one.tally.pairs]
+            run = [one.cell.size for one in self.counted if one.tally.pairs]
             words = not_found(missing or found[-1], run, self.plan.budget) if found else "nothing was asked"
             return Verdict("inconclusive", words, "budget", alpha)
         sizes = (f"{CLAIMED[one.claim]} {one.limit:g} takes {size_text(one.low, one.high)} rows" for one in found)
         return Verdict("pass", "; ".join(sizes), "mismatches", alpha)
 
-    def _asked(self) -> list[PricedClaim]:
+    def _priced(self) -> list[PricedClaim]:
+        """Return the bracket of each claim that was begun, in rows: a subject that is scaled draws about as many as
+        were asked for."""
+
+        def rows(size: int | None) -> int | None:
+            return None if size is None else self.counted[self.places[size]].cell.size
+
         return [
-            PricedClaim(claim.name, claim.gate.target, self._rows(claim.bracket.low), self._rows(claim.bracket.high))
-            for claim in self.begun
+            PricedClaim(one.name, one.gate.target, rows(one.bracket.low), rows(one.bracket.high)) for one in self.begun
         ]
 
-    def _rows(self, size: int | None) -> int | None:
-        """A subject that is scaled draws about as many rows as were asked for."""
-        return None if size is None else self.counted[size].cell.size
+    @property
+    def _promised(self) -> int | None:
+        return self.subject.declares("size") if self.subject.declared.theorem else None
 
     def answer(self) -> Answer:
-        subject, found = self.subject, self._asked()
-        pairs, mismatches = totals(self.counted.values())
-        fields = PriceAnswer(
-            asked=found, plain=subject.declares("plain"), promised=_promised(subject), bounds=dict(self.bounds)
-        )
+        found, confidence, first = self._priced(), self.plan.confidence, self.claims[0]
+        pairs, mismatches = self.totals
+        rows, measures = list[CellRow](), list[Measure]()
+        for size, place in self.places.items():
+            # What a gate showed holds together with all that the others did; a band of its own would be a claim more.
+            shown, limit = first.shown.get(size, "inconclusive"), first.gate.target
+            band = {"pass": (0.0, limit), "fail": (limit, 1.0)}.get(shown, (0.0, 1.0))
+            rows.append(self.counted[place].row(band, confidence, shown))
+        for one in found:
+            if one.high is not None:
+                limits = (float((one.low or 0) + 1), float(one.high), confidence)
+                name = f"rows for {CLAIMED[one.claim]} {one.limit:g}"
+                measures.append(Measure(name, None, *limits, "a gate for each size"))
+        plain = self.subject.declares("plain")
         return Answer(
-            fields,
-            measures=[_measure(one, self.plan.confidence) for one in found if one.high is not None],
-            rows=[self._row(size, one) for size, one in self.counted.items()],
+            PriceAnswer(asked=found, plain=plain, promised=self._promised, bounds=dict(self.bounds)),
+            measures=measures,
+            rows=rows,
             pairs=pairs,
             mismatches=mismatches,
             findings=[*self._contradictions(found), *self._refusals()],
         )
 
-    def _row(self, size: int, one: Counted) -> CellRow:
-        """What a gate showed holds together with all that the others did; a band of its own would be one claim more."""
-        claim = self.claims[0]
-        shown, limit = claim.shown.get(size, "inconclusive"), claim.gate.target
-        band = {"pass": (0.0, limit), "fail": (limit, 1.0)}.get(shown, (0.0, 1.0))
-        return one.row(band, self.plan.confidence, shown)
-
-    def _refusals(self) -> Iterator[Finding]:
-        """The largest size at which the subject did not run, and why."""
-        refused = [(size, one.error) for size, one in self.counted.items() if one.error]
-        if refused:
-            size, error = max(refused, key=lambda one: one[0])
-            why = error.details.rpartition("\n")[2] or f"{type(error).__name__}: {error}"
-            yield Finding("refused", "info", f"at about {size:,} rows it does not run: {why}")
-
     def _contradictions(self, found: Sequence[PricedClaim]) -> list[Finding]:
-        """A theorem's own size that is shown not to do."""
-        subject = self.subject
-        promised = _promised(subject)
+        """Find claims that a theorem's own size is shown not to be enough for."""
+        promised = self._promised
         return [
             Finding(
                 "above-promise",
                 "error",
-                f"{one.claim} at {one.limit:g} takes more than {one.low:,} rows, and {subject.declared.theorem} "
+                f"{one.claim} at {one.limit:g} takes more than {one.low:,} rows, and {self.subject.declared.theorem} "
                 f"promises it at {promised:,}",
             )
             for one in found
             if promised is not None and one.low is not None and one.low >= promised
         ]
 
-
-def _measure(one: PricedClaim, confidence: float) -> Measure:
-    assert one.high is not None
-    limits = (float((one.low or 0) + 1), float(one.high))
-    return Measure(f"rows for {CLAIMED[one.claim]} {one.limit:g}", None, *limits, confidence, "a gate for each size")
-
-
-def _promised(subject: Subject) -> int | None:
-    return subject.declares("size") if subject.declared.theorem else None
+    def _refusals(self) -> Iterator[Finding]:
+        """Name the largest size at which the subject did not run, and why."""
+        refused = [(size, error) for size, place in self.places.items() if (error := self.counted[place].error)]
+        if refused:
+            size, error = max(refused, key=lambda one: one[0])
+            why = error.details.rpartition("\n")[2] or f"{type(error).__name__}: {error}"
+            yield Finding("refused", "info", f"at about {size:,} rows it does not run: {why}")
 
 
 class Price(AskedOfPairs):
@@ -267,20 +321,16 @@ class Price(AskedOfPairs):
         declared = subject.declares("size")
         start, is_scaled = declared or _SOMEWHERE, "sample_scale" in subject.settings and declared is not None
         bounds = {name: size for name in subject.declared.bounds if (size := _least(subject, name, limit))}
-        asked = (request, subject, start, is_scaled, limits, options.pairs, bounds)
-        inquiry = PriceInquiry(*asked, plan, claims, at=(start, claims[0].name))
-        inquiry.open(start)
-        return inquiry
+        return PriceInquiry(request, subject, start, is_scaled, limits, options.pairs, bounds, plan, claims)
 
     def title(self, record: Record) -> str:
         return f"PRICE  {record.subject}  of rho at most {record.target:g}"
 
-    def parts(self, record: Record) -> Iterator[Part]:
-        yield from price_parts(record)
+    parts = staticmethod(price_parts)
 
 
 def _least(subject: Subject, name: str, limit: float) -> int | None:
-    """The least size that a bound does not exclude; it may say nothing below some size."""
+    """Return the least size that a bound does not exclude; it may say nothing below some size."""
 
     def allows(size: int) -> bool:
         bound = subject.bound(name, size)
@@ -290,7 +340,7 @@ def _least(subject: Subject, name: str, limit: float) -> int | None:
 
 
 def _at_target(request: Request) -> Subject:
-    """A subject with a parameter rho is asked to reach the target, unless its user says what to ask of it."""
+    """Load the subject, and give its parameter rho the target, unless it has none or its user has set it."""
     params, rho = request.options.params, request.options.rho
     subject = load(request, params)
     if rho is None or "rho" not in subject.settings or "rho" in subject.params:

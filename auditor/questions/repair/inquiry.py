@@ -32,7 +32,7 @@ from auditor.flow.plan import Plan
 from auditor.flow.question import Answer, InquiryBase, Outlook, Work, registered_questions
 from auditor.flow.record import Finding
 from auditor.flow.verdict import Verdict
-from auditor.questions.counted import Counted, of_its_own
+from auditor.questions.counted import Counted, with_own_seed
 from auditor.questions.loss import Loss
 from auditor.questions.pairs import ChurnQuestion, PairsInquiry, PairsOptions, Rho
 from auditor.questions.repair.answer import HINTS, OUT_OF_STEP, HeldMeasure, RepairAnswer, RepairCost
@@ -94,7 +94,7 @@ class RepairInquiry(InquiryBase):
             self.tries.append(Try(None, self.given, audit))
             budget = audit.plan.budget
         else:
-            first = of_its_own(self.cell, 0, options.seed, "as it is")
+            first = with_own_seed(self.cell, 0, options.seed, "as it is")
             self._audit(first, alpha * 2.0 ** -(TRIES + 1))  # refused if so few pairs could not decide the last try
             audit = self.before = self._audit(first, alpha / 2)
             budget = (1 + TRIES) * audit.plan.budget + 2 * LOOKED + max(family.pairs for family in FAMILIES)
@@ -199,7 +199,7 @@ class RepairInquiry(InquiryBase):
     def _open(self, name: str, unit: Any) -> int:
         """Add a cell of the learner as it is, whose pairs no other step has; return its number."""
         number = len(self.cells)
-        cell = of_its_own(self.cell, number, self.request.options.seed, name)
+        cell = with_own_seed(self.cell, number, self.request.options.seed, name)
         self.cells.append(replace(cell, unit=unit, judged=self.cell.judged))
         self.counted[number] = Counted(self.cells[-1], self.plan.confidence)
         return number
@@ -212,7 +212,7 @@ class RepairInquiry(InquiryBase):
         oracle = OwnOracle(plain.subject) if plain.subject.declared.accuracy and setting.wrapper == "rounded" else None
         again = ("--with", shlex.quote(setting.spec))
         cell = replace(plain, subject=subject, name=setting.spec, oracle=oracle, command="repair", again=again, **view)
-        return cell if number is None else of_its_own(cell, number, self.request.options.seed, setting.spec)
+        return cell if number is None else with_own_seed(cell, number, self.request.options.seed, setting.spec)
 
     def _margin(self, wrapper: str) -> float:
         """Return the share of the target below which a setting should pass. Where whole outputs are compared the
