@@ -13,7 +13,7 @@ from scipy.stats import binom
 from algorithms.known_answers import constant_breaks
 from auditor.flow.asking import make_request
 from auditor.flow.question import find_question
-from auditor.questions.every import Every
+from auditor.questions.cells import EveryCell
 from auditor.questions.list_size.misses import Misses, runs_to_name
 from auditor.questions.pairs import PairsInquiry
 from auditor.questions.reuse.transcripts import Transcript, bound_distance
@@ -140,8 +140,8 @@ def arms() -> Iterator[Row]:
         yield words, f"{pairs.mean():.0f} +- {error:.0f}", f"{failed} of {len(walks)}"
 
 
-def _arm_walk(leaves: Sequence[PairsInquiry], rhos: Sequence[float], rng: np.random.Generator) -> tuple[int, Every]:
-    every = Every([PairsInquiry(leaf.cell, leaf.plan) for leaf in leaves])
+def _arm_walk(leaves: Sequence[PairsInquiry], rhos: Sequence[float], rng: np.random.Generator) -> tuple[int, EveryCell]:
+    every = EveryCell([PairsInquiry(leaf.cell, leaf.plan) for leaf in leaves])
     while work := every.next():
         for one in work:
             for index in one.wanted:

@@ -84,13 +84,11 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
         "tests/questions/test_reuse.py",
     ),
     "auditor/questions/counted.py": ("tests/questions/test_curve.py", "tests/questions/test_price.py"),
-    "auditor/questions/every.py": ("tests/questions/test_shares.py",),
     "auditor/questions/integrated.py": ("tests/questions/test_shares_of_baselines.py",),
     "auditor/questions/loss.py": ("tests/questions/test_refusals.py", "tests/questions/test_shares.py"),
     "auditor/questions/no_worse.py": ("tests/questions/test_shares_of_baselines.py",),
-    "auditor/questions/one_cell.py": ("tests/questions/test_shares.py", "tests/questions/test_every.py"),
     "auditor/questions/one_pair.py": ("tests/cli/test_replay.py", "tests/flow/test_run.py"),
-    "auditor/questions/over_cells.py": (
+    "auditor/questions/cells.py": (
         "tests/questions/test_refusals.py",
         "tests/questions/test_shares.py",
         "tests/questions/test_every.py",
@@ -102,7 +100,6 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
         "tests/flow/test_plan.py",
         "tests/questions/test_churn.py",
     ),
-    "auditor/questions/private.py": ("tests/questions/test_shares.py",),
     "auditor/questions/several.py": ("tests/questions/test_shares_of_baselines.py", "tests/flow/test_clock.py"),
     # flow
     "auditor/flow": ("tests/flow/test_edges.py",),

@@ -6,8 +6,7 @@ them share their randomness: each has a seed of its own, which is a root like an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import msgspec
 from msgspec.structs import replace
@@ -16,11 +15,9 @@ from auditor.errors import AuditorError
 from auditor.flow.question import InquiryBase
 from auditor.flow.record import CellRow
 from auditor.flow.verdict import Tally
-from auditor.questions.one_cell import cell_row
+from auditor.questions.cells import cell_row
 from auditor.randomness import arm_seed
-from auditor.request import Request
 from auditor.statistics.interval import two_sided
-from auditor.subjects.subject import Subject, load_subject
 from auditor.trials.cell import Cell, replay_command
 from auditor.trials.trial import Bench, Trial
 
@@ -88,9 +85,3 @@ class CountsCells(InquiryBase):
 def with_own_seed(cell: Cell, number: int, seed: int, name: str) -> Cell:
     """Return the cell under another name, with randomness that no cell of another number has."""
     return replace(cell, seed=arm_seed(seed, number), name=name)
-
-
-def load(request: Request, params: Mapping[str, Any]) -> Subject:
-    """Load the subject of a request with these parameters, and with those that the command line gave as texts."""
-    randomness = request.options.randomness
-    return load_subject(request.subject, params, texts=request.texts, randomness=randomness)  # type: ignore[arg-type]

@@ -64,36 +64,18 @@ class Integrated(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class IntegratedAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="rho"):
-    """What is known besides the counts."""
+    """What an audit of rho knows besides its counts, where the subject declares its last step."""
 
     integrated: Integrated
     churn: None = None
 
-    def together(self, others: Sequence[IntegratedAnswer]) -> IntegratedAnswer:
-        """Of several cells, the finishes of all."""
-        found = [one.integrated for one in others]
-        known = [one.expected for one in found if one.expected is not None]
-        bodies = [one.body for one in found if one.body]
-        total = replace(
-            self.integrated,
-            differing=sum(one.differing for one in found),
-            expected=sum(known) if known else None,
-            contradicted=any(one.contradicted for one in found),
-            body=max(bodies, key=lambda one: one.share, default=None),  # what holds for each of them
-        )
-        return IntegratedAnswer(total)
 
-
-def settle_integrated(cell: Cell, options: PairsOptions) -> PairsInquiry | None:
-    """The inquiry of a cell whose subject declares its last step; None where its outputs are to be counted."""
-    finishing = cell.subject.finishing
-    if finishing is None or options.no_integrate or why_not(cell):
-        return None
+def settle_integrated(cell: Cell, options: PairsOptions) -> IntegratedPairs | None:
+    """Return the inquiry of a cell whose subject declares its last step; None if its outputs have to be counted."""
     plan = make_pairs_plan(cell, options)
-    if plan.budget < plan.least_integrated:
+    if why_not(cell) or plan.budget < plan.least_integrated:
         return None
-    cell = replace(cell, watched=WATCHED, unit=run_integrated)
-    return IntegratedPairs(cell, replace(plan, integrates=True))
+    return IntegratedPairs(replace(cell, watched=WATCHED, unit=run_integrated), replace(plan, integrates=True))
 
 
 @dataclass(slots=True)
@@ -147,7 +129,7 @@ class IntegratedPairs(PairsInquiry):
 
     @property
     def evidence(self) -> MeanEvidence:
-        """A formula that was contradicted says nothing of rho."""
+        """The evidence on rho: that of the finishes alone once the formula is contradicted, which says nothing then."""
         return self.mean if self.contradicted is None else self.coins
 
     def outcome(self) -> str:
@@ -160,7 +142,7 @@ class IntegratedPairs(PairsInquiry):
         return replace(found, reason=found.reason + self.trusts([self])) if found.outcome == "pass" else found
 
     def trusts(self, leaves: Sequence[Any]) -> str:
-        """Return what was seen of the subject's own body: of that of several inquiries about which least is known."""
+        """Say what the runs show of the subject's own body; of several cells, of the one where least is known."""
         body = max((leaf.body for leaf in leaves if leaf.body), key=lambda one: one.share, default=None)
         if body is None:
             return ""
@@ -173,7 +155,7 @@ class IntegratedPairs(PairsInquiry):
 
     @property
     def body(self) -> Body | None:
-        """What the runs show of the subject's own body; None for one that is its steps."""
+        """What the runs show of the subject's own body; None if the subject is its steps."""
         if not self._steps.has_body or self.plan.target is None:
             return None
         alpha = self.plan.alpha
@@ -182,7 +164,7 @@ class IntegratedPairs(PairsInquiry):
         return Body(self.compared, share, self.plan.confidence, rho, max(0.0, 1 - 2 * alpha))
 
     def _given(self) -> str:
-        """Return what rho takes on trust, for the end of its method."""
+        """Say what rho takes on trust, as the end of its method's name."""
         names = ["core", "finish"] if self._steps.has_body else []
         names += ["m"] if self._uses_formula() else []
         return f", given {' and '.join(filter(None, [', '.join(names[:-1]), names[-1]]))}" if names else ""
@@ -214,14 +196,14 @@ class IntegratedPairs(PairsInquiry):
         return Measure("rho", rho.estimate, rho.low, rho.high, rho.confidence, rho.method)
 
     def answer(self) -> Answer:
-        said = PairsInquiry.answer(self)
-        findings = [*said.findings]
+        found = PairsInquiry.answer(self)
         if self.coins.n and self._uses_formula():
             method = BY_FINISHES + (", given core and finish" if self._steps.has_body else "")
             by = Measure("rho by finishes", *self.of_mean(self.coins), self.plan.confidence, method)
-            said.measures.insert(1, by)
+            found.measures.insert(1, by)
+        findings = []
         if self.contradicted is not None:
-            findings.append(Finding("formula", "error", self._contradiction(), self.replay(self.contradicted)))
+            findings = [Finding("formula", "error", self._contradiction(), self.replay(self.contradicted))]
         declared = ("exact" if self._is_exact else "upper") if self.doubt.pairs else None
         fields = Integrated(
             declared=declared,
@@ -231,11 +213,25 @@ class IntegratedPairs(PairsInquiry):
             contradicted=self.contradicted is not None,
             body=self.body,
         )
-        return replace(said, fields=IntegratedAnswer(fields), findings=findings)
+        return replace(found, fields=IntegratedAnswer(fields), findings=findings)
+
+    def fields_of_all(self, fields: msgspec.Struct, every: Sequence[Any]) -> msgspec.Struct:
+        """Add up the finishes of all cells; of their bodies return the one of which least is known."""
+        assert isinstance(fields, IntegratedAnswer)
+        found: list[Integrated] = [one.integrated for one in every]
+        expected = [one.expected for one in found if one.expected is not None]
+        total = replace(
+            fields.integrated,
+            differing=sum(one.differing for one in found),
+            expected=sum(expected) if expected else None,
+            contradicted=any(one.contradicted for one in found),
+            body=max((one.body for one in found if one.body), key=lambda one: one.share, default=None),
+        )
+        return IntegratedAnswer(total)
 
 
 def show_cores(bench: Bench, index: int) -> Iterator[Part]:
-    """Both cores of a pair, how likely they finish differently, and how often they do."""
+    """Show both cores of a pair, how likely they finish differently, and how often they do."""
     if bench.unit is not run_integrated:
         return
     first, second = Half(bench, index, 0), Half(bench, index, 1)

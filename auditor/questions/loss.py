@@ -25,8 +25,8 @@ from auditor.flow.verdict import Judged
 from auditor.flow.wobbles import WATCHED
 from auditor.lookup import find_object, importable_name
 from auditor.process.foreign import call
-from auditor.questions.one_pair import AskedOfPairs
-from auditor.questions.over_cells import begin
+from auditor.questions.cells import CellQuestion
+from auditor.questions.one_pair import show_pair
 from auditor.questions.pairs import PairsInquiry, PairsOptions, make_pairs_plan
 from auditor.randomness import from_key
 from auditor.request import OTHER, Request, option
@@ -127,15 +127,16 @@ class LossPairs(PairsInquiry):
         return replace(PairsInquiry.answer(self), fields=fields)
 
 
-class LossQuestion(AskedOfPairs):
+class LossQuestion(CellQuestion):
     """Is rho at most the target, and does R(h) <= R^(h) + slack hold as often as Lemma A.6 says that it then does?"""
 
     name: ClassVar[str] = "loss"
     Options: ClassVar[type[LossOptions]] = LossOptions
+    again = staticmethod(show_pair)
 
     def begin(self, request: Request) -> Inquiry:
         _check_resample(request.options.resample)  # before anything else is said of it, which does not hold here
-        return begin(self, request)
+        return CellQuestion.begin(self, request)
 
     def settle(self, cell: Cell, options: LossOptions) -> LossPairs:
         known = _known(options)

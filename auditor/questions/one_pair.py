@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
+from itertools import takewhile
 from typing import Any, SupportsIndex
 
 import msgspec
@@ -12,24 +13,23 @@ from msgspec.structs import replace
 from auditor.errors import BadValue
 from auditor.flow.asking import make_request
 from auditor.flow.parts import Listing, Part, Table, Words
-from auditor.flow.question import QuestionBase, find_question
+from auditor.flow.question import find_question
 from auditor.process.limits import one_thread
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Bench
 from auditor.values import Difference, Tolerance, as_it_was, describe, settle, side_by_side
 
-_SHORT, _LINES = 200, 6  # characters and lines of an output that is shown whole
-_LISTED = 10  # elements that differ
+_SHORT, _LINES = 200, 6  # an output is shown whole up to so many characters, and with fewer lines
+_LISTED = 10  # elements that differ are shown
 _SIDES = ("first", "second")
 
 
 class Replayed(msgspec.Struct, frozen=True):
-    """One pair run again: what counts of both outputs, and where they first differ (None: they are the same, or close
-    where a tolerance was given)."""
+    """A pair that was run again: what counts of both outputs, and where they first differ."""
 
     pair: int
     outputs: tuple[Any, Any]
-    difference: Difference | None
+    difference: Difference | None  # None if they are the same, or close where a tolerance was given
     within: Tolerance | None = None
 
 
@@ -47,55 +47,39 @@ def replay(
         return run_again(replace(make_bench(cells[cell]), copies=True), pair)
 
 
-class AskedOfPairs(QuestionBase):
-    """A question whose trials are pairs."""
-
-    def again(self, bench: Bench, index: int) -> Iterator[Part]:
-        yield from show_pair(run_again(bench, index))
-
-
 def run_again(bench: Bench, pair: int) -> Replayed:
+    """Run both runs of a pair again."""
     seen = bench.see(bench.run(pair, 0))
     first = settle(seen)  # the second run may write into it
     second = bench.see(bench.run(pair, 1))
     return Replayed(pair, (as_it_was(seen, first), second), bench.difference(first, second), bench.within)
 
 
-def show_pair(replayed: Replayed) -> Iterator[Part]:
-    found = replayed.difference
-    agree, differ = ("CLOSE", "NOT CLOSE") if replayed.within else ("SAME", "DIFFERENT")
-    yield Words(f"{agree if found is None else differ}  pair {replayed.pair}", "title")
+def show_pair(bench: Bench, pair: int) -> Iterator[Part]:
+    """Run a pair again, and show its outputs, side by side where they differ."""
+    replayed = run_again(bench, pair)
+    difference, within = replayed.difference, replayed.within
+    agree, differ = ("CLOSE", "NOT CLOSE") if within else ("SAME", "DIFFERENT")
+    yield Words(f"{agree if difference is None else differ}  pair {pair}", "title")
     texts = [describe(output, _SHORT + 1) for output in replayed.outputs]
-    if found is None and texts[0] == texts[1]:
+    if difference is None and texts[0] == texts[1]:
         yield Listing("both outputs:", texts[:1])
         return
     if all(len(text) <= _SHORT and text.count("\n") < _LINES for text in texts):
         yield from (Listing(f"{name} output:", [text]) for name, text in zip(_SIDES, texts, strict=True))
-    if found is not None:
-        yield from _elements(replayed)
-
-
-def _scalars(first: object, second: object) -> Iterator[Part]:
-    """Of long texts, where they part."""
-    if isinstance(first, str) and isinstance(second, str) and max(len(first), len(second)) > _SHORT:
-        at = next(
-            (i for i, (a, b) in enumerate(zip(first, second, strict=False)) if a != b), min(len(first), len(second))
-        )
-        yield Listing(
-            f"they differ from character {at:,} on:", [describe(one[at : at + 80]) for one in (first, second)]
-        )
-
-
-def _elements(replayed: Replayed) -> Iterator[Part]:
-    """What differs, side by side; of two scalars the outputs are all there is to see."""
-    first, second = map(settle, replayed.outputs)
-    places, count = side_by_side(first, second, _LISTED, within=replayed.within)
-    if [place.path for place in places] == [""]:
-        yield from _scalars(first, second)
+    if difference is None:
         return
-    more = f", of which the first {len(places)} are" if count > len(places) else ""
-    yield Table(
-        head=("", *_SIDES),
-        rows=[(f"output{place.path}", place.left, place.right) for place in places],
-        title=f"{count:,} {'element differs' if count == 1 else 'elements differ'}{more}:",
-    )
+    first, second = map(settle, replayed.outputs)
+    places, count = side_by_side(first, second, _LISTED, within=within)
+    if [place.path for place in places] != [""]:
+        more = f", of which the first {len(places)} are" if count > len(places) else ""
+        yield Table(
+            head=("", *_SIDES),
+            rows=[(f"output{place.path}", place.left, place.right) for place in places],
+            title=f"{count:,} {'element differs' if count == 1 else 'elements differ'}{more}:",
+        )
+    elif isinstance(first, str) and isinstance(second, str) and max(len(first), len(second)) > _SHORT:
+        same = takewhile(lambda both: both[0] == both[1], zip(first, second, strict=False))
+        at = sum(1 for _ in same)  # of the first characters that differ, or the shorter text's end
+        shown = [describe(text[at : at + 80]) for text in (first, second)]
+        yield Listing(f"they differ from character {at:,} on:", shown)

@@ -1,12 +1,12 @@
 """rho and churn: how often, and by how much, do two runs on fresh samples with the same r differ?
 
-Pairs in index order until the gate decides or the budget is spent. rho is the probability that a pair differs at all;
-churn the mean share of probe points on which the two fits of a pair disagree.
+rho is the probability that a pair differs at all; churn the mean share of probe points on which the two fits of a pair
+disagree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, ClassVar
 
@@ -17,15 +17,14 @@ from msgspec.structs import replace
 from auditor.errors import UsageError
 from auditor.flow.parts import Part, Words
 from auditor.flow.plan import DEFAULT_TARGET, Plan, error_probability, make_plan
-from auditor.flow.question import Answer, Inquiry, Outlook, with_example
+from auditor.flow.question import Answer, Outlook, with_example
 from auditor.flow.record import EXAMPLES, Accuracy, CellRow, Measure, Record
 from auditor.flow.record import RhoInterval as Interval
 from auditor.flow.verdict import Judged, Tally, Verdict, decide, is_accuracy_certified, is_decided, outcome
 from auditor.flow.wobbles import WATCHED, wobbles
-from auditor.questions.one_cell import OneCell, cell_row
-from auditor.questions.one_pair import AskedOfPairs
-from auditor.questions.over_cells import begin
-from auditor.request import OTHER, RHO, SURE, OverCells, Request, option
+from auditor.questions.cells import CellQuestion, OneCell, cell_row
+from auditor.questions.one_pair import show_pair
+from auditor.request import OTHER, RHO, SURE, OverCells, option
 from auditor.statistics.cost import prospect, soonest
 from auditor.statistics.gate import Gate
 from auditor.statistics.interval import MeanEvidence, log_e_fail, two_sided
@@ -36,7 +35,7 @@ from auditor.trials.trial import Bench, Trial
 
 
 class PairsOptions(OverCells, frozen=True, kw_only=True):
-    """What a question about pairs takes."""
+    """The options of a question about pairs."""
 
     rho: Annotated[float | None, RHO] = None
     pairs: Annotated[int | None, option("Stop undecided after so many pairs.  [default: 100 / rho]", "MAX", SURE)] = (
@@ -67,29 +66,33 @@ class Churn(msgspec.Struct, frozen=True):
 
 
 class RhoAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="rho"):
-    """What is known besides the counts."""
+    """What an audit of rho knows besides its counts."""
 
     churn: Churn | None = None
 
 
 class ChurnAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="churn"):
-    """The same, where the mean churn is held against the target."""
+    """What an audit of churn knows besides its counts: the mean churn, which is held against the target."""
 
     churn: Churn | None = None
 
 
 def target_of(asked: float | None, subject: Subject) -> float:
-    """What was asked for, else what the subject claims."""
+    """Return the rho that was asked for, else what the subject claims, else the default."""
     return next(one for one in (asked, subject.declares("claimed") or None, DEFAULT_TARGET) if one is not None)
 
 
-def make_pairs_plan(cell: Cell, options: PairsOptions, *, gates: str = "rho", delta: float | None = None) -> Plan:
-    """The plan of one cell; `delta` in place of the declared one."""
-    if delta is None and cell.subject.declared.accuracy:
-        delta = cell.subject.declares("delta")
-    asked = {name: getattr(options, name) for name in ("confidence", "pairs", "fixed")}
-    target = target_of(options.rho, cell.subject)
-    return replace(make_plan(target=target, delta=delta, gates=gates, **asked), family=options.family)
+def make_pairs_plan(cell: Cell, options: PairsOptions, *, gates: str = "rho") -> Plan:
+    """Return the plan of one cell: its gate is on `gates`, and on the accuracy that the subject declares."""
+    plan = make_plan(
+        target=target_of(options.rho, cell.subject),
+        delta=cell.subject.declares("delta") if cell.subject.declared.accuracy else None,
+        gates=gates,
+        confidence=options.confidence,
+        pairs=options.pairs,
+        fixed=options.fixed,
+    )
+    return replace(plan, family=options.family)
 
 
 @dataclass(slots=True)
@@ -97,9 +100,9 @@ class PairsInquiry(OneCell):
     """Pairs of one cell against one target."""
 
     judged: Judged = field(default_factory=Judged)
-    mean: MeanEvidence = field(default_factory=MeanEvidence)  # of churn, or of what else is no count
+    mean: MeanEvidence = field(default_factory=MeanEvidence)  # of churn, or of another number that a pair has
     churns: list[float] = field(default_factory=list)
-    elements: list[Any] = field(default_factory=list)  # what the first pairs showed of them
+    elements: list[Any] = field(default_factory=list)  # what the first pairs showed of their outputs' elements
     gate: Gate = field(init=False)
 
     def __post_init__(self) -> None:
@@ -148,7 +151,7 @@ class PairsInquiry(OneCell):
 
     @property
     def evidence(self) -> MeanEvidence:
-        """What an interval of the mean is made of."""
+        """The evidence that the row's interval is made of, where the gate is on a mean."""
         return self.mean
 
     def answer(self) -> Answer:
@@ -179,6 +182,10 @@ class PairsInquiry(OneCell):
         found = OneCell.accuracy(self)
         return found and replace(found, certified=is_accuracy_certified(self.plan, self.tally))
 
+    def fields_of_all(self, fields: msgspec.Struct, every: Sequence[Any]) -> msgspec.Struct:
+        """Drop the churn, which is that of one cell."""
+        return replace(fields, churn=None) if "churn" in fields.__struct_fields__ else fields
+
     def _churn(self) -> Churn | None:
         if not self.churns:
             return None
@@ -186,18 +193,18 @@ class PairsInquiry(OneCell):
         return Churn(*self.of_mean(self.mean), self.plan.confidence, *quantiles)
 
     def of_mean(self, mean: MeanEvidence) -> tuple[float, float, float]:
-        """The mean of what was seen, and where that of all is."""
+        """Return the mean of what was seen, and limits of the true one."""
         share = error_probability(self.plan.each) / 2
         return mean.total / mean.n, mean.lower(share), mean.upper(share)
 
     def row(self) -> CellRow:
         low, high = two_sided(self.design, self.tally.pairs, self.tally.mismatches, self.plan.each)
-        seen: dict[str, Any] = {"low": low, "high": high}
+        found: dict[str, Any] = {"low": low, "high": high}
         if self.plan.is_of_means and self.evidence.n:
-            seen = dict(zip(("estimate", "low", "high"), self.of_mean(self.evidence), strict=True))
-        seen |= {"confidence": self.plan.confidence, "verdict": self.outcome()}
+            found = dict(zip(("estimate", "low", "high"), self.of_mean(self.evidence), strict=True))
+        found |= {"confidence": self.plan.confidence, "verdict": self.outcome()}
         replay = self.replay(self.examples[0].index) if self.examples else None
-        return cell_row(self.cell, self.bench, self.tally, **seen, replay=replay)
+        return cell_row(self.cell, self.bench, self.tally, **found, replay=replay)
 
     def outlook(self) -> Outlook:
         n, k = self.tally.pairs, self.tally.mismatches
@@ -209,13 +216,23 @@ class PairsInquiry(OneCell):
         return Outlook(n, self.plan.budget, words, self._forecast())
 
     def _forecast(self) -> float | None:
-        """The pairs to a verdict if rho is what it looks like: exact, by the gate's law."""
-        plan, n, k = self.plan, self.tally.pairs, self.tally.mismatches
+        """Return the expected pairs to a verdict; None if it does not come within the budget.
+
+        Of counts this is exact, by the gate's law, if rho is the rate seen; a mean's evidence is let grow as it did.
+        """
+        plan, gate, n, k = self.plan, self.gate, self.tally.pairs, self.tally.mismatches
         if plan.design == "fixed" or not n:
             return None
-        if self.plan.is_of_means:
-            return self._mean_forecast()
-        gate = self.gate
+        if plan.is_of_means:
+            evidence = self.mean
+            if not evidence.n:
+                return None
+
+            def decides(n: int) -> bool:
+                return outcome(plan, gate, Tally(n), evidence.continued(n)) != "inconclusive"
+
+            then = soonest(decides, evidence.n, plan.budget)
+            return then and float(then - evidence.n)
         return prospect(
             k / n,
             target=gate.target,
@@ -227,63 +244,44 @@ class PairsInquiry(OneCell):
             mismatches=k,
         ).expected_pairs
 
-    def _mean_forecast(self) -> float | None:
-        """The pairs to a verdict if the evidence grows as it did; None where it does not get there in time."""
-        evidence, plan = self.mean, self.plan
-        if not evidence.n:
-            return None
-
-        def decides(n: int) -> bool:
-            return outcome(plan, self.gate, Tally(n), evidence.continued(n)) != "inconclusive"
-
-        then = soonest(decides, evidence.n, plan.budget)
-        return then and float(then - evidence.n)
-
 
 def accuracy_measure(found: Accuracy) -> Measure:
     limits = (found.low, found.high, found.confidence)
     return Measure("inaccurate", found.failures / found.runs, *limits, "as rho", found.failures, found.runs)
 
 
-class AboutPairs(AskedOfPairs):
-    """What rho and churn have in common."""
-
-    name: ClassVar[str]
-    Options: ClassVar[type[PairsOptions]] = PairsOptions
-
-    def begin(self, request: Request) -> Inquiry:
-        return begin(self, request)
-
-    def settle(self, cell: Cell, options: PairsOptions) -> PairsInquiry:
-        """One cell's inquiry, with all of the error for itself."""
-        if self.name == "churn" and not cell.view.may_have_rows:
-            raise UsageError(
-                f"--measure churn counts predictions, and the view here is {cell.view.name}: use --view predict"
-            )
-        plan = make_pairs_plan(cell, options, gates=self.name)
-        return PairsInquiry(replace(cell, watched=WATCHED), plan)
+def settle_counted(cell: Cell, options: PairsOptions, gates: str) -> PairsInquiry:
+    """Return the inquiry that counts a cell's pairs, or the churn of each."""
+    return PairsInquiry(replace(cell, watched=WATCHED), make_pairs_plan(cell, options, gates=gates))
 
 
-class Rho(AboutPairs):
+class Rho(CellQuestion):
     """Is rho, the probability that two runs on fresh samples differ, at most the target?"""
 
-    name = "rho"
+    name: ClassVar[str] = "rho"
+    Options: ClassVar[type[PairsOptions]] = PairsOptions
 
     def settle(self, cell: Cell, options: PairsOptions) -> PairsInquiry:
-        from auditor.questions.integrated import settle_integrated
-
+        found: PairsInquiry | None = None
         if options.baseline is not None:
             from auditor.questions.no_worse import settle_no_worse
 
-            return settle_no_worse(cell, options)
-        return settle_integrated(cell, options) or AboutPairs.settle(self, cell, options)
+            found = settle_no_worse(cell, options)
+        elif cell.subject.finishing is not None and not options.no_integrate:
+            from auditor.questions.integrated import settle_integrated
+
+            found = settle_integrated(cell, options)
+        return found or settle_counted(cell, options, self.name)
 
     def parts(self, record: Record) -> Iterator[Part]:
-        from auditor.questions.no_worse import baseline_facts
+        answer = msgspec.to_builtins(record.answer)  # a record that was read from a file may have any
+        if not isinstance(answer, dict):
+            return
+        if answer.get("baseline"):
+            from auditor.questions.no_worse import baseline_facts
 
-        yield from baseline_facts(record)
-        answer = msgspec.to_builtins(record.answer)  # of a file, whatever that has
-        if isinstance(answer, dict) and answer.get("churn"):
+            yield from baseline_facts(record)
+        if answer.get("churn"):
             yield Words(
                 "The target is for rho here: two runs differ if a single prediction does. By default repair judges the "
                 "churn, which is the share of predictions that change, of a classifier and of a regressor that is not "
@@ -291,13 +289,23 @@ class Rho(AboutPairs):
             )
 
     def again(self, bench: Bench, index: int) -> Iterator[Part]:
-        from auditor.questions.integrated import show_cores
+        yield from show_pair(bench, index)
+        if bench.subject.finishing is not None:
+            from auditor.questions.integrated import show_cores
 
-        yield from AboutPairs.again(self, bench, index)
-        yield from show_cores(bench, index)
+            yield from show_cores(bench, index)
 
 
-class ChurnQuestion(AboutPairs):
+class ChurnQuestion(CellQuestion):
     """Is the mean share of predictions that change between two fits at most the target?"""
 
-    name = "churn"
+    name: ClassVar[str] = "churn"
+    Options: ClassVar[type[PairsOptions]] = PairsOptions
+    again = staticmethod(show_pair)
+
+    def settle(self, cell: Cell, options: PairsOptions) -> PairsInquiry:
+        if not cell.view.may_have_rows:
+            raise UsageError(
+                f"--measure churn counts predictions, and the view here is {cell.view.name}: use --view predict"
+            )
+        return settle_counted(cell, options, self.name)

@@ -22,7 +22,7 @@ from auditor.cli.command_line import run
 from auditor.errors import UsageError
 from auditor.flow.record import read_record, to_json
 from auditor.flow.verdict import Bound, Tally
-from auditor.questions.every import Every
+from auditor.questions.cells import EveryCell
 from auditor.questions.pairs import PairsInquiry
 from auditor.report.formats.markdown import markdown
 from auditor.report.terminal import as_text
@@ -46,19 +46,19 @@ def bernoulli(p: float) -> Any:
     return draw
 
 
-def settled(names: Sequence[str], delta: float | None = None, **options: Any) -> Every:
+def settled(names: Sequence[str], delta: float | None = None, **options: Any) -> EveryCell:
     """The inquiry into an input for each name, of which nothing has been run."""
     every = inquiry_of(mixed, bernoulli(0.5), inputs={"q": list(range(len(names)))}, **options)
-    assert isinstance(every, Every)
+    assert isinstance(every, EveryCell)
     leaves = [named(leaf, name, delta) for leaf, name in zip(every.leaves, names, strict=True)]
-    return Every(leaves)
+    return EveryCell(leaves)
 
 
 def named(leaf: Any, name: str, delta: float | None = None) -> PairsInquiry:
     return PairsInquiry(replace(leaf.cell, name=name), replace(leaf.plan, delta=delta))
 
 
-def finish(every: Every, outcome: Callable[[int, int], Outcome]) -> None:
+def finish(every: EveryCell, outcome: Callable[[int, int], Outcome]) -> None:
     """All work that is handed out, each piece until it is over; `outcome` says what pair `index` of a cell shows."""
     while work := every.next():
         for one in work:
@@ -71,12 +71,12 @@ def trial(index: int, differs: bool, accurate: bool | None = None) -> Trial:
     return Trial(index, DIFFERENT if differs else None, accurate, 0.0)
 
 
-def pairs_of(every: Every) -> list[int]:
+def pairs_of(every: EveryCell) -> list[int]:
     return [row.pairs for row in every.answer().rows]
 
 
-def walk(settled_: Every, rhos: Sequence[float], rng: np.random.Generator) -> Every:
-    every = Every([named(leaf, leaf.cell.name) for leaf in settled_.leaves])
+def walk(settled_: EveryCell, rhos: Sequence[float], rng: np.random.Generator) -> EveryCell:
+    every = EveryCell([named(leaf, leaf.cell.name) for leaf in settled_.leaves])
     alike_or_not = trial(0, differs=False), trial(0, differs=True)
     while work := every.next():
         for one in work:
@@ -465,7 +465,7 @@ def test_an_arm_of_nu_that_raises_is_what_the_record_tells() -> None:
 # What is said of several arms together.
 
 
-def ended(every: Every, counts: Sequence[tuple[int, ...]]) -> Any:
+def ended(every: EveryCell, counts: Sequence[tuple[int, ...]]) -> Any:
     """The answer after arms have counted so much: pairs, mismatches, and runs that were judged and failed."""
     for leaf, count in zip(every.leaves, counts, strict=True):
         leaf.tally = Tally(*count)  # type: ignore[attr-defined]
@@ -488,7 +488,7 @@ def test_all_arms_are_accurate_only_if_each_is_shown_to_be() -> None:
 def test_the_largest_allowed_share_and_limit_of_any_arm_are_told() -> None:
     """Arms may declare other deltas and be judged as often as they ran."""
     leaves = settled(["a", "b"], rho=0.2, fixed=200).leaves
-    every = Every([named(leaf, leaf.cell.name, delta) for leaf, delta in zip(leaves, (0.1, 0.3), strict=True)])
+    every = EveryCell([named(leaf, leaf.cell.name, delta) for leaf, delta in zip(leaves, (0.1, 0.3), strict=True)])
     found = ended(every, [(200, 0, 200, 5), (200, 0, 10, 0)]).accuracy
     assert (found.allowed, found.failures, found.runs) == (0.3, 5, 210)
     limits = two_sided("anytime", 200, 5, 0.975), two_sided("fixed", 10, 0, 0.975)

@@ -14,7 +14,7 @@ import auditor
 from algorithms.known_answers import is_square, nonresidue, own_coin, private_rho, search_rho
 from auditor.cli.command_line import run
 from auditor.errors import BadValue, UsageError
-from auditor.questions.private import Both
+from auditor.questions.cells import UnsharedAndShared
 from auditor.report.terminal import as_text
 from auditor.statistics.interval import two_sided
 from auditor.subjects.subject import load_subject
@@ -85,7 +85,7 @@ def test_what_the_lemma_rules_out_is_said(
 ) -> None:
     """No function of (sample, r, private) can be worse shared; so trials that stand for none are compared."""
     both = inquiry_of(own_coin, uniform, private="both", rho=0.1, **design)
-    assert isinstance(both, Both)
+    assert isinstance(both, UnsharedAndShared)
     while work := both.next():
         for one in work:
             differs = Difference("output", "0", "1") if (unshared, shared)[one.cell] else None

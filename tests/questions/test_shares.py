@@ -20,11 +20,10 @@ import auditor
 from algorithms.known_answers import own_coin
 from auditor.flow.plan import Plan
 from auditor.flow.verdict import Tally
-from auditor.questions.every import Every
+from auditor.questions.cells import EveryCell, UnsharedAndShared
 from auditor.questions.loss import FRESH, UNLUCKY, Loss
 from auditor.questions.nu.gate import GroupGate, Inaccurate
 from auditor.questions.pairs import PairsInquiry
-from auditor.questions.private import Both
 from auditor.statistics.interval import MeanEvidence, log_e_fail, log_e_pass, two_sided
 from auditor.statistics.nu import Groups, bad_stays_below, good_reaches
 
@@ -137,7 +136,7 @@ def test_the_intervals_of_all_arms_hold_together(arms: int) -> None:
 
 def test_the_limit_of_the_most_inaccurate_arm_holds_for_all() -> None:
     """From below, where any arm may be wrong: half of alpha for all of them."""
-    every = Every([*leaves_of("rho and accuracy", 3)])
+    every = EveryCell([*leaves_of("rho and accuracy", 3)])
     low = []
     for k in range(PAIRS + 1):
         for leaf in every.leaves:
@@ -152,7 +151,7 @@ def test_the_limit_of_the_most_inaccurate_arm_holds_for_all() -> None:
 def test_shared_and_unshared_have_alpha_together() -> None:
     """Both verdicts, and both intervals."""
     both = inquiry_of(own_coin, rows, size=1, rho=TARGET, fixed=PAIRS)
-    assert isinstance(both, Both)
+    assert isinstance(both, UnsharedAndShared)
     for leaf in both.leaves:
         assert isinstance(leaf, PairsInquiry)
         for verdict in ("pass", "fail"):

@@ -14,7 +14,7 @@ from support.requests import inquiry_of
 
 import auditor
 from auditor.flow.verdict import Tally
-from auditor.questions.every import Every
+from auditor.questions.cells import EveryCell
 from auditor.questions.list_size.inquiry import Runs
 from auditor.questions.list_size.misses import Misses
 from auditor.statistics.interval import BOUNDS
@@ -129,7 +129,7 @@ def test_a_list_of_several_arms_tells_the_most_frequent_outputs_of_the_worst() -
     every: Any = inquiry_of(
         plain, rows, "list_size", size=1, list_size=LENGTH, eta=ETA, fixed=RUNS, inputs={"q": [0, 1]}
     )
-    assert isinstance(every, Every)
+    assert isinstance(every, EveryCell)
     for leaf, outside in zip(every.leaves, (30, 60), strict=True):
         after(leaf, before=outside, outside=outside)
         leaf.misses.counts = {"a": RUNS - outside}  # type: ignore[attr-defined]

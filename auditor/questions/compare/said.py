@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from auditor.flow.record import Finding, Measure, RhoInterval
 from auditor.flow.wobbles import pairs_by_element
+from auditor.questions.cells import METHODS
 from auditor.questions.compare.answer import (
     BETTER,
     NONE_SHOWN,
@@ -21,7 +22,6 @@ from auditor.questions.compare.answer import (
     Side,
 )
 from auditor.questions.compare.versions import NEW, OLD
-from auditor.questions.one_cell import METHODS
 from auditor.statistics.interval import two_sided
 from auditor.statistics.outward import exact, sure
 from auditor.statistics.paired import ShownChange, VersionCounts, difference_limits, mean_lower, mean_upper

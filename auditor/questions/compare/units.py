@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from auditor.flow.parts import Listing, Part, Words
-from auditor.questions.one_pair import run_again, show_pair
+from auditor.questions.one_pair import show_pair
 from auditor.trials.other_version import Version
 from auditor.trials.trial import Bench, NoOutput, Trial, elements_of, timed_run, with_bottom
 from auditor.values import fingerprint, settle
@@ -38,7 +38,7 @@ def versioned_pair(bench: Bench, index: int, fell: Mapping[int, str]) -> Trial:
 def show_again(bench: Bench, index: int) -> Iterator[Part]:
     """One pair of a version run again, to be looked at: here, or where the old code is."""
     if not isinstance(bench.unit, Version):
-        yield from show_pair(run_again(bench, index))
+        yield from show_pair(bench, index)
         return
     shown, found = bench.unit.shown(bench, index)
     state = "SAME" if found is None else "DIFFERENT"

@@ -12,15 +12,15 @@ from typing import Annotated, Any, ClassVar
 
 from auditor.errors import AuditorError, UsageError, check_count
 from auditor.flow.plan import Plan, check_confidence, error_probability
-from auditor.flow.question import Answer, Outlook, Work
+from auditor.flow.question import Answer, Outlook, QuestionBase, Work
 from auditor.flow.record import Finding, Measure, Record, RhoInterval
 from auditor.flow.recording import failure_finding
 from auditor.flow.verdict import Verdict
+from auditor.questions.cells import METHODS
 from auditor.questions.counted import Counted, CountsCells, with_own_seed
 from auditor.questions.curve.answer import CurveAnswer, Fitted, WorstValue, answer_of, curve_parts
 from auditor.questions.curve.axis import Axis, make_axis, make_points
-from auditor.questions.one_cell import METHODS
-from auditor.questions.one_pair import AskedOfPairs
+from auditor.questions.one_pair import show_pair
 from auditor.request import SURE, Options, Request, option
 from auditor.statistics import exponent
 from auditor.statistics.outward import at_least, at_most
@@ -221,7 +221,7 @@ class CurveInquiry(CountsCells):
                 yield Finding(found.kind if found else "raised", "error", message, found.replay if found else None)
 
 
-class Curve(AskedOfPairs):
+class Curve(QuestionBase):
     """How does rho of TARGET move with its size, a parameter, or an argument of its source? Runs its code.
 
     Every band holds together with the others; pairs go where the band is widest, or with --worst where rho may be
@@ -236,6 +236,7 @@ class Curve(AskedOfPairs):
     name: ClassVar[str] = "curve"
     Options: ClassVar[type[CurveOptions]] = CurveOptions
     instead: ClassVar[Mapping[str, str]] = {"rho": "vary", "fixed": "pairs"}
+    again = staticmethod(show_pair)
 
     def begin(self, request: Request) -> CurveInquiry:
         options: CurveOptions = request.options

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from auditor.errors import UsageError, suggestion
 from auditor.flow.record import as_json
 from auditor.literals import literal_or_text
-from auditor.questions.counted import load
+from auditor.questions.cells import load_asked
 from auditor.request import Request
 from auditor.subjects.subject import Subject, param_text
 from auditor.trials.cell import Cell, make_cell
@@ -109,7 +109,7 @@ def _is_number(value: object) -> bool:
 def make_points(request: Request, axis: Axis) -> tuple[Axis, list[Cell]]:
     """A cell for each value: the size, a parameter of the subject, or {name} in the source."""
     source, options, hole = request.source, request.options, f"{{{axis.name}}}"
-    subject = load(request, options.params)
+    subject = load_asked(request, options.params)
     if isinstance(source, str) and hole in source:
         sources = [source.replace(hole, param_text(value)) for value in axis.values]
         return axis, [_cell(request, subject, one, "source") for one in sources]
@@ -118,7 +118,7 @@ def make_points(request: Request, axis: Axis) -> tuple[Axis, list[Cell]]:
             raise UsageError(f"--size {options.size} and --vary size=... are two answers: give one")
         return axis, [_cell(request, subject, source, "size", size=value) for value in axis.values]
     axis = _like_default(axis, _setting(request, subject, axis.name))
-    subjects = [load(request, {**options.params, axis.name: value}) for value in axis.values]
+    subjects = [load_asked(request, {**options.params, axis.name: value}) for value in axis.values]
     return axis, [replace(_cell(request, one, source, None), varies=axis.name) for one in subjects]
 
 

@@ -11,12 +11,12 @@ from auditor.flow.parts import Bar, Listing, Part, Words
 from auditor.flow.plan import DEFAULT_TARGET, MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, check_confidence, check_target
 from auditor.flow.question import QuestionBase
 from auditor.flow.record import Record
-from auditor.questions.counted import load
+from auditor.questions.cells import load_asked
 from auditor.questions.explain.evidence import make_cells
 from auditor.questions.explain.inquiry import TIMES, Explaining
 from auditor.questions.explain.parts import bars_of, explain_parts
 from auditor.questions.explain.units import AsItIs, look
-from auditor.questions.one_pair import run_again, show_pair
+from auditor.questions.one_pair import show_pair
 from auditor.questions.pairs import PairsOptions
 from auditor.request import SURE, Request, option
 from auditor.statistics.outward import exact
@@ -62,7 +62,7 @@ class Explain(QuestionBase):
     def begin(self, request: Request) -> Explaining:
         options: ExplainOptions = request.options
         _check(options, request)
-        cell = make_cell(self.name, load(request, options.params), request.source, options, judges=False)
+        cell = make_cell(self.name, load_asked(request, options.params), request.source, options, judges=False)
         target = _target(cell, options)
         budget = math.ceil(PAIRS_TIMES_TARGET / target - 1e-9) if options.pairs is None else options.pairs
         check_count("pairs", budget, least=_LEAST, example=1000)
@@ -87,7 +87,7 @@ class Explain(QuestionBase):
 
     def again(self, bench: Bench, index: int) -> Iterator[Part]:
         """A pair as it is; and where the cell is an experiment's, the trial with what that changes."""
-        yield from show_pair(run_again(bench, index))
+        yield from show_pair(bench, index)
         if bench.unit is None or bench.unit is look or isinstance(bench.unit, AsItIs):
             return
         found = bench.trial(index).difference

@@ -10,12 +10,12 @@ from auditor.flow.question import Answer
 from auditor.flow.record import CellRow, Measure
 from auditor.flow.record import RhoInterval as Interval
 from auditor.flow.verdict import Verdict
+from auditor.questions.cells import METHODS
 from auditor.questions.counted import Counted
 from auditor.questions.explain.answer import ExperimentRow, ExplainAnswer
 from auditor.questions.explain.evidence import Tried
 from auditor.questions.explain.inquiry import Explaining
 from auditor.questions.explain.words import fresh_rows_of, growth_of, headline, local_value_of, make_cause, message
-from auditor.questions.one_cell import METHODS
 from auditor.statistics.interval import two_sided
 from auditor.statistics.outward import exact, sure
 

@@ -11,12 +11,13 @@ from msgspec.structs import replace
 
 from auditor.errors import check_count
 from auditor.flow.plan import PAIRS_TIMES_TARGET, Plan, check_confidence, check_target
+from auditor.flow.question import QuestionBase
 from auditor.flow.record import CellRow, Record
 from auditor.questions.hunt.answer import answer_of, hunt_parts
 from auditor.questions.hunt.family import make_family
 from auditor.questions.hunt.inquiry import SIMPLER, TRIES, Hunt
 from auditor.questions.hunt.search import Search
-from auditor.questions.one_pair import AskedOfPairs
+from auditor.questions.one_pair import show_pair
 from auditor.questions.pairs import target_of
 from auditor.request import SURE, Options, Request, option
 from auditor.trials.cell import Cell
@@ -46,7 +47,7 @@ class HuntOptions(Options, frozen=True, kw_only=True):
     ] = False
 
 
-class HuntQuestion(AskedOfPairs):
+class HuntQuestion(QuestionBase):
     """Over a family of sources, where is rho of TARGET largest, and is it above the target? Runs its code.
 
     Looks for the worst source, confirms it on fresh randomness, and makes it simpler while it still fails. That none is
@@ -61,6 +62,7 @@ class HuntQuestion(AskedOfPairs):
     name: ClassVar[str] = "hunt"
     Options: ClassVar[type[HuntOptions]] = HuntOptions
     instead: ClassVar[Mapping[str, str]] = {"fixed": "pairs"}
+    again = staticmethod(show_pair)
 
     def begin(self, request: Request) -> Hunt:
         options: HuntOptions = request.options

@@ -16,7 +16,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from auditor.errors import BadValue, UsageError, suggestion
-from auditor.questions.counted import load
+from auditor.questions.cells import load_asked
 from auditor.questions.hunt.search import Place
 from auditor.request import Request
 from auditor.subjects.subject import Subject, param_text
@@ -150,7 +150,7 @@ class Family(msgspec.Struct, frozen=True):
     def cell(self, values: Values, name: str) -> Cell:
         request, options = self.request, self.request.options
         params = {one: value for one, value in values.items() if one in self.subject.settings and one in self._ours}
-        subject = load(request, {**options.params, **params}) if params else self.subject
+        subject = load_asked(request, {**options.params, **params}) if params else self.subject
         size = int(values["size"]) if "size" in self._ours else None
         source = self.source(values) if self.over is not None else request.source
         cell = make_cell("rho", subject, source, options, size=size)
@@ -210,7 +210,7 @@ def make_family(request: Request) -> Family:
     """The family that was asked about; UsageError where it has none or a name is nowhere."""
     options = request.options
     over, ranges = options.over, read_ranges(options.range)
-    subject = load(request, options.params)
+    subject = load_asked(request, options.params)
     if over is not None and request.sources:
         raise UsageError(f"--source {request.source} and --over {over} are two answers: give one")
     whole = _with_share(over) if isinstance(over, str) else over

@@ -24,11 +24,11 @@ from auditor.flow.plan import Plan
 from auditor.flow.question import Answer, Mismatch, Outlook, Work, with_example
 from auditor.flow.record import EXAMPLES, CellRow, Finding, Measure, RhoInterval
 from auditor.flow.verdict import Bound, Verdict
+from auditor.questions.cells import METHODS
 from auditor.questions.counted import Counted, CountsCells, with_own_seed
 from auditor.questions.hunt.answer import HuntAnswer, WorstSource
 from auditor.questions.hunt.family import Family, Values
 from auditor.questions.hunt.search import Search
-from auditor.questions.one_cell import METHODS
 from auditor.randomness import arm_seed
 from auditor.sources.source import name_of_source
 from auditor.statistics.interval import MeanEvidence, log_e_fail, log_e_pass, sequence_upper, two_sided

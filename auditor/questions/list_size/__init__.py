@@ -15,13 +15,12 @@ from msgspec.structs import replace
 from auditor.errors import BadValue, UsageError, check_count
 from auditor.flow.parts import Listing, Part, Words
 from auditor.flow.plan import MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, least_pairs, make_plan
-from auditor.flow.question import Inquiry, QuestionBase
+from auditor.questions.cells import CellQuestion
 from auditor.questions.list_size.answer import list_parts
 from auditor.questions.list_size.inquiry import Runs, one_run
 from auditor.questions.list_size.misses import runs_to_name
 from auditor.questions.nu import ETA, RUNS
-from auditor.questions.over_cells import begin
-from auditor.request import OTHER, OverCells, Request, option
+from auditor.request import OTHER, OverCells, option
 from auditor.sources.datasets import Dataset
 from auditor.statistics.outward import sure
 from auditor.statistics.threshold import MOST_CALIBRATED
@@ -43,15 +42,12 @@ class ListOptions(OverCells, frozen=True, kw_only=True):
     runs: Annotated[int | None, RUNS] = None
 
 
-class ListQuestion(QuestionBase):
+class ListQuestion(CellQuestion):
     """Are the outputs, over fresh samples and fresh r, among L of them but for a mass of at most eta?"""
 
     name: ClassVar[str] = "list_size"
     Options: ClassVar[type[ListOptions]] = ListOptions
     instead: ClassVar[Mapping[str, str]] = {"pairs": "runs", "rho": "eta"}
-
-    def begin(self, request: Request) -> Inquiry:
-        return begin(self, request)
 
     def settle(self, cell: Cell, options: ListOptions) -> Runs:
         """One cell's inquiry; BadValue or UsageError where no number of runs could decide it."""

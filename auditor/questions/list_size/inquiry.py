@@ -18,9 +18,9 @@ from auditor.flow.verdict import (
     inaccurate,
     is_inaccurate,
 )
+from auditor.questions.cells import METHODS
 from auditor.questions.list_size.answer import SHOWN, Frequent, ListAnswer, most_frequent
 from auditor.questions.list_size.misses import Misses
-from auditor.questions.one_cell import METHODS
 from auditor.questions.pairs import PairsInquiry, accuracy_measure
 from auditor.statistics.cost import soonest
 from auditor.statistics.outward import at_least, at_most, exact, sure

@@ -13,16 +13,15 @@ from msgspec.structs import replace
 from auditor.errors import BadValue, UsageError, check_count
 from auditor.flow.parts import Part
 from auditor.flow.plan import MAX_PAIRS, PAIRS_TIMES_TARGET, Plan, check_share, make_plan
-from auditor.flow.question import Answer, Inquiry, Outlook, QuestionBase, with_example
+from auditor.flow.question import Answer, Outlook, with_example
 from auditor.flow.record import EXAMPLES, CellRow, Measure, Record
 from auditor.flow.record import RhoInterval as Interval
 from auditor.flow.verdict import Verdict
+from auditor.questions.cells import CellQuestion, OneCell, cell_row
 from auditor.questions.nu.answer import Frequency, NuAnswer, NuAtEta, WorstString, profile_parts
 from auditor.questions.nu.gate import GroupGate, Inaccurate
 from auditor.questions.nu.strings import Group, StringUnit, outside_of, show_string
-from auditor.questions.one_cell import OneCell, cell_row
-from auditor.questions.over_cells import begin
-from auditor.request import OTHER, OverCells, Request, option
+from auditor.request import OTHER, OverCells, option
 from auditor.sources.datasets import Dataset
 from auditor.statistics.nu import Groups, nu_lower, nu_upper
 from auditor.statistics.outward import at_least, at_most, sure
@@ -52,15 +51,12 @@ class NuOptions(OverCells, frozen=True, kw_only=True):
     strings: Annotated[int | None, option("With --nu: at most so many r.  [default: 100 / nu]", "MAX", OTHER)] = None
 
 
-class Nu(QuestionBase):
+class Nu(CellQuestion):
     """Is there, for all but a share nu of the random strings, one output of probability 1 - eta or more?"""
 
     name: ClassVar[str] = "nu"
     Options: ClassVar[type[NuOptions]] = NuOptions
     instead: ClassVar[Mapping[str, str]] = {"pairs": "strings", "rho": "nu", "replay": "runs"}
-
-    def begin(self, request: Request) -> Inquiry:
-        return begin(self, request)
 
     def settle(self, cell: Cell, options: NuOptions) -> Strings:
         """One cell's inquiry; BadValue or UsageError where no number of strings could decide it."""

@@ -25,12 +25,12 @@ from auditor.flow.plan import (
     error_probability,
     least_budget,
 )
-from auditor.flow.question import Answer, Outlook, Work
+from auditor.flow.question import Answer, Outlook, QuestionBase, Work
 from auditor.flow.record import CellRow, Finding, Measure, Record
 from auditor.flow.verdict import Verdict
-from auditor.questions.counted import Counted, CountsCells, load, with_own_seed
-from auditor.questions.one_pair import AskedOfPairs
-from auditor.questions.over_cells import with_settings
+from auditor.questions.cells import load_asked, with_settings
+from auditor.questions.counted import Counted, CountsCells, with_own_seed
+from auditor.questions.one_pair import show_pair
 from auditor.questions.price.answer import CLAIMED, PriceAnswer, PricedClaim, not_found, price_parts, size_text
 from auditor.request import RHO, SURE, Options, Request, option
 from auditor.statistics.bracket import MOST_PROBES, Bracket, least_allowed
@@ -289,7 +289,7 @@ class PriceInquiry(CountsCells):
             yield Finding("refused", "info", f"at about {size:,} rows it does not run: {why}")
 
 
-class Price(AskedOfPairs):
+class Price(QuestionBase):
     """From which size on does TARGET keep its claim, beside what theorem and limits say? Runs its code.
 
     It is taken for granted that more rows never hurt. A subject with a parameter rho is given the target as its rho.
@@ -302,6 +302,7 @@ class Price(AskedOfPairs):
     name: ClassVar[str] = "price"
     Options: ClassVar[type[PriceOptions]] = PriceOptions
     instead: ClassVar[Mapping[str, str]] = {"fixed": "pairs"}
+    again = staticmethod(show_pair)
 
     def begin(self, request: Request) -> PriceInquiry:
         options: PriceOptions = request.options
@@ -342,7 +343,7 @@ def _least(subject: Subject, name: str, limit: float) -> int | None:
 def _at_target(request: Request) -> Subject:
     """Load the subject, and give its parameter rho the target, unless it has none or its user has set it."""
     params, rho = request.options.params, request.options.rho
-    subject = load(request, params)
+    subject = load_asked(request, params)
     if rho is None or "rho" not in subject.settings or "rho" in subject.params:
         return subject
-    return load(request, {**params, "rho": rho})
+    return load_asked(request, {**params, "rho": rho})

@@ -16,9 +16,9 @@ from auditor.errors import BadValue, UsageError, suggestion
 from auditor.flow.parts import Part
 from auditor.flow.plan import GATES, check_confidence, check_target
 from auditor.flow.question import QuestionBase
-from auditor.questions.counted import load
+from auditor.questions.cells import load_asked
 from auditor.questions.loss import load_loss
-from auditor.questions.one_pair import run_again, show_pair
+from auditor.questions.one_pair import show_pair
 from auditor.questions.pairs import target_of
 from auditor.questions.repair.answer import DECIDED, repair_parts, title_of
 from auditor.questions.repair.inquiry import RepairInquiry
@@ -73,7 +73,7 @@ class Repair(QuestionBase):
     def begin(self, request: Request) -> RepairInquiry:
         options: RepairOptions = request.options
         check_confidence(options.confidence)
-        subject = load(request, options.params)
+        subject = load_asked(request, options.params)
         if options.randomness not in (None, "Generator"):
             raise UsageError(
                 f"--randomness {options.randomness}: a wrapper gives its learner what that asks for; annotate r instead"
@@ -94,7 +94,7 @@ class Repair(QuestionBase):
     parts = staticmethod(repair_parts)
 
     def again(self, bench: Bench, index: int) -> Iterator[Part]:
-        yield from show_pair(run_again(bench, index))
+        yield from show_pair(bench, index)
 
 
 def has_points(subject: Subject) -> bool:

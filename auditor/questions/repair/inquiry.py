@@ -192,7 +192,7 @@ class RepairInquiry(InquiryBase):
 
     def _audit(self, cell: Cell, alpha: float) -> PairsInquiry:
         """Return an audit of one cell with this error probability. Accuracy is recorded, and decides nothing."""
-        question = {"rho": Rho, "churn": ChurnQuestion}[self.measure]()
+        question = Rho() if self.measure == "rho" else ChurnQuestion()
         options = PairsOptions(rho=self.target, pairs=self.pairs, confidence=1 - alpha)
         return question.settle(cell, options).planned(delta=None)
 

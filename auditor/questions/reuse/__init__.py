@@ -20,11 +20,10 @@ from auditor.errors import BadValue, UsageError, check_count
 from auditor.flow.parts import Facts, Listing, Part, Words
 from auditor.flow.plan import DEFAULT_TARGET, Plan, check_confidence, check_target
 from auditor.flow.question import Answer, Outlook, QuestionBase, Work
-from auditor.flow.record import Measure, Record
+from auditor.flow.record import CellRow, Measure, Record
 from auditor.flow.verdict import Verdict
 from auditor.lookup import find_object, importable_name
-from auditor.questions.counted import load
-from auditor.questions.one_cell import OneCell, cell_row
+from auditor.questions.cells import OneCell, cell_row, load_asked
 from auditor.questions.reuse.transcripts import (
     LEAST_TRIALS,
     QUERY,
@@ -131,24 +130,27 @@ class ReuseInquiry(OneCell):
         self._judged = self._judged or bound_distance(self.found, alpha)
         return self._judged
 
+    def outcome(self) -> str:
+        if not self.is_whole:
+            return "inconclusive"
+        found = self.distance()
+        return "pass" if found.high <= self.bound else "fail" if found.low > self.bound else "inconclusive"
+
     def verdict(self) -> Verdict:
         found, plan = self.distance(), self.plan
         if not self.is_whole:
             words = f"{found.trials} of {plan.budget} trials were run, and a fixed number is judged once"
             return Verdict("inconclusive", words, "budget", plan.alpha)
-        outcome = "pass" if found.high <= self.bound else "fail" if found.low > self.bound else "inconclusive"
-        decider = "budget" if outcome == "inconclusive" else "mismatches"
-        return Verdict(outcome, self._reason(found, outcome), decider, plan.alpha)
-
-    def _reason(self, distance: Distance, outcome: str) -> str:
-        low, high = at_least(distance.low, beside=self.bound), at_most(distance.high, beside=self.bound)
-        words, bound = sure(self.plan.confidence), f"(m - 1) rho = {exact(self.bound)}"
+        low, high = at_least(found.low, beside=self.bound), at_most(found.high, beside=self.bound)
+        words, bound = sure(plan.confidence), f"(m - 1) rho = {exact(self.bound)}"
+        moves, outcome, decider = "reuse moves transcripts by", self.outcome(), "mismatches"
         if outcome == "pass":
-            return f"reuse moves transcripts by at most {high} ({words}), within {bound}"
-        if outcome == "fail":
-            above = f"above {bound}: rho is above {exact(self.of_each)}"
-            return f"reuse moves transcripts by at least {low} ({words}), {above}"
-        return f"reuse moves transcripts by {low} to {high} ({words}), which does not decide {bound}"
+            reason = f"{moves} at most {high} ({words}), within {bound}"
+        elif outcome == "fail":
+            reason = f"{moves} at least {low} ({words}), above {bound}: rho is above {exact(self.of_each)}"
+        else:
+            reason, decider = f"{moves} {low} to {high} ({words}), which does not decide {bound}", "budget"
+        return Verdict(outcome, reason, decider, plan.alpha)
 
     def answer(self) -> Answer:
         known = asdict(self.distance())
@@ -161,12 +163,22 @@ class ReuseInquiry(OneCell):
             distance=Bounds(low, high),
             **known,
         )
-        limits: dict[str, Any] = {"low": low, "high": high, "confidence": self.plan.confidence}
-        replay = None if self.first is None else self.replay(self.first)
-        seen = {"estimate": None, "verdict": self.verdict().outcome, "replay": replay}
-        row = cell_row(self.cell, self.bench, self.tally, **limits, **seen)
-        measure = Measure(name="distance", estimate=None, method=_METHOD, **limits)
-        return Answer(fields, measures=[measure], rows=[row])
+        measure = Measure("distance", None, low, high, self.plan.confidence, _METHOD)
+        return Answer(fields, measures=[measure], rows=[self.row()])
+
+    def row(self) -> CellRow:
+        distance = self.distance()
+        return cell_row(
+            self.cell,
+            self.bench,
+            self.tally,
+            estimate=None,
+            low=distance.low,
+            high=distance.high,
+            confidence=self.plan.confidence,
+            verdict=self.outcome(),
+            replay=None if self.first is None else self.replay(self.first),
+        )
 
 
 class Reuse(QuestionBase):
@@ -187,7 +199,7 @@ class Reuse(QuestionBase):
         if options.on_error == "bottom":
             raise UsageError("--on-error bottom: an interview without one of its answers is none; leave it out")
         check_confidence(options.confidence)
-        subject = load(request, {QUERY: None, **options.params})
+        subject = load_asked(request, {QUERY: None, **options.params})
         claimed = subject.declares("claimed")
         rho = options.rho if options.rho is not None else claimed or DEFAULT_TARGET
         check_target(rho)

@@ -1,0 +1,459 @@
+"""Which cells does a question ask about, and how do the inquiries into several of them become one?
+
+A question that can be asked of one cell (`CellQuestion`) settles an inquiry for it (`OneCell`). Several sources or
+inputs make several cells: the worst of them must be within the target (`EveryCell`). A subject that keeps some of its
+randomness private is asked about with that unshared and shared (`UnsharedAndShared`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+import shlex
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+import msgspec
+from msgspec.structs import replace
+
+from auditor.errors import AuditorError, SubjectError, UsageError, check_count
+from auditor.flow.plan import Plan, error_probability
+from auditor.flow.question import Answer, Inquiry, InquiryBase, Mismatch, Outlook, QuestionBase, Work
+from auditor.flow.record import EXAMPLES, Accuracy, CellRow, Finding, RhoInterval
+from auditor.flow.verdict import Bound, Tally, Verdict
+from auditor.request import OverCells, Request
+from auditor.sources.source import name_of_source
+from auditor.statistics.interval import two_sided
+from auditor.statistics.outward import at_least, at_most, between, exact, sure
+from auditor.subjects.inputs import Inputs, make_inputs, read_inputs
+from auditor.subjects.subject import Subject, has_text, load_subject
+from auditor.trials.cell import Cell, make_cell, replay_command
+from auditor.trials.trial import Bench, Trial
+
+METHODS = {"anytime": "odds-ratio mixture confidence sequence", "fixed": "Clopper-Pearson"}
+_LEMMA_A5 = ("rho", "churn")  # the questions of which Lemma A.5 says that sharing private randomness cannot be worse
+_FIRST = 8  # trials that each of several cells gets before any is preferred
+_SHARE = 8  # a later block is 1/8 of the trials that its cell has had
+_OF_ONE_CELL = ("inaccurate", "rho by finishes")  # measures that say nothing of several cells together
+
+
+class CellQuestion(QuestionBase):
+    """A question that can be asked of one cell, and so of several."""
+
+    name: ClassVar[str]
+
+    def settle(self, cell: Cell, options: Any) -> OneCell:
+        """Return one cell's inquiry; BadValue or UsageError if no number of trials could decide it."""
+        raise NotImplementedError
+
+    def begin(self, request: Request) -> Inquiry:
+        options: OverCells = request.options
+        check_count("family", options.family, least=1, example=3)
+        inputs = None
+        if options.inputs is not None:
+            is_text = isinstance(options.inputs, str)
+            inputs = read_inputs(options.inputs, options.seed) if is_text else make_inputs(options.inputs)
+        first = {inputs.name: inputs.values[0]} if inputs else {}
+        subject = load_asked(request, {**options.params, **first})
+        cells = list(_cells(self.name, subject, request.sources or (None,), inputs, options))
+        compares = self.name in _LEMMA_A5 and subject.private and len(cells) == 1
+        if compares and options.private in (None, "both"):
+            half = replace(options, confidence=1 - error_probability(options.confidence) / 2)  # of the error, for each
+            both = [replace(cells[0], private=how, name=f"private {how}") for how in ("unshared", "shared")]
+            leaves = [self.settle(cell, half).planned(extends=False) for cell in both]
+            return UnsharedAndShared(leaves, options.confidence)
+        if options.private == "both":
+            raise UsageError("--private both compares two plain audits: with other questions give shared or unshared")
+        if len(cells) == 1:
+            return self.settle(cells[0], options)
+        leaves = [self.settle(cell, options).planned(cells=len(cells)) for cell in cells]  # each fails with its share
+        targets = {leaf.plan.target or 0.0 for leaf in leaves}
+        if len(targets) > 1:
+            named = ", ".join(f"{target:g}" for target in sorted(targets)[:3])
+            raise UsageError(f"the subject claims another rho for each input ({named} ...): give one with --rho")
+        return EveryCell(leaves)
+
+
+def load_asked(request: Request, params: Mapping[str, Any]) -> Subject:
+    """Load the request's subject with these parameters, and those that the command line gave as texts."""
+    randomness = request.options.randomness
+    return load_subject(request.subject, params, texts=request.texts, randomness=randomness)  # type: ignore[arg-type]
+
+
+def _cells(
+    question: str, subject: Subject, sources: Sequence[object], inputs: Inputs | None, options: OverCells
+) -> Iterator[Cell]:
+    """Yield a cell for each source and input."""
+    for source in sources:
+        called = getattr(source, "name", None) or getattr(source, "__qualname__", "the source")
+        name = "" if len(sources) == 1 else source if isinstance(source, str) else str(called)
+        if inputs is None:
+            yield replace(make_cell(question, subject, source, options), name=name or "the declared source")
+            continue
+        for index, value in enumerate(inputs.values):
+            cell = make_cell(question, with_settings(subject, {inputs.name: value}), source, options)
+            text, typed = inputs.text(index), inputs.spec and not has_text(value)
+            again = ("--inputs", shlex.quote(inputs.spec or ""), "--cell", str(index)) if typed else ()
+            full = f"{name}, {inputs.name}={text}" if name else f"{inputs.name}={text}"
+            yield replace(cell, name=full, varies=inputs.name, input=text, again=again)
+
+
+def with_settings(subject: Subject, given: Mapping[str, Any]) -> Subject:
+    """Return the subject with other values of some of its parameters."""
+    return replace(subject, params={**subject.params, **given}, settings={**subject.settings, **given})
+
+
+@dataclass(slots=True)
+class OneCell(InquiryBase, ABC):
+    """Trials of one cell, in index order, until a gate decides or the budget is spent.
+
+    The tally is of the first two runs of each trial. What `EveryCell` and `UnsharedAndShared` need of a cell's inquiry
+    stands here too.
+    """
+
+    cell: Cell
+    plan: Plan
+    tally: Tally = field(default_factory=Tally)
+    examples: list[Mismatch] = field(default_factory=list)
+    bench: Bench | None = None
+    decided: bool = False
+
+    @property
+    def cells(self) -> Sequence[Cell]:
+        return (self.cell,)
+
+    def opened(self, cell: int, bench: Bench) -> None:
+        self.bench = bench
+
+    def next(self) -> Sequence[Work]:
+        done = self.tally.pairs
+        return () if self.decided or done >= self.plan.budget else (Work(0, range(done, self.plan.budget)),)
+
+    @abstractmethod
+    def add(self, cell: int, trial: Trial) -> bool: ...
+    @abstractmethod
+    def outcome(self) -> str:
+        """The verdict without its words, which cost more."""
+
+    @abstractmethod
+    def verdict(self) -> Verdict: ...
+    @abstractmethod
+    def answer(self) -> Answer: ...
+    @abstractmethod
+    def row(self) -> CellRow:
+        """Return the cell's row in the record."""
+
+    @abstractmethod
+    def outlook(self) -> Outlook: ...
+
+    def claim(self) -> str:
+        """What is at most the target, if it is: the subject of a sentence."""
+        return self.plan.gates
+
+    def proviso(self) -> str:
+        """What a pass does not say, or says besides, as the end of a sentence."""
+        return ""
+
+    def trusts(self, leaves: Sequence[Any]) -> str:
+        """What a pass of all these inquiries, of which this is one, takes on trust, as the end of a sentence."""
+        return ""
+
+    def suspicion(self) -> float:
+        """How much speaks against this cell: an order of cells, in which the largest is run next."""
+        return 0.0
+
+    def fields_of_all(self, fields: msgspec.Struct, every: Sequence[Any]) -> msgspec.Struct:
+        """Return the answer's own part where `every` cell has one, and `fields` is that of this cell, the worst."""
+        return fields
+
+    def planned(self, **changes: Any) -> Self:
+        """Return the same inquiry, with these parts of its plan changed."""
+        return dataclasses.replace(self, plan=replace(self.plan, **changes))
+
+    def extended(self, first_budget: int) -> Self:
+        return self.planned(first_budget=first_budget)
+
+    @property
+    def design(self) -> str:
+        """The design that limits hold for: a fixed one that was cut short has looked early, as a sequence does."""
+        return self.plan.design if self.tally.pairs in (0, self.plan.budget) else "anytime"
+
+    def rho(self) -> RhoInterval:
+        n, k = self.tally.pairs, self.tally.mismatches
+        limits = two_sided(self.design, n, k, self.plan.each)
+        return RhoInterval(k / n if n else None, *limits, self.plan.confidence, METHODS[self.design])
+
+    def accuracy(self) -> Accuracy | None:
+        tally, confidence = self.tally, self.plan.confidence
+        if not tally.runs:
+            return None
+        return Accuracy(tally.failures, tally.runs, self.plan.delta, *self.inaccurate_limits(confidence), confidence)
+
+    def inaccurate_limits(self, confidence: float) -> tuple[float, float]:
+        return two_sided(self.design, self.tally.runs, self.tally.failures, confidence)
+
+    def replay(self, index: int) -> str | None:
+        """Return the command that runs one of its trials again."""
+        return replay_command(self.cell, self.bench.source, index) if self.bench else None
+
+
+def cell_row(cell: Cell, bench: Bench | None, tally: Tally | None = None, **given: Any) -> CellRow:
+    """Return a cell's row in the record: what its tally counted, but for the fields that are given by name."""
+    if tally is not None:
+        n, k = tally.pairs, tally.mismatches
+        judged = {"runs": tally.runs, "failures": tally.failures} if tally.runs else {}
+        given = {"pairs": n, "mismatches": k, "estimate": k / n if n else None, **judged, **given}
+    return CellRow(
+        name=cell.name,
+        question=cell.question,
+        source=bench.source.name if bench else name_of_source(cell.source),
+        size=cell.size,
+        seed=cell.seed,
+        input=cell.input,
+        variant=cell.private,
+        **given,
+    )
+
+
+@dataclass(slots=True)
+class EveryCell(InquiryBase):
+    """K cells against one target: is the worst of them within it?
+
+    The worst passes once each cell has passed, so no cell's pass is corrected; it fails as soon as one fails at its
+    share alpha/K, so that Pr[any fails wrongly] is at most alpha. Both hold for every order of trials, since each
+    leaf's error counts all its looks; so the next block goes to the undecided cell with the most evidence against it.
+    All cells have the keys of one seed, so that each trial replays as one of its own cell alone; no bound here asks for
+    independence between cells.
+    """
+
+    leaves: list[OneCell]
+    plan: Plan = field(init=False)
+    cells: Sequence[Cell] = field(init=False)
+    states: list[str] = field(init=False)  # of each cell: "pass", "fail" or "inconclusive"
+    _waiting: list[tuple[float, int, int]] = field(init=False)  # the heap's least has the most evidence against it
+    _out: list[int] = field(default_factory=list)  # cells whose trials are being run
+    _done: list[int] = field(init=False)  # trials of each cell
+
+    def __post_init__(self) -> None:
+        count, each = len(self.leaves), self.leaves[0].plan
+        self.plan = replace(each, budget=each.budget * count)
+        self.cells = [leaf.cell for leaf in self.leaves]
+        self.states, self._done = ["inconclusive"] * count, [0] * count
+        self._waiting = [(0.0, 0, cell) for cell in range(count)]
+
+    @property
+    def _each_budget(self) -> int:
+        return self.leaves[0].plan.budget
+
+    @property
+    def _open(self) -> list[int]:
+        return [cell for cell, state in enumerate(self.states) if state == "inconclusive"]
+
+    def opened(self, cell: int, bench: Bench) -> None:
+        self.leaves[cell].opened(0, bench)
+
+    def next(self) -> Sequence[Work]:
+        """Hand out some trials of each cell at first; then a block of the cell that looks worst.
+
+        Blocks take hardly more trials in all than handing them out one by one would.
+        """
+        budget = self._each_budget
+        for cell in self._out:
+            if self.states[cell] == "inconclusive" and self._done[cell] < budget:
+                heapq.heappush(self._waiting, (-self.leaves[cell].suspicion(), self._done[cell], cell))
+        self._out.clear()
+        begins = not any(self._done)
+        while self._waiting and "fail" not in self.states and (begins or not self._out):
+            self._out.append(heapq.heappop(self._waiting)[2])
+        work = []
+        for cell in self._out:
+            done = self._done[cell]
+            block = budget if self.plan.design == "fixed" else max(_FIRST, done // _SHARE)
+            work.append(Work(cell, range(done, min(done + block, budget))))
+        return work
+
+    def add(self, cell: int, trial: Trial) -> bool:
+        leaf = self.leaves[cell]
+        self._done[cell] += 1
+        if leaf.add(0, trial):
+            self.states[cell] = leaf.outcome()
+        elif self.plan.design == "fixed" and min(self._done) == self._each_budget:
+            self.states = [each.outcome() for each in self.leaves]
+        return self.states[cell] != "inconclusive"
+
+    def failed(self, cell: int, error: AuditorError) -> None:
+        if isinstance(error, UsageError):
+            raise error
+        raise SubjectError(f"with {self.cells[cell].name}: {error}") from error
+
+    def settings(self) -> dict[str, Any]:
+        return self.leaves[0].settings()
+
+    def verdict(self) -> Verdict:
+        if "fail" in self.states:
+            cell = self.states.index("fail")
+            found = self.leaves[cell].verdict()
+            return replace(found, reason=f"with {self.cells[cell].name} {found.reason}", error_spent=self.plan.alpha)
+        return self._passed() if set(self.states) == {"pass"} else self._undecided()
+
+    def _passed(self) -> Verdict:
+        found = [leaf.verdict() for leaf in self.leaves]
+        most = max(one.bound.value for one in found if one.bound)
+        target, confidence = self.plan.target or 0.0, 1 - self.plan.alpha
+        against = ", the target" if most == target else f", within the target {exact(target)}"
+        rates = [leaf.row().estimate or 0.0 for leaf in self.leaves]
+        if largest := max(rates):
+            rate = f"the largest that was seen is {largest:.3g}, with {self.cells[rates.index(largest)].name}"
+        else:
+            none = "none outside" if self.plan.unit == "runs" else "no mismatch in any"
+            rate = f"{none} of {sum(self._done):,} {self.plan.unit}"
+        what = f"{self.leaves[0].claim()} is at most {at_most(most, beside=target)} for each of {len(found)} arms"
+        reason = f"{what} ({sure(confidence)}){against}; {rate}"
+        reason += next((words for leaf in self.leaves if (words := leaf.proviso())), "")
+        reason += self.leaves[0].trusts(self.leaves)
+        return Verdict("pass", reason, found[0].decided_by, self.plan.alpha, Bound("upper", most, confidence))
+
+    def _undecided(self) -> Verdict:
+        open_cells, unit = self._open, self.plan.unit
+        worst = max(open_cells, key=lambda cell: self.leaves[cell].row().high)
+        row = self.leaves[worst].row()
+        is_spent = all(self._done[cell] >= self._each_budget for cell in open_cells)
+        after = f"{self._each_budget:,} {unit} each" if is_spent else f"{sum(self._done):,} {unit} in all"
+        reason = (
+            f"{len(open_cells)} of {len(self.cells)} arms are undecided after {after}, "
+            f"{self.cells[worst].name} with {row.mismatches:,} {'outside' if unit == 'runs' else 'mismatches'}, "
+            f"{between(row.low, row.high, beside=self.plan.target)} (all arms together, {sure(row.confidence)})"
+        )
+        if is_spent:
+            target = {"strings": "--nu", "runs": "--eta"}.get(unit, "--rho")
+            reason += f"; use more --{unit} and a new --seed, or a larger {target}"
+        return Verdict("inconclusive", reason, "budget", self.plan.alpha)
+
+    def answer(self) -> Answer:
+        answers = [leaf.answer() for leaf in self.leaves]
+        rows = [row for one in answers for row in one.rows]
+        # The cell that a report shows: one that failed, else the one that may be largest.
+        order = {"fail": 2, "inconclusive": 1, "pass": 0}
+        at = max(range(len(answers)), key=lambda cell: (order[self.states[cell]], self.leaves[cell].row().high))
+        worst = answers[at]
+        # Where the largest one is: above every lower limit, and below the largest upper one.
+        low, high = max(row.low for row in rows), max(row.high for row in rows)
+        own = replace(worst.measures[0], estimate=None, low=low, high=high, count=None, of=None)
+        others = [one for one in worst.measures[1:] if one.name not in _OF_ONE_CELL]
+        low, high = (max((getattr(one.rho, end) for one in answers if one.rho), default=0.0) for end in ("low", "high"))
+        # The first mismatch of each cell, those that failed first.
+        differing = [cell for cell, one in enumerate(answers) if one.examples]
+        differing.sort(key=lambda cell: self.states[cell] != "fail")
+        return Answer(
+            self.leaves[at].fields_of_all(worst.fields, [one.fields for one in answers]),
+            measures=[own, *others],
+            rows=rows,
+            pairs=None if worst.pairs is None else sum(one.pairs or 0 for one in answers),
+            mismatches=None if worst.pairs is None else sum(one.mismatches or 0 for one in answers),
+            rho=worst.rho and replace(worst.rho, estimate=None, low=low, high=high),
+            accuracy=self._accuracy(answers),
+            examples=[replace(answers[cell].examples[0], cell=cell) for cell in differing[:EXAMPLES]],
+            findings=[finding for one in answers for finding in one.findings],
+            wobbles=worst.wobbles and replace(worst.wobbles, cell=at),
+        )
+
+    def _accuracy(self, answers: Sequence[Answer]) -> Accuracy | None:
+        """Return the counts of all cells, and where the largest share of inaccurate runs is; limits of all at once."""
+        judged = [(leaf, one.accuracy) for leaf, one in zip(self.leaves, answers, strict=True) if one.accuracy]
+        if not judged:
+            return None
+        limits = [leaf.inaccurate_limits(self.plan.each) for leaf, _ in judged]
+        asked = [found.certified for _, found in judged if found.certified is not None]
+        return Accuracy(
+            failures=sum(found.failures for _, found in judged),
+            runs=sum(found.runs for _, found in judged),
+            allowed=max((found.allowed for _, found in judged if found.allowed is not None), default=None),
+            low=max(low for low, _ in limits),
+            high=max(high for _, high in limits),
+            confidence=self.plan.confidence,
+            certified=all(asked) if asked else None,
+        )
+
+    def outlook(self) -> Outlook:
+        open_cells, done = self._open, sum(self._done)
+        words = f"{len(open_cells)} of {len(self.cells)} arms undecided after {done:,} {self.plan.unit}"
+        if open_cells:
+            worst = max((self.leaves[cell] for cell in open_cells), key=lambda leaf: leaf.suspicion())
+            words += f"; {worst.outlook().words}"
+        return Outlook(done, self.plan.budget, words)
+
+
+@dataclass(slots=True)
+class UnsharedAndShared(InquiryBase):
+    """What does keeping some randomness private cost? One cell with it unshared, which decides, and one with it shared.
+
+    Unshared is what "rho-reproducible with respect to r" asks for. By Lemma A.5 sharing cannot be worse: whatever rho
+    is unshared, shared it is at most that. Each of the two spends half of the error.
+    """
+
+    leaves: list[OneCell]  # unshared, shared
+    confidence: float  # of both together
+
+    @property
+    def alpha(self) -> float:
+        return error_probability(self.confidence)
+
+    @property
+    def plan(self) -> Plan:
+        return self.leaves[0].plan
+
+    @property
+    def cells(self) -> Sequence[Cell]:
+        return [leaf.cell for leaf in self.leaves]
+
+    def opened(self, cell: int, bench: Bench) -> None:
+        self.leaves[cell].opened(0, bench)
+
+    def next(self) -> Sequence[Work]:
+        for cell, leaf in enumerate(self.leaves):
+            if work := leaf.next():
+                return [replace(one, cell=cell) for one in work]
+        return []
+
+    def add(self, cell: int, trial: Trial) -> bool:
+        return self.leaves[cell].add(0, trial)
+
+    def settings(self) -> dict[str, Any]:
+        return {**self.leaves[0].settings(), "private": "both"}
+
+    def verdict(self) -> Verdict:
+        return replace(self.leaves[0].verdict(), error_spent=self.alpha)
+
+    def answer(self) -> Answer:
+        unshared, shared = (leaf.answer() for leaf in self.leaves)
+        rows = [replace(row, confidence=self.confidence) for row in (*unshared.rows, *shared.rows)]
+        findings = [*unshared.findings, *shared.findings]
+        if shared.rows[0].pairs:
+            findings.append(self._compared(*rows))
+        return replace(unshared, rows=rows, findings=findings)
+
+    def _compared(self, unshared: CellRow, shared: CellRow) -> Finding:
+        """Compare by the two verdicts, which hold together, or by the two intervals, which do so too."""
+        if (is_worse := self._is_above(1, 0)) or shared.low > unshared.high:
+            what, target = "the mean churn" if self.plan.gates == "churn" else "rho", exact(self.plan.target or 0.0)
+            limits = f"above {target} shared and at most that unshared"
+            if not is_worse:
+                least, most = at_least(shared.low, beside=unshared.high), at_most(unshared.high, beside=shared.low)
+                limits = f"at least {least} shared and at most {most} unshared"
+            cause = "the subject is no function of (sample, r, private), or this is one of the audits that err"
+            ruled_out = f"{what} is {limits} ({sure(self.confidence)}), which Lemma A.5 rules out: {cause}"
+            return Finding("private", "error", ruled_out)
+        if self._is_above(0, 1) or shared.high < unshared.low:
+            return Finding("private", "info", "sharing the private randomness makes this subject more reproducible")
+        return Finding("private", "info", "as Lemma A.5 says, sharing the private randomness is not seen to be worse")
+
+    def _is_above(self, one: int, other: int) -> bool:
+        """True if the verdicts put one rho above the target, and the other not."""
+        if self.leaves[one].outcome() != "fail" or self.leaves[other].outcome() != "pass":
+            return False
+        return self.leaves[one].verdict().decided_by not in ("accuracy", "formula")
+
+    def outlook(self) -> Outlook:
+        return next((leaf for leaf in self.leaves if leaf.next()), self.leaves[-1]).outlook()
