@@ -154,6 +154,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "auditor/subjects": ("tests/subjects/test_edges.py",),
     "auditor/subjects/churn.py": ("tests/subjects/test_partition.py", "tests/questions/test_churn.py"),
     "auditor/subjects/inputs.py": ("tests/questions/test_every.py",),
+    "auditor/subjects/estimators.py": ("tests/subjects/test_estimator_needs.py",),
     "auditor/subjects/signature.py": ("tests/subjects/test_subject.py", "tests/subjects/test_estimators.py"),
     "auditor/subjects/views": ("tests/subjects/test_views.py",),
     "auditor/subjects/views/partition.py": ("tests/subjects/test_partition.py",),

@@ -1,4 +1,4 @@
-"""What could have been meant by a target without a colon? What a file or module has that can be audited."""
+"""Which `module:fn` does a typed target mean? If it is none, what does the file or module have that can be audited?"""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SHOWN = 8  # names in a message
 
 
 def settled_target(target: str) -> str:
-    """`module:fn` for what was typed; UsageError with what to type instead."""
+    """Return the `module:fn` that was typed; UsageError that says what to type instead."""
     if "::" in target:
         place, _, rest = target.partition("::")
         raise UsageError(f"{target!r} has two colons: write {place}:{_learner_in(rest.replace('::', '.'))}")
@@ -29,7 +29,7 @@ def settled_target(target: str) -> str:
 
 
 def _meant(target: str) -> str | None:
-    """A sentence with the target to write; None where nothing is known of what was typed."""
+    """Return a sentence with the target to type; None if nothing is known about what was typed."""
     if target.endswith(".py"):
         return what_it_has(load_file(Path(target)), target)
     place, dot, _ = target.rpartition(".")
@@ -51,7 +51,7 @@ def _module(place: str) -> ModuleType | None:
 
 
 def _without_colon(module: ModuleType, place: str, path: str) -> str:
-    """`package.Class` and `module.fn`: the colon stands between the module and what is in it."""
+    """Say where the colon belongs in `package.Class` or `module.fn`: between the module and what it holds."""
     first = path.partition(".")[0]
     if hasattr(module, first):
         return f"{place}.{path} has no colon: write {place}:{_learner_in(path)}"
@@ -60,12 +60,12 @@ def _without_colon(module: ModuleType, place: str, path: str) -> str:
 
 
 def _learner_in(path: str) -> str:
-    """Return what is audited where a path was typed: of `Class.fit` the class, since the method has no object."""
+    """Return the path to audit: for `Class.fit` the class, since the method has no object."""
     return path.removesuffix(".fit")
 
 
 def what_it_has(module: ModuleType, place: str) -> str:
-    """A module's learners by name, for whoever named the module alone."""
+    """Say which learners a module has, to somebody who typed the module alone."""
     if names := candidates(module):
         return f"{place} has {_listed(names)}: write {place}:{names[0]}"
     functions = [name for name, value in _own(module) if inspect.isfunction(value)]
@@ -80,7 +80,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def candidates(module: ModuleType) -> list[str]:
-    """What can be audited: functions of (sample, r) first, then objects with fit, then classes."""
+    """Return the names that can be audited: functions of (sample, r) first, then objects with fit, then classes."""
     own = [*_own(module)]
     made = ((name, value) for name, value in own if inspect.isfunction(value) or isinstance(value, Composed))
     functions = [name for name, value in made if takes_sample_and_r(value)]
@@ -89,7 +89,7 @@ def candidates(module: ModuleType) -> list[str]:
 
 
 def _own(module: ModuleType) -> Iterator[tuple[str, object]]:
-    """What a module makes itself, or says to be its own."""
+    """Yield the public names that a module defines itself or lists in __all__."""
     offered = getattr(module, "__all__", ())
     for name, value in vars(module).items():
         made = inspect.isroutine(value) or inspect.isclass(value) or isinstance(value, Composed)

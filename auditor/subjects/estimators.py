@@ -1,7 +1,7 @@
 """Anything with `fit` as a learner A(sample, r): a scikit-learn class, an instance, a pipeline, a clusterer.
 
-r becomes `random_state`, as an int, everywhere inside; what is fitted is the output. What counts of it is by default
-its predictions on a probe set, or its fitted attributes where it predicts nothing.
+r becomes `random_state`, as an int, everywhere inside the estimator; the fitted estimator is the output. By default its
+predictions on a probe set are compared, or its fitted attributes if it does not predict.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import contextlib
 import copy
 import functools
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -21,18 +21,20 @@ from auditor.randomness import Randomness
 from auditor.sources.frames import as_matrix
 from auditor.subjects.signature import BY_POSITION, DATA, is_required, signature_of, wrap_model_of_data
 
-WORD = 2**32  # what random_state takes
-_SEEDS = ("random_state", "random_seed", "seed")  # the names that seeds have
+WORD = 2**32  # random_state takes integers below this
+_SEEDS = ("random_state", "random_seed", "seed")  # the names of seeds
 _LISTED = 20  # parameters that a message names
+_SUPERVISED = ("classifier", "regressor")
+_COLUMN_LISTS = ("categorical_features", "cat_features")  # parameters that may list columns
 
 
 def is_estimator(target: object) -> bool:
-    """A class or an object with fit; a module or a function with an attribute of that name is none."""
+    """True for a class or an object with `fit`; not for a module or a function that has an attribute of that name."""
     return callable(getattr(target, "fit", None)) and not inspect.isroutine(target) and not inspect.ismodule(target)
 
 
 class Fit(msgspec.Struct, frozen=True):
-    """A(sample, r): a fresh copy of an estimator, fitted."""
+    """The learner that fits a fresh copy of an estimator to the sample."""
 
     estimator: Any
 
@@ -47,27 +49,23 @@ class Fit(msgspec.Struct, frozen=True):
 
 
 def fresh_copy(estimator: Any, params: Mapping[str, Any]) -> Any:
-    """An unfitted one with these parameters: a class is made, an object copied as its own kind copies itself."""
+    """Return an unfitted estimator with these parameters: a new object of a class, or a clone of an object."""
     if inspect.isclass(estimator):
-        return estimator(**copy.deepcopy(dict(params)))  # parts among them are given their random_state
-    fresh = _clone(estimator) if _copies_itself(estimator) else copy.deepcopy(estimator)
+        return estimator(**copy.deepcopy(dict(params)))  # copied, since parts among them will get a random_state
+    if hasattr(estimator, "__sklearn_clone__") or hasattr(estimator, "get_params"):
+        try:
+            from sklearn.base import clone
+        except ImportError:  # estimators of other libraries have get_params too
+            fresh = type(estimator)(**copy.deepcopy(estimator.get_params(deep=False)))
+        else:
+            fresh = clone(estimator)
+    else:
+        fresh = copy.deepcopy(estimator)
     return fresh.set_params(**copy.deepcopy(dict(params))) if params else fresh
 
 
-def _copies_itself(estimator: Any) -> bool:
-    return hasattr(estimator, "__sklearn_clone__") or hasattr(estimator, "get_params")
-
-
-def _clone(estimator: Any) -> Any:
-    try:
-        from sklearn.base import clone
-    except ImportError:  # others have get_params too
-        return type(estimator)(**copy.deepcopy(estimator.get_params(deep=False)))
-    return clone(estimator)
-
-
 def with_randomness(estimator: Any, r: Randomness) -> None:
-    """Every random_state inside, each from its own child of r, so that one more part moves no other."""
+    """Set every random_state inside, each from its own child of r, so that adding a part changes no other seed."""
     named, held = seeds_of(estimator)
     if named:
         estimator.set_params(**{name: int(r.child(name).integers(WORD)) for name in named})
@@ -76,7 +74,7 @@ def with_randomness(estimator: Any, r: Randomness) -> None:
 
 
 def seeds_of(estimator: Any) -> tuple[list[str], dict[str, Any]]:
-    """Where r gets in: parameters by name, and whatever has a random_state and no parameters, such as a splitter."""
+    """Return where r enters: names of seed parameters, and parts with a random_state alone, such as splitters."""
     if not hasattr(estimator, "get_params"):
         return [], {"random_state": estimator} if hasattr(estimator, "random_state") else {}
     params = estimator.get_params(deep=True)
@@ -98,19 +96,22 @@ def seeds_of(estimator: Any) -> tuple[list[str], dict[str, Any]]:
 
 @functools.cache
 def _own_seed(kind: Any) -> str | None:
-    """The name of a seed that a class takes, though its objects may not list it among their parameters."""
+    """Return the name of the seed that a class takes, even if its objects do not list it among their parameters."""
     names = signature_of(kind)
     return next((name for name in _SEEDS[:2] if name in names), None)
 
 
 def known_params(estimator: Any) -> dict[str, Any]:
-    """Its parameters with their values, defaults for a class. Those that come through **kwargs an object tells."""
+    """Return the parameters of an estimator with their values, or the defaults of a class.
+
+    Parameters that a class takes through **kwargs are read from an object of it.
+    """
     kind = estimator if inspect.isclass(estimator) else type(estimator)
     named = {name: one.default for name, one in signature_of(kind).items() if one.default is not one.empty}
     if kind is not estimator:
         return {**named, **estimator.get_params(deep=True)} if hasattr(estimator, "get_params") else {}
     if _takes_any(kind) and hasattr(kind, "get_params"):
-        with contextlib.suppress(Exception):  # it needs values to be made
+        with contextlib.suppress(Exception):  # the class may need values to be made
             return {**named, **call(lambda: kind().get_params(deep=True))}
     return named
 
@@ -120,7 +121,7 @@ def _takes_any(kind: type) -> bool:
 
 
 def check_params(estimator: Any, shown: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """All settings; UsageError where a parameter is unknown, or no fresh estimator can be made."""
+    """Return all settings; UsageError if a parameter is unknown or no fresh estimator can be made."""
     known = known_params(estimator)
     for name in given:
         if name.rpartition("__")[2] in _SEEDS:
@@ -138,7 +139,7 @@ def check_params(estimator: Any, shown: str, given: Mapping[str, Any]) -> dict[s
 
 
 def _check_param(estimator: Any, shown: str, name: str, known: Mapping[str, Any]) -> None:
-    """A part's own parameters count too, those that it takes and does not list."""
+    """Refuse an unknown parameter; parameters of parts count, also those that a part takes but does not list."""
     owned = _owned(estimator, name, known)
     if name in owned or _is_unlisted(estimator, name, known):
         return
@@ -150,14 +151,14 @@ def _check_param(estimator: Any, shown: str, name: str, known: Mapping[str, Any]
 
 
 def _owner(estimator: Any, name: str, known: Mapping[str, Any]) -> Any:
-    """The part that a parameter belongs to; None where there is none."""
+    """Return the class of the part that a parameter belongs to; None if there is no such part."""
     part = name.rpartition("__")[0]
     owner = known.get(part) if part else estimator
     return owner if inspect.isclass(owner) or owner is None else type(owner)
 
 
 def _owned(estimator: Any, name: str, known: Mapping[str, Any]) -> list[str]:
-    """All that a parameter of this name could have been, of the same part; of the whole where there is no such part."""
+    """Return the parameters of the same part, or of the whole estimator if there is no such part."""
     part, owner = name.rpartition("__")[0], _owner(estimator, name, known)
     if owner is None:
         return [one for one in known if "__" not in one]
@@ -169,20 +170,20 @@ def _owned(estimator: Any, name: str, known: Mapping[str, Any]) -> list[str]:
 
 
 def _is_unlisted(estimator: Any, name: str, known: Mapping[str, Any]) -> bool:
-    """Whether a parameter goes where anything goes, which may be nowhere."""
+    """True if a parameter is taken by **kwargs alone, which may ignore it."""
     owner = _owner(estimator, name, known)
     return name not in known and owner is not None and _takes_any(owner)
 
 
 def unlisted(estimator: Any, given: Mapping[str, Any]) -> dict[str, str]:
-    """The parameters that only **kwargs takes, each with what it may have been meant to be."""
+    """Return the parameters that only **kwargs takes, each with a suggestion of what was meant."""
     known = known_params(estimator) if given else {}
     doubted = [name for name in given if _is_unlisted(estimator, name, known)]
     return {name: suggestion(name, _owned(estimator, name, known)) for name in doubted}
 
 
 def _check_fit(estimator: Any, shown: str) -> None:
-    """A model that is given its data when it is made, as those of statsmodels are, has a fit of another kind."""
+    """Refuse a `fit` that is not given the data: models of statsmodels get theirs when they are made."""
     kind: Any = estimator if inspect.isclass(estimator) else type(estimator)
     if isinstance(inspect.getattr_static(kind, "fit", None), (staticmethod, classmethod)):
         words = f"{shown} has a fit that is no method of an object, so that nothing is fitted"
@@ -195,7 +196,7 @@ def _check_fit(estimator: Any, shown: str) -> None:
 
 
 def _check_copy(estimator: Any, shown: str, given: Mapping[str, Any]) -> None:
-    """Each run needs a fresh copy: whether there is one is known before the first."""
+    """Refuse an estimator that cannot be copied: each run needs a fresh copy."""
     try:
         call(fresh_copy, estimator, given)
     except Exception as error:
@@ -205,14 +206,14 @@ def _check_copy(estimator: Any, shown: str, given: Mapping[str, Any]) -> None:
 
 
 def default_view(estimator: Any) -> str:
-    """Predictions where there are any, else what the fit left behind; of a clusterer's the names do not count."""
+    """Return the view that compares predictions, or fitted attributes; names of a clusterer's labels do not count."""
     if not hasattr(estimator, "predict"):
         return "fitted"
     return "predict|partition" if names_its_labels(estimator) else "predict"
 
 
 def predicts_numbers(estimator: Any) -> bool:
-    """Whether it is a regressor, by its kind, or as a pipeline tells it."""
+    """True for a regressor, also at the end of a pipeline."""
     return hasattr(estimator, "predict") and _is_kind(estimator, "RegressorMixin", "regressor")
 
 
@@ -230,7 +231,7 @@ def _is_kind(estimator: Any, mixin: str, kind: str) -> bool:
 
 
 def names_its_labels(estimator: Any) -> bool:
-    """Whether the labels of a fit are names of its own making: of a clusterer, or of a mixture that predicts."""
+    """True if the estimator invents its labels, as clusterers and mixtures that predict do."""
     made = estimator if inspect.isclass(estimator) else type(estimator)
     if any(base.__name__ in ("ClusterMixin", "DensityMixin") for base in made.__mro__):
         return True
@@ -238,3 +239,66 @@ def names_its_labels(estimator: Any) -> bool:
     with contextlib.suppress(Exception):  # a class has no tags, and those of an object are somebody else's code
         kind = estimator.__sklearn_tags__().estimator_type  # a pipeline has its last step's
     return kind in ("clusterer", "density_estimator")
+
+
+# What an estimator needs of its data. Nothing is imported to find out, and what cannot be asked needs nothing.
+
+
+def needs_labels(fn: object, params: Mapping[str, Any]) -> bool:
+    """True if a learner is an estimator that cannot be fitted to X alone."""
+    return any(_needs_labels(estimator) for estimator in _made(fn, params))
+
+
+def names_columns(fn: object, params: Mapping[str, Any]) -> bool:
+    """True if a learner is an estimator with a part that chooses columns by name, such as a ColumnTransformer."""
+    for estimator in _made(fn, params):
+        with contextlib.suppress(Exception):  # somebody else's code
+            parts = {"": estimator, **call(estimator.get_params, deep=True)}
+            return any(_chooses(name, part) for name, part in parts.items())
+    return False
+
+
+def _made(fn: object, params: Mapping[str, Any]) -> Iterator[Any]:
+    """Yield the estimator of a learner, if it is one and can be made."""
+    if isinstance(fn, Fit):
+        with contextlib.suppress(Exception, SystemExit):  # the first run will report it
+            yield call(fresh_copy, fn.estimator, params)
+
+
+def _needs_labels(estimator: Any) -> bool:
+    second = _second_of_fit(estimator)
+    if second is None:  # it takes X alone, with the labels inside
+        return False
+    with contextlib.suppress(Exception):
+        tags = call(estimator.__sklearn_tags__)
+        return bool(tags.target_tags.required or tags.estimator_type in _SUPERVISED)
+    if getattr(estimator, "_estimator_type", None) in _SUPERVISED:
+        return True
+    return second.name == "y" and second.default is second.empty
+
+
+def _second_of_fit(estimator: Any) -> inspect.Parameter | None:
+    """Return the parameter of `fit` that follows X by position, if there is one and the signature is known."""
+    try:
+        named = inspect.signature(estimator.fit).parameters.values()
+    except (TypeError, ValueError):
+        return None
+    by_position = [one for one in named if one.kind not in (one.KEYWORD_ONLY, one.VAR_KEYWORD)]
+    return next((one for one in by_position[1:] if one.kind != one.VAR_POSITIONAL), None)
+
+
+def _chooses(name: str, part: Any) -> bool:
+    if name.rpartition("__")[2] in _COLUMN_LISTS:
+        return _are_names(part)
+    chosen = getattr(part, "transformers", None)
+    triples = chosen if isinstance(chosen, (list, tuple)) else ()
+    return any(isinstance(one, tuple) and len(one) == 3 and _are_names(one[2]) for one in triples)
+
+
+def _are_names(columns: Any) -> bool:
+    """True for a name, several names, a slice of names, or a function that chooses among a frame's columns."""
+    if isinstance(columns, slice):
+        return isinstance(columns.start, str) or isinstance(columns.stop, str)
+    if isinstance(columns, (list, tuple)):
+        return any(isinstance(one, str) for one in columns)
+    return callable(columns) or (isinstance(columns, str) and columns not in ("from_dtype", "all", "auto"))

@@ -1,14 +1,14 @@
-"""Where does the shared randomness act? Where it acts last, A(sample, r) comes apart, and that step can be integrated.
+"""Where does the shared randomness act? If it acts in the last step, A(sample, r) splits, and rho is a mean of numbers.
 
     A(sample, r) = finish(core(sample, r.child("core")), r.child("finish"))
 
-`core` reads the sample, `finish` does not, and they use children of r that are independent of each other. A core that
-takes no r leaves all of it to the finish: A(sample, r) = finish(core(sample), r). So given two cores the probability
-over r that they finish differently is a number in [0, 1], and rho is its mean: mismatch(first, second), or an upper
-bound of it, or None where nobody has a formula. Parameters of A that one of the three names are given to it.
+`core` reads the sample and `finish` does not, and they use independent children of r. A core that takes no r leaves all
+of r to the finish: A(sample, r) = finish(core(sample), r). Given two cores, the probability over r that they finish
+differently is a number in [0, 1], and rho is its mean over pairs. mismatch(first, second) returns this number, or an
+upper bound of it, or None if there is no formula. Each of the three is given the parameters of A that it names.
 
-A subject may *be* its steps: `Composed`, and the wrappers of `auditor.repair`. Any other has a body of its own, which
-an audit has to compare with what the steps give.
+A subject may be the composition of its steps and nothing else: `Composed`, and the wrappers of `auditor.repair`. Any
+other subject has a body of its own, which an audit has to compare with its steps.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ _TAKES = {
     "mismatch": ((2,), "(first, second)"),
 }
 _BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
-_MARK = "is_its_steps"  # of a __call__
-_ROUNDED = 1e-9  # beyond [0, 1], what sums of floats may be off by
+_MARK = "is_its_steps"  # the attribute of a __call__ that does nothing but its steps
+_ROUNDED = 1e-9  # how far beyond [0, 1] a sum of floats may lie
 
 
 class FinishingStep(msgspec.Struct, frozen=True):
-    """One of the three, and which parameters of A it takes."""
+    """One of core, finish and mismatch, with the parameters of A that it takes."""
 
     fn: Callable[..., Any]
-    names: tuple[str, ...] | None  # None: whatever A was given
-    places: int  # arguments by position
+    names: tuple[str, ...] | None  # the parameters of A that it takes; None: all that A was given
+    places: int  # the number of arguments by position
 
     def at(self, given: Mapping[str, Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-        """What it is given by name: `given` is what A was called with, `settings` has the defaults too."""
+        """Return its keyword arguments: `given` is what A was called with, `settings` has the defaults too."""
         if self.names is None:
             return dict(given)
         known = {**settings, **given}
@@ -58,18 +58,18 @@ class FinishingStep(msgspec.Struct, frozen=True):
 
 
 class Finishing(msgspec.Struct, frozen=True):
-    """What an author declares of the last step."""
+    """The declared last step of a subject: core, finish and mismatch."""
 
     core: FinishingStep
     finish: FinishingStep
-    mismatch: FinishingStep | None  # None: no formula
-    is_exact: bool = True  # else the mismatch is an upper bound
-    settings: Mapping[str, Any] | None = None  # of the subject that it belongs to
-    has_body: bool = True  # whether the subject could do something else than its steps
+    mismatch: FinishingStep | None  # None: there is no formula
+    is_exact: bool = True  # False: the mismatch is an upper bound
+    settings: Mapping[str, Any] | None = None  # the parameters of the subject, defaults included
+    has_body: bool = True  # True if the subject could do something else than its steps
 
     @property
     def splits(self) -> bool:
-        """Whether the core uses randomness of its own; if not, all of r is the finish's."""
+        """True if the core uses r too; if not, all of r belongs to the finish."""
         return self.core.places == 2
 
     @property
@@ -77,22 +77,22 @@ class Finishing(msgspec.Struct, frozen=True):
         return [step.fn for step in (self.core, self.finish, self.mismatch) if step]
 
     def run(self, sample: Any, r: Any, **given: Any) -> Any:
-        """The core of one run: called in place of A."""
+        """Return the core of one run; called in place of A."""
         named = self.core.at(given, self.settings or {})
         return self.core.fn(sample, r.child("core"), **named) if self.splits else self.core.fn(sample, **named)
 
     def own(self, key: Key) -> Key:
-        """Of a run's r, what its finish has."""
+        """Return the key of the finish, given the key of the run's r."""
         return key.child("finish") if self.splits else key
 
     @property
     def last(self) -> Callable[[Any, Any], Any]:
-        """What makes an output of a core and r, with its parameters: they are the same for many r."""
+        """The finish as a function of (core, r), with its parameters already bound."""
         named = self.finish.at({}, self.settings or {})
         return partial(self.finish.fn, **named) if named else self.finish.fn
 
     def apart(self, first: Any, second: Any) -> float | None:
-        """m of two cores, checked; None where there is no formula."""
+        """Return the mismatch of two cores, checked to be a probability; None if there is no formula."""
         if self.mismatch is None:
             return None
         m = call(self.mismatch.fn, first, second, **self.mismatch.at({}, self.settings or {}))
@@ -110,7 +110,7 @@ class Finishing(msgspec.Struct, frozen=True):
 
 
 class SettledCore:
-    """A core as it was when its run ended. Nothing that runs later can change it: each use gets a copy of its own."""
+    """A copy of a core, made when its run ended. Each use gets a copy of its own, so nothing can change it later."""
 
     def __init__(self, core: Any) -> None:
         self._copy = copier_of(core)
@@ -121,13 +121,13 @@ class SettledCore:
 
 
 def is_its_steps(run: F) -> F:
-    """Mark the `__call__` of a class as what its `core` and `finish` do, and nothing else."""
+    """Mark the `__call__` of a class as doing what its `core` and `finish` do and nothing else."""
     setattr(run, _MARK, True)
     return run
 
 
 class Composed:
-    """A subject that is its steps. See `auditor.composed`, which makes one."""
+    """A subject that consists of its steps. `auditor.composed` makes one."""
 
     def __init__(
         self,
@@ -164,7 +164,7 @@ class Composed:
         return steps.last(steps.run(sample, r, **given), r.child("finish") if steps.splits else r)
 
     def __getattr__(self, name: str) -> Any:
-        """The name that its module has for it, which it cannot know when it is made."""
+        """Return the name that its module gave it, which is not known when it is made."""
         if name not in ("__name__", "__qualname__"):
             raise AttributeError(f"a composed subject has no attribute {name!r}")
         module = vars(sys.modules.get(self.__module__, object))
@@ -176,7 +176,7 @@ class Composed:
 
 
 def _place(fn: Callable[..., Any], at: int, otherwise: str) -> str:
-    """Return what a function calls one of its arguments by position."""
+    """Return the name of a function's argument at this position."""
     names = [p.name for p in _parameters(fn) if p.kind in _BY_POSITION]
     return names[at] if len(names) > at else otherwise
 
@@ -188,7 +188,7 @@ def _signature(
     made: Mapping[str, FinishingStep],
     defaults: Mapping[str, Any],
 ) -> Signature:
-    """Return sample and r, as core and finish call them, and by name all that one of the steps asks for."""
+    """Return the signature (sample, r, *, ...) with every parameter that one of the steps asks for."""
     named = dict(defaults)
     for step, fn in given.items():
         for p in _parameters(fn):
@@ -219,7 +219,7 @@ def _is_named(p: Parameter) -> bool:
 
 
 def check_steps(core: object, finish: object, mismatch: object, kind: str) -> None:
-    """What can be seen of a declaration before anything is loaded."""
+    """Refuse a declaration of steps that is incomplete or has something that is not a function."""
     if (core is None) != (finish is None) or (mismatch is not None and core is None):
         there = ", ".join(name for name, one in zip(_TAKES, (core, finish, mismatch), strict=True) if one is not None)
         raise UsageError(f"{there} alone says nothing: declare core and finish together, and mismatch if you know it")
@@ -234,17 +234,17 @@ def check_steps(core: object, finish: object, mismatch: object, kind: str) -> No
 def find_finishing(
     fn: object, declared: Any, shown: str, settings: Mapping[str, Any], more: Sequence[str]
 ) -> Finishing | None:
-    """What is declared of the last step, or what an object has of it; checked against the parameters of A.
+    """Return the last step that is declared, or that an object has as methods, checked against the parameters of A.
 
-    `more` are parameters of the core that have no value yet. UsageError with the signature that is asked for.
+    `more` are parameters of the core that have no value yet. A wrong signature is a UsageError with the right one.
     """
     if isinstance(fn, Composed):
         return fn.steps.of(settings)
-    said: Any = fn if all(inspect.getattr_static(fn, name, None) is not None for name in _TAKES) else declared
-    core, finish, mismatch = said.core, said.finish, said.mismatch
+    owner: Any = fn if all(inspect.getattr_static(fn, name, None) is not None for name in _TAKES) else declared
+    core, finish, mismatch = owner.core, owner.finish, owner.mismatch
     if core is None and finish is None:
         return None
-    kind = getattr(said, "mismatch_is", "exact")
+    kind = getattr(owner, "mismatch_is", "exact")
     check_steps(core, finish, mismatch, kind)
     return Finishing(
         _step(shown, "core", core, {*settings, *more}),
@@ -252,7 +252,7 @@ def find_finishing(
         _step(shown, "mismatch", mismatch, {*settings}) if mismatch else None,
         kind == "exact",
         settings,
-        has_body=said is not fn or not getattr(inspect.getattr_static(type(fn), "__call__"), _MARK, False),
+        has_body=owner is not fn or not getattr(inspect.getattr_static(type(fn), "__call__"), _MARK, False),
     )
 
 

@@ -1,7 +1,7 @@
-"""Which auxiliary inputs x is A(x; sample; r) to be reproducible for? A list, a file, or a generator, settled first.
+"""For which auxiliary inputs x must A(x; sample; r) be reproducible? A list, a file or a generator says.
 
 An input is a keyword parameter of the subject, A(sample, r, *, x): `--inputs SPEC` gives values to x, `--inputs n=SPEC`
-to another parameter. The guarantee is for every value listed, and for no other.
+to another parameter. The guarantee holds for every value listed, and for no other.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ _EXAMPLE = 'e.g. --inputs "[3, 5, 7]", --inputs "n=range(3, 20)", --inputs input
 
 
 class Inputs(msgspec.Struct, frozen=True):
-    """The values of one parameter; `spec` is what was typed, None where they came from Python."""
+    """The values of one parameter; `spec` is what was typed, or None if they came from Python."""
 
     name: str
     values: tuple[Any, ...]
     spec: str | None = None
 
     def text(self, index: int) -> str:
-        """The value as a person would type it, or as far as it can be shown."""
+        """Return the value as a person would type it, or a short description."""
         value = self.values[index]
         return param_text(value) if has_text(value) else describe(value, 60)
 
 
 def read_inputs(text: str, seed: int) -> Inputs:
-    """What a user typed after --inputs; UsageError with an example if it lists nothing."""
+    """Return the inputs that a user typed after --inputs; UsageError with an example if there are none."""
     named = _NAMED.fullmatch(text)
     name, spec = (named["name"], named["spec"].strip()) if named else ("x", text.strip())
     return Inputs(name, _listed(_values(spec, seed), spec), text)
 
 
 def make_inputs(inputs: object) -> Inputs:
-    """From Python: a list of values for x, or {name: values}."""
+    """Return the inputs given in Python: a list of values for x, or {name: values}."""
     if isinstance(inputs, dict) and len(inputs) == 1:
         ((name, values),) = inputs.items()
     else:
@@ -90,7 +90,7 @@ def _range(spec: str) -> range | None:
 
 
 def _from_file(path: Path) -> Iterable[Any]:
-    """A list as JSON, or a value a line, each as --param would read it."""
+    """Read a list as JSON, or one value a line, each parsed as --param would."""
     content = read_bytes(path, f"cannot read --inputs {str(path)!r}")
     try:
         text = content.decode("utf-8")
@@ -105,7 +105,7 @@ def _from_file(path: Path) -> Iterable[Any]:
 
 
 def _generated(spec: str, seed: int) -> Iterable[Any]:
-    """fn(rng), with a key of its own, so that the same seed gives the same inputs."""
+    """Return what fn(rng) yields; rng has a key of its own, so that the same seed gives the same inputs."""
     fn = find_object(spec)
     if not callable(fn):
         raise UsageError(f"--inputs {spec} is {type(fn).__name__}, not a function fn(rng) that yields inputs")

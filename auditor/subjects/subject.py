@@ -1,9 +1,9 @@
 """What is being audited? Any function A(sample, r, **params), and what its author declared about it.
 
-The contract: A(sample, r) depends on nothing but its arguments. Two runs of a pair get independent samples and a
+The contract: A(sample, r) depends on nothing but its arguments. The two runs of a pair get independent samples and a
 fresh r with the same key; A is rho-reproducible if their outputs are the same except with probability rho.
-A function with no declarations is a subject too. A parameter `private` without a default is randomness that only the
-run itself knows: A(sample, r, private). Whether two runs share it is the audit's choice, and it is not r's.
+A function with no declarations is a subject too. A parameter `private` without a default is private randomness of the
+run: A(sample, r, private). It is independent of r, and the audit chooses whether the two runs of a pair share it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Declared = Any  # a value, or a function of the parameters it names
 
 
 class Declaration(msgspec.Struct, frozen=True):
-    """What an author says of a subject; every part may be missing, and options override it."""
+    """What an author declares about a subject. Every field is optional, and command-line options override it."""
 
     source: object = None
     size: Declared = None
@@ -51,16 +51,16 @@ class Declaration(msgspec.Struct, frozen=True):
     expect: str = "pass"
     reason: str | None = None
     sample: str = "rows"  # or "counts"
-    note: Declared = None  # a line for the report, say what the run costs
-    view: object = None  # what of the output counts
-    promise: Callable[..., float | None] | None = None  # what the theorem makes of rho at a size
-    bounds: Mapping[str, Callable[..., float | None]] = {}  # below which none can be, by size
+    note: Declared = None  # a line for the report, for example what a run costs
+    view: object = None  # the part of the output that is compared
+    promise: Callable[..., float | None] | None = None  # the upper bound on rho that the theorem gives at a size
+    bounds: Mapping[str, Callable[..., float | None]] = {}  # lower bounds on rho for every algorithm, by name
     plain: Declared = None  # rows that the same accuracy takes without reproducibility
-    core: Callable[..., Any] | None = None  # core(sample[, r]): what A makes of a sample, before its last step
+    core: Callable[..., Any] | None = None  # core(sample[, r]): everything before the last step
     finish: Callable[..., Any] | None = None  # finish(core, r): the last step, where the shared randomness acts
     mismatch: Callable[..., Any] | None = None  # mismatch(first, second): how likely two cores finish differently
-    mismatch_is: str = "exact"  # or "upper"
-    asks: Mapping[str, Declared] = {}  # options of what is claimed, where it is not rho
+    mismatch_is: str = "exact"  # or "upper": mismatch is an upper bound
+    asks: Mapping[str, Declared] = {}  # the options of `check` for a claim about something else than rho
     listed: bool = True  # whether `list` shows it, and a registered package offers it by name
 
 
@@ -89,48 +89,38 @@ def subject(
 ) -> Callable[[F], F]:
     """Declare what is known of a learner; the function itself stays as it is.
 
-    `size`, `claimed`, `delta` and `plain` are numbers or functions of the parameters that they name; so may `source` be
-    what such a function has, as rows of d columns; `sample` is the kind that an audit without options uses, "rows" or
-    "counts". `promise` is a function of `size` and parameters: what the theorem says that rho is at most. `bounds` maps
-    a name such as "Lemma 7.2" to such a function for what no algorithm for the same task can be below. Both may be None
-    where they say nothing.
+    `size`, `claimed`, `delta`, `plain` and `source` are values, or functions that name the parameters of A they depend
+    on. `sample` is the kind of sample that an audit uses unless told otherwise, "rows" or "counts". `promise` is a
+    function of `size` and parameters: the upper bound on rho that the theorem gives. `bounds` maps a name such as
+    "Lemma 7.2" to such a function for a lower bound that holds for every algorithm of the same task. Both kinds of
+    function may return None where the theorem says nothing.
 
-    Where the shared randomness acts last, `core`, `finish` and `mismatch` say so: A(sample, r) is finish(core(sample,
-    r.child("core")), r.child("finish")), or finish(core(sample), r) for a core that takes no r, and mismatch(first,
-    second) how likely two cores finish differently, or with `mismatch_is="upper"` what that is at most. Each is given
-    the parameters of A that it names. An audit of rho then takes several times fewer pairs.
+    If the shared randomness acts in the last step only, `core`, `finish` and `mismatch` declare that step: A(sample, r)
+    is finish(core(sample, r.child("core")), r.child("finish")), or finish(core(sample), r) for a core that takes no r;
+    mismatch(first, second) is the probability that two cores finish differently, or an upper bound of it with
+    `mismatch_is="upper"`. Each step is given the parameters of A that it names. An audit of rho then takes several
+    times fewer pairs.
 
-    `asks` are the options of `check` for a claim about something else than rho, such as {"list_size": 3, "eta": 0.1};
-    their values are numbers or functions of parameters. Where many subjects are audited by what they declare, that is
-    what is asked of this one.
+    `asks` holds the options of `check` for a claim about something else than rho, such as {"list_size": 3, "eta": 0.1};
+    its values are numbers or functions of parameters. `theorems` and `gate` ask these of the subject.
     `listed=False` keeps the subject of a registered package out of `list`.
     """
+    given = {name: value for name, value in locals().items() if value is not None}
     check_sample_kind(sample)
     check_steps(core, finish, mismatch, mismatch_is)
     if expect not in ("pass", "fail", "error"):
         raise UsageError(f"expect={expect!r} must be one of pass, fail, error")
     if expect != "pass" and not reason:
         raise UsageError(f"expect={expect!r} needs a reason: why is this subject no pass?")
-    known = (source, size, claimed, delta, accuracy, theorem, expect, reason, sample, note, view)
-    steps = {"core": core, "finish": finish, "mismatch": mismatch, "mismatch_is": mismatch_is}
-    declaration = Declaration(
-        *known,
-        promise=promise,
-        bounds=bounds or {},
-        plain=plain,
-        asks=asks or {},
-        listed=listed,
-        **steps,  # type: ignore[arg-type]
-    )
+    declaration = Declaration(**given)
 
     def declare(fn: F) -> F:
-        said = declaration
+        steps = {}
         if isinstance(fn, Composed):
             if core not in (None, fn.core) or finish not in (None, fn.finish):
-                raise UsageError("a composed subject has its core and finish: declare the rest of it alone")
-            known = {"core": fn.core, "finish": fn.finish, "mismatch": fn.mismatch, "mismatch_is": fn.mismatch_is}
-            said = replace(said, **known)
-        fn.__auditor__ = said  # type: ignore[attr-defined]
+                raise UsageError("a composed subject already has its core and finish: declare neither of them again")
+            steps = {name: getattr(fn, name) for name in ("core", "finish", "mismatch", "mismatch_is")}
+        fn.__auditor__ = replace(declaration, **steps)  # type: ignore[attr-defined]
         return fn
 
     return declare
@@ -145,22 +135,22 @@ def composed(
     defaults: Mapping[str, Any] | None = None,
     **declared: Any,
 ) -> Composed:
-    """Return the subject A(sample, r) that is its steps: finish(core(sample), r).
+    """Return the subject A(sample, r) = finish(core(sample), r).
 
         rounded_mean = auditor.composed(core=core, finish=finish, mismatch=mismatch, source="norm", size=400)
 
-    The steps are those of `auditor.subject`, and so is all else that may be declared. A core that takes r gets
-    r.child("core"), and its finish r.child("finish"). There is no body that could do something else than its steps, so
-    an audit has nothing to compare, and each of its runs is run once.
+    The steps, and everything else that may be declared, are those of `auditor.subject`. A core that takes r gets
+    r.child("core"), and the finish then gets r.child("finish"). The subject has no body that could differ from its
+    steps, so an audit has nothing to compare and runs each run once.
 
-    Its parameters are those that a step takes by name, or with a default; a default that one step has holds for all.
-    `defaults` are further ones, say of `size` alone, or values in place of what the steps say.
+    Its parameters are those that a step takes by name or with a default; a default in one step holds for all steps.
+    `defaults` adds parameters, for example one that only `size` uses, or replaces defaults of the steps.
     """
     for name, step in (("core", core), ("finish", finish)):
         if not callable(step):
             raise UsageError(f"{name}={step!r} must be a function: a composed subject is finish(core(sample), r)")
     check_steps(core, finish, mismatch, mismatch_is)
-    module = sys._getframe(1).f_globals.get("__name__", "__main__")  # whose name leads to it, as for a namedtuple
+    module = sys._getframe(1).f_globals.get("__name__", "__main__")  # the caller's module, as for a namedtuple
     made = Composed(core, finish, mismatch, mismatch_is, defaults or {}, module)
     return subject(**declared)(made)
 
@@ -172,27 +162,27 @@ def check_sample_kind(kind: str) -> str:
 
 
 class Subject(msgspec.Struct, frozen=True):
-    """A callable with everything that a run of it needs besides the sample."""
+    """A learner with everything that a run of it needs besides the sample and r."""
 
     fn: Callable[..., Any]
     name: str
-    target: str | None  # what leads another process to it; None for a closure or a notebook's function
-    params: Mapping[str, Any]  # what the caller gave
-    settings: Mapping[str, Any]  # defaults included
+    target: str | None  # module:name, by which another process finds it; None for a closure or a notebook's function
+    params: Mapping[str, Any]  # the parameters that the caller gave
+    settings: Mapping[str, Any]  # all parameters, defaults included
     randomness: str
     takes_sample: bool = False  # its first parameter is annotated auditor.Sample
     default_view: object = "output"
-    private: str | None = None  # what its private randomness is, where it has any: a kind, as for r
+    private: str | None = None  # the kind of its private randomness (a kind of r), if it has any
     declared: Declaration = msgspec.field(default_factory=Declaration)
-    finishing: Finishing | None = None  # its last step, where the shared randomness acts in that alone
+    finishing: Finishing | None = None  # its declared last step, if the shared randomness acts in that alone
 
     @property
     def is_reachable(self) -> bool:
-        """Whether a command line leads another process to this subject with these parameters."""
+        """True if a command line can name this subject with these parameters."""
         return self.target is not None and all(map(has_text, self.params.values()))
 
     def run(self, sample: Any, key: Key, private: Key | None = None, own: Own | None = None, **asked: Any) -> Any:
-        """One run, with a fresh r; rows are wrapped for a subject that takes a Sample, with their own randomness."""
+        """Run the subject once, with an r made from `key`; a subject that takes a Sample gets the rows as one."""
         if self.takes_sample:
             sample = Sample.of(sample, own)
         if self.private:
@@ -202,43 +192,43 @@ class Subject(msgspec.Struct, frozen=True):
 
     @property
     def unfinished(self) -> Subject:
-        """The subject whose runs give the core of the output."""
+        """This subject without its last step: its runs return cores."""
         assert self.finishing is not None
         return replace(self, fn=self.finishing.of(self.settings).run)
 
     def declares(self, name: str) -> Any:
-        """A declared number: itself, or the function's value at this subject's parameters."""
+        """Return a declared value; a declared function is evaluated at this subject's parameters."""
         return self._at_parameters(f"declared {name}", getattr(self.declared, name))
 
     @property
     def source(self) -> object:
-        """The declared source, or what a function of parameters has at these; fn(rng, size) is a source itself."""
+        """The declared source; a function of parameters is evaluated, but fn(rng, size) is a source itself."""
         value = self.declared.source
         asked = inspect.signature(value).parameters.keys() if inspect.isfunction(value) else ()
         return self._at_parameters("declared source", value) if asked and asked <= self.settings.keys() else value
 
     @property
     def asks(self) -> dict[str, Any]:
-        """The options of what is claimed, where that is not rho."""
+        """The declared options of `check`, if the claim is about something else than rho."""
         return {name: self._at_parameters(f"asked {name}", value) for name, value in self.declared.asks.items()}
 
     def promised(self, size: int) -> float | None:
-        """What the theorem says that rho is at most at this size."""
+        """Return the upper bound on rho that the theorem gives at this size, or None."""
         value: float | None = self._at_parameters("promise", self.declared.promise, size=size)
         return value
 
     def bound(self, name: str, size: int) -> float | None:
-        """Below what no algorithm can be at this size; None where it says nothing."""
+        """Return the declared lower bound on rho of this name at this size, or None where it says nothing."""
         value: float | None = self._at_parameters(f"bound {name!r}", self.declared.bounds[name], size=size)
         return value
 
     def bounds(self, size: int) -> dict[str, float]:
-        """All that say something at this size, by name."""
+        """Return the declared lower bounds that say something at this size, by name."""
         values = {name: self.bound(name, size) for name in self.declared.bounds}
         return {name: value for name, value in values.items() if value is not None}
 
     def _at_parameters(self, what: str, value: Any, **more: Any) -> Any:
-        """A function's value at this subject's parameters, and at what else there is to know; else the value itself."""
+        """Return `value`, or if it is a function its value at this subject's parameters and at `more`."""
         if not callable(value):
             return value
         known = {**self.settings, **more}
@@ -263,7 +253,7 @@ class Subject(msgspec.Struct, frozen=True):
             raise kind(words).caused_by(error) from error
 
     def is_accurate(self, output: Any, source: Any, key: Key) -> bool | None:
-        """What the author's oracle says of one output; None without an oracle."""
+        """Return the verdict of the author's accuracy oracle on one output; None without an oracle."""
         if self.declared.accuracy is None:
             return None
         r = KINDS[self.randomness](key)
@@ -277,7 +267,7 @@ def load_subject(
     texts: Mapping[str, str] | None = None,
     randomness: str | None = None,
 ) -> Subject:
-    """A subject from a target or a function; `texts` are parameters still as the command line has them."""
+    """Return the subject of a target or a function; `texts` are parameters as typed on the command line."""
     name = settled_target(target) if isinstance(target, str) else importable_name(target)
     fn = find_object(name) if isinstance(target, str) and name else target
     shown = name or getattr(fn, "__qualname__", None) or without_address(text_of(fn))
@@ -316,7 +306,7 @@ def _declaration(fn: object, shown: str) -> Declaration:
 
 
 def _check_wrapping(fn: Callable[..., Any], shown: str) -> None:
-    """What leads in a circle would be followed for ever where annotations are read."""
+    """Refuse a function whose `__wrapped__` leads in a circle: reading its annotations would never end."""
     try:
         inspect.unwrap(fn)
     except ValueError as error:
@@ -325,7 +315,7 @@ def _check_wrapping(fn: Callable[..., Any], shown: str) -> None:
 
 
 def _check_printable(shown: str, given: Mapping[str, Any]) -> None:
-    """Python writes no int of more than 4,300 digits, and a parameter has to be written into records and commands."""
+    """Refuse integers of more than 4,300 digits: Python does not print them, and records and commands must."""
     for name, value in given.items():
         if isinstance(value, int) and value.bit_length() > 14_000:
             raise UsageError(f"{shown}: parameter {name} has more than 4,000 digits: use a smaller number")
@@ -358,7 +348,7 @@ def _hints(fn: Callable[..., Any]) -> dict[str, Any]:
 
 
 def _hint(fn: Callable[..., Any], name: str, note: object) -> object:
-    """One annotation alone: another that cannot be resolved must not hide it."""
+    """Resolve one annotation by itself, so that another one that cannot be resolved does not hide it."""
     try:
         alone = types.SimpleNamespace(__annotations__={name: note})
         return typing.get_type_hints(alone, globalns=getattr(fn, "__globals__", {}))[name]
@@ -367,7 +357,7 @@ def _hint(fn: Callable[..., Any], name: str, note: object) -> object:
 
 
 def parse_param(text: str, annotation: object = None) -> Any:
-    """A Python literal; `module:fn` where a Callable is asked for; anything else is a string."""
+    """Return the value of a parameter typed as text: a Python literal, `module:fn` for a Callable, or the text."""
     if ":" in text and _is_callable_type(annotation):
         return find_object(text)
     return literal_or_text(text)
@@ -379,7 +369,7 @@ def _is_callable_type(annotation: object) -> bool:
 
 
 def param_text(value: object) -> str:
-    """What to type after --param NAME= to get this value back."""
+    """Return what to type after --param NAME= to get this value back."""
     if isinstance(value, str):
         return value if value.isprintable() and is_text(value) else repr(value)
     if callable(value):
@@ -390,7 +380,7 @@ def param_text(value: object) -> str:
 
 
 def has_text(value: object) -> bool:
-    """Whether `param_text` leads another process to this very value."""
+    """True if typing `param_text(value)` gives this value again in another process."""
     if callable(value):
         return importable_name(value) is not None
     try:
@@ -400,7 +390,7 @@ def has_text(value: object) -> bool:
 
 
 def code_hash(fn: Callable[..., Any]) -> str | None:
-    """A hash of the file that defines fn, so that a replay can tell that the code is not the one audited."""
+    """Return a hash of the file that defines fn, by which a replay notices that the code has changed."""
     if isinstance(fn, Fit):
         fn = fn.estimator if inspect.isclass(fn.estimator) else type(fn.estimator)
     if isinstance(fn, Composed):

@@ -26,8 +26,7 @@ from auditor.sources.frames import as_matrix, library_of
 from auditor.sources.shifts import Shifted, parts_of
 from auditor.sources.source import Sampler, Source, check_size, is_dataset, load_dataset, load_source
 from auditor.sources.tables import FRAMES, installed_frame
-from auditor.subjects.estimators import Fit
-from auditor.subjects.needs import names_columns, needs_labels
+from auditor.subjects.estimators import Fit, names_columns, needs_labels
 from auditor.subjects.subject import Subject, check_sample_kind, code_hash, has_text, param_text
 from auditor.subjects.views import View, make_view
 from auditor.trials.identity import holds_nothing, identity, leads_back, text_of_code

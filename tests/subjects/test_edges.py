@@ -24,7 +24,7 @@ from sklearn.tree import DecisionTreeClassifier
 import auditor
 from auditor.errors import BadValue, NotComparable, SubjectError, UsageError
 from auditor.randomness import Randomness, from_key, root_key
-from auditor.subjects import estimators, inputs, needs, signature
+from auditor.subjects import estimators, inputs, signature
 from auditor.subjects.candidates import candidates, settled_target, what_it_has
 from auditor.subjects.churn import has_rows, points_of, share_of_labels, share_of_points
 from auditor.subjects.estimators import Fit
@@ -601,29 +601,29 @@ def test_at_most_twenty_parameters_are_listed() -> None:
 
 
 def test_who_needs_labels_and_who_names_columns() -> None:
-    assert needs.needs_labels(Fit(DecisionTreeClassifier), {})
-    assert not needs.needs_labels(Fit(Ends), {})
-    assert not needs.needs_labels(plain, {})
+    assert estimators.needs_labels(Fit(DecisionTreeClassifier), {})
+    assert not estimators.needs_labels(Fit(Ends), {})
+    assert not estimators.needs_labels(plain, {})
     bare = type("Bare", (), {"fit": lambda self, X, y: self})
-    assert needs.needs_labels(Fit(bare), {})
+    assert estimators.needs_labels(Fit(bare), {})
     for fit in (
         lambda self, X, w: self,
         lambda self, X, y=None: self,
         lambda self, X, *y: self,
         lambda self, X, *, y: 1,
     ):
-        assert not needs.needs_labels(Fit(type("Other", (), {"fit": fit})), {})
+        assert not estimators.needs_labels(Fit(type("Other", (), {"fit": fit})), {})
     old = type("Old", (), {"fit": lambda self, X, target=None: self, "_estimator_type": "regressor"})
-    assert needs.needs_labels(Fit(old), {})
+    assert estimators.needs_labels(Fit(old), {})
     names = [["a"], ("a", 1), "a", slice("a", None), slice(None, "b"), lambda frame: frame]
-    assert [needs._are_names(one) for one in names] == [True] * len(names)
+    assert [estimators._are_names(one) for one in names] == [True] * len(names)
     numbers = [[0], 0, slice(0, 3), [], None, "from_dtype", "all", "auto"]
-    assert [needs._are_names(one) for one in numbers] == [False] * len(numbers)
+    assert [estimators._are_names(one) for one in numbers] == [False] * len(numbers)
     triples = SimpleNamespace(transformers=[("a", 1, ["b"])])
-    assert needs._chooses("x", triples)
-    assert needs._chooses("x__cat_features", ["a"])
-    assert not needs._chooses("x", SimpleNamespace(transformers=[("a", ["b"])]))
-    assert not needs._chooses("x", SimpleNamespace(transformers=3))
+    assert estimators._chooses("x", triples)
+    assert estimators._chooses("x__cat_features", ["a"])
+    assert not estimators._chooses("x", SimpleNamespace(transformers=[("a", ["b"])]))
+    assert not estimators._chooses("x", SimpleNamespace(transformers=3))
 
 
 # views

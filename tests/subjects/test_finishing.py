@@ -243,7 +243,7 @@ def test_what_is_declared_of_a_composed_subject_later_leaves_it_its_steps() -> N
     assert (found.declares("size"), found.declared.theorem, found.declared.core) == (50, "Theorem 1", core)
     assert found.finishing is not None
     assert not found.finishing.has_body
-    with pytest.raises(UsageError, match="a composed subject has its core and finish"):
+    with pytest.raises(UsageError, match="a composed subject already has its core and finish"):
         auditor.subject(core=scaled, finish=finish)(made)
 
 

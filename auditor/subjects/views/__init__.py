@@ -1,18 +1,18 @@
-"""What of an output counts? Raw floats never agree; a decision can. A view maps an output to what is compared.
+"""What of an output is compared? Raw floats never agree; a decision can. A view maps an output to what is compared.
 
 output        all of it
-round(3)      every number to so many decimals, wherever it is inside
-sign          -1, 0 or 1 of each number
-argmax        where the largest is
-top(5)        the places of the five largest, in order of place
-ranking       all places, that of the largest first; equal numbers go by place
-support       the features that were chosen: of a selector, of coefficients, of a mask
-nonzero       the places of what is not 0
-partition     labels up to their names: 0 for the first that occurs, 1 for the next; -1, for noise, stays itself
-distinct      how many different values
-attr(name)    one attribute
-predict       the output's .predict on a fixed probe set
-fitted        what scikit-learn's convention marks as learnt
+round(3)      every number in the output, rounded to three decimals
+sign          -1, 0 or 1 for each number
+argmax        the place of the largest number
+top(5)        the places of the five largest numbers, in order of place
+ranking       all places, largest number first; equal numbers in order of place
+support       the chosen features of a selector, of coefficients or of a mask
+nonzero       the places of numbers other than 0
+partition     labels up to their names: 0 for the first that occurs, 1 for the next; -1, for noise, stays -1
+distinct      the number of distinct values
+attr(name)    one attribute of the output
+predict       the predictions of the output on a fixed probe set
+fitted        the attributes that scikit-learn's naming marks as learnt
 module:fn     fn(output), or fn(output, probe)
 
 Views chain, from left to right: "attr(coef_)|nonzero", "predict|round(1)".
@@ -36,17 +36,17 @@ from auditor.subjects.views import places
 from auditor.subjects.views.partition import NOISE, partition
 from auditor.subjects.views.rounding import rounded
 
-_WHOLE, _ANY = object(), object()  # what an argument has to be
+_WHOLE, _ANY = object(), object()  # the kinds of arguments: a whole number, any literal
 
 
 class _Named(msgspec.Struct, frozen=True):
-    """A view that has a name: `make` is given its argument, or None."""
+    """A view with a name. `make` returns the view's function, given its argument or None."""
 
     make: Callable[[Any], Callable[[Any], Any]]
     takes: object = None
     example: str = ""
-    keeps_rows: bool = False  # what it makes of an array has a row for each row
-    keeps_size: bool = True  # its numbers are amounts, of which some are nearer to each other than others
+    keeps_rows: bool = False  # its result for an array has a row for each row
+    keeps_size: bool = True  # the numbers in its result are amounts, so two of them can be close
 
 
 def _plain(see: Callable[[Any], Any], **about: bool) -> _Named:
@@ -73,7 +73,7 @@ _LEAST = {"top": 1, "round": 0}
 
 
 class Link(msgspec.Struct, frozen=True):
-    """One view of a chain. `fn` is the user's own function, where it is one; `sees` takes (output, probe)."""
+    """One view of a chain. `sees` takes (output, probe); `fn` is set if it is a function of the user's."""
 
     name: str
     spec: str | None
@@ -88,43 +88,43 @@ class Link(msgspec.Struct, frozen=True):
 
 
 class View(msgspec.Struct, frozen=True):
-    """`spec` is how a user writes it; None for a function that only Python can reach."""
+    """A chain of views. `spec` is how a user writes it, or None for a function that only Python can name."""
 
     name: str
     spec: str | None
     see: Callable[[Any], Any]
     chain: Sequence[Link] = ()
     needs_probe: bool = False
-    rows: int | None = None  # of the probe, where what is seen may have one for each point
+    rows: int | None = None  # of the probe, if the result may have a row for each of its points
 
     @property
     def may_have_rows(self) -> bool:
-        """Whether what is seen may have a row for each probe point: all after the last look at the probe keep them."""
+        """True if the result may have a row for each probe point: all links after the probe keep rows."""
         looks = [i for i, link in enumerate(self.chain) if link.needs_probe]
         return bool(looks) and all(link.keeps_rows for link in self.chain[looks[-1] :])
 
     @property
     def is_partition(self) -> bool:
-        """Whether what is seen are labels whose names do not count."""
+        """True if the result consists of labels whose names do not count."""
         return bool(self.chain) and self.chain[-1].kind == "partition"
 
     @property
     def is_of_labels(self) -> bool:
-        """Whether it looks at an output as at labels, first of all."""
+        """True if the first link takes the output for labels."""
         return bool(self.chain) and self.chain[0].kind == "partition"
 
     @property
     def is_of_amounts(self) -> bool:
-        """Whether two numbers of what is seen can be near each other: places and names cannot."""
+        """True if two numbers in the result can be close to each other; places and names cannot."""
         return all(not link.kind or _VIEWS[link.kind].keeps_size for link in self.chain)
 
     @property
     def functions(self) -> list[Callable[..., Any]]:
-        """Those of the user's own."""
+        """The links that are functions of the user's own."""
         return [link.fn for link in self.chain if link.fn]
 
     def on_probe(self, probe: Any) -> View:
-        """The same view, looking at its probe set: a copy that no draw reaches, and one for each that looks."""
+        """Return the same view with this probe set. It is copied, once here and once for each use of it."""
         own = copy.deepcopy(probe)
         rows = _rows(own) if self.may_have_rows else None
         return replace(self, see=lambda output: _through(self.chain, output, own), rows=rows)
@@ -145,7 +145,7 @@ OUTPUT = View("output", "output", lambda output: output)
 
 
 def make_view(spec: object) -> View:
-    """A view from what the user wrote, or from a function."""
+    """Return the view that a user wrote, or that of a function."""
     if callable(spec):
         name = without_address(str(getattr(spec, "__qualname__", spec)))
         return _chained([_of_function(spec, importable_name(spec), name)])
@@ -187,7 +187,10 @@ def _of_function(fn: Callable[..., Any], spec: str | None, name: str) -> Link:
 
 
 def _with_probe(fn: Callable[..., Any]) -> Callable[[Any, Any], Any] | None:
-    """How to call one that takes the probe: it has a parameter of that name, or a second without a default."""
+    """Return how to call a function with the probe; None if it takes none.
+
+    It takes one if it has a parameter `probe`, or a second parameter without a default.
+    """
     try:
         parameters = list(inspect.signature(fn).parameters.values())
     except (TypeError, ValueError):  # some builtins tell nobody
@@ -199,7 +202,7 @@ def _with_probe(fn: Callable[..., Any]) -> Callable[[Any, Any], Any] | None:
 
 
 def _parse(text: str) -> tuple[str, Any]:
-    """`name`, `name(literal)` or `attr(name)`."""
+    """Parse `name`, `name(literal)` or `attr(name)` into the view's name and its argument."""
     name, bracket, rest = text.partition("(")
     if name not in NAMES or (bracket and not rest.endswith(")")):
         raise UsageError(
@@ -245,7 +248,7 @@ def _predict(output: Any, probe: Any) -> Any:
 
 
 def fitted_attributes(fitted: Any) -> dict[str, Any]:
-    """What scikit-learn's convention marks as learnt: public names that end in an underscore."""
+    """Return the attributes that scikit-learn's naming marks as learnt: public names that end in an underscore."""
     names = [name for name in sorted(vars(fitted)) if name.endswith("_") and not name.startswith("_")]
     support = {"get_support()": fitted.get_support()} if hasattr(fitted, "get_support") else {}
     return {name: getattr(fitted, name) for name in names} | support

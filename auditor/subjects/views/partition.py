@@ -1,7 +1,7 @@
-"""When are two labellings the same but for the names of the labels? When their canonical names are the same.
+"""When are two labellings the same up to the names of the labels? When their canonical names are the same.
 
-The canonical name of a label is its place in the order of first occurrence. One label may stay itself: that of noise,
-which DBSCAN calls -1.
+The canonical name of a label is its place in the order of first occurrence. The label of noise, which DBSCAN calls -1,
+keeps its name.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from auditor.subjects.views.places import unmasked
 from auditor.values import base_value, fingerprint, same
 
 NOISE = -1
-_SORTED = "biufUS"  # kinds of which numpy tells equal ones as `same` does
+_SORTED = "biufUS"  # the dtype kinds in which numpy's equality is that of `same`
 _ITS_OWN = "labels_ are those of each run's own sample, and two runs have two samples, so that row 3 is another point"
 
 
 def partition(labels: Any, noise: Any = NOISE) -> Any:
-    """Labels by their canonical names; `noise` stays -1, and None says that no label is noise."""
+    """Return the canonical names of the labels; `noise` becomes -1, and None means that no label is noise."""
     array = _labels(labels)
     if array.dtype.kind not in _SORTED:
         array, noise = (
@@ -60,8 +60,10 @@ def _refusal(fitted: Any) -> str:
 
 
 def matched(left: Any, right: Any) -> Any:
-    """The labels of `right` by those of `left` that they fit best: one to one, with as many points as can be on which
-    both agree, and noise with noise alone. What fits none has a name of its own."""
+    """Rename the labels of `right` by the one-to-one matching with labels of `left` that agrees on the most points.
+
+    Noise is matched with noise alone, and a label that is left over gets a name of its own.
+    """
     from scipy.optimize import linear_sum_assignment
 
     mine, theirs = left[left >= 0], right[right >= 0]

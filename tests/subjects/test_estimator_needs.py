@@ -18,8 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from xgboost import XGBClassifier
 
-from auditor.subjects.estimators import Fit
-from auditor.subjects.needs import names_columns, needs_labels
+from auditor.subjects.estimators import Fit, names_columns, needs_labels
 
 
 class Plain:
