@@ -1,8 +1,8 @@
 """What was audited? A `Case`: everything that a trial depends on besides its index, as data.
 
-A case is made once, by `trials.cell.case_of`, and stands in the record and in the ledger. Whoever needs to know whether
-two audits are about the same thing asks `differs`: resume, the ledger's history, the baseline, `compare` of two records
-and replay. Which fields may differ for which of them is one table, `FIELDS`, beside the struct.
+A case is made once, by `trials.identity.case_of`, and stands in the record and in the ledger. Whoever needs to know
+whether two audits are about the same thing asks `differs`: resume, the ledger's history, the baseline, `compare` of two
+records and replay. Which fields may differ for which of them is one table, `FIELDS`, beside the struct.
 
 What only says how to run (workers, timeout, cluster, ledger, report files) is no part of a case.
 """
@@ -56,6 +56,23 @@ class Case(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
         """Return the fields that are not at their defaults, by their names in JSON."""
         document: dict[str, Any] = msgspec.to_builtins(self)
         return document
+
+    def argv(self, declared: Mapping[str, object] | None = None) -> list[str] | None:
+        """Return the words after a command's name that make this case again; None where only Python can.
+
+        A field that has its value in `declared` is left out: the subject says it. What a replay takes from nobody, the
+        memory limit and what becomes of a run that raises, is left out too.
+        """
+        texts = (self.target, self.source, self.view, *self.params.values())
+        if any(map(_ONLY_IN_PYTHON.search, texts)):
+            return None
+        unsaid = {**_UNSAID, **(declared or {})}
+        words = [self.target]
+        for name in _UNSAID:
+            value = getattr(self, name)
+            words += [] if value in (None, unsaid[name]) else [FIELDS[name].words, str(value)]
+        words += [word for name, text in self.params.items() for word in ("--param", f"{name}={text}")]
+        return words + ([] if self.randomness == "Generator" else ["--randomness", self.randomness])
 
     def differs(self, other: Case, user: str) -> list[str]:
         """Describe every field in which the two cases differ, unless the table lets it differ for `user`."""
@@ -133,7 +150,22 @@ FIELDS: Mapping[str, Field] = {
 }
 
 
-_DIGEST = re.compile(r" [0-9a-f]{32}(?!\S)")  # behind the name of something that no name leads to
+# The options in the order of a command, each with the value that it has where nobody gives it.
+_UNSAID: Mapping[str, object] = {
+    "source": None,
+    "size": None,
+    "sample": "rows",
+    "resample": "bootstrap",
+    "as_": None,
+    "view": "output",
+    "probe": None,
+    "atol": 0.0,
+    "rtol": 0.0,
+    "private": "unshared",
+    "seed": 0,
+}
+IN_PYTHON = "(in Python)"  # behind a name that no command line takes; a digest, where no name leads there at all
+_ONLY_IN_PYTHON = re.compile(r" ([0-9a-f]{32}|\(in Python\))(?!\S)")
 _LONGEST = 200  # characters of a value in a message
 
 
@@ -165,5 +197,5 @@ def _shown(value: Any) -> str:
         text = "none"
     else:
         text = f"{value:g}" if isinstance(value, float) else str(value)
-    text = _DIGEST.sub("", text)
+    text = _ONLY_IN_PYTHON.sub("", text)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."

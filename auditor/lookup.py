@@ -215,7 +215,7 @@ def warn_of_package(package: str, why: str) -> None:
 
 def subjects_of_package(package: str, *, runs: bool = True) -> Mapping[str, str]:
     """Return the subjects of a registered package, by name, from its table; without one, import it if that `runs`."""
-    spec = _found_without_import(package)
+    spec = find_spec(package)
     folder = Path(spec.origin).parent if spec and spec.origin else None
     table = folder / "subjects.json" if folder else None
     if table is None or not table.is_file():
@@ -227,13 +227,15 @@ def subjects_of_package(package: str, *, runs: bool = True) -> Mapping[str, str]
         raise UsageError(f"the table of subjects {table} cannot be read: {reason(error)}") from error
 
 
-def _found_without_import(name: str) -> ModuleSpec | None:
+def find_spec(name: str) -> ModuleSpec | None:
     """Return where a module is. `importlib.util.find_spec` would import what stands before its last dot."""
+    if isinstance(loaded := getattr(sys.modules.get(name), "__spec__", None), ModuleSpec):
+        return loaded
     above = name.rpartition(".")[0]
     try:
         if not above:
             return importlib.util.find_spec(name)
-        package = _found_without_import(above)
+        package = find_spec(above)
         return PathFinder.find_spec(name, package.submodule_search_locations) if package else None
     except (ImportError, ValueError, AttributeError):
         return None

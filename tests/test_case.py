@@ -16,7 +16,7 @@ from msgspec.structs import fields, replace
 from support.requests import case_of_first, request_of
 
 import auditor
-from auditor.case import FIELDS, Case, case_from
+from auditor.case import FIELDS, IN_PYTHON, Case, case_from
 from auditor.cli.command_line import run
 from auditor.errors import NotComparable, UsageError
 from auditor.flow.question import find_question
@@ -24,8 +24,8 @@ from auditor.flow.run import run_options_of
 from auditor.request import Request
 from auditor.sources.source import is_dataset, load_source
 from auditor.subjects.estimators import Fit
-from auditor.trials.cell import Cell, replay_command
-from auditor.trials.identity import identity
+from auditor.trials.cell import Cell
+from auditor.trials.identity import identity, replay_command
 
 USERS = ("compare", "history", "baseline", "replay", "resume")
 CASE = Case(target="m:f", source="norm", size=3)
@@ -85,6 +85,27 @@ def test_the_table_has_every_field_and_knows_no_other_user() -> None:
 )  # fmt: skip
 def test_what_is_said_of_a_difference(was: dict[str, Any], now: dict[str, Any], said: str) -> None:
     assert ", ".join(replace(CASE, **was).differs(replace(CASE, **now), "resume")) == said
+
+
+def test_argv_leaves_out_what_nobody_has_to_say() -> None:
+    assert CASE.argv() == ["m:f", "--source", "norm", "--size", "3"]
+    assert CASE.argv({"source": "norm", "size": 3, "view": "round(1)"}) == ["m:f", "--view", "output"]
+    plain = {"private": "unshared", "resample": "bootstrap", "on_error": "bottom", "memory": 7, "question": "churn"}
+    assert replace(CASE, **plain).argv() == CASE.argv()
+    every = {"sample": "counts", "resample": "split", "as_": "pandas", "view": "predict", "probe": 5, "atol": 0.5}
+    every |= {"rtol": 0.25, "private": "shared", "seed": 2, "params": {"k": "1"}, "randomness": "int"}
+    words = "--sample counts --resample split --as pandas --view predict --probe 5 --atol 0.5 --rtol 0.25"
+    words = f"m:f --source norm --size 3 {words} --private shared --seed 2 --param k=1 --randomness int"
+    assert replace(CASE, **every).argv() == words.split()
+
+
+@pytest.mark.parametrize("field", ["target", "source", "view", "params"])
+@pytest.mark.parametrize("mark", [IN_PYTHON, "0" * 32])
+def test_what_only_python_reaches_has_no_argv(field: str, mark: str) -> None:
+    value: Any = f"f {mark}"
+    case = replace(CASE, **{field: {"k": value} if field == "params" else value})
+    assert case.argv() is None
+    assert mark not in " ".join(CASE.differs(case, "resume"))
 
 
 # How a user changes each field: the options that do it, over those that both audits have; or why no option does.

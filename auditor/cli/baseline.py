@@ -32,7 +32,8 @@ from auditor.files import read_bytes, reason, write_bytes
 from auditor.flow.record import NO_WORSE
 from auditor.flow.run import run_options_of
 from auditor.questions.no_worse import Before, NoWorse
-from auditor.trials.cell import case_of, source_of
+from auditor.trials.cell import source_of
+from auditor.trials.identity import case_of
 
 if TYPE_CHECKING:
     from auditor.flow.question import Inquiry

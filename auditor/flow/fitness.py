@@ -18,8 +18,9 @@ from auditor.request import as_flag
 from auditor.sources.datasets import Dataset
 from auditor.sources.distribution import tails_cut
 from auditor.subjects.estimators import Fit, names_its_labels
-from auditor.trials.cell import Cell, params_as_texts
+from auditor.trials.cell import Cell
 from auditor.trials.fresh_rows import AT_TIMES, DECLARED, UNLIKELY, freshness
+from auditor.trials.identity import params_as_texts
 from auditor.trials.integrated import why_not
 from auditor.trials.preflight import PAIRS, Checked, HiddenState, Seen, check_files, conclude
 from auditor.trials.second_process import SecondProcess

@@ -39,7 +39,8 @@ from auditor.flow.ledger_file import (
 )
 from auditor.flow.question import Inquiry
 from auditor.flow.record import LedgerPlace, Record, as_record, environment
-from auditor.trials.cell import Cell, case_of, source_of
+from auditor.trials.cell import Cell, source_of
+from auditor.trials.identity import case_of
 from auditor.trials.trial import Trial
 
 _OFTEN = 0.1  # seconds of work that a kill may cost

@@ -19,7 +19,8 @@ from auditor.lookup import importable_name
 from auditor.request import Request, fields_of
 from auditor.sources.source import Source, name_of_source
 from auditor.subjects.subject import code_hash
-from auditor.trials.cell import Cell, replay_command
+from auditor.trials.cell import Cell
+from auditor.trials.identity import replay_command
 from auditor.trials.trial import RunFailed, SubjectRaised
 from auditor.values import describe
 

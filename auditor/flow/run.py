@@ -28,7 +28,8 @@ from auditor.flow.verdict import Verdict
 from auditor.process.limits import one_thread
 from auditor.process.process_state import process_state_kept, put_back
 from auditor.request import Request
-from auditor.trials.cell import case_of, make_bench
+from auditor.trials.cell import make_bench
+from auditor.trials.identity import case_of
 from auditor.trials.second_process import SecondProcess
 from auditor.trials.trial import Bench, RunFailed, Trial
 

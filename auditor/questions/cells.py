@@ -29,7 +29,8 @@ from auditor.statistics.interval import two_sided
 from auditor.statistics.outward import at_least, at_most, between, exact, sure
 from auditor.subjects.inputs import Inputs, make_inputs, read_inputs
 from auditor.subjects.subject import Subject, has_text, load_subject
-from auditor.trials.cell import Cell, make_cell, replay_command
+from auditor.trials.cell import Cell, make_cell
+from auditor.trials.identity import replay_command
 from auditor.trials.trial import Bench, Trial
 
 METHODS = {"anytime": "odds-ratio mixture confidence sequence", "fixed": "Clopper-Pearson"}

@@ -18,7 +18,8 @@ from auditor.flow.verdict import Tally
 from auditor.questions.cells import cell_row
 from auditor.randomness import arm_seed
 from auditor.statistics.interval import two_sided
-from auditor.trials.cell import Cell, replay_command
+from auditor.trials.cell import Cell
+from auditor.trials.identity import replay_command
 from auditor.trials.trial import Bench, Trial
 
 

@@ -1,36 +1,59 @@
-"""What of a cell is the user's own code, and where must a fresh Python look for it? So that a printed command works.
+"""Which code of the user's decides what a run does, and where does a fresh Python have to look for it?
+
+Files are found by reading the imports that are written in them, those inside functions too, so that the answer does
+not depend on what has run yet; and by what a loaded module holds, for imports whose names are computed. What is
+installed (in site-packages) counts by its version, what comes with Python by Python's, and `auditor` by its own.
 
 A fresh `python -m auditor` in this folder has this folder on its path, and what is installed. A module may be there for
-other reasons here: PYTHONPATH, pytest's `pythonpath` and its folders of tests, or a sys.path.insert.
+other reasons here: PYTHONPATH, pytest's `pythonpath` and its folders of tests, or a sys.path.insert. A printed command
+has to name those folders.
 """
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import functools
+import importlib.util
+import inspect
 import os
 import shlex
 import site
 import sys
 import sysconfig
-from collections.abc import Iterator
+import threading
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from hashlib import blake2b
+from importlib.machinery import SOURCE_SUFFIXES, ModuleSpec
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from auditor.lookup import file_modules, module_of
+import msgspec
+
+from auditor.lookup import file_modules, find_spec, module_of
 from auditor.sources.shifts import parts_of
 from auditor.sources.source import Sampler, Source
 from auditor.subjects.estimators import Fit
-from auditor.trials.own_code import roots_of
 
 if TYPE_CHECKING:
     from auditor.trials.cell import Cell
 
 _OURS = Path(__file__).resolve().parents[2]
+_INSTALLED = ("site-packages", "dist-packages")
+_PYTHONS = tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib"))
+_parsing = threading.Lock()  # Python 3.11 counts the depth of a parse for all threads together
+
+
+class Code(msgspec.Struct, frozen=True):
+    """The files behind some functions, by name with a digest each, and the versions of the packages they import."""
+
+    files: dict[str, str]
+    versions: dict[str, str]
 
 
 def user_code(cell: Cell, source: Source) -> Iterator[object]:
-    """Everything of the user's that runs in an audit."""
+    """Yield everything of the user's that runs in an audit."""
     subject = cell.subject
     fn: Any = subject.fn.estimator if isinstance(subject.fn, Fit) else subject.fn
     yield from (
@@ -46,19 +69,177 @@ def user_code(cell: Cell, source: Source) -> Iterator[object]:
         yield from (getattr(part, name) for name in ("fn", "analyst") if hasattr(part, name))
 
 
+def code_of(things: Iterable[object]) -> Code:
+    """Return the code behind functions, classes, estimators and modules; anything else has none."""
+    files: dict[str, str] = {}
+    installed: set[str] = set()
+    for name, spec, path in _walk(_modules_of(things)):
+        if is_installed(path):
+            installed.add(name.partition(".")[0])
+            continue
+        # pkg/sub.py, and mine.py for a module that was loaded from a file under a name of our making.
+        folders = name.split(".") if spec.submodule_search_locations else name.split(".")[:-1]
+        shown = "/".join([*folders, Path(str(spec.origin)).name])
+        try:
+            digest = blake2b(path.read_bytes(), digest_size=16).hexdigest()
+        except OSError:
+            digest = "unreadable"
+        files[shown] = f"{files[shown]}+{digest}" if shown in files else digest  # two files of one name
+    return Code(dict(sorted(files.items())), _versions(installed))
+
+
+def own_files(things: Iterable[object]) -> tuple[list[Path], set[str]]:
+    """Return the files behind functions, classes and modules, and the installed modules that these import."""
+    walked = [(name, path) for name, _, path in _walk(_modules_of(things))]
+    return [path for _, path in walked if not is_installed(path)], {name for name, path in walked if is_installed(path)}
+
+
+def is_installed(path: Path) -> bool:
+    return any(part in _INSTALLED for part in path.parts) or any(map(path.is_relative_to, _PYTHONS))
+
+
+def _modules_of(things: Iterable[object]) -> tuple[str, ...]:
+    """Return the modules that define things; for what was typed into a notebook, those of the things that it names."""
+    found: list[str] = []
+    for thing in things:
+        while isinstance(thing, functools.partial):
+            thing = thing.func
+        if isinstance(thing, ModuleType):
+            found.append(thing.__name__)
+        elif callable(thing):
+            made = thing if hasattr(thing, "__qualname__") else type(thing)
+            name = getattr(made, "__module__", None)
+            if isinstance(name, str) and name != "__main__":
+                found.append(name)
+            elif (code := getattr(made, "__code__", None)) and (known := getattr(made, "__globals__", None)):
+                found += [
+                    one for word in code.co_names if known.get(word) is not made for one in _home(known.get(word))
+                ]
+    return tuple(found)
+
+
+def _walk(names: Iterable[str], by_file: Collection[str] = ()) -> Iterator[tuple[str, ModuleSpec, Path]]:
+    """Yield each module with a file that is imported from these on, down to those that are installed.
+
+    What is found `by_file` is part of no package.
+    """
+    waiting, seen = [*names], set[str]()
+    while waiting:
+        name = waiting.pop()
+        top, above = name.partition(".")[0], [*filter(None, [name.rpartition(".")[0]])]
+        if name in seen or top == "auditor" or top in sys.stdlib_module_names:
+            continue
+        seen.add(name)
+        spec = find_spec(name)
+        if spec is None or not spec.has_location or spec.origin is None:
+            waiting += above
+            continue
+        path = Path(spec.origin).resolve()
+        yield name, spec, path
+        if not is_installed(path):
+            waiting += [] if name in by_file else above
+            waiting += [*_imports(path, spec.parent), *_held(sys.modules.get(name))]
+
+
+def _home(value: object) -> Iterator[str]:
+    """Yield the module that a value is, or that defines it."""
+    if isinstance(value, ModuleType):
+        yield value.__name__
+    elif inspect.isroutine(value) or inspect.isclass(value):
+        name = getattr(value, "__module__", None)
+        if isinstance(name, str) and name != "__main__":
+            yield name
+
+
+def _held(module: ModuleType | None) -> Iterator[str]:
+    """Yield the modules that a loaded one holds, or has things of; one level into its containers.
+
+    Not those inside a package, which it holds as soon as anybody has imported them.
+    """
+    inside = f"{module.__name__}." if module and hasattr(module, "__path__") else None
+    for value in list(vars(module).values()) if module else ():
+        if inside and isinstance(value, ModuleType) and value.__name__.startswith(inside):
+            continue
+        yield from _home(value)
+        if type(value) in (dict, list, tuple, set):
+            for inner in list(value.values() if type(value) is dict else value):
+                yield from _home(inner)
+
+
+def _imports(path: Path, package: str | None) -> tuple[str, ...]:
+    """Return the names that the imports of a source file may mean."""
+    try:
+        status = path.stat()
+    except OSError:
+        return ()
+    return _parsed_imports(path, status.st_mtime_ns, status.st_size, package) if path.suffix in SOURCE_SUFFIXES else ()
+
+
+@functools.lru_cache(maxsize=1024)  # every replay command of a record asks for the same files
+def _parsed_imports(path: Path, _changed: int, _size: int, package: str | None) -> tuple[str, ...]:
+    try:
+        with _parsing:
+            tree = ast.parse(path.read_bytes())
+    except (OSError, SyntaxError, ValueError, RecursionError):
+        return ()
+    found: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            with contextlib.suppress(ImportError, ValueError):  # it leads above the topmost package
+                base = importlib.util.resolve_name("." * node.level + (node.module or ""), package or None)
+                found += [base, *(f"{base}.{alias.name}" for alias in node.names if alias.name != "*")]
+    return tuple(found)
+
+
+def _versions(installed: Iterable[str]) -> dict[str, str]:
+    """Return versions by distribution; the slow way to find one only where its name is not that of its package."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    found: dict[str, str] = {}
+    for top in sorted(installed):
+        try:
+            found[top] = version(top)
+        except PackageNotFoundError:
+            found.update((name, version(name)) for name in _distributions().get(top, ()))
+    return found
+
+
+@functools.cache  # it reads what every distribution has installed
+def _distributions() -> Mapping[str, list[str]]:
+    from importlib.metadata import packages_distributions
+
+    return packages_distributions()
+
+
 def path_words(cell: Cell, source: Source) -> str:
-    """`PYTHONPATH=src `, where a command line needs it to find what this process has found; '' where it does not."""
+    """Return `PYTHONPATH=src `, where a command line needs it to find what this process has found; else ''."""
     here = Path.cwd()
-    places = {_resolved(place) for place in sys.path} - _fresh(here) - _installed_in_place()
+    named = (_resolved(Path(file).parent) for file in file_modules().values())  # files that the command names
+    fresh = {_resolved(here), _OURS, *_installed(), *named}
+    places = {_resolved(place) for place in sys.path} - fresh - _installed_in_place()
     if not places:
         return ""
-    needed = [root for root in roots_of(user_code(cell, source), file_modules()) if root in places]
+    names, by_file = _modules_of(user_code(cell, source)), frozenset(file_modules())
+    needed = [root for root in _roots(names, by_file, tuple(sys.path), len(sys.modules)) if root in places]
     if not needed:
         return ""
     words = [str(root.relative_to(here)) if root.is_relative_to(here) else str(root) for root in needed]
     more = {_resolved(place) for place in os.environ.get("PYTHONPATH", "").split(os.pathsep) if place} - {*needed, here}
-    kept = f"{os.pathsep}$PYTHONPATH" if more else ""
-    return f"PYTHONPATH={shlex.quote(os.pathsep.join(words))}{kept} "
+    rest = f"{os.pathsep}$PYTHONPATH" if more else ""
+    return f"PYTHONPATH={shlex.quote(os.pathsep.join(words))}{rest} "
+
+
+@functools.lru_cache(maxsize=64)  # every replay command of a record asks; the last two are where the answer comes from
+def _roots(names: tuple[str, ...], by_file: frozenset[str], _path: tuple[str, ...], _loaded: int) -> tuple[Path, ...]:
+    """Return the folders that must be on the path for modules to be imported by name, but for what is installed."""
+    found = dict.fromkeys(
+        path.parents[name.count(".") + bool(spec.submodule_search_locations)]
+        for name, spec, path in _walk(names, by_file)
+        if name not in by_file and not is_installed(path)
+    )
+    return tuple(found)
 
 
 def _resolved(place: str | Path) -> Path:
@@ -70,12 +251,6 @@ def _real(place: str) -> Path:
     return Path(os.path.realpath(place))
 
 
-def _fresh(here: Path) -> set[Path]:
-    """Where any Python that is started here looks, or looks for a file that the command names."""
-    named = (_resolved(Path(file).parent) for file in file_modules().values())
-    return {_resolved(here), _OURS, *_installed(), *named}
-
-
 @functools.cache  # sysconfig expands every variable it knows for each of them
 def _installed() -> tuple[Path, ...]:
     return tuple(Path(sysconfig.get_path(name)).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib"))
@@ -83,13 +258,11 @@ def _installed() -> tuple[Path, ...]:
 
 @functools.cache  # as an interpreter does when it starts
 def _installed_in_place() -> frozenset[Path]:
-    """Folders that an editable install has named."""
-    folders = (*site.getsitepackages(), site.getusersitepackages())
-    named = (os.path.join(folder, line) for folder in folders for line in _path_lines(folder))
+    """Return the folders that editable installs have named, in *.pth files."""
+    named: list[str] = []
+    for folder in (*site.getsitepackages(), site.getusersitepackages()):
+        for file in Path(folder).glob("*.pth"):
+            with contextlib.suppress(OSError):  # nobody else reads it either
+                lines = filter(None, map(str.strip, file.read_text(errors="replace").splitlines()))
+                named += [os.path.join(folder, line) for line in lines]
     return frozenset(_resolved(place) for place in named if os.path.isdir(place))
-
-
-def _path_lines(folder: str) -> Iterator[str]:
-    for file in Path(folder).glob("*.pth"):
-        with contextlib.suppress(OSError):  # nobody else reads it either
-            yield from filter(None, map(str.strip, file.read_text(errors="replace").splitlines()))

@@ -26,9 +26,9 @@ from auditor.process.parent import become_subreaper, die_with_parent, end_childr
 from auditor.subjects.subject import Subject, load_subject
 from auditor.subjects.views import make_view
 from auditor.trials.other_version import Version
-from auditor.trials.own_code import is_installed
 from auditor.trials.second_server import receive, send
 from auditor.trials.trial import Bench, elements_of
+from auditor.trials.user_code import is_installed
 from auditor.values import describe, fingerprint, settle
 
 

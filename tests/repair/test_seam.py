@@ -15,7 +15,7 @@ from auditor import AuditorError, Randomness, Sample, repair, subject
 from auditor.randomness import as_randomness, from_key, key_of, root_key
 from auditor.repair.seam import pieces
 from auditor.subjects.subject import load_subject
-from auditor.trials.own_code import code_of
+from auditor.trials.user_code import code_of
 from auditor.values import same
 
 WRAPPED = {

@@ -29,7 +29,7 @@ from auditor.errors import BadValue, UsageError
 from auditor.sources.datasets import read_file
 from auditor.sources.frames import kind_of
 from auditor.sources.source import load_source
-from auditor.trials.cell import replay_command
+from auditor.trials.identity import replay_command
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 

@@ -15,7 +15,8 @@ from auditor.flow.record import Record
 from auditor.flow.run import Watcher, carry_out
 from auditor.request import Request, make_options
 from auditor.sources.source import is_dataset, load_source
-from auditor.trials.cell import Cell, case_of, make_bench
+from auditor.trials.cell import Cell, make_bench
+from auditor.trials.identity import case_of
 from auditor.trials.trial import Bench
 
 Subject = str | Callable[..., Any]

@@ -10,8 +10,7 @@ import pytest
 from support.requests import cell_of
 
 from auditor.sources.source import load_source
-from auditor.trials.own_code import code_of
-from auditor.trials.user_code import _installed_in_place, path_words, user_code
+from auditor.trials.user_code import _installed_in_place, code_of, path_words, user_code
 
 SEARCH = """
 from sklearn.model_selection import GridSearchCV

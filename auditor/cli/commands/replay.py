@@ -133,7 +133,7 @@ def _check_same(cell: Cell, source: Source, row: CellRow, record: Record) -> Non
     """
     from msgspec.structs import replace
 
-    from auditor.trials.cell import case_of
+    from auditor.trials.identity import case_of
 
     assert record.case is not None
     now = case_of(cell, source)

@@ -20,11 +20,11 @@ from auditor.process.worktree import Worktree, check_out
 from auditor.questions.compare.units import versioned_pair
 from auditor.request import Request
 from auditor.subjects.subject import Subject, load_subject, param_text
-from auditor.trials.cell import Cell, given_probe, make_cell, params_as_texts
+from auditor.trials.cell import Cell, given_probe, make_cell
+from auditor.trials.identity import params_as_texts
 from auditor.trials.other_version import Version
-from auditor.trials.own_code import code_of
 from auditor.trials.second_server import entrust
-from auditor.trials.user_code import user_code
+from auditor.trials.user_code import code_of, user_code
 
 NEW, OLD = 0, 1  # cells
 # The child of the seed that pairs are below. No check runs on them: on pairs that were looked at because the old code

@@ -34,7 +34,8 @@ from auditor.sources.source import name_of_source
 from auditor.statistics.interval import MeanEvidence, log_e_fail, log_e_pass, sequence_upper, two_sided
 from auditor.statistics.outward import at_most, between, exact, sure
 from auditor.statistics.worst_case import least_overlap, share_of, share_of_try
-from auditor.trials.cell import Cell, replay_command
+from auditor.trials.cell import Cell
+from auditor.trials.identity import replay_command
 from auditor.trials.integrated import FINISHES, BrokenSteps, Shown, run_integrated
 from auditor.trials.preflight import HiddenState
 from auditor.trials.trial import Trial

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from auditor.repair.mechanisms.own_frames import function_of
 from auditor.subjects.estimators import Fit
-from auditor.trials.own_code import own_files
+from auditor.trials.user_code import own_files
 
 MANY, FEW = 4, 1  # hash seeds that a first one is compared with: the order of two strings is the same for half of all
 _DEFINED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
