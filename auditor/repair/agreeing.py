@@ -1,4 +1,4 @@
-"""`agreed`: a discrete output that enough disjoint chunks agree on: reproducible heavy hitters over outputs."""
+"""`agreed`: a discrete output that enough disjoint chunks agree on; reproducible heavy hitters over outputs."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ LOW, HIGH = 0.5, 0.75  # where thresholds are drawn from: above 1/2 only one out
 
 @dataclass(frozen=True, slots=True)
 class Leader:
-    """What most runs of one string gave, known by its fingerprint, and their share."""
+    """The most frequent output of the runs with one random string."""
 
-    name: str
-    share: float
+    name: str  # the output's fingerprint
+    share: float  # of the runs that gave it
     output: Any
 
     @property
     def stops(self) -> float:
-        """How likely its share reaches the threshold."""
+        """The probability that its share reaches the threshold."""
         return min(1.0, max(0.0, (self.share - LOW) / (HIGH - LOW)))
 
 
 class agreed(Repaired):
-    """The output that a random share, uniform in [1/2, 3/4], of T runs on disjoint chunks have with one random string;
-    with several strings the first of them that has such an output; None if none has.
+    """The output that at least a random share, uniform in [1/2, 3/4], of T runs on disjoint chunks have with one random
+    string; with several strings, that of the first string which has such an output; None if none has.
 
     Guarantee, where all but a share nu of strings have an output of probability at least 1 - eta > 3/4:
     rho <= (2 e + nu B) / (1 - nu), e = exp(-2 T (1/4 - eta)^2), B = 12 / sqrt(pi T) + 8 (3/4)^(T/2), whatever the base.
@@ -62,13 +62,14 @@ class agreed(Repaired):
         return None if found is None else found.output
 
     def agreed_on(self, core: list[Leader], r: Randomness) -> Leader | None:
-        """Return the leader whose output `finish` gives, which may be None itself; None if no string has agreed."""
+        """Return the leader whose output `finish` returns, which may itself be None; None if no string has agreed."""
         thresholds = (random_threshold(r.child("string", i), LOW, HIGH) for i in range(len(core)))
         return next((one for one, least in zip(core, thresholds, strict=True) if one.share >= least), None)
 
     def mismatch(self, first: list[Leader], second: list[Leader]) -> float:
-        """Exactly: at each string both stop, or neither, or one; the other may still come to the same output."""
-        parted, undecided = 0.0, 1.0  # Pr
+        """Return the exact probability. At each string both runs stop, or neither, or one of them, in which case the
+        other may still come to the same output later."""
+        parted, undecided = 0.0, 1.0  # probabilities
         for i, (mine, theirs) in enumerate(zip(first, second, strict=True)):
             one, other = mine.stops, theirs.stops
             later = second[i + 1 :] if one > other else first[i + 1 :]
@@ -78,7 +79,7 @@ class agreed(Repaired):
         return min(1.0, parted)
 
     def claimed(self, eta: float, nu: float) -> float:
-        """What rho is at most, where all but a share nu of strings have an output of probability 1 - eta."""
+        """Return an upper bound on rho, if all but a share nu of strings have an output of probability 1 - eta."""
         if not isinstance(eta, Real) or not 0 <= eta < 1 - HIGH:
             raise BadValue("eta", eta, "must be in [0, 1/4): how often a good string's output may differ, e.g. 0.05")
         if not isinstance(nu, Real) or not 0 <= nu < 1:
@@ -89,14 +90,14 @@ class agreed(Repaired):
 
 
 def leader(outputs: list[Any]) -> Leader:
-    """The most frequent output; among equally frequent ones the first by fingerprint: rows' order has no say."""
+    """Return the most frequent output; the first by fingerprint among equally frequent ones, whatever their order."""
     names = [fingerprint(output) for output in outputs]
     name, times = min(Counter(names).items(), key=lambda item: (-item[1], item[0]))
     return Leader(name, times / len(outputs), outputs[names.index(name)])
 
 
 def _reaches(strings: list[Leader], name: str) -> float:
-    """Pr that the output of these strings is the one of this name; None if none of them stops."""
+    """Return the probability that these strings lead to the output of this name; None is the output if none stops."""
     chance = float(name == fingerprint(None))
     for found in reversed(strings):
         chance = found.stops * (found.name == name) + (1 - found.stops) * chance

@@ -1,4 +1,4 @@
-"""`aligned`: clusters with names that mean the same in every run, from rounded centres in their own order."""
+"""`aligned`: clusters whose labels mean the same in every run, from rounded and sorted centres."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Reals = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Centres in canonical order; a point's label is the nearest one's place."""
+    """Centres in lexicographic order; a point's label is the place of the nearest centre."""
 
     cluster_centers_: Reals
 
@@ -51,7 +51,7 @@ class aligned(Repaired):
         super().__init__(clusterer, f"width={width!r}")
 
     def core_of(self, output: Any) -> Reals:
-        """The centres that a clusterer left or gave, one a row; SubjectError where a grid cannot hold them."""
+        """Return the centres, one a row; SubjectError if there are none, or a grid cannot hold them."""
         centres = np.array(unmasked(getattr(output, "cluster_centers_", output)), dtype=object)
         if centres.ndim != 2 or not centres.size:
             raise SubjectError(
@@ -78,7 +78,7 @@ class aligned(Repaired):
         return any_of([one_grid_mismatch(x, y, self.width) for x, y in pairs])
 
     def claimed(self, spread: float, *, centres: int, coordinates: int) -> float:
-        """What rho is at most, where no coordinate of a centre has a standard deviation above `spread`."""
+        """Return an upper bound on rho, if no coordinate of a centre has a standard deviation above `spread`."""
         check_count("centres", centres, least=1, example=3)
         check_count("coordinates", coordinates, least=1, example=2)
         positive("spread", spread, "a standard deviation", 0.1)

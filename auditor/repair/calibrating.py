@@ -10,17 +10,16 @@ import numpy as np
 
 from auditor.errors import BadValue, SubjectError, UsageError, check_count
 from auditor.randomness import Randomness
-from auditor.repair.mechanisms.grid import APART, grid_mismatch, has_cells, up_to_grid
+from auditor.repair.mechanisms.grid import APART, grid_mismatch, has_cells, up_to_grid, why_no_cell
 from auditor.repair.mechanisms.gumbel import as_real
 from auditor.repair.mechanisms.ranks import as_typed, conformal_rank, rank_mismatch, rank_size
 from auditor.repair.seam import Repaired, positive, single
-from auditor.statistics.outward import at_most
 from auditor.subjects.views.places import unmasked
 from auditor.values import describe
 
 
 class _Above(Repaired):
-    """A core that is one number, finished by rounding it up."""
+    """A wrapper whose core is one number, and whose `finish` rounds it up."""
 
     def __init__(self, learner: Any, words: str, width: float, *, cure: str) -> None:
         self.width = positive("width", width, "that of a cell", 0.1)
@@ -37,16 +36,14 @@ class _Above(Repaired):
         return 0.0 if first == second else grid_mismatch(first, second, self.width)
 
     def _checked(self, exact: Any) -> float:
-        """The least float that is not below the number, if the grid has a cell for it."""
+        """Return the least float that is not below the number; SubjectError if the grid has no cell for it."""
         try:
             number = float(exact)
         except OverflowError:
             raise SubjectError(f"{describe(exact, 60)} is beyond all floats: return a number below 1e308") from None
         number = float(np.nextafter(number, math.inf)) if number < exact else number
         if math.isfinite(number) and not has_cells(number, self.width):
-            least = at_most(abs(number) * 2.0**-50, 2)
-            words = f"cells of width {self.width:g} are too fine for floats such as {number!r}"
-            raise SubjectError(f"{words}: use a width of at least {least}")
+            raise SubjectError(f"the number is {number!r}, and {why_no_cell(number, self.width)}")
         return number
 
 
@@ -71,12 +68,12 @@ class rounded_up(_Above):
         return self._checked(number)
 
     def claimed(self, spread: float) -> float:
-        """What rho is at most, where the number's standard deviation is at most `spread`."""
+        """Return an upper bound on rho, if the number's standard deviation is at most `spread`."""
         positive("spread", spread, "a standard deviation", 0.1)
         return min(1.0, APART * spread / self.width)
 
     def sample_size(self, rho: float, spread: float) -> int:
-        """Rows after which `claimed` is rho, where the number is a mean of rows with a deviation of `spread`."""
+        """Return how many rows make `claimed` rho, if the number is a mean of rows with this standard deviation."""
         positive("rho", rho, "how often two outputs may differ", 0.1, most=1.0)
         positive("spread", spread, "the standard deviation of a row", 1.0)
         return math.ceil((APART * spread / (rho * self.width)) ** 2)
@@ -106,7 +103,7 @@ class conformal(_Above):
         return self._checked(smallest(output, self.a))
 
     def claimed(self, scores: int, density: float, slack: float, *, step: float = 0.0) -> float:
-        """What rho is at most with so many scores.
+        """Return an upper bound on rho with so many scores.
 
         Between their quantiles 1 - a - slack and 1 - a + slack they have at least this density, or are multiples of
         `step`, each with probability density * step at least.
@@ -116,7 +113,7 @@ class conformal(_Above):
         return rank_mismatch(scores, k, **self._in_probability(density, slack, step))
 
     def sample_size(self, rho: float, density: float, slack: float, *, step: float = 0.0) -> int:
-        """Scores from which on `claimed` is at most rho."""
+        """Return a number of scores from which on `claimed` is at most rho."""
         positive("rho", rho, "how often two thresholds may differ", 0.1, most=1.0)
         if not isinstance(step, Real) or not step < 1.98 * rho * self.width:
             cure = f"must be below 1.98 rho width = {1.98 * rho * self.width:.3g}: use a larger width"
@@ -124,16 +121,15 @@ class conformal(_Above):
         return rank_size(rho, **self._in_probability(density, slack, step))
 
     def over_coverage(self, scores: int, density: float) -> float:
-        """By how much Pr[S_new <= q] exceeds 1 - a at most, on average over r.
-
-        Scores have no ties, and from S_(k) to S_(k) + width at most this density.
+        """Return by how much Pr[S_new <= q] exceeds 1 - a at most, on average over r, if scores have no ties, and at
+        most this density from S_(k) to S_(k) + width.
         """
         check_count("scores", scores, least=1, example=1000)
         positive("density", density, "the largest one of scores near the threshold", 0.5)
         return conformal_rank(scores, self.a) / (scores + 1) - self.cover + density * self.width / 2
 
     def _in_probability(self, density: float, slack: float, step: float) -> dict[str, float]:
-        """What `mechanisms.ranks` asks for."""
+        """Return the arguments for `mechanisms.ranks`, where densities become probabilities."""
         positive("density", density, "the least one of scores near the threshold", 0.1)
         if not isinstance(slack, Real) or not 0 < slack < min(self.cover, 1 - self.cover):
             limit = min(self.cover, 1 - self.cover)
@@ -144,7 +140,7 @@ class conformal(_Above):
 
 
 def smallest(scores: Any, a: Any) -> Any:
-    """S_(k), of the type that scores have; infinite where n scores are too few for a."""
+    """Return S_(k), of the type that the scores have; infinity if n scores are too few for a."""
     found = np.asarray(unmasked(scores))
     if found.ndim != 1 or found.dtype.kind not in "biuf" or np.isnan(found).any():
         raise SubjectError(

@@ -44,12 +44,11 @@ class chosen(Repaired):
 
     def __init__(self, scores: Any, strength: float, *, top: int | None = None) -> None:
         self.strength = positive("strength", strength, "how much a score weighs against the noise", 10)
-        self.top = _settled(scores, top)
+        self.top = _top_of(scores, top)
         super().__init__(scores, f"strength={strength!r}" + (f", top={self.top}" if self.top > 1 else ""))
         self.mismatch_is = "exact" if self.top == 1 else "upper"
 
     def core_of(self, output: Any) -> Candidates:
-        """The candidates, if there are enough."""
         found = candidates_of(output)
         if len(found.scores) < self.top:
             raise SubjectError(f"top={self.top} of {len(found.scores)} candidates: choose fewer, or score more")
@@ -67,7 +66,7 @@ class chosen(Repaired):
         return top_mismatch(first.scores, second.scores, self.strength, self.top)
 
     def claimed(self, spread: float) -> float:
-        """What rho is at most, where score - score' of the candidates lie within `spread` of each other.
+        """Return an upper bound on rho, if the differences score - score' of the candidates have a range of `spread`.
 
         A score that moves by D parts sum_(i<j) w_ij |D_i - D_j|, which is at most a quarter of the range for the best
         one (w_ij = p_i p_j), and k/2 of it for the top k (`gumbel`).
@@ -76,7 +75,7 @@ class chosen(Repaired):
         return min(-math.expm1(-moved), moved / (4 if self.top == 1 else 2))
 
     def sample_size(self, rho: float, spread: float, *, candidates: int) -> int:
-        """Rows after which rho is as asked, where scores are means of rows that are sub-Gaussian with this deviation.
+        """Return how many rows make this rho, if scores are means of rows that are sub-Gaussian with this deviation.
 
         The best one: with x in a run and y at the true means, E KL(y; x) = E ln sum_i y_i exp(strength * (score_i -
         mean_i)) is at most (strength * spread)^2 / 2n by Jensen, and x and y part with probability at most 2 TV <=
@@ -91,8 +90,8 @@ class chosen(Repaired):
         return max(1, math.ceil(4 * logs * (self.top * self.strength * spread / rho) ** 2))
 
 
-def _settled(scores: Any, top: int | None) -> int:
-    """How many to choose: as asked, else what a selector says, else the best one."""
+def _top_of(scores: Any, top: int | None) -> int:
+    """Return how many to choose: `top` if it is given, else what a selector says, else 1."""
     if top is not None:
         check_count("top", top, least=1, example=5)
         return top
@@ -106,14 +105,14 @@ def _settled(scores: Any, top: int | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Candidates:
-    """Scores by name, and what each name stands for where that is not the name itself."""
+    """Scores by name."""
 
     scores: dict[Any, float]
-    meaning: Mapping[Any, Any] | None = None
+    meaning: Mapping[Any, Any] | None = None  # what each name stands for, where that is not the name itself
 
 
 def candidates_of(output: Any) -> Candidates:
-    """The candidates in what a learner gave; in a pipeline's last step."""
+    """Return the candidates in an output of a learner; of a pipeline, in its last step."""
     output = last_step(output)
     plain = base_value(output)
     if isinstance(plain, Mapping):
@@ -121,14 +120,12 @@ def candidates_of(output: Any) -> Candidates:
     if hasattr(output, "cv_results_"):
         return _settings(output)
     if hasattr(output, "scores_"):
-        return _features(output, output.scores_)
-    if hasattr(output, "estimator_") and hasattr(output, "get_support"):
-        return _features(output, _importances(output))
-    raise SubjectError(f"the output, {describe(output, 60)}, has no candidates to choose from: give {_KNOWN}")
-
-
-def _features(selector: Any, scores: Any) -> Candidates:
-    names = getattr(selector, "feature_names_in_", None)
+        scores = output.scores_
+    elif hasattr(output, "estimator_") and hasattr(output, "get_support"):
+        scores = _importances(output)
+    else:
+        raise SubjectError(f"the output, {describe(output, 60)}, has no candidates to choose from: give {_KNOWN}")
+    names = getattr(output, "feature_names_in_", None)
     names = range(len(scores)) if names is None else names.tolist()
     return Candidates(dict(zip(names, _numbers(scores), strict=True)))
 
@@ -145,7 +142,7 @@ def _importances(selector: Any) -> Any:
 
 
 def _settings(search: Any) -> Candidates:
-    """By what is set, whatever the order it is set in; the same setting drawn twice is one candidate."""
+    """Return the settings of a search, named by their fingerprints: the same setting drawn twice is one candidate."""
     results, metric = search.cv_results_, search.refit if isinstance(search.refit, str) else "score"
     if f"mean_test_{metric}" not in results:
         raise UsageError(f"{type(search).__name__} has several metrics: say by refit='NAME' which of them decides")
@@ -159,12 +156,12 @@ def _numbers(scores: Any) -> list[float]:
 
 
 def last_step(estimator: Any) -> Any:
-    """What decides in a pipeline; anything else is its own last step."""
+    """Return the last step of a pipeline, which decides; anything else as it is."""
     steps = getattr(estimator, "steps", None)
     return steps[-1][1] if isinstance(steps, list) and steps else estimator
 
 
 def own_top(estimator: Any) -> int | None:
-    """How many features a selector says that it takes; None where it leaves that to the sample."""
+    """Return how many features a selector takes; None if it leaves that to the sample."""
     count = getattr(estimator, "k", None) or getattr(estimator, "max_features", None)
     return count if isinstance(count, int) and not isinstance(count, bool) else None

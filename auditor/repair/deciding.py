@@ -1,4 +1,4 @@
-"""`thresholded` and `significant`: a yes or no from a number, or a p-value, against a threshold that r draws."""
+"""`thresholded` and `significant`: a yes or no from a number, or from a p-value, by a threshold that r draws."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEVELS = ("largest", "mean")
 
 
 class thresholded(Repaired):
-    """Whether a learner's number reaches a threshold that r draws from [low, high]: a test, an alarm, a stopping rule.
+    """True if a learner's number reaches a threshold that r draws from [low, high]: a test, an alarm, a stopping rule.
 
     Guarantee: rho = E|h(c) - h(c')| exactly, h(c) = clip((c - low) / (high - low), 0, 1), c and c' the numbers of two
     runs; at most `claimed(spread)`.
@@ -53,21 +53,21 @@ class thresholded(Repaired):
         return float(threshold_mismatch(first, second, self.low, self.high))
 
     def claimed(self, spread: float) -> float:
-        """What rho is at most, where the score's standard deviation is at most `spread`; 1/2 is the most there is."""
+        """Return an upper bound on rho, if the score's standard deviation is at most `spread`. It never exceeds 1/2."""
         positive("spread", spread, "a standard deviation", 0.1)
         return min(0.5, APART * spread / (self.high - self.low))
 
     def sample_size(self, rho: float, spread: float) -> int:
-        """Rows after which `claimed` is rho, where the score is a mean of rows with a deviation of `spread`."""
+        """Return how many rows make `claimed` rho, if the score is a mean of rows with this standard deviation."""
         positive("rho", rho, "how often two decisions may differ", 0.1, most=1.0)
         positive("spread", spread, "the standard deviation of a row", 1.0)
         return math.ceil((APART * spread / (rho * (self.high - self.low))) ** 2)
 
 
 class significant(thresholded):
-    """Whether a test rejects, its critical value uniform over `width` standard errors; of any function with a p-value.
+    """True if a test rejects, for any function that returns a p-value; its critical value is random.
 
-    The p-value becomes the z that it belongs to, and that is held against c, uniform in [low, low + width].
+    The p-value becomes the z that belongs to it, which is compared with c, uniform in [low, low + width].
     Guarantee: rho = E|h(z) - h(z')| exactly, h(z) = clip((z - low) / width, 0, 1); at most `claimed(spread)`, spread
     the deviation of z: 1 for a one-sided z-test, at every effect. Where p is valid (Pr[p <= x] <= x under the null
     hypothesis) the level is at most `levels`: on average over r, and for the r that rejects most often.
@@ -90,7 +90,7 @@ class significant(thresholded):
         self.__qualname__ = f"significant({name}, alpha={alpha!r}, width={width!r}, level={level!r})"
 
     def core_of(self, output: Any) -> float:
-        """z."""
+        """Return the z that belongs to a p-value."""
         from scipy.special import ndtri
 
         p = single(output)
@@ -101,12 +101,13 @@ class significant(thresholded):
         return float(-ndtri(float(p)))
 
     def levels(self) -> tuple[float, float]:
-        """How often a true null hypothesis is rejected at most: on average over r, and by the r that rejects most."""
+        """Return how often a true null hypothesis is rejected at most: on average over r, and by the r that rejects
+        most often."""
         return mean_level(self.low, self.high), beyond(self.low)[0]
 
 
 def beyond(c: float) -> tuple[float, float]:
-    """Pr[Z >= c] and E(Z - c)^+, Z normal."""
+    """Return Pr[Z >= c] and E(Z - c)^+ for a standard normal Z."""
     from scipy.special import ndtr
 
     tail = float(ndtr(-c))
@@ -118,7 +119,7 @@ def mean_level(low: float, high: float) -> float:
 
 
 def lower_end(alpha: float, width: float, level: str) -> float:
-    """The critical value whose level is alpha, or the least c with alpha for the mean over [c, c + width]."""
+    """Return the critical value with level alpha; for level="mean", the c for which the mean over [c, c + width] is."""
     from scipy.optimize import brentq
     from scipy.special import ndtri
 

@@ -1,4 +1,4 @@
-"""`rounded`: a learner's numbers on a random grid."""
+"""`rounded`: a learner's numbers, or its predictions, on a random grid."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TILINGS = ("boxes", "foams")
 
 
 def rounded(learner: Any, width: Any, *, tiling: str = "boxes") -> Rounded | RoundedPredictions:
-    """The learner with the numbers of its output on a grid, each path with a random offset of its own.
+    """Return the learner with the numbers of its output rounded to a grid, each path with a random offset of its own.
 
     Guarantee: rho = E[1 - prod_i (1 - min(1, |c_i - c'_i| / w_i))] exactly, c and c' the numbers of two runs, if all
     else in the output is the same; at most `claimed(spread)`. Foams: at most sqrt(8 pi) E|c - c'|_2 / w.
@@ -33,11 +33,11 @@ def rounded(learner: Any, width: Any, *, tiling: str = "boxes") -> Rounded | Rou
     deviation (`mechanisms.grid`).
     Price: a number moves by at most half its width; by foams all of d together by at most sqrt(d)/2 widths.
 
-    `width` is a number, or maps paths to numbers: {"coef": 0.1, "output[0]": 2.0}. What has none stays as it is, whole
-    numbers too. Of an estimator the fitted attributes that predictions are made of are named: {"coef_": 0.1, ...}; what
-    comes out is a copy of it with these rounded, and the formula is that of predictions, as an upper bound.
-    With one number for a width a regressor's predictions are rounded, all with one offset: those of a point then differ
-    with probability min(1, |c - c'| / w) exactly, which is of churn, and not of rho.
+    `width` is a number, or maps paths to numbers: {"coef": 0.1, "output[0]": 2.0}. What has no width stays as it is,
+    and so do whole numbers. For an estimator, name the fitted attributes that it predicts with: {"coef_": 0.1}. The
+    output is then a copy of it with these rounded, and the formula an upper bound for its predictions.
+    One number as the width of a regressor rounds its predictions, all with one offset: those of a point then differ
+    with probability min(1, |c - c'| / w) exactly, which is about churn, and not about rho.
     `tiling="foams"` rounds all numbers as one vector of at most 24.
     """
     if tiling == "boxes" and not isinstance(width, Mapping) and _is_regressor(learner):
@@ -46,9 +46,9 @@ def rounded(learner: Any, width: Any, *, tiling: str = "boxes") -> Rounded | Rou
 
 
 class Rounded(Repaired):
-    """See `rounded`."""
+    """`rounded`, for the numbers of an output and for named attributes of an estimator."""
 
-    verb = "rounded"
+    wrapper = "rounded"
 
     def __init__(self, learner: Any, width: Any, tiling: str) -> None:
         if tiling not in TILINGS:
@@ -77,26 +77,26 @@ class Rounded(Repaired):
         return of_tiling(first.numbers, second.numbers, first.widths)
 
     def claimed(self, spread: float, *, numbers: int = 1) -> float:
-        """What rho is at most, where none of so many numbers has a standard deviation above `spread`."""
+        """Return an upper bound on rho, if none of so many numbers has a standard deviation above `spread`."""
         positive("spread", spread, "a standard deviation", 0.1)
         return min(1.0, self._factor(numbers) * spread / self.widths.least)
 
     def sample_size(self, rho: float, spread: float, *, numbers: int = 1) -> int:
-        """Rows after which `claimed` is rho, where the numbers are means of rows with a deviation of `spread`."""
+        """Return how many rows make `claimed` rho, if the numbers are means of rows with this standard deviation."""
         positive("rho", rho, "how often two outputs may differ", 0.1, most=1.0)
         positive("spread", spread, "the standard deviation of a row", 1.0)
         return math.ceil((self._factor(numbers) * spread / (rho * self.widths.least)) ** 2)
 
     def _factor(self, numbers: int) -> float:
-        """Boxes by a union bound over the numbers, foams by E|c - c'|_2 <= sqrt(2 d) spread."""
+        """Return the factor of spread / width: a union bound for boxes, E|c - c'|_2 <= sqrt(2 d) spread for foams."""
         check_count("numbers", numbers, least=1, example=10)
         return APART * numbers if self.tiling == "boxes" else RATE * math.sqrt(2 * numbers)
 
 
 class RoundedPredictions(Repaired):
-    """See `rounded`: around a regressor, whatever it predicts with."""
+    """`rounded`, for the predictions of a regressor."""
 
-    verb = "rounded"
+    wrapper = "rounded"
 
     def __init__(self, learner: Any, width: Any) -> None:
         self.width = positive("width", width, "that of a cell", 0.1)
@@ -106,16 +106,16 @@ class RoundedPredictions(Repaired):
         return OnGrid(core, float(r.child("offset").random()), self.width)
 
     def churn(self, first: Any, second: Any) -> Reals:
-        """Of each point, Pr over r that two runs predict it apart, from what their models predict."""
+        """Return, for each point, Pr over r that two runs predict it apart, given what their models predict."""
         return np.minimum(parted(first, second) / self.width, 1.0)
 
     def mismatch(self, first: Any, second: Any) -> None:
-        """Of many points only their mean, `churn`, has a formula, as r is shared by all of them."""
+        """Return None: all points share r, so only the mean over them, `churn`, has a formula."""
 
 
 @dataclass(frozen=True)
 class OnGrid:
-    """A fitted regressor whose predictions are in the middles of cells."""
+    """A fitted regressor whose predictions are rounded to the middles of cells."""
 
     model: Any
     offset: float
@@ -130,13 +130,14 @@ class OnGrid:
 
 
 def _is_regressor(learner: Any) -> bool:
-    """Whether it is an estimator that predicts numbers: what classifies, or names clusters, says so."""
+    """True if it is an estimator that predicts numbers, and neither classifies nor clusters."""
     fn = load_subject(learner).fn
     return isinstance(fn, Fit) and predicts_numbers(fn.estimator)
 
 
 def _boxed(core: Apart, r: Randomness) -> Reals:
-    """Single numbers take their offsets by path all at once, several of one path from a child of its own."""
+    """Return the numbers on the grid. A single number of a path has its offset by the path's name, several numbers have
+    theirs from the path's own child of r."""
     single = [path for path, size in core.sizes.items() if size == 1]
     offsets = uniforms(r.child("offset"), single)
     if len(single) < len(core.sizes):
@@ -147,6 +148,7 @@ def _boxed(core: Apart, r: Randomness) -> Reals:
 
 
 def _foamed(core: Apart, r: Randomness) -> Reals:
-    """Foams are the same around every whole number, so only remainders are rounded, which have all their digits."""
+    """Return the numbers by foams. These are the same around every whole number, so only remainders are rounded, which
+    have all their digits."""
     cell, into = np.divmod(core.numbers, core.widths)
     return np.asarray(centred_foams(into / core.widths, r.child("foams"), whole=cell) * core.widths)

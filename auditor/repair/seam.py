@@ -1,9 +1,9 @@
 """What is a repaired learner? A(sample, r) = finish(core(sample, r.child("core")), r.child("finish")).
 
-The contract: `core` reads the sample, `finish` does not; they use children of r that are independent of each other. So
-given two cores the probability over r that they finish differently is a number, `mismatch`, and rho is its mean:
-"exact", or "upper" where only a bound of it is known (`mismatch_is`); None where nothing is. `claimed` and
-`sample_size`, where there are any, say what the theorem makes of rho, and how many rows it takes.
+The contract: `core` reads the sample and `finish` does not; they use children of r that are independent of each other.
+So given two cores the probability over r that they finish differently is a number, `mismatch`, and rho is its mean. It
+is "exact", or an "upper" bound (`mismatch_is`), or None where there is no formula. `claimed` and `sample_size`, where a
+wrapper has them, say what its theorem makes of rho, and how many rows that takes.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import inspect
 import math
-from collections.abc import Callable
 from numbers import Real
 from typing import Any, Protocol
 
@@ -28,7 +27,7 @@ from auditor.subjects.views.places import unmasked
 
 
 class Seam(Protocol):
-    """What an audit needs to integrate the finishing randomness; anybody's object may have it."""
+    """What an audit needs in order to integrate the randomness of `finish`; any object may have it."""
 
     mismatch_is: str
 
@@ -43,27 +42,31 @@ class Repaired:
     """A learner around another: a function A(sample, r), an estimator, or a target such as "file.py:fit"."""
 
     mismatch_is = "exact"
-    verb = ""  # what makes one, where that is not its class
-    is_of_outputs = True  # whether an output of the learner is all that it needs
+    wrapper = ""  # the name of the function that makes it, where that is not its class
+    is_of_outputs = True  # whether an output of the learner is all that the core is made of
 
     def __init__(self, learner: Any, words: str, *, predicts: bool = False) -> None:
-        """`words` follow the learner in this one's name; `predicts`: of an estimator comes what is viewed as one."""
+        """`words` are the arguments in its name. `predicts`: around an estimator, it is viewed as that estimator is."""
         self.learner = load_subject(learner)
+        declared = self.learner.declared  # of which the following is true of the wrapper too
         view = self.learner.default_view if predicts and self.is_estimator else None
-        self.__auditor__ = _declaration(self.learner, view)
+        self.__auditor__ = Declaration(source=declared.source, size=declared.size, sample=declared.sample, view=view)
         self.__signature__ = _signature(self.learner)
         self.__annotations__ = {"sample": Sample if self.learner.takes_sample else Any, "r": Randomness}
         made = self.learner.fn.estimator if isinstance(self.learner.fn, Fit) else self.learner.fn
-        self.__module__ = getattr(_defined(made), "__module__", __name__)  # whose code decides what a run does
+        while isinstance(made, functools.partial):
+            made = made.func
+        made = made if hasattr(made, "__qualname__") else type(made)
+        self.__module__ = getattr(made, "__module__", __name__)  # whose code decides what a run does
         name = self.learner.name.rpartition(":")[2]
-        self.__qualname__ = f"{self.verb or type(self).__name__}({name}{words and ', '}{words})"
+        self.__qualname__ = f"{self.wrapper or type(self).__name__}({name}{words and ', '}{words})"
 
     def __repr__(self) -> str:
         return self.__qualname__
 
     @is_its_steps
     def __call__(self, sample: Any, r: Any, **params: Any) -> Any:
-        """A(sample, r); r may be a seed too, where somebody uses it outside an audit."""
+        """Return A(sample, r); outside an audit r may be a seed."""
         r = as_randomness(r)
         return self.finish(self.core(sample, r.child("core"), **params), r.child("finish"))
 
@@ -71,63 +74,49 @@ class Repaired:
         return self.core_of(self.run(sample, r, **params))
 
     def core_of(self, output: Any) -> Any:
-        """What is made of an output of the learner."""
+        """Return the core that an output of the learner makes."""
         return output
 
     def run(self, sample: Any, r: Randomness, **params: Any) -> Any:
-        """One run of the learner, given the sample, r and private randomness as it asks for them."""
+        """Run the learner, with the sample, r and private randomness in the form that it asks for."""
         private = params.pop(PRIVATE, None)
         return self.learner.run(sample, key_of(r), private and key_of(private), **params)
 
     def run_one(self, sample: Any, r: Randomness, **params: Any) -> Any:
-        """One of several runs: its output as it is now, since the next run may write into it. A model is its own."""
+        """Run the learner as one of several, and copy its output, since the next run may write into it. Models are not
+        copied."""
         output = self.run(sample, r, **params)
         return output if hasattr(output, "predict") else copied(output)
 
     def finish(self, core: Any, r: Randomness) -> Any:
-        """Nothing is left to do, unless a wrapper has something."""
         return core
 
     def mismatch(self, first: Any, second: Any) -> float | None:
-        """No formula, unless a wrapper has one."""
+        """Return the probability over r that two cores finish differently; None where there is no formula."""
         return None
 
     @property
     def is_estimator(self) -> bool:
-        """Whether the learner is one that is fitted, and not a function."""
+        """True if the learner is fitted, and not a function."""
         return isinstance(self.learner.fn, Fit)
 
 
-def _declaration(learner: Subject, view: object) -> Declaration:
-    """Of what the learner declared, that which is still true of another one around it."""
-    was = learner.declared
-    return Declaration(source=was.source, size=was.size, sample=was.sample, view=view)
-
-
 def _signature(learner: Subject) -> inspect.Signature:
-    """The learner's own parameters behind sample and r."""
+    """Return the signature (sample, r) with the learner's own parameters behind."""
     kinds = inspect.Parameter
-    named = [kinds(name, kinds.KEYWORD_ONLY, default=value) for name, value in learner.settings.items()]
-    named += [kinds(PRIVATE, kinds.KEYWORD_ONLY)] if learner.private else []
-    rest = [kinds("params", kinds.VAR_KEYWORD)] if _takes_any(learner.fn) else []
-    return inspect.Signature([*(kinds(name, kinds.POSITIONAL_OR_KEYWORD) for name in ("sample", "r")), *named, *rest])
-
-
-def _takes_any(fn: Callable[..., Any]) -> bool:
+    found = [kinds(name, kinds.POSITIONAL_OR_KEYWORD) for name in ("sample", "r")]
+    found += [kinds(name, kinds.KEYWORD_ONLY, default=value) for name, value in learner.settings.items()]
+    found += [kinds(PRIVATE, kinds.KEYWORD_ONLY)] if learner.private else []
     try:
-        return any(p.kind == p.VAR_KEYWORD for p in inspect.signature(fn).parameters.values())
-    except (TypeError, ValueError):  # some builtins tell nobody
-        return True
-
-
-def _defined(thing: Any) -> Any:
-    while isinstance(thing, functools.partial):
-        thing = thing.func
-    return thing if hasattr(thing, "__qualname__") else type(thing)
+        own = inspect.signature(learner.fn).parameters.values()
+        takes_any = any(one.kind == kinds.VAR_KEYWORD for one in own)
+    except (TypeError, ValueError):  # some builtins have no signature
+        takes_any = True
+    return inspect.Signature([*found, *([kinds("params", kinds.VAR_KEYWORD)] if takes_any else [])])
 
 
 def pieces(sample: Any, count: int, *, learner: Subject) -> list[Any]:
-    """So many disjoint pieces of equal size, as the learner takes a sample; what fills none is left over."""
+    """Return disjoint pieces of equal size, in the form that the learner takes; rows that do not fill one are left."""
     rows = Sample.of(sample)
     each = rows.size // count
     if each < 1:
@@ -137,13 +126,13 @@ def pieces(sample: Any, count: int, *, learner: Subject) -> list[Any]:
 
 
 def single(number: Any) -> Any:
-    """What an array of one number holds; anything else as it is. SubjectError where that is masked."""
+    """Return the number in an array of one; anything else as it is. SubjectError if it is masked."""
     unmasked(number)
     return number.item() if hasattr(number, "item") and getattr(number, "size", 0) == 1 else number
 
 
 def positive(name: str, value: Any, what: str, example: float, *, most: float = math.inf) -> float:
-    """Return a finite number above 0, and at most `most`, as a float; anything else gets a sentence."""
+    """Return a finite number above 0, and at most `most`, as a float; BadValue for anything else."""
     number = as_real(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
     if not 0 < number <= most or number == math.inf:
         until = "" if most == math.inf else f" and at most {exact(most)}"

@@ -1,6 +1,6 @@
-"""The wrappers as scikit-learn's own: for pipelines, `clone` and `get_params`; `random_state` is r.
+"""The wrappers as estimators of scikit-learn, for pipelines, `clone` and `get_params`; `random_state` is r.
 
-Two fits with the same `random_state`, on two samples, are a pair. Every `random_state` inside comes from it too. None
+Two fits with the same `random_state`, on two samples, are a pair. Every `random_state` inside is derived from it. None
 draws a fresh one, which makes a fit as irreproducible as it was. The theorems are those of the wrappers:
 
     RoundedRegressor    predictions on one random grid: a point's differ with probability min(1, |c - c'| / width)
@@ -49,14 +49,14 @@ except ImportError as error:
 
 
 def randomness_of(random_state: Any) -> Randomness:
-    """r of what scikit-learn takes for it: a seed, a RandomState to draw one from, or None."""
+    """Return r for a `random_state`: a seed, a RandomState to draw one from, or None."""
     if isinstance(random_state, (int, np.integer)):
         return from_key(root_key(int(random_state)))
     return from_key(root_key(int(check_random_state(random_state).randint(WORD, dtype=np.uint32))))
 
 
 def fitted(estimator: Any, r: Randomness, x: Any, y: Any, sample_weight: Any = None) -> Any:
-    """A fresh copy of an estimator, fitted, with all its randomness from r."""
+    """Return a fresh copy of an estimator, fitted with all its randomness from r."""
     fresh = clone(estimator)
     with_randomness(fresh, r)
     more = {} if sample_weight is None else {"sample_weight": sample_weight}
@@ -64,7 +64,7 @@ def fitted(estimator: Any, r: Randomness, x: Any, y: Any, sample_weight: Any = N
 
 
 def weights_of(estimator: Any, sample_weight: Any, x: Any) -> Any:
-    """Weights in scikit-learn's own form; a sentence where the estimator takes none."""
+    """Return the weights in scikit-learn's own form; TypeError if the estimator takes none."""
     if sample_weight is None:
         return None
     if not has_fit_parameter(estimator, "sample_weight"):
@@ -145,7 +145,8 @@ class VotedClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # ty
         return np.asarray(label(shares, *self.between, self.noise_)).astype(self.classes_.dtype)
 
     def vote_shares(self, X: Any) -> Any:
-        """The shares of the votes by class, before r decides; no predict_proba: the largest need not be the label."""
+        """Return the shares of the votes by class, before r decides. This is no predict_proba: the label need not be
+        the class with the largest share."""
         check_is_fitted(self)
         x = validate_data(self, X, reset=False)
         shares, none = shares_of(self.estimators_, x), np.zeros(len(x))
@@ -184,7 +185,7 @@ class ChosenFeatures(MetaEstimatorMixin, SelectorMixin, BaseEstimator):  # type:
 
 
 def _by_the_best(name: str) -> Any:
-    """A method of the estimator that was chosen, where it has one."""
+    """Return a method that calls the chosen estimator's, and is there only if the estimator has it."""
 
     def method(self: Any, X: Any, *y: Any, **named: Any) -> Any:
         check_is_fitted(self, "best_estimator_")
@@ -229,7 +230,7 @@ class ChosenSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     transform, score = _by_the_best("transform"), _by_the_best("score")
 
     def __sklearn_tags__(self) -> Any:
-        """A classifier, regressor or transformer as the estimator that it searches for."""
+        """Return the tags of the estimator that is searched for: it is a classifier, regressor or transformer alike."""
         tags, inner = super().__sklearn_tags__(), get_tags(self.search.estimator)
         tags.estimator_type = inner.estimator_type
         for kind in ("classifier", "regressor", "transformer", "target", "input"):
@@ -238,7 +239,7 @@ class ChosenSearch(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class AlignedClusterer(MetaEstimatorMixin, ClusterMixin, BaseEstimator):  # type: ignore[misc]
-    """A clusterer with centres, rounded to a random grid and in order; labels are the places of the nearest."""
+    """A clusterer whose centres are rounded to a random grid and sorted; a label is the place of the nearest centre."""
 
     def __init__(self, clusterer: Any, width: float = 1.0, *, random_state: Any = None) -> None:
         self.clusterer = clusterer

@@ -1,4 +1,4 @@
-"""`sorted_rows`, `single_thread` and `sites`: what a learner must not depend on is taken away from it."""
+"""`sorted_rows`, `single_thread` and `sites`: they take away from a learner what it must not depend on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from auditor.errors import UsageError
 from auditor.randomness import Randomness, as_randomness
-from auditor.repair.mechanisms.call_sites import Strict
+from auditor.repair.mechanisms.call_sites import RefusingWitness
 from auditor.repair.mechanisms.keyed_generators import (
     is_generator,
     keyed_from_here,
@@ -25,8 +25,8 @@ from auditor.sources.sample import RowSample, Sample
 from auditor.values import fingerprint
 
 
-class _Steadied(Repaired):
-    """Nothing is left to finish, so that outputs are counted."""
+class _WithoutFinish(Repaired):
+    """A wrapper with nothing to finish and no formula: its mismatches have to be counted."""
 
     mismatch = None  # type: ignore[assignment]
     is_of_outputs = False
@@ -35,7 +35,7 @@ class _Steadied(Repaired):
         super().__init__(learner, "", predicts=True)
 
 
-class sorted_rows(_Steadied):
+class sorted_rows(_WithoutFinish):
     """The learner on rows that are sorted and then put into an order that r draws: the order they came in has no say.
 
     Guarantee: the output depends on the multiset of rows and on r alone, and a single run on exchangeable rows has the
@@ -55,15 +55,11 @@ class sorted_rows(_Steadied):
 
 
 def reordered(rows: Any, order: Randomness) -> Any:
-    """The rows, sorted and permuted; (X, y) together."""
+    """Return the rows, sorted by their bytes and then permuted; X and y of (X, y) together.
+
+    A row's bytes are those of its values if these are plain, else of their fingerprints.
+    """
     parts = rows if isinstance(rows, tuple) else (rows,)
-    place = np.argsort(_codes(parts), kind="stable")[order.permutation(len(parts[0]))]
-    found = tuple(part.iloc[place] if hasattr(part, "iloc") else np.asarray(part)[place] for part in parts)
-    return found if isinstance(rows, tuple) else found[0]
-
-
-def _codes(parts: tuple[Any, ...]) -> Any:
-    """Bytes that are the same for the same row and no other: values where they are plain, else fingerprints."""
     tables = []
     for part in parts:
         array = np.asarray(part)
@@ -71,10 +67,13 @@ def _codes(parts: tuple[Any, ...]) -> Any:
             array = np.array([fingerprint(row) for row in array], dtype="S32")
         tables.append(np.ascontiguousarray(array).reshape(len(array), -1).view(np.uint8).reshape(len(array), -1))
     joined = np.ascontiguousarray(np.concatenate(tables, axis=1))
-    return joined.view(f"V{joined.shape[1]}").ravel()
+    codes = joined.view(f"V{joined.shape[1]}").ravel()
+    place = np.argsort(codes, kind="stable")[order.permutation(len(parts[0]))]
+    found = tuple(part.iloc[place] if hasattr(part, "iloc") else np.asarray(part)[place] for part in parts)
+    return found if isinstance(rows, tuple) else found[0]
 
 
-class single_thread(_Steadied):
+class single_thread(_WithoutFinish):
     """The learner with one thread for BLAS, OpenMP and PyTorch: sums are rounded in one order, whatever the machine.
 
     Guarantee: what these libraries compute does not depend on how many threads they would take.
@@ -84,12 +83,12 @@ class single_thread(_Steadied):
     """
 
     def core(self, sample: Any, r: Randomness, **params: Any) -> Any:
-        with one_thread_each():
+        with _one_thread():
             return self.run(sample, r, **params)
 
 
 @contextmanager
-def one_thread_each() -> Iterator[None]:
+def _one_thread() -> Iterator[None]:
     from threadpoolctl import threadpool_limits
 
     torch: Any = sys.modules.get("torch")
@@ -105,7 +104,7 @@ def one_thread_each() -> Iterator[None]:
 
 
 def sites(learner: Any) -> Any:
-    """The learner with an r whose draws belong to the place in the code that draws; or, inside a learner, such an r:
+    """Return the learner with an r whose draws belong to the place in the code that draws; inside a learner, such an r:
 
         def fit(sample, r):
             r = sites(r)
@@ -129,10 +128,10 @@ def sites(learner: Any) -> Any:
     return Sited(learner)
 
 
-class Sited(_Steadied):
-    """See `sites`."""
+class Sited(_WithoutFinish):
+    """`sites`, around a learner."""
 
-    verb = "sites"
+    wrapper = "sites"
 
     def __init__(self, learner: Any) -> None:
         super().__init__(learner)
@@ -143,4 +142,4 @@ class Sited(_Steadied):
         self.learner = replace(self.learner, fn=self._keyed)
 
     def _keyed(self, sample: Any, r: Any, **params: Any) -> Any:
-        return run_with_sites(self._fn, (sample, r, params), Strict(), self._own, keyed=True)
+        return run_with_sites(self._fn, (sample, r, params), RefusingWitness(), self._own, keyed=True)

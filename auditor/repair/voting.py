@@ -1,4 +1,4 @@
-"""`voted`: a classifier by the vote of fits on disjoint chunks, against randomness that all points share."""
+"""`voted`: a classifier by the vote of fits on disjoint chunks, with randomness that all points share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from auditor.sources.sample import Sample
 
 @dataclass(frozen=True)
 class VotedModel:
-    """A classifier by the vote of its models; the noise depends on r alone."""
+    """A classifier by the vote of its models, with noise that depends on r alone."""
 
     models: list[Any]
     between: tuple[float, float]
@@ -27,11 +27,11 @@ class VotedModel:
 
 
 class voted(Repaired):
-    """A classifier of T fits on disjoint chunks, each with a child of r of its own. The label of a point is the class
+    """A classifier made of T fits on disjoint chunks, each with its own child of r. The label of a point is the class
     with the largest logarithm of its share of the votes plus r's Gumbel number for that class; with two classes that is
     one random threshold, uniform in [0, 1], for the share of either.
 
-    Guarantee, of churn and not of rho, for independent rows: two runs label a point apart with probability at most
+    Guarantee, about churn and not rho, for independent rows: two runs label a point apart with probability at most
     2q / (1 + q), q = sqrt((K - 1) / (2T)), where there are K classes, however rare some of them are: 0.4 for five
     classes at T = 32, where simulation gives 0.24. With two classes it is at most C(2T, T) / 4^T < 1 / sqrt(pi T):
     0.0993 at T = 32. `between` = (1/2 - w/2, 1/2 + w/2) divides q, or the bound of two classes, by w: then the
@@ -57,15 +57,15 @@ class voted(Repaired):
         super().__init__(learner, words + (", bags=True" if bags else ""), predicts=True)
 
     def core(self, sample: Any, r: Randomness, **params: Any) -> list[Any]:
-        """The fits: models, or arrays of labels."""
-        parts = self._bags(sample, r) if self.bags else pieces(sample, self.chunks, learner=self.learner)
+        """Return the fits: models, or arrays of labels."""
+        if self.bags:
+            rows = Sample.of(sample).rows()
+            count = len(rows[0]) if isinstance(rows, tuple) else len(rows)
+            picks = [r.child("bag", i).integers(count, size=count) for i in range(self.chunks)]
+            parts = [tuple(part[pick] for part in rows) if isinstance(rows, tuple) else rows[pick] for pick in picks]
+        else:
+            parts = pieces(sample, self.chunks, learner=self.learner)
         return [self.run_one(part, r.child("chunk", i), **params) for i, part in enumerate(parts)]
-
-    def _bags(self, sample: Any, r: Randomness) -> list[Any]:
-        rows = Sample.of(sample).rows()
-        count = len(rows[0]) if isinstance(rows, tuple) else len(rows)
-        picks = [r.child("bag", i).integers(count, size=count) for i in range(self.chunks)]
-        return [tuple(part[pick] for part in rows) if isinstance(rows, tuple) else rows[pick] for pick in picks]
 
     def finish(self, core: list[Any], r: Randomness) -> Any:
         noise = r.child("gumbel")
@@ -79,8 +79,8 @@ class voted(Repaired):
         return label_mismatch(mine, theirs, *self.between)
 
     def mismatch(self, first: list[Any], second: list[Any]) -> float | None:
-        """Of one label exactly; of many only their mean, `churn`, has a formula, as r is shared by all points. Outputs
-        of different shapes always differ."""
+        """Return the exact probability for a single label. All points share r, so for many only their mean, `churn`,
+        has a formula. Outputs of different shapes always differ."""
         if hasattr(first[0], "predict"):
             return None
         mine, theirs = shares_of(first), shares_of(second)
@@ -90,7 +90,7 @@ class voted(Repaired):
         return float(churn.sum()) if churn.size <= 1 else None
 
     def claimed(self, *, classes: int = 2) -> float:
-        """Return what the churn is at most, point by point, with so many classes: count those that are rare, too."""
+        """Return an upper bound on the churn of each point with so many classes; count rare ones, too."""
         self._check_proved(classes)
         if classes == 2:
             return min(1.0, _middle(self.chunks) / self._width)
@@ -98,7 +98,7 @@ class voted(Repaired):
         return min(1.0, 2 * q / (1 + q))
 
     def chunks_for(self, churn: float, *, classes: int = 2) -> int:
-        """Return so many chunks that `claimed` is at most this churn, with the same `between`."""
+        """Return a number of chunks that makes `claimed` at most this churn, with the same `between`."""
         self._check_proved(classes)
         if not isinstance(churn, Real) or not 0 < churn < 1:
             raise BadValue("churn", churn, "must be in (0, 1): the share of points labelled apart, e.g. 0.05")
@@ -114,5 +114,5 @@ class voted(Repaired):
 
 
 def _middle(count: int) -> float:
-    """C(2T, T) / 4^T."""
+    """Return C(2T, T) / 4^T."""
     return math.exp(math.lgamma(2 * count + 1) - 2 * math.lgamma(count + 1) - 2 * count * math.log(2))

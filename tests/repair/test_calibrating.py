@@ -101,7 +101,7 @@ def test_too_fine_a_grid_and_an_estimator_get_a_sentence() -> None:
     from sklearn.linear_model import Ridge
 
     with pytest.raises(
-        AuditorError, match=r"cells of width 0.1 are too fine for floats such as 1e\+30: use a width of"
+        AuditorError, match=r"is 1e\+30, and cells of width 0.1 are too fine for floats of that size: use a width of"
     ):
         rounded_up(itself, 0.1)(1e30, 0)
     with pytest.raises(AuditorError, match=r"10+.* is beyond all floats: return a number below 1e308"):

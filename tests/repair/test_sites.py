@@ -231,8 +231,8 @@ def test_what_has_returned_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None
     known: list[int] = []
     plain = Sites._enter
 
-    def enter(self: Sites, frames: Any) -> Any:
-        found = plain(self, frames)
+    def enter(self: Sites, *given: Any) -> Any:
+        found = plain(self, *given)
         known.append(len(self._nodes))
         return found
 

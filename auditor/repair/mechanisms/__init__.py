@@ -1,1 +1,1 @@
-"""How is randomness shared? Each mechanism with its guarantee, its proof and the probability of a mismatch."""
+"""The mechanisms by which two runs share randomness, each with its guarantee, proof and mismatch probability."""

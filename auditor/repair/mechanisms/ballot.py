@@ -46,7 +46,7 @@ Shares = dict[Any, Reals]  # of the votes, by class: a number for each point
 
 
 def ends_of(between: Any) -> tuple[float, float]:
-    """Return the two ends as numbers; BadValue where they are no interval of shares about 1/2."""
+    """Return the two ends as numbers; BadValue if they are no interval of shares around 1/2."""
     try:
         low, high = map(float, between)
     except (TypeError, ValueError):
@@ -58,14 +58,19 @@ def ends_of(between: Any) -> tuple[float, float]:
 
 
 def shares_of(votes: list[Any], points: Any = None) -> Shares:
-    """Return the share of the votes that each class got at each point; classes that got none are left out, and without
-    points there is none."""
-    given = [_labels(unmasked(vote.predict(points) if hasattr(vote, "predict") else vote)) for vote in votes]
+    """Return the share of the votes that each class got at each point, for the classes that got any."""
+    given = []
+    for vote in votes:
+        labels = unmasked(vote.predict(points) if hasattr(vote, "predict") else vote)
+        # An array would make strings of all labels in a list such as [1, "a"].
+        given.append(np.array(labels, dtype=object) if isinstance(labels, (list, tuple)) else np.asarray(labels))
     if len({vote.shape for vote in given}) > 1:
         raise SubjectError(
             f"votes such as {describe(votes[0], 60)} are of different shapes: each must label all points"
         )
-    cells = [one for vote in given for one in _scalars(vote)]
+    cells: list[Any] = []  # the labels as Python objects; dates stay numpy's, as some would become numbers
+    for vote in given:
+        cells += [*vote.ravel()] if vote.dtype.kind in "mM" else vote.ravel().tolist()
     try:
         kinds = {(one, isinstance(one, (bool, np.bool_))) for one in cells}
     except TypeError:
@@ -79,16 +84,6 @@ def shares_of(votes: list[Any], points: Any = None) -> Shares:
         raise SubjectError("some votes are True or False and others 1 or 0, which an audit tells apart: use one kind")
     table = np.array([places[one] for one in cells]).reshape(len(given), *given[0].shape)
     return {name: np.asarray((table == place).mean(axis=0), dtype=float) for name, place in places.items()}
-
-
-def _labels(vote: Any) -> Any:
-    """Return an array of the labels; those of a list keep their types, where an array would make strings of all."""
-    return np.array(vote, dtype=object) if isinstance(vote, (list, tuple)) else np.asarray(vote)
-
-
-def _scalars(vote: Any) -> list[Any]:
-    """Return the labels as objects of Python; dates stay numpy's, of which some would become numbers."""
-    return [*vote.ravel()] if vote.dtype.kind in "mM" else list(vote.ravel().tolist())
 
 
 def shape_of(shares: Shares) -> tuple[int, ...]:
@@ -110,7 +105,7 @@ def sharpened(shares: Reals, width: float) -> Reals:
 
 
 def label(shares: Shares, low: float, high: float, noise: Randomness) -> Any:
-    """Return the label of each point; a single one as itself."""
+    """Return the labels of the points as an array; of a single point, the label itself."""
     if not shares:
         return np.empty(0)
     names = [*shares]
@@ -119,24 +114,20 @@ def label(shares: Shares, low: float, high: float, noise: Randomness) -> Any:
     place = np.argmax(logs.T + gumbels(noise, names), axis=-1).T
     if not place.ndim:
         return names[int(place)]
-    return _as_array(names)[place]
-
-
-def _as_array(names: list[Any]) -> Any:
-    """Return the names as an array in which each is what it was: of objects where numpy would change one."""
-    found = np.empty(len(names), dtype=object)
-    for place, name in enumerate(names):
-        found[place] = name
-    if len({*map(type, names)}) > 1 or isinstance(names[0], tuple):
-        return found
-    plain = np.array(names)
-    return plain if plain.tolist() == names or plain.dtype.kind in "mM" else found
+    if len({*map(type, names)}) == 1 and not isinstance(names[0], tuple):
+        plain = np.array(names)
+        if plain.tolist() == names or plain.dtype.kind in "mM":
+            return plain[place]
+    objects = np.empty(len(names), dtype=object)  # numpy would change a name
+    for i, name in enumerate(names):
+        objects[i] = name
+    return objects[place]
 
 
 def label_mismatch(mine: Shares, theirs: Shares, low: float, high: float) -> Reals:
     """Return, for each point, the probability over the noise that it gets different labels.
 
-    Classes are told apart as an audit tells outputs apart, and as the noise does: by fingerprints.
+    Classes are distinguished by fingerprints, as outputs are in an audit, and as the noise is.
     """
     if shape_of(mine) != shape_of(theirs):
         shapes = f"{shape_of(mine)} and {shape_of(theirs)}"

@@ -53,12 +53,12 @@ _TOGETHER = 1 << 20  # combinations of a point and a stage that are looked at to
 
 
 def block_size(d: int) -> int:
-    """Stages that are walked together; it must not depend on the points, so that stage t is the same for all."""
+    """Return how many stages are drawn together: independently of the points, so that all have the same stage t."""
     return 1 << min(max(d, 4), 13)
 
 
 def foams(points: npt.ArrayLike, r: Randomness) -> Integers:
-    """R(x) = floor(x + Z_t) at the first stage t with f(x + Z_t) > H_t, for each point x; the stages from r."""
+    """Return R(x) = floor(x + Z_t) at the first stage t with f(x + Z_t) > H_t, for each point x; r draws the stages."""
     x = checked(points)
     flat = x.reshape(-1, x.shape[-1])
     rounded = np.empty(flat.shape, dtype=np.int64)
@@ -68,9 +68,9 @@ def foams(points: npt.ArrayLike, r: Randomness) -> Integers:
 
 
 def centred_foams(points: npt.ArrayLike, r: Randomness, *, whole: Numbers = 0.0) -> Reals:
-    """whole + x to the middle of its cube, floor(x + Z_t) - Z_t + 1/2, for each point x; the stages from r.
+    """Return whole + floor(x + Z_t) - Z_t + 1/2, the middle of the cube that holds whole + x, for each point x.
 
-    A foam is the same around every whole number: give those of x apart, and no digit of the rest is lost.
+    A foam is the same around every whole number: give whole numbers as `whole`, and x keeps all its digits.
     """
     x = checked(points)
     flat, cells = x.reshape(-1, x.shape[-1]), np.broadcast_to(whole, x.shape).reshape(-1, x.shape[-1])
@@ -81,23 +81,20 @@ def centred_foams(points: npt.ArrayLike, r: Randomness, *, whole: Numbers = 0.0)
 
 
 def checked(points: npt.ArrayLike) -> Reals:
-    """The points, if foams can be run: no stage ever takes one that is not finite."""
+    """Return the points as floats; ValueError if foams cannot round them: no stage takes one that is not finite."""
     x = as_floats(points)
-    check_dimension(x.shape[-1])
+    d = x.shape[-1]
+    if d > MAX_FOAM_DIMENSION:
+        raise ValueError(
+            f"d={d} must be at most {MAX_FOAM_DIMENSION} for foams, which take 2^d stages a point: use boxes"
+        )
     if not np.isfinite(x).all():
         raise ValueError("foams need finite numbers, and a point has one that is not: leave such points out")
     return check_cells(x, 1.0)
 
 
-def check_dimension(d: int) -> None:
-    if d > MAX_FOAM_DIMENSION:
-        raise ValueError(
-            f"d={d} must be at most {MAX_FOAM_DIMENSION} for foams, which take 2^d stages a point: use boxes"
-        )
-
-
 def first_stages(x: Reals, r: Randomness) -> Iterator[tuple[Indices, Indices, Reals]]:
-    """Points as they are assigned, the stage t that each is assigned at, and its Z_t."""
+    """Yield points as they are accepted, each with the stage t that accepts it and its Z_t."""
     d, stages = x.shape[-1], block_size(x.shape[-1])
     for start in range(0, len(x), _TOGETHER // stages):
         unassigned = np.arange(start, min(start + _TOGETHER // stages, len(x)))
@@ -114,9 +111,9 @@ def first_stages(x: Reals, r: Randomness) -> Iterator[tuple[Indices, Indices, Re
 
 
 def in_droplets(x: Reals, z: Reals, heights: Reals) -> tuple[Indices, Indices]:
-    """All pairs of a point and a stage with f(x + Z_t) > H_t, by point and stage; a few coordinates at a time.
+    """Return all pairs of a point and a stage with f(x + Z_t) > H_t, sorted; a few coordinates are looked at a time.
 
-    Over 2^d that is prod sin^2(pi (x_i + Z_ti)) > H_t / 2^d, and a partial product that fails already fails for good.
+    Divided by 2^d that is prod sin^2(pi (x_i + Z_ti)) > H_t / 2^d; a partial product that fails it fails for good.
     """
     angles, near = np.pi * z, np.pi * x
     first = np.sin(near[:, :1] + angles[0]) ** 2  # every point at every stage
@@ -136,6 +133,6 @@ def in_droplets(x: Reals, z: Reals, heights: Reals) -> tuple[Indices, Indices]:
 
 
 def foam_mismatch(first: Numbers, second: Numbers, width: Numbers = 1.0) -> float:
-    """What the probability that two vectors are rounded apart is at most."""
+    """Return an upper bound on the probability that two vectors are rounded apart."""
     with np.errstate(over="ignore"):
         return min(1.0, RATE * float(np.linalg.norm(parted(first, second) / width)))

@@ -34,7 +34,7 @@ MOST_CELLS = 2.0**50  # between 0 and a number: beyond, a float cannot tell the 
 
 
 def boxes(points: Numbers, r: Randomness, *, width: Numbers = 1.0) -> Reals:
-    """Each point, along the last axis, to the middle of its box; all boxes are shifted by one offset from r."""
+    """Return the middle of each point's box, along the last axis; all boxes are shifted by one offset from r."""
     x = as_floats(points)
     return on_grid(x, r.random(x.shape[-1]), width)
 
@@ -100,7 +100,7 @@ def _check_width(width: Numbers) -> None:
 
 
 def why_no_cell(x: float, width: float) -> str:
-    """Say what is wrong with a number that has no cell of this width, and what helps."""
+    """Return what is wrong with a number that has no cell of this width, and the cure."""
     if not math.isfinite(x):
         return "no cell of a grid holds that: return a finite number, or another output where there is none"
     least = at_most(abs(x) / MOST_CELLS, 2)
@@ -114,26 +114,26 @@ def has_cells(x: Numbers, width: Numbers) -> npt.NDArray[np.bool_]:
 
 
 def grid_mismatch(first: Numbers, second: Numbers, width: Numbers = 1.0) -> float:
-    """Pr over the offsets, one a number, that any of the numbers lands in another cell; an infinity has its own."""
+    """Return Pr over the offsets, one a number, that any number lands in another cell; an infinity has its own cell."""
     _check_width(width)
     return any_of(np.minimum(parted(first, second) / width, 1.0))
 
 
 def any_of(chances: Any) -> float:
-    """Pr[any of independent events], without the loss of 1 - (1 - p): p far below 1e-16 stays what it is."""
+    """Return Pr[any of independent events], without the loss of digits in 1 - (1 - p) for small p."""
     with np.errstate(divide="ignore"):
         return float(-np.expm1(np.sum(np.log1p(-np.asarray(chances, dtype=float))))) + 0.0
 
 
 def parted(first: Numbers, second: Numbers) -> Reals:
-    """|x - y|, infinite where it is beyond the largest float; ValueError where a number is NaN."""
+    """Return |x - y|, infinite where it is beyond the largest float; ValueError if a number is NaN."""
     x, y = without_nan(first), without_nan(second)
     with np.errstate(over="ignore", invalid="ignore"):
         return np.asarray(np.where(x == y, 0.0, np.abs(x - y)))
 
 
 def stretch(starts: Any, ends: Any, low: float, high: float) -> float:
-    """The share of [low, high] that the intervals cover together: Pr[a uniform point is in any of them]."""
+    """Return the share of [low, high] that the intervals cover together: Pr[a uniform point is in any of them]."""
     starts, ends = (np.clip(side, low, high) for side in (starts, ends))
     order = np.argsort(starts, kind="stable")
     starts, ends = starts[order], ends[order]
@@ -142,7 +142,8 @@ def stretch(starts: Any, ends: Any, low: float, high: float) -> float:
 
 
 def one_grid_mismatch(first: Numbers, second: Numbers, width: float = 1.0) -> float:
-    """Pr over one offset for all numbers that any lands in another cell: what intervals cover together modulo it."""
+    """Return Pr over one offset for all numbers that any lands in another cell: the share of a cell that the intervals
+    between them cover together, modulo the width."""
     _check_width(width)
     lengths = np.atleast_1d(parted(first, second))
     if (lengths >= width).any():

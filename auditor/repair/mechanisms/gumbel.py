@@ -1,6 +1,6 @@
-"""The shared Gumbel choice: the best of named candidates by score, with noise that r keeps for each name.
+"""The shared Gumbel choice: the best of named candidates by score, with noise that belongs to the name.
 
-The choice is the largest strength * score + G(name), G a standard Gumbel number that depends on r and the name alone:
+The choice has the largest strength * score + G(name), G a standard Gumbel number that depends on r and the name alone:
 the order of candidates does not matter, and one more or less moves the noise of no other.
 
 Guarantee: with x, y proportional to exp(strength * score) in two runs, Pr[they choose apart] = 1 - J,
@@ -53,19 +53,19 @@ _BITS = 52  # so that (k + 1/2) / 2^52 is a float strictly between 0 and 1
 
 
 def uniforms(r: Randomness, names: Iterable[Hashable]) -> Reals:
-    """A number in (0, 1) for each name, from r and that name alone."""
+    """Return a uniform number in (0, 1) for each name, from r and that name alone."""
     key = key_of(r)
     digests = b"".join([key.child(name if isinstance(name, str) else fingerprint(name)).digest[:8] for name in names])
     return np.asarray(((np.frombuffer(digests, dtype="<u8") >> (64 - _BITS)) + 0.5) / 2.0**_BITS, dtype=float)
 
 
 def gumbels(r: Randomness, names: Iterable[Hashable]) -> Reals:
-    """A standard Gumbel number for each name."""
+    """Return a standard Gumbel number for each name, from r and that name alone."""
     return np.asarray(-np.log(-np.log(uniforms(r, names))))
 
 
 def choose(scores: Scores, strength: float, r: Randomness, *, top: int = 1) -> tuple[Any, ...]:
-    """The names of the `top` largest noisy scores, the largest first."""
+    """Return the names of the `top` largest noisy scores, the largest first."""
     names = [*scores]
     noisy = strengths(scores, strength) + gumbels(r, names)
     if top == 1:
@@ -74,7 +74,7 @@ def choose(scores: Scores, strength: float, r: Randomness, *, top: int = 1) -> t
 
 
 def strengths(scores: Scores, strength: float) -> Reals:
-    """strength * (score - the best), which has no overflow: a score of -inf is that of a candidate never chosen."""
+    """Return strength * (score - the best), which cannot overflow. A candidate with a score of -inf is never chosen."""
     if not 0 <= strength < math.inf:
         raise ValueError(
             f"strength={strength!r} must be a finite number of at least 0: how much a score weighs, e.g. 10"
@@ -88,7 +88,7 @@ def strengths(scores: Scores, strength: float) -> Reals:
 
 
 def as_real(number: Any) -> float:
-    """Return the nearest float of a real number: an infinity for one that is beyond all floats."""
+    """Return the nearest float to a real number; an infinity if it is beyond all floats."""
     try:
         return float(number)
     except OverflowError:
@@ -96,7 +96,7 @@ def as_real(number: Any) -> float:
 
 
 def numbers(scores: Scores) -> Reals:
-    """The scores in their order; SubjectError where one is none."""
+    """Return the scores in their order; SubjectError if one is not a number below infinity."""
     for name, score in scores.items():
         if not isinstance(score, Real) or not as_real(score) < math.inf:
             raise SubjectError(
@@ -107,19 +107,14 @@ def numbers(scores: Scores) -> Reals:
 
 
 def choice_mismatch(first: Scores, second: Scores, strength: float) -> float:
-    """1 - J; a candidate that one run does not have is never chosen there."""
+    """Return 1 - J; a candidate that one run does not have is never chosen there."""
+    known = [dict(zip(scores, strengths(scores, strength), strict=True)) for scores in (first, second)]
     names = [*{**first, **second}]
-    mine, theirs = (_logs(scores, names, strength) for scores in (first, second))
-    return float(law_mismatch(mine, theirs))
-
-
-def _logs(scores: Scores, names: list[Any], strength: float) -> Reals:
-    known = dict(zip(scores, strengths(scores, strength), strict=True))
-    return np.array([known.get(name, -math.inf) for name in names])
+    return float(law_mismatch(*([one.get(name, -math.inf) for name in names] for one in known)))
 
 
 def law_mismatch(log_x: Any, log_y: Any) -> Reals:
-    """1 - J from logarithms, along the last axis; in K log K steps, and without the loss of 1 - J where J is near 1.
+    """Return 1 - J from logarithms, along the last axis; in K log K steps, and with all digits where J is near 1.
 
     In order of rising d_i = log(x_i / y_i), normalised, max(x_j / x_i, y_j / y_i) is the second for all j before i:
     1 - J = sum_i x_i t_i / (1 + t_i), t_i = sum_(j: d_j < d_i) (y_j x_i / y_i - x_j).
@@ -149,7 +144,7 @@ def _sum_before(x: Reals) -> Reals:
 
 
 def top_mismatch(first: Scores, second: Scores, strength: float, top: int) -> float:
-    """What the probability that two sets of the top k differ is at most."""
+    """Return an upper bound on the probability that the two sets of the top k differ."""
     mine, theirs = ({name: score for name, score in side.items() if score > -math.inf} for side in (first, second))
     if mine.keys() != theirs.keys():
         return 1.0
@@ -160,21 +155,17 @@ def top_mismatch(first: Scores, second: Scores, strength: float, top: int) -> fl
         spread = float(moves.max())
     if not (np.isfinite(logs).all() and math.isfinite(spread)):
         return 1.0
-    return min(-math.expm1(-top * spread), _along(logs, moves, spread, top)) + 0.0
-
-
-def _along(logs: Reals, moves: Reals, spread: float, top: int) -> float:
-    """The second bound, in as many pieces of the line as keep it near."""
+    first_bound = -math.expm1(-top * spread)
     h = (top + 1) * spread / 2
-    pieces = math.ceil(2 * h)
+    pieces = math.ceil(2 * h)  # of the line between the scores, as many as keep the second bound near
     if not 0 < pieces <= _PIECES:
-        return float(pieces > 0)
+        return first_bound + 0.0
     rates = [swap_rate(logs + (i + 0.5) / pieces * moves, moves, top) for i in range(pieces)]
-    return sum(rates) / pieces * math.expm1(h / pieces) / (h / pieces)
+    return min(first_bound, sum(rates) / pieces * math.expm1(h / pieces) / (h / pieces)) + 0.0
 
 
 def swap_rate(logs: Reals, moves: Reals, top: int) -> float:
-    """sum_(i<j) w_ij |moves_i - moves_j| at rates exp(logs): how fast the top k change where scores move so.
+    """Return sum_(i<j) w_ij |moves_i - moves_j| at rates exp(logs): how fast the top k change as scores move so.
 
     In order of the moves, sums over pairs are built up candidate by candidate, for each number of those that arrived;
     the integral over log t is a sum at equal steps, which has an error of exp(-pi^2 / step) for such functions.
@@ -194,15 +185,15 @@ def swap_rate(logs: Reals, moves: Reals, top: int) -> float:
 
 
 def _log_times(logs: Reals, top: int) -> Reals:
-    """Where arrivals k and k + 1 can meet: not before any two others than the k - 1 largest arrive, and not after the k
-    largest have. The k - 1 may be there long before, so it is not they that say when to start."""
+    """Return the times at which arrivals k and k + 1 can meet: not before any candidate besides the k - 1 largest has
+    arrived, and not after the k largest have. The k - 1 largest may be there long before."""
     ordered = np.sort(logs)[::-1][min(top, len(logs)) - 1 :]  # all but the k - 1 largest
     start, end = -float(np.logaddexp.reduce(ordered)) - 20, math.log(50) - float(ordered[0])
     return np.arange(start, end + _STEP, _STEP)[:, None]
 
 
 def _arrive(table: Reals, stay: Reals, hazard: Reals) -> Reals:
-    """One more candidate that has arrived or not."""
+    """Return the table with one more candidate, which has arrived or not."""
     grown = table * stay
     grown[:, 1:] += table[:, :-1] * -np.expm1(-hazard)
     return grown

@@ -1,4 +1,4 @@
-"""Generators whose draws are keyed by site (`call_sites`), or heard of: of each kind that r may be."""
+"""Generators of each kind that r may be, whose draws are keyed by site (`call_sites`), or only told to a witness."""
 
 from __future__ import annotations
 
@@ -12,46 +12,44 @@ import numpy as np
 from numpy.random import PCG64, Generator, RandomState
 
 from auditor.randomness import Key, Name, Randomness
-from auditor.repair.mechanisms.call_sites import Sites, Strict, Witness
+from auditor.repair.mechanisms.call_sites import RefusingWitness, Sites, Witness
 from auditor.repair.mechanisms.own_frames import OwnCode
 from auditor.subjects.estimators import Fit
 from auditor.subjects.subject import Subject
 
 
 def _pcg_state(digest: bytes) -> dict[str, Any]:
-    """The start of a stream: 128 bits of state, and an increment that is odd."""
+    """Return the state in which a stream starts: 128 bits, and an odd increment."""
     state, increment = int.from_bytes(digest[:16], "big"), int.from_bytes(digest[16:], "big") | 1
     words = {"state": state, "inc": increment}
     return {"bit_generator": "PCG64", "state": words, "has_uint32": 0, "uinteger": 0}
 
 
 class _Bits(PCG64):
-    """What a subject gets that asks r for its bit generator; one that looks at its state may see bits twice."""
+    """The bit generator that a subject gets from r. A subject that looks at its state may see bits twice."""
 
-    heard: Witness | None = None
+    witness: Witness | None = None
 
     @property
     def state(self) -> Any:
-        self._refuse("reads the state of r")
+        if self.witness:
+            self.witness.refuse("reads the state of r")
         return cast(Any, PCG64).state.__get__(self)
 
     @state.setter
     def state(self, value: Any) -> None:
-        self._refuse("sets the state of r")
+        if self.witness:
+            self.witness.refuse("sets the state of r")
         cast(Any, PCG64).state.__set__(self, value)
-
-    def _refuse(self, what: str) -> None:
-        if self.heard:
-            self.heard.refuse(what)
 
 
 def _bits_of(r: Generator) -> Any:
-    """Its own bit generator, past what a subject is given."""
+    """Return the generator's own bit generator, not the one that `SiteGenerator` gives a subject."""
     return cast(Any, Generator).bit_generator.__get__(r)
 
 
 class SiteGenerator(Randomness):
-    """r as a Generator that tells where it is drawn from."""
+    """r as a Generator that knows where it is drawn from."""
 
     sites: Sites
 
@@ -60,13 +58,13 @@ class SiteGenerator(Randomness):
 
     @property
     def bit_generator(self) -> Any:
-        """Of its own for each place that asks, where r is keyed."""
+        """A bit generator of its own for each place that asks, if r is keyed."""
         frame = self.sites.frame(1)
-        self.sites.heard.add(self.sites.stream, frame, 1)
+        self.sites.witness.add(self.sites.stream, frame, 1)
         if not self.sites.is_keyed:
             return _bits_of(self)
         bits = _Bits(cast(Any, Key(self.sites.next(frame))))
-        bits.heard = self.sites.heard
+        bits.witness = self.sites.witness
         return bits
 
     def child(self, *names: Name) -> SiteGenerator:
@@ -81,12 +79,12 @@ class SiteGenerator(Randomness):
         return [site_generator(key, sites.beside(stream, key if sites.is_keyed else None)) for key in keys]
 
     def __reduce__(self) -> tuple[type[Randomness], tuple[Any]]:  # type: ignore[override]
-        self.sites.heard.refuse("copies r")
+        self.sites.witness.refuse("copies r")
         return Randomness, (_bits_of(self),)
 
 
 class SiteRandomState(RandomState):
-    """r as a RandomState that tells where it is drawn from."""
+    """r as a RandomState that knows where it is drawn from."""
 
     sites: Sites
 
@@ -94,12 +92,12 @@ class SiteRandomState(RandomState):
         RandomState.seed(self, np.frombuffer(digest, np.uint32))
 
     def __reduce__(self) -> Any:
-        self.sites.heard.refuse("copies r")
+        self.sites.witness.refuse("copies r")
         return RandomState, (self._bit_generator,)
 
 
 class SiteRandom(random.Random):
-    """r as a random.Random that tells where it is drawn from."""
+    """r as a random.Random that knows where it is drawn from."""
 
     sites: Sites | None = None  # until it is made
 
@@ -108,12 +106,12 @@ class SiteRandom(random.Random):
 
     def __reduce__(self) -> Any:
         if self.sites:
-            self.sites.heard.refuse("copies r")
+            self.sites.witness.refuse("copies r")
         return random.Random, (), random.Random.getstate(self)
 
 
 def _count(result: Any, given: Sequence[Any]) -> int:
-    """Values that one call drew; a shuffle draws as many as it moves."""
+    """Return how many values a call drew; a shuffle draws as many as it moves."""
     if result is None and given:
         return len(given[0]) if hasattr(given[0], "__len__") else 1
     if isinstance(result, np.ndarray):
@@ -121,8 +119,8 @@ def _count(result: Any, given: Sequence[Any]) -> int:
     return len(result) if isinstance(result, (bytes, list)) else 1
 
 
-def _telling(plain: Callable[..., Any]) -> Callable[..., Any]:
-    """A method that draws, from here on with a key where r has keys, and heard of."""
+def _drawing(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a method that draws as `plain` does, but with a key of its own if r is keyed, and tells the witness."""
 
     def draw(self: Any, *given: Any, **named: Any) -> Any:
         sites = self.sites
@@ -136,22 +134,22 @@ def _telling(plain: Callable[..., Any]) -> Callable[..., Any]:
             result = plain(self, *given, **named)
         finally:
             self.draws = False
-        sites.heard.add(sites.stream, frame, _count(result, [*given, *named.values()]))
+        sites.witness.add(sites.stream, frame, _count(result, [*given, *named.values()]))
         return result
 
     draw.__name__, draw.__doc__ = getattr(plain, "__name__", "draw"), plain.__doc__
     return draw
 
 
-def _looking(plain: Callable[..., Any], what: str) -> Callable[..., Any]:
-    """A method that reads or sets the state, after which bits may be seen twice."""
+def _refusing(plain: Callable[..., Any], what: str) -> Callable[..., Any]:
+    """Return a method that reads or sets the state as `plain` does, unless the witness refuses it."""
 
-    def look(self: Any, *given: Any, **named: Any) -> Any:
+    def touch_state(self: Any, *given: Any, **named: Any) -> Any:
         if self.sites is not None:
-            self.sites.heard.refuse(what)
+            self.sites.witness.refuse(what)
         return plain(self, *given, **named)
 
-    return look
+    return touch_state
 
 
 _STATE = {
@@ -163,18 +161,18 @@ _STATE = {
 }
 
 
-def _make_telling(kind: type, base: type) -> None:
+def _override_draws(kind: type, base: type) -> None:
     for name in dir(base):
         method = getattr(base, name)
         if name in _STATE:
-            setattr(kind, name, _looking(method, _STATE[name]))
+            setattr(kind, name, _refusing(method, _STATE[name]))
         elif not name.startswith("_") and callable(method) and name not in vars(kind):
-            setattr(kind, name, _telling(method))
+            setattr(kind, name, _drawing(method))
 
 
-_make_telling(SiteGenerator, Generator)
-_make_telling(SiteRandomState, RandomState)
-_make_telling(SiteRandom, random.Random)
+_override_draws(SiteGenerator, Generator)
+_override_draws(SiteRandomState, RandomState)
+_override_draws(SiteRandom, random.Random)
 
 
 def site_generator(key: Key, sites: Sites) -> SiteGenerator:
@@ -184,12 +182,12 @@ def site_generator(key: Key, sites: Sites) -> SiteGenerator:
 
 
 def drawn_key(r: Any) -> Key:
-    """A key that no other draw of r has seen, nor will."""
+    """Draw a key from r, which no other draw of r shares."""
     return Key(r.randbytes(32) if isinstance(r, random.Random) else r.bytes(32))
 
 
 def _key_of(r: Any, bits: Any) -> Key:
-    """Its place in the tree of an audit's randomness; one of its own where somebody else made it."""
+    """Return r's key in the tree of an audit's randomness; a drawn one if r was not made by an audit."""
     key = getattr(bits, "seed_seq", None)
     return key if isinstance(key, Key) else drawn_key(r)
 
@@ -202,7 +200,7 @@ def is_generator(r: object) -> bool:
 
 
 def with_sites(r: Any, sites: Callable[[Key], Sites]) -> Any:
-    """r as one of the same kind that knows its sites; these are made from its key."""
+    """Return a generator of r's kind that knows its sites, which are made from r's key."""
     if isinstance(r, Generator):
         key = _key_of(r, _bits_of(r))
         return site_generator(key, sites(key))
@@ -218,10 +216,10 @@ def with_sites(r: Any, sites: Callable[[Key], Sites]) -> Any:
     return made
 
 
-def run_with_sites(fn: Callable[..., Any], given: Given, heard: Witness, own: OwnCode, *, keyed: bool) -> Any:
-    """One run of a learner, with such an r."""
+def run_with_sites(fn: Callable[..., Any], given: Given, witness: Witness, own: OwnCode, *, keyed: bool) -> Any:
+    """Run a learner with an r that knows its sites."""
     base, (sample, r, params) = sys._getframe(), given
-    made = with_sites(r, lambda key: Sites(heard, own, base, key=key if keyed else None))
+    made = with_sites(r, lambda key: Sites(witness, own, base, key=key if keyed else None))
     try:
         return fn(sample, made, **params)
     finally:
@@ -229,16 +227,16 @@ def run_with_sites(fn: Callable[..., Any], given: Given, heard: Witness, own: Ow
 
 
 def keyed_from_here(r: Any, caller: FrameType) -> Any:
-    """r with keys, for the function that asks for it and what it calls; one that has keys is left as it is."""
+    """Return r with keys, for the caller and what it calls; an r that has keys is returned as it is."""
     known = getattr(r, "sites", None)
     if isinstance(known, Sites) and known.is_keyed:
         return r
     key, own = drawn_key(r), OwnCode(None, str(caller.f_globals.get("__name__", "")))
-    return with_sites(r, lambda _: Sites(Strict(), own, caller.f_back, key=key))
+    return with_sites(r, lambda _: Sites(RefusingWitness(), own, caller.f_back, key=key))
 
 
 def why_without_keys(subject: Subject) -> str | None:
-    """Why the draws of this subject can have no keys; None where they can."""
+    """Return why the draws of this subject can have no keys; None if they can."""
     if isinstance(subject.fn, Fit):
         return "an estimator gets integers for its random_state, and its generators are its own"
     if subject.randomness == "int":

@@ -1,7 +1,7 @@
-"""Which of the code that runs is the subject's own, and at which place of it? What is neither installed, nor Python's,
-nor ours.
+"""Which of the code that runs is the subject's own, and at which place of it?
 
-A subject that is itself installed has its own package for its own code.
+The subject's own code is neither installed, nor Python's, nor ours; of a subject that is itself installed, it is the
+package that the subject is in.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _TYPED = ("<stdin>", "<string>", "<ipython", "<doctest")  # code that came from 
 
 
 class OwnCode:
-    """Says whether code is the subject's own, and where in its source a frame stands. Remembers both."""
+    """Knows whether code is the subject's own, and where in its source a frame stands."""
 
     def __init__(self, fn: object, module: str | None = None) -> None:
         self.fn = fn
-        self.module = _module_of(fn) if module is None else module
+        self.module = module if module is not None else str(getattr(function_of(fn), "__module__", None) or "")
         self._home = _home(self.module)
         self._known: dict[str, bool] = {}
         self._places: dict[int, tuple[CodeType, list[bytes]]] = {}  # by the identity of the code, which is held
@@ -37,18 +37,17 @@ class OwnCode:
     def is_own_file(self, path: str) -> bool:
         known = self._known.get(path)
         if known is None:
-            known = self._known[path] = self._look(path)
+            if path.startswith("<"):
+                known = path.startswith(_TYPED)
+            elif self._home and path.startswith(self._home):
+                known = True
+            else:
+                known = not path.startswith(_OURS) and not any(place in path for place in INSTALLED)
+            self._known[path] = known
         return known
 
-    def _look(self, path: str) -> bool:
-        if path.startswith("<"):
-            return path.startswith(_TYPED)
-        if self._home and path.startswith(self._home):
-            return True
-        return not path.startswith(_OURS) and not any(place in path for place in INSTALLED)
-
     def frames(self, frame: FrameType | None, base: FrameType | None = None) -> Iterator[FrameType]:
-        """The own ones on the way up from a frame, until `base`."""
+        """Yield the frames of the subject's own code on the way up from a frame, until `base`."""
         while frame is not None and frame is not base:
             if self(frame.f_code):
                 yield frame
@@ -76,7 +75,7 @@ class OwnCode:
 
 
 def function_of(fn: Any) -> Any:
-    """What is below partials, wrappers, methods, callable objects and estimators, as far as it can be seen."""
+    """Return the function or class below partials, wrappers, methods, callable objects and estimators."""
     for _ in range(20):
         if isinstance(fn, Fit):
             fn = fn.estimator if inspect.isclass(fn.estimator) else type(fn.estimator)
@@ -93,12 +92,8 @@ def function_of(fn: Any) -> Any:
     return fn
 
 
-def _module_of(fn: object) -> str:
-    return str(getattr(function_of(fn), "__module__", None) or "")
-
-
 def _home(module: str) -> str:
-    """The folder of the package that a module is in, or its file."""
+    """Return the folder of the package that a module is in, or its file; empty if it is ours, or has none."""
     top = sys.modules.get(module.partition(".")[0])
     file: str | None = getattr(top, "__file__", None)
     if top is None or file is None or file.startswith(_OURS):

@@ -39,17 +39,17 @@ _LARGE = 1000.0  # from here on the series has all the digits that a float has
 
 
 def conformal_rank(n: int, a: Any) -> int:
-    """k = ceil((1 - a)(n + 1)), in exact arithmetic; n + 1 where n scores are too few for a finite threshold."""
+    """Return k = ceil((1 - a)(n + 1)) in exact arithmetic; n + 1 if n scores are too few for a finite threshold."""
     return math.ceil((1 - as_typed("a", a)) * (n + 1))
 
 
 def quantile_rank(n: int, p: Any) -> int:
-    """k = ceil(p n): the first at which a share p of the scores is reached, in exact arithmetic."""
+    """Return k = ceil(p n) in exact arithmetic: the first k at which a share p of the scores is reached."""
     return math.ceil(as_typed("p", p) * n)
 
 
 def as_typed(name: str, share: Any) -> Fraction:
-    """A share as it was typed: 0.1 is a tenth, although no float is."""
+    """Return a share exactly as it was typed: 0.1 is a tenth, although no float is."""
     try:
         exact = Fraction(share) if isinstance(share, (Fraction, Decimal)) else Fraction(str(share))
     except (ValueError, ZeroDivisionError):
@@ -60,19 +60,19 @@ def as_typed(name: str, share: Any) -> Fraction:
 
 
 def rank_spread(n: int, k: int) -> float:
-    """E|B - B'|, B and B' the k-th smallest of n uniform numbers each."""
+    """Return E|B - B'|, where B and B' are each the k-th smallest of n uniform numbers."""
     return 2 * _half(k) * _half(n + 1 - k) / (math.sqrt(math.pi) * (n + 1) * _half(n + 1))
 
 
 def _half(x: float) -> float:
-    """R(x) = Gamma(x + 1/2) / Gamma(x)."""
+    """Return R(x) = Gamma(x + 1/2) / Gamma(x)."""
     if x < _LARGE:
         return math.exp(math.lgamma(x + 0.5) - math.lgamma(x))
     return math.sqrt(x) * (1 - 1 / (8 * x) + 1 / (128 * x**2) + 5 / (1024 * x**3) - 21 / (32768 * x**4))
 
 
 def rank_tails(n: int, k: int, p: float, slack: float) -> tuple[float, float]:
-    """Pr[B < p - slack] and Pr[B > p + slack]."""
+    """Return Pr[B < p - slack] and Pr[B > p + slack]."""
     from scipy.special import betainc, betaincc
 
     below, above = max(p - slack, 0.0), min(p + slack, 1.0)
@@ -80,14 +80,14 @@ def rank_tails(n: int, k: int, p: float, slack: float) -> tuple[float, float]:
 
 
 def rank_mismatch(n: int, k: int, *, p: float, slack: float, cell: float, step: float = 0.0) -> float:
-    """What the probability that a grid parts two of them is at most; cell and step in probability, as above."""
+    """Return an upper bound on the probability that a grid parts two of them; `cell` and `step` as in the module."""
     if not 1 <= k <= n:
-        return 0.0  # none of the scores: there is nothing to part
+        return 0.0  # the threshold is infinite, or none of the scores
     return min(1.0, (rank_spread(n, k) + step / 2) / cell + 2 * sum(rank_tails(n, k, p, slack)))
 
 
 def rank_size(rho: float, *, p: float, slack: float, cell: float, step: float = 0.0) -> int:
-    """A number of scores from which on `rank_mismatch` is at most rho, at every k of the module's."""
+    """Return a number of scores from which on `rank_mismatch` is at most rho, for every k with pn <= k < pn + p + 1."""
     for name, value in (("rho", rho), ("cell", cell)):
         if not 0 < value < math.inf or (name == "rho" and value > 1):
             raise BadValue(name, value, "must be a number above 0, and a rho at most 1, e.g. 0.1")
@@ -101,7 +101,7 @@ def rank_size(rho: float, *, p: float, slack: float, cell: float, step: float = 
 
 
 def rank_tail_size(delta: float, *, p: float, slack: float) -> int:
-    """A number of scores from which on Pr[|B - p| > slack] is at most delta, at every k of the module's."""
+    """Return a number of scores from which on Pr[|B - p| > slack] <= delta, for every k with pn <= k < pn + p + 1."""
     if not 0 < delta < 1:
         raise BadValue("delta", delta, "must be in (0, 1): how often the rank may be beyond the slack, e.g. 0.01")
     if not (0 < p < 1 and 0 < slack < min(p, 1 - p)):
@@ -111,5 +111,5 @@ def rank_tail_size(delta: float, *, p: float, slack: float) -> int:
 
 
 def _kl(p: float, by: float) -> float:
-    """KL(p, p + by), of coins with these biases."""
+    """Return KL(p, p + by) of coins with these biases."""
     return -p * math.log1p(by / p) - (1 - p) * math.log1p(-by / (1 - p))

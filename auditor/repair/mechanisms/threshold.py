@@ -1,7 +1,7 @@
-"""A random threshold: a number becomes a decision, against a threshold that r draws from an interval.
+"""A random threshold: a number becomes a decision by a threshold that r draws from an interval.
 
 Guarantee: with the threshold uniform in [low, high], Pr[x and y are decided apart] = |h(x) - h(y)| exactly, where
-h(x) = clip((x - low) / (high - low), 0, 1) is how likely x reaches it; so at most |x - y| / (high - low).
+h(x) = clip((x - low) / (high - low), 0, 1) is the probability that x reaches it; so at most |x - y| / (high - low).
 
 Proof: two numbers are decided apart iff the threshold falls between them, above the smaller and at or below the larger.
 Price: what is below low is always rejected, what is at high or above always accepted, and between them r decides.
@@ -15,8 +15,8 @@ sum_x |p_x - q_x| / (high - low). Above 1/2 a set has at most one value.
 Proof: a value is in one of the sets alone iff the threshold falls between its two shares.
 Price: a value whose share is in [low, high] is in the set or not as r decides.
 
-The first of them: one value of the set, in an order that r keeps for *values*. Two sets A and A' have different firsts
-with probability |A sym.diff A'| / |A u A'| exactly, as the first of A u A' is any of its values with the same
+The first of them: one value of the set, in an order of *values* that r alone decides. Two sets A and A' have different
+firsts with probability |A sym.diff A'| / |A u A'| exactly, as the first of A u A' is any of its values with the same
 probability; its mean over the threshold is at most d (H_N - 1) / (high - low) where shares differ by at most d, one
 value reaches `high` in both runs, N have a share of `low` or more in either, and H_N = 1 + 1/2 + ... + 1/N.
 
@@ -43,14 +43,14 @@ Shares = Mapping[Hashable, float]
 
 
 def random_threshold(r: Generator, low: float, high: float) -> float:
-    """Uniform in [low, high); ValueError where that is no interval."""
+    """Draw a uniform number in [low, high); ValueError if that is no finite interval."""
     if not (low <= high and high - low < math.inf):
         raise ValueError(f"low={low!r} and high={high!r} must be the ends of a finite interval, e.g. 0.0 and 1.0")
     return float(r.uniform(low, high))
 
 
 def threshold_mismatch(x: Numbers, y: Numbers, low: float, high: float) -> npt.NDArray[np.float64]:
-    """Pr over the threshold that two numbers are decided apart, number by number."""
+    """Return Pr over the threshold that two numbers are decided apart, number by number."""
     x, y = without_nan(x), without_nan(y)
     if not (low < high and high - low < math.inf):
         raise ValueError(f"low={low!r} and high={high!r} must be the ends of a finite interval, e.g. 0.0 and 1.0")
@@ -59,26 +59,26 @@ def threshold_mismatch(x: Numbers, y: Numbers, low: float, high: float) -> npt.N
 
 
 def heavy_values(values: Any, shares: Any, threshold: float) -> Any:
-    """Those among the values, in their order, whose share is at least the threshold."""
+    """Return the values whose share is at least the threshold, in their order."""
     return values[without_nan(shares) >= threshold]
 
 
 def heavy_mismatch(first: Shares, second: Shares, low: float, high: float) -> float:
-    """Pr over the threshold that the sets differ; what is not listed has a share of 0."""
+    """Return Pr over the threshold that the sets differ; what is not listed has a share of 0."""
     names = [*{**first, **second}]
     mine, theirs = (without_nan([side.get(name, 0.0) for name in names]) for side in (first, second))
     return stretch(np.minimum(mine, theirs), np.maximum(mine, theirs), low, high)
 
 
 def first_heavy(shares: Shares, threshold: float, r: Randomness) -> Any:
-    """Of the values whose share is at least the threshold, the first in r's order; None if there is none."""
+    """Return the first value, in r's order, whose share is at least the threshold; None if there is none."""
     without_nan([*shares.values()])
     heavy = {value: 0.0 for value, share in shares.items() if share >= threshold}
     return choose(heavy, 1.0, r)[0] if heavy else None
 
 
 def first_heavy_mismatch(first: Shares, second: Shares, low: float, high: float) -> float:
-    """Pr over the threshold and the order that the first heavy values differ."""
+    """Return Pr over the threshold and the order that the first heavy values differ."""
     names = [*{**first, **second}]
     listed = (without_nan([side.get(name, 0.0) for name in names]) for side in (first, second))
     mine, theirs = (np.clip(side, low, high) for side in listed)
