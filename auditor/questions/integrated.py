@@ -1,9 +1,10 @@
-"""rho where the shared randomness acts last: the mean over pairs of how likely their two cores finish differently.
+"""What is rho of a subject whose shared randomness acts last? A run makes a core, and finishes it with r.
 
-That probability, m, is a number in [0, 1] for each pair, so a bet on their mean decides, with 1/alpha for a threshold.
-It is what the subject declares; where that is an upper bound, or nothing, the share of the pair's real finishes that
-differ, which has the same mean. A declared m is held against those finishes: if it is contradicted the audit fails,
-with a tenth of the error that a fail has. Everything is given m; beside it stands what the finishes say by themselves.
+rho is the mean over pairs of m, the probability that a pair's two cores finish differently: a number in [0, 1] for each
+pair, so that a bet on the mean decides, with 1/alpha for a threshold. m is what the subject declares; if it declares an
+upper bound, or nothing, the share of the pair's real finishes that differ takes its place, which has the same mean. A
+declared m is held against those finishes: if they contradict it the audit fails, with a tenth of the error that a fail
+has. All of this takes m on trust; what the finishes say by themselves is reported beside it.
 
 A subject with a body of its own is measured by its steps, so everything is given core and finish too. Where n runs gave
 the same by both, they differ in at most a share q = 1 - alpha^(1/n) of runs, at whatever n an audit stops
@@ -39,28 +40,28 @@ from auditor.values import describe
 
 METHOD = "betting confidence sequence"
 BY_FINISHES = f"{METHOD} on {FINISHES} finishes a pair"
-_SHORT = 400  # characters of a core
+_SHORT = 400  # characters of a core that are shown
 
 
 class Body(msgspec.Struct, frozen=True):
     """What is known of a subject's own body, beside the steps by which it was audited."""
 
-    runs: int  # that compared the two, and found no difference
-    share: float  # of runs in which they differ, at most
-    confidence: float  # of that
-    rho: float  # of the body, at most, where that of the steps is within the target
-    rho_confidence: float  # of that: neither this share nor the verdict on the steps is wrong
+    runs: int  # in which the two were compared, and did not differ
+    share: float  # the largest share of runs in which they may differ
+    confidence: float  # of `share`
+    rho: float  # the most that the body's rho can be, if that of the steps is within the target
+    rho_confidence: float  # of `rho`: neither the share nor the verdict on the steps is wrong
 
 
 class Integrated(msgspec.Struct, frozen=True, kw_only=True):
-    """What the real finishes of each pair's two cores showed, beside the probability that is declared."""
+    """What the real finishes of each pair's two cores showed, beside the declared probability m."""
 
-    declared: str | None  # of m: that it is "exact", or an "upper" bound; None where there is no formula
-    finishes: int  # of each pair
-    differing: int  # of all
-    expected: float | None  # of those pairs that have a formula, by it
+    declared: str | None  # "exact" or "upper", as m is declared; None if there is no formula
+    finishes: int  # real finishes of each pair
+    differing: int  # how many of all finishes differ
+    expected: float | None  # how many the formula expects to, of the pairs that have one
     contradicted: bool
-    body: Body | None = None  # None for a subject that is its steps
+    body: Body | None = None  # None if the subject is its steps
 
 
 class IntegratedAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="rho"):
@@ -80,15 +81,15 @@ def settle_integrated(cell: Cell, options: PairsOptions) -> IntegratedPairs | No
 
 @dataclass(slots=True)
 class IntegratedPairs(PairsInquiry):
-    """Pairs of cores: `mean` is of what is held against the target, `coins` of the real finishes alone.
+    """Pairs of cores: `mean` is the evidence on what is held against the target, `coins` on the real finishes alone.
 
-    `doubt` has the pair's own two outputs for one more coin: those are what an audit would count.
+    `doubt` counts the pair's own two outputs as one more coin: those are what an audit would count.
     """
 
     coins: MeanEvidence = field(default_factory=MeanEvidence)
     doubt: Contradiction = field(init=False)
-    total: float = 0.0  # of m, over the pairs that have one
-    differing: int = 0
+    total: float = 0.0  # the sum of m over the pairs that have a formula
+    differing: int = 0  # real finishes that differ
     compared: int = 0  # runs in which the subject's body gave what its steps give
     contradicted: int | None = None  # the pair at which there was enough evidence against m
 

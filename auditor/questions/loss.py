@@ -36,12 +36,12 @@ from auditor.subjects.subject import code_hash
 from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench
 
-FRESH = 10_000  # rows on which a risk is measured that nobody knows
-UNLUCKY = 0.001  # how often those rows may mislead by more than is allowed for
+FRESH = 10_000  # fresh rows on which the risk is measured, if it is not known exactly
+UNLUCKY = 0.001  # how often those rows may mislead by more than the measurement allows for
 
 
 class Loss(msgspec.Struct, frozen=True):
-    """fn(output, rows): the loss of each row, in [0, 1]."""
+    """A loss that judges runs: `fn(output, rows)` returns a number in [0, 1] for each row."""
 
     name: str
     fn: Callable[[Any, Any], Any]
@@ -51,11 +51,11 @@ class Loss(msgspec.Struct, frozen=True):
         return math.sqrt(math.log(1 / self.delta) / (2 * rows))
 
     def allowed(self, rho: float, source: Source) -> float:
-        """rho + delta, and what measuring R may add."""
+        """Return the share of runs that may break the inequality: rho + delta, and what measuring R may add."""
         return rho + self.delta + (0.0 if _law(source) else UNLUCKY)
 
     def __call__(self, bench: Bench, output: Any, index: int) -> bool:
-        """Whether the first run of a pair keeps the inequality; its sample is drawn again."""
+        """True if the first run of a pair keeps the inequality; its sample is drawn again."""
         empirical = float(np.add.reduce(self.of(output, bench.draw(index, 0), bench.size))) / bench.size
         law = _law(bench.source)
         if law is not None:
@@ -66,7 +66,7 @@ class Loss(msgspec.Struct, frozen=True):
         return bool(np.mean(self.of(output, fresh, FRESH)) - off <= empirical + self.slack(bench.size))
 
     def of(self, output: Any, rows: Any, count: int) -> Any:
-        """The losses of rows, checked: the lemma asks for numbers in [0, 1], one for each."""
+        """Return the losses of rows; SubjectError if they are not what the lemma asks for, a number in [0, 1] each."""
         try:
             losses = np.asarray(call(self.fn, output, rows), dtype=float)
         except BaseException as error:
@@ -87,6 +87,7 @@ class Loss(msgspec.Struct, frozen=True):
 
 
 def _law(source: Source) -> Any:
+    """Return the law of one row, if it can be listed; else None."""
     try:
         return source.law(1)  # a tail that one row would not meet moves a mean in [0, 1] by as little
     except UnknownTruth:
@@ -94,7 +95,7 @@ def _law(source: Source) -> Any:
 
 
 class LossOptions(PairsOptions, frozen=True, kw_only=True):
-    """What a question about generalisation takes."""
+    """The options of a question about generalisation."""
 
     loss: Annotated[
         Any, option("Count runs that break R(h) <= R^(h) + slack; module:fn, fn(output, rows).", "FN", OTHER)
@@ -103,11 +104,11 @@ class LossOptions(PairsOptions, frozen=True, kw_only=True):
 
 
 class LossAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="loss"):
-    """By which loss runs were judged, and how far R(h) may be above R^(h)."""
+    """The loss by which runs were judged."""
 
     loss: str
     delta: float
-    slack: float
+    slack: float  # how far R(h) may be above R^(h)
 
 
 @dataclass(slots=True)
@@ -135,28 +136,31 @@ class LossQuestion(CellQuestion):
     again = staticmethod(show_pair)
 
     def begin(self, request: Request) -> Inquiry:
-        _check_resample(request.options.resample)  # before anything else is said of it, which does not hold here
+        _check_resample(request.options.resample)  # first, since other errors name cures that do not help here
         return CellQuestion.begin(self, request)
 
     def settle(self, cell: Cell, options: LossOptions) -> LossPairs:
-        known = _known(options)
+        if options.loss is None:
+            raise UsageError("--delta goes with --loss: add e.g. --loss module:fn, called fn(output, rows)")
+        check_share("delta", options.delta, "how often the inequality may fail by chance, e.g. 0.05")
+        loss = load_loss(options.loss, options.delta)
         if cell.sample_kind != "rows" or cell.size == 0:
             raise UsageError(
                 "--loss needs the rows that an output was learnt from: use --sample rows and a --size above 0"
             )
         _check_resample(getattr(cell.source, "resample", None))
         plan = make_pairs_plan(cell, options)
-        allowed = known.allowed(plan.target or 0.0, load_source(cell.source))
+        allowed = loss.allowed(plan.target or 0.0, load_source(cell.source))
         if allowed >= 1:
             raise UsageError(f"rho + delta is {allowed:g}: every share is within it; use a smaller --rho or --delta")
         judged = Judged(
-            fault=f"break R(h) <= R^(h) + {at_least(known.slack(cell.size))}",
+            fault=f"break R(h) <= R^(h) + {at_least(loss.slack(cell.size))}",
             share="of the runs break Lemma A.6's inequality",
             allows="Lemma A.6 allows",
             open="Lemma A.6's inequality was not certified",
             follows=f": so rho is above {exact(plan.target or 0.0)}",
         )
-        plan, cell = replace(plan, delta=allowed), replace(cell, oracle=known, watched=WATCHED)
+        plan, cell = replace(plan, delta=allowed), replace(cell, oracle=loss, watched=WATCHED)
         return LossPairs(cell, plan, judged=judged)
 
 
@@ -168,16 +172,8 @@ def _check_resample(resample: str | None) -> None:
         )
 
 
-def _known(options: LossOptions) -> Loss:
-    delta, loss = options.delta, options.loss
-    if loss is None:
-        raise UsageError("--delta goes with --loss: add e.g. --loss module:fn, called fn(output, rows)")
-    check_share("delta", delta, "how often the inequality may fail by chance, e.g. 0.05")
-    return load_loss(loss, delta)
-
-
 def load_loss(loss: Any, delta: float) -> Loss:
-    """A loss from its name or function."""
+    """Return a loss from its name module:fn, or from its function."""
     fn = find_object(loss) if isinstance(loss, str) else loss
     if not callable(fn):
         raise UsageError(f"--loss {loss} is {type(fn).__name__}, not a function fn(output, rows)")

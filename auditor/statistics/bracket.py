@@ -1,9 +1,8 @@
 """What is the smallest size that will do? A bracket from answers that may stay open. Pure.
 
-It is taken for granted that more rows never hurt: what fails at a size fails at every smaller one, and what passes
-passes at every larger one. Far from the turning point an answer is cheap, near it no answer may come: so gallop until
-one size fails and a larger one passes, halve (by ratio) in between, and where an answer stays open close in on it from
-both sides.
+More rows are assumed never to hurt: what fails at a size fails at every smaller one, and what passes passes at every
+larger one. Far from the turning point an answer is cheap, near it no answer may come: so gallop until one size fails
+and a larger one passes, halve (by ratio) in between, and where an answer stays open close in on it from both sides.
 """
 
 from __future__ import annotations
@@ -14,11 +13,11 @@ from collections.abc import Callable, Generator
 import msgspec
 
 MOST_PROBES = 24  # sizes asked; each spends its share of the error
-_STRIDE = 8
-_CLOSE = 1.05  # a bracket this narrow is good enough
-_OPEN = 1.25  # and this much beside a size that stayed open, where every answer is dear
+_STRIDE = 8  # the ratio of sizes in the gallop
+_CLOSE = 1.05  # a bracket with this ratio of its ends is narrow enough
+_OPEN = 1.25  # so is one with this ratio beside a size that stayed open, where every answer is dear
 _LARGEST = 10**7  # rows up to which a bound is inverted
-_FARTHEST = 64  # times the first size is as far up as the gallop goes: rows cost memory, and a learner may never pass
+_FARTHEST = 64  # the gallop ends at this multiple of the first size: rows cost memory, and a learner may never pass
 
 Sizes = Generator[int, bool | None, None]
 
@@ -37,9 +36,9 @@ class Bracket(msgspec.Struct):
     _probes: int = 0
 
     def sizes(self, start: int) -> Sizes:
-        """Sizes to ask; to be sent whether each passes (True), fails (False) or cannot be told (None).
+        """Yield sizes to ask; the caller sends back whether each passes (True), fails (False) or stays open (None).
 
-        Whoever has nothing left to ask with stops asking: what is known by then holds.
+        A caller that can ask no more stops asking: what is known by then holds.
         """
         try:
             yield from self._gallop(max(start, self._smallest))
@@ -61,7 +60,7 @@ class Bracket(msgspec.Struct):
         return answer
 
     def _gallop(self, start: int) -> Sizes:
-        """Down from the first size until one fails, up until one passes; over those that stay open."""
+        """Go down from the first size until one fails, up until one passes; sizes that stay open are skipped."""
         size = start
         while (yield from self._probe(size)) is not False and size > self._smallest:
             size = max(self._smallest, size // _STRIDE)
@@ -86,7 +85,7 @@ class Bracket(msgspec.Struct):
 
 
 def least_allowed(allows: Callable[[int], bool]) -> int | None:
-    """The least size that is allowed, to 1 %: all below are not. Gallop, then halve by ratio; None where none is."""
+    """Return the least size that is allowed, to 1 %, by galloping and halving; None if none up to `_LARGEST` is."""
     high = 1
     while not allows(high):
         high *= 4

@@ -9,8 +9,8 @@ are exchangeable and E[y - q x] = (1 - q) E[x] >= 0. Then for 0 < t <= 1, as -q 
 
 so it is a supermartingale, as is its mean over a prior on t; by Ville's inequality it ever reaches c with probability
 at most 1/c. Only three counts matter: pairs that differ in the sham alone, but for the cause alone, and both ways;
-those that never differ multiply by 1. A test of E[y - q x] <= 0, by 1 + t (y - q x) with 0 < t <= 1/q, says that the
-cause explains less than it must, and that more pairs are not worth their while.
+those that never differ multiply by 1. A test of E[y - q x] <= 0, by 1 + t (y - q x) with 0 < t <= 1/q, shows that the
+cause explains less than it must, so that no more pairs need be spent on it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 
 from auditor.statistics.interval import Reals, log_sum
 
-LEFT = 0.75  # what of rho may be left but for a cause: it has to explain the rest
+LEFT = 0.75  # the share of rho that may be left without a cause: the cause has to explain the rest
 # Four tenths of the weight are on the boldest bet, which a cause that explains everything wins; the others are for
 # those that explain half, down to what takes a thousand pairs to see.
 _BETS: Reals = np.array([1.0, *(0.9 * 0.75 ** np.arange(11.0))])
@@ -42,7 +42,7 @@ class Changed(NamedTuple):
 
 
 def log_evidence(seen: Changed, left: float = LEFT) -> float:
-    """Log evidence that E[y] < left * E[x]: that the cause explains at least the rest."""
+    """Return the log evidence that E[y] < left * E[x]: that the cause explains at least the rest."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ruin = np.where(seen.after > 0, seen.after * np.log1p(-_BETS), 0.0)  # a bet of everything is lost at once
         terms = seen.before * np.log1p(left * _BETS) + ruin + seen.both * np.log1p(-(1 - left) * _BETS)
@@ -50,7 +50,7 @@ def log_evidence(seen: Changed, left: float = LEFT) -> float:
 
 
 def log_evidence_against(seen: Changed, left: float = LEFT) -> float:
-    """Log evidence that E[y] > left * E[x]: that the cause explains less."""
+    """Return the log evidence that E[y] > left * E[x]: that the cause explains less."""
     bets = _BETS / left
     with np.errstate(divide="ignore", invalid="ignore"):
         ruin = np.where(seen.before > 0, seen.before * np.log1p(-left * bets), 0.0)
@@ -59,5 +59,5 @@ def log_evidence_against(seen: Changed, left: float = LEFT) -> float:
 
 
 def needed(alpha: float, tests: int) -> float:
-    """Log evidence that names one of so many causes, if any wrong one is to be named with probability alpha."""
+    """Return the log evidence that names one of `tests` causes, if any is named wrongly with probability alpha."""
     return math.log(tests / alpha)

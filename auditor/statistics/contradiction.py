@@ -20,27 +20,27 @@ import numpy as np
 
 from auditor.statistics.interval import Reals, log_sum
 
-# From single coins that should not be at all, to a small bias in all of thousands of pairs.
+# Large tilts notice single coins that should never come up, small ones a slight bias in thousands of pairs.
 TILTS: Reals = 24.0 * np.exp2(-np.arange(16.0))
 _RAISED, _LOWERED = np.expm1(TILTS), np.exp(-TILTS)
 _LOG_2 = math.log(2)
 
 
 class Contradiction:
-    """The evidence against what is declared; `both` sides, or against too many coins alone."""
+    """The evidence against declared probabilities: on `both` sides, or against too many coins alone."""
 
     def __init__(self, coins: int, *, both: bool) -> None:
         self.coins = coins
         self.pairs = 0
-        self.expected = 0.0  # coins that come up on average, if all is true
+        self.expected = 0.0  # how many coins come up on average, if what is declared is true
         self.seen = 0
-        self.impossible = False  # whether a coin did what it cannot
+        self.impossible = False  # True once a coin has done what it cannot
         self._signs = (1.0, -1.0) if both else (1.0,)
         self._always = np.zeros((len(self._signs), len(TILTS)))  # log prod_i e_i, for each tilt
         self._rarely = np.zeros(len(self._signs))  # log of the other product
 
     def add(self, m: float, k: int) -> None:
-        """One more pair: k of its coins came up."""
+        """Count one more pair, with declared probability m, of which k coins came up."""
         self.pairs += 1
         too_few = len(self._signs) == 2 and m == 1 and k < self.coins
         self.impossible = self.impossible or (m == 0 and k > 0) or too_few
@@ -61,7 +61,7 @@ class Contradiction:
 
 
 def _log_mean(m: float, sign: float) -> Reals:
-    """log(1 + m (e^l - 1)), to all digits."""
+    """Return log(1 + m (e^l - 1)) for each tilt l, to all digits."""
     return np.log1p(m * _RAISED) if sign > 0 else np.log((1 - m) + m * _LOWERED)
 
 

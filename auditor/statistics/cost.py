@@ -19,11 +19,11 @@ from auditor.statistics.interval import Reals
 from auditor.statistics.lattice import advanced, trimmed
 from auditor.statistics.threshold import staircase
 
-_NEGLIGIBLE = 1e-15  # probability that is left out at a step
+_NEGLIGIBLE = 1e-15  # a probability that is left out at a step
 
 
 class Prospect(msgspec.Struct, frozen=True):
-    """What happens to a gate at one true rho; `expected_pairs` are those still to be run."""
+    """The probabilities of a gate's endings at one true rho, and how many pairs it still takes on average."""
 
     rho: float
     passes: float
@@ -68,7 +68,7 @@ def prospect(
 
 
 class _Walk:
-    """Who is undecided with how many mismatches, and who ended how."""
+    """The law of an undecided audit's mismatches, and the probabilities of those endings that are behind it."""
 
     def __init__(self, rho: float, pairs: int, mismatches: int) -> None:
         self.rho, self.now = rho, pairs
@@ -80,7 +80,7 @@ class _Walk:
         self.now = then
 
     def fail(self, line: int) -> None:
-        """Who has reached the line did so from below, and stopped there."""
+        """Stop what has reached the line: from below, and so with exactly `line` mismatches."""
         cut = max(line - self.least, 0)
         failed = float(self.alive[cut:].sum())
         self.fails, self.at_end = self.fails + failed, self.at_end + failed * line
@@ -108,7 +108,7 @@ class _Walk:
 
 
 def soonest(decides: Callable[[int], bool], done: int, budget: int) -> int | None:
-    """The least number of trials, more than are done, at which a gate decides if they go on as they did; None where
+    """Return the least number of trials, more than are done, at which a gate decides if they go on as they did; None if
     the budget ends first. Evidence that is a sum of exponentials of that number is convex: once there it stays."""
     low, high = done, done + 1
     while not decides(high):
@@ -119,14 +119,14 @@ def soonest(decides: Callable[[int], bool], done: int, budget: int) -> int | Non
 
 
 def information_bound(rho: float, target: float, alpha: float, decided: float = 1.0) -> float:
-    """The least expected pairs at rho of any test that is wrong at most alpha of the time at the target, if it decides
-    rightly with probability `decided`: kl(decided, alpha) / KL(rho || target), with kl of two coins.
+    """Return the least expected pairs at rho of any test that is wrong at most alpha of the time at the target, if it
+    decides rightly with probability `decided`: kl(decided, alpha) / KL(rho || target), with kl of two coins.
     """
     divergence = coin_divergence(rho, target)
     return coin_divergence(max(decided, alpha), alpha) / divergence if divergence > 0 else math.inf
 
 
 def coin_divergence(a: float, b: float) -> float:
-    """KL of a coin that shows heads with probability a from one that does with b."""
+    """Return KL(a || b) of two coins that show heads with probability a and b."""
     terms = ((a, b), (1 - a, 1 - b))
     return sum(p * math.log(p / q) for p, q in terms if p > 0)

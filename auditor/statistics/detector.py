@@ -1,10 +1,10 @@
-"""Since when is rho above a stated rho_0? An e-detector over audits that each stopped when they liked. Pure.
+"""Since when is rho above a stated rho_0? An e-detector over audits, each stopped at a time of its choice. Pure.
 
 The pairs of audits j to i are one sequence, stopped. As long as none of them has a rho above rho_0,
 
     E(j, i) = E_fail(n_j + ... + n_i, k_j + ... + k_i; rho_0)
 
-is a supermartingale in i that begins at 1 or less, given all that was before j, if every audit has pairs of its own.
+is a supermartingale in i that begins at 1 or less, given all audits before j, if every audit has pairs of its own.
 
 With restarts R_i = sum_{j <= i} E(j, i) rises by at most 1 an audit on average, so that the number of audits until R
 reaches N is N or more on average (Shin, Ramdas, Rinaldo 2023, after Shiryaev and Roberts). Without, the mixture
@@ -28,14 +28,15 @@ Counted = tuple[int, int]  # pairs and mismatches of one audit
 
 
 class Alarm(NamedTuple):
-    """By their numbers: the audit that raised it, and the one from which on there is most evidence."""
+    """The number of the audit that raised it, and of the one since which there is most evidence."""
 
     noticed: int
     since: int
 
 
 def alarms(audits: Sequence[Counted], rho: float, run_length: float) -> list[Alarm]:
-    """Every alarm, each followed by a restart; while rho is at most `rho`, one in `run_length` audits or fewer."""
+    """Return every alarm, each followed by a restart. While rho is at most `rho`, there is at most one in `run_length`
+    audits on average."""
     found: list[Alarm] = []
     start = 0
     for last in range(len(audits)):
@@ -47,7 +48,7 @@ def alarms(audits: Sequence[Counted], rho: float, run_length: float) -> list[Ala
 
 
 def first_alarm(audits: Sequence[Counted], rho: float, alpha: float) -> Alarm | None:
-    """The one alarm that there is; while rho is at most `rho`, ever with probability at most alpha."""
+    """Return the first alarm, if any. While rho is at most `rho`, there is ever one with probability at most alpha."""
     for last in range(len(audits)):
         begun = np.arange(1.0, last + 2.0)
         evidence = _evidence(audits[: last + 1], rho) - np.log(begun * (begun + 1))
@@ -57,6 +58,6 @@ def first_alarm(audits: Sequence[Counted], rho: float, alpha: float) -> Alarm | 
 
 
 def _evidence(audits: Sequence[Counted], rho: float) -> Reals:
-    """log E(j, i) of the last audit i, for each j."""
+    """Return log E(j, i) of the last audit i, for each j."""
     counts = np.array(audits, dtype=float)[::-1].cumsum(axis=0)[::-1]
     return log_e_fail(counts[:, 0], counts[:, 1], rho)

@@ -36,7 +36,7 @@ class _Counts:
         self.n, self.k = np.asarray(n, dtype=float), np.asarray(k, dtype=float)
 
     def log_likelihood(self, a: Reals, b: Reals) -> Reals:
-        """Of rho = exp(a + b x), for arrays of one shape; -inf where some rho is not below 1."""
+        """Return that of rho = exp(a + b x), for arrays a and b of one shape; -inf where some rho is not below 1."""
         z = np.asarray(a)[..., None] + np.asarray(b)[..., None] * self.at
         inside = np.asarray((z < 0).all(axis=-1))
         z = np.where(inside[..., None], z, -1.0)
@@ -44,14 +44,14 @@ class _Counts:
         return np.where(inside, value, -np.inf)
 
     def top(self, b: float) -> float:
-        """The largest a at which every rho is below 1, and stays so when it is rounded."""
+        """Return the largest a at which every rho is below 1, also after rounding."""
         most = float(np.max(b * self.at))
         return -most - 1e-12 * max(1.0, 1e4 * abs(most))
 
     def best_height(self, b: float) -> float:
-        """The a that fits best at a slope: where the derivative, which falls with a, is 0."""
+        """Return the a that fits best at slope b: there the derivative, which falls with a, is 0."""
         top = self.top(b)
-        # A thousand calls for one fit: of these few points plain numbers are several times as fast as arrays.
+        # One fit takes a thousand calls: for these few points plain numbers are several times as fast as arrays.
         points = list(zip((b * self.at).tolist(), self.k.tolist(), (self.n - self.k).tolist(), strict=True))
 
         def slope(a: float) -> float:
@@ -66,7 +66,7 @@ class _Counts:
 def fit(
     x: Sequence[float], pairs: Sequence[int], mismatches: Sequence[int], alpha: float
 ) -> tuple[float, float, float]:
-    """The exponent that fits best, and its interval at 1 - alpha, whenever one looks."""
+    """Return the exponent that fits best, and its interval at 1 - alpha, which holds at every look."""
     from scipy.optimize import minimize_scalar
 
     counts = _Counts(x, pairs, mismatches)
@@ -77,7 +77,7 @@ def fit(
 
 
 def _slopes_above(counts: _Counts, best: float, least: float) -> tuple[float, float]:
-    """Between which slopes the profile is above a value that it has at its peak."""
+    """Return the slopes between which the profile is above `least`, which it is at its peak."""
 
     def over(b: float) -> float:
         return counts.profile(b) - least
@@ -86,7 +86,7 @@ def _slopes_above(counts: _Counts, best: float, least: float) -> tuple[float, fl
 
 
 def _log_mean(counts: _Counts, best: float, peak: float) -> float:
-    """log of the mean likelihood under the prior, from the part near the best fit."""
+    """Return the log of the mean likelihood under the prior, from the part near the best fit."""
 
     def over(a: float) -> float:
         return float(counts.log_likelihood(np.array(a), np.array(best))) - peak + _DEEP
@@ -102,12 +102,12 @@ def _log_mean(counts: _Counts, best: float, peak: float) -> float:
 
 
 def _shares(x: Reals) -> Reals:
-    """What each of some points on a line stands for: half of the way to either neighbour."""
+    """Return the length of line that each point stands for: half of the way to either neighbour."""
     return np.diff(np.concatenate([x[:1], (x[1:] + x[:-1]) / 2, x[-1:]]))
 
 
 def is_power_law(x: Sequence[float], bands: Sequence[tuple[float, float]]) -> bool:
-    """Whether a line runs through all bands: no two of them may ask for slopes that exclude each other."""
+    """True if a line runs through all bands: no two of them ask for slopes that exclude each other."""
     at = np.log(np.asarray(x, dtype=float))
     with np.errstate(divide="ignore"):
         low, high = np.log(np.asarray(bands, dtype=float)).T
@@ -117,7 +117,7 @@ def is_power_law(x: Sequence[float], bands: Sequence[tuple[float, float]]) -> bo
 
 
 def _crossing(falls: Callable[[float], float], start: float, end: float) -> float:
-    """Where a function that is positive at `start` turns negative; `end` if it does not."""
+    """Return where a function that is positive at `start` turns negative; `end` if it does not."""
     from scipy.optimize import brentq
 
     if falls(end) >= 0:

@@ -38,7 +38,7 @@ class Boundary:
 
 @lru_cache(maxsize=256)
 def pass_boundary(target: float, alpha: float, budget: int | None = None) -> Boundary:
-    """boundary[k]: the first n at which k mismatches show rho <= target; Ville's where there is no budget."""
+    """Return boundary[k], the first n at which k mismatches show rho <= target; Ville's if there is no budget."""
     found = thresholds("pass", target, alpha, budget)
 
     def first(k: Integers, c: float) -> Integers:
@@ -61,7 +61,7 @@ def pass_boundary(target: float, alpha: float, budget: int | None = None) -> Bou
 
 @lru_cache(maxsize=256)
 def fail_boundary(target: float, alpha: float, budget: int | None = None) -> Boundary:
-    """boundary[k]: the last n at which k mismatches show rho > target; less than k if none does."""
+    """Return boundary[k], the last n at which k mismatches show rho > target; less than k if none does."""
     found = thresholds("fail", target, alpha, budget)
 
     def last(k: Integers, c: float) -> Integers:
@@ -79,15 +79,15 @@ def fail_boundary(target: float, alpha: float, budget: int | None = None) -> Bou
 
 
 def _even(k: Integers, target: float) -> Integers:
-    """About the n at which k mismatches are as many as the target expects; no less than k, and never above."""
+    """Return about the n at which the target expects k mismatches: k or more, and below NEVER."""
     return np.clip(k / target, k, NEVER - 2).astype(np.int64)
 
 
 class Gate:
     """The boundaries of one audit: mismatches against the target, inaccurate runs against delta.
 
-    `budget` is the number of pairs that was planned for; after it the gate goes on, for more evidence. Without one
-    the thresholds are Ville's. `kept` is the share of a fail's error that is left to a way to fail besides these.
+    `budget` is the number of pairs that was planned for; after it the gate goes on, and asks for more evidence. Without
+    one the thresholds are Ville's. `kept` is the share of a fail's error that is set aside for a third way to fail.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Gate:
         return fail_boundary(self.delta, self.alpha_fail, self.budget)
 
     def is_calibrated(self, side: Side) -> bool:
-        """Whether less evidence decides than would at any number of pairs: the bound is then the target itself."""
+        """True if less evidence decides than a bound for every n needs: the bound is then the target itself."""
         alpha = self.alpha_pass if side == "pass" else self.alpha_fail
         return thresholds(side, self.target, alpha, self.budget).budget is not None
 

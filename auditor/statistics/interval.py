@@ -31,14 +31,14 @@ _IMPOSSIBLE = -1e300  # the log of 0, but finite: it is multiplied by an n that 
 
 
 def log_e_pass(n: npt.ArrayLike, k: npt.ArrayLike, p: float) -> Reals:
-    """Log evidence against rho >= p; broadcasts over n and k."""
+    """Return the log evidence against rho >= p; broadcasts over n and k."""
     n, k = np.asarray(n, dtype=float), np.asarray(k, dtype=float)
     spotless = -n * (math.log1p(-p) if p < 1 else _IMPOSSIBLE)
     return _log_mixture(n, k, p, -TILTS, spotless=np.where(k == 0, spotless, -np.inf))
 
 
 def log_e_fail(n: npt.ArrayLike, k: npt.ArrayLike, p: float) -> Reals:
-    """Log evidence against rho <= p; broadcasts over n and k."""
+    """Return the log evidence against rho <= p; broadcasts over n and k."""
     n, k = np.asarray(n, dtype=float), np.asarray(k, dtype=float)
     spotless = -n * (math.log(p) if p > 0 else _IMPOSSIBLE)
     return _log_mixture(n, k, p, TILTS, spotless=np.where(k == n, spotless, -np.inf))
@@ -52,13 +52,13 @@ def _log_mixture(n: Reals, k: Reals, p: float, tilts: Reals, *, spotless: Reals)
 
 
 def log_sum(terms: Reals) -> float:
-    """The log of a sum, given the logs of its terms."""
+    """Return the log of a sum, given the logs of its terms."""
     top = float(terms.max())
     return top + math.log(float(np.exp(terms - top).sum()))
 
 
 def sequence_upper(n: int, k: int, alpha: float) -> float:
-    """With probability 1 - alpha, rho is at or below this at every n at once."""
+    """Return a limit that rho is at or below with probability 1 - alpha, at every n at once."""
     if k >= n:
         return 1.0
     weights = np.append(LOG_WEIGHTS - k * TILTS, math.log(ATOM) if k == 0 else -math.inf)
@@ -66,7 +66,7 @@ def sequence_upper(n: int, k: int, alpha: float) -> float:
 
 
 def sequence_lower(n: int, k: int, alpha: float) -> float:
-    """With probability 1 - alpha, rho is at or above this at every n at once."""
+    """Return a limit that rho is at or above with probability 1 - alpha, at every n at once."""
     if k == 0:
         return 0.0
     if k == n:
@@ -78,7 +78,7 @@ _LOWERED, _RAISED = np.append(np.expm1(-TILTS), -1.0), np.expm1(TILTS)
 
 
 def _crossed(weights: Reals, lifts: Reals, n: int, needed: float, *, start: float, otherwise: float) -> float:
-    """Where log sum_j exp(weights_j) (1 + p lifts_j)^-n comes down to `needed`, or `otherwise` if it never is above.
+    """Return the p where log sum_j exp(weights_j) (1 + p lifts_j)^-n falls to `needed`; `otherwise` if none is above.
 
     Newton's method from where there is most evidence. A term is convex in p, and so is the log of a sum of such
     exponentials: each step stops short of the crossing, until one passes it in the last digits and is taken back.
@@ -99,7 +99,7 @@ def _crossed(weights: Reals, lifts: Reals, n: int, needed: float, *, start: floa
 
 
 def crossing(above: Callable[[float], bool], *, outer: str) -> float:
-    """Where a monotone condition on p turns true, to the last bits; the conservative end of the last bracket."""
+    """Return the p at which a monotone condition turns true, to the last bits: the `outer` end of the last bracket."""
     low, high = 0.0, 1.0
     for _ in range(90):
         middle = (low + high) / 2
@@ -122,21 +122,21 @@ def most_unseen(n: int, alpha: float) -> float:
 
 
 def clopper_pearson_upper(n: int, k: int, alpha: float) -> float:
-    """Exact upper limit at level alpha for n fixed beforehand."""
+    """Return the exact upper limit at level alpha, for an n that was fixed beforehand."""
     from scipy.special import betainccinv  # the complement: 1 - alpha would lose the digits of a small alpha
 
     return 1.0 if k >= n else float(betainccinv(k + 1, n - k, alpha))
 
 
 def clopper_pearson_lower(n: int, k: int, alpha: float) -> float:
-    """Exact lower limit at level alpha for n fixed beforehand."""
+    """Return the exact lower limit at level alpha, for an n that was fixed beforehand."""
     from scipy.special import betaincinv
 
     return 0.0 if k == 0 else float(betaincinv(k, n - k + 1, alpha))
 
 
 class MeanEvidence:
-    """The same test for values in [0, 1] that are no counts, and its confidence sequence: a bet on each value.
+    """The same test for the mean of values in [0, 1], and its confidence sequence: a bet on each value.
 
     (1 + x (theta - 1)) / (1 + p (theta - 1)) is linear in x, so its mean is 1 at a mean of p, whatever the law of x:
     each term stays a martingale. On values that are all 0 or 1 it is the mixture above.
@@ -156,7 +156,7 @@ class MeanEvidence:
         self._log_all += math.log(x) if x > 0 else -math.inf
 
     def continued(self, n: int) -> MeanEvidence:
-        """What it were after n values, if they came as these did."""
+        """Return what the evidence would be after n values, if all came as these did."""
         more, factor = MeanEvidence(), n / self.n
         more.n, more.total = n, factor * self.total
         more._down, more._up = factor * self._down, factor * self._up
@@ -164,21 +164,21 @@ class MeanEvidence:
         return more
 
     def log_e_pass(self, p: float) -> float:
-        """Log evidence against a mean of p or more."""
+        """Return the log evidence against a mean of p or more."""
         atom = self._log_none - self.n * (math.log1p(-p) if p < 1 else _IMPOSSIBLE)
         return _mixed(self._down - self.n * np.log1p(p * _LOWERED[:-1]), atom)
 
     def log_e_fail(self, p: float) -> float:
-        """Log evidence against a mean of p or less."""
+        """Return the log evidence against a mean of p or less."""
         atom = self._log_all - self.n * (math.log(p) if p > 0 else _IMPOSSIBLE)
         return _mixed(self._up - self.n * np.log1p(p * _RAISED), atom)
 
     def upper(self, alpha: float) -> float:
-        """With probability 1 - alpha, the mean is at or below this at every n at once."""
+        """Return a limit that the mean is at or below with probability 1 - alpha, at every n at once."""
         return crossing(lambda p: self.log_e_pass(p) >= -math.log(alpha), outer="high") if self.n else 1.0
 
     def lower(self, alpha: float) -> float:
-        """With probability 1 - alpha, the mean is at or above this at every n at once."""
+        """Return a limit that the mean is at or above with probability 1 - alpha, at every n at once."""
         return crossing(lambda p: self.log_e_fail(p) < -math.log(alpha), outer="low") if self.n else 0.0
 
 
@@ -193,7 +193,7 @@ BOUNDS: dict[str, tuple[Callable[[int, int, float], float], Callable[[int, int, 
 
 
 def two_sided(design: str, n: int, k: int, confidence: float) -> tuple[float, float]:
-    """Both limits, each at half of the error probability; of no pair nothing is known."""
+    """Return both limits, each at half of the error probability; 0 and 1 if n is 0."""
     lower, upper = BOUNDS[design]
     share = (1 - confidence) / 2
     return lower(n, k, share), upper(n, k, share)

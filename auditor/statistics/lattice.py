@@ -1,7 +1,7 @@
 """How does probability move on the lattice of (pairs, mismatches)? Exact steps of many pairs at a time.
 
-A number of mismatches that is known at one n is a binomial further at a later one. Entries that are too small to
-matter are cut off, and their sum is handed back, so that whoever sums errors can count it as one.
+From one n to a later one the number of mismatches moves by a binomial. Entries that are too small to matter are cut
+off, and their sum is returned, so that a caller who sums errors can count it as one.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import numpy.typing as npt
 from auditor.statistics.interval import Reals
 
 _BY_TRANSFORM = 40_000  # products above which a Fourier transform is cheaper than a plain convolution
-_NOISE = 1e-15  # what a transform adds to each entry at most; plain convolutions of positive numbers add none
+_NOISE = 1e-15  # the most that a transform adds to an entry; plain convolutions of positive numbers add none
 
 
 @lru_cache(maxsize=512)
 def moves(pairs: int, rho: float) -> tuple[int, Reals]:
-    """Binomial(pairs, rho) where it is above 1e-22 or so: the first number, and the probabilities from there on.
+    """Return Binomial(pairs, rho) where it is above 1e-22 or so: its first number, and the probabilities from there on.
 
     Ratios of neighbours from the mode outwards, so that each entry is right to its last digits at any size.
     """
@@ -38,9 +38,9 @@ def moves(pairs: int, rho: float) -> tuple[int, Reals]:
 
 
 def advanced(alive: Reals, least: int, pairs: int, rho: float, *, noise: float) -> tuple[Reals, int]:
-    """`alive[i]` is the probability of `least` + i mismatches: the same after more pairs.
+    """Return the law of the mismatches after more pairs, where `alive[i]` is the probability of `least` + i by now.
 
-    `noise` is how much an entry may be off; below what a transform makes, all is summed as it stands.
+    `noise` is how much an entry may be off: if that is less than a transform adds, none is used.
     """
     if not len(alive):
         return alive, least
@@ -59,7 +59,7 @@ def _transformed(pairs: int, rho: float, padded: int) -> npt.NDArray[np.complex1
 
 
 def trimmed(alive: Reals, least: int, negligible: float) -> tuple[Reals, int, float]:
-    """Without the ends that add up to less than `negligible` each, and what was cut off."""
+    """Cut off ends that add up to less than `negligible` each; return the rest, its first number, and what was cut."""
     sums = np.cumsum(alive)
     first = int(np.searchsorted(sums, negligible))
     last = max(first, int(np.searchsorted(sums, sums[-1] - negligible)) + 1)

@@ -29,12 +29,12 @@ from auditor.statistics.cost import soonest
 from auditor.statistics.interval import BOUNDS, Reals, crossing, log_e_fail, log_e_pass
 from auditor.statistics.threshold import NEVER
 
-_CELLS = 4096  # of the search for b_t
-_TERMS = 6  # thresholds that a gate bets on
+_CELLS = 4096  # intervals of p in the search for b_t
+_TERMS = 6  # values of t that a gate bets on
 
 
 class Groups(msgspec.Struct, frozen=True):
-    """`exactly[t]`: strings with t of their runs outside the most frequent output; t from 0 to runs - 1."""
+    """Strings by how many of their runs were outside their most frequent output: `exactly[t]`, t from 0 to runs - 1."""
 
     runs: int
     exactly: tuple[int, ...]
@@ -49,7 +49,7 @@ class Groups(msgspec.Struct, frozen=True):
         return Groups(self.runs, tuple(exactly))
 
     def continued(self, strings: int) -> Groups:
-        """What they were after so many strings, if these came as those did."""
+        """Return what the counts would be after so many strings, if all came as these did."""
         beyond = [round(strings * self.at_least(t) / self.strings) for t in range(self.runs)]
         return Groups(self.runs, tuple(a - b for a, b in pairwise([*beyond, 0])))
 
@@ -61,13 +61,13 @@ class Groups(msgspec.Struct, frozen=True):
         return sum(self.exactly[t:])
 
     def beyond(self, eta: float) -> int:
-        """Strings with a larger share than eta outside: what was seen, no bound."""
+        """Return how many strings had a larger share than eta outside: what was seen, and no bound."""
         return self.at_least(math.floor(eta * self.runs + 1e-9) + 1)
 
 
 @cache
 def good_reaches(runs: int, t: int, eta: float) -> float:
-    """a_t."""
+    """Return a_t."""
     from scipy.special import betainc
 
     return float(betainc(t, runs - t + 1, eta))
@@ -75,7 +75,7 @@ def good_reaches(runs: int, t: int, eta: float) -> float:
 
 @cache
 def bad_stays_below(runs: int, t: int, eta: float) -> float:
-    """b_t, or a little more; at most 1.
+    """Return b_t, or a little more; at most 1.
 
     With p the largest probability, the others are at most min(p, 1 - p) and add up to 1 - p, so that the sum is at
     most f(p) + (1 - p) max g over [0, min(p, 1 - p)], with g(q) = f(q) / q. f is convex, then concave, and 0 at 0: so g
@@ -98,7 +98,7 @@ def bad_stays_below(runs: int, t: int, eta: float) -> float:
 
 @cache
 def _peak(runs: int, least: int) -> float:
-    """Where Pr[Bin(runs, p) >= least] / p is largest: where p times its slope, a beta density, falls to its value."""
+    """Return the p with the largest Pr[Bin(runs, p) >= least] / p: p times its slope, a beta density, is its value."""
     from scipy.special import betainc, betaln
 
     if least == runs:
@@ -115,12 +115,12 @@ def _peak(runs: int, least: int) -> float:
 
 @lru_cache(maxsize=4096)
 def _limit(design: str, side: int, n: int, k: int, alpha: float) -> float:
-    """A limit on one phi_t; the same for every eta, and milliseconds of bisection."""
+    """Return a limit on one phi_t. It is the same for every eta, and takes milliseconds: so it is remembered."""
     return BOUNDS[design][side](n, k, alpha)
 
 
 def nu_upper(groups: Groups, eta: float, alpha: float, *, design: str = "fixed", t: int | None = None) -> float:
-    """With probability 1 - alpha, nu(eta) is at or below this for every eta at once."""
+    """Return a limit that nu(eta) is at or below with probability 1 - alpha, for every eta at once."""
     best, n = 1.0, groups.strings
     for each in range(1, groups.runs) if t is None else (t,):
         room = 1 - bad_stays_below(groups.runs, each, eta)
@@ -131,7 +131,7 @@ def nu_upper(groups: Groups, eta: float, alpha: float, *, design: str = "fixed",
 
 
 def nu_lower(groups: Groups, eta: float, alpha: float, *, design: str = "fixed", t: int | None = None) -> float:
-    """With probability 1 - alpha, nu(eta) is at or above this for every eta at once."""
+    """Return a limit that nu(eta) is at or above with probability 1 - alpha, for every eta at once."""
     best, n = 0.0, groups.strings
     chosen = range(1, groups.runs) if t is None else (t,)
     for each in chosen:
@@ -161,12 +161,12 @@ class NuGate:
         self._failing = sorted(reached, key=lambda pair: abs(pair[0] - first))[:_TERMS]
 
     def log_e_pass(self, groups: Groups, nu: float) -> float:
-        """Log evidence against nu(eta) >= nu."""
+        """Return the log evidence against nu(eta) >= nu."""
         n = groups.strings
         return _mixed([float(log_e_pass(n, groups.at_least(t), room * nu)) for t, room in self._passing])
 
     def log_e_fail(self, groups: Groups, nu: float) -> float:
-        """Log evidence against nu(eta) <= nu."""
+        """Return the log evidence against nu(eta) <= nu."""
         n = groups.strings
         return _mixed([float(log_e_fail(n, groups.at_least(t), nu + (1 - nu) * a)) for t, a in self._failing])
 
@@ -177,28 +177,28 @@ class NuGate:
         return self.log_e_fail(groups, self.nu) >= -math.log(self.alpha_fail)
 
     def upper(self, groups: Groups) -> float:
-        """With probability 1 - alpha_pass, nu(eta) is at or below this after every string at once."""
+        """Return a limit that nu(eta) is at or below with probability 1 - alpha_pass, after every string at once."""
         needed = -math.log(self.alpha_pass)
         if not self._passing or self.log_e_pass(groups, 1.0) < needed:
             return 1.0
         return crossing(lambda nu: self.log_e_pass(groups, nu) >= needed, outer="high")
 
     def lower(self, groups: Groups) -> float:
-        """With probability 1 - alpha_fail, nu(eta) is at or above this after every string at once."""
+        """Return a limit that nu(eta) is at or above with probability 1 - alpha_fail, after every string at once."""
         needed = -math.log(self.alpha_fail)
         if self.log_e_fail(groups, 0.0) < needed:
             return 0.0
         return crossing(lambda nu: self.log_e_fail(groups, nu) < needed, outer="low")
 
     def least_strings(self, runs: int) -> int | None:
-        """Strings after which not one run outside passes; None where no number would do."""
+        """Return the number of strings after which it passes if no run is outside; None if no number would do."""
         if not self._passing:
             return None
         return soonest(lambda n: self.is_pass(Groups(runs, (n,) + (0,) * (runs - 1))), 0, NEVER)
 
 
 def _mixed(logs: list[float]) -> float:
-    """The log of the weighted mean of E-processes, given their logs in the order of their weights."""
+    """Return the log of the weighted mean of E-processes, given their logs in the order of their weights."""
     weighted = [value - math.log((j + 1) * (j + 2)) for j, value in enumerate(logs)]
     top = max(weighted, default=-math.inf)
     return top + math.log(sum(math.exp(value - top) for value in weighted)) if weighted else -math.inf

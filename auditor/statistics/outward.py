@@ -26,9 +26,9 @@ def between(low: float, high: float, *, beside: float | None = None) -> str:
 
 
 def exact(value: float) -> str:
-    """Return the shortest text that is this very number: for a target, or what else somebody chose.
+    """Return the shortest text that is this very number: for a target, or another number that somebody chose.
 
-    But for the last bit of a float, which nobody meant: 0.1 + 0.051 is 0.151.
+    The last bit of a float, which nobody meant, is ignored: 0.1 + 0.051 is 0.151.
     """
     texts = (f"{value:.{digits}g}" for digits in (6, 15))
     return next((text for text in texts if abs(float(text) - value) <= math.ulp(value)), repr(float(value)))
@@ -43,8 +43,8 @@ def about(value: float, *beside: float) -> str:
 
 
 def percent(confidence: float) -> str:
-    """A confidence as a person would write it, and never more than it is: 98.3 % where an error of 0.05 was shared by
-    three. Whole where the error has two digits, 99.95 %; but for the last digits of a float, which nobody meant."""
+    """Return a confidence as a person would write it, and never more than it is: 98.3 % where three share an error of
+    0.05. All of its digits are written if the error has two, 99.95 %; the last digits of a float are ignored."""
     written = Decimal(repr(round(100 * confidence, 12)))
     error = (100 - written).normalize()
     if len(error.as_tuple().digits) > 2:

@@ -45,7 +45,7 @@ class ShownChange(NamedTuple):
 
 
 class Halves(NamedTuple):
-    """Values that are 0, 1/2 or 1, by how many there are of each: integers, whatever is reckoned from them."""
+    """How many values are 0, 1/2 and 1: integers, whatever is computed from them."""
 
     zero: int = 0
     half: int = 0
@@ -56,7 +56,7 @@ class Halves(NamedTuple):
         return self.zero + self.half + self.one
 
     def plus(self, twice: int) -> Halves:
-        """With one more value, which is given as its double."""
+        """Return the counts with one more value, which is given as its double."""
         return Halves(self.zero + (twice == 0), self.half + (twice == 1), self.one + (twice == 2))
 
     def mean(self) -> float | None:
@@ -70,7 +70,7 @@ _RAISED: Reals = np.expm1(TILTS)
 
 
 def log_e_below(seen: Halves, p: float) -> float:
-    """Log evidence against a mean of p or more."""
+    """Return the log evidence against a mean of p or more."""
     if p >= 1:
         return math.inf if seen.zero + seen.half else 0.0
     ruin = np.append(-math.inf if seen.one else 0.0, -seen.one * TILTS)
@@ -78,7 +78,7 @@ def log_e_below(seen: Halves, p: float) -> float:
 
 
 def log_e_above(seen: Halves, p: float) -> float:
-    """Log evidence against a mean of p or less."""
+    """Return the log evidence against a mean of p or less."""
     if p <= 0:
         return math.inf if seen.one + seen.half else 0.0
     terms = seen.one * TILTS + seen.half * np.log1p(_RAISED / 2) - seen.n * np.log1p(p * _RAISED)
@@ -87,12 +87,12 @@ def log_e_above(seen: Halves, p: float) -> float:
 
 
 def mean_lower(seen: Halves, alpha: float) -> float:
-    """With probability 1 - alpha, the mean is at or above this at every n at once."""
+    """Return a limit that the mean is at or above with probability 1 - alpha, at every n at once."""
     return crossing(lambda p: log_e_above(seen, p) < -math.log(alpha), outer="low") if seen.n else 0.0
 
 
 def mean_upper(seen: Halves, alpha: float) -> float:
-    """With probability 1 - alpha, the mean is at or below this at every n at once."""
+    """Return a limit that the mean is at or below with probability 1 - alpha, at every n at once."""
     return crossing(lambda p: log_e_below(seen, p) >= -math.log(alpha), outer="high") if seen.n else 1.0
 
 
@@ -114,19 +114,18 @@ class VersionCounts(NamedTuple):
 
     @property
     def halves(self) -> Halves:
-        """(1 + y - x) / 2 of each."""
+        """The counts of (1 + y - x) / 2."""
         return Halves(self.old, self.neither + self.both, self.new)
 
 
 @lru_cache(maxsize=64)
 def discordant_gate(alpha: float, budget: int) -> Gate:
-    """Discordant pairs against a share of 1/2; of so many pairs no more than all can be discordant."""
+    """Return the gate of discordant pairs against a share of 1/2; at most all pairs of the budget are discordant."""
     return Gate(_EVEN, alpha, budget=budget)
 
 
 def shown_by_pairs(seen: VersionCounts, alpha: float, margin: float, budget: int) -> ShownChange:
-    """All that is shown; `budget` is the number of pairs that was planned for, to which "better" and "worse" are
-    calibrated."""
+    """Return all that the pairs show; "better" and "worse" are calibrated to `budget`, the planned pairs."""
     gate, discordant, halves, p = discordant_gate(alpha / 2, budget), seen.old + seen.new, seen.halves, (1 + margin) / 2
     better = discordant > 0 and gate.is_pass(discordant, seen.new)
     worse = discordant > 0 and gate.is_fail(discordant, seen.new)
@@ -136,12 +135,12 @@ def shown_by_pairs(seen: VersionCounts, alpha: float, margin: float, budget: int
 
 
 def difference_limits(seen: VersionCounts, confidence: float) -> tuple[float, float]:
-    """Where rho_new - rho_old is, each limit at half of the error."""
+    """Return limits of rho_new - rho_old, each at half of the error."""
     share, halves = (1 - confidence) / 2, seen.halves
     return 2 * mean_lower(halves, share) - 1, 2 * mean_upper(halves, share) - 1
 
 
 def least_pairs_within(alpha: float, margin: float) -> int:
-    """Pairs after which "no worse" is shown, if none is discordant; each of them adds as much evidence or more."""
+    """Return after how many pairs "no worse" is shown, if none is discordant; the evidence rises with each of them."""
     most = math.ceil(math.log(2 / alpha) / -math.log1p(-margin)) + 1
     return bisect_left(range(most), -math.log(alpha), key=lambda n: log_e_below(Halves(half=n), (1 + margin) / 2))

@@ -26,13 +26,13 @@ import numpy.typing as npt
 from auditor.statistics.interval import Reals, log_e_fail, log_e_pass
 from auditor.statistics.lattice import advanced, trimmed
 
-KEPT = 0.02  # of alpha, for going on after the budget
+KEPT = 0.02  # the share of alpha that is kept for going on after the budget
 MOST_CALIBRATED = 10**5  # pairs; with a larger budget the thresholds are Ville's
 EVERY_PAIR = 128  # expected mismatches up to which a gate looks after every pair
 LOOKS = 64  # after that, looks while n doubles
 NEVER = 2**53  # beyond this a float no longer holds every n, and no audit gets there
 _TIE = 1e-9  # evidence so near a threshold (in logs) counts as having reached it, when errors are summed
-_CLOSE = 3e-3  # of the share of the error that may be left unused
+_CLOSE = 3e-3  # the part of the allowed error that may be left unused
 _GRID = 1024  # log thresholds are multiples of 1/1024
 _JUMPY = 16  # expected mismatches after which errors are smooth in the threshold
 
@@ -55,13 +55,13 @@ def ville(alpha: float) -> Thresholds:
 
 
 def next_look(n: Integers, target: float) -> Integers:
-    """The first n from here on at which a gate looks: few enough for an exact law of any budget."""
+    """Return the first n from here on at which a gate looks: few enough for an exact law of any budget."""
     step = _stride(n, target)
     return -(-n // step) * step
 
 
 def last_look(n: Integers, target: float) -> Integers:
-    """The last n up to here at which a gate looks."""
+    """Return the last n up to here at which a gate looks."""
     step = _stride(n, target)
     return np.where(step == 1, n, np.maximum(n // step * step, min(NEVER, int(EVERY_PAIR / target))))
 
@@ -77,7 +77,7 @@ def log_evidence(side: Side) -> Callable[[npt.ArrayLike, npt.ArrayLike, float], 
 
 
 def first_true(start: Integers, end: Integers, condition: Condition) -> Integers:
-    """For each entry the least number in [start, end] where a condition that stays true turns true; `end` if none."""
+    """Return for each entry the least number in [start, end] from which on a condition is true; `end` if none."""
     low, high = start.copy(), end.copy()
     while (low < high).any():
         middle = (low + high) // 2
@@ -87,7 +87,7 @@ def first_true(start: Integers, end: Integers, condition: Condition) -> Integers
 
 
 def staircase(side: Side, target: float, alpha: float, planned: int | None, budget: int) -> list[tuple[int, int]]:
-    """The steps of one side of a gate up to a budget, which may be larger than what was planned for."""
+    """Return the steps of one side of a gate up to a budget, which may be larger than the planned one."""
     found = thresholds(side, target, alpha, planned)
     if found.budget is None:
         return list(Staircase(side, target, budget, found.within, goes_on=True).steps(found.within))
@@ -100,7 +100,7 @@ def staircase(side: Side, target: float, alpha: float, planned: int | None, budg
 
 @lru_cache(maxsize=1024)
 def thresholds(side: Side, target: float, alpha: float, budget: int | None) -> Thresholds:
-    """Those of one side of a gate at its share of the error."""
+    """Return the thresholds of one side of a gate at its share of the error."""
     if budget is None or budget > MOST_CALIBRATED:
         return ville(alpha)
     share, most = (1 - KEPT) * alpha, -math.log(alpha)
@@ -114,7 +114,7 @@ def thresholds(side: Side, target: float, alpha: float, budget: int | None) -> T
 
 
 class _Search:
-    """For the least c whose error is at most the share. Thresholds are tried in steps of 1 / _GRID (in logs).
+    """Searches the least c whose error is at most the share. Thresholds are tried in steps of 1 / _GRID (in logs).
 
     The error jumps with c, since the law is a lattice, but nearly all of that is in the first mismatches. The error
     after them is nearly proportional to exp(-c), so it is walked at a few c and drawn through them in between, until a
@@ -135,7 +135,7 @@ class _Search:
         return self._last[1]
 
     def least(self) -> float | None:
-        """None where even the largest threshold has more."""
+        """Return that c; None if even the largest threshold has a larger error."""
         low, high, sure = -1 / _GRID, self.most, False
         c = _on_grid(min(self.most, max(0.0, -math.log(self.share) - 0.6)))
         while True:
@@ -147,11 +147,11 @@ class _Search:
             if sure and (self.share * (1 - _CLOSE) < error <= self.share or high - low < 1.5 / _GRID):
                 return high
             c = self._guess(low, high)
-            if sure and c >= high:  # as it is expected; the next one below says whether that is so
+            if sure and c >= high:  # `high` is expected to be the least; the next one below says whether it is
                 c = _on_grid(high - 1.5 / _GRID)
 
     def _guess(self, low: float, high: float) -> float:
-        """The least c between that is expected to do."""
+        """Return the least c in between whose expected error is within the share."""
         while high - low > 1.5 / _GRID:
             middle = _on_grid((low + high) / 2)
             low, high = (low, middle) if self._expected(middle) <= self.share else (middle, high)
@@ -175,11 +175,11 @@ def _on_grid(c: float) -> float:
 
 
 class Staircase:
-    """Where the boundary of log evidence c steps, for one c after another: each search starts from those before it.
+    """The steps of the boundary of log evidence c, for one c after another: each search starts from those before it.
 
-    Number by number while the gate looks after every pair, look by look after that: both are few. `most` is the largest
-    c. A calibrated gate looks at the end of its budget too; one that goes on looks where it would, and has failed as
-    soon as it must at its next look.
+    They are searched for each number of mismatches while the gate looks after every pair, and for each look after that:
+    both are few. `most` is the largest c. A calibrated gate looks at the end of its budget too; one that goes on looks
+    where it would, and has failed as soon as it must fail at its next look.
     """
 
     def __init__(self, side: Side, target: float, budget: int, most: float, *, goes_on: bool = False) -> None:
@@ -196,7 +196,7 @@ class Staircase:
         self._known = {-math.inf: (extremes[0][0], extremes[1][1]), math.inf: (extremes[1][0], extremes[0][1])}
 
     def _largest(self, most: float) -> int:
-        """The most mismatches that can be a step while every pair is looked at."""
+        """Return the most mismatches that can be a step while every pair is looked at."""
         end = np.array([self._dense], dtype=np.int64)
         if self.side == "pass":
             return int(self._dense * self.target)  # at k = n p and above each term of the evidence is below 1
@@ -204,7 +204,7 @@ class Staircase:
         return int(k[0])
 
     def steps(self, c: float) -> Iterator[tuple[int, int]]:
-        """Every n up to the budget at which it steps, with the number of mismatches that is enough there."""
+        """Return every n up to the budget at which it steps, with the number of mismatches that is enough there."""
         below = max(known for known in self._known if known <= c)
         above = min(known for known in self._known if known >= c)
         brackets = zip(self._known[below], self._known[above], strict=True)
@@ -219,7 +219,7 @@ class Staircase:
         return np.asarray(log_evidence(self.side)(n, k, self.target) >= c)
 
     def _sorted(self, n: Integers, k: Integers) -> Iterator[tuple[int, int]]:
-        """Of several mismatches with one n the one that reaches furthest."""
+        """Sort the steps; of several numbers of mismatches with one n, keep the one that reaches furthest."""
         if self.side == "pass":
             lines = dict(zip(n.tolist(), self._k.tolist(), strict=True))
             later = zip(self._looks.tolist(), (k - 1).tolist(), strict=True)
@@ -232,7 +232,7 @@ class Staircase:
 
 
 class _Walk:
-    """Who reaches log evidence c within the budget at rho = target, and who is left with how many mismatches."""
+    """The probability of reaching log evidence c within the budget at rho = target, and the mismatches of the rest."""
 
     def __init__(self, line: Staircase, c: float, share: float) -> None:
         self.line = line
@@ -256,7 +256,7 @@ class _Walk:
 
 
 def looks_between(after: int, budget: int) -> Integers:
-    """Looks with after < n <= budget, the budget among them; for n where not every pair is one."""
+    """Return the looks with after < n <= budget, the budget among them, where not every pair is one."""
     if after >= budget:
         return np.zeros(0, dtype=np.int64)
     octaves = [1 << power for power in range(after.bit_length() - 1, budget.bit_length())]
@@ -265,7 +265,7 @@ def looks_between(after: int, budget: int) -> Integers:
 
 
 def _log_after(walk: _Walk, left: float) -> float:
-    """c2, as a log: what is still alive at the budget may reach it with what is left of the error."""
+    """Return log c2: what is undecided at the budget reaches c2 with at most what is left of the error."""
     k = np.arange(walk.least, walk.least + len(walk.alive))
     logs = log_evidence(walk.line.side)(np.full(len(k), walk.line.budget), k, walk.line.target)
     low, high = 0.0, 800.0

@@ -19,24 +19,24 @@ from auditor.statistics.paired import ShownChange
 
 
 class Counts(NamedTuple):
-    """What an audit counted until it stopped."""
+    """The pairs and mismatches that an audit counted until it stopped."""
 
     pairs: int
     mismatches: int
 
 
 def lowest(old: Counts, new: Counts, alpha: float) -> float:
-    """With probability 1 - alpha, rho_new - rho_old is at least this: worse beyond a margin if it is above that."""
+    """Return a limit that rho_new - rho_old is at or above with probability 1 - alpha; worse if above a margin."""
     return sequence_lower(*new, alpha / 2) - sequence_upper(*old, alpha / 2)
 
 
 def highest(old: Counts, new: Counts, alpha: float) -> float:
-    """With probability 1 - alpha, rho_new - rho_old is at most this: no worse than a margin if it is within that."""
+    """Return a limit that rho_new - rho_old is at or below with probability 1 - alpha; no worse if within a margin."""
     return sequence_upper(*new, alpha / 2) - sequence_lower(*old, alpha / 2)
 
 
 def shown_by_counts(old: Counts, new: Counts, alpha: float, margin: float) -> ShownChange:
-    """All that is shown, with the shares of `paired.py`: anything of it is wrong with probability at most alpha."""
+    """Return all that is shown, with the shares of `paired.py`: any of it is wrong with probability at most alpha."""
     low, high = lowest(old, new, alpha / 2), highest(old, new, alpha / 2)
     return ShownChange(
         better=high < 0, worse=low > 0, beyond=low > margin, within=high < 0 or highest(old, new, alpha) <= margin

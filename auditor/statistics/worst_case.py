@@ -23,18 +23,18 @@ import math
 
 
 def share_of(alpha: float, place: int) -> float:
-    """The error of the batch, or of the candidate, that appeared as number `place`, from 1 on."""
+    """Return the share of alpha of the batch, or of the candidate, that appeared as number `place`, from 1 on."""
     return 6 * alpha / (math.pi * place) ** 2
 
 
 def share_of_try(alpha: float, number: int) -> float:
-    """The error of confirmation `number`, from 1 on."""
+    """Return the share of alpha of confirmation `number`, from 1 on."""
     return alpha * 2.0**-number
 
 
 def least_overlap(upper: float, target: float, rows: int) -> float | None:
-    """The coefficient from which on another source is within the target too, since one with this limit is; None where
-    that is not."""
+    """Return the least coefficient with a source whose rho is at most `upper` that puts another within the target too;
+    None if `upper` is above the target."""
     if upper > target:
         return None
     if rows == 0:
