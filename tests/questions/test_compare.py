@@ -99,7 +99,7 @@ def counted(*pairs: tuple[bool, bool], times: int = 1, **options: Any) -> Any:
 
 def test_what_is_shown_stays_shown_and_excludes_its_opposite() -> None:
     inquiry = counted((False, False), times=100)
-    assert inquiry.seen == VersionCounts(neither=67)
+    assert inquiry.counts == VersionCounts(neither=67)
     assert inquiry.shown == ShownChange(within=True)
     assert inquiry.next() == ()
     assert inquiry.answer().fields.changed.differ == 34, "of both runs of each pair those that differ"
@@ -112,10 +112,10 @@ def test_what_is_shown_stays_shown_and_excludes_its_opposite() -> None:
 def test_pairs_go_on_after_the_margin_only_where_they_lean() -> None:
     """Few discordant pairs, all one way: twice as many again may tell which way, and no more than that."""
     even = counted((False, False), (False, False), (False, False), (False, True), (True, False), times=900)
-    assert even.seen.pairs == even.settled
+    assert even.counts.pairs == even.settled
     lean = counted(*[(False, False)] * 9, (True, False), times=300)
     assert lean.settled is not None
-    assert lean.settled < lean.seen.pairs <= 3 * lean.settled
+    assert lean.settled < lean.counts.pairs <= 3 * lean.settled
     assert lean.shown.better
 
 

@@ -22,8 +22,8 @@ import auditor
 from auditor import questions
 from auditor.errors import SubjectError, UsageError
 from auditor.flow.plan import Plan
+from auditor.questions.compare.answer import change_in_words
 from auditor.questions.compare.records import compare_records
-from auditor.questions.compare.said import moved
 from auditor.questions.curve.axis import make_axis
 from auditor.questions.hunt.family import make_family, read_ranges
 from auditor.questions.no_worse import Before
@@ -429,7 +429,7 @@ def test_what_is_shown_of_a_move() -> None:
         for better, worse, beyond, within in itertools.product((False, True), repeat=4):
             if not (better and (worse or beyond)) and not (beyond and within):
                 shown = ShownChange(better=better, worse=worse, beyond=beyond, within=within)
-                told += f"{margin} {shown}: {moved(shown, margin)}\n"
+                told += f"{margin} {shown}: {change_in_words(shown, margin)}\n"
     assert_kept(told, KEPT / "moved.txt")
 
 

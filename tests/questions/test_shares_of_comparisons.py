@@ -152,7 +152,7 @@ def later(first: Sequence[Pair], then: Pair, most: int = 400) -> tuple[ShownChan
     inquiry = told(first)
     before = inquiry.shown
     after = told([*first, *[then] * most])
-    return before, after.shown, shown_by_pairs(after.seen, 0.05, MARGIN, after.plan.budget)
+    return before, after.shown, shown_by_pairs(after.counts, 0.05, MARGIN, after.plan.budget)
 
 
 @pytest.mark.parametrize(

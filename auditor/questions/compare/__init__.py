@@ -11,8 +11,8 @@ from auditor.flow.plan import MAX_PAIRS, Plan, check_confidence, error_probabili
 from auditor.flow.question import QuestionBase
 from auditor.questions.compare.answer import chart_of, compare_parts, title_of
 from auditor.questions.compare.inquiry import Comparing, ComparingPlan
-from auditor.questions.compare.units import show_again
-from auditor.questions.compare.versions import settle_versions
+from auditor.questions.compare.versions import settle_versions, show_again
+from auditor.questions.no_worse import check_margin
 from auditor.request import OTHER, SURE, Options, Request, option
 from auditor.statistics.paired import least_pairs_within
 
@@ -59,7 +59,7 @@ class Compare(QuestionBase):
     instead: ClassVar[Mapping[str, str]] = {"rho": "margin", "fixed": "pairs", "inputs": "params"}
 
     def begin(self, request: Request) -> Comparing:
-        plan = _plan(request.options)
+        plan = _make_plan(request.options)
         return Comparing(settle_versions(request), plan, float(request.options.margin))
 
     title = staticmethod(title_of)
@@ -68,7 +68,7 @@ class Compare(QuestionBase):
     again = staticmethod(show_again)
 
 
-def _plan(options: CompareOptions) -> Plan:
+def _make_plan(options: CompareOptions) -> Plan:
     check_confidence(options.confidence)
     check_margin(options.margin)
     margin = float(options.margin)
@@ -87,8 +87,3 @@ def _plan(options: CompareOptions) -> Plan:
     if budget > MAX_PAIRS:
         raise BadValue("pairs", budget, f"is more than {MAX_PAIRS:.0e} pairs, which nobody waits for: ask for fewer")
     return ComparingPlan(None, float(options.confidence), "anytime", budget, least=least)
-
-
-def check_margin(margin: object) -> None:
-    if isinstance(margin, bool) or not isinstance(margin, (int, float)) or not 0 <= margin < 1:
-        raise BadValue("margin", margin, "must be in [0, 1): what rho may rise by, e.g. 0.05")

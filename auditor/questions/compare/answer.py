@@ -1,4 +1,4 @@
-"""What a comparison says: which way rho went, how far, how many answers are others; and how a report shows that."""
+"""What does a comparison say? Which way rho went, how far, how many answers changed; and how a report shows that."""
 
 from __future__ import annotations
 
@@ -7,11 +7,35 @@ from collections.abc import Iterator
 import msgspec
 
 from auditor.flow.parts import Chart, Command, Facts, Part, Series, Table
-from auditor.flow.record import Record
+from auditor.flow.record import Measure, Record, RhoInterval
+from auditor.questions.cells import METHODS
+from auditor.statistics.interval import two_sided
 from auditor.statistics.outward import at_least, at_most, between, exact, percent
+from auditor.statistics.paired import ShownChange, VersionCounts, difference_limits
 
 BETTER, WORSE, NONE_SHOWN, NOT_COMPARABLE = "better", "worse", "no difference shown", "not comparable"
-_TITLES = {BETTER: "BETTER", WORSE: "WORSE", NOT_COMPARABLE: "NOT COMPARABLE"}
+
+
+def change_of(shown: ShownChange) -> str:
+    return BETTER if shown.better else WORSE if shown.worse else NONE_SHOWN
+
+
+def outcome_of(shown: ShownChange) -> str:
+    return "fail" if shown.beyond else "pass" if shown.within else "inconclusive"
+
+
+def change_in_words(shown: ShownChange, margin: float) -> str:
+    """Say what is shown of rho_new - rho_old."""
+    within = f"rose by no more than {exact(margin)}, the margin" if margin else "did not rise"
+    if shown.beyond:
+        return f"rho rose by more than {exact(margin)}, the margin" if margin else "rho rose"
+    if shown.better:
+        return "rho fell"
+    if shown.worse and shown.within:
+        return f"rho rose, and {within}"
+    if shown.worse:
+        return f"rho rose; whether by more than {exact(margin)} is not shown"
+    return f"rho {within}" if shown.within else f"no difference of rho is shown, nor that it is within {exact(margin)}"
 
 
 class Side(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,6 +49,16 @@ class Side(msgspec.Struct, frozen=True, kw_only=True):
     high: float
     confidence: float
 
+    @classmethod
+    def of(cls, what: str, pairs: int, mismatches: int, confidence: float) -> Side:
+        low, high = two_sided("anytime", pairs, mismatches, confidence)
+        rate, counts = mismatches / pairs if pairs else None, {"pairs": pairs, "mismatches": mismatches}
+        return cls(what=what, **counts, estimate=rate, low=low, high=high, confidence=confidence)
+
+    @property
+    def rho(self) -> RhoInterval:
+        return RhoInterval(self.estimate, self.low, self.high, self.confidence, METHODS["anytime"])
+
 
 class RhoDifference(msgspec.Struct, frozen=True, kw_only=True):
     """rho_new - rho_old, with a two-sided interval of its own."""
@@ -33,6 +67,15 @@ class RhoDifference(msgspec.Struct, frozen=True, kw_only=True):
     low: float
     high: float
     confidence: float
+
+    @classmethod
+    def of_pairs(cls, counts: VersionCounts, confidence: float) -> RhoDifference:
+        low, high = difference_limits(counts, confidence)
+        estimate = (counts.new - counts.old) / counts.pairs if counts.pairs else None
+        return cls(estimate=estimate, low=low, high=high, confidence=confidence)
+
+    def measure(self, method: str) -> Measure:
+        return Measure("rho_new - rho_old", self.estimate, self.low, self.high, self.confidence, method)
 
 
 class ChangedOutputs(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,14 +128,14 @@ class CompareAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="questi
 
 
 def answer_of(record: Record) -> CompareAnswer:
-    """A record that was read from a file has its answer as JSON."""
+    """Return the record's CompareAnswer, decoding it if the record was read from JSON."""
     return msgspec.convert(msgspec.to_builtins(record.answer), CompareAnswer)
 
 
 def title_of(record: Record) -> str:
-    """A comparison whose versions could not both be run says so, whatever it had seen by then."""
+    """Return the first line of a report: not comparable if one version could not be run, whatever was seen by then."""
     change = NOT_COMPARABLE if record.verdict == "error" else answer_of(record).change
-    return f"{_TITLES.get(change, 'NO DIFFERENCE SHOWN')}  {record.subject}"
+    return f"{change.upper()}  {record.subject}"
 
 
 def compare_parts(record: Record) -> Iterator[Part]:
@@ -114,7 +157,10 @@ def compare_parts(record: Record) -> Iterator[Part]:
 
 
 def _facts(answer: CompareAnswer) -> Iterator[tuple[str, ...]]:
-    yield "rho", f"old: {_rho(answer.old)}; new: {_rho(answer.new)} ({percent(answer.new.confidence)} two-sided, each)"
+    old, new = (
+        f"{one.mismatches:,} of {one.pairs:,} pairs, {between(one.low, one.high)}" for one in (answer.old, answer.new)
+    )
+    yield "rho", f"old: {old}; new: {new} ({percent(answer.new.confidence)} two-sided, each)"
     apart = answer.difference
     limits = f"{between(apart.low, apart.high, beside=answer.margin)} ({percent(apart.confidence)} two-sided)"
     about = "" if apart.estimate is None else f"about {apart.estimate:.3g}, "
@@ -122,32 +168,20 @@ def _facts(answer: CompareAnswer) -> Iterator[tuple[str, ...]]:
     if one := answer.discordant:
         words = f"{one.old:,} with the old version alone, {one.new:,} with the new alone, {one.both:,} with both"
         yield "pairs that differ", words
-    if answer.changed and answer.changed.estimate is not None:
-        yield "answers", _answers(answer.changed)
+    if (found := answer.changed) and found.estimate is not None:
+        share = f"{100 * found.estimate:.3g} % of answers: on the same sample and r the two versions differ"
+        limits = f"{at_least(100 * found.low)} to {at_most(100 * found.high)} % ({percent(found.confidence)} two-sided)"
+        yield "answers", f"this changes {share} in {found.differ:,} of {found.runs:,} runs, {limits}"
     yield "old version", "", answer.old.what
     how = "both versions ran on the same pairs" if answer.method == "paired" else "each by an audit of its own"
-    yield (
-        "error",
-        f"anything that is said of the change is wrong with probability at most {at_most(answer.error)}; {how}",
-    )
-
-
-def _rho(side: Side) -> str:
-    return f"{side.mismatches:,} of {side.pairs:,} pairs, {between(side.low, side.high)}"
-
-
-def _answers(found: ChangedOutputs) -> str:
-    share = f"{100 * (found.estimate or 0.0):.3g} % of answers"
-    limits = f"{at_least(100 * found.low)} to {at_most(100 * found.high)} % ({percent(found.confidence)} two-sided)"
-    words = "on the same sample and r the two versions differ"
-    return f"this changes {share}: {words} in {found.differ:,} of {found.runs:,} runs, {limits}"
+    error = f"anything that is said of the change is wrong with probability at most {at_most(answer.error)}"
+    yield "error", f"{error}; {how}"
 
 
 def chart_of(record: Record) -> Chart:
-    """Where each rho may be, and where the new one is held against."""
+    """Return the picture of both rho, and of the largest that the new one may have."""
     answer = answer_of(record)
-    sides = (answer.old, answer.new)
-    points = [(float(i), one.low, one.estimate, one.high) for i, one in enumerate(sides)]
+    points = [(float(i), one.low, one.estimate, one.high) for i, one in enumerate((answer.old, answer.new))]
     series = [Series(f"rho, where it may be ({percent(answer.new.confidence)}, each)", "points", points)]
     if answer.old.estimate is not None:
         allowed = answer.old.estimate + answer.margin

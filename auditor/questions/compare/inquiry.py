@@ -5,31 +5,52 @@ What is shown is shown by evidence that holds at every number of pairs at once, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from platform import python_version
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from auditor.errors import AuditorError, SubjectError, UsageError
 from auditor.flow.plan import Plan
-from auditor.flow.question import Answer, InquiryBase, Mismatch, Outlook, Work, with_example
-from auditor.flow.record import EXAMPLES
+from auditor.flow.question import Answer, Mismatch, Outlook, Work, with_example
+from auditor.flow.record import EXAMPLES, Finding, Measure
 from auditor.flow.verdict import Verdict
-from auditor.flow.wobbles import wobbles
-from auditor.questions.compare.said import fields_of, findings_of, measures_of, outcome_of, reason_of, rho_of
+from auditor.flow.wobbles import pairs_by_element, wobbles
+from auditor.questions.cells import METHODS
+from auditor.questions.compare.answer import (
+    ChangedOutputs,
+    CompareAnswer,
+    ComparedElement,
+    Discordant,
+    RhoDifference,
+    Side,
+    change_in_words,
+    change_of,
+    outcome_of,
+)
 from auditor.questions.compare.versions import NEW, OLD, Versions
-from auditor.questions.counted import Counted
-from auditor.statistics.outward import at_least, at_most
-from auditor.statistics.paired import Halves, ShownChange, difference_limits, shown_by_pairs
-from auditor.statistics.paired import VersionCounts as Counts
-from auditor.trials.cell import Cell
+from auditor.questions.counted import Counted, CountsCells
+from auditor.statistics.outward import at_least, at_most, exact, sure
+from auditor.statistics.paired import (
+    Halves,
+    ShownChange,
+    VersionCounts,
+    difference_limits,
+    mean_lower,
+    mean_upper,
+    shown_by_pairs,
+)
 from auditor.trials.other_version import close_processes
-from auditor.trials.trial import Bench, Trial
+from auditor.trials.trial import Trial
 
 _FIRST = 16  # pairs that are run before the first look
 _AGAIN = 3  # times the pairs that settled the margin, at most, to see which way rho went
 _LEANS = 3  # discordant pairs, three quarters of them one way, that make more pairs worth their while
+_ELEMENTS = 5  # that are named
+_BETTING = "betting confidence sequence on pairs of both"
 
 
 class ComparingPlan(Plan, frozen=True):
@@ -43,7 +64,7 @@ class ComparingPlan(Plan, frozen=True):
 
 
 @dataclass(slots=True)
-class Comparing(InquiryBase):
+class Comparing(CountsCells):
     """Two versions of one subject on the same pairs."""
 
     versions: Versions
@@ -51,7 +72,7 @@ class Comparing(InquiryBase):
     margin: float
     counted: list[Counted] = field(init=False)
     waiting: dict[int, Trial] = field(default_factory=dict)  # of the old version, by pair
-    seen: Counts = field(default_factory=Counts)
+    counts: VersionCounts = field(default_factory=VersionCounts)
     changed: Halves = field(default_factory=Halves)  # runs in which the versions differ: none, one or both of a pair
     first_changed: int | None = None
     shown: ShownChange = field(default_factory=ShownChange)
@@ -61,16 +82,12 @@ class Comparing(InquiryBase):
     old_versions: dict[str, str] = field(default_factory=dict)  # of packages, in the old environment
 
     def __post_init__(self) -> None:
-        self.counted = [Counted(cell, self.plan.confidence) for cell in self.cells]
-
-    @property
-    def cells(self) -> Sequence[Cell]:
-        return self.versions.cells
+        self.counted = [Counted(cell, self.plan.confidence) for cell in self.versions.cells]
 
     @property
     def asks(self) -> str:
         most = f"{self.plan.budget:,} pairs at most, each in both versions"
-        return f"is rho above that of {self.versions.words[OLD]} by more than {self.margin:g}? {most}"
+        return f"is rho above that of {self.versions.names[OLD]} by more than {self.margin:g}? {most}"
 
     def close(self) -> None:
         """The processes that ran old code, and its checkout."""
@@ -79,43 +96,33 @@ class Comparing(InquiryBase):
             self.versions.worktree.close()
 
     def settings(self) -> dict[str, Any]:
-        return {"margin": self.margin, "old": self.versions.told}
-
-    def opened(self, cell: int, bench: Bench) -> None:
-        self.counted[cell].bench = bench
+        return {"margin": self.margin, "old": self.versions.identity}
 
     def next(self) -> Sequence[Work]:
-        done = self.seen.pairs
+        done = self.counts.pairs
         if self.is_over or done >= self.plan.budget:
             return ()
         wanted = range(done, min(self.plan.budget, done + max(_FIRST, done // 4)))
         return Work(OLD, wanted), Work(NEW, wanted)
 
     def add(self, cell: int, trial: Trial) -> bool:
+        """Count a pair once both versions have run it. What has been shown stays so, and excludes its opposite."""
         if cell == OLD:
             self.waiting[trial.index] = trial
             return False
-        self._add(self.waiting.pop(trial.index), trial)
-        return self.is_over
-
-    def _add(self, old: Trial, new: Trial) -> None:
-        for cell, trial in ((OLD, old), (NEW, new)):
-            self.counted[cell].add(trial)
-            if (elements := trial.payload["elements"]) is not None:
-                self.elements[cell].append(elements)
+        old = self.waiting.pop(trial.index)
+        for place, one in ((OLD, old), (NEW, trial)):
+            self.counted[place].add(one)
+            if (elements := one.payload["elements"]) is not None:
+                self.elements[place].append(elements)
         self.old_versions = old.payload.get("versions") or self.old_versions
-        with_example(self.examples, NEW, new, EXAMPLES)
-        self.seen = self.seen.plus(old=old.difference is not None, new=new.difference is not None)
-        differ = sum(a != b for a, b in zip(old.payload["prints"], new.payload["prints"], strict=True))
+        with_example(self.examples, NEW, trial, EXAMPLES)
+        self.counts = self.counts.plus(old=old.difference is not None, new=trial.difference is not None)
+        differ = sum(a != b for a, b in zip(old.payload["prints"], trial.payload["prints"], strict=True))
         self.changed = self.changed.plus(differ)
         if differ and self.first_changed is None:
-            self.first_changed = new.index
-        self._look()
-
-    def _look(self) -> None:
-        """What has been shown stays so; of two things that exclude each other the first."""
-        now = shown_by_pairs(self.seen, self.plan.alpha, self.margin, self.plan.budget)
-        was = self.shown
+            self.first_changed = trial.index
+        was, now = self.shown, shown_by_pairs(self.counts, self.plan.alpha, self.margin, self.plan.budget)
         self.shown = ShownChange(
             better=was.better or (now.better and not was.worse),  # nor "beyond", which is shown with it
             worse=was.worse or (now.worse and not was.better),
@@ -123,16 +130,17 @@ class Comparing(InquiryBase):
             within=was.within or (now.within and not was.beyond),
         )
         if self.settled is None and (self.shown.within or self.shown.beyond):
-            self.settled = self.seen.pairs
+            self.settled = self.counts.pairs
+        return self.is_over
 
     @property
     def is_over(self) -> bool:
         """The margin is settled, and which way rho went too, unless more pairs may show it."""
         if self.settled is None:
             return False
-        old, new = self.seen.old, self.seen.new
+        old, new = self.counts.old, self.counts.new
         leans = old + new >= _LEANS and 4 * max(old, new) >= 3 * (old + new)
-        return not leans or self.shown.better or self.shown.worse or self.seen.pairs >= _AGAIN * self.settled
+        return not leans or self.shown.better or self.shown.worse or self.counts.pairs >= _AGAIN * self.settled
 
     def failed(self, cell: int, error: AuditorError) -> None:
         """Nothing is compared with what cannot be run."""
@@ -141,27 +149,101 @@ class Comparing(InquiryBase):
         raise SubjectError(f"not comparable: the {self.cells[cell].name} version: {error}") from error
 
     def verdict(self) -> Verdict:
-        outcome = outcome_of(self.shown)
-        decided_by = "budget" if outcome == "inconclusive" else "mismatches"
-        return Verdict(outcome, reason_of(self), decided_by, self.plan.alpha)
+        """Say which way rho went, what that rests on, and what may decide what is left open."""
+        counts, margin, outcome = self.counts, self.margin, outcome_of(self.shown)
+        words = (
+            f"{change_in_words(self.shown, margin)} ({sure(self.plan.confidence)}): of {counts.pairs:,} pairs "
+            f"{counts.old + counts.both:,} differ with the old version and {counts.new + counts.both:,} with the new"
+        )
+        if outcome == "inconclusive" and counts.pairs >= self.plan.budget:
+            words += f"; more --pairs, or a larger --margin than {exact(margin)}, may decide it"
+        return Verdict(outcome, words, "budget" if outcome == "inconclusive" else "mismatches", self.plan.alpha)
 
     def answer(self) -> Answer:
-        fields = fields_of(self)
-        rows = [one.row(one.band, self.plan.confidence) for one in self.counted]
+        confidence = self.plan.confidence
+        old, new = (Side.of(self.versions.names[cell], *self.counted[cell].counts, confidence) for cell in (OLD, NEW))
+        difference = RhoDifference.of_pairs(self.counts, confidence)
+        each, half = self.changed, (1 - confidence) / 2
+        changed = ChangedOutputs(
+            runs=2 * each.n,
+            differ=each.half + 2 * each.one,
+            estimate=each.mean(),
+            low=mean_lower(each, half),
+            high=mean_upper(each, half),
+            confidence=confidence,
+            first=self.first_changed,
+            replay_old=self.counted[OLD].replay(self.first_changed),
+            replay_new=self.counted[NEW].replay(self.first_changed),
+        )
+        fields = CompareAnswer(
+            change=change_of(self.shown),
+            margin=self.margin,
+            method="paired",
+            old=old,
+            new=new,
+            difference=difference,
+            error=self.plan.alpha,
+            discordant=Discordant(**self.counts._asdict()),
+            changed=changed,
+            looked=min(map(len, self.elements)),
+            elements=self._compared_elements(),
+            versions=_other_versions(self.old_versions),
+        )
+        measures = [difference.measure(_BETTING)]
+        for name, one in (("rho of the new", new), ("rho of the old", old)):
+            limits = (one.low, one.high, confidence)
+            measures.append(Measure(name, one.estimate, *limits, METHODS["anytime"], one.mismatches, one.pairs))
+        limits = (changed.low, changed.high, confidence)
+        counts = (changed.differ, changed.runs)
+        measures.append(Measure("answers that changed", changed.estimate, *limits, _BETTING, *counts))
+        rows = [one.row(one.band, confidence) for one in self.counted]
         return Answer(
             fields,
-            measures=[*measures_of(fields)],
-            rows=[msgspec.structs.replace(row, variant=row.name) for row in rows],
-            pairs=fields.new.pairs,
-            mismatches=fields.new.mismatches,
-            rho=rho_of(fields.new),
+            measures=measures,
+            rows=[replace(row, variant=row.name) for row in rows],
+            pairs=new.pairs,
+            mismatches=new.mismatches,
+            rho=new.rho,
             examples=self.examples,
-            findings=[*findings_of(self)],
-            wobbles=wobbles(self.elements[NEW], fields.new.pairs),
+            findings=[*self._findings()],
+            wobbles=wobbles(self.elements[NEW], new.pairs),
         )
 
+    def _compared_elements(self) -> list[ComparedElement]:
+        """Return the elements whose counts of pairs changed most."""
+        old, new = (pairs_by_element(self.elements[cell]) for cell in (OLD, NEW))
+        rows = [ComparedElement(name=name, old=old.get(name, 0), new=new.get(name, 0)) for name in {**old, **new}]
+        moved = [row for row in rows if row.old != row.new]
+        return sorted(moved, key=lambda row: (-abs(row.new - row.old), row.name))[:_ELEMENTS]
+
+    def _findings(self) -> Iterator[Finding]:
+        tree = self.versions.worktree
+        if tree and tree.changed:
+            files = "a file that is" if tree.changed == 1 else f"{tree.changed:,} files that are"
+            yield Finding("uncommitted", "info", f"the new version is the folder as it is, with {files} not committed")
+        if tree and tree.is_head and not tree.changed:
+            words = "the revision is the one that is checked out, and nothing was changed"
+            yield Finding("same-code", "warning", words)
+        if self.cells[NEW].within is not None:
+            words = "a tolerance is for the two runs of a pair: answers of old and new are compared exactly"
+            yield Finding("tolerance-exact", "info", words)
+
     def outlook(self) -> Outlook:
-        n, seen = self.seen.pairs, self.seen
-        low, high = difference_limits(seen, self.plan.confidence)
-        words = f"{seen.old + seen.both:,} of {n:,} pairs differ with the old, {seen.new + seen.both:,} with the new"
-        return Outlook(n, self.plan.budget, f"{words}; rho rose by {at_least(low, 2)} to {at_most(high, 2)}", None)
+        n, counts = self.counts.pairs, self.counts
+        low, high = difference_limits(counts, self.plan.confidence)
+        old, new = counts.old + counts.both, counts.new + counts.both
+        words = f"{old:,} of {n:,} pairs differ with the old, {new:,} with the new"
+        return Outlook(n, self.plan.budget, f"{words}; rho rose by {at_least(low, 2)} to {at_most(high, 2)}")
+
+
+def _other_versions(there: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Return the packages of which the old environment has another version than this one: (there, here)."""
+    found = {}
+    for name, old in there.items():
+        try:
+            new = python_version() if name == "python" else version(name)
+        except PackageNotFoundError:
+            new = "not installed"
+        if new != old:
+            found[name] = (old, new)
+    return found
