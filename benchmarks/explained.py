@@ -15,7 +15,7 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.linear_model import LinearRegression
 
 import auditor
-from auditor.questions.explain.parts import explain_parts
+from auditor.questions.explain.words import WORDS, explain_parts
 from auditor.report.formats.markdown import markdown_of
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -114,11 +114,9 @@ LEARNERS = (
 
 
 def table() -> Iterator[str]:
-    from auditor.questions.explain.experiments import EXPERIMENTS
-
-    for one in EXPERIMENTS:
-        cure = one.cure.replace("{width}", "W").replace("{size}", "N").replace("|", "\\|")
-        yield f"| `{one.kind}` | {one.changes} | {cure} |"
+    for kind, words in WORDS.items():
+        cure = words.cure.format(target="RHO", width="of width W", size="N").replace("|", "\\|")
+        yield f"| `{kind}` | {words.because} | {words.changes} | {cure} |"
 
 
 def sections() -> Iterator[str]:

@@ -104,7 +104,7 @@ def nothing_learnt() -> None:
 @pytest.fixture
 def no_other_process(monkeypatch: pytest.MonkeyPatch) -> None:
     """For explanations that are not about what other processes say: they agree, and none is started here."""
-    from auditor.questions.explain import interpreter
+    from auditor.questions.explain import units
     from auditor.trials.causes.elsewhere import Compared
     from auditor.trials.causes.hash_orders import read_code
 
@@ -116,9 +116,9 @@ def no_other_process(monkeypatch: pytest.MonkeyPatch) -> None:
             read[id(fn)] = fn, read_code(fn).seeds
         return Compared(None, 1 + read[id(fn)][1])
 
-    monkeypatch.setattr(interpreter, "hash_seed_shows", under_all_seeds)
-    monkeypatch.setattr(interpreter, "threads_show", lambda *_: Compared(None, 2))
-    monkeypatch.setattr(interpreter, "earlier_runs_show", lambda *_: Compared(None, 3))
+    monkeypatch.setattr(units, "hash_seed_shows", under_all_seeds)
+    monkeypatch.setattr(units, "threads_show", lambda *_: Compared(None, 2))
+    monkeypatch.setattr(units, "earlier_runs_show", lambda *_: Compared(None, 3))
 
 
 @pytest.fixture(scope="session")

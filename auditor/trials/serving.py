@@ -273,7 +273,7 @@ def _files(bench: Bench, request: dict[str, Any]) -> dict[str, Any]:
 def _moved(bench: Bench, request: dict[str, Any]) -> dict[str, Any]:
     from auditor.trials.causes.hidden import what_first_run_left
 
-    return what_first_run_left(bench, request["index"]).told
+    return what_first_run_left(bench, request["index"]).payload
 
 
 _ANSWERS = {"pair": _pair, "run": _run, "moved": _moved, "files": _files}

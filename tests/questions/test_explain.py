@@ -140,7 +140,9 @@ def test_a_grid_as_wide_as_it_says_meets_the_target() -> None:
     _, answer = explained(caused.raw_mean)
     (width,) = answer.widths
     assert 0.0798 / 0.05 / 4 < width < 4 * 0.0798 / 0.05
-    assert f"with width = {width:.2g}. " in f"{answer.causes[0].cure}. "
+    assert (
+        f"round to a grid of width {width:g}: the answer then moves by at most {width / 2:g}." in answer.causes[0].cure
+    )
 
 
 def test_numbers_that_jump_when_one_row_changes_are_no_continuum() -> None:
@@ -163,7 +165,7 @@ def test_last_digits_are_a_note_and_no_cause() -> None:
 
 def test_what_was_never_drawn_is_certain() -> None:
     _, answer = explained(caused.is_above)
-    assert "no bit of r was drawn" in answer.causes[0].message
+    assert "No bit of r was drawn" in answer.causes[0].message
 
 
 def test_an_r_that_is_drawn_and_does_no_work() -> None:
@@ -173,7 +175,7 @@ def test_an_r_that_is_drawn_and_does_no_work() -> None:
 
     _, answer = explained(drawn_in_vain, confidence=0.95)
     assert [cause.kind for cause in answer.causes] == ["r-unused"]
-    assert "no bit" not in answer.causes[0].message
+    assert "No bit" not in answer.causes[0].message
 
 
 def test_more_rows_are_told_with_the_exponent() -> None:

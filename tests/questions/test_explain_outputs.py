@@ -10,7 +10,7 @@ import pytest
 
 from auditor.questions.explain.experiments import widths_of
 from auditor.questions.explain.outputs import gaps, has_labels, has_order, read, renamed, unordered
-from auditor.questions.explain.runs import in_order, mixed, shuffled, taken, with_noise
+from auditor.questions.explain.samples import in_order, mixed, shuffled, taken, with_noise
 from auditor.randomness import root_key
 from auditor.values import settle
 

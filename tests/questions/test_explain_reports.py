@@ -12,7 +12,7 @@ import pytest
 
 from auditor.flow.record import read_record
 from auditor.questions.explain.answer import answer_of
-from auditor.questions.explain.parts import bars_of, lines
+from auditor.questions.explain.words import bars_of, lines
 
 pytestmark = pytest.mark.usefixtures("no_other_process")
 Command = Callable[..., tuple[int, str, str]]
@@ -35,7 +35,7 @@ def test_the_command_its_reports_and_its_trials_again(command: Command, folder: 
     assert code == 0
     assert "EXPLAINED" in out
     assert "row-order" in out
-    assert "what to do: sort the rows" in out
+    assert "what to do: Sort the rows" in out
     assert "━━━" in out
     document = json.loads((folder / "out.json").read_text())
     main = document["answer"]["causes"][0]
@@ -43,7 +43,7 @@ def test_the_command_its_reports_and_its_trials_again(command: Command, folder: 
     assert "row-order" in (folder / "out.md").read_text()
     drawn = ElementTree.fromstring((folder / "out.svg").read_text())
     texts = ["".join(one.itertext()) for one in drawn.iter() if one.tag.endswith("text")]
-    assert {"as it is", "but for row-order"} <= set(texts)
+    assert {"as it is", "without row-order"} <= set(texts)
     _, _, _, *again = shlex.split(main["replay"])
     code, out, _ = command(*again, cwd=folder)
     assert code == 0
@@ -66,7 +66,7 @@ def test_the_picture_shows_the_table(command: Command, folder: Path) -> None:
     assert shown[0][1:3] == (record.mismatches, record.pairs)
     verdicts = {what: bar.verdict for what, bar in bars_of(record)}
     assert verdicts["as it is"] == "fail"
-    assert verdicts["but for row-order"] == "pass"
+    assert verdicts["without row-order"] == "pass"
     assert all(low <= mismatches / pairs <= high for _, mismatches, pairs, low, high in shown)
 
 
@@ -76,7 +76,7 @@ def test_a_learner_that_raises_is_an_error_and_explains_nothing(command: Command
     assert code == 4
     assert "ERROR  raises.py:fit" in out + error
     assert "too big" in out + error
-    assert not [words for words in ("EXPLAINED", "Not run", "but for") if words in out]
+    assert not [words for words in ("EXPLAINED", "Not run", "without") if words in out]
 
 
 def test_every_way_to_say_it_wrongly_is_a_sentence(command: Command, folder: Path) -> None:

@@ -20,10 +20,10 @@ from learners import caused, hunted
 from support.requests import bench_of, inquiry_of
 
 from auditor.flow.verdict import Tally
-from auditor.questions.explain import interpreter, units
-from auditor.questions.explain.causes import ranked
-from auditor.questions.explain.evidence import Tried
-from auditor.questions.explain.runs import with_sham
+from auditor.questions.explain import units
+from auditor.questions.explain.conclusion import causes_of
+from auditor.questions.explain.evidence import ExperimentCounts
+from auditor.questions.explain.units import with_sham
 from auditor.questions.hunt.inquiry import Confirmation, Evidence
 from auditor.randomness import from_key
 from auditor.statistics.but_for import Changed, log_evidence, needed
@@ -67,7 +67,7 @@ def test_all_experiments_that_fit_share_alpha_but_hidden_state(
 ) -> None:
     """Eleven kinds, of which hidden state is a fact and not a test; the hash seed and threads are tests as others."""
     inquiry = explaining(fn, source)
-    assert {one.kind for one in inquiry.tried if one.why_not} == unfit
+    assert {one.kind for one in inquiry.experiments if one.why_not} == unfit
     tests = 11 - 1 - len(unfit)
     assert inquiry.needed == pytest.approx(math.log(tests / ALPHA))
     assert inquiry.strict.alpha_fail == pytest.approx(ALPHA / tests)
@@ -97,8 +97,8 @@ def crossed(law: Sequence[float], most: int, is_named: Callable[[Changed], bool]
 
 def by_pairs(inquiry: Any, kind: str) -> Callable[[Changed], bool]:
     def is_named(seen: Changed) -> bool:
-        one = inquiry.tested(kind)
-        one.seen, one.pairs = seen, sum(seen)
+        one = inquiry.of(kind)
+        one.outcomes, one.pairs = seen, sum(seen)
         return bool(inquiry.is_cause(one))
 
     return is_named
@@ -106,8 +106,8 @@ def by_pairs(inquiry: Any, kind: str) -> Callable[[Changed], bool]:
 
 def by_samples(inquiry: Any, kind: str, nothing: int = 0) -> Callable[[Changed], bool]:
     def is_named(seen: Changed) -> bool:
-        one = inquiry.tested(kind)
-        one.twice_seen, one.twice, one.nothing_drawn = seen, sum(seen), nothing * sum(seen)
+        one = inquiry.of(kind)
+        one.twice_outcomes, one.twice, one.nothing_drawn = seen, sum(seen), nothing * sum(seen)
         return bool(inquiry.is_cause(one))
 
     return is_named
@@ -157,8 +157,8 @@ def test_an_r_that_does_its_work_is_called_unused_with_its_share() -> None:
 def test_r_is_called_unused_above_the_target_with_its_share() -> None:
     """At rho = target, and with all evidence that a fresh r changes nothing."""
     inquiry = explaining(rho=0.3)
-    share, target, one = ALPHA / len(inquiry.tests), 0.3, inquiry.tested("r-unused")
-    one.twice_seen, one.twice = Changed(before=1000), 1000
+    share, target, one = ALPHA / len(inquiry.tests), 0.3, inquiry.of("r-unused")
+    one.twice_outcomes, one.twice = Changed(before=1000), 1000
     live, wrong = {0: 1.0}, 0.0
     for n in range(1, inquiry.each + 1):
         then: dict[int, float] = {}
@@ -187,10 +187,10 @@ def test_without_mismatches_in_the_pair_itself_no_bit_of_r_drawn_is_no_cause() -
 # Which cause is the main one.
 
 
-def tried(inquiry: Any, kind: str, pairs: int, before: int, after: int) -> Tried:
-    one: Tried = inquiry.tested(kind)
+def tried(inquiry: Any, kind: str, pairs: int, before: int, after: int) -> ExperimentCounts:
+    one: ExperimentCounts = inquiry.of(kind)
     one.pairs, one.before, one.mismatches = pairs, before, after
-    one.seen = Changed(before - after, 0, after)
+    one.outcomes = Changed(before - after, 0, after)
     return one
 
 
@@ -214,7 +214,7 @@ def test_causes_are_in_the_order_of_the_share_that_they_explain(
     for kind, (pairs, before, after) in counts.items():
         one = tried(inquiry, kind, pairs, before, after)
         assert one.explains() == pytest.approx(1 - after / before)
-    assert [one.kind for one in ranked(inquiry)] == order
+    assert [one.kind for one in causes_of(inquiry)] == order
 
 
 # Fresh r, and shams.
@@ -290,7 +290,7 @@ def by_script(unit: Callable[..., Trial]) -> Callable[[Sequence[int], int], tupl
     ("unit", "runs"),
     [
         (units.sorted_rows, 4),
-        (interpreter.in_step, 4),
+        (units.in_step, 4),
         (units.other_size, 4),
         (units.other_r, 3),
         (units.beyond_noise, 10),
@@ -382,7 +382,7 @@ def test_a_private_coin_is_not_taken_for_last_digits(rate: float) -> None:
         payload: Any = trial.payload
         after = trial.difference is not None
         seen = seen.plus(before=payload["sham"], after=after)
-        plain = plain.plus(before=payload["runs"] > 2 and index >= units.SHOWN, after=after)
+        plain = plain.plus(before=payload["runs"] > 2 and index >= units.ALWAYS_NOISED, after=after)
         again += payload.get("again") is not None
     print(f"against the sham {seen}, against the pair {plain}; {again} samples with two outputs")
     assert log_evidence(seen) < needed(1e-6, 1)
@@ -392,33 +392,33 @@ def test_a_private_coin_is_not_taken_for_last_digits(rate: float) -> None:
 
 def test_what_a_sham_shows_is_hidden_state() -> None:
     inquiry = explaining()
-    noise, hidden = inquiry.tested("rounding-noise"), inquiry.tested("hidden-state")
+    noise, hidden = inquiry.of("rounding-noise"), inquiry.of("hidden-state")
     inquiry.differs = [True, True]
     payload = {"runs": 10, "sham": True, "shows": False, "close": False, "path": None}
-    inquiry.add(noise.after, Trial(0, DIFFERS, None, 0.0, payload={**payload, "again": None}))
+    inquiry.add(noise.changed_cell, Trial(0, DIFFERS, None, 0.0, payload={**payload, "again": None}))
     assert not inquiry.is_hidden()
-    inquiry.add(noise.after, Trial(1, None, None, 0.0, payload={**payload, "again": "output[2]"}))
+    inquiry.add(noise.changed_cell, Trial(1, None, None, 0.0, payload={**payload, "again": "output[2]"}))
     assert inquiry.is_hidden()
     assert (hidden.twice, hidden.shown, hidden.first_shown, hidden.path) == (2, 1, 1, "output[2]")
-    assert noise.seen == Changed(before=1, both=1)
+    assert noise.outcomes == Changed(before=1, both=1)
     inquiry = explaining()
-    seeds, hidden = inquiry.tested("hash-seed"), inquiry.tested("hidden-state")
+    seeds, hidden = inquiry.of("hash-seed"), inquiry.of("hidden-state")
     payload = {"runs": 9, "apart": True, "close": False, "turns": [[True, False], [True, True]]}
-    inquiry.add(seeds.shows, Trial(4, None, None, 0.0, payload=payload))
-    assert seeds.twice_seen == Changed(before=1, both=1)
+    inquiry.add(seeds.twice_cell, Trial(4, None, None, 0.0, payload=payload))
+    assert seeds.twice_outcomes == Changed(before=1, both=1)
     assert (hidden.shown, hidden.first_shown) == (1, 4)
-    assert [one.kind for one in inquiry.tried if inquiry.is_cause(one)] == ["hidden-state"]
+    assert [one.kind for one in inquiry.experiments if inquiry.is_cause(one)] == ["hidden-state"]
 
 
 def test_a_sham_stands_for_the_pair_as_it_is() -> None:
     """Of each experiment with a sham, and of none without."""
     inquiry = explaining()
     inquiry.differs = [True]
-    for one in inquiry.tried:
-        if one.after is not None:
-            inquiry.add(one.after, Trial(0, None, None, 0.0, payload={"runs": 4, "sham": False}))
+    for one in inquiry.experiments:
+        if one.changed_cell is not None:
+            inquiry.add(one.changed_cell, Trial(0, None, None, 0.0, payload={"runs": 4, "sham": False}))
             assert one.before == 0, one.kind
-            inquiry.add(one.after, Trial(0, None, None, 0.0, payload={"runs": 4}))
+            inquiry.add(one.changed_cell, Trial(0, None, None, 0.0, payload={"runs": 4}))
             assert (one.before, one.pairs) == (1, 2), one.kind
 
 

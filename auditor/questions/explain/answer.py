@@ -1,4 +1,4 @@
-"""What an explanation says: the causes that are shown, the main one first, and every experiment with its figures."""
+"""What is the answer of an explanation? The causes that are shown, and every experiment with its figures."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from auditor.flow.record import Record
 
 
 class Cause(msgspec.Struct, frozen=True, kw_only=True):
-    """`before` and `after` are the rates in the pairs that were run both ways: as it is, and but for this cause."""
+    """A cause that is shown. `before` and `after` are the rates of mismatches in the pairs that were run both ways: as
+    it is, and with this cause taken away."""
 
     kind: str
     before: float | None
@@ -20,15 +21,16 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExperimentRow(msgspec.Struct, frozen=True, kw_only=True):
-    """`state` is "cause", "not shown", or "not run". All intervals hold together with the record's confidence."""
+    """One experiment. `state` is "cause", "not shown" or "not run". All intervals hold together with the record's
+    confidence."""
 
     kind: str
     changes: str
     state: str
     pairs: int  # that were run both ways
     before: int  # mismatches in them as it is
-    after: int  # and but for the cause
-    estimate: float | None = None  # of rho but for the cause
+    after: int  # and with the cause taken away
+    estimate: float | None = None  # of rho with the cause taken away
     low: float = 0.0
     high: float = 1.0
     twice: int = 0  # samples that were run twice, with one thing changed
@@ -38,8 +40,8 @@ class ExperimentRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FreshRows(msgspec.Struct, frozen=True, kw_only=True):
-    """How many rows of a sample of `of` change the answer when they are replaced by fresh ones: the median over
-    `pairs`, and the row at which the answer of the first such pair turns."""
+    """How many rows of a sample of `of` rows change the answer when they are replaced by fresh ones: the median over
+    `pairs` pairs, and the row at which the answer of the first such pair turns."""
 
     median: int
     of: int
@@ -49,7 +51,7 @@ class FreshRows(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LocalValue(msgspec.Struct, frozen=True):
-    """The first local of the subject's own code that differs though what its line reads does not: a hint."""
+    """The first local of the subject's own code that differs although what its line reads does not: a hint."""
 
     where: str
     name: str
@@ -58,25 +60,26 @@ class LocalValue(msgspec.Struct, frozen=True):
 
 
 class Growth(msgspec.Struct, frozen=True, kw_only=True):
-    """rho ~ size^exponent between two sizes, and at which the target would hold if that went on: estimates alone."""
+    """An estimate: rho ~ size^exponent between two sizes, and the size at which the target would hold if that went
+    on."""
 
     exponent: float
     size: int | None
 
 
 class ExplainAnswer(msgspec.Struct, frozen=True, kw_only=True, tag_field="question", tag="explain"):
-    """The first cause is the main one."""
+    """The answer of an explanation. The first cause is the main one."""
 
     causes: list[Cause]
     experiments: list[ExperimentRow]
-    pairs_in_all: int  # pairs, and samples that were run twice, of all experiments together
+    pairs_in_all: int  # trials of all experiments: pairs, and samples that were run twice
     runs: int
-    widths: list[float] = []  # of the grid that `continuous` rounds on
+    widths: list[float] = []  # of the grid on which `continuous` rounds
     fresh_rows: FreshRows | None = None
     growth: Growth | None = None
     local_value: LocalValue | None = None
 
 
 def answer_of(record: Record) -> ExplainAnswer:
-    """A record that was read from a file has its answer as JSON."""
+    """Return the record's answer, decoding it if the record was read from a file."""
     return msgspec.convert(msgspec.to_builtins(record.answer), ExplainAnswer)

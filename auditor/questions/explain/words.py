@@ -1,196 +1,343 @@
-"""What is said of a cause: its figure, where it is, the command that shows it, and its cure."""
+"""What is an explanation in words? All that a reader is told about causes: in the record, and in a report of one."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-from statistics import median_low
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
-from auditor.questions.explain.answer import Cause, FreshRows, Growth, LocalValue
-from auditor.questions.explain.evidence import LOCALS, MOVED, PLAIN, ROWS, Tried
-from auditor.questions.explain.inquiry import Explaining
+from auditor.flow.parts import Bar, Command, Part, Table, Words
+from auditor.flow.record import Record
+from auditor.questions.explain.answer import ExperimentRow, ExplainAnswer, answer_of
+from auditor.questions.explain.evidence import ExperimentCounts
 from auditor.questions.explain.units import quarter
+from auditor.statistics.outward import at_least, at_most, exact, percent, sure
+
+if TYPE_CHECKING:
+    from auditor.questions.explain.inquiry import ExplainInquiry
+
+_BAR = 18  # characters of a bar
+_AS_IT_IS = "as it is"
 
 
-def make_cause(inquiry: Explaining, one: Tried) -> Cause:
-    return Cause(
-        kind=one.kind,
-        before=one.before / one.pairs if one.pairs and one.kind != "r-unused" else inquiry.rate,
-        after=one.rate(),
-        message=message(inquiry, one),
-        where=_moved(inquiry, one).get("where") or one.where or one.path,
-        replay=_replay(inquiry, one),
-        cure=cure(inquiry, one),
-    )
+class CauseWords(NamedTuple):
+    """How one kind of cause is spoken of."""
+
+    because: str  # why runs disagree
+    changes: str  # how its pairs are run or compared, after "N pairs differ"
+    cure: str
+    twice: str = ""  # what was done to one sample, before "gave another output"
 
 
-def message(inquiry: Explaining, one: Tried) -> str:
-    """One sentence with the figure."""
-    if one.kind == "r-unused":
-        return _r_unused(inquiry, one)
-    words = [*_shown(one)]
-    if found := _moved(inquiry, one).get("message"):
-        words.append(f"what moves: {found}")
-    if one.pairs and (one.before or not one.experiment.certain):
-        words.append(_figure(inquiry, one))
-    return "; ".join(words)
-
-
-def _moved(inquiry: Explaining, one: Tried) -> dict[str, Any]:
-    """What goes on from run to run, where that was found."""
-    found = inquiry.aside(MOVED) if one.kind == "hidden-state" else []
-    return found[0] if found else {}
-
-
-def headline(inquiry: Explaining, one: Tried) -> str:
-    """The main cause in as few words as there are."""
-    if one.experiment.certain:
-        return f"{one.kind} is the main cause: {next(_shown(one))}"
-    if one.kind == "r-unused":
-        changed = (
-            "no bit of it was drawn"
-            if one.is_without_r()
-            else f"a fresh r changes little ({one.shown:,} of {one.twice:,} outputs)"
-        )
-        return f"{one.kind} is the main cause: {changed}, and {inquiry.mismatches:,} of {inquiry.pairs:,} pairs differ"
-    counts = f"{one.before:,} of {one.pairs:,} pairs differ"
-    if one.kind == "too-little-data":
-        return f"{one.kind} is the main cause: {counts} {_sizes(inquiry)}"
-    return f"{one.kind} is the main cause: {counts}, {one.mismatches:,} but for it"
-
-
-def _figure(inquiry: Explaining, one: Tried) -> str:
-    counts = f"{one.before:,} of {one.pairs:,} pairs differ"
-    if one.kind == "too-little-data":
-        return f"{counts} {_sizes(inquiry)}{_outlook(inquiry)}"
-    as_it_is = "" if one.experiment.certain else " as it is"
-    return f"{counts}{as_it_is}, {one.mismatches:,} with {one.experiment.changes}{_width(inquiry, one)}"
-
-
-def _sizes(inquiry: Explaining) -> str:
-    size, one = inquiry.cells[PLAIN].size, inquiry.tested("too-little-data")
-    if inquiry.is_dataset:
-        return f"with {quarter(size):,} rows, {one.mismatches:,} with all {size:,}"
-    return f"with {size:,} rows, {one.mismatches:,} with {4 * size:,}"
-
-
-def _outlook(inquiry: Explaining) -> str:
-    found = growth_of(inquiry)
-    if found is None:
-        return ""
-    held = f"; if that goes on, {inquiry.target:g} takes about {found.size:,} rows" if found.size else ""
-    return f": rho falls about as size^{found.exponent:.2g}{held}"
-
-
-def _width(inquiry: Explaining, one: Tried) -> str:
-    if one.kind != "continuous":
-        return ""
-    ends = dict.fromkeys((min(inquiry.widths), max(inquiry.widths)))
-    widths = " to ".join(map(_two_digits, ends))
-    return f"; {inquiry.target:g} takes a width of about {widths}, and so an error of up to half that"
-
-
-def _two_digits(width: float) -> str:
-    """Widths have no more: they were rounded up."""
-    return f"{float(f'{width:.2g}'):g}"
-
-
-def _shown(one: Tried) -> Iterator[str]:
-    """What the same sample did when it was run twice."""
-    if one.drawn:
-        first, second, unit = one.drawn
-        counts = f"{first:,} and {second:,}"
-        drew = f"{counts} values there" if unit == "values" else f"as many values there, in {counts} calls"
-        yield f"the runs of a pair drew {drew}"
-    said = _TWICE.get(one.kind)
-    if said and one.shown:
-        digits = "" if one.beyond else ", in last digits alone"
-        yield f"{said} another output in {one.shown:,} of {one.twice:,} samples{digits}{_turns(one)}"
-
-
-def _turns(one: Tried) -> str:
-    """How often a sample that shows it did so when it was run again, with the change and without."""
-    if not one.turns:
-        return ""
-    changed = one.twice_seen.before + one.twice_seen.both
-    return f" (again in {changed:,} of {one.turns:,} runs, and in {one.shams_shown:,} of as many with nothing changed)"
-
-
-_TWICE = {
-    "hidden-state": "the same sample and r again gave",
-    "hash-seed": "the same sample and r in a process with another PYTHONHASHSEED gave",
-    "threads": "the same sample and r with all threads instead of one gave",
-    "row-order": "the same rows in another order gave",
-    "rounding-noise": "a noise of one part in 2^50 gave",
+WORDS = {
+    "hidden-state": CauseWords(
+        "the answer depends on more than the sample and r",
+        "with the same state put back before each run",
+        "draw every random bit from r, and keep nothing between runs",
+        "the same sample and r, run again,",
+    ),
+    "hash-seed": CauseWords(
+        "the answer depends on the hash seed of the process",
+        "with one hash seed for all runs",
+        "sort before you iterate: for x in sorted(the_set); and never use hash() of a text as a number",
+        "the same sample and r in a process with another PYTHONHASHSEED",
+    ),
+    "threads": CauseWords(
+        "the answer depends on the number of threads",
+        "with one thread",
+        "run it in one thread: with threadpoolctl.threadpool_limits(1), or n_jobs=1; or add up what threads return in "
+        "a fixed order",
+        "the same sample and r with all threads instead of one",
+    ),
+    "row-order": CauseWords(
+        "the answer depends on the order of the rows",
+        "with the rows sorted",
+        "sort the rows first, or use a statistic that does not depend on their order: sample = np.sort(sample, axis=0)",
+        "the same rows in another order",
+    ),
+    "rounding-noise": CauseWords(
+        "the last digits of the data decide the answer",
+        "not counting differences that last digits explain",
+        "round far above the last digits, what is returned and what decides: np.round(result, 9), np.round(score, 9) "
+        "> 0",
+        "a change of one part in 2^50 in the data",
+    ),
+    "desync": CauseWords(
+        "the two runs draw from r out of step",
+        "with the draws from r kept in step",
+        'give each step its own child of r before the sample is looked at: for_rows, for_offset = r.child("rows"), '
+        'r.child("offset"); or key its draws by place: r = sites(r), from auditor.repair',
+    ),
+    "continuous": CauseWords(
+        "the answer is a raw number with all its digits",
+        "rounded to a shared random grid",
+        "to reach rho = {target}, round to a grid {width}. In code: offset = r.uniform(0, width); "
+        "return offset + width * np.round((x - offset) / width)",
+    ),
+    "labels": CauseWords(
+        "the same groups get different labels",
+        "compared up to the names of the labels",
+        "name the groups by what they are, not by when they came up: sort the centres and renumber, or compare who is "
+        "together",
+    ),
+    "output-order": CauseWords(
+        "the same items come in a different order",
+        "compared without regard to order",
+        "return sorted(result), or a frozenset",
+    ),
+    "r-unused": CauseWords(
+        "the shared r takes no part in the answer",
+        "with an r of its own for each run",
+        "let r decide what the sample leaves open: a threshold or the offset of a grid, drawn as r.uniform(...) before "
+        "the sample is looked at",
+    ),
+    "too-little-data": CauseWords(
+        "there are too few rows to settle the answer",
+        "with four times the rows",
+        "use more rows: --size {size}",
+    ),
 }
 
 
-def _r_unused(inquiry: Explaining, one: Tried) -> str:
-    own = f"{one.mismatches:,} of {one.pairs:,} pairs differ where each run has an r of its own"
-    figure = f"{own}, {one.before:,} where it is shared"
-    if one.is_without_r():
-        return f"no bit of r was drawn in {one.twice:,} runs; {figure}"
-    changed = f"on one sample a fresh r changed the output {one.shown:,} times in {one.twice:,}"
-    return f"{changed}; {figure}"
+# In the record.
 
 
-def _replay(inquiry: Explaining, one: Tried) -> str | None:
-    """The trial that shows it: a sample run twice where that is certain, else the first pair that it makes agree."""
-    if one.experiment.certain:
-        return inquiry.replay(one.shows, one.first_shown)
+def headline(inquiry: ExplainInquiry, causes: Sequence[ExperimentCounts]) -> str:
+    """Return the verdict in a few sentences: the main cause, with its short name for searching."""
+    n, k = inquiry.pairs, inquiry.mismatches
+    if not n:
+        return "no pair was run"
+    if causes:
+        also = ", ".join(one.kind for one in causes[1:])
+        return _main_cause(inquiry, causes[0]) + (f" Also shown: {also}." if also else "")
+    if inquiry.is_passed():
+        held = f"rho is at most {exact(inquiry.target)}, the target ({sure(inquiry.plan.confidence)})"
+        return f"There is nothing to explain: {held}. A smaller --rho asks for more."
+    if not k:
+        return f"There is nothing to explain: {_agreeing(n, n)}."
+    return f"{_disagreeing(k, n)}, and no single cause explains it."
+
+
+def _main_cause(inquiry: ExplainInquiry, one: ExperimentCounts) -> str:
+    because = f"because {_because(inquiry, one)} ({one.kind})"
+    if one.experiment.must_not_matter:
+        return f"{_sentence(next(_evidence(one)))}, {because}."
     if one.kind == "r-unused":
-        return inquiry.replay(one.shows, 0)
-    return inquiry.replay(PLAIN if one.after is None else one.after, one.first_gone)
-
-
-def cure(inquiry: Explaining, one: Tried) -> str:
-    if found := _moved(inquiry, one).get("cure"):
-        return str(found)
-    if one.kind == "continuous":
-        return _rounding(inquiry, one.experiment.cure.format(width=_two_digits(max(inquiry.widths))))
+        fresh = "no bit of it was drawn" if one.is_without_r() else f"a fresh r changed {_share(one)} outputs"
+        return f"{_disagreeing(inquiry.mismatches, inquiry.pairs)}, {because}: {fresh}."
+    disagreeing, agreeing = _disagreeing(one.before, one.pairs), _agreeing(one.pairs - one.mismatches, one.pairs)
     if one.kind == "too-little-data":
-        found = growth_of(inquiry)
-        size = found.size if found and found.size else 4 * inquiry.cells[PLAIN].size
-        if inquiry.is_dataset:
-            return f"collect more rows: about {size:,}, if rho goes on as it does"
-        return one.experiment.cure.format(size=size)
-    return one.experiment.cure
+        before, after = _sizes(inquiry)
+        return f"{disagreeing} with {before}, {because}. With {after}, {agreeing}."
+    return f"{disagreeing}, {because}. {_sentence(WORDS[one.kind].changes)}, {agreeing}."
 
 
-def _rounding(inquiry: Explaining, words: str) -> str:
-    """A grid that is wider than the numbers themselves leaves nothing of them."""
-    largest = max((abs(value) for payload in inquiry.looked for value in payload["values"]), default=0.0)
-    if max(inquiry.widths) <= largest:
-        return words
-    coarser = "more rows allow a finer grid, and a coarser output, such as --view sign, needs none"
-    return f"{words}. That is more than any number that was seen: unless they should be 0, {coarser}"
+def message(inquiry: ExplainInquiry, one: ExperimentCounts) -> str:
+    """Return a cause in sentences, with its figures."""
+    return " ".join(f"{_sentence(part)}." for part in (_because(inquiry, one), *_findings(inquiry, one)))
 
 
-def growth_of(inquiry: Explaining) -> Growth | None:
-    """The exponent between two sizes a factor of four apart, and where rho would meet the target."""
-    one = inquiry.tested("too-little-data")
-    if not one.mismatches or one.mismatches >= one.before:
-        return None
-    exponent = math.log(one.mismatches / one.before) / math.log(4)
-    size = inquiry.cells[PLAIN].size
-    more = (one.mismatches / one.pairs / inquiry.target) ** (-1 / exponent)
-    reached = size if inquiry.is_dataset else 4 * size
-    needed = reached * more
-    return Growth(exponent=exponent, size=math.ceil(float(f"{needed:.2g}")) if needed < 1e15 else None)
+def note(inquiry: ExplainInquiry, one: ExperimentCounts, state: str) -> str:
+    """Return what is worth knowing of an experiment that shows no cause: why it was not run, or what it showed."""
+    if one.why_not:
+        return one.why_not
+    if one.error:
+        return f"it could not be run: {one.error}"
+    if state == "not run":
+        if one.kind == "hash-seed" and inquiry.is_hidden():
+            return "outputs differ from run to run, and so in any other process"
+        if not inquiry.pairs:
+            return "the audit ended before"
+        return "there were no pairs left for it" if inquiry.mismatches else "there was no mismatch to explain"
+    is_worth_it = state == "not shown" and one.kind != "r-unused" and bool(one.shown or one.drawn)
+    if not is_worth_it or inquiry.is_hidden():
+        return ""
+    return ". ".join(map(_sentence, _findings(inquiry, one)))
 
 
-def fresh_rows_of(inquiry: Explaining) -> FreshRows | None:
-    replaced = inquiry.aside(ROWS)
-    found = [(pair, payload) for pair, payload in enumerate(replaced) if "rows" in payload]
-    if not found:
-        return None
-    pair, first = found[0]
-    changed = median_low(payload["step"] for _, payload in found)
-    size = inquiry.cells[PLAIN].size
-    return FreshRows(median=changed, of=size, pairs=len(replaced), pair=pair, row=first["row"])
+def cure(inquiry: ExplainInquiry, one: ExperimentCounts) -> str:
+    """Return what to do about a cause."""
+    cure = WORDS[one.kind].cure
+    if one.kind == "hidden-state":
+        cure = inquiry.what_moved.get("cure") or cure
+    elif one.kind == "continuous":
+        cure = cure.format(target=f"{inquiry.target:g}", width=_width(inquiry))
+        largest = max((abs(value) for payload in inquiry.looked for value in payload["values"]), default=0.0)
+        if max(inquiry.widths) > largest:
+            cure += (
+                ". That width is larger than every number in the outputs: more rows allow a finer grid, and a coarser "
+                "output, such as --view sign, needs none"
+            )
+    elif one.kind == "too-little-data":
+        found = inquiry.growth()
+        size = found.size if found and found.size else 4 * inquiry.size
+        rows = f"collect more rows: about {size:,}, if rho goes on falling like this"
+        cure = rows if inquiry.is_dataset else cure.format(size=size)
+    return _sentence(cure)
 
 
-def local_value_of(inquiry: Explaining) -> LocalValue | None:
-    found = next((payload for payload in inquiry.aside(LOCALS) if "name" in payload), None)
-    return LocalValue(found["where"], found["name"], *found["values"]) if found else None
+def _because(inquiry: ExplainInquiry, one: ExperimentCounts) -> str:
+    if one.kind == "continuous" and any(payload["numbers"] > 1 for payload in inquiry.looked):
+        return "the answer has raw numbers with all their digits"
+    if one.kind == "r-unused" and not one.is_without_r():
+        return "the shared r takes too little part in the answer"
+    return WORDS[one.kind].because
+
+
+def _findings(inquiry: ExplainInquiry, one: ExperimentCounts) -> Iterator[str]:
+    """Yield what an experiment has found: in samples that were run twice, then in pairs."""
+    if one.kind == "r-unused":
+        drew = f"a fresh r changed the output in {_share(one)} samples"
+        yield f"no bit of r was drawn in {one.twice:,} runs" if one.is_without_r() else drew
+        yield f"{_pairs(one)} with a shared r; {WORDS[one.kind].changes}, {_still(one)}"
+        return
+    yield from _evidence(one)
+    if one.kind == "hidden-state" and (found := inquiry.what_moved.get("message")):
+        yield f"what moves: {found}"
+    if not one.pairs or (one.experiment.must_not_matter and not one.before):
+        return
+    if one.kind != "too-little-data":
+        yield f"{_pairs(one)}; {WORDS[one.kind].changes}, {_still(one)}"
+        return
+    before, after = _sizes(inquiry)
+    yield f"{_pairs(one)} with {before}; with {after}, {_still(one)}"
+    if growth := inquiry.growth():
+        held = f"; if that goes on, rho = {inquiry.target:g} takes about {growth.size:,} rows" if growth.size else ""
+        yield f"rho falls about as size^{growth.exponent:.2g}{held}"
+
+
+def _evidence(one: ExperimentCounts) -> Iterator[str]:
+    """Yield what the two runs of a pair drew, and what one sample did when it was run twice."""
+    if one.drawn:
+        first, second, unit = one.drawn
+        counts = f"{first:,} and {second:,}"
+        drew = f"{counts} values" if unit == "values" else f"as many values in {counts} calls"
+        yield f"the two runs of a pair drew {drew} at {one.where}"
+    if one.shown and (done := WORDS[one.kind].twice):
+        digits = "" if one.beyond else ", but only in last digits"
+        turns = ""
+        if one.turns:
+            changed = one.twice_outcomes.before + one.twice_outcomes.both
+            turns = f" (in {changed:,} of {one.turns:,} further runs; with nothing changed in {one.shams_shown:,})"
+        yield f"{done} gave another output in {_share(one)} samples{digits}{turns}"
+
+
+def _sizes(inquiry: ExplainInquiry) -> tuple[str, str]:
+    """Return the rows of the pairs that `too-little-data` compares: fewer, and more."""
+    size = inquiry.size
+    if inquiry.is_dataset:
+        return f"{quarter(size):,} of the {size:,} rows", f"all {size:,} rows"
+    return f"{size:,} rows", f"{4 * size:,} rows"
+
+
+def _width(inquiry: ExplainInquiry) -> str:
+    """Return the width of the grid, and how far rounding moves a number. Widths have two digits."""
+    low, high = (float(f"{width:.2g}") for width in (min(inquiry.widths), max(inquiry.widths)))
+    if low == high:
+        return f"of width {high:g}: the answer then moves by at most {high / 2:g}"
+    return f"of width {low:g} to {high:g}, by number: each then moves by at most half of its width"
+
+
+def _share(one: ExperimentCounts) -> str:
+    return f"{one.shown:,} of {one.twice:,}"
+
+
+def _pairs(one: ExperimentCounts) -> str:
+    return f"{one.before:,} of {one.pairs:,} pairs differ"
+
+
+def _still(one: ExperimentCounts) -> str:
+    return {0: "none do", 1: "1 does"}.get(one.mismatches, f"{one.mismatches:,} do")
+
+
+def _disagreeing(count: int, of: int) -> str:
+    return "No two runs agreed" if count == of else f"{count:,} of {of:,} pairs of runs disagreed"
+
+
+def _agreeing(count: int, of: int) -> str:
+    return f"all {of:,} pairs agree" if count == of else f"{count:,} of {of:,} pairs agree"
+
+
+def _sentence(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+# In a report.
+
+
+def explain_parts(record: Record) -> Iterator[Part]:
+    """Yield the causes with their cures, then a table of how often pairs differ with each cause taken away."""
+    answer = answer_of(record)
+    for place, cause in enumerate(answer.causes, 1):
+        where = f"\n   where: {cause.where}" if cause.where and cause.where not in cause.message else ""
+        cure = f"\n   what to do: {cause.cure}" if cause.cure else ""
+        yield Words(f"{place}. {cause.kind}: {cause.message}{where}{cure}")
+        if cause.replay:
+            yield Command("see it with:", cause.replay)
+    if record.pairs:
+        yield _table(record, answer)
+        if notes := [*_notes(answer)]:
+            yield Words("\n".join(notes), "dim")
+    not_run = [f"{one.kind} ({one.note})" for one in answer.experiments if one.state == "not run" and one.note]
+    if not_run and record.verdict == "pass":  # else it ended before most of them could be
+        yield Words(f"Not run: {', '.join(not_run)}.", "dim")
+
+
+def _table(record: Record, answer: ExplainAnswer) -> Table:
+    shown = {f"without {one.kind}" for one in answer.experiments if one.state == "cause"}
+    rows = []
+    for what, mismatches, pairs, low, high in lines(record, answer):
+        bar = "━" * max(round(mismatches / pairs * _BAR), 1 if mismatches else 0) or "0"
+        counts = f"{mismatches:,} of {pairs:,}"
+        rows.append((f"{what} *" if what in shown else what, counts, at_least(low, 2), at_most(high, 2), bar))
+    title = (
+        "How many pairs differ as it is, and with each cause taken away (* marks a cause that is shown). All bounds on "
+        f"rho hold together with {percent(record.confidence)} confidence:"
+    )
+    return Table(("", "differ", "at least", "at most", ""), rows, title=title, extra=4)
+
+
+def lines(record: Record, answer: ExplainAnswer) -> list[tuple[str, int, int, float, float]]:
+    """Return (what, mismatches, pairs, low, high) as it is, then without each cause that was tried: causes first, and
+    those first that leave the fewest mismatches.
+
+    A data set has no more rows to try: its line has a quarter of them, whose figures stand in the cell.
+    """
+    found = []
+    if record.rho and record.pairs:
+        found.append((_AS_IT_IS, record.mismatches or 0, record.pairs, record.rho.low, record.rho.high))
+
+    def order(one: ExperimentRow) -> tuple[bool, float]:
+        return one.state != "cause", one.estimate or 0.0
+
+    for one in sorted((one for one in answer.experiments if one.pairs and one.kind != "r-unused"), key=order):
+        name = f"without {one.kind}"
+        cell = next((cell for cell in record.cells if cell.name == name), None)
+        if one.kind == "too-little-data" and record.resample and cell:
+            found.append(("with a quarter of the rows", cell.mismatches, cell.pairs, cell.low, cell.high))
+        else:
+            found.append((name, one.after, one.pairs, one.low, one.high))
+    return found
+
+
+def _notes(answer: ExplainAnswer) -> Iterator[str]:
+    yield from (f"{one.kind}: {one.note}." for one in answer.experiments if one.note and one.state == "not shown")
+    if found := answer.fresh_rows:
+        changes = f"Replacing {found.median:,} of {found.of:,} rows by fresh ones changes the answer (median of pairs)"
+        yield f"{changes}; in pair {found.pair} it turns at row {found.row:,}."
+    if hint := answer.local_value:
+        what = "The first local value that differs although what its line reads does not"
+        yield f"{what} is {hint.name} at {hint.where}: {hint.first} and {hint.second}."
+
+
+def bars_of(record: Record) -> Sequence[tuple[str, Bar]]:
+    """Return the table as a picture: the interval of each rate, against the target."""
+    answer, target = answer_of(record), record.target or 0.0
+    shown = {f"without {one.kind}" for one in answer.experiments if one.state == "cause"}
+
+    def colour(what: str) -> str:
+        return "fail" if what == _AS_IT_IS else "pass" if what in shown else "inconclusive"
+
+    return [
+        (what, Bar(low, high, mismatches / pairs, target, colour(what)))
+        for what, mismatches, pairs, low, high in lines(record, answer)
+    ]

@@ -84,7 +84,7 @@ class Hidden(msgspec.Struct, frozen=True):
         return "; ".join(one.message for one in self.moved) or f"something that could not be found{what}"
 
     @property
-    def told(self) -> dict[str, Any]:
+    def payload(self) -> dict[str, Any]:
         where = next((one.where for one in self.moved if one.where), None)
         cures = "; ".join(dict.fromkeys(one.cure for one in self.moved))
         return {"message": self.message, "cure": cures, "where": where, "runs": self.runs}
