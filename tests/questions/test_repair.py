@@ -234,7 +234,7 @@ def test_nothing_needs_repair(folder: Path) -> None:
 
 def test_nothing_fits(folder: Path) -> None:
     """Outputs that never agree come to nothing by a vote; and too few rows make no chunks."""
-    for size, words in ((100, "agreed comes to no output"), (12, "12 rows are too few")):
+    for size, words in ((100, "agreed gives no output"), (12, "12 rows are too few")):
         found = repaired("anything", size=size)
         assert found.exit_code == 1
         assert words in found.reason
@@ -265,7 +265,7 @@ def test_what_it_costs_in_accuracy(folder: Path) -> None:
         assert lost[-1] > lost[0] >= -1e-3
         assert answer.price
         assert answer.price.loss_before is not None
-    assert "; the mean loss is" in as_text(found)
+    assert "; the mean loss was" in as_text(found)
 
 
 def test_a_record_that_was_read_is_shown_as_it_was(folder: Path) -> None:

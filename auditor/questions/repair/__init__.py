@@ -40,30 +40,26 @@ class RepairOptions(Options, frozen=True, kw_only=True):
     rho: Annotated[
         float | None, option("The mismatch probability you accept.  [default: claimed, or 0.1]", "R", SURE)
     ] = None
-    pairs: Annotated[int | None, option("Pairs of each of its audits, at most.  [default: 100 / rho]", "MAX", SURE)] = (
-        None
-    )
+    pairs: Annotated[int | None, option("Most pairs for each audit.  [default: 100 / rho]", "MAX", SURE)] = None
     measure: Annotated[
         str | None, option("What the target is for: rho, or churn.  [default: churn for predictions]", "WHAT", OTHER)
     ] = None
     loss: Annotated[
-        Any, option("What a repair costs in accuracy; module:fn, fn(output, rows), in [0, 1] a row.", "FN", OTHER)
+        Any, option("Measures what a repair loses: module:fn, called fn(output, rows), in [0, 1] a row.", "FN", OTHER)
     ] = None
-    with_: Annotated[
-        str | None, option('Audit this repair and look for no other: "rounded(width=0.2)".', "WRAPPER", OTHER)
-    ] = None
+    with_: Annotated[str | None, option('Audit this repair alone, e.g. "rounded(width=0.2)".', "WRAPPER", OTHER)] = None
 
 
 class Repair(QuestionBase):
     """Which wrapper makes TARGET reproducible, and at what price? Runs its code, and prints the code to paste.
 
-    Audits it as it is; takes the wrappers that fit its outputs; measures rho against price for all their settings on
-    the same runs; and confirms the cheapest that should pass on fresh pairs.
+    Audits TARGET as it is; finds the wrapper that fits its outputs; measures rho and price of all its settings on the
+    same runs; and confirms the cheapest setting that should pass on fresh pairs.
 
     Example: python -m auditor repair algorithms.controls:mean --source norm --size 100
 
-    Exit codes: 0 a repair is confirmed, or none is needed, 1 each one that fits is shown to miss the target, 2 usage,
-    3 none was confirmed, 4 a run failed.
+    Exit codes: 0 a repair is confirmed, or none is needed; 1 every setting that fits is shown to miss the target, or
+    none fits; 2 usage; 3 no repair was confirmed; 4 a run failed.
     """
 
     name: ClassVar[str] = "repair"

@@ -12,29 +12,29 @@ from auditor.statistics.outward import at_least, at_most, between, percent
 
 _TITLES = {"pass": "REPAIRED", "fail": "NOT REPAIRED", "inconclusive": "UNDECIDED", "error": "ERROR"}
 _CHURN = (
-    "The target is for churn here, the share of predictions that change. check takes it for rho unless it is given "
-    "--measure churn: there two runs differ if a single prediction does. Give --measure rho or --measure churn to both."
+    "The target is for churn here, the share of predictions that change. check takes it for rho, where two runs differ "
+    "if a single prediction does, unless it is given --measure churn. Give --measure rho or --measure churn to both."
 )
 # What is compared of a selector and of a search, unless the user says otherwise.
 DECIDED = {"selector": "support", "search": "attr(best_params_)"}
 _VIEW = (
-    "What is compared here is {0}: what the learner decides. check compares what it predicts, or all that it has "
-    'fitted, unless it is given --view "{0}".'
+    "What is compared here is {0}: what the learner decides. check compares what it predicts, or everything that it "
+    'has fitted, unless it is given --view "{0}".'
 )
-_METHODS = {"formula": "the formula", "bound": "an upper bound", "finishes": "real finishes"}
+_METHODS = {"formula": "the wrapper's formula", "bound": "an upper bound", "finishes": "running the wrapper"}
 
 # What else is worth knowing, by the kind of the outputs (`units.look`).
 HINTS = {
-    "decision": "Where the yes or no comes from a number, thresholded(score, low, high) of auditor.repair costs less: "
-    "let the learner return the number, and say between which thresholds either answer will do.",
-    "name": "Where the name is that of the best of scored candidates, chosen(scores, strength) of auditor.repair costs "
-    "less: let the learner return a dict of the scores by name.",
-    "scores": "Where only the best of these is used, chosen(learner, strength) of auditor.repair costs less: it gives "
+    "decision": "If the yes or no comes from a number, thresholded(score, low, high) of auditor.repair costs less: let "
+    "the learner return the number, and say between which thresholds either answer will do.",
+    "name": "If the name is that of the best of several scored candidates, chosen(scores, strength) of auditor.repair "
+    "costs less: let the learner return a dict of the scores by name.",
+    "scores": "If only the best of these is used, chosen(learner, strength) of auditor.repair costs less: it returns "
     "the name of the best, or with top=k the names of the k best.",
 }
 OUT_OF_STEP = (
     "Two runs draw from r a different number of times at {}, and what is drawn afterwards is out of step: r = sites(r) "
-    "of auditor.repair at the top of the learner keeps it in step, and this repair may then be had for less."
+    "of auditor.repair at the top of the learner keeps it in step, and this repair may then cost less."
 )
 
 
@@ -117,9 +117,11 @@ def repair_parts(record: Record) -> Iterator[Part]:
     if record.view in DECIDED.values():
         yield Words(_VIEW.format(record.view))
     if (price := answer.price) and price.words:
-        lost = f"; {price.changed:.0%} of the answers are other than as it is" if price.changed is not None else ""
+        lost = ""
+        if price.changed is not None:
+            lost = f"; {price.changed:.0%} of the answers differ from the learner's own"
         if price.loss is not None and price.loss_before is not None:
-            lost += f"; the mean loss is {price.loss_before + price.loss:.3g}, and was {price.loss_before:.3g}"
+            lost += f"; the mean loss was {price.loss_before:.3g} and becomes {price.loss_before + price.loss:.3g}"
         yield Words(f"Price: {price.words}{lost}.")
     if answer.code is not None and record.verdict == "pass":
         yield Listing("Paste this into a file, say repaired.py:", [answer.code.rstrip("\n")])
@@ -130,12 +132,12 @@ def repair_parts(record: Record) -> Iterator[Part]:
     if answer.hint:
         yield Words(answer.hint)
     if answer.more_rows:
-        yield Command("More rows may do instead; how many is found by:", answer.more_rows)
+        yield Command("More rows may help instead. This finds how many:", answer.more_rows)
     if record.rho and record.pairs:
-        what, rho = answer.wrapper or "it as it is", record.rho
+        what, rho = answer.wrapper or "the learner as it is", record.rho
         counts = f"{record.mismatches or 0:,} of {record.pairs:,} pairs of {what} differ"
         if rho.estimate is not None and (record.measures[0].name, record.measures[0].count) == ("rho", None):
-            counts = f"about {rho.estimate:.3g} by the cores of {record.pairs:,} pairs of {what}"
+            counts = f"about {rho.estimate:.3g}, over {record.pairs:,} pairs of {what}"
         yield Facts([("rho", f"{counts}; {between(rho.low, rho.high)} ({percent(rho.confidence)} two-sided)")])
 
 
@@ -152,9 +154,9 @@ def _frontier(record: Record, answer: RepairAnswer) -> Iterator[Part]:
         lost = [] if not loses else ["" if price.loss is None else f"{price.loss:+.3g}"]
         rows.append([name, _rate(point.estimate), at_least(point.low), at_most(point.high), cost, *lost])
     pairs, how = max(point.pairs for point in answer.frontier), _METHODS[answer.frontier[-1].by]
-    words = f"{measure} by {how} over {pairs:,} pairs; the intervals hold together with {percent(record.confidence)}"
+    sure = f"all intervals hold together with {percent(record.confidence)} confidence"
     head = ["", measure, "at least", "at most", "price", *(["loss"] if loses else [])]
-    yield Table(head, rows, title=f"The frontier: {words} confidence:")
+    yield Table(head, rows, title=f"What each setting gives: {measure} by {how} over {pairs:,} pairs; {sure}:")
 
     known = [(_price(point), point) for point in answer.frontier if point.estimate is not None and _price(point)]
     if not known:

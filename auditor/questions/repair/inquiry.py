@@ -131,10 +131,10 @@ class RepairInquiry(InquiryBase):
                 return found
         shown = next((one["shown"] for one in self.looks if "fits" in one), "nothing")
         if fitting:
-            why = "what differs between two of them is not its kind"
+            why = "it does not change the parts in which two of them differ"
             if fitting[-1].wrapper in ("voted", "agreed"):
                 why = f"{self.cell.size:,} rows are too few to be cut into chunks"
-            why = f"{fitting[0].wrapper} fits outputs such as {shown}, and {why}"
+            why = f"{fitting[0].wrapper} fits outputs such as {shown}, but {why}"
         elif not fits:
             why = "in no pair that was looked at did both runs give an output"
         else:
@@ -150,7 +150,7 @@ class RepairInquiry(InquiryBase):
         try:
             wrap(self.cell.subject, self._learner, setting)
         except AuditorError as error:
-            self.why_not = f"{setting.wrapper} does not take it: {error}"
+            self.why_not = f"{setting.wrapper} cannot wrap it: {error}"
             return False
         if setting.wrapper == "agreed" and self.cell.view.spec != OUTPUT.spec:
             self.why_not = f"agreed compares whole outputs, and the view here is {self.cell.view.name}"
@@ -285,7 +285,7 @@ class RepairInquiry(InquiryBase):
         if self.tries and (self._has_passed or before is None):
             return self._verdict_of(self.tries[-1])
         if not self.finished:
-            return Verdict("inconclusive", "no repair was confirmed yet", "budget", alpha)
+            return Verdict("inconclusive", "no repair has been confirmed yet", "budget", alpha)
         if reason := self._still_open():
             return Verdict("inconclusive", reason, "budget", alpha)
         return Verdict("fail", self._why_none(), "churn" if self.measure == "churn" else "mismatches", alpha)
@@ -301,7 +301,7 @@ class RepairInquiry(InquiryBase):
             if self.before is not None and (estimate := self._held(self.before).estimate) is not None:
                 reason += f"; as it is, {self.measure} is about {estimate:.3g}"
             if self.before is None and one.setting.wrapper == "agreed":  # no frontier has counted these runs
-                reason += "; how often its chunks agree on nothing, and it gives None, is not part of this"
+                reason += "; this does not count how often its chunks agree on nothing, so that it returns None"
         return replace(found, reason=reason, error_spent=self.plan.alpha)
 
     def _still_open(self) -> str | None:
@@ -316,15 +316,15 @@ class RepairInquiry(InquiryBase):
             if nearest.error:
                 known = f"it does not run: {nearest.error}"
             elif nearest.is_silent:
-                known = f"about {point.nothing:.0%} of the runs come to no output"
+                known = f"about {point.nothing:.0%} of the runs give no output"
             else:
                 known = f'{self._known(point.low, point.high, point.pairs)}; audit it alone by --with "{spec}"'
             more = f" and {len(left) - 1} more are" if len(left) > 1 else " is"
-            return f"none was confirmed, and {spec}{more} not ruled out: {known}"
+            return f"no repair was confirmed, and {spec}{more} not ruled out: {known}"
         if self.before is not None and self.before.outcome() != "fail":
             held = self._held(self.before)
             known = f"{self._known(held.low, held.high, held.pairs)}, which leaves {exact(self.target)} open"
-            return f"none was confirmed, and whether any is needed is open: as it is, {known}"
+            return f"no repair was confirmed, and it is open whether one is needed: as it is, {known}"
         return None
 
     def _not_confirmed(self, one: Try) -> str:
@@ -338,12 +338,12 @@ class RepairInquiry(InquiryBase):
     def _why_none(self) -> str:
         """Return why no setting is a repair, where that is shown of each."""
         if self._fits_none:
-            more = "; explain in place of repair finds what makes the runs differ"
+            more = "; the command explain finds what makes the runs differ"
             return f"no wrapper fits: {self.why_not}{more if 'explain' in registered_questions() else ''}"
         speaks = [one for one in self.measured if not one.is_silent]
         if not speaks:
             wrapper = self.measured[0].setting.wrapper
-            return f"{wrapper} comes to no output in more than {SAYS_NOTHING:.0%} of the runs, however it is set"
+            return f"{wrapper} gives no output in more than {SAYS_NOTHING:.0%} of the runs, at every setting"
         best = min(speaks, key=lambda one: one.estimate)
         if best.error:
             return f"{best.setting.spec} does not run: {best.error}"
@@ -435,7 +435,7 @@ class RepairInquiry(InquiryBase):
 
     @property
     def besides(self) -> str:
-        return f", and what wrappers do: up to {2 * INTEGRATED:,} finishes a pair"
+        return f", and up to {2 * INTEGRATED:,} uses of a wrapper for each pair"
 
     def outlook(self) -> Outlook:
         done = sum(audit.tally.pairs for audit in self.audits.values())
