@@ -20,8 +20,7 @@ from rich.table import Table
 
 from auditor.engine.cluster import BLOCKS_A_SECOND, Cluster
 from auditor.engine.engine import RunOptions, make_run_options
-from auditor.flow.asking import make_request
-from auditor.flow.question import Inquiry, find_question
+from auditor.flow.question import Inquiry, find_question, make_request
 from auditor.flow.run import Run, Silent
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Trial

@@ -11,8 +11,7 @@ from rich.table import Table
 from scipy.stats import binom
 
 from algorithms.known_answers import constant_breaks
-from auditor.flow.asking import make_request
-from auditor.flow.question import find_question
+from auditor.flow.question import find_question, make_request
 from auditor.questions.cells import EveryCell
 from auditor.questions.list_size.misses import Misses, runs_to_name
 from auditor.questions.pairs import PairsInquiry

@@ -13,8 +13,7 @@ from rich.table import Table
 from samples import counted
 
 from algorithms.rounding import boxes, foams
-from auditor.flow.asking import make_request
-from auditor.flow.question import find_question
+from auditor.flow.question import find_question, make_request
 from auditor.randomness import from_key, root_key
 from auditor.subjects.subject import load_subject
 from auditor.trials.cell import make_bench

@@ -22,9 +22,8 @@ from rich.console import Console
 from rich.table import Table
 
 from auditor.engine.engine import Engine, RunOptions, Serial
-from auditor.flow.asking import make_request
 from auditor.flow.fitness import Fitness
-from auditor.flow.question import find_question
+from auditor.flow.question import find_question, make_request
 from auditor.flow.run import Run, Silent
 from auditor.process.process_state import process_state_kept
 from auditor.randomness import from_key
@@ -251,10 +250,10 @@ class Timed(Fitness):
     clock: Callable[[], float] = process_time
     spent: float = 0.0
 
-    def see(self, *asked: Any) -> Any:
+    def check(self, *asked: Any) -> Any:
         started = self.clock()
         try:
-            return Fitness.see(self, *asked)
+            return Fitness.check(self, *asked)
         finally:
             self.spent += self.clock() - started
 

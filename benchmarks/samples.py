@@ -18,8 +18,7 @@ from algorithms import heavy_hitters, statistical_query
 from algorithms.heavy_hitters import r_heavy_hitters
 from algorithms.median import r_median
 from algorithms.statistical_query import rstat
-from auditor.flow.asking import make_request
-from auditor.flow.question import Inquiry, find_question
+from auditor.flow.question import Inquiry, find_question, make_request
 from auditor.randomness import from_key, root_key
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Bench

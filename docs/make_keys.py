@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from auditor.cli.config import OWN
-from auditor.flow.asking import check_table
+from auditor.flow.question import check_table
 from auditor.request import GROUPS, Listed
 
 NAMES = {int: "integer", float: "number", str: "text", bool: "true or false", list: "list"}

@@ -118,8 +118,12 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "auditor/flow/plan.py": ("tests/questions/test_refusals.py", "tests/questions/test_shares.py"),
     "auditor/flow/question.py": ("tests/flow/test_run.py", "tests/test_questions_of_others.py"),
     "auditor/flow/record.py": ("tests/flow/test_record_in_python.py", "tests/test_case.py"),
-    "auditor/flow/recording.py": ("tests/flow/test_run.py", "tests/flow/test_record_in_python.py"),
-    "auditor/flow/run.py": ("tests/flow/test_clock.py", "tests/flow/test_ledger_seen.py"),
+    "auditor/flow/run.py": (
+        "tests/flow/test_clock.py",
+        "tests/flow/test_ledger_seen.py",
+        "tests/flow/test_run.py",
+        "tests/flow/test_record_in_python.py",
+    ),
     "auditor/flow/verdict.py": (
         "tests/flow/test_plan.py",
         "tests/questions/test_shares.py",

@@ -126,15 +126,3 @@ def test_nothing_evaluates_or_unpickles() -> None:
         calls = [node.func for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call)]
         names = {ast.unparse(call) for call in calls}
         assert not names & {"eval", "exec", "pickle.load", "pickle.loads"}, name
-
-
-def test_functions_fit_on_a_screen() -> None:
-    lengths = sorted(
-        node.end_lineno - node.lineno + 1
-        for path in MODULES.values()
-        for node in statements(tree_of(path))
-        if isinstance(node, ast.FunctionDef) and node.end_lineno
-    )
-    print(f"median {lengths[len(lengths) // 2]}, 95th percentile {lengths[len(lengths) * 95 // 100]} of {len(lengths)}")
-    assert lengths[len(lengths) // 2] <= 10
-    assert lengths[len(lengths) * 95 // 100] <= 40

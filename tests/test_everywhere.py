@@ -14,8 +14,7 @@ import pytest
 
 from auditor.engine.choice import make_engine
 from auditor.engine.engine import Engine, make_run_options
-from auditor.flow.asking import make_request
-from auditor.flow.question import find_question
+from auditor.flow.question import find_question, make_request
 from auditor.flow.run import carry_out, run_options_of
 from auditor.trials.trial import Bench, Trial
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from auditor.errors import AuditorError, chain_of, in_words
-from auditor.flow.asking import audit
 from auditor.flow.record import Record
+from auditor.flow.run import audit
 from auditor.process.escape import visible
 from auditor.report.terminal import as_text
 

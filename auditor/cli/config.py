@@ -26,9 +26,8 @@ import msgspec
 from auditor.cli.baseline import Baseline, held_against
 from auditor.errors import BadValue, UsageError, suggestion
 from auditor.files import read_bytes
-from auditor.flow.asking import check_table, make_request
 from auditor.flow.plan import check_confidence
-from auditor.flow.question import find_question
+from auditor.flow.question import check_table, find_question, make_request
 from auditor.flow.record import NO_WORSE
 from auditor.process.limits import read_duration
 from auditor.questions.no_worse import MARGIN, check_margin

@@ -199,12 +199,12 @@ class AuditItem(pytest.Item):
         self.add_report_section("call", "auditor", visible(record.reason))
 
     def _audit(self) -> Record:
-        from auditor.flow import asking
+        from auditor.flow.run import audit
 
         options = self._options()
         _check_accepted(options)
         with _found_by_file(self), _commands_held(self.config), _logs_shown_harmless(self.config):
-            return asking.audit(self.obj, **self._with_share(options))
+            return audit(self.obj, **self._with_share(options))
 
     def _with_share(self, options: dict[str, Any]) -> dict[str, Any]:
         """The options with this item's share of the error that all have together."""
@@ -350,7 +350,7 @@ def _import_quietly() -> None:
     state = random.getstate()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        import auditor.flow.asking
+        import auditor.flow.run
         import auditor.questions.several
         import auditor.report.terminal  # noqa: F401
     random.setstate(state)
@@ -358,7 +358,7 @@ def _import_quietly() -> None:
 
 def _check_accepted(options: dict[str, Any]) -> None:
     from auditor.errors import UsageError, suggestion
-    from auditor.flow.asking import check_table
+    from auditor.flow.question import check_table
     from auditor.request import as_name
 
     accepted = ["source", *(name for name, one in check_table().items() if one.group)]

@@ -28,7 +28,7 @@ def time_of(given: Mapping[str, Any]) -> float | None:
 
 def settled_together(targets: Sequence[str], given: Mapping[str, Any]) -> Settled:
     """An audit of each by its declarations, with its share of the error."""
-    from auditor.flow.asking import make_request
+    from auditor.flow.question import make_request
     from auditor.questions.several import settle, share
     from auditor.subjects.subject import load_subject
 

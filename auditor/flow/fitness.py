@@ -1,5 +1,5 @@
-"""Is a cell fit to be audited, and what must a reader know of it? Seen once for each subject, source and size; and, in
-the end, did every run give one output?"""
+"""Is a cell fit to be audited, and what must a reader know of it? Looked at once for each subject, source and size.
+And, in the end, did every run give one output?"""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ _OWN_LABELS = ("fitted", "attr(labels_)", "attr(labels_)|partition")
 
 
 class Fitness(msgspec.Struct):
-    """What preflights found, by what they speak of."""
+    """What the preflights of an audit found."""
 
-    known: dict[tuple[Any, ...], Checked] = {}
+    known: dict[tuple[Any, ...], Checked] = {}  # by what a preflight speaks of
     first: Checked | None = None
     runs: int = 0
     sampled: dict[tuple[str, int], str] = {}  # how samples of a source and size are the same, where that was looked at
 
-    def see(
+    def check(
         self,
         cell: Cell,
         bench: Bench,
@@ -47,59 +47,59 @@ class Fitness(msgspec.Struct):
         other: SecondProcess | None,
         timed: Callable[[float], None],
     ) -> tuple[Bench, list[Finding]]:
-        """The bench after its preflight, with what that taught; `timed` is told what a run takes."""
+        """Run the preflight of a cell, unless that of an earlier one speaks of it too. Return the bench with what was
+        learnt, and what a reader must know; `timed` is called with the seconds that a run takes."""
         if not cell.looks:
-            how = self._same_samples(bench, engine)
+            same = self._same_samples(bench, engine)
             if cell.doubted:
                 bench = replace(bench, copies=True)
             else:
-                self._twice(bench, engine)
-            return bench, [*_nothing_fresh(cell, bench, how), *_of_source(cell, bench, plan)]
+                _run_twice(bench, engine)
+            return bench, [*_nothing_fresh(cell, bench, same), *_about_source(cell, bench, plan)]
         kind = _kind(cell, bench)
         checked = self.known.get(kind)
-        warnings: list[Finding] = []
+        findings: list[Finding] = []
         is_new = checked is None
         if checked is None:
             checked = self.known[kind] = _looked_at(cell, bench, engine, other, timed)
             self.first = self.first or checked
             self.runs += checked.runs
             entrust_folder()
-            warnings = [Finding(name, "warning", message) for name, message in checked.warnings]
-            warnings += [Finding(name, "info", message) for name, message in checked.notes]
-            self.sampled[bench.source.name, bench.size] = how = checked.same_samples
-            warnings += [
-                *_nothing_fresh(cell, bench, how),
-                *_own_labels(cell),
-                *_tolerated(cell),
-                *_not_integrated(cell, plan),
-            ]
-            warnings += [*_another_claim(cell)]
+            self.sampled[bench.source.name, bench.size] = checked.same_samples
+            findings += [Finding(name, "warning", message) for name, message in checked.warnings]
+            findings += [Finding(name, "info", message) for name, message in checked.notes]
+            findings += [*_nothing_fresh(cell, bench, checked.same_samples), *_about_cell(cell, plan)]
         bench = replace(bench, copies=checked.copies, judges=bench.judges and checked.knows_truth)
         if cell.kin and not is_new:
             self._same_samples(bench, engine)  # a candidate of a hunt has a source of its own
             return bench, []
-        return bench, [*warnings, *_of_source(cell, bench, plan), *_unknown(cell, bench, checked)]
+        findings += _about_source(cell, bench, plan)
+        if cell.judged and not checked.knows_truth:
+            note = f"accuracy was not measured: the truth over {bench.source.name} is not known"
+            findings.append(Finding("accuracy-unknown", "info", note))
+        return bench, findings
 
     def _same_samples(self, bench: Bench, engine: Engine) -> str:
-        """How the two samples of a pair are the same; SourceError for a source that ignores its generator."""
+        """Return how the two samples of a pair are the same; SourceError for a source that ignores its generator."""
         kind = bench.source.name, bench.size
         if kind not in self.sampled:
             self.sampled[kind] = next(engine.trials(replace(bench, unit=freshness), (0,), keep_nothing)).payload
         return self.sampled[kind]
 
-    def _twice(self, bench: Bench, engine: Engine) -> None:
-        """A trial that comes out differently when it is run again is no function of its randomness."""
-        first, again = (next(engine.trials(bench, (0,), keep_nothing)) for _ in range(2))
-        if (first.payload, first.difference) != (again.payload, again.difference):
-            raise SubjectError(
-                f"{bench.subject.name} is no function of (sample, r), or what asks it is none of its randomness: the "
-                "same trial came out in two ways. Draw every random bit from r, or from the rng that is given"
-            )
+
+def _run_twice(bench: Bench, engine: Engine) -> None:
+    """Run a trial twice; SubjectError if it comes out in two ways, and so is no function of its randomness."""
+    first, again = (next(engine.trials(bench, (0,), keep_nothing)) for _ in range(2))
+    if (first.payload, first.difference) != (again.payload, again.difference):
+        raise SubjectError(
+            f"{bench.subject.name} is no function of (sample, r), or what asks it is none of its randomness: the "
+            "same trial came out in two ways. Draw every random bit from r, or from the rng that is given"
+        )
 
 
 def _kind(cell: Cell, bench: Bench) -> tuple[Any, ...]:
-    """What a preflight speaks of: a subject on a source, at a size, with its parameters. Auxiliary inputs, which may be
-    thousands, share what was found for the first."""
+    """Return what a preflight speaks of: a subject on a source, at a size, with its parameters. Auxiliary inputs, which
+    may be thousands, share what was found for the first."""
     if cell.kin:
         return (cell.subject.fn, cell.kin)
     params = params_as_texts(cell.subject.params)
@@ -111,6 +111,7 @@ def _kind(cell: Cell, bench: Bench) -> tuple[Any, ...]:
 def _looked_at(
     cell: Cell, bench: Bench, engine: Engine, other: SecondProcess | None, timed: Callable[[float], None]
 ) -> Checked:
+    """Run the preflight; UsageError if the sample is too small for the subject."""
     try:
         return conclude(bench, engine.look(bench, timed), other)
     except HiddenState:
@@ -120,24 +121,21 @@ def _looked_at(
     except SubjectRaised as error:
         if cell.size == 0:
             raise UsageError(f"size=0 must be at least 1 for this subject: {error}; use e.g. --size 1000") from error
-        if error.shortage is not None:
-            raise UsageError(_too_small(cell, error.shortage)) from error
-        raise
-
-
-def _too_small(cell: Cell, error: str) -> str:
-    declared = cell.subject.declares("size")
-    cure = f"; it declares {declared:,}" if declared else ""
-    if "sample_scale" in cell.subject.settings:
-        cure += "; --param sample_scale=S scales down what it draws"
-    return f"size={cell.size:,} does not suit {cell.subject.name}: {error}{cure}"
+        if error.shortage is None:
+            raise
+        declared = cell.subject.declares("size")
+        cure = f"; it declares {declared:,}" if declared else ""
+        if "sample_scale" in cell.subject.settings:
+            cure += "; --param sample_scale=S scales down what it draws"
+        words = f"size={cell.size:,} does not suit {cell.subject.name}: {error.shortage}{cure}"
+        raise UsageError(words) from error
 
 
 def _nothing_fresh(cell: Cell, bench: Bench, same_samples: str) -> Iterator[Finding]:
-    """Warn where the two runs of a pair have the same sample, or none, so that they can only agree.
+    """Warn if the two runs of a pair have the same sample, or none, so that they can only agree.
 
-    Of the cell that decides: one whose private randomness is shared stands beside it to be compared. Where each run has
-    an r of its own, as in the question about lists, runs may differ all the same.
+    Not where private randomness makes runs differ, nor where each run has an r of its own, as in the question about
+    lists.
     """
     name = bench.source.name
     if same_samples == AT_TIMES:
@@ -156,10 +154,10 @@ def _nothing_fresh(cell: Cell, bench: Bench, same_samples: str) -> Iterator[Find
         yield Finding("nothing-fresh", "warning", f"{message}: they can only agree")
 
 
-def _own_labels(cell: Cell) -> Iterator[Finding]:
-    """Of a clusterer that predicts nothing: what is compared, and that it is hardly what is meant."""
-    fn, view = cell.subject.fn, cell.view.name
-    if isinstance(fn, Fit) and names_its_labels(fn.estimator) and view in _OWN_LABELS:
+def _about_cell(cell: Cell, plan: Plan) -> Iterator[Finding]:
+    """Say what is compared, where a reader might think it something else."""
+    subject, view = cell.subject, cell.view.name
+    if isinstance(subject.fn, Fit) and names_its_labels(subject.fn.estimator) and view in _OWN_LABELS:
         yield Finding(
             "own-labels",
             "warning",
@@ -168,9 +166,6 @@ def _own_labels(cell: Cell) -> Iterator[Finding]:
             'fn(output, probe), and compare with --view "module:fn|partition", or compare their number with --view '
             '"attr(labels_)|distinct"',
         )
-
-
-def _tolerated(cell: Cell) -> Iterator[Finding]:
     if cell.within:
         yield Finding(
             "tolerance",
@@ -180,30 +175,19 @@ def _tolerated(cell: Cell) -> Iterator[Finding]:
             "close. To be close is no equivalence: a may be close to b and b to c while a is not to c. The preflight "
             "was exact",
         )
-
-
-def _not_integrated(cell: Cell, plan: Plan) -> Iterator[Finding]:
-    """Why outputs are counted, where the subject declares how likely they differ."""
-    if cell.subject.finishing is None or plan.integrates or cell.command == "repair":  # whose audits each have a plan
-        return
-    short = (
-        "so few pairs decide nothing by a mean"
-        if plan.budget < plan.least_integrated
-        else "by --no-integrate or in a repair"
-    )
-    words = f"counts outputs that differ, and does not integrate the randomness of the finish: {why_not(cell) or short}"
-    yield Finding("not-integrated", "info", words)
-
-
-def _another_claim(cell: Cell) -> Iterator[Finding]:
-    asks = cell.subject.asks if cell.question == "rho" else {}
-    if asks:
+    # The audits of a repair each have a plan of their own.
+    if subject.finishing is not None and not plan.integrates and cell.command != "repair":
+        is_short = plan.budget < plan.least_integrated
+        short = "so few pairs decide nothing by a mean" if is_short else "by --no-integrate or in a repair"
+        words = "counts outputs that differ, and does not integrate the randomness of the finish"
+        yield Finding("not-integrated", "info", f"{words}: {why_not(cell) or short}")
+    if cell.question == "rho" and (asks := subject.asks):
         options = " ".join(f"{as_flag(name)} {value}" for name, value in asks.items())
         yield Finding("claim", "info", f"what is claimed of it is not rho: check it with {options}")
 
 
-def _of_source(cell: Cell, bench: Bench, plan: Plan) -> Iterator[Finding]:
-    """What samples of this cell are, where a reader might think them something else."""
+def _about_source(cell: Cell, bench: Bench, plan: Plan) -> Iterator[Finding]:
+    """Say what samples of this cell are, where a reader might think them something else."""
     if bench.counted and (left_out := tails_cut(bench.source, cell.size, plan.runs * plan.budget)):
         yield Finding("tail-cut", "info", left_out)
     if isinstance(bench.source, Dataset):
@@ -211,36 +195,34 @@ def _of_source(cell: Cell, bench: Bench, plan: Plan) -> Iterator[Finding]:
         yield Finding("resampled", severity, bench.source.words(cell.size, plan.confidence))
 
 
-def _unknown(cell: Cell, bench: Bench, checked: Checked) -> Iterator[Finding]:
-    if cell.judged and not checked.knows_truth:
-        note = f"accuracy was not measured: the truth over {bench.source.name} is not known"
-        yield Finding("accuracy-unknown", "info", note)
+def constancy(inquiry: Inquiry, answer: Answer, checked: Checked | None) -> Iterator[Finding]:
+    """Warn if all runs seem to give one output: a learner without a return passes any audit. Changes no verdict.
 
-
-def constancy(inquiry: Inquiry, said: Answer, checked: Checked | None) -> Iterator[Finding]:
-    """A warning, which changes no verdict, of a question about pairs of one cell: a learner without a return passes any
-    audit. What is looked at: the first runs of the preflight's pairs, each on a sample and an r of its own, whether any
-    pair of the audit differs, and how many distinct outputs its pairs had, where the inquiry has counted them. A
-    constant that is not None takes such a count: three coins may agree."""
+    For questions about pairs of one cell. What is looked at: the first runs of the preflight's pairs, each on a sample
+    and an r of its own, whether any pair of the audit differs, and how many distinct outputs its pairs had, where the
+    inquiry has counted them. A constant that is not None takes such a count: three coins may agree.
+    """
     always = checked.always if checked else None
     if always is None or len(inquiry.cells) != 1 or inquiry.plan.unit != "pairs":
         return
-    counted, cell = said.wobbles, inquiry.cells[0]
+    counted, cell = answer.wobbles, inquiry.cells[0]
     distinct = counted.distinct if counted else None
     declared = cell.subject.declared
     # An author has said what is promised of the output, or there is no sample; None is hardly ever meant.
     promises = declared.theorem or declared.accuracy or declared.claimed is not None
     is_meant = cell.size == 0 or (always.shown != "None" and promises)
-    if not said.pairs or said.mismatches or is_meant or distinct not in (None, 1):
+    if not answer.pairs or answer.mismatches or is_meant or distinct not in (None, 1):
         return
     if distinct == 1 or always.shown == "None":
-        looked = min(counted.pairs if counted and distinct == 1 else PAIRS, said.pairs)
-        yield Finding("constant", "warning", _always_words(cell, always, looked, said.pairs))
+        looked = min(counted.pairs if counted and distinct == 1 else PAIRS, answer.pairs)
+        yield Finding("constant", "warning", _always_words(cell, always, looked, answer.pairs))
 
 
 def _always_words(cell: Cell, always: Seen, looked: int, pairs: int) -> str:
-    every = "every run" if looked == pairs else f"every run of the first {looked:,} pairs"
-    rest = "" if looked == pairs else f", and none of {pairs:,} pairs differed"
+    """Say that `looked` of so many pairs all gave one output, and what may be wrong."""
+    every, rest = "every run", ""
+    if looked != pairs:
+        every, rest = f"every run of the first {looked:,} pairs", f", and none of {pairs:,} pairs differed"
     if cell.view.name != "output":
         saw = f"{every} showed {always.shown} through the view {cell.view.name}"
         return f"{saw}, whatever sample and r{rest}: is that what was to be compared?"

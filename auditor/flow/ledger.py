@@ -2,7 +2,7 @@
 
 Several audits may write one ledger at the same time. Only numbers and JSON are read from it, never a pickle, and each
 row with its checksum. A ledger that cannot be written any more, say because the disk is full, ends no audit: the
-trials wait in memory, and are written as soon as it goes again.
+trials wait in memory, and are written as soon as that is possible again. The file itself is in `ledger_file`.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from auditor.flow.ledger_file import (
 )
 from auditor.flow.question import Inquiry
 from auditor.flow.record import LedgerPlace, Record, as_record, environment
-from auditor.trials.cell import Cell, source_of
+from auditor.trials.cell import source_of
 from auditor.trials.identity import case_of
 from auditor.trials.trial import Trial
 
@@ -47,26 +47,8 @@ _OFTEN = 0.1  # seconds of work that a kill may cost
 _RETRY = 5.0  # seconds between two tries on a disk that is full
 
 
-class NoLedger:
-    """For audits that keep nothing."""
-
-    trouble: str | None = None
-    first_budget: int | None = None
-
-    def placed(self, record: Record) -> Record:
-        return record
-
-    def stored(self, cell: int) -> Mapping[int, Trial]:
-        return {}
-
-    def keep(self, trials: Sequence[Trial], cell: int) -> None: ...
-    def count(self, trial: Trial, cell: int) -> None: ...
-    def read(self, files: Mapping[str, str]) -> None: ...
-    def finish(self, document: Callable[[], bytes], *, is_over: bool) -> None: ...
-
-
 class Ledger:
-    """One audit in a ledger: what it has of it, and where its trials go."""
+    """One audit in a ledger: the trials that are there, and where new ones go."""
 
     def __init__(self, file: str, connection: sqlite3.Connection, audit: int, notice: Callable[[str], None]) -> None:
         self._file, self._connection, self._audit, self._notice = file, connection, audit, notice
@@ -81,16 +63,16 @@ class Ledger:
         self._next = 0.0
 
     def stored(self, cell: int) -> Mapping[int, Trial]:
-        """The trials of a cell that were there when this audit began."""
+        """Return the trials of a cell that were there when this audit began, by index."""
         return self._stored.get(cell, {})
 
     def placed(self, record: Record) -> Record:
-        """The record with where its trials are, and what came out before."""
+        """Return the record with the place of its trials, and with what earlier audits of the same found."""
         kept = LedgerPlace(ledger=self._file, audit=self._audit, earlier=earlier(self._connection, self._audit, record))
         return replace(record, cost=replace(record.cost, kept=kept))
 
     def keep(self, trials: Sequence[Trial], cell: int) -> None:
-        """Written when a tenth of a second has passed: a transaction a trial would cost more than a fast one."""
+        """Take trials to be written, every tenth of a second: a transaction a trial would cost more than a fast one."""
         self._waiting += ((cell, trial) for trial in trials)
         if monotonic() >= self._next:
             self._write()
@@ -126,7 +108,7 @@ class Ledger:
             self._notice(self.trouble)
 
     def finish(self, document: Callable[[], bytes], *, is_over: bool) -> None:
-        """The record as JSON, unless somebody interrupted: that audit is to be continued."""
+        """Write what is left, and the record as JSON, unless the audit is to be continued."""
         self._write()
         if not is_over or self.trouble:
             return
@@ -141,40 +123,46 @@ class Ledger:
 
 
 @contextmanager
-def open_ledger(
-    inquiry: Inquiry, case: Case | None, how: RunOptions, notice: Callable[[str], None]
-) -> Iterator[Ledger | NoLedger]:
-    """The place of this audit in its ledger: a new one, or the one that it continues."""
-    if how.ledger is None or case is None:
-        yield NoLedger()
-        return
-    check_kind_of_file(how.ledger)
-    if how.resume and not os.path.exists(how.ledger):
-        raise UsageError(f"--resume: there is no file {how.ledger}; leave --resume out to begin an audit")
-    plan = plan_of(inquiry, case, how)
-    with connect(how.ledger) as connection:
-        with complaining(how.ledger):
-            if how.resume:
+def open_ledger(inquiry: Inquiry, case: Case, options: RunOptions, notice: Callable[[str], None]) -> Iterator[Ledger]:
+    """Open the ledger of `options`, and begin this audit there or continue it; `notice` takes a sentence for the
+    user."""
+    file, audit = str(options.ledger), None
+    check_kind_of_file(file)
+    if options.resume and not os.path.exists(file):
+        raise UsageError(f"--resume: there is no file {file}; leave --resume out to begin an audit")
+    plan = plan_of(inquiry, case, options)
+    with connect(file) as connection:
+        with complaining(file):
+            if options.resume:
                 check_trials(connection)
-            audit = _resumed(connection, plan, how) if how.resume else None
-            audit = _begun(connection, plan) if audit is None else audit
-            ledger = Ledger(how.ledger, connection, audit, notice)
+                audit = _find_audit(connection, plan, file, begins=options.begins)
+            if audit is None:
+                audit = _begin(connection, plan)
+            ledger = Ledger(file, connection, audit, notice)
         yield ledger
 
 
-def plan_of(inquiry: Inquiry, first: Case, how: RunOptions) -> dict[str, Any]:
+def plan_of(inquiry: Inquiry, first: Case, options: RunOptions) -> dict[str, Any]:
     """Return all that decides what an audit finds, as JSON: its cases, what the question asks, the plan, the limits.
 
-    Of several cells the first has a case, and the others have their names and what of their cases is another.
+    Of several cells the first has a case; the others have their names, and the fields in which their cases differ from
+    the first.
     """
+    cells, known = None, first.to_json()
+    if len(inquiry.cells) > 1:
+        cells = []
+        for cell in inquiry.cells:
+            case = case_of(cell, source_of(cell), on_error=options.on_error, memory=options.memory).to_json()
+            others = {name: value for name, value in case.items() if value != known.get(name)}
+            cells.append({**others, "name": cell.name})
     plan = {
         **asdict(inquiry.plan),
         "subject": inquiry.cells[0].subject.name,
         "question": inquiry.cells[0].question,
-        "case": first.to_json(),
-        "cells": [_cell(one, first, how) for one in inquiry.cells] if len(inquiry.cells) > 1 else None,
+        "case": known,
+        "cells": cells,
         "asked": inquiry.settings(),
-        "timeout": how.timeout,
+        "timeout": options.timeout,
         "auditor_version": __version__,
         **environment(),
     }
@@ -182,13 +170,8 @@ def plan_of(inquiry: Inquiry, first: Case, how: RunOptions) -> dict[str, Any]:
     return as_json
 
 
-def _cell(cell: Cell, first: Case, how: RunOptions) -> dict[str, Any]:
-    case = case_of(cell, source_of(cell), on_error=how.on_error, memory=how.memory).to_json()
-    others = {name: value for name, value in case.items() if value != first.to_json().get(name)}
-    return {**others, "name": cell.name}
-
-
-def _begun(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> int:
+def _begin(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> int:
+    """Write a new audit, and return its number."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     with transaction(connection):
         (audit,) = connection.execute("SELECT coalesce(max(id), 0) + 1 FROM audits").fetchone()
@@ -199,9 +182,11 @@ def _begun(connection: sqlite3.Connection, plan: Mapping[str, Any]) -> int:
     return int(audit)
 
 
-def _resumed(connection: sqlite3.Connection, plan: Mapping[str, Any], how: RunOptions) -> int | None:
-    """The last audit with this plan; where there is only another, UsageError with the difference, or None."""
-    file = str(how.ledger)
+def _find_audit(connection: sqlite3.Connection, plan: Mapping[str, Any], file: str, *, begins: bool) -> int | None:
+    """Return the last audit with this plan, or with this plan and a smaller budget, which is then extended.
+
+    Where there is neither: None if the audit may begin anew, and else UsageError with the difference.
+    """
     # Unfinished ones first: what somebody wants to continue is most likely one of them.
     rows = connection.execute(
         "SELECT id, plan, record FROM audits ORDER BY subject = ? DESC, record IS NULL DESC, id DESC",
@@ -209,19 +194,26 @@ def _resumed(connection: sqlite3.Connection, plan: Mapping[str, Any], how: RunOp
     ).fetchall()
     plans = [(audit, _plan_from(text, file), record) for audit, text, record in rows]
     plans = [row for row in plans if file_name(row[1]["subject"]) == file_name(plan["subject"])]
-    if not plans and not how.begins:
+    if not plans and not begins:
         raise UsageError(f"--resume: {file} has no audit of {plan['subject']}; leave --resume out to begin one")
     for audit, other, _ in plans:
         if _is_same(other, plan):
-            _check_files(connection, int(audit), file)
+            _check_files(connection, audit, file)
             return int(audit)
     for audit, other, record in plans:
-        longer = _is_same({**other, "budget": plan["budget"]}, plan) and plan["budget"] > other["budget"]
-        if longer and plan["design"] == "anytime" and plan["cells"] is None:  # what is judged once has no more
-            _check_undecided(record, file)
-            _check_files(connection, int(audit), file)
-            return _extended(connection, int(audit), other, plan)
-    if how.begins:
+        is_longer = _is_same({**other, "budget": plan["budget"]}, plan) and plan["budget"] > other["budget"]
+        if is_longer and plan["design"] == "anytime" and plan["cells"] is None:  # what is judged once has no more
+            # What has been decided stays so: more pairs would be a second answer to one question.
+            verdict = loads(record).get("verdict") if record else None
+            if verdict in ("pass", "fail"):
+                raise UsageError(
+                    f"--resume: {file} has this audit, and it was decided: {verdict}; only an undecided one goes on "
+                    "with more --pairs. Leave --resume out, and take a new --seed, to begin another"
+                )
+            _check_files(connection, audit, file)
+            _extend(connection, audit, other, plan)
+            return int(audit)
+    if begins:
         return None
     last = plans[0][1]
     raise UsageError(
@@ -231,10 +223,23 @@ def _resumed(connection: sqlite3.Connection, plan: Mapping[str, Any], how: RunOp
 
 
 def _check_files(connection: sqlite3.Connection, audit: int, ledger: str) -> None:
+    """UsageError if a file that the audit's runs read has changed since."""
     if changed := changed_file(connection, audit):
         raise UsageError(
             f"--resume: {ledger} has this audit, but {changed}, which its runs read, has changed since; leave --resume "
             "out to begin another"
+        )
+
+
+def _extend(connection: sqlite3.Connection, audit: int, then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    """Give an audit a larger budget; its gate stays calibrated to the first, and asks for more after it."""
+    plan = {**now, "first_budget": then.get("first_budget") or then["budget"]}
+    with transaction(connection):
+        (started,) = connection.execute("SELECT started FROM audits WHERE id = ?", (audit,)).fetchone()
+        *_, checksum = signed((audit, plan["subject"], text := dumps(plan), started))
+        connection.execute(
+            "UPDATE audits SET plan = ?, checksum = ?, record = NULL, record_checksum = NULL WHERE id = ?",
+            (text, checksum, audit),
         )
 
 
@@ -270,38 +275,15 @@ def _is_same(then: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
     )
 
 
-def _check_undecided(record: str | None, file: str) -> None:
-    """What has been decided stays so: more pairs would be a second answer to one question."""
-    verdict = loads(record).get("verdict") if record else None
-    if verdict in ("pass", "fail"):
-        raise UsageError(
-            f"--resume: {file} has this audit, and it was decided: {verdict}; only an undecided one goes on with more "
-            "--pairs. Leave --resume out, and take a new --seed, to begin another"
-        )
-
-
-def _extended(connection: sqlite3.Connection, audit: int, then: Mapping[str, Any], now: Mapping[str, Any]) -> int:
-    """The same audit with a larger budget; its gate stays calibrated to the first, and asks for more after it."""
-    plan = {**now, "first_budget": then.get("first_budget") or then["budget"]}
-    with transaction(connection):
-        (started,) = connection.execute("SELECT started FROM audits WHERE id = ?", (audit,)).fetchone()
-        *_, checksum = signed((audit, plan["subject"], text := dumps(plan), started))
-        connection.execute(
-            "UPDATE audits SET plan = ?, checksum = ?, record = NULL, record_checksum = NULL WHERE id = ?",
-            (text, checksum, audit),
-        )
-    return audit
-
-
 def _differences(then: Mapping[str, Any], now: Mapping[str, Any]) -> str:
     """Say in what two plans differ: of their cases and of what the question asks field by field."""
-    said = case_from(then["case"]).differs(case_from(now["case"]), "resume")
+    found = case_from(then["case"]).differs(case_from(now["case"]), "resume")
     for was, is_now in ((then["asked"], now["asked"]), (then, now)):
         names = [name for name in {**was, **is_now} if name not in ("case", "cells", "asked", "subject", "question")]
-        said += [
+        found += [
             f"{name}: {was.get(name)} and {is_now.get(name)}" for name in names if was.get(name) != is_now.get(name)
         ]
-    return ", ".join(said) or f"its sources and inputs: {dumps(then['cells'])} and {dumps(now['cells'])}"
+    return ", ".join(found) or f"its sources and inputs: {dumps(then['cells'])} and {dumps(now['cells'])}"
 
 
 class Past(msgspec.Struct, frozen=True):
@@ -324,7 +306,7 @@ class Past(msgspec.Struct, frozen=True):
 
 
 def read_history(file: str, subject: str) -> list[Past]:
-    """Every audit of a subject in a ledger, the oldest first."""
+    """Return every audit of a subject in a ledger, the oldest first."""
     with connect(file, write=False) as connection, complaining(file):
         if not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
             return []  # somebody is just making it

@@ -1,4 +1,4 @@
-"""The contract of a question, and of the inquiry that carries one out.
+"""The contract of a question, and of the inquiry that carries one out; and which question is asked.
 
     request -> question.begin(request) -> inquiry -> next() ... add() ... -> verdict, answer -> record -> report
 
@@ -17,17 +17,21 @@ from typing import Any, ClassVar, Protocol, Self
 
 import msgspec
 
-from auditor.errors import AuditorError, UsageError, suggestion
+from auditor.errors import AuditorError, BadValue, UsageError, suggestion
 from auditor.flow.parts import Bar, Chart, Part
 from auditor.flow.plan import Plan
 from auditor.flow.record import Accuracy, CellRow, Finding, Measure, Record, RhoInterval
 from auditor.flow.verdict import Verdict
 from auditor.flow.wobbles import Wobbles
 from auditor.lookup import QUESTIONS, registered
-from auditor.request import Options, Request
+from auditor.process.limits import read_duration
+from auditor.request import Listed, Options, OverCells, Request, as_flag, as_name, check_known, listed, make_options
 from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench, Trial
 from auditor.values import Difference
+
+CHECK = ("rho", "churn", "loss", "nu", "list_size")  # the questions that the options of `check` choose from
+_MEASURES = CHECK[:2]
 
 
 class Work(msgspec.Struct, frozen=True):
@@ -216,7 +220,7 @@ def registered_questions() -> Mapping[str, EntryPoint]:
 
 
 def find_question(name: str) -> Question:
-    """By name; UsageError with those that there are."""
+    """Return a question by its name; UsageError with those that there are."""
     known = registered_questions()
     if name not in known:
         there = f"there are {', '.join(sorted(known))}" if known else "none is installed: pip install the auditor again"
@@ -229,7 +233,73 @@ def find_question(name: str) -> Question:
     return question
 
 
+def make_request(
+    question: str | None,
+    subject: object,
+    source: object,
+    given: Mapping[str, Any],
+    *,
+    texts: Mapping[str, str] | None = None,
+    expected: str | None = None,
+) -> Request:
+    """Return what is asked, checked as far as the option tables go; without a question the options choose one."""
+    sources = tuple(source) if isinstance(source, list) else () if source is None else (source,)
+    given = {as_name(word): value for word, value in given.items()}
+    name = _chosen(given) if question is None else question
+    table = find_question(name).Options
+    if len(sources) > 1 and not issubclass(table, OverCells):
+        raise UsageError(f"{name} takes one source, and {len(sources)} were given: ask about one at a time")
+    if name in _MEASURES and given.get("measure", name) != name:
+        raise UsageError(f"measure={given['measure']!r} is another question than {name!r}: leave one of them out")
+    if read_duration("for", given.get("for_")) is not None and given.get("fixed") is not None:
+        raise UsageError(
+            f"--for {given['for_']} and --fixed {given['fixed']} do not go together: a fixed number is judged once, "
+            "when all of it was run; leave --fixed out, and the audit may stop at any time"
+        )
+    return Request(name, subject, sources, make_options(table, given, name), texts or {}, expected)
+
+
+def check_table() -> dict[str, Listed]:
+    """Return every option of `check`, by name."""
+    return {name: one for question in CHECK for name, one in listed(find_question(question).Options).items()}
+
+
+def _chosen(given: Mapping[str, Any]) -> str:
+    """Return the question that the options of `check` are about, the first unless one of them belongs to another;
+    UsageError where they are about two, or one does not belong to it.
+
+    Of several questions that share an option, where no other option tells which is meant, it is the first.
+    """
+    tables = {question: find_question(question).Options.__struct_fields__ for question in CHECK}
+    check_known(given, dict.fromkeys(name for table in tables.values() for name in table), "an audit")
+    owners = {name: [question for question, table in tables.items() if name in table] for name in given}
+    owners = {name: of for name, of in owners.items() if CHECK[0] not in of}
+    sure = {of[0] for of in owners.values() if len(of) == 1}
+    sure |= {of[0] for of in owners.values() if not sure & {*of}}
+    asked: dict[str, str] = {}  # by question, the first option that is about it, as it is typed
+    measure = given.get("measure", CHECK[0])
+    if measure not in _MEASURES:
+        cure = f"must be one of {', '.join(_MEASURES)}{suggestion(str(measure), _MEASURES)}"
+        raise BadValue("measure", measure, cure)
+    if measure != CHECK[0]:
+        asked[measure] = f"--measure {measure}"
+    for name, of in owners.items():
+        if len(meant := sure & {*of}) == 1:
+            asked.setdefault(meant.pop(), as_flag(name))
+    if len(asked) > 1:
+        (_, one), (_, other), *_ = asked.items()
+        raise UsageError(f"{one} does not go with {other}: leave one of them out")
+    question = next(iter(asked), CHECK[0])
+    for name in given:
+        if name not in tables[question]:
+            better = find_question(question).instead.get(name)
+            use = f": use {as_flag(better)}" if better else ": leave one of them out"
+            typed = as_flag(name) if given[name] is True else f"{as_flag(name)} {given[name]}"
+            raise UsageError(f"{typed} does not go with {asked[question]}{use}")
+    return question
+
+
 def with_example(found: list[Mismatch], cell: int, trial: Trial, most: int) -> None:
-    """Keep one of the first mismatches."""
+    """Keep a mismatch, if it is one of the first."""
     if trial.difference is not None and len(found) < most:
         found.append(Mismatch(cell, trial.index, trial.difference))

@@ -1,99 +1,107 @@
-"""The flow on one screen: a request becomes an inquiry, its work trials, and what it says a record.
+"""The flow on one screen: a request becomes an inquiry, its work trials, and these a verdict and a record.
 
-The command line, pytest and Python all end in `answer`.
+    answer: request -> question.begin -> inquiry -> carry_out -> begin, work, verdict -> record
+
+The command line, pytest and Python all end here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterator, Sequence
+import math
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from itertools import takewhile
+from json import dumps  # as it is now: a subject may replace it
 from time import monotonic, perf_counter
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 from msgspec.structs import replace
 
+from auditor import __version__
 from auditor.case import Case
 from auditor.engine.choice import make_engine
 from auditor.engine.engine import RUN_OPTIONS, Engine, RunOptions, Serial, make_run_options
 from auditor.errors import AuditorError, BadValue, NotComparable, SubjectError, UsageError, as_ours, is_interrupt
-from auditor.flow.fitness import Fitness
-from auditor.flow.ledger import Ledger, NoLedger, open_ledger
+from auditor.flow.fitness import Fitness, constancy
 from auditor.flow.parts import Part
-from auditor.flow.question import Inquiry, Work, find_question
-from auditor.flow.record import Finding, Record, to_json
-from auditor.flow.recording import failure_finding, make_record
+from auditor.flow.question import Answer, Inquiry, Work, find_question, make_request
+from auditor.flow.record import Cost, Example, Finding, Preflight, Record, as_json, environment, to_json
 from auditor.flow.verdict import Verdict
+from auditor.lookup import importable_name
 from auditor.process.limits import one_thread
 from auditor.process.process_state import process_state_kept, put_back
-from auditor.request import Request
-from auditor.trials.cell import make_bench
-from auditor.trials.identity import case_of
+from auditor.request import Request, fields_of
+from auditor.sources.source import Source, name_of_source
+from auditor.subjects.subject import code_hash
+from auditor.trials.cell import Cell, make_bench
+from auditor.trials.identity import case_of, replay_command
 from auditor.trials.second_process import SecondProcess
-from auditor.trials.trial import Bench, RunFailed, Trial
+from auditor.trials.trial import Bench, RunFailed, SubjectRaised, Trial
+from auditor.values import describe
+
+if TYPE_CHECKING:
+    from auditor.flow.ledger import Ledger
 
 _BEFORE = -1.0  # seconds: what a ledger had took none of this run's
+_OWN_FIELDS = ("params", "family", "baseline")  # options that a record has in a field of its own
+_OF_PLAN = ("design", "target", "confidence", "budget", "first_budget", "family", "unit")  # as they are
+_OF_VERDICT = ("reason", "decided_by", "error_spent", "bound")
+_OF_ANSWER = ("measures", "pairs", "mismatches", "rho", "accuracy", "wobbles")
+_LONGEST = 200  # characters of what no JSON can hold
 
 
-class Watcher(Protocol):
-    """Who wants to know how it is going; called in this order, `advanced` after every trial, with the seconds since it
-    began (less than 0 for a trial that was kept from before), `notice` at any time."""
+def ask(question: str, subject: str | Callable[..., Any], source: object = None, **keywords: Any) -> Record:
+    """Ask a question by its name ("rho", "nu", "curve", ...); the keywords are the options of the command line.
 
-    def planned(self, inquiry: Inquiry) -> None: ...
-    def timed(self, seconds_a_run: float) -> None: ...
-    def advanced(self, inquiry: Inquiry, seconds: float) -> None: ...
-    def notice(self, words: str) -> None: ...
-
-
-class Silent:
-    """A watcher that looks away."""
-
-    def planned(self, inquiry: Inquiry) -> None: ...
-    def timed(self, seconds_a_run: float) -> None: ...
-    def advanced(self, inquiry: Inquiry, seconds: float) -> None: ...
-    def notice(self, words: str) -> None: ...
+    `subject` is a function or a target such as "module:fn"; `source` a spec such as "bernoulli(0.5)", a function
+    fn(rng, size), a frozen scipy.stats distribution, rows, or a list of several of these; what is not given is taken
+    from the subject's declarations. `jobs` is 1 unless given (None: chosen from the time one run takes). Raises
+    UsageError where nothing can be run; a subject that fails on the way gives a record that says so.
+    """
+    return answer(make_request(question, subject, source, {"jobs": 1, **keywords}))
 
 
-class Clock:
-    """When is the time up that was given? By a clock that nobody sets; never where none was given."""
+def audit(subject: str | Callable[..., Any], source: object = None, **keywords: Any) -> Record:
+    """Run A(sample, r) on pairs of fresh samples until it is known whether rho is at most `rho`; what `check` is.
 
-    def __init__(self, seconds: float | None, now: Callable[[], float] = monotonic) -> None:
-        self._now, self._end = now, None if seconds is None else now() + seconds
-
-    def left(self) -> float | None:
-        return None if self._end is None else max(0.0, self._end - self._now())
-
-    def is_up(self) -> bool:
-        return self._end is not None and self._now() >= self._end
-
-
-def run_options_of(request: Request, *, log: str | None = None) -> RunOptions:
-    """What a request says of how to run."""
-    return make_run_options(**{name: getattr(request.options, name) for name in RUN_OPTIONS}, log=log)
+    Options of another question ask that one: eta and nu for (eta, nu)-reproducibility, list_size and eta for a list of
+    outputs, loss for generalisation, measure="churn" for the share of predictions that change; several sources, or
+    `inputs`, for the worst of them. All else is as in `ask`. `family` is how many audits are to pass together: each
+    then fails with its share of the error.
+    """
+    return answer(make_request(None, subject, source, {"jobs": 1, **keywords}))
 
 
 def answer(request: Request, watch: Watcher | None = None) -> Record:
-    """Ask a question, to its verdict or to whatever ends it; UsageError where nothing can be run."""
-    how = run_options_of(request)
-    return carry_out(find_question(request.question).begin(request), request, how, watch)
+    """Answer a request; UsageError where nothing can be run."""
+    options = run_options_of(request)
+    return carry_out(find_question(request.question).begin(request), request, options, watch)
+
+
+def run_options_of(request: Request, *, log: str | None = None) -> RunOptions:
+    """Return how a request is to be run."""
+    return make_run_options(**{name: getattr(request.options, name) for name in RUN_OPTIONS}, log=log)
 
 
 def carry_out(
     inquiry: Inquiry,
     request: Request,
-    how: RunOptions,
+    options: RunOptions,
     watch: Watcher | None = None,
     engine: Engine | None = None,
     *,
     now: Callable[[], float] = monotonic,
 ) -> Record:
-    """Carry a settled inquiry out; `engine` is one that several share, and that stays open; --for goes by `now`."""
-    run = Run(inquiry, how, watch or Silent(), Clock(how.for_, now))
+    """Run an inquiry to its verdict, or to whatever ends it, and return the record.
+
+    `engine` is one that several audits share, and that stays open. --for goes by `now`.
+    """
+    run = Run(inquiry, options, watch or Silent(), Clock(options.for_, now))
     run.watch.planned(inquiry)
-    with ExitStack() as stack, ExitStack() as kept:
+    with ExitStack() as stack, ExitStack() as state:
         stack.callback(inquiry.close)
-        kept.enter_context(process_state_kept())
+        state.enter_context(process_state_kept())
         try:
             run.begin(stack, engine)
             try:
@@ -105,13 +113,79 @@ def carry_out(
             raise
         except BaseException as raised:
             verdict = run.ended_by(raised)
-        kept.close()  # what is reckoned and written from here on is ours
+        state.close()  # no code of the subject's runs from here on
         record = run.record(request, verdict)
         run.ledger.finish(lambda: to_json(record), is_over=record.decided_by != "interrupt" and not run.stopped)
         if run.ledger.trouble:
             run.findings.append(Finding("ledger", "warning", run.ledger.trouble))
             record = run.record(request, verdict)
     return record
+
+
+def replayed(request: Request, index: int, cell: int | None = None) -> Iterator[Part]:
+    """Run one trial again, by its number and that of its cell, and show it: the same samples, the same r."""
+    if index < 0:
+        raise BadValue("replay", index, "must be the number of a pair, 0 or more")
+    question = find_question(request.question)
+    inquiry = question.begin(request)
+    cells = inquiry.cells
+    both = len({one.private for one in cells}) > 1  # of private randomness, which is unshared unless --private says so
+    if len(cells) > 1 and cell is None and not both:
+        raise UsageError(f"--replay {index} of which of {len(cells)} cells? Give --cell J, from 0 to {len(cells) - 1}")
+    if not 0 <= (cell or 0) < len(cells):
+        raise UsageError(f"--cell {cell} must be from 0 to {len(cells) - 1}: which source or input is meant?")
+    with one_thread(), closing(inquiry):
+        yield from question.again(replace(make_bench(cells[cell or 0]), copies=True), index)
+
+
+class Watcher(Protocol):
+    """Whoever wants to know how an audit is going. Called in this order; `advanced` after every trial, with the seconds
+    since the audit began (below 0 for a trial that a ledger had); `notice` at any time."""
+
+    def planned(self, inquiry: Inquiry) -> None: ...
+    def timed(self, seconds_a_run: float) -> None: ...
+    def advanced(self, inquiry: Inquiry, seconds: float) -> None: ...
+    def notice(self, words: str) -> None: ...
+
+
+class Silent:
+    """A watcher that shows nothing."""
+
+    def planned(self, inquiry: Inquiry) -> None: ...
+    def timed(self, seconds_a_run: float) -> None: ...
+    def advanced(self, inquiry: Inquiry, seconds: float) -> None: ...
+    def notice(self, words: str) -> None: ...
+
+
+class Clock:
+    """The time that was given to an audit, by a clock that nobody sets; it is never up where none was given."""
+
+    def __init__(self, seconds: float | None, now: Callable[[], float] = monotonic) -> None:
+        self._now, self._end = now, None if seconds is None else now() + seconds
+
+    def left(self) -> float | None:
+        return None if self._end is None else max(0.0, self._end - self._now())
+
+    def is_up(self) -> bool:
+        return self._end is not None and self._now() >= self._end
+
+
+class NoLedger:
+    """What stands for the ledger in an audit that keeps nothing."""
+
+    trouble: str | None = None
+    first_budget: int | None = None
+
+    def placed(self, record: Record) -> Record:
+        return record
+
+    def stored(self, cell: int) -> Mapping[int, Trial]:
+        return {}
+
+    def keep(self, trials: Sequence[Trial], cell: int) -> None: ...
+    def count(self, trial: Trial, cell: int) -> None: ...
+    def read(self, files: Mapping[str, str]) -> None: ...
+    def finish(self, document: Callable[[], bytes], *, is_over: bool) -> None: ...
 
 
 class Spent(msgspec.Struct):
@@ -128,10 +202,10 @@ class Spent(msgspec.Struct):
 
 
 class Run(msgspec.Struct):
-    """One inquiry under way: its benches, who runs them, what is kept, and what was noticed on the way."""
+    """One inquiry under way: its benches, who runs them, where trials are kept, and what was noticed."""
 
     inquiry: Inquiry
-    how: RunOptions
+    options: RunOptions
     watch: Watcher
     clock: Clock = msgspec.field(default_factory=lambda: Clock(None))
     engine: Engine = msgspec.field(default_factory=Serial)
@@ -149,30 +223,32 @@ class Run(msgspec.Struct):
     stopped: bool = False  # by the clock, with work left
 
     def begin(self, stack: ExitStack, engine: Engine | None) -> None:
-        """The first cell's source, the ledger, whoever runs the trials, and the preflight."""
+        """Load the first cell's source, open the ledger, make the engine, and run the preflight."""
         if self._is_late():
             return
-        first, plan = self.inquiry.cells[0], self.inquiry.plan
+        first, plan, options = self.inquiry.cells[0], self.inquiry.plan, self.options
         other = None
         if first.looks:
-            other = SecondProcess(first, timeout=self.how.timeout, memory=self.how.memory)
-            stack.enter_context(other)
+            other = stack.enter_context(SecondProcess(first, timeout=options.timeout, memory=options.memory))
         bench = self._bench(0)
         try:
-            self.case = case_of(first, bench.source, on_error=self.how.on_error, memory=self.how.memory)
+            self.case = case_of(first, bench.source, on_error=options.on_error, memory=options.memory)
         except NotComparable as error:  # rows or objects that nothing can tell from others
-            if self.how.ledger is not None:
-                words = f"--ledger {self.how.ledger} keeps what it can tell from other audits, and cannot here: {error}"
+            if options.ledger is not None:
+                words = f"--ledger {options.ledger} keeps what it can tell from other audits, and cannot here: {error}"
                 raise UsageError(f"{words}; leave --ledger out") from error
-        self.ledger = stack.enter_context(open_ledger(self.inquiry, self.case, self.how, self.watch.notice))
+        if options.ledger is not None and self.case is not None:
+            from auditor.flow.ledger import open_ledger
+
+            self.ledger = stack.enter_context(open_ledger(self.inquiry, self.case, options, self.watch.notice))
         if self.ledger.first_budget is not None:
             self.inquiry = self.inquiry.extended(self.ledger.first_budget)
-        self.engine = engine or make_engine(plan.least_trials, plan.budget, self.how, self.watch.notice)
+        self.engine = engine or make_engine(plan.least_trials, plan.budget, options, self.watch.notice)
         if engine is None:
             stack.enter_context(closing(self.engine))
         stack.enter_context(one_thread())
         try:
-            self._open(0, bench, other)
+            self._look(0, bench, other)
         except AuditorError as error:
             self.inquiry.failed(0, error)
         if other is not None and other.read:
@@ -180,13 +256,13 @@ class Run(msgspec.Struct):
         stack.enter_context(one_thread())  # a run may have loaded another library
 
     def _bench(self, cell: int) -> Bench:
-        bench = make_bench(self.inquiry.cells[cell], apart=self.how.isolates)
-        return replace(bench, bottoms=self.how.on_error == "bottom")
+        bench = make_bench(self.inquiry.cells[cell], apart=self.options.isolates)
+        return replace(bench, bottoms=self.options.on_error == "bottom")
 
-    def _open(self, cell: int, bench: Bench, other: SecondProcess | None = None) -> None:
-        """A cell after its preflight."""
+    def _look(self, cell: int, bench: Bench, other: SecondProcess | None = None) -> None:
+        """Run the preflight of a cell, and tell the inquiry that it is ready."""
         self.at, self.benches[cell] = cell, bench
-        bench, found = self.fitness.see(
+        bench, found = self.fitness.check(
             self.inquiry.cells[cell], bench, self.inquiry.plan, self.engine, other, self.watch.timed
         )
         self.findings += [one for one in found if one not in self.findings]
@@ -194,21 +270,27 @@ class Run(msgspec.Struct):
         self.inquiry.opened(cell, bench)
 
     def work(self) -> None:
-        """Everything that the inquiry wants, until it wants no more; of its cells none is run before all are seen."""
+        """Run all that the inquiry wants, until it wants no more. The cells of one piece of work have their preflights
+        before any of their trials."""
+
+        def prepare(work: Work) -> None:
+            if work.cell not in self.benches and not self._is_late():
+                self._look(work.cell, self._bench(work.cell))
+
         try:
             while not self.stopped and (work := self.inquiry.next()):
-                for one in [one for one in work if self._is_done(self._see, one)]:
-                    self._is_done(self._do, one)
+                for one in [one for one in work if self._try(prepare, one)]:
+                    self._try(self._run_trials, one)
         finally:
-            put_back()  # what is reckoned from here on is ours
+            put_back()  # no code of the subject's runs from here on
 
     def _is_late(self) -> bool:
-        """Whether the clock keeps something from being begun."""
+        """True if the clock allows nothing more to begin."""
         self.stopped = self.stopped or self.clock.is_up()
         return self.stopped
 
-    def _is_done(self, do: Callable[[Work], None], work: Work) -> bool:
-        """Whether it could be; otherwise the inquiry knows."""
+    def _try(self, do: Callable[[Work], None], work: Work) -> bool:
+        """Run `do(work)`. Report an AuditorError to the inquiry and return False."""
         try:
             do(work)
         except AuditorError as error:
@@ -216,20 +298,17 @@ class Run(msgspec.Struct):
             return False
         return True
 
-    def _see(self, work: Work) -> None:
-        if work.cell not in self.benches and not self._is_late():
-            self._open(work.cell, self._bench(work.cell))
-
-    def _do(self, work: Work) -> None:
+    def _run_trials(self, work: Work) -> None:
+        """Hand the inquiry the trials that it wants of one cell, until it has enough or the clock has run out."""
         if self.stopped:
             return
         self.at = work.cell
-        mine = self.by_cell.setdefault(work.cell, Spent())
-        before, stored = mine.trials, self.ledger.stored(work.cell)
+        spent = self.by_cell.setdefault(work.cell, Spent())
+        before, stored = spent.trials, self.ledger.stored(work.cell)
         runs, inquiry, watch = self.inquiry.plan.runs, self.inquiry, self.watch
         with closing(self._trials(self.benches[work.cell], work.wanted, work.cell)) as trials:
             for trial in trials:
-                mine.add(trial, runs)
+                spent.add(trial, runs)
                 if trial.bottoms:
                     self.bottoms += len(trial.bottoms)
                     self.first_bottom = self.first_bottom or (work.cell, trial.index, trial.bottoms[0])
@@ -238,13 +317,13 @@ class Run(msgspec.Struct):
                 watch.advanced(inquiry, _BEFORE if trial.index in stored else perf_counter() - self.started)
                 if is_over:
                     return
-        self.stopped = mine.trials - before < len(work.wanted)
+        self.stopped = spent.trials - before < len(work.wanted)
 
     def _trials(self, bench: Bench, wanted: range, cell: int) -> Generator[Trial, None, None]:
-        """Every wanted trial in index order: those that a ledger has, and those that are still to be run."""
+        """Yield every wanted trial in index order: those that the ledger has, and those that are still to be run."""
         stored = self.ledger.stored(cell)
         missing: Iterator[int] = (index for index in wanted if index not in stored) if stored else iter(wanted)
-        if self.how.for_ is not None:
+        if self.options.for_ is not None:
             missing = takewhile(lambda _: not self.clock.is_up(), missing)
 
         def keep(trials: Sequence[Trial]) -> None:
@@ -258,41 +337,38 @@ class Run(msgspec.Struct):
                 yield trial
 
     def end(self, *, shared: bool) -> None:
-        """No more trials; here, where an impatient second Ctrl-C is one more interrupt and loses no record."""
+        """Close the engine. Here, where an impatient second Ctrl-C is one more interrupt and loses no record."""
         self.engine_words = self.engine.words
         if not shared:
             self.engine.close()
 
     def verdict(self) -> Verdict:
+        """Return the inquiry's verdict; of an audit that the clock has stopped, with what that means."""
         verdict = self.inquiry.verdict()
-        runs = sum(mine.runs for mine in self.by_cell.values())
+        runs = sum(spent.runs for spent in self.by_cell.values())
         if verdict.outcome != "fail" and self.first_bottom and self.bottoms == runs:
             # Runs without an output agree with each other; where there is nothing else, nothing was compared.
             raise SubjectError(
                 f"none of {runs:,} runs of {self.inquiry.cells[0].subject.name} gave an output, so nothing was "
                 f"compared and no pass can follow; the first: {self.first_bottom[2]}"
             )
-        return self._at_the_clock(verdict) if self.stopped else verdict
-
-    def _at_the_clock(self, verdict: Verdict) -> Verdict:
-        """What was decided by then stays so; what was not is left open by the clock."""
-        look, given = self.inquiry.outlook(), self.how.for_ or 0.0
+        if not self.stopped:
+            return verdict
+        look, given = self.inquiry.outlook(), self.options.for_ or 0.0
         time = f"{given:.3g}" if given < 100 else f"{given:,.0f}"
         done = f"{look.done:,} of at most {look.of:,} {self.inquiry.plan.unit}"
         words = f"stopped by the clock (--for, {time} s) after {done}"
         if verdict.decided_by != "budget":
             self.findings.append(Finding("clock", "info", f"{words}; what was decided by then stays so"))
             return verdict
-        kept = "the same command with --resume goes on from there" if self.how.ledger else "give it more time"
-        reason = f"{words}: {verdict.reason}; {kept}"
-        return replace(verdict, decided_by="clock", reason=reason)
+        cure = "the same command with --resume goes on from there" if self.options.ledger else "give it more time"
+        return replace(verdict, decided_by="clock", reason=f"{words}: {verdict.reason}; {cure}")
 
     def ended_by(self, raised: BaseException) -> Verdict:
-        """The verdict where something else than the inquiry ended it."""
-        plan = self.inquiry.plan
+        """Return the verdict of an audit that an interrupt or an error has ended."""
         if is_interrupt(raised):
             look = self.inquiry.outlook()
-            words = f"interrupted after {look.done} of at most {look.of} {plan.unit}"
+            words = f"interrupted after {look.done} of at most {look.of} {self.inquiry.plan.unit}"
             return Verdict("inconclusive", words, "interrupt", self.inquiry.alpha)
         cell = self.inquiry.cells[self.at]
         error = as_ours(raised, cell.subject.name)
@@ -303,25 +379,113 @@ class Run(msgspec.Struct):
         return Verdict("error", str(error), "error", 0.0)
 
     def record(self, request: Request, verdict: Verdict) -> Record:
-        said = self.inquiry.answer()
-        took = {cell: mine.seconds for cell, mine in self.by_cell.items()}
-        rows = enumerate(said.rows)
-        said.rows = [replace(row, seconds=took[i]) if i in took else row for i, row in rows]
-        return self.ledger.placed(make_record(self, request, said, verdict, perf_counter() - self.started))
+        """Return the record of the audit, with its place in the ledger."""
+        answer = self.inquiry.answer()
+        answer.rows = [
+            replace(row, seconds=self.by_cell[place].seconds) if place in self.by_cell else row
+            for place, row in enumerate(answer.rows)
+        ]
+        return self.ledger.placed(_make_record(self, request, answer, verdict, perf_counter() - self.started))
+
+    def replay(self, cell: int, index: int) -> str | None:
+        return replay_command(self.inquiry.cells[cell], self.benches[cell].source, index)
 
 
-def replayed(request: Request, index: int, cell: int | None = None) -> Iterator[Part]:
-    """One trial run again, by its number and that of its cell: the same samples, the same r."""
-    if index < 0:
-        raise BadValue("replay", index, "must be the number of a pair, 0 or more")
-    question = find_question(request.question)
-    inquiry = question.begin(request)
-    cells = inquiry.cells
-    both = len({one.private for one in cells}) > 1  # of private randomness, which is unshared unless --private says so
-    if len(cells) > 1 and cell is None and not both:
-        raise UsageError(f"--replay {index} of which of {len(cells)} cells? Give --cell J, from 0 to {len(cells) - 1}")
-    if not 0 <= (cell or 0) < len(cells):
-        raise UsageError(f"--cell {cell} must be from 0 to {len(cells) - 1}: which source or input is meant?")
-    with one_thread(), ExitStack() as stack:
-        stack.callback(inquiry.close)
-        yield from question.again(replace(make_bench(cells[cell or 0]), copies=True), index)
+def _make_record(run: Run, request: Request, answer: Answer, verdict: Verdict, seconds: float) -> Record:
+    inquiry, plan, options, cell = run.inquiry, run.inquiry.plan, run.options, run.inquiry.cells[0]
+    subject, bench, checked = cell.subject, run.benches.get(0), run.fitness.first
+    source = bench.source if bench else None
+    promised = subject.declares("size") if subject.declared.theorem else None
+    varies = {one.varies for one in inquiry.cells}
+    names = dict.fromkeys([inquiry.searched] if inquiry.searched else (row.source for row in answer.rows))
+    findings = [*run.findings, *answer.findings]
+    runs = sum(spent.runs for spent in run.by_cell.values())
+    if run.first_bottom:
+        at, index, what = run.first_bottom
+        words = f"{run.bottoms:,} of {runs:,} runs gave no output, which counts as one (--on-error bottom)"
+        findings.append(Finding("bottom", "warning", f"{words}; the first: {what}", run.replay(at, index)))
+    if verdict.outcome != "error":
+        findings += constancy(inquiry, answer, checked)
+    limits = {
+        name.removesuffix("_"): getattr(options, name) for name in ("jobs", "timeout", "memory", "cluster", "for_")
+    }
+    return Record(
+        auditor_version=__version__,
+        question=request.question,
+        case=run.case,
+        subject=subject.name,
+        importable=bool(subject.is_reachable and source and source.spec and cell.view.spec),
+        code_hash=code_hash(subject.fn),
+        theorem=subject.declared.theorem,
+        note=subject.declares("note"),
+        params=as_json({name: value for name, value in subject.params.items() if name not in varies}),
+        settings=as_json({name: value for name, value in subject.settings.items() if name not in varies}),
+        source=", ".join(names) or name_of_source(cell.source),
+        sample_kind=cell.sample_kind,
+        size=cell.size,
+        sample_scale=subject.settings.get("sample_scale", 1.0) * cell.size / promised if promised else None,
+        seed=request.options.seed,
+        view=cell.view.name,
+        probe=cell.probe,
+        resample=getattr(source, "resample", None),
+        randomness=subject.randomness,
+        overridden={name: (declared, used) for name, declared, used in cell.overridden},
+        asked=_asked(request),
+        claimed=subject.declares("claimed"),
+        expect=request.expected or subject.declared.expect,
+        verdict=verdict.outcome,
+        cells=answer.rows,
+        answer=answer.fields,
+        preflight=Preflight(checked.runs, checked.second_process, checked.changes_sample) if checked else None,
+        findings=findings,
+        examples=[
+            Example(one.index, run.replay(one.cell, one.index), one.difference, one.cell)
+            for one in answer.examples
+            if one.cell in run.benches
+        ],
+        cost=Cost(
+            runs=runs,
+            preflight_runs=run.fitness.runs,
+            seconds_in_subject=sum(spent.seconds for spent in run.by_cell.values()),
+            seconds_total=seconds,
+            engine=run.engine_words,
+            limits={name: value for name, value in limits.items() if value is not None},
+        ),
+        environment=environment(),
+        **{name: getattr(plan, name) for name in _OF_PLAN},
+        **{name: getattr(verdict, name) for name in _OF_VERDICT},
+        **{name: getattr(answer, name) for name in _OF_ANSWER},
+    )
+
+
+def _asked(request: Request) -> dict[str, Any]:
+    """Return the options that say what was asked, but for those that a record has in a field of its own."""
+    kind: type[msgspec.Struct] = type(request.options)
+    fields = [one for one in fields_of(kind) if one.name not in (*RUN_OPTIONS, *_OWN_FIELDS)]
+    given = {one.name: value for one in fields if (value := getattr(request.options, one.name)) is not one.default}
+    sources = {"source": [*request.sources]} if request.sources else {}
+    return {name.removesuffix("_"): _typed(value) for name, value in {**sources, **given}.items() if value is not None}
+
+
+def _typed(value: object) -> Any:
+    """Return a value as JSON has it, else the name that leads to it, else what it looks like."""
+    try:
+        dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        if isinstance(value, list):
+            return [_typed(one) for one in value]
+        return importable_name(value) or getattr(value, "__qualname__", None) or describe(value, _LONGEST)
+    return value
+
+
+def failure_finding(error: AuditorError, cell: Cell, source: Source) -> Finding:
+    """Return what foreign code raised, whole; with the command that makes a run raise again where one did."""
+    words = error.details or str(error)
+    if not isinstance(error, RunFailed):
+        return Finding(SubjectRaised.kind, "error", words)
+    command = replay_command(cell, source, error.pair)
+    if command and error.which is not None and error.which > 1:
+        command += f" --runs {error.which + 1}"
+    if command and error.limit:
+        command = f"timeout {math.ceil(error.limit) + 10} {command}"  # it hangs again
+    return Finding(error.kind, "error", words, command)

@@ -11,9 +11,8 @@ import msgspec
 from msgspec.structs import replace
 
 from auditor.errors import BadValue
-from auditor.flow.asking import make_request
 from auditor.flow.parts import Listing, Part, Table, Words
-from auditor.flow.question import find_question
+from auditor.flow.question import find_question, make_request
 from auditor.process.limits import one_thread
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Bench

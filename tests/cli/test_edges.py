@@ -76,7 +76,7 @@ def test_what_is_no_whole_number_is_refused(text: str, words: str) -> None:
 
 
 def test_every_option_is_made_of_its_row() -> None:
-    from auditor.flow.asking import check_table
+    from auditor.flow.question import check_table
 
     for one in check_table().values():
         if not one.group:

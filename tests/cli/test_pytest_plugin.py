@@ -19,7 +19,7 @@ from support.processes import wait_until
 from support.warm import Warm
 
 import auditor.report.terminal  # noqa: F401 - as above
-from auditor.flow.asking import audit
+from auditor.flow.run import audit
 
 pytest_plugins = ["pytester"]
 
@@ -418,7 +418,7 @@ def test_nothing_heavy_is_imported_until_a_marked_test_runs(pytester: Any) -> No
         import sys
 
         def pytest_sessionfinish():
-            heavy = {"numpy", "scipy", "rich", "msgspec", "auditor.flow.asking", "auditor.errors"}
+            heavy = {"numpy", "scipy", "rich", "msgspec", "auditor.flow.run", "auditor.errors"}
             print("LOADED", "auditor.cli.pytest_plugin" in sys.modules, heavy & set(sys.modules))
         """
     )

@@ -13,8 +13,7 @@ import pytest
 
 import auditor
 from auditor.errors import RENAMED, UsageError
-from auditor.flow.asking import check_table
-from auditor.flow.question import find_question, registered_questions
+from auditor.flow.question import check_table, find_question, registered_questions
 from auditor.request import GROUPS
 
 Command = Callable[..., tuple[int, str, str]]

@@ -9,9 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 import auditor
-from auditor.flow.asking import make_request
 from auditor.flow.fitness import constancy
-from auditor.flow.question import Answer, find_question
+from auditor.flow.question import Answer, find_question, make_request
 from auditor.flow.record import Record
 from auditor.trials.preflight import Checked, Seen
 

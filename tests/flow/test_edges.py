@@ -21,9 +21,9 @@ from support.requests import carried_out, case_of_first, cell_of, inquiry_of, re
 import auditor
 from auditor.engine.engine import RunOptions
 from auditor.errors import BadValue, SubjectError, UsageError
-from auditor.flow import fitness, ledger, ledger_file, plan, question, record, recording, run, verdict, wobbles
-from auditor.flow.asking import CHECK, make_request
+from auditor.flow import fitness, ledger, ledger_file, plan, question, record, run, verdict, wobbles
 from auditor.flow.plan import Plan, least_budget, least_pairs, make_plan
+from auditor.flow.question import CHECK, make_request
 from auditor.flow.verdict import Judged, Tally, Verdict
 from auditor.sources.source import load_source
 from auditor.statistics.gate import Gate, pass_boundary
@@ -1034,7 +1034,7 @@ def test_what_is_always_returned_is_said_with_how_much_was_looked_at() -> None:
     )
 
 
-# runs and recordings
+# runs and their records
 
 
 def test_what_trials_took_is_added_up() -> None:
@@ -1096,8 +1096,11 @@ def under_way(**fields: Any) -> Any:
 
 
 def test_runs_without_an_output_are_counted_and_said() -> None:
-    assert recording._bottoms(under_way()) == []
-    (found,) = recording._bottoms(under_way(bottoms=1500, first_bottom=(0, 17, "it raised")))
+    def findings(one: Any) -> list[record.Finding]:
+        return one.record(request_of(f"{__name__}:constant", "norm", size=2), one.verdict()).findings  # type: ignore[no-any-return]
+
+    assert findings(under_way()) == []
+    (found,) = findings(under_way(bottoms=1500, first_bottom=(0, 17, "it raised")))
     words = "1,500 of 80 runs gave no output, which counts as one (--on-error bottom); the first: it raised"
     assert (found.kind, found.severity, found.message) == ("bottom", "warning", words)
     assert found.replay is not None
@@ -1112,29 +1115,29 @@ def test_runs_without_an_output_are_counted_and_said() -> None:
 
 def test_what_foreign_code_raised_comes_with_the_command_that_raises_it_again() -> None:
     cell, source = cell_of(f"{__name__}:constant", "norm", size=2), load_source("norm")
-    found = recording.failure_finding(SubjectError("it raised"), cell, source)
+    found = run.failure_finding(SubjectError("it raised"), cell, source)
     assert (found.kind, found.severity, found.message, found.replay) == ("raised", "error", "it raised", None)
-    command = recording.failure_finding(RunFailed("f", 3, 0, "died"), cell, source).replay
+    command = run.failure_finding(RunFailed("f", 3, 0, "died"), cell, source).replay
     assert command is not None
     assert command.endswith("--replay 3")
     for which, more in ((None, ""), (0, ""), (1, ""), (2, " --runs 3"), (5, " --runs 6")):
-        assert recording.failure_finding(RunFailed("f", 3, which, "died"), cell, source).replay == command + more
+        assert run.failure_finding(RunFailed("f", 3, which, "died"), cell, source).replay == command + more
     slow = RunFailed("f", 3, 1, "died")
     slow.limit = 2.5
-    assert recording.failure_finding(slow, cell, source).replay == f"timeout 13 {command}"
-    assert recording.failure_finding(slow, cell, source).kind == "died"
+    assert run.failure_finding(slow, cell, source).replay == f"timeout 13 {command}"
+    assert run.failure_finding(slow, cell, source).kind == "died"
     local = cell_of(lambda sample, r: 1, "norm", size=2)
-    assert recording.failure_finding(slow, local, source).replay is None
+    assert run.failure_finding(slow, local, source).replay is None
 
 
 def test_what_was_asked_is_kept_as_it_could_be_typed() -> None:
-    assert recording._typed({"a": 1}) == {"a": 1}
-    assert recording._typed([constant, 3]) == [f"{__name__}:constant", 3]
-    assert recording._typed(constant) == f"{__name__}:constant"
-    assert recording._typed(math.nan) == "nan"
+    assert run._typed({"a": 1}) == {"a": 1}
+    assert run._typed([constant, 3]) == [f"{__name__}:constant", 3]
+    assert run._typed(constant) == f"{__name__}:constant"
+    assert run._typed(math.nan) == "nan"
     local = lambda sample, r: 1  # noqa: E731 - it has no name
-    assert "lambda" in recording._typed(local)
-    long = recording._typed({1j: "x" * 500})
+    assert "lambda" in run._typed(local)
+    long = run._typed({1j: "x" * 500})
     assert len(long) <= 200
     found = auditor.audit(constant, "norm", size=2, fixed=29, seed=4, jobs=1, as_=None)
     assert found.asked == {"source": ["norm"], "size": 2, "fixed": 29, "seed": 4}

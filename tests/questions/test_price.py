@@ -14,8 +14,7 @@ from support.requests import inquiry_of
 
 import auditor
 from auditor.errors import SubjectError, UsageError
-from auditor.flow.asking import make_request
-from auditor.flow.question import find_question
+from auditor.flow.question import find_question, make_request
 from auditor.flow.record import Record, as_record, read_record, to_json
 from auditor.flow.run import answer
 from auditor.questions.price import PriceInquiry

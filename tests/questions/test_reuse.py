@@ -17,8 +17,7 @@ import auditor
 from algorithms.data_reuse import FEW, fit_a_vote, plain_answer
 from auditor.cli.command_line import run
 from auditor.errors import BadValue, UsageError
-from auditor.flow.asking import make_request
-from auditor.flow.question import find_question
+from auditor.flow.question import find_question, make_request
 from auditor.flow.record import Record, as_record, to_json
 from auditor.flow.run import replayed
 from auditor.questions.reuse import ReuseAnswer, answer_of

@@ -17,7 +17,7 @@ _ANY = {"eta": 0.5, "nu": 0.5}  # a string that is run again passes no verdict: 
 
 
 def _options() -> Iterator[click.Option]:
-    from auditor.flow.asking import check_table
+    from auditor.flow.question import check_table
 
     return asking_options(check_table(), many=True)
 

@@ -90,7 +90,7 @@ def asking_options(table: Mapping[str, Listed], *, many: bool) -> Iterator[click
 
 def ask_one(question: str | None, target: str, typed: Typed) -> int:
     """Ask, or show one trial again; without a question the options choose one."""
-    from auditor.flow.asking import make_request
+    from auditor.flow.question import make_request
     from auditor.lookup import search_here
     from auditor.process.escape import brief
 

@@ -88,7 +88,7 @@ def _again(record: Record, row: CellRow, pair: int) -> Sequence[Part]:
 
 def _request(record: Record) -> Request:
     """What the record says was asked; the sources by the names that they had."""
-    from auditor.flow.asking import make_request
+    from auditor.flow.question import make_request
 
     asked: dict[str, Any] = {"accept_overlap": True, **record.asked}
     sources = asked.pop("source", None) or [*dict.fromkeys(row.source for row in record.cells)]

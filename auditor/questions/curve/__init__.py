@@ -14,7 +14,7 @@ from auditor.errors import AuditorError, UsageError, check_count
 from auditor.flow.plan import Plan, check_confidence, error_probability
 from auditor.flow.question import Answer, Outlook, QuestionBase, Work
 from auditor.flow.record import Finding, Measure, Record, RhoInterval
-from auditor.flow.recording import failure_finding
+from auditor.flow.run import failure_finding
 from auditor.flow.verdict import Verdict
 from auditor.questions.cells import METHODS
 from auditor.questions.counted import Counted, CountsCells, with_own_seed
