@@ -141,14 +141,17 @@ def _check_same(cell: Cell, source: Source, row: CellRow, record: Record) -> Non
         dict.fromkeys(r.source for r in record.cells)
     ):
         raise UsageError(f"the record's source is {record.source!r}, and its cells have others: not run")
-    then = replace(record.case, question=now.question, source=row.source, size=row.size, seed=row.seed, path=now.path)
+    then = replace(record.case, question=now.question, size=row.size, seed=row.seed, path=now.path)
+    if row.source != record.cells[0].source:
+        then = replace(then, source=now.source)
     if cell.varies in now.params:
         then = replace(then, params={**then.params, cell.varies: now.params[cell.varies]})
     if row.variant is not None:
         then = replace(then, private=now.private)
     if row.variant == "old":
         then = replace(then, target=now.target, randomness=now.randomness, params=now.params)
-    if others := then.differs(now, "replay"):
+    others = [f"--source: {row.source} and {source.name}"] if row.source != source.name else []
+    if others := others + then.differs(now, "replay"):
         raise UsageError(f"what the record asked for and what would run now differ in {', '.join(others)}: not run")
     if row.variant != "old" and (changed := then.differs(now, "resume")):
         warn(f"since this record was made, something has changed: {', '.join(changed)}")
