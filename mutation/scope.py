@@ -100,6 +100,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
         "tests/flow/test_plan.py",
         "tests/questions/test_churn.py",
     ),
+    "auditor/questions/varied.py": ("tests/questions/test_vary.py", "tests/questions/test_hunt.py"),
     "auditor/questions/several.py": ("tests/questions/test_shares_of_baselines.py", "tests/flow/test_clock.py"),
     # flow
     "auditor/flow": ("tests/flow/test_edges.py",),

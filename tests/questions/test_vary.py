@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from support.requests import request_of
 
 from auditor.errors import UsageError
-from auditor.questions.curve.axis import Axis, make_axis, parse_axis
+from auditor.questions.curve.axis import Axis, make_axis
 from auditor.questions.curve.axis import make_points as points_of
 from auditor.request import Request
 from auditor.trials.cell import Cell
@@ -34,7 +34,7 @@ from auditor.trials.cell import Cell
     ],
 )
 def test_what_may_be_typed(text: str, values: tuple[object, ...], log: bool) -> None:
-    axis = parse_axis(text)
+    axis = make_axis(text)
     assert axis.values == values
     assert axis.is_log is log
 
@@ -61,13 +61,13 @@ def test_what_may_be_typed(text: str, values: tuple[object, ...], log: bool) -> 
 )
 def test_what_may_not(text: str, complaint: str) -> None:
     with pytest.raises(UsageError, match=complaint) as raised:
-        parse_axis(text)
+        make_axis(text)
     assert "size=100:1e6:log12" in str(raised.value), "an example is the cure"
 
 
 @given(st.integers(1, 10**9), st.integers(2, 10**6), st.integers(2, 50))
 def test_a_range_has_both_ends_and_no_more_than_its_points(start: int, ratio: int, count: int) -> None:
-    axis = parse_axis(f"size={start}:{start * ratio}:log{count}")
+    axis = make_axis(f"size={start}:{start * ratio}:log{count}")
     assert axis.values[0] == pytest.approx(start, rel=1e-5)
     assert axis.values[-1] == pytest.approx(start * ratio, rel=1e-5)
     assert len(axis.values) <= count
@@ -114,7 +114,7 @@ def test_values_by_their_name() -> None:
         ({"p": [1, 2], "q": [1, 2]}, "one name with its values"),
         (7, "one name with its values"),
         ({"p": [1]}, "gives 1 value: a curve needs two or more"),
-        ({"p": []}, "gives 0 value: a curve needs two or more"),
+        ({"p": []}, "gives 0 values: a curve needs two or more"),
         ({"p": range(2000)}, "gives 2000 values: use 2 to 1000"),
         ({"size": [-1, 2]}, "is no number of rows"),
         ({"p": [0.1, float("nan")]}, "must be finite"),

@@ -11,10 +11,11 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from auditor.errors import UsageError, suggestion
+from auditor.errors import UsageError
 from auditor.flow.record import as_json
 from auditor.literals import literal_or_text
 from auditor.questions.cells import load_asked
+from auditor.questions.varied import check_known, check_not_given, is_whole
 from auditor.request import Request
 from auditor.subjects.subject import Subject, param_text
 from auditor.trials.cell import Cell, make_cell
@@ -25,7 +26,7 @@ MOST_POINTS = 1000
 
 
 class Axis(msgspec.Struct, frozen=True):
-    """What varies, in order of its values; `spacing` is "log", "lin" or "list"."""
+    """What varies, and its values in order; `spacing` is "log", "lin" or "list"."""
 
     name: str
     values: tuple[Any, ...]
@@ -38,50 +39,50 @@ class Axis(msgspec.Struct, frozen=True):
 
     @property
     def is_log(self) -> bool:
-        """Whether ratios are what matters, so that a power law can be read off."""
+        """True if ratios are what matters, so that a power law can be read off."""
         if self.spacing == "lin" or not all(_is_number(value) and value > 0 for value in self.values):
             return False
         return self.spacing == "log" or self.values[-1] >= 4 * self.values[0]
 
 
 def make_axis(vary: str | Mapping[str, Iterable[Any]]) -> Axis:
-    """The axis that a user typed, or its values by its name; UsageError with an example if it is none."""
+    """Return the axis that a user typed, or gave as {name: values}: numbers in order, each value once.
+
+    UsageError with an example if it is none."""
     if isinstance(vary, str):
-        return parse_axis(vary)
-    if not isinstance(vary, Mapping) or len(vary) != 1 or not all(isinstance(one, Iterable) for one in vary.values()):
+        asked = f"--vary {vary}"
+        name, values, spacing = _parsed(vary)
+    elif isinstance(vary, Mapping) and len(vary) == 1 and all(isinstance(one, Iterable) for one in vary.values()):
+        ((name, given),) = vary.items()
+        asked, spacing = f"vary={{{name!r}: ...}}", "list"
+        values = [one.item() if isinstance(one, np.generic) else one for one in given]  # which a record can hold
+    else:
         raise UsageError(f"vary={vary!r} must be a text, or one name with its values: {{'size': [100, 1000]}}")
-    ((name, values),) = vary.items()
-    plain = [value.item() if isinstance(value, np.generic) else value for value in values]  # which a record can hold
-    return _settled(f"vary={{{name!r}: ...}}", name, plain, "list")
+    if not all(math.isfinite(value) for value in values if isinstance(value, float)):
+        raise UsageError(f"{asked}: a value must be finite, {_EXAMPLE}")
+    if name == "size":
+        for value in values:
+            if not _is_number(value) or value < 0:
+                raise UsageError(f"{asked}: {value!r} is no number of rows, {_EXAMPLE}")
+        values = [round(value) for value in values]
+    are_numbers = all(map(_is_number, values))
+    unique = sorted(set(values)) if are_numbers else [v for i, v in enumerate(values) if v not in values[:i]]
+    if not 2 <= len(unique) <= MOST_POINTS:
+        few = "a curve needs two or more" if len(unique) < 2 else f"use 2 to {MOST_POINTS}"
+        raise UsageError(f"{asked} gives {len(unique)} value{'s' * (len(unique) != 1)}: {few}, {_EXAMPLE}")
+    return Axis(name, tuple(unique), spacing if are_numbers else "list")
 
 
-def parse_axis(text: str) -> Axis:
+def _parsed(text: str) -> tuple[str, list[Any], str]:
+    """Return name, values and spacing of what was typed: a range, or values with commas between them."""
     name, equals, spec = text.partition("=")
     if not equals or not name.isidentifier():
         raise UsageError(f"--vary {text} must be NAME=VALUES, {_EXAMPLE}")
     found = _RANGE.fullmatch(spec)
-    if found is not None:
-        return _settled(f"--vary {text}", name, _range(text, found), found["spacing"])
-    if ":" in spec:
+    if found is None and ":" in spec:
         raise UsageError(f"--vary {text}: a range is START:STOP:logN or START:STOP:linN, {_EXAMPLE}")
-    return _settled(f"--vary {text}", name, [literal_or_text(word.strip()) for word in spec.split(",")], "list")
-
-
-def _settled(asked: str, name: str, values: list[Any], spacing: str) -> Axis:
-    """Numbers in order, each value once."""
-    if not all(math.isfinite(value) for value in values if isinstance(value, float)):
-        raise UsageError(f"{asked}: a value must be finite, {_EXAMPLE}")
-    if name == "size":
-        values = [_whole(asked, value) for value in values]
-    numbers = all(map(_is_number, values))
-    unique = sorted(set(values)) if numbers else [v for i, v in enumerate(values) if v not in values[:i]]
-    if not 2 <= len(unique) <= MOST_POINTS:
-        few = "a curve needs two or more" if len(unique) < 2 else f"use 2 to {MOST_POINTS}"
-        raise UsageError(f"{asked} gives {len(unique)} value{'s' * (len(unique) > 1)}: {few}, {_EXAMPLE}")
-    return Axis(name, tuple(unique), spacing if numbers else "list")
-
-
-def _range(text: str, found: re.Match[str]) -> list[Any]:
+    if found is None:
+        return name, [literal_or_text(word.strip()) for word in spec.split(",")], "list"
     try:
         start, stop, count = float(found["start"]), float(found["stop"]), int(found["count"])
     except ValueError as error:
@@ -93,13 +94,7 @@ def _range(text: str, found: re.Match[str]) -> list[Any]:
     if found["spacing"] == "log" and start <= 0:
         raise UsageError(f"--vary {text}: a log range must start above 0, {_EXAMPLE}")
     values = np.geomspace(start, stop, count) if found["spacing"] == "log" else np.linspace(start, stop, count)
-    return [float(f"{value:.6g}") for value in values]  # six digits: what is shown can be typed again
-
-
-def _whole(asked: str, value: float) -> int:
-    if not _is_number(value) or value < 0 or not math.isfinite(value):
-        raise UsageError(f"{asked}: {value!r} is no number of rows, {_EXAMPLE}")
-    return round(value)
+    return name, [float(f"{value:.6g}") for value in values], found["spacing"]  # six digits, which can be typed again
 
 
 def _is_number(value: object) -> bool:
@@ -107,48 +102,29 @@ def _is_number(value: object) -> bool:
 
 
 def make_points(request: Request, axis: Axis) -> tuple[Axis, list[Cell]]:
-    """A cell for each value: the size, a parameter of the subject, or {name} in the source."""
-    source, options, hole = request.source, request.options, f"{{{axis.name}}}"
+    """Return a cell for each value of the size, of a parameter, or of {name} in the source; the axis has whole numbers
+    if the parameter is one."""
+    source, options, name, hole = request.source, request.options, axis.name, f"{{{axis.name}}}"
     subject = load_asked(request, options.params)
     if isinstance(source, str) and hole in source:
         sources = [source.replace(hole, param_text(value)) for value in axis.values]
         return axis, [_cell(request, subject, one, "source") for one in sources]
-    if axis.name == "size":
-        if options.size is not None:
-            raise UsageError(f"--size {options.size} and --vary size=... are two answers: give one")
+    check_known(subject, "vary", name)
+    check_not_given(request, "vary", name)
+    if name == "size":
         return axis, [_cell(request, subject, source, "size", size=value) for value in axis.values]
-    axis = _like_default(axis, _setting(request, subject, axis.name))
-    subjects = [load_asked(request, {**options.params, axis.name: value}) for value in axis.values]
-    return axis, [replace(_cell(request, one, source, None), varies=axis.name) for one in subjects]
+    if is_whole(subject, name) and all(map(_is_number, axis.values)):
+        axis = replace(axis, values=tuple(dict.fromkeys(round(value) for value in axis.values)))
+        if len(axis.values) < 2:
+            raise UsageError(
+                f"--vary {name} is a whole number, and these are all {axis.values[0]}: give two or more, {_EXAMPLE}"
+            )
+    subjects = [load_asked(request, {**options.params, name: value}) for value in axis.values]
+    return axis, [replace(_cell(request, one, source, None), varies=name) for one in subjects]
 
 
 def _cell(request: Request, subject: Subject, source: object, varied: str | None, size: int | None = None) -> Cell:
-    """A curve speaks of rho alone, so no accuracy is judged; what varies overrides no declaration."""
+    """Return the cell of one value. A curve speaks of rho alone, so no accuracy is judged; what varies overrides no
+    declaration."""
     cell = make_cell(request.question, subject, source, request.options, size=size)
     return replace(cell, judged=False, overridden=tuple(one for one in cell.overridden if one[0] != varied))
-
-
-def _setting(request: Request, subject: Subject, name: str) -> object:
-    """The default of the parameter that varies, and that nobody else may set."""
-    if name not in subject.settings:
-        known = ["size", *subject.settings]
-        raise UsageError(
-            f"--vary {name}: {subject.name} has no parameter {name!r}{suggestion(name, known)}; it has "
-            f'{", ".join(known)}. To vary the source, name it there: --source "bernoulli({{p}})" --vary p=0.4:0.6:lin21'
-        )
-    given = {**request.options.params, **request.texts}
-    if name in given:
-        raise UsageError(f"--param {name}={given[name]} and --vary {name}=... are two answers: give one")
-    return subject.settings[name]
-
-
-def _like_default(axis: Axis, default: object) -> Axis:
-    """Whole numbers for a parameter that is one."""
-    if not isinstance(default, int) or isinstance(default, bool) or not all(map(_is_number, axis.values)):
-        return axis
-    whole = tuple(dict.fromkeys(round(value) for value in axis.values))
-    if len(whole) < 2:
-        raise UsageError(
-            f"--vary {axis.name} is a whole number, and these are all {whole[0]}: give two or more, {_EXAMPLE}"
-        )
-    return replace(axis, values=whole)

@@ -15,9 +15,10 @@ import msgspec
 import numpy as np
 from msgspec.structs import replace
 
-from auditor.errors import BadValue, UsageError, suggestion
+from auditor.errors import BadValue, UsageError
 from auditor.questions.cells import load_asked
 from auditor.questions.hunt.search import Place
+from auditor.questions.varied import check_known, check_not_given, is_whole
 from auditor.request import Request
 from auditor.subjects.subject import Subject, param_text
 from auditor.trials.cell import Cell, make_cell
@@ -42,52 +43,27 @@ class Range(msgspec.Struct, frozen=True):
     is_whole: bool = False
 
     def at(self, u: float) -> float:
+        """Return the value at a share u in [0, 1] of the range."""
         if self.is_log:
             value = math.exp(math.log(self.low) + u * math.log(self.high / self.low))
         else:
             value = self.low + u * (self.high - self.low)
-        return self.settled(value)
+        return self.rounded(value)
 
     def place(self, value: float) -> float:
+        """Return the share of the range that a value is at."""
         if self.is_log:
             return math.log(value / self.low) / math.log(self.high / self.low)
         return (value - self.low) / (self.high - self.low)
 
-    def settled(self, value: float, digits: int = _DIGITS) -> float:
-        """Within the range, with few digits."""
+    def rounded(self, value: float, digits: int = _DIGITS) -> float:
+        """Return a value within the range, with few digits."""
         value = min(self.high, max(self.low, float(f"{value:.{digits}g}")))
         return round(value) if self.is_whole else value
 
 
-def _typed(end: float) -> str:
-    """An end of a range, which is no limit of ours."""
-    return f"{end:.15g}"
-
-
-def read_range(text: str) -> Range:
-    name, equals, spec = text.partition("=")
-    words = spec.split(":")
-    if not equals or not name.isidentifier() or not (len(words) == 2 or (len(words) == 3 and words[2] == "log")):
-        raise UsageError(f"--range {text} must be NAME=LOW:HIGH or NAME=LOW:HIGH:log, {_EXAMPLE}")
-    try:
-        low, high = float(words[0]), float(words[1])
-    except ValueError as error:
-        raise UsageError(f"--range {text}: {error}, {_EXAMPLE}") from error
-    return make_range(name, low, high, is_log=len(words) == 3)
-
-
-def make_range(name: str, low: float, high: float, *, is_log: bool = False) -> Range:
-    if not (math.isfinite(low) and math.isfinite(high) and low < high):
-        raise UsageError(
-            f"--range {name}={_typed(low)}:{_typed(high)} must go from a smaller to a larger number, {_EXAMPLE}"
-        )
-    if is_log and low <= 0:
-        raise UsageError(f"--range {name}={_typed(low)}:{_typed(high)}:log must start above 0, {_EXAMPLE}")
-    return Range(name, low, high, is_log)
-
-
 def read_ranges(given: object) -> list[Range]:
-    """As they are typed, one or several, or in Python {"p": (0, 1)}."""
+    """Return ranges as they are typed, one or several, or as Python has them: {"p": (0, 1)}."""
     try:
         if isinstance(given, Mapping):
             found = [make_range(str(name), float(low), float(high)) for name, (low, high) in given.items()]
@@ -104,14 +80,42 @@ def read_ranges(given: object) -> list[Range]:
     return found
 
 
+def read_range(text: str) -> Range:
+    name, equals, spec = text.partition("=")
+    words = spec.split(":")
+    if not equals or not name.isidentifier() or not (len(words) == 2 or (len(words) == 3 and words[2] == "log")):
+        raise UsageError(f"--range {text} must be NAME=LOW:HIGH or NAME=LOW:HIGH:log, {_EXAMPLE}")
+    try:
+        low, high = float(words[0]), float(words[1])
+    except ValueError as error:
+        raise UsageError(f"--range {text}: {error}, {_EXAMPLE}") from error
+    return make_range(name, low, high, is_log=len(words) == 3)
+
+
+def make_range(name: str, low: float, high: float, *, is_log: bool = False) -> Range:
+    typed = f"--range {name}={_typed(low)}:{_typed(high)}"
+    if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        raise UsageError(f"{typed} must go from a smaller to a larger number, {_EXAMPLE}")
+    if is_log and low <= 0:
+        raise UsageError(f"{typed}:log must start above 0, {_EXAMPLE}")
+    return Range(name, low, high, is_log)
+
+
+def _typed(end: float) -> str:
+    """Write an end of a range as its user typed it."""
+    return f"{end:.15g}"
+
+
 class Family(msgspec.Struct, frozen=True):
-    """`over` is a source with holes, a function fn(rng, size, **values), or None for the source as it is."""
+    """Sources, parameters and sizes to look through, as the places of a unit cube.
+
+    `over` is a source with holes, a function fn(rng, size, **values), or None for the source as it is."""
 
     request: Request
     subject: Subject
     over: object
     ranges: tuple[Range, ...]
-    simplex: int = 0  # values, where all laws on so many are the family
+    simplex: int = 0  # all laws on so many values are the family, if it is not 0
 
     @property
     def dimensions(self) -> int:
@@ -124,7 +128,7 @@ class Family(msgspec.Struct, frozen=True):
         return f"{over}, {ranges}" if ranges else str(over)
 
     def values(self, place: Place) -> dict[str, float]:
-        """What a place of the cube stands for."""
+        """Return what a place of the cube stands for, by name; the probability of v is called by the number v."""
         weights = [max(0.0, float(u) - _FLOOR) for u in place[: self.simplex]]
         found = _law(weights) if self.simplex else {}
         for one, u in zip(self.ranges, place[self.simplex :], strict=True):
@@ -132,15 +136,20 @@ class Family(msgspec.Struct, frozen=True):
         return found
 
     def place(self, values: Values) -> Place:
-        """Where in the cube values are."""
+        """Return where in the cube values are."""
         law = [values[str(v)] for v in range(self.simplex)]
         across = [_FLOOR + (1 - _FLOOR) * p / max(law) if p else 0.0 for p in law]
         return np.array([*across, *(one.place(values[one.name]) for one in self.ranges)])
 
+    @property
+    def _outside_holes(self) -> set[str]:
+        """The ranges that fill no hole: of the size, of the subject's parameters, of a function that draws."""
+        return {one.name for one in self.ranges} - set(_HOLE.findall(str(self.over)))
+
     def source(self, values: Values) -> object:
         if self.simplex:
             return f"pmf({{{', '.join(f'{v}: {values[v]!r}' for v in _support(values))}}})"
-        keywords = self._ours - {"size", *self.subject.settings}  # of a function that draws
+        keywords = self._outside_holes - {"size", *self.subject.settings}  # of a function that draws
         own = {name: value for name, value in values.items() if name in keywords}
         if isinstance(self.over, str):
             filled = _HOLE.sub(lambda hole: param_text(values[hole[1]]), self.over)
@@ -148,43 +157,36 @@ class Family(msgspec.Struct, frozen=True):
         return partial(self.over, **own) if callable(self.over) else self.over
 
     def cell(self, values: Values, name: str) -> Cell:
-        request, options = self.request, self.request.options
-        params = {one: value for one, value in values.items() if one in self.subject.settings and one in self._ours}
+        request, options, outside = self.request, self.request.options, self._outside_holes
+        params = {one: value for one, value in values.items() if one in self.subject.settings and one in outside}
         subject = load_asked(request, {**options.params, **params}) if params else self.subject
-        size = int(values["size"]) if "size" in self._ours else None
+        size = int(values["size"]) if "size" in outside else None
         source = self.source(values) if self.over is not None else request.source
         cell = make_cell("rho", subject, source, options, size=size)
         return replace(cell, name=name, judged=False, overridden=(), kin=self.name)
 
-    @property
-    def _ours(self) -> set[str]:
-        return {one.name for one in self.ranges} - set(_HOLE.findall(str(self.over)))
-
     def simpler(self, values: Values) -> Iterator[dict[str, float]]:
-        """What a person would rather have drawn, the simplest first: fewer values, fewer digits; each other than it."""
-        tried = [dict(values)]
-        for one in self._simpler(values):
-            if one not in tried:
-                tried.append(one)
+        """Yield what a person would rather have drawn, the simplest first: fewer values, then fewer digits."""
+        laws = range(1, len(_support(values))) if self.simplex else ()
+        found = [self.on_face(values, count) for count in laws]
+        for digits in range(1, _DIGITS):
+            found.append(self.rounded(values, digits))
+            for one in self.ranges if len(self.ranges) > 1 else ():
+                found.append({**values, one.name: one.rounded(values[one.name], digits)})
+        for place, one in enumerate(found):
+            if one not in (dict(values), *found[:place]):
                 yield one
 
-    def _simpler(self, values: Values) -> Iterator[dict[str, float]]:
-        for count in range(1, len(_support(values))) if self.simplex else ():
-            yield self.on_face(values, count)
-        for digits in range(1, _DIGITS):
-            yield self.rounded(values, digits)
-            for one in self.ranges if len(self.ranges) > 1 else ():
-                yield {**values, one.name: one.settled(values[one.name], digits)}
-
     def on_face(self, values: Values, count: int) -> dict[str, float]:
-        """So many values, those of largest weight: a face of the simplex, which a design that fills it never meets."""
-        kept = sorted(_support(values), key=lambda v: -values[v])[:count]
-        return {**values, **_law([values[str(v)] if str(v) in kept else 0.0 for v in range(self.simplex)])}
+        """Return the law on so many values, those of largest weight: a face of the simplex, which a design that fills
+        it never meets."""
+        largest = sorted(_support(values), key=lambda v: -values[v])[:count]
+        return {**values, **_law([values[str(v)] if str(v) in largest else 0.0 for v in range(self.simplex)])}
 
     def rounded(self, values: Values, digits: int) -> dict[str, float]:
-        """The same with so few digits, as far as that is a law."""
+        """Return the same values with so few digits, as far as that is a law."""
         law = _rounded_law([values[str(v)] for v in range(self.simplex)], digits) if self.simplex else {}
-        return {**values, **law, **{one.name: one.settled(values[one.name], digits) for one in self.ranges}}
+        return {**values, **law, **{one.name: one.rounded(values[one.name], digits) for one in self.ranges}}
 
 
 def _support(values: Values) -> list[str]:
@@ -192,14 +194,14 @@ def _support(values: Values) -> list[str]:
 
 
 def _law(weights: Sequence[float]) -> dict[str, float]:
-    """Probabilities of four digits that add up to 1: what is left over goes to the largest."""
+    """Return probabilities of four digits that add up to 1: what is left over goes to the largest."""
     total = sum(weights)
     shares = [weight / total for weight in weights] if total > 0 else [1 / len(weights)] * len(weights)
     return _rounded_law(shares, _DIGITS)
 
 
 def _rounded_law(shares: Sequence[float], digits: int) -> dict[str, float]:
-    """To so many decimals; as it is where the largest has nothing left to give."""
+    """Return probabilities of so many decimals; as they are if the largest has nothing left to give."""
     unit = 10**digits
     counts = [round(share * unit) for share in shares]
     counts[shares.index(max(shares))] += unit - sum(counts)
@@ -207,63 +209,44 @@ def _rounded_law(shares: Sequence[float], digits: int) -> dict[str, float]:
 
 
 def make_family(request: Request) -> Family:
-    """The family that was asked about; UsageError where it has none or a name is nowhere."""
+    """Return the family that was asked about. UsageError unless something varies, every hole has a range, and every
+    range a hole, a parameter or the size."""
+    from auditor.sources.shifts import split_arguments
+
     options = request.options
-    over, ranges = options.over, read_ranges(options.range)
+    over, ranges, simplex = options.over, read_ranges(options.range), 0
     subject = load_asked(request, options.params)
     if over is not None and request.sources:
         raise UsageError(f"--source {request.source} and --over {over} are two answers: give one")
-    whole = _with_share(over) if isinstance(over, str) else over
-    if whole != over and "share" not in {one.name for one in ranges}:
-        ranges.append(Range("share", 0.0, 1.0))
-    over = whole
-    found = _SIMPLEX.fullmatch(over.strip()) if isinstance(over, str) else None
-    if isinstance(over, str) and over.strip().startswith("mixture(") and not _HOLE.search(over):
-        raise UsageError(
-            f"--over {over} has nothing that varies: write mixture(A, B), or {{share}} for its last argument"
-        )
-    count = int(found[1]) if found else 0
-    if found and not 2 <= count <= MOST_VALUES:
-        raise UsageError(f"--over {over}: all laws on {count} values; give 2 to {MOST_VALUES}, e.g. simplex(5)")
-    family = Family(request, subject, over, tuple(ranges), count)
-    _check_names(family)
-    return replace(family, ranges=tuple(_whole(one, subject) for one in family.ranges))
-
-
-def _with_share(over: str) -> str:
-    """`mixture(A, B)` is all mixtures of both."""
-    from auditor.sources.shifts import split_arguments
-
-    name, _, inside = over.strip().partition("(")
-    is_open = name == "mixture" and inside.endswith(")") and len(split_arguments(inside[:-1])) == 2
-    return f"mixture({inside[:-1]}, {{share}})" if is_open else over
-
-
-def _check_names(family: Family) -> None:
-    """Every hole has a range, every range a place, and something varies."""
-    names = {one.name for one in family.ranges}
-    holes = list(dict.fromkeys(_HOLE.findall(family.over))) if isinstance(family.over, str) else []
+    holes = list[str]()
+    if isinstance(over, str):
+        function, _, inside = over.strip().partition("(")
+        if function == "mixture" and inside.endswith(")") and len(split_arguments(inside[:-1])) == 2:
+            over = f"mixture({inside[:-1]}, {{share}})"  # all mixtures of both
+            if "share" not in {one.name for one in ranges}:
+                ranges.append(Range("share", 0.0, 1.0))
+        holes = list(dict.fromkeys(_HOLE.findall(over)))
+        if function == "mixture" and not holes:
+            raise UsageError(
+                f"--over {over} has nothing that varies: write mixture(A, B), or {{share}} for its last argument"
+            )
+        if found := _SIMPLEX.fullmatch(over.strip()):
+            simplex = int(found[1])
+            if not 2 <= simplex <= MOST_VALUES:
+                raise UsageError(
+                    f"--over {over}: all laws on {simplex} values; give 2 to {MOST_VALUES}, e.g. simplex(5)"
+                )
+    names = sorted(one.name for one in ranges)
     for hole in holes:
         if hole not in names:
-            raise UsageError(f"--over {family.over}: {{{hole}}} has no range; add --range {hole}=LOW:HIGH, e.g. 0:1")
-    draws = callable(family.over) or (isinstance(family.over, str) and ":" in family.over.partition("(")[0])
-    known = ["size", *family.subject.settings, *holes]
-    for name in sorted(names - set(known)) if not draws or family.simplex else ():
-        raise UsageError(
-            f"--range {name}: there is no {{{name}}} in --over, and {family.subject.name} has no parameter {name!r}"
-            f"{suggestion(name, known)}; it has {', '.join(known)}"
-        )
-    given = {**family.request.options.params, **family.request.texts}
-    if twice := next((name for name in sorted(names) if name in given and name not in holes), None):
-        raise UsageError(f"--param {twice}={given[twice]} and --range {twice}=... are two answers: give one")
-    if "size" in names and family.request.options.size is not None:
-        raise UsageError(f"--size {family.request.options.size} and --range size=... are two answers: give one")
-    if not family.dimensions:
+            raise UsageError(f"--over {over}: {{{hole}}} has no range; add --range {hole}=LOW:HIGH, e.g. 0:1")
+    is_function = callable(over) or (isinstance(over, str) and ":" in over.partition("(")[0])
+    for name in names if simplex or not is_function else ():
+        check_known(subject, "range", name, holes)
+    for name in names:
+        if name not in holes:
+            check_not_given(request, "range", name)
+    if not ranges and not simplex:
         raise UsageError(f"nothing varies: say what to look through, {_EXAMPLE}, or --over simplex(5)")
-
-
-def _whole(one: Range, subject: Subject) -> Range:
-    """A size, and a parameter that is a whole number, stay so."""
-    default = subject.settings.get(one.name)
-    is_int = isinstance(default, int) and not isinstance(default, bool)
-    return replace(one, is_whole=one.name == "size" or is_int)
+    whole = tuple(replace(one, is_whole=is_whole(subject, one.name)) for one in ranges)
+    return Family(request, subject, over, whole, simplex)
