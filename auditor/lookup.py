@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 SUBJECTS = "auditor.subjects"  # the entry-point group by which installed packages offer their subjects
+CHECK = ("rho", "churn", "loss", "nu", "list_size")  # the questions that the options of `check` choose from
 QUESTIONS = "auditor.questions"  # and that of questions
 
 _MOST_DOTS = 100  # in a module's name: Python imports what stands before each of them by recursion

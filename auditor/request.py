@@ -29,7 +29,7 @@ _WORDS: dict[Any, tuple[type, str]] = {
 
 
 def option(words: str, metavar: str | None = None, group: str | None = WHAT) -> msgspec.Meta:
-    """What a person is told of an option."""
+    """Return what a person reads about an option: its help, the name of its value, and the heading it stands below."""
     return msgspec.Meta(description=words, extra={"metavar": metavar, "group": group})
 
 
@@ -37,7 +37,7 @@ RHO = option("The mismatch probability you accept (default: what the subject cla
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """What every question takes."""
+    """The options that every question takes."""
 
     size: Annotated[int | None, option("Rows in a sample, e.g. 1000 or 1e6.", "M")] = None
     sample: Annotated[
@@ -93,7 +93,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OverCells(Options, frozen=True, kw_only=True):
-    """What a question takes that can be asked of several sources and inputs at once."""
+    """The options of a question that can be asked of several sources and inputs at once."""
 
     fixed: Annotated[
         int | None, option("Run exactly N pairs and judge once, instead of stopping early.", "N", SURE)
@@ -126,7 +126,7 @@ class Request(msgspec.Struct, frozen=True):
 
 
 class Listed(msgspec.Struct, frozen=True):
-    """One option as whoever reads the table needs it."""
+    """One row of the table of options."""
 
     name: str
     kinds: tuple[Any, ...]  # of its values, None left out
@@ -141,7 +141,7 @@ class Listed(msgspec.Struct, frozen=True):
 
     @property
     def key(self) -> str:
-        """As a file has it."""
+        """Return the option's name in a file."""
         return self.name.removesuffix("_")
 
 
@@ -150,7 +150,7 @@ def as_flag(name: str) -> str:
 
 
 def as_name(word: str) -> str:
-    """The field that a word is for, with or without the underscore that Python asks for."""
+    """Return the field that a word is for, with or without the underscore that Python asks for."""
     return f"{word}_" if keyword.iskeyword(word) else word
 
 
@@ -161,7 +161,7 @@ def fields_of(kind: type[msgspec.Struct]) -> tuple[msgspec.structs.FieldInfo, ..
 
 @functools.cache
 def listed(kind: type[msgspec.Struct]) -> Mapping[str, Listed]:
-    """The table of a question's options, by name."""
+    """Return the table of a question's options, by name."""
     return types.MappingProxyType({one.name: _listed(one) for one in fields_of(kind)})
 
 
@@ -177,14 +177,14 @@ def _listed(one: msgspec.structs.FieldInfo) -> Listed:
 
 
 def check_known(given: Iterable[str], known: Collection[str], asked: str) -> None:
-    """UsageError with what is close to an option that there is not."""
+    """Raise UsageError for an option that there is not, with one that is spelled alike."""
     for name in given:
         if name not in known:
             raise UsageError(f"{asked} has no option {name!r}{suggestion(name, known)}: it takes {', '.join(known)}")
 
 
 def _check_kind(one: Listed, value: object) -> None:
-    """Of options that take one kind alone; whoever takes a number in a range says which range."""
+    """Raise BadValue where an option takes another kind of value alone; ranges of numbers are checked elsewhere."""
     kind, *others = one.kinds
     wanted = _WORDS.get(typing.get_origin(kind) or kind) if not others else None
     if wanted and not isinstance(value, wanted[0]) and not (value is None and one.default is None):
@@ -195,7 +195,7 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 def make_options(kind: type[S], given: Mapping[str, Any], asked: str) -> S:
-    """Keywords as options; UsageError where the question has one of them not, or needs another."""
+    """Return keywords as options; UsageError where the question does not have one of them, or needs another."""
     check_known(given, kind.__struct_fields__, asked)
     for name, value in given.items():
         _check_kind(listed(kind)[name], value)

@@ -18,7 +18,7 @@ from algorithms.point_mass import point_by_queries, queries_needed
 from auditor.flow.parts import Chart, Series, Table, Words
 from auditor.questions.curve import answer as curve_parts
 from auditor.questions.price import answer as price_parts
-from auditor.report.formats.svg import draw_chart, picture
+from auditor.report.pictures.svg import draw_chart, picture
 
 REPORTS = Path(__file__).parent.parent / "reports"
 COIN = "algorithms.coin_problem"

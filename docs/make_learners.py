@@ -13,7 +13,7 @@ import tempfile
 from pathlib import Path
 
 from auditor.flow.record import Record, read_record
-from auditor.report.wobbles import wobble_parts
+from auditor.report.words import wobble_parts
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "learners.md"

@@ -17,7 +17,7 @@ from rich.table import Table
 import auditor
 from auditor import Randomness, Sample
 from auditor.randomness import from_key, root_key
-from auditor.report.table import reached
+from auditor.report.several import reached
 from auditor.sources.datasets import from_arrays
 from auditor.sources.sample import CountSample
 

@@ -30,27 +30,26 @@ if TYPE_CHECKING:
 
 click.rich_click.TEXT_MARKUP = None
 click.rich_click.MAX_WIDTH = 100
-_IN_CHECK = ("rho", "churn", "loss", "nu", "list_size")  # asked by the options of `check`
 
 
 class Commands(click.RichGroup):
-    """Our commands, and one for each question that somebody registered; no question is imported to list them."""
+    """Our commands, and one for each registered question that `check` does not ask; listing them imports none."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*self.commands, *sorted(set(_questions()) - {*self.commands, *_IN_CHECK})]
+        return [*self.commands, *sorted({*_questions()} - {*self.commands})]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if found := super().get_command(ctx, cmd_name):
             return found
-        home = _questions().get(cmd_name) if cmd_name not in _IN_CHECK else None
+        home = _questions().get(cmd_name)
         return make_command(cmd_name, home) if home else None
 
 
 def _questions() -> dict[str, str]:
-    """Where each registered question is."""
-    from auditor.lookup import QUESTIONS, registered
+    """Return the place of each registered question that has a command of its own, by name."""
+    from auditor.lookup import CHECK, QUESTIONS, registered
 
-    return {name: point.value for name, point in registered(QUESTIONS).items()}
+    return {name: point.value for name, point in registered(QUESTIONS).items() if name not in CHECK}
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
@@ -97,16 +96,16 @@ def _run(arguments: Sequence[str] | None, held: HeldCommands) -> int:
         error.message = brief(error.message)  # type: ignore[misc]
         error.show()
         return error.exit_code
-    except click.Abort as error:  # a wish of the user's; or what click makes of any KeyboardInterrupt
+    except click.Abort as error:  # the user's wish; or what click makes of any KeyboardInterrupt
         raised = error.__context__
-        is_theirs = type(raised) is KeyboardInterrupt and not is_interrupt(raised)
-        return _explain(raised) if raised and is_theirs else EXIT_CODES["interrupted"]
+        is_subjects = type(raised) is KeyboardInterrupt and not is_interrupt(raised)
+        return _explain(raised) if raised and is_subjects else EXIT_CODES["interrupted"]
     except BaseException as error:
         return EXIT_CODES["interrupted"] if is_interrupt(error) else _explain(error)
 
 
 def _explain(error: BaseException) -> int:
-    """Say what ended a command without a verdict, and whose it was."""
+    """Say what ended a command without a verdict, and whose fault it was; return the exit code."""
     try:
         ours = as_ours(error, "the audited code")
     except SystemExit as leaving:  # click's own, where help was all that was asked for

@@ -24,12 +24,13 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from auditor.cli.baseline import Baseline, held_against
+from auditor.cli.several import time_of
 from auditor.errors import BadValue, UsageError, suggestion
 from auditor.files import read_bytes
 from auditor.flow.plan import check_confidence
 from auditor.flow.question import check_table, find_question, make_request
 from auditor.flow.record import NO_WORSE
-from auditor.process.limits import read_duration
+from auditor.flow.run import run_options_of
 from auditor.questions.no_worse import MARGIN, check_margin
 from auditor.questions.several import share
 from auditor.request import RUN, SURE, WHAT, Listed, Options, as_name, listed
@@ -136,7 +137,7 @@ def _common(tables: Mapping[str, Any], mistakes: list[str]) -> dict[str, Any]:
     given = {as_name(key): value for key, value in tables.items() if key != "subject"}
     found = [*_wrong(given, known, ("subject",))]
     checks: dict[str, Callable[[Any], object]] = {
-        _WHOLE: partial(read_duration, "for"),
+        _WHOLE: lambda value: time_of({_WHOLE: value}),
         "confidence": check_confidence,
         "margin": check_margin,
     }
@@ -250,6 +251,7 @@ def _settled(entry: Entry, given: Mapping[str, Any], before: Baseline | None) ->
 
 def _begun(entry: Entry, given: Mapping[str, Any], expect: str) -> tuple[Request, Inquiry]:
     request = make_request(entry.question, entry.target, entry.source, given, expected=expect)
+    run_options_of(request)  # refused here, with the line of the entry
     return request, find_question(request.question).begin(request)
 
 

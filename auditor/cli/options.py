@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from auditor.request import Listed
 
 _REPORT = "report_of_"  # what the parameter of an option for a report begins with
-_SOURCE = 'Where samples come from: "bernoulli(0.5)", module:fn, data.csv#label'
+_SEVERAL = ("params", "old_param", "range")  # options that can be repeated
+_INSTEAD = {"view": 'views chain in one, from left to right, e.g. --view "attr(coef_)|nonzero"'}
 
 
 class Count(click.ParamType[int]):
@@ -35,69 +36,90 @@ class Count(click.ParamType[int]):
         return self.fail(f"{value!r} must be a whole number, e.g. 1000 or 1e6", param, ctx)
 
 
-def _count_or_words(value: str) -> int | str:
-    """A whole number where it is one, else a text."""
+def _count_or_text(value: str) -> int | str:
+    """Return a whole number where the text is one, else the text."""
     try:
         return Count().convert(value, None, None)
     except click.BadParameter:
         return value
 
 
+_TYPES: Mapping[tuple[Any, ...], Any] = {(int,): Count(), (float,): click.FLOAT, (int, str): _count_or_text}
+
+
+class Once(click.RichOption):
+    """An option that may be given once, unless it is `multiple` or a flag.
+
+    Of two values click takes the last, and whoever typed the first is not told. So the parser collects all of them,
+    and more than one is refused.
+    """
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        if self.multiple or self.is_flag:
+            super().add_to_parser(parser, ctx)
+        else:
+            parser.add_option(obj=self, opts=self.opts, dest=self.name, action="append", nargs=self.nargs)
+
+    def consume_value(self, ctx: click.Context, opts: Mapping[str, Any]) -> Any:
+        name = self.name or ""
+        given = opts.get(name)
+        if isinstance(given, list) and not self.multiple:
+            if len(given) > 1:
+                raise click.UsageError(f"{self.opts[0]} was given twice: {_INSTEAD.get(name, 'give it once')}", ctx)
+            opts = {**opts, name: given[0]}
+        return super().consume_value(ctx, opts)
+
+
 def option_of(one: Listed) -> click.Option:
-    """The option of the command line that a row of the table is; None, or nothing, where it is not given."""
-    told = "[default" in one.words or isinstance(one.default, (bool, dict, type(None)))
-    words = one.words if told else f"{one.words}  [default: {one.default}]"
+    """Return the command line's option for a row of the table; it is None, or (), where it is not given."""
+    has_default = "[default" in one.words or isinstance(one.default, (bool, dict, type(None)))
+    words = one.words if has_default else f"{one.words}  [default: {one.default}]"
     shown: dict[str, Any] = {"help": words, "panel": one.group, "default": None}
     if one.kinds == (bool,):
-        return click.RichOption([one.flag, one.name], is_flag=True, **shown)
+        return Once([one.flag, one.name], is_flag=True, **shown)
     kind, many = _TYPES.get(one.kinds, click.STRING), one.name in _SEVERAL
-    return click.RichOption([one.flag, one.name], type=kind, multiple=many, metavar=one.metavar, **shown)
-
-
-_SEVERAL = ("params", "old_param", "range")  # options that can be repeated
-_TYPES: Mapping[tuple[Any, ...], Any] = {(int,): Count(), (float,): click.FLOAT, (int, str): _count_or_words}
+    return Once([one.flag, one.name], type=kind, multiple=many, metavar=one.metavar, **shown)
 
 
 def source_option(*, many: bool) -> click.Option:
     from auditor.request import WHAT
 
-    words = f"{_SOURCE}; repeated: the worst of them counts." if many else f"{_SOURCE}."
-    return click.RichOption(["--source"], multiple=many, metavar="SPEC", help=words, panel=WHAT)
+    worst = "; repeated: the worst of them counts" if many else ""
+    words = f'Where samples come from: "bernoulli(0.5)", module:fn, data.csv#label{worst}.'
+    return Once(["--source"], multiple=many, metavar="SPEC", help=words, panel=WHAT)
 
 
-def report_options() -> list[click.Option]:
+def running_options() -> Iterator[click.Option]:
+    """Yield the options that say how to run, and not what to ask."""
+    from auditor.request import RUN, Options, listed
+
+    return (option_of(one) for one in listed(Options).values() if one.group == RUN)
+
+
+def report_options() -> Iterator[click.Option]:
     from auditor.report.formats import FORMATS
 
-    names = {one: [f"--{one.name}", f"{_REPORT}{one.name.replace('-', '_')}"] for one in FORMATS.values()}
-    words = "Name the method of each interval in the report too."
-    return [
-        *(
-            click.RichOption(both, metavar="FILE", help=f"{one.words}; - is standard output.", panel="Reports")
-            for one, both in names.items()
-        ),
-        click.RichOption(["--verbose"], is_flag=True, help=words, panel="Reports"),
-    ]
+    for one in FORMATS.values():
+        names = [f"--{one.name}", f"{_REPORT}{one.name.replace('-', '_')}"]
+        yield Once(names, metavar="FILE", help=f"{one.words}; - is standard output.", panel="Reports")
+    yield Once(["--verbose"], is_flag=True, help="Name the method of each interval in the report.", panel="Reports")
 
 
 def refuse_empty(command: click.Command) -> click.Command:
-    """The command, where an option or argument that is given as '' is a slip, a shell's unset variable say, and not
-    taken for one that was left out."""
+    """Let a command refuse ''. It is a slip, a shell's unset variable say, and not the same as leaving it out."""
+
+    def not_empty(context: click.Context, param: click.Parameter, value: Any) -> Any:
+        if value == "" or (isinstance(value, tuple) and "" in value):
+            raise click.BadParameter("'' is empty: give a value, or leave it out", context, param)
+        return value
+
     for param in command.params:
-        param.callback = _not_empty
+        param.callback = not_empty
     return command
 
 
-def _not_empty(context: click.Context, param: click.Parameter, value: Any) -> Any:
-    if value == "" or (isinstance(value, tuple) and "" in value):
-        raise click.BadParameter("'' is empty: give a value, or leave it out", context, param)
-    return value
-
-
-_TWICE = {"view": 'views chain in one, from left to right, e.g. --view "attr(coef_)|nonzero"'}
-
-
 class TableCommand(click.RichCommand):
-    """A command whose options are not looked up before somebody needs them: to list the commands takes no question."""
+    """A command whose options are looked up when somebody needs them, so that to list commands loads no question."""
 
     def __init__(self, *arguments: Any, options: Callable[[], Iterable[click.Option]], **settings: Any) -> None:
         super().__init__(*arguments, **settings)
@@ -115,33 +137,21 @@ class TableCommand(click.RichCommand):
             from auditor.trials.second_server import environment_of, start_server
 
             start_server(environment_of() if self.name == "explain" else {})  # its imports overlap with ours
-        typed = [*args]
-        rest = super().parse_args(ctx, args)  # which says first what is wrong with a value
-        self._refuse_twice(ctx, typed)
-        return rest
-
-    def _refuse_twice(self, ctx: click.Context, args: list[str]) -> None:
-        """Of two values click takes the last, and whoever typed the first is not told."""
-        _, _, typed = self.make_parser(ctx).parse_args(args)
-        for one in typed:
-            if isinstance(one, click.Option) and typed.count(one) > 1 and not (one.multiple or one.is_flag):
-                raise click.UsageError(
-                    f"{one.opts[0]} was given twice: {_TWICE.get(one.name or '', 'give it once')}", ctx
-                )
+        return super().parse_args(ctx, args)
 
 
 class Typed(NamedTuple):
-    """What a user typed: `given` holds options of the question alone, and of these what was there."""
+    """What a user typed: `given` holds those options of the question that were typed, and nothing else."""
 
     sources: list[str]
     given: dict[str, Any]
-    texts: dict[str, str]
+    texts: dict[str, str]  # parameters of the subject, as they were typed
     files: dict[str, str]  # by the option that asks for each: {"--json": "record.json"}
     verbose: bool = False
 
 
 def read_typed(options: Mapping[str, Any]) -> Typed:
-    """Tell apart what click has read; files are tried before anything runs."""
+    """Sort what click has read; that files can be written is checked before anything runs."""
     from auditor.cli.output import check_files
 
     sources = options.get("source") or ()
@@ -158,18 +168,11 @@ def read_typed(options: Mapping[str, Any]) -> Typed:
 
 
 def split_params(params: Sequence[str], flag: str = "--param") -> dict[str, str]:
-    return dict(_split(word, flag) for word in params)
-
-
-def _split(word: str, flag: str) -> tuple[str, str]:
-    name, equals, text = word.partition("=")
-    if not equals or not name:
-        raise UsageError(f"{flag} {word} must be NAME=VALUE, e.g. {flag} tau=0.1")
-    return name, text
-
-
-def running_options() -> Iterator[click.Option]:
-    """Those that say how to run, and not what to ask."""
-    from auditor.request import RUN, Options, listed
-
-    return (option_of(one) for one in listed(Options).values() if one.group == RUN)
+    """Return {name: text} from words NAME=VALUE."""
+    found: dict[str, str] = {}
+    for word in params:
+        name, equals, text = word.partition("=")
+        if not equals or not name:
+            raise UsageError(f"{flag} {word} must be NAME=VALUE, e.g. {flag} tau=0.1")
+        found[name] = text
+    return found

@@ -85,7 +85,7 @@ def on_github() -> bool:
 
 def _annotate(records: Sequence[Record], stream: TextIO) -> None:
     from auditor.process.escape import HeldCommands
-    from auditor.report.annotations import annotation_lines, place_of_subject
+    from auditor.report.formats.ci import annotation_lines, place_of_subject
 
     sys.stderr.flush()
     context = click.get_current_context(silent=True)

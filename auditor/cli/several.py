@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 def time_of(given: Mapping[str, Any]) -> float | None:
-    """For all audits together: which part of it each has is known when it begins."""
-    from auditor.process.limits import read_duration
+    """Return the seconds of --for, which all audits have together; the share of each is known when it begins."""
+    from auditor.engine.engine import make_run_options
 
-    return read_duration("for", given.get("for_"))
+    return make_run_options(for_=given.get("for_")).for_
 
 
 def settled_together(targets: Sequence[str], given: Mapping[str, Any]) -> Settled:
-    """An audit of each by its declarations, with its share of the error."""
+    """Settle an audit of each target by its declarations, with its share of the error."""
     from auditor.flow.question import make_request
     from auditor.questions.several import settle, share
     from auditor.subjects.subject import load_subject
@@ -40,7 +40,7 @@ def settled_together(targets: Sequence[str], given: Mapping[str, Any]) -> Settle
 
 
 def confidence_of(given: Mapping[str, Any]) -> float:
-    """Of all verdicts together; BadValue where that is none."""
+    """Return the confidence of all verdicts together; BadValue where it is none."""
     from auditor.flow.plan import check_confidence
     from auditor.request import Options, listed
 
@@ -75,7 +75,7 @@ def answered_together(
     seconds: float | None = None,
     ended: Callable[[Sequence[Record]], Iterable[str]] = lambda _: (),
 ) -> int:
-    """Audit, report and say how it ended: the exit code. `ended` is done with the records last, and has its lines."""
+    """Audit and report; return the exit code. `ended` is called with the records last, and its lines are printed."""
     from auditor.flow.record import exit_code_of
 
     records, log = audit_in_turn(settled, exitfirst=exitfirst, seconds=seconds)
@@ -91,8 +91,10 @@ def answered_together(
 def table_of(
     records: Sequence[Record], confidence: float, planned: int, *, verbose: bool = False
 ) -> Callable[[Console], None]:
+    """Return a function that prints the table of records."""
+
     def draw(out: Console) -> None:
-        from auditor.report.table import summary
+        from auditor.report.several import summary
         from auditor.report.terminal import show_parts
 
         for one in summary(records, confidence, planned, verbose=verbose):

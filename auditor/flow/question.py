@@ -23,14 +23,12 @@ from auditor.flow.plan import Plan
 from auditor.flow.record import Accuracy, CellRow, Finding, Measure, Record, RhoInterval
 from auditor.flow.verdict import Verdict
 from auditor.flow.wobbles import Wobbles
-from auditor.lookup import QUESTIONS, registered
-from auditor.process.limits import read_duration
+from auditor.lookup import CHECK, QUESTIONS, registered
 from auditor.request import Listed, Options, OverCells, Request, as_flag, as_name, check_known, listed, make_options
 from auditor.trials.cell import Cell
 from auditor.trials.trial import Bench, Trial
 from auditor.values import Difference
 
-CHECK = ("rho", "churn", "loss", "nu", "list_size")  # the questions that the options of `check` choose from
 _MEASURES = CHECK[:2]
 
 
@@ -251,7 +249,7 @@ def make_request(
         raise UsageError(f"{name} takes one source, and {len(sources)} were given: ask about one at a time")
     if name in _MEASURES and given.get("measure", name) != name:
         raise UsageError(f"measure={given['measure']!r} is another question than {name!r}: leave one of them out")
-    if read_duration("for", given.get("for_")) is not None and given.get("fixed") is not None:
+    if given.get("for_") is not None and given.get("fixed") is not None:
         raise UsageError(
             f"--for {given['for_']} and --fixed {given['fixed']} do not go together: a fixed number is judged once, "
             "when all of it was run; leave --fixed out, and the audit may stop at any time"

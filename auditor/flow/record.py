@@ -243,7 +243,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
     def _repr_html_(self) -> str:
         """The page, for a notebook."""
-        return _drawn("auditor.report.page.one:fragment_of", self)
+        return _drawn("auditor.report.page.records:fragment_of", self)
 
 
 def _drawn(place: str, record: Record) -> str:

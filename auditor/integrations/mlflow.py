@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from auditor.errors import UsageError
 from auditor.flow.record import Record, to_json
 from auditor.process.escape import shortened, visible
-from auditor.report.page.one import page_of
+from auditor.report.page.records import page_of
 
 if TYPE_CHECKING:
     from types import ModuleType

@@ -1,5 +1,4 @@
-"""How did what was asked of a subject change with its code? One line an audit, the oldest first; and since when is rho
-above a limit that somebody states."""
+"""How did the audits of a subject change with its code, and since when is rho above a limit? From a ledger's audits."""
 
 from __future__ import annotations
 
@@ -13,40 +12,40 @@ from rich.text import Text
 from auditor.flow.ledger import Past
 from auditor.flow.parts import Chart, Part, Series, Table, Words
 from auditor.process.escape import visible
-from auditor.report.columns import Column, TableRows
-from auditor.report.terminal import STYLES
+from auditor.report.terminal import STYLES, Column, TableRows
 from auditor.statistics.detector import Alarm, alarms, first_alarm
 from auditor.statistics.outward import at_least, at_most, exact
 
-_WORDS = ("started", "code", "verdict", "question")  # each says by itself what it is
+_WORDS = ("started", "code", "verdict", "question")  # columns that are no numbers
 
 
 def audits_over_time(subject: str, past: Sequence[Past]) -> Iterator[RenderableType]:
-    yield Text.assemble((visible(subject), "bold"), f": {audits_in_words(len(past))}")
+    """Yield a table for the terminal: one line an audit, the oldest first."""
+    yield Text.assemble((visible(subject), "bold"), f": {_audits(len(past))}")
     shown, rows = _rows(past)
     columns = [Column(name, right=name not in _WORDS) for name in shown]
-    styled = [[Text(visible(text), _style(name, text)) for name, text in zip(shown, row, strict=True)] for row in rows]
+    styles = {**STYLES, "unfinished": "dim"}
+    styled = [
+        [
+            Text(visible(text), styles.get(text, "") if name == "verdict" else "")
+            for name, text in zip(shown, row, strict=True)
+        ]
+        for row in rows
+    ]
     yield TableRows(columns, styled, heads=3)
 
 
-def table_over_time(past: Sequence[Past]) -> Table:
-    return Table(*_rows(past))
-
-
-def audits_in_words(count: int) -> str:
+def _audits(count: int) -> str:
     return "1 audit" if count == 1 else f"{count:,} audits"
 
 
-def _style(name: str, text: str) -> str:
-    return STYLES.get(text, "dim" if text == "unfinished" else "") if name == "verdict" else ""
-
-
 def _rows(past: Sequence[Past]) -> tuple[list[str], list[list[str]]]:
-    """The names of the columns, and a line for each audit."""
-    only_rho = all(audit.question == "rho" for audit in past)
+    """Return the names of the columns, and a line for each audit; the question is named where there are several."""
     rows = [_row(audit) for audit in past]
-    shown = [name for name in rows[0] if not (only_rho and name == "question")]
-    return ["rho" if only_rho and n == "limits" else n for n in shown], [[row[name] for name in shown] for row in rows]
+    if any(audit.question != "rho" for audit in past):
+        return [*rows[0]], [[*row.values()] for row in rows]
+    shown = [name for name in rows[0] if name != "question"]
+    return ["rho" if name == "limits" else name for name in shown], [[row[name] for name in shown] for row in rows]
 
 
 def _row(audit: Past) -> dict[str, str]:
@@ -95,8 +94,10 @@ class Watched(msgspec.Struct, frozen=True):
 
 
 def watched(past: Sequence[Past], limit: float, *, run_length: float, ever: float | None) -> Watched:
-    """The audits of what was audited last, each on pairs of its own: a seed that was there before has the same pairs
-    again, and what they show is no news."""
+    """Return the alarms of all audits of the case that was audited last, each on pairs of its own.
+
+    A seed that was there before has the same pairs again, and what they show is no news.
+    """
     counted = [audit for audit in past if counts_pairs(audit)]
     same = [audit for audit in counted if not audit.case.differs(counted[-1].case, "history")]
     by_seed: dict[Any, Past] = {}
@@ -119,26 +120,20 @@ def counts_pairs(audit: Past) -> bool:
 
 
 def since_when(seen: Watched) -> Iterator[Words]:
-    """Every alarm, how rare a false one is, and what was left out."""
+    """Yield every alarm, how rare a false one is, and what was left out."""
+    limit = exact(seen.limit)
     for alarm in seen.alarms:
         noticed, since = (seen.audits[place] for place in alarm)
         when = "" if noticed is since else f", most likely since that of {_named(since)}"
-        yield Words(f"rho rose above {exact(seen.limit)}: noticed with the audit of {_named(noticed)}{when}.", "error")
+        yield Words(f"rho rose above {limit}: noticed with the audit of {_named(noticed)}{when}.", "error")
     if not seen.alarms:
-        yield Words(
-            f"Nothing shows that rho ever was above {exact(seen.limit)}, in {audits_in_words(len(seen.audits))}."
-        )
-    yield Words(f"As long as rho is at most {exact(seen.limit)}, an alarm {seen.assurance}.", "dim")
+        yield Words(f"Nothing shows that rho ever was above {limit}, in {_audits(len(seen.audits))}.")
+    yield Words(f"As long as rho is at most {limit}, an alarm {seen.assurance}.", "dim")
     if seen.seeds:
-        again = f"{audits_in_words(seen.seeds)} with a seed that was there before counted for nothing"
-        yield Words(
-            f"{again}: the pairs are the same. Give each run a --seed of its own, the number of the job for one.",
-            "warning",
-        )
+        again = f"{_audits(seen.seeds)} with a seed that was there before counted for nothing: the pairs are the same."
+        yield Words(f"{again} Give each run a --seed of its own, the number of the job for one.", "warning")
     if seen.others:
-        yield Words(
-            f"{audits_in_words(seen.others)} of another question, source, size, view or parameter left out.", "dim"
-        )
+        yield Words(f"{_audits(seen.others)} of another question, source, size, view or parameter left out.", "dim")
 
 
 def _named(audit: Past) -> str:
@@ -147,7 +142,7 @@ def _named(audit: Past) -> str:
 
 
 def rho_over_time(past: Sequence[Past], limit: float | None) -> Iterator[Part]:
-    """A picture of every audit whose record has an interval of rho."""
+    """Yield a chart of every audit whose record has an interval of rho; nothing where there is only one."""
     known = [audit.record.rho for audit in past if audit.record and audit.record.rho]
     points = [(float(i + 1), one.low, one.estimate, one.high) for i, one in enumerate(known)]
     if len(points) < 2:
@@ -157,3 +152,19 @@ def rho_over_time(past: Sequence[Past], limit: float | None) -> Iterator[Part]:
         ends = [(x, None, limit, None) for x in (points[0][0], points[-1][0])]
         series.append(Series(f"the limit, {exact(limit)}", "line", ends))
     yield Chart("rho of each audit, the oldest first", "audit", "rho", series)
+
+
+def page_over_time(subject: str, past: Sequence[Past], seen: Watched | None) -> str:
+    """Return a page of every audit: since when rho is above a limit, if that was asked, a chart, and a table."""
+    from auditor.report.page.document import Section, page
+
+    words = [*since_when(seen)] if seen else []
+    every = [
+        Section("Since when", words[1:]),
+        Section("Over time", [*(rho_over_time(seen.audits, seen.limit) if seen else rho_over_time(past, None))]),
+        Section("Every audit", [Table(*_rows(past))]),
+    ]
+    word, tone = ("history", "") if seen is None else ("above", "fail") if seen.alarms else ("not above", "pass")
+    days = f"{_audits(len(past))}, from {past[0].started[:10]} to {past[-1].started[:10]}."
+    lead = words[0].text if words else days
+    return page(subject, *(one for one in every if one.parts), word=word, tone=tone, lead=lead)

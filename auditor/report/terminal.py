@@ -1,27 +1,31 @@
-"""How do the parts of a report look to a person? Drawn on a console of any width; every text is escaped here."""
+"""How do the parts of a report look on a terminal? Drawn with rich, at any width; every text is escaped here.
+
+A table is drawn as one where it fits, else as a small block of lines for each row. No number is ever cut or broken:
+only columns that say so are folded, and never to less than a word takes.
+"""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from rich.console import Console, Group, RenderableType
+import msgspec
+from rich import table
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table as Grid
 from rich.text import Text
 
 from auditor.flow.parts import Bar, Chart, Command, Facts, Listing, Part, Table, Words
 from auditor.flow.record import Record
 from auditor.process.escape import shortened, visible, without_commands
-from auditor.report.columns import Column, TableRows
-from auditor.report.describe import describe
-from auditor.report.pictures.plot import plot
-from auditor.report.pictures.strip import top_of
+from auditor.report.pictures.axes import top_of
+from auditor.report.words import describe
 from auditor.statistics.outward import exact
 
 _LONGEST = 4000  # characters of any one text from a subject, in a line
 _BLOCK = 20_000  # and on lines of its own
 _WIDEST, _NAME = 100, 8  # columns of a plot, and of a name that is broken
+_GAP = 2  # columns between two columns of a table
 STYLES = {"pass": "bold green", "fail": "bold red", "inconclusive": "bold yellow", "error": "bold magenta"}
 _TITLES = {"interrupted": STYLES["inconclusive"], "same": STYLES["pass"], "different": STYLES["fail"], **STYLES}
 _COLOURS = {"dim": "dim", "error": "magenta", "warning": "yellow", "info": "dim"}
@@ -32,7 +36,7 @@ def show(record: Record, console: Console, *, verbose: bool = False) -> None:
 
 
 def as_text(record: Record, width: int = 100) -> str:
-    """The same report without colour, for a log or an assertion's message."""
+    """Return the report without colour, for a log or an assertion's message."""
     console = Console(file=io.StringIO(), width=width, color_system=None, markup=False, emoji=False, highlight=False)
     show(record, console)
     assert isinstance(console.file, io.StringIO)
@@ -40,7 +44,7 @@ def as_text(record: Record, width: int = 100) -> str:
 
 
 def show_parts(parts: Iterable[Part], console: Console) -> None:
-    """Print them, with an empty line before what is a block of its own."""
+    """Print parts, with an empty line before each that is a block of its own."""
     before: Part | None = None
     for part in parts:
         drawn = list(_drawn(part, console.width, ascii_only=console.options.ascii_only))
@@ -68,13 +72,28 @@ def _stands_apart(part: Part, before: Part | None) -> bool:
 
 def _drawn(part: Part, width: int, *, ascii_only: bool) -> Iterator[RenderableType]:
     if isinstance(part, Words):
-        yield _words(part)
+        text = visible(shortened(part.text.strip("\n"), _LONGEST), keep="\n")
+        if part.style == "title":
+            head, gap, rest = text.partition("  ")
+            yield Text.assemble((head, _TITLES.get(head.lower(), "bold")), gap, (rest, "bold"))
+        else:
+            yield Text(text, style=_COLOURS.get(part.style, ""))
     elif isinstance(part, Facts):
-        yield _facts(part)
+        grid = table.Table.grid(padding=(0, 2))
+        grid.add_column(style="dim", no_wrap=True)
+        grid.add_column(overflow="fold")
+        for name, *known in part.rows:
+            grid.add_row(visible(name), Text("".join(visible(shortened(text, _LONGEST)) for text in known)))
+        yield grid
     elif isinstance(part, Table):
         yield from _table(part, width, ascii_only=ascii_only)
     elif isinstance(part, Listing):
-        yield from _listing(part)
+        if part.title:
+            title = visible(part.title.strip("\n")) + (f" {visible(part.at)}:" if part.at else "")
+            head, gap, rest = title.partition(" ") if part.style != "plain" else ("", "", title)
+            yield Text.assemble((head, _COLOURS.get(part.style, "")), gap, rest)
+        for text in part.texts:
+            yield Padding(Text(visible(shortened(text, _BLOCK), keep="\n"), overflow="fold"), (0, 0, 0, 2))
     elif isinstance(part, Command):
         yield Text(visible(part.what))
         yield Text(visible(part.command), style="cyan", no_wrap=True)
@@ -84,55 +103,16 @@ def _drawn(part: Part, width: int, *, ascii_only: bool) -> Iterator[RenderableTy
         yield from _chart(part, min(width, _WIDEST) - 1, ascii_only=ascii_only)
 
 
-def _words(part: Words) -> Text:
-    text = visible(shortened(part.text.strip("\n"), _LONGEST), keep="\n")
-    if part.style != "title":
-        return Text(text, style=_COLOURS.get(part.style, ""))
-    head, gap, rest = text.partition("  ")
-    return Text.assemble((head, _TITLES.get(head.lower(), "bold")), gap, (rest, "bold"))
-
-
-def _facts(part: Facts) -> Grid:
-    grid = Grid.grid(padding=(0, 2))
-    grid.add_column(style="dim", no_wrap=True)
-    grid.add_column(overflow="fold")
-    for name, *known in part.rows:
-        grid.add_row(visible(name), Text("".join(visible(shortened(text, _LONGEST)) for text in known)))
-    return grid
-
-
-def _listing(part: Listing) -> Iterator[RenderableType]:
-    if part.title:
-        title = visible(part.title.strip("\n")) + (f" {visible(part.at)}:" if part.at else "")
-        head, gap, rest = title.partition(" ") if part.style != "plain" else ("", "", title)
-        yield Text.assemble((head, _COLOURS.get(part.style, "")), gap, rest)
-    for text in part.texts:
-        yield Padding(Text(visible(shortened(text, _BLOCK), keep="\n"), overflow="fold"), (0, 0, 0, 2))
-
-
-def _table(part: Table, width: int, *, ascii_only: bool) -> Iterator[RenderableType]:
-    """As many of the columns that are extra as there is room for; names may be broken, and no number is."""
-    if part.title:
-        yield Text(visible(part.title.strip("\n")))
-    lines = [[visible(shortened(text, _LONGEST)) for text in row] for row in (part.head, *part.rows)]
-    if ascii_only:
-        lines = [[text.replace("━", "=") for text in line] for line in lines]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    needed, shown = len(widths) if part.extra is None else part.extra, len(widths)
-    while shown > needed and sum(widths[:shown]) + 2 * shown > width:
-        shown -= 1
-    columns = [Column(name, right=bool(name), least=None if name else _NAME) for name in lines[0][:shown]]
-    yield TableRows(columns, [[*map(Text, row[:shown])] for row in lines[1:]])
-
-
 def _chart(part: Chart, width: int, *, ascii_only: bool) -> Iterator[Text]:
-    drawn = plot(part, width, ascii_only=ascii_only)
-    yield from (Text(visible(line), no_wrap=True) for line in drawn.lines)
-    yield from (Text(visible(f"  {mark} {name}"), style="dim") for mark, name in drawn.legend)
+    from auditor.report.pictures.plot import plot
+
+    lines, legend = plot(part, width, ascii_only=ascii_only)
+    yield from (Text(visible(line), no_wrap=True) for line in lines)
+    yield from (Text(visible(f"  {mark} {name}"), style="dim") for mark, name in legend)
 
 
 def _bar(part: Bar, width: int, *, ascii_only: bool) -> Group:
-    """The line of what may be, from 0 up: what was seen, the part that is left open, and where the target stands."""
+    """Draw a line from 0 up: the rate that was seen, the range that is left open, and the target."""
     top = top_of([part])
     seen, left_open, rest, mark = "#=-|" if ascii_only else "█░─┃"
     left, right = "0 ", f" {top:.2g}"
@@ -157,3 +137,90 @@ def _bar(part: Bar, width: int, *, ascii_only: bool) -> Group:
     if before + len(label) + len(key) <= width:
         below.append(key, style="dim")
     return Group(line, below)
+
+
+def _table(part: Table, width: int, *, ascii_only: bool) -> Iterator[RenderableType]:
+    """Draw as many of the extra columns as there is room for; names may be broken, and no number is."""
+    if part.title:
+        yield Text(visible(part.title.strip("\n")))
+    lines = [[visible(shortened(text, _LONGEST)) for text in row] for row in (part.head, *part.rows)]
+    if ascii_only:
+        lines = [[text.replace("━", "=") for text in line] for line in lines]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    needed, shown = len(widths) if part.extra is None else part.extra, len(widths)
+    while shown > needed and sum(widths[:shown]) + 2 * shown > width:
+        shown -= 1
+    columns = [Column(name, right=bool(name), least=None if name else _NAME) for name in lines[0][:shown]]
+    yield TableRows(columns, [[*map(Text, row[:shown])] for row in lines[1:]])
+
+
+class Column(msgspec.Struct, frozen=True):
+    """A column of TableRows.
+
+    `least` is how narrow it may become, where it may be folded; one that is `extra` goes first for want of room. In a
+    block a number (`right`) has its name before it, and so has what is `named`.
+    """
+
+    name: str
+    right: bool = False
+    named: bool = False
+    least: int | None = None
+    extra: bool = False
+
+
+class TableRows(msgspec.Struct, frozen=True):
+    """A table for any width. Its cells are escaped already; the first `heads` of a row begin its block."""
+
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Text]]
+    heads: int = 1
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        every = range(len(self.columns))
+        needed = [i for i in every if not self.columns[i].extra]
+        for shown in (every, needed):
+            for folds in (False, True):
+                if widths := self._widths(shown, options.max_width, folds=folds):
+                    drawn = table.Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False)
+                    for i, width in zip(shown, widths, strict=True):
+                        one = self.columns[i]
+                        drawn.add_column(
+                            one.name, justify="right" if one.right else "left", width=width, overflow="fold"
+                        )
+                    for row in self.rows:
+                        drawn.add_row(*(row[i] for i in shown))
+                    yield drawn
+                    return
+        for row in self.rows:
+            yield from self._block(row, options.max_width)
+
+    def _widths(self, shown: Sequence[int], width: int, *, folds: bool) -> list[int]:
+        """Return the width of each column that is shown; [] where there is no room for them."""
+        whole = [max(Text(self.columns[i].name).cell_len, *(row[i].cell_len for row in self.rows), 0) for i in shown]
+        least = [min(n, self.columns[i].least or n) if folds else n for i, n in zip(shown, whole, strict=True)]
+        left = width - sum(least) - _GAP * (len(least) - 1)
+        if left < 0:
+            return []
+        for place, (n, most) in enumerate(zip(least, whole, strict=True)):
+            more = min(left, most - n)
+            least[place], left = n + more, left - more
+        return least
+
+    def _block(self, row: Sequence[Text], width: int) -> Iterator[RenderableType]:
+        """Yield the heads of a row, then its other cells below them; a line is broken between two cells."""
+        named = [
+            Text.assemble(f"{one.name} ", text) if text and (one.right or one.named) else text.copy()
+            for one, text in zip(self.columns, row, strict=True)
+        ]
+        yield Text("  ", overflow="fold").join(text for text in named[: self.heads] if text)
+        lines: list[Text] = []
+        for piece in (text for text in named[self.heads :] if text):
+            if lines and lines[-1].cell_len + piece.cell_len + len(", ,") <= width - _GAP:
+                lines[-1] = Text(", ").join([lines[-1], piece])
+                continue
+            if lines:
+                lines[-1].append(",")
+            lines.append(piece)
+        for line in lines:
+            line.overflow = "fold"
+            yield Padding(line, (0, 0, 0, _GAP), expand=False)

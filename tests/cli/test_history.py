@@ -21,7 +21,7 @@ from auditor.flow.ledger import Past, read_history
 from auditor.flow.question import find_question
 from auditor.flow.record import Record
 from auditor.flow.run import Silent, carry_out
-from auditor.report.history import counts_of, rho_over_time, since_when, table_over_time, watched
+from auditor.report.history import counts_of, page_over_time, rho_over_time, since_when, watched
 
 Command = Callable[..., tuple[int, str, str]]
 FIRST_BIT = "algorithms.controls:first_bit"
@@ -164,8 +164,7 @@ def test_an_audit_without_a_mismatch_has_none_in_the_history(tmp_path: Path) -> 
     passed = audit_ahead(ledger, size=1, rho=0.8, pairs=60, seed=25)
     assert (passed.verdict, kept_in(ledger)[0], kept_in(ledger)[1] > 0) == ("pass", 60, True)
     assert counted_in(ledger) == [(passed.pairs, 0)]
-    (row,) = table_over_time(read_history(str(ledger), FIRST_BIT)).rows
-    assert f"0 of {passed.pairs}" in row
+    assert f">0 of {passed.pairs}<" in page_over_time("s", [*read_history(str(ledger), FIRST_BIT)], None)
 
 
 def test_what_an_unfinished_audit_has_counted_is_what_its_record_said(tmp_path: Path) -> None:

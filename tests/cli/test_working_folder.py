@@ -19,7 +19,7 @@ from auditor import __main__ as main_module
 from auditor.cli.command_line import cli, run
 from auditor.errors import LIBRARIES
 from auditor.lookup import find_file, loaded_object, search_here
-from auditor.report.annotations import place_of_subject
+from auditor.report.formats.ci import place_of_subject
 from auditor.trials.second_server import Server
 
 ROOT = Path(__file__).parents[2]

@@ -23,8 +23,9 @@ from auditor.engine.engine import RunOptions
 from auditor.errors import BadValue, SubjectError, UsageError
 from auditor.flow import fitness, ledger, ledger_file, plan, question, record, run, verdict, wobbles
 from auditor.flow.plan import Plan, least_budget, least_pairs, make_plan
-from auditor.flow.question import CHECK, make_request
+from auditor.flow.question import make_request
 from auditor.flow.verdict import Judged, Tally, Verdict
+from auditor.lookup import CHECK
 from auditor.sources.source import load_source
 from auditor.statistics.gate import Gate, pass_boundary
 from auditor.statistics.interval import BOUNDS, MeanEvidence

@@ -29,8 +29,8 @@ from auditor.questions.curve import CurveInquiry
 from auditor.questions.curve.answer import CurveAnswer, answer_of
 from auditor.randomness import arm_seed
 from auditor.report.formats.cells_csv import to_csv
-from auditor.report.formats.svg import picture
 from auditor.report.pictures.plot import plot
+from auditor.report.pictures.svg import picture
 from auditor.report.terminal import as_text
 from auditor.trials.trial import Trial, run_pair
 from auditor.values import Difference
@@ -298,7 +298,7 @@ def chart_of(record: Record) -> Chart:
 
 def test_values_far_apart_are_drawn() -> None:
     found = measure(MIXED, "q=1e-300,1e-100,0.5", pairs=300)
-    assert plot(chart_of(found), 60, ascii_only=True).lines
+    assert plot(chart_of(found), 60, ascii_only=True)[0]
     ElementTree.fromstring(picture(found))
 
 
@@ -334,7 +334,7 @@ def test_no_spreadsheet_runs_what_a_value_says(known: Record) -> None:
 @pytest.mark.parametrize("ascii_only", [True, False])
 @pytest.mark.parametrize("width", [24, 60, 99])
 def test_the_plot_fits_and_has_a_dot_for_each_point(known: Record, width: int, ascii_only: bool) -> None:
-    lines = plot(chart_of(known), width, ascii_only=ascii_only).lines
+    lines = plot(chart_of(known), width, ascii_only=ascii_only)[0]
     assert max(map(len, lines)) <= max(width, 24)
     assert sum(line.count("o" if ascii_only else "●") for line in lines) == len(known.cells)
     assert not ascii_only or "".join(lines).isascii()

@@ -30,7 +30,7 @@ from auditor.questions.hunt.answer import HuntAnswer, _level, answer_of, hunt_pa
 from auditor.questions.hunt.family import Range, make_family, read_range
 from auditor.questions.hunt.inquiry import Confirmation
 from auditor.questions.hunt.search import Search
-from auditor.report.formats.svg import picture
+from auditor.report.pictures.svg import picture
 from auditor.report.terminal import as_text
 from auditor.statistics.interval import log_e_fail, sequence_upper
 from auditor.statistics.worst_case import share_of

@@ -28,7 +28,7 @@ from auditor.flow.ledger import read_history
 from auditor.flow.record import read_record, to_json
 from auditor.questions.list_size.inquiry import Runs
 from auditor.questions.list_size.misses import Misses, runs_to_name
-from auditor.report.formats.junit import junit
+from auditor.report.formats.ci import junit
 from auditor.report.formats.markdown import markdown
 from auditor.report.history import counts_of
 from auditor.report.terminal import as_text

@@ -16,10 +16,10 @@ import auditor
 from auditor.errors import BadValue, UsageError
 from auditor.flow.record import as_record, to_json
 from auditor.questions.no_worse import Before, NoWorse, baseline_facts
-from auditor.report.facts import offers
 from auditor.report.formats.markdown import markdown
-from auditor.report.page.several import page_of_several
+from auditor.report.page.records import page_of_several
 from auditor.report.terminal import as_text
+from auditor.report.words import baseline_offers
 from auditor.statistics.interval import sequence_upper
 from auditor.statistics.two_samples import Counts, highest, lowest
 
@@ -163,11 +163,11 @@ def test_it_goes_on_until_an_improvement_is_shown_and_offers_it() -> None:
     found = better.answer.baseline
     assert (better.verdict, found.shown, found.is_better) == ("pass", "no worse", True)
     assert found.low > better.bound.value
-    ((words, subject),) = offers([better])
+    ((words, subject),) = baseline_offers([better])
     assert subject == FIRST_BIT
     assert words.startswith("rho fell from about 0.1 to about 0")
     again = as_record(msgspec.json.decode(to_json(better)))
-    assert [*offers([again])] == [(words, subject)]
+    assert [*baseline_offers([again])] == [(words, subject)]
     assert f"`{FIRST_BIT}`: {words}" in markdown([again, again], 0.95)
     assert f"{FIRST_BIT}: {words}" in page_of_several([again, again], 0.95)
 

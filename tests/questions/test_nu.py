@@ -23,7 +23,7 @@ from auditor.errors import BadValue, UsageError
 from auditor.flow.record import read_record, to_json
 from auditor.questions.nu.gate import GroupGate, Inaccurate
 from auditor.questions.nu.strings import Group, run_string
-from auditor.report.formats.junit import junit
+from auditor.report.formats.ci import junit
 from auditor.report.formats.markdown import markdown
 from auditor.report.terminal import as_text
 from auditor.statistics.nu import Groups

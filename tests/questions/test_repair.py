@@ -26,7 +26,7 @@ from auditor.questions.repair.inquiry import TRIES, RepairInquiry
 from auditor.questions.repair.paste import code_of
 from auditor.questions.repair.settings import Setting, read_setting, two_digits
 from auditor.questions.repair.units import FrontierUnit, SettingTried, look
-from auditor.report.formats.svg import picture
+from auditor.report.pictures.svg import picture
 from auditor.report.terminal import as_text
 from auditor.subjects.subject import load_subject
 from auditor.trials.second_process import _named

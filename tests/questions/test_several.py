@@ -14,7 +14,7 @@ from auditor.cli.command_line import run
 from auditor.errors import UsageError
 from auditor.flow.record import Record, as_record, exit_code_of
 from auditor.questions.several import declared_in, with_theorem
-from auditor.report.theorems import markdown, picture
+from auditor.report.several import picture_of_several, theorems_markdown
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 PACKAGE = """
@@ -144,11 +144,11 @@ def test_hostile_names_are_harmless_in_markdown_and_in_the_picture() -> None:
     record = msgspec.structs.replace(
         _with("pass", "pass"), theorem=nasty, subject=f"m:{nasty}", settings={nasty: nasty}
     )
-    row = markdown([record], 0.95).splitlines()[2]
+    row = theorems_markdown([record], 0.95).splitlines()[2]
     assert row.replace("\\|", "").count("|") == 12
     assert not set(row) & set("\x1b\u202e")
     assert "<script>" not in row
-    tree = xml.etree.ElementTree.fromstring(picture([record]))
+    tree = xml.etree.ElementTree.fromstring(picture_of_several([record]))
     assert all(
         element.tag.rpartition("}")[2] in ("svg", "title", "text", "line", "rect", "g") for element in tree.iter()
     )
@@ -162,5 +162,5 @@ def test_the_reports_in_the_repository_are_of_the_registered_theorems() -> None:
     assert all(record.is_as_expected for record in records)
     (published,) = (record for record in records if record.subject.endswith("as_published"))
     assert (published.verdict, published.decided_by) == ("fail", "accuracy")
-    assert (folder / "theorems.md").read_text() == markdown(records, 0.95)
-    assert (folder / "theorems.svg").read_bytes() == picture(records)
+    assert (folder / "theorems.md").read_text() == theorems_markdown(records, 0.95)
+    assert (folder / "theorems.svg").read_bytes() == picture_of_several(records)

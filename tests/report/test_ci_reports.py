@@ -35,8 +35,7 @@ from auditor.process.escape import (
     shortened,
     xml_text,
 )
-from auditor.report.annotations import annotation_lines, place_of
-from auditor.report.formats.junit import junit
+from auditor.report.formats.ci import annotation_lines, junit, place_of
 from auditor.report.formats.markdown import markdown
 from auditor.report.terminal import as_text
 

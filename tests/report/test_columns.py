@@ -7,18 +7,15 @@ import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from auditor.flow.plan import make_plan
+from auditor.cli.commands.list_subjects import table_of_subjects
 from auditor.lookup import registered_subjects
-from auditor.report.columns import Column, TableRows
-from auditor.report.prospects import prospects
-from auditor.report.registry import registry
+from auditor.report.terminal import Column, TableRows
 from auditor.subjects.subject import Subject, load_subject
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
@@ -84,13 +81,13 @@ def test_a_long_word_is_folded_below_its_block() -> None:
 
 
 @cache
-def listed() -> tuple[Any, ...]:
-    return tuple(registry())
+def listed() -> TableRows:
+    return table_of_subjects()
 
 
 @pytest.mark.parametrize("width", WIDTHS)
 def test_every_subject_is_listed_with_its_numbers(width: int) -> None:
-    text = drawn(*listed(), width=width)
+    text = drawn(listed(), width=width)
     flat = re.sub(r"\s+", "", text)
     for name, subject in subjects().items():
         assert name in flat
@@ -106,10 +103,10 @@ def subjects() -> dict[str, Subject]:
 
 
 @pytest.mark.parametrize("width", [40, 80])
-def test_a_plan_has_all_its_numbers(width: int) -> None:
-    planned = [*prospects(make_plan(target=0.1))]
-    numbers = re.findall(r"[\d,]+\.\d+%?", drawn(*planned, width=200))
-    text = drawn(*planned, width=width)
+def test_a_plan_has_all_its_numbers(width: int, command: Command, tmp_path: Path) -> None:
+    texts = [command("plan", "--rho", "0.1", cwd=tmp_path, columns=columns)[1] for columns in (200, width)]
+    numbers, text = re.findall(r"[\d,]+\.\d+%?", texts[0]), texts[1]
+    assert all(cell_len(line) <= width for line in text.splitlines()), text
     assert len(numbers) > 50
     assert all(whole(number, text) for number in numbers)
 

@@ -21,10 +21,8 @@ from auditor.errors import UsageError
 from auditor.flow.parts import Words
 from auditor.flow.record import Difference, as_record, read_records, to_json, to_json_list
 from auditor.report.formats import FORMATS
-from auditor.report.page import Section, page
-from auditor.report.page.differences import marked
-from auditor.report.page.one import page_of
-from auditor.report.page.several import page_of_several
+from auditor.report.page.document import Section, page
+from auditor.report.page.records import marked, page_of, page_of_several
 
 Command = Callable[..., tuple[int, str, str]]
 LEARNERS = Path(__file__).parents[1] / "learners"
@@ -140,7 +138,7 @@ def test_200_with_all_that_can_be_said_are_too() -> None:
 def test_of_more_than_a_page_can_carry_the_surprises_are_told_and_the_table_is_whole(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("auditor.report.page.several._WEIGHT", 40_000)
+    monkeypatch.setattr("auditor.report.page.records._WEIGHT", 40_000)
     text = page_of_several([passed()] * 18 + [failed()] * 2, 0.95)
     told = re.findall(r'<details class="subject" id="([^"]*)"', text)
     assert 2 < len(told) < 20
@@ -230,7 +228,7 @@ def test_every_command_that_asks_takes_html(tmp_path: Path, command: Command) ->
 
 def test_jinja_is_imported_when_a_page_is_drawn_and_not_before() -> None:
     code = (
-        "import sys, auditor.cli.command_line, auditor.report.formats as f, auditor.report.page as p\n"
+        "import sys, auditor.cli.command_line, auditor.report.formats as f, auditor.report.page.document as p\n"
         "assert f.FORMATS['html'].words\n"
         "assert not {'jinja2', 'markupsafe', 'numpy'} & set(sys.modules), 'too early'\n"
         "p.page('title')\n"

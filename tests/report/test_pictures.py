@@ -14,8 +14,7 @@ import auditor
 from auditor.flow.parts import Bar, Chart, Series
 from auditor.flow.record import Record
 from auditor.report.formats import FORMATS
-from auditor.report.formats.svg import draw_bars, draw_chart, picture
-from auditor.report.pictures.ink import PlacedText, apart, width_of
+from auditor.report.pictures.svg import PlacedText, apart, draw_bars, draw_chart, picture, width_of
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 # Advance widths of DejaVu Sans, a wide font, in thousandths of its size: what a reader without any other sees.

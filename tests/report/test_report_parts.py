@@ -7,7 +7,6 @@ import io
 import subprocess
 import sys
 from collections.abc import Sequence
-from pathlib import Path
 from xml.etree import ElementTree
 
 import msgspec
@@ -19,12 +18,12 @@ from auditor.errors import UsageError
 from auditor.flow.parts import Bar, Chart, Command, Facts, Listing, Part, Series, Table, Words
 from auditor.flow.record import Record, as_record, to_json
 from auditor.report import formats
-from auditor.report.describe import describe
 from auditor.report.formats.cells_csv import to_csv
 from auditor.report.formats.markdown import markdown_of
-from auditor.report.formats.svg import draw_chart, picture
 from auditor.report.pictures.plot import plot
+from auditor.report.pictures.svg import draw_chart, picture
 from auditor.report.terminal import as_text, show_parts
+from auditor.report.words import describe
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 
@@ -58,13 +57,13 @@ def nodes(document: bytes, tag: str) -> list[dict[str, str]]:
 @pytest.mark.parametrize("ascii_only", [True, False])
 @pytest.mark.parametrize("width", [24, 60, 99])
 def test_a_plot_fits_and_has_what_was_measured(width: int, ascii_only: bool) -> None:
-    drawn = plot(CURVE, width, ascii_only=ascii_only)
-    whole = "\n".join(drawn.lines)
-    assert max(map(len, drawn.lines)) <= width
+    lines, legend = plot(CURVE, width, ascii_only=ascii_only)
+    whole = "\n".join(lines)
+    assert max(map(len, lines)) <= width
     assert whole.count("o" if ascii_only else "●") == 2  # the third value was not measured
-    assert drawn.legend == [("a", "a theorem")]
+    assert legend == [("a", "a theorem")]
     assert whole.replace("ten", "").count("a") == 2, "a bound above 1 says nothing"
-    assert "ten" in drawn.lines[-1]
+    assert "ten" in lines[-1]
     assert not ascii_only or whole.isascii()
 
 
@@ -105,7 +104,7 @@ def test_numbers_that_are_no_shares_are_drawn_as_they_are() -> None:
     document = draw_chart(Chart("t", "bits", "times", [lines]))
     assert len(nodes(document, "polyline")[0]["points"].split()) == 2
     one = Chart("t", "x", "y", [Series("a", "band", [(3.0, 2.0, 5.0, 8.0)])])
-    assert "●" in "".join(plot(one, 40, ascii_only=False).lines)
+    assert "●" in "".join(plot(one, 40, ascii_only=False)[0])
     draw_chart(one)
     draw_chart(Chart("t", "x", "y", [Series("a", "band", [(1.0, None, None, None)])], x_log=True, y_log=True))
 
@@ -202,16 +201,6 @@ def test_a_record_without_a_chart_is_drawn_as_a_bar_for_each_cell(record: Record
     assert "<b>" in "".join(drawn.itertext())
     with pytest.raises(UsageError, match="counted nothing"):
         picture(msgspec.structs.replace(two, cells=[], target=None))
-
-
-def test_a_format_is_there_once_its_module_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "in_words.py").write_text(
-        "from auditor.report.formats import Format\n"
-        "FORMAT = Format('words', 'Write words here', lambda records, confidence, single: b'words')\n"
-    )
-    monkeypatch.setattr(formats, "__path__", [*formats.__path__, str(tmp_path)])
-    assert formats._found()["words"].draw([], 0.95, True) == b"words"
-    monkeypatch.delitem(sys.modules, "auditor.report.formats.in_words")
 
 
 def test_to_list_the_formats_imports_nothing_heavy() -> None:

@@ -53,7 +53,7 @@ COMMANDS = {
     ],
     "gate": ["gate", "--config", "gate.toml"],
 }
-DRAWN = dict.fromkeys(COMMANDS, "auditor.report.terminal.describe") | {"gate": "auditor.report.table.summary"}
+DRAWN = dict.fromkeys(COMMANDS, "auditor.report.terminal.describe") | {"gate": "auditor.report.several.summary"}
 
 
 @pytest.fixture(autouse=True)
@@ -122,7 +122,7 @@ def test_one_file_that_fails_costs_no_other(
     def broken(*_: object) -> bytes:
         raise RuntimeError("none")
 
-    monkeypatch.setattr("auditor.report.formats.junit._add_case", broken)
+    monkeypatch.setattr("auditor.report.formats.ci._add_case", broken)
     files = ["--json", "/dev/full", "--junit", "r.xml", "--markdown", "r.md"]
     assert run([*COMMANDS["check"], *files]) == 0
     said = capsys.readouterr()

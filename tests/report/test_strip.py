@@ -9,8 +9,9 @@ import pytest
 from support.records import failed, passed
 
 from auditor.flow.parts import Bar
-from auditor.report.pictures.strip import ruler, sparkline, strip, top_of
-from auditor.report.wobbles import wobble_table
+from auditor.report.pictures.axes import top_of
+from auditor.report.pictures.svg import ruler, sparkline, strip
+from auditor.report.words import wobble_table
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 

@@ -18,11 +18,9 @@ from auditor.cli.command_line import run
 from auditor.flow.parts import Bar, Listing
 from auditor.flow.record import Record
 from auditor.flow.wobbles import Element, SeenText, Wobbles
-from auditor.report.advice import advice
-from auditor.report.describe import describe
 from auditor.report.formats import FORMATS
 from auditor.report.terminal import as_text
-from auditor.report.wobbles import wobble_parts
+from auditor.report.words import advice, describe, wobble_parts
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 
@@ -170,7 +168,7 @@ def test_one_sided_and_two_sided_limits_are_told_apart() -> None:
     record = auditor.audit(coin, "norm", size=3, fixed=200)
     text = " ".join(as_text(record).split())
     assert "and at least " in record.reason
-    assert "(95 % two-sided); the verdict's limit is one-sided, and so closer" in text
+    assert "(95 % two-sided). The verdict uses a one-sided limit, which is closer" in text
 
 
 # What to try next.
@@ -182,7 +180,7 @@ def advised(record: Record) -> list[str]:
 
 def test_numbers_near_the_largest_are_not_rounded_to_more_than_any_float() -> None:
     record = auditor.audit(lambda sample, r: float(sample[0]) * 1.7e308, "uniform(-1, 2)", size=1)
-    assert "raw numbers hardly ever agree: compare a decision" in advised(record)[0]
+    assert "Raw numbers hardly ever agree: compare a decision" in advised(record)[0]
 
 
 def test_raw_numbers_are_to_be_rounded_to_more_than_their_gap() -> None:
@@ -216,7 +214,7 @@ class Threshold:
 def test_few_rows_that_flip_are_for_churn() -> None:
     record = auditor.audit(lambda sample, r: Threshold(sample.mean()), "norm", size=400, view="predict")
     assert record.verdict == "fail"
-    assert "--measure churn holds that against the target" in advised(record)[0]
+    assert "--measure churn holds that share against the target" in advised(record)[0]
     by_churn = auditor.audit(
         lambda sample, r: Threshold(sample.mean()), "norm", size=4, view="predict", measure="churn", rho=0.01
     )

@@ -19,10 +19,10 @@ from auditor.flow.plan import make_plan
 from auditor.flow.record import Accuracy, Bound, CellRow, Record, RhoInterval
 from auditor.flow.verdict import Judged, Tally, decide, held
 from auditor.questions.pairs import Churn, RhoAnswer
-from auditor.report.facts import beside, confidences, of_several
-from auditor.report.formats.junit import junit
+from auditor.report.formats.ci import junit
 from auditor.report.formats.markdown import markdown
 from auditor.report.terminal import as_text
+from auditor.report.words import confidences, interval_note, shared_confidence
 from auditor.statistics.interval import MeanEvidence, sequence_lower
 from auditor.statistics.outward import about, at_least, at_most, between, exact, percent
 
@@ -168,17 +168,17 @@ def test_a_report_says_which_statement_has_which_confidence(base: Record) -> Non
     sides = [msgspec.structs.replace(cell, variant=private) for private in ("shared", "unshared")]
     both = msgspec.structs.replace(base, cells=sides, confidence=0.975)
     assert "both verdicts hold together with 95 %; so do the two intervals of rho" in as_text(both, 500)
-    assert of_several(0.95) in markdown([base, base], 0.95)
+    assert shared_confidence(0.95) in markdown([base, base], 0.95)
     assert not confidences(msgspec.structs.replace(base, error_spent=0.0))
 
 
 def test_an_interval_that_contains_the_target_beside_a_verdict_is_explained(base: Record) -> None:
     assert base.bound == Bound("upper", 0.1, 0.95)
     assert base.rho.high > 0.1
-    assert "and contains the target" in as_text(base, 500)
-    assert "and contains the target" in markdown([base], 0.95)
-    assert not beside(msgspec.structs.replace(base, rho=RhoInterval(0.0, 0.0, 0.09, 0.95, "a method")))
-    assert not beside(msgspec.structs.replace(base, bound=None))
+    assert "it may contain the target" in as_text(base, 500)
+    assert "it may contain the target" in markdown([base], 0.95)
+    assert not interval_note(msgspec.structs.replace(base, rho=RhoInterval(0.0, 0.0, 0.09, 0.95, "a method")))
+    assert not interval_note(msgspec.structs.replace(base, bound=None))
 
 
 def test_a_pass_says_whether_accuracy_was_certified(base: Record) -> None:

@@ -21,8 +21,7 @@ from auditor.flow.parts import Bar, Chart, Command, Facts, Listing, Series, Tabl
 from auditor.flow.question import find_question
 from auditor.flow.record import Difference, Earlier, Finding, LedgerPlace, Record
 from auditor.flow.run import Run, Silent, Spent
-from auditor.report.page import Section, page
-from auditor.report.page.pieces import Bars, Points
+from auditor.report.page.document import Bars, Points, Section, page
 from auditor.trials.cell import make_bench
 from auditor.trials.trial import Bench, Trial
 from support.requests import case_of_first, request_of

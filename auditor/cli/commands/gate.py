@@ -9,7 +9,7 @@ from typing import Any
 
 import rich_click as click
 
-from auditor.cli.options import TableCommand, Typed, read_typed, report_options, running_options
+from auditor.cli.options import Once, TableCommand, Typed, read_typed, report_options, running_options
 from auditor.cli.prints import stdout_kept
 from auditor.cli.several import answered_together, time_of
 from auditor.errors import UsageError
@@ -78,14 +78,12 @@ gate = TableCommand(
     callback=_gate,
     params=[
         click.RichArgument(["names"], nargs=-1, metavar="[NAME]..."),
-        click.RichOption(
+        Once(
             ["--config"], metavar="FILE", help="Where the audits are listed.  [default: pyproject.toml, here or above]"
         ),
-        click.RichOption(["--baseline"], metavar="FILE", help="What was counted before, for what is to get no worse."),
-        click.RichOption(
-            ["--update-baseline"], is_flag=True, help="Count afresh, and write the --baseline; compare with nothing."
-        ),
-        click.RichOption(["--exitfirst"], is_flag=True, help="Stop at the first that does not end as expected."),
+        Once(["--baseline"], metavar="FILE", help="What was counted before, for what is to get no worse."),
+        Once(["--update-baseline"], is_flag=True, help="Count afresh, and write the --baseline; compare with nothing."),
+        Once(["--exitfirst"], is_flag=True, help="Stop at the first that does not end as expected."),
     ],
     options=lambda: [*running_options(), *report_options()],
 )

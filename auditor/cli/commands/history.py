@@ -63,7 +63,7 @@ def history(
             )
         seen = None if above is None else watched(past, above, run_length=run_length or _RUN_LENGTH, ever=ever)
         if html is not None:
-            from auditor.report.page.over_time import page_over_time
+            from auditor.report.history import page_over_time
 
             write(page_over_time(subject, past, seen).encode(), html, "--html")
         out = error_console() if html == "-" else make_console()

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import rich_click as click
 
 from auditor.cli.output import make_console
 from auditor.cli.prints import stdout_kept
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from auditor.flow.parts import Part
+    from auditor.report.terminal import TableRows
+
+_LARGE = 10**6  # from where on a size is written with three digits in a table
 
 
 @click.command("list")
@@ -18,16 +29,82 @@ def list_subjects(name: str | None) -> int:
     Example: python -m auditor list rstat
     """
     from auditor.lookup import registered_subjects, search_here
-    from auditor.report.registry import one_whole, registry
     from auditor.report.terminal import show_parts
 
     search_here(last=name is None or name in registered_subjects())  # installed ones find their own modules first
     out = make_console()
     if name is not None:
         with stdout_kept():
-            parts = [*one_whole(name)]
+            parts = [*describe_subject(name)]
         show_parts(parts, out)
         return 0
-    for part in registry():
-        out.print(part)
+    out.print(table_of_subjects())
+    out.print("list NAME shows one whole, and what it asks for.", style="dim")
     return 0
+
+
+def table_of_subjects() -> TableRows:
+    from auditor.lookup import registered_subjects
+    from auditor.report.terminal import Column, TableRows
+
+    columns = (
+        Column("name"),
+        Column("theorem", least=13),
+        Column("claims", right=True),
+        Column("size", right=True),
+        Column("expect", named=True, least=24),
+        Column("target", least=40, extra=True),
+    )
+    return TableRows(columns, [[*_row(name, target)] for name, target in registered_subjects().items()])
+
+
+def _row(name: str, target: str) -> Iterator[Text]:
+    """Yield the cells of a subject; one that cannot be loaded is listed with the reason."""
+    from rich.text import Text
+
+    from auditor.errors import AuditorError
+    from auditor.process.escape import visible
+    from auditor.subjects.subject import load_subject
+
+    yield Text(visible(name))
+    try:
+        subject = load_subject(target)
+        declared = subject.declared
+        values = (declared.theorem, subject.declares("claimed"), subject.declares("size"), declared.expect)
+    except AuditorError as error:
+        yield from (Text(), Text(), Text(), Text(visible(str(error)), style="red"))
+    else:
+        for value in values:
+            text = "" if value is None else f"{value}"
+            if isinstance(value, int):
+                text = f"{value:,}" if value < _LARGE else f"{value:.3g}"
+            yield Text(visible(text))
+    yield Text(visible(target))
+
+
+def describe_subject(target: str) -> Iterator[Part]:
+    """Yield all that a subject's author declared, at its own parameters; AuditorError where it cannot be loaded."""
+    from msgspec.structs import fields
+
+    from auditor.flow.parts import Facts, Words
+    from auditor.subjects.subject import Declaration, load_subject, param_text
+
+    subject = load_subject(target)
+    rows: list[tuple[str, ...]] = []
+    for name in (one.name for one in fields(Declaration)):
+        value = getattr(subject.declared, name)
+        if value is None or value == {}:
+            continue
+        if name in ("size", "claimed", "delta", "note", "plain"):
+            value = subject.declares(name)
+        elif name == "source":
+            value = subject.source
+        text = ", ".join(value) if isinstance(value, dict) else f"{value:,}" if type(value) is int else None
+        rows.append((name, "", value if isinstance(value, str) else text or param_text(value)))
+    kind = "a Sample" if subject.takes_sample else "an array, or (X, y)"
+    rows.append(("called", f"A(sample, r): {kind}, r as ", subject.randomness))
+    if subject.private:
+        rows.append(("private", "randomness of each run's own, as ", subject.private))
+    rows += [("parameter", f"{name}=", param_text(value)) for name, value in subject.settings.items()]
+    yield Words(f"SUBJECT  {subject.name}", "title")
+    yield Facts(rows)

@@ -4,23 +4,48 @@ from __future__ import annotations
 
 import rich_click as click
 
-from auditor.cli.options import Count
+from auditor.cli.options import Count, Once
 from auditor.cli.output import make_console
+
+_HEAD = ("true rho", "expected pairs", "no test below", "pass", "fail", "undecided")
+_FACTORS = (0, 1 / 4, 1 / 2, 0.6, 0.8, 1, 1.25, 1.5, 2, 4)  # of the target: the true rho of a line
 
 
 @click.command()
-@click.option("--rho", type=float, default=0.1, show_default=True, help="The target of the gate.")
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="How sure the verdict must be.")
-@click.option("--pairs", type=Count(), metavar="MAX", help="The budget.  [default: 100 / rho]")
+@click.option("--rho", cls=Once, type=float, default=0.1, show_default=True, help="The target of the gate.")
+@click.option("--confidence", cls=Once, type=float, default=0.95, show_default=True, help="Confidence of the verdict.")
+@click.option("--pairs", cls=Once, type=Count(), metavar="MAX", help="The budget.  [default: 100 / rho]")
 def plan(rho: float, confidence: float, pairs: int | None) -> int:
     """What a gate costs: exact expected pairs and the share left undecided, for a range of true rho.
 
     Example: python -m auditor plan --rho 0.05
     """
-    from auditor.flow.plan import make_plan
-    from auditor.report.prospects import prospects
+    from rich.text import Text
 
-    out = make_console()
-    for part in prospects(make_plan(target=rho, confidence=confidence, pairs=pairs)):
-        out.print(part)
+    from auditor.flow.plan import make_plan
+    from auditor.report.terminal import Column, TableRows
+    from auditor.statistics.cost import information_bound, prospect
+    from auditor.statistics.threshold import MOST_CALIBRATED
+
+    made = make_plan(target=rho, confidence=confidence, pairs=pairs)
+    out, gate = make_console(), made.gate
+    out.print(
+        f"Gate rho <= {rho:g} at confidence {made.confidence:g}, at most {made.budget:,} pairs (2 runs each). "
+        f"Without a mismatch it passes after {made.least_trials:,} pairs."
+    )
+    if made.budget > MOST_CALIBRATED:
+        out.print(f"Above {MOST_CALIBRATED:,} pairs its thresholds are those of no budget, 1/alpha on both sides.")
+    rows = []
+    for true in sorted({one for f in _FACTORS if (one := f * rho) < 1} | {0.5, 1.0}):
+        law = prospect(true, target=rho, alpha=gate.alpha_pass, alpha_fail=gate.alpha_fail, budget=made.budget)
+        right = law.passes if law.rho < rho else law.fails
+        least = "" if law.rho == rho else f"{information_bound(law.rho, rho, made.alpha, right):,.1f}"
+        shares = (f"{share:.2%}" for share in (law.passes, law.fails, law.undecided))
+        rows.append([*map(Text, (f"{law.rho:.4g}", f"{law.expected_pairs:,.1f}", least, *shares))])
+    out.print(TableRows([Column(name, right=True) for name in _HEAD], rows))
+    out.print(
+        "No test below: kl(Pr[decided rightly], alpha) / KL(true rho, target), the least expected pairs of any test "
+        "that is wrong as seldom at the target and right as often here.",
+        style="dim",
+    )
     return 0

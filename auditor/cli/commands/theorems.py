@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import rich_click as click
 
-from auditor.cli.options import TableCommand, option_of, report_options, running_options
+from auditor.cli.options import Once, TableCommand, option_of, report_options, running_options
 from auditor.cli.output import check_files, deliver, plain, survived, write
 from auditor.cli.prints import stdout_kept
 from auditor.cli.several import audit_in_turn, confidence_of, settled_together, table_of, time_of
@@ -34,7 +34,7 @@ def _theorems(only: str | None, folder: str, report_of_html: str | None, **optio
     Example: python -m auditor theorems
     """
     from auditor.flow.record import exit_code_of, to_json_list
-    from auditor.report.theorems import markdown, picture
+    from auditor.report.several import picture_of_several, theorems_markdown
 
     given = {name: value for name, value in options.items() if value is not None}
     confidence = confidence_of(given)
@@ -44,8 +44,8 @@ def _theorems(only: str | None, folder: str, report_of_html: str | None, **optio
     records, log = audit_in_turn(settled, seconds=time_of(given))
     documents: dict[str, Callable[[], bytes]] = {
         "json": lambda: to_json_list(records),
-        "md": lambda: markdown(records, confidence).encode("utf-8", "backslashreplace"),
-        "svg": lambda: picture(records),
+        "md": lambda: theorems_markdown(records, confidence).encode("utf-8", "backslashreplace"),
+        "svg": lambda: picture_of_several(records),
     }
     for kind, document in documents.items():
         with survived(f"cannot make {files[kind]}"):
@@ -86,8 +86,8 @@ theorems = TableCommand(
     help=_theorems.__doc__,
     callback=_theorems,
     params=[
-        click.RichOption(["--only"], metavar="TEXT", help="Only the subjects whose name or theorem contains this."),
-        click.RichOption(
+        Once(["--only"], metavar="TEXT", help="Only the subjects whose name or theorem contains this."),
+        Once(
             ["--reports", "folder"], metavar="DIR", default="reports", show_default=True, help="Where the table goes."
         ),
     ],

@@ -1,14 +1,11 @@
-"""What a record can be written as, by the option that asks for it: a module each, found because it is here.
+"""The files that a report can be written to, by the option that asks for each.
 
-Whoever adds a format adds its module, with a FORMAT. The command line asks for their words before anything is run, so
-they import what they draw with when they draw.
+The command line reads this table before anything runs, so that each format is imported only when it is drawn.
 """
 
 from __future__ import annotations
 
-import pkgutil
 from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -18,19 +15,67 @@ if TYPE_CHECKING:
 
 
 class Format(msgspec.Struct, frozen=True):
-    """`draw(records, confidence, single)`: confidence is that of all verdicts together; `single` where one audit was
-    asked for, and not several of which there happens to be one."""
+    """`draw(records, confidence, single)` returns the file.
+
+    `confidence` is that of all verdicts together; `single` is True where one audit was asked for, and not several of
+    which there happens to be one.
+    """
 
     name: str
     words: str  # for --help
     draw: Callable[[Sequence[Record], float, bool], bytes]
 
 
-def _found() -> Mapping[str, Format]:
-    """By name; the record itself first."""
-    modules = [import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)]
-    every: list[Format] = [module.FORMAT for module in modules]
-    return {one.name: one for one in sorted(every, key=lambda one: (one.name != "json", one.name))}
+def _json(records: Sequence[Record], confidence: float, single: bool) -> bytes:
+    from auditor.flow.record import to_json, to_json_list
+
+    return to_json(records[0]) if single else to_json_list(records)
 
 
-FORMATS = _found()
+def _code_quality(records: Sequence[Record], confidence: float, single: bool) -> bytes:
+    from auditor.report.formats.ci import code_quality
+
+    return code_quality(records)
+
+
+def _csv(records: Sequence[Record], confidence: float, single: bool) -> bytes:
+    from auditor.report.formats.cells_csv import to_csv, to_csv_list
+
+    return to_csv(records[0]) if single else to_csv_list(records)
+
+
+def _html(records: Sequence[Record], confidence: float, single: bool) -> bytes:
+    from auditor.report.page.records import page_of, page_of_several
+
+    return (page_of(records[0]) if single else page_of_several(records, confidence)).encode()
+
+
+def _junit(records: Sequence[Record], confidence: float, single: bool) -> bytes:
+    from auditor.report.formats.ci import junit
+
+    return junit(records, confidence)
+
+
+def _markdown(records: Sequence[Record], confidence: float, single: bool) -> bytes:
+    from auditor.report.formats.markdown import markdown
+
+    return markdown(records, confidence).encode("utf-8", "backslashreplace")
+
+
+def _svg(records: Sequence[Record], confidence: float, single: bool) -> bytes:
+    from auditor.report.pictures.svg import picture
+    from auditor.report.several import picture_of_several
+
+    return picture(records[0]) if single else picture_of_several(records)
+
+
+_EVERY = (
+    Format("json", "Write the record here", _json),
+    Format("code-quality", "Write a code-quality report for GitLab here", _code_quality),
+    Format("csv", "Write the counts of each value or source here", _csv),
+    Format("html", "Write a page for people here", _html),
+    Format("junit", "Write JUnit XML here", _junit),
+    Format("markdown", "Write a summary in markdown here", _markdown),
+    Format("svg", "Write a picture of what was measured here", _svg),
+)
+FORMATS: Mapping[str, Format] = {one.name: one for one in _EVERY}

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from auditor.flow.parts import Bar, Chart, Command, Facts, Listing, Part, Table, Words
+from auditor.flow.record import Record
 from auditor.process.escape import code_block, code_cell, code_span, is_prose, sentence, shortened
-from auditor.report.formats import Format
+from auditor.report.pictures.plot import plot
+from auditor.report.several import figures
+from auditor.report.words import baseline_offers, describe, shared_confidence
 from auditor.statistics.outward import exact
-
-if TYPE_CHECKING:
-    from auditor.flow.record import Record
 
 _CELL = 300  # characters of what a subject said, in a table or a line
 _BLOCK = 4_000  # and in a block of its own
@@ -21,15 +20,14 @@ _HEAD = ("", "subject", "verdict", "expected", "target", "rho", "pairs", "second
 
 
 def markdown(records: Sequence[Record], confidence: float) -> str:
-    """One record in full; of several a table, and in full only those that did not end as expected."""
-    from auditor.report.facts import of_several, offers
-
+    """Return one record in full; of several a table, and in full only those that did not end as expected."""
     if len(records) == 1:
         return "\n\n".join(_section(records[0], "###")) + "\n"
     surprises = [record for record in records if not record.is_as_expected]
     parts = [f"### auditor: {len(records) - len(surprises)} of {len(records)} as expected"]
     parts.append(_table(_HEAD, [_row(record) for record in records]))
-    parts += [of_several(confidence), *(f"{_data(subject)}: {words}" for words, subject in offers(records))]
+    parts.append(shared_confidence(confidence))
+    parts += [f"{_data(subject)}: {words}" for words, subject in baseline_offers(records)]
     for record in surprises[:_SECTIONS]:
         parts += _section(record, "####")
     if len(surprises) > _SECTIONS:
@@ -37,31 +35,13 @@ def markdown(records: Sequence[Record], confidence: float) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-FORMAT = Format(
-    "markdown",
-    "Write a summary in markdown here",
-    lambda records, confidence, single: markdown(records, confidence).encode("utf-8", "backslashreplace"),
-)
-
-
 def _row(record: Record) -> tuple[str, ...]:
-    from auditor.report.table import figures
-
     target, rho, *rest = figures(record)
-    return (
-        "ok" if record.is_as_expected else "**NO**",
-        _data(record.subject),
-        _cell(record.verdict),
-        _cell(record.expect),
-        target,
-        _data(rho),
-        *rest,
-    )
+    met = "ok" if record.is_as_expected else "**NO**"
+    return met, _data(record.subject), _cell(record.verdict), _cell(record.expect), target, _data(rho), *rest
 
 
 def _section(record: Record, mark: str) -> Iterator[str]:
-    from auditor.report.describe import describe
-
     expected = "" if record.expect == "pass" else f", expected {record.expect}"
     if record.expect != "pass" and record.is_as_expected:
         expected = " as expected" if record.verdict == record.expect else ", not shown to be worse"
@@ -73,7 +53,7 @@ def _section(record: Record, mark: str) -> Iterator[str]:
 
 
 def markdown_of(parts: Iterable[Part]) -> Iterator[str]:
-    """Each part as a block. What stands against a target and the facts make one table."""
+    """Yield each part as a block. A bar's target and the facts beside it make one table."""
     rows: list[Sequence[str]] = []
     for part in parts:
         if isinstance(part, Bar):
@@ -90,55 +70,42 @@ def markdown_of(parts: Iterable[Part]) -> Iterator[str]:
 
 
 def _block(part: Part) -> Iterator[str]:
+    """Yield a part's text. Warnings are left to the terminal: a summary is for those who look for what went wrong."""
     if isinstance(part, Words):
         yield sentence(shortened(part.text.strip("\n"), _BLOCK))
     elif isinstance(part, Table):
         if part.title:
             yield _title(part.title)
         yield _table([_cell(name) for name in part.head], [[_cell(text) for text in row] for row in part.rows])
-    elif isinstance(part, Listing):
-        yield from _listing(part)
+    elif isinstance(part, Listing) and part.style not in ("warning", "info"):
+        if part.title and part.style == "plain":
+            at = f" {code_span(shortened(part.at, _CELL))}:" if part.at else ""
+            yield f"{_title(part.title)}{at}"
+        yield code_block("\n".join(shortened(text, _BLOCK) for text in part.texts))
     elif isinstance(part, Command) and len(part.command) <= _BLOCK:  # a cut command would be another command
         yield _title(part.what[:1].upper() + part.what[1:])
         yield code_block(part.command, "sh")
     elif isinstance(part, Chart):
-        yield from _chart(part)
-
-
-def _listing(part: Listing) -> Iterator[str]:
-    """Warnings are for the terminal: a summary is read by those who look for what went wrong."""
-    if part.style in ("warning", "info"):
-        return
-    if part.title and part.style == "plain":
-        at = f" {code_span(shortened(part.at, _CELL))}:" if part.at else ""
-        yield f"{_title(part.title)}{at}"
-    yield code_block("\n".join(shortened(text, _BLOCK) for text in part.texts))
-
-
-def _chart(part: Chart) -> Iterator[str]:
-    from auditor.report.pictures.plot import plot
-
-    drawn = plot(part, _WIDTH, ascii_only=False)
-    if drawn.lines:
-        legend = [f"  {mark} {shortened(name, _CELL)}" for mark, name in drawn.legend]
-        yield code_block("\n".join([*drawn.lines, *legend]))
+        lines, legend = plot(part, _WIDTH, ascii_only=False)
+        if lines:
+            yield code_block("\n".join([*lines, *(f"  {mark} {shortened(name, _CELL)}" for mark, name in legend)]))
 
 
 def _title(text: str) -> str:
-    """A line that ends in a colon, which no prose may by itself."""
+    """Return a line that ends in a colon, which no sentence may by itself."""
     text = text.strip("\n")
     return f"{sentence(text[:-1])}:" if text.endswith(":") and "\n" not in text else sentence(text)
 
 
 def _known(texts: Sequence[str]) -> str:
-    """Our own words as prose and somebody else's as code; all as code where ours are not harmless in a table."""
+    """Return our own words as prose and somebody else's as code; all as code where ours are not harmless."""
     if len(texts) == 1 or not all(is_prose(f"a{text}") for text in texts[::2]):
         return _cell("".join(texts))
     return "".join(_data(text) if i % 2 else text for i, text in enumerate(texts))
 
 
 def _cell(text: str) -> str:
-    """In a cell no list begins, so that a number is prose there."""
+    """Return a text for a table; no list begins in a cell, so that a number is prose there."""
     return text if not text or is_prose(f"a{text}") else _data(text)
 
 

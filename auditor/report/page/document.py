@@ -1,7 +1,10 @@
-"""How is a page made? From sections of parts, by templates that escape all that they are given.
+"""A page is one HTML file, made from sections of parts by templates that escape all that they are given.
 
-Hidden and bidirectional characters are shown as escapes, by one rule for every value. The page forbids itself all
-requests, and all scripts but its own.
+    page("Title", Section("What came out", [Words("..."), Chart(...)]), ...)
+
+Whatever is made of the parts of flow/parts.py can be shown, and the pieces here, which only a page has. Hidden and
+bidirectional characters are shown as escapes, by one rule for every value. The page forbids itself all requests, and
+all scripts but its own; it can be read without them.
 """
 
 from __future__ import annotations
@@ -17,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from auditor import __version__
-from auditor.flow.parts import Bar, Chart, Table
+from auditor.flow.parts import Bar, Chart, Part, Table
 from auditor.process.escape import shortened, xml_text
-from auditor.report.page.pieces import Bars, Line, Piece
-from auditor.report.pictures.strip import ruler, sparkline, strip, top_of
+from auditor.report.pictures.axes import top_of
+from auditor.report.pictures.svg import draw_axes, draw_sign, legend, ruler, sparkline, strip
 from auditor.statistics.outward import at_least, at_most, exact
 
 if TYPE_CHECKING:
@@ -36,9 +39,66 @@ _WORDS = re.compile(r"(?<=[.:/_])(?=\w)")
 _NUMBER = re.compile(r"(?:[<>]=?|about|~)?\s*[-+]?[\d,.]+(?:e[-+]?\d+)?\s*%?(?: (?:to|of) [\d,.e+-]+)?")
 
 
+class Bars(msgspec.Struct, frozen=True):
+    """Ranges that are left open for shares, a line each with its name, on one scale."""
+
+    what: str
+    rows: Sequence[tuple[str, Bar]]
+
+
+class Points(msgspec.Struct, frozen=True):
+    """A list of sentences."""
+
+    texts: Sequence[str]
+
+
+class Sides(msgspec.Struct, frozen=True):
+    """Two outputs side by side, each as (text, differs) in turn; `at` is where in the output."""
+
+    title: str
+    at: str
+    left: Sequence[tuple[str, bool]]
+    right: Sequence[tuple[str, bool]]
+
+
+class Download(msgspec.Struct, frozen=True):
+    """A link to a file that is within the page."""
+
+    name: str
+    words: str
+    href: str
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One of several audits in a table; `anchor` is where on the page it is told in full, if it is."""
+
+    anchor: str
+    name: str
+    verdict: str
+    met: bool
+    cells: Sequence[str]
+    history: Sequence[tuple[float, float | None, float]] = ()  # low, estimate, high; the oldest first
+    target: float | None = None
+
+
+class Overview(msgspec.Struct, frozen=True):
+    """A table of several audits; `head` names the cells after the verdict, the first `words` of which are texts."""
+
+    head: Sequence[str]
+    words: int
+    lines: Sequence[Line]
+
+    @property
+    def has_history(self) -> bool:
+        return any(line.history for line in self.lines)
+
+
+Piece = Part | Bars | Points | Sides | Download | Overview
+
+
 class Section(msgspec.Struct, frozen=True):
-    """Parts below a heading; none where the title is empty. One with an `anchor` is a fold of its own, which is open
-    where it `is_open`, and has sections within."""
+    """Parts below a heading; without a title there is no heading. A section with an `anchor` can be folded, and has
+    sections within."""
 
     title: str
     parts: Sequence[Piece] = ()
@@ -50,21 +110,21 @@ class Section(msgspec.Struct, frozen=True):
 
 
 def draw(section: Section) -> Markup:
-    """One section by itself, for whoever wants to know what it weighs."""
+    """Return one section as HTML."""
     template: Any = _environment().get_template("parts.html").module
     drawn: Markup = template.section(section, 2)
     return drawn
 
 
 def page(title: str, *sections: Section | Markup, tone: str = "", word: str = "", lead: str = "") -> str:
-    """A whole document. `word` is what came out, coloured by its `tone`, and `lead` says it in a sentence."""
+    """Return a whole document. `word` is what came out, coloured by its `tone`, and `lead` says it in a sentence."""
     script = (_TEMPLATES / "script.js").read_text()
     allowed = b64encode(sha256(script.encode()).digest()).decode()
     return _render("page.html", title, sections, tone, word, lead, script=script, allowed=allowed)
 
 
 def fragment(title: str, *sections: Section, tone: str = "", word: str = "", lead: str = "") -> str:
-    """The same for within another document, such as a notebook: its style reaches nothing else."""
+    """Return the page for within another document, such as a notebook: its style reaches nothing else."""
     return _render("fragment.html", title, sections, tone, word, lead)
 
 
@@ -95,7 +155,7 @@ def _environment() -> Environment:
 
 
 def _shown(value: Any) -> Any:
-    """Whatever a template writes; what is markup is so because it was made here."""
+    """Show hidden characters in a text; what is markup was made here, and stays."""
     return value if hasattr(value, "__html__") or not isinstance(value, str) else xml_text(value, keep="\n\t")
 
 
@@ -104,7 +164,7 @@ def _cut(text: str) -> str:
 
 
 def _breaks(text: str) -> Markup:
-    """A name that may go on in the next line between two of its words."""
+    """Return a name that the browser may break between two of its words."""
     from markupsafe import Markup, escape
 
     return Markup("<wbr>").join(escape(_shown(word)) for word in _WORDS.split(_cut(text)))
@@ -115,42 +175,35 @@ def _block(text: str) -> str:
 
 
 def _prose(text: str) -> str:
-    """A number and its percent sign stay on one line."""
+    """Return a paragraph in which a number and its percent sign stay on one line."""
     return _block(text).replace(" %", "\u00a0%")
 
 
 def _are_numbers(table: Table) -> list[bool]:
-    """Of each column whether it holds numbers alone, which stand below each other by their ends."""
+    """Return for each column whether it holds numbers alone, which are aligned at the right."""
     columns = [[row[i] for row in table.rows if i < len(row) and row[i]] for i in range(len(table.head))]
     return [bool(texts) and all(_NUMBER.fullmatch(text) for text in texts) for texts in columns]
 
 
 def _bars(part: Bars) -> tuple[list[tuple[str, str, str, Markup]], Markup]:
-    """The name, words, tone and drawing of each, all on one scale, and the numbers of that."""
+    """Return (name, words, tone, drawing) of each bar, all on one scale, and the drawing of that scale."""
     top, targets = top_of([bar for _, bar in part.rows]), {bar.target for _, bar in part.rows}
-    said = [(name, _in_words(bar), bar) for name, bar in part.rows]
-    rows = [
-        (shortened(name, _NAME), words, bar.verdict, _markup(strip(bar, top, f"{name}: {words}")))
-        for name, words, bar in said
-    ]
+    rows = []
+    for name, bar in part.rows:
+        low, high = at_least(bar.low, beside=bar.target), at_most(bar.high, beside=bar.target)
+        words = f"seen {bar.centre:.3g}; may be {low} to {high}; target {exact(bar.target)}"
+        rows.append((shortened(name, _NAME), words, bar.verdict, _markup(strip(bar, top, f"{name}: {words}"))))
     return rows, _markup(ruler(top, targets.pop() if len(targets) == 1 else None))
 
 
-def _in_words(bar: Bar) -> str:
-    low, high = at_least(bar.low, beside=bar.target), at_most(bar.high, beside=bar.target)
-    return f"seen {bar.centre:.3g}; may be {low} to {high}; target {exact(bar.target)}"
-
-
 def _chart(part: Chart) -> tuple[Markup, Markup, list[tuple[Markup, str]]]:
-    """Twice, of which a page shows one, and its legend."""
-    from auditor.report.formats.svg import draw_axes, draw_sign, legend
-
+    """Return a chart for a wide and for a narrow screen, of which a page shows one, and its legend."""
     entries = [(_markup(draw_sign(sign, colour)), name) for sign, name, colour in legend(part)]
     return _markup(draw_axes(part, _WIDE)), _markup(draw_axes(part, _NARROW)), entries
 
 
 def _spark(line: Line) -> Markup:
-    """What was measured before, and now; the words say the last."""
+    """Draw the intervals of earlier audits and of this one; the label says the last."""
     *_, (least, _, most) = line.history
     low, high = at_least(least, beside=line.target), at_most(most, beside=line.target)
     label = f"{len(line.history)} audits over time; the last: {low} to {high}"
@@ -158,7 +211,7 @@ def _spark(line: Line) -> Markup:
 
 
 def _markup(drawn: str) -> Markup:
-    """What the builder of pictures made, which escapes every text in it."""
+    """Mark a drawing as HTML: the module that draws it escapes every text."""
     from markupsafe import Markup
 
     return Markup(drawn)

@@ -1,13 +1,13 @@
-"""Where on a chart does a number stand, and which numbers mark its axes? Shared by the terminal and the picture."""
+"""Where on a chart does a number stand, and which numbers mark its axes? Shared by the terminal and the pictures."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from auditor.flow.parts import Chart, Series
+from auditor.flow.parts import Bar, Chart, Series
 from auditor.process.escape import shortened
 
 MEASURED = ("band", "points", "step")
@@ -15,21 +15,21 @@ _LABEL = 60  # characters of what stands below an axis
 
 
 class Scale(msgspec.Struct, frozen=True):
-    """From numbers to [0, 1], by ratios or by differences."""
+    """A map from [low, high] to [0, 1], by ratios (`log`) or by differences."""
 
     low: float
     high: float
     log: bool
 
     def at(self, value: float) -> float:
-        """Within, whatever the value: what is beyond an end stands at it."""
+        """Return where a value stands, in [0, 1]; what is beyond an end stands at that end."""
         if not self.log:
             return max(0.0, min(1.0, (value - self.low) / (self.high - self.low)))
         low, high = math.log(self.low), math.log(self.high)  # a ratio of the two may overflow
         return (math.log(min(max(value, self.low), self.high)) - low) / (high - low)
 
     def ticks(self, most: int) -> list[float]:
-        """Round numbers within, at most so many."""
+        """Return at most `most` round numbers within the scale."""
         if self.log:
             first, last = math.floor(math.log10(self.low)), math.ceil(math.log10(self.high))
             for digits in ((1, 2, 5), (1, 3), (1,)):
@@ -47,7 +47,7 @@ class Scale(msgspec.Struct, frozen=True):
 
 
 def x_scale(chart: Chart) -> Scale:
-    """Steps begin where a share does, at 0."""
+    """Return the scale of the x axis; that of steps begins at 0, where a share does."""
     values = [point[0] for one in chart.series for point in one.points] or [0.0]
     low, high = min(values), max(values)
     if chart.x_log and low > 0:
@@ -57,15 +57,19 @@ def x_scale(chart: Chart) -> Scale:
 
 
 def y_scale(chart: Chart) -> Scale:
-    """By ratios down to the smallest number that is no zero, where the chart says so; else from 0. A chart of shares
-    ends at 1, one with a corner leaves out what is far above it, and a map ends where it ends."""
+    """Return the scale of the y axis, which begins at 0 unless the chart asks for ratios.
+
+    By ratios it goes down to the smallest number that is not zero. A chart of shares ends at 1, one with a corner
+    leaves out what is far above it, and a map ends where its tiles end.
+    """
     across = [point[2] for one in chart.series if one.kind == "tile" for point in one.points if point[2] is not None]
     if across:
         return Scale(min(across), max(across) if max(across) > min(across) else min(across) + 1, log=chart.y_log)
     shown = list(_heights(chart))
     top = 1.15 * max(shown, default=1.0)
     if is_of_shares(chart):
-        top = _rounded_up(top) if chart.corner else min(1.0, top)
+        ends = (end for end in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0) if top <= end)
+        top = next(ends, 1.0) if chart.corner else min(1.0, top)
     top = top or 1.0
     if not chart.y_log:
         return Scale(0.0, top, log=False)
@@ -74,39 +78,38 @@ def y_scale(chart: Chart) -> Scale:
 
 
 def labels_of(chart: Chart) -> list[str]:
-    """What stands below each point of the first series."""
+    """Return what stands below each point of the first series."""
     values = [f"{point[0]:.4g}" for one in chart.series[:1] for point in one.points]
     return [shortened(label, _LABEL) for label in chart.labels or values]
 
 
 def is_of_shares(chart: Chart) -> bool:
-    """Whether nothing that was measured is above 1: then what a line says above 1 is no bound at all."""
+    """True if nothing that was measured is above 1: then what a line says above 1 is no bound at all."""
     measured = [point for one in chart.series if one.kind in MEASURED for point in one.points]
     return bool(measured) and all(number is None or number <= 1 for point in measured for number in point[1:])
 
 
 def line_ends(chart: Chart, series: Series) -> list[tuple[float, float]]:
-    """The points of a line that can be drawn."""
+    """Return the points of a line that can be drawn."""
     share, found = is_of_shares(chart), ((x, estimate) for x, _, estimate, _ in series.points)
     return [(x, y) for x, y in found if y is not None and y > 0 and not (share and y > 1)]
 
 
 def _heights(chart: Chart) -> Iterator[float]:
+    """Yield the numbers that the y axis must show; with a corner: it, what was seen, and the limit at the corner."""
     for one in chart.series:
         if one.kind not in MEASURED:
             yield from (y for _, y in line_ends(chart, one))
         elif chart.corner is None:
             yield from (number for point in one.points for number in point[1:] if number is not None)
         else:
-            yield from _near(one, chart.corner)
+            x_corner, y_corner = chart.corner
+            yield y_corner
+            yield from (estimate for _, _, estimate, _ in one.points if estimate is not None)
+            yield from [high for x, _, _, high in one.points if x <= x_corner and high is not None][-1:]
 
 
-def _near(series: Series, corner: tuple[float, float]) -> Iterator[float]:
-    """The corner, what was seen, and the limit at the corner."""
-    yield corner[1]
-    yield from (estimate for _, _, estimate, _ in series.points if estimate is not None)
-    yield from [high for x, _, _, high in series.points if x <= corner[0] and high is not None][-1:]
-
-
-def _rounded_up(value: float) -> float:
-    return next((tick for tick in (0.01, 0.02, 0.05, 0.1, 0.2, 0.5) if value <= tick), 1.0)
+def top_of(bars: Sequence[Bar]) -> float:
+    """Return where the line below bars ends: a little beyond all that was seen or asked about."""
+    ends = (max(1.6 * bar.target, bar.high if bar.high < 1 else bar.low, bar.centre) for bar in bars)
+    return min(1.0, 1.25 * max(ends, default=0.8)) or 1.0

@@ -1,0 +1,157 @@
+"""Many audits as one table: a line each, whether it ended as expected, and what that took.
+
+`summary` is for a terminal, `theorems_markdown` holds every theorem against what was measured, and
+`picture_of_several` draws the range that each audit left open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+from rich.console import RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from auditor.errors import UsageError
+from auditor.flow.parts import Bar, Part
+from auditor.flow.record import Record
+from auditor.process.escape import visible
+from auditor.report.terminal import STYLES, Column, TableRows
+from auditor.report.words import (
+    baseline_offers,
+    count_trials,
+    describe,
+    make_report,
+    measure_name,
+    open_range,
+    shared_confidence,
+)
+from auditor.statistics.outward import at_least, at_most, exact
+
+_COLUMNS = (
+    Column(""),
+    Column("subject", least=24),
+    Column("verdict"),
+    Column("expected", named=True),
+    *(Column(name, right=True) for name in ("target", "rho", "pairs", "seconds")),
+)
+THEOREMS_HEAD = (
+    *("theorem", "subject", "parameters", "rows asked", "claimed rho", "rho reached", "may be inaccurate"),
+    *("inaccurate", "verdict", "pairs", "seconds"),
+)
+
+
+def summary(
+    records: Sequence[Record], confidence: float, planned: int, *, verbose: bool = False
+) -> Iterator[RenderableType | list[Part]]:
+    """Yield the table, the report of each audit that did not end as expected, and what all verdicts are worth."""
+    common = _common_prefix([record.subject for record in records])
+    yield TableRows(_COLUMNS, [[*_cells(record, record.subject[len(common) :])] for record in records], heads=2)
+    surprises = [record for record in records if not record.is_as_expected]
+    for record in surprises:
+        yield Text.assemble("\n", (visible(record.subject), "bold"), f": {record.verdict}, expected {record.expect}")
+        yield Padding(Text(visible(record.reason, keep="\n")), (0, 0, 0, 2))
+        yield list(describe(record, verbose=True))[2:] if verbose else make_report(record).evidence
+    for words, subject in baseline_offers(records):
+        yield Text.assemble("\n", (visible(subject), "bold"), f": {words}")
+    met = len(records) - len(surprises)
+    share = round(1 - confidence, 12) / planned  # without the last digits of a float, which nobody meant
+    not_run = f" {planned - len(records)} were not run." if planned > len(records) else ""
+    yield Text(
+        f"\n{met} of {len(records)} as expected.{not_run} Each verdict is wrong with probability at most "
+        f"{at_most(share)}. {shared_confidence(confidence)}",
+        style="bold green" if not surprises else "bold red",
+    )
+
+
+def _common_prefix(names: Sequence[str]) -> str:
+    """Return the package that all subjects share, which a table need not repeat; a file is no package."""
+    if any(name.partition(":")[0].endswith(".py") for name in names):
+        return ""
+    package = names[0].partition(".")[0] + "."
+    return package if len(names) > 1 and all(name.startswith(package) for name in names) else ""
+
+
+def _cells(record: Record, name: str) -> Iterator[Text]:
+    ok = record.is_as_expected
+    yield Text("ok" if ok else "NO", style="green" if ok else "bold red")
+    yield Text(visible(name))
+    yield Text(record.verdict, style=STYLES[record.verdict])
+    yield Text(record.expect)
+    yield from map(Text, figures(record))
+
+
+def figures(record: Record) -> tuple[str, str, str, str]:
+    """Return the target, the bound that was reached, the trials and the seconds of an audit, as texts."""
+    target = "" if record.target is None else exact(record.target)
+    return target, reached(record), f"{count_trials(record):,}", f"{record.cost.seconds_total:.1f}"
+
+
+def reached(record: Record) -> str:
+    """Return the bound that an audit ended with, "<= 0.1"; on rho unless it names another measure."""
+    if not count_trials(record) or not record.measures:
+        return ""
+    name = measure_name(record)
+    what = "" if name == "rho" else f"{name} "
+    if record.bound is None:
+        first = record.rho if name == "rho" and record.rho else record.measures[0]
+        return f"{what}{at_least(first.low, beside=record.target)} to {at_most(first.high, beside=record.target)}"
+    if record.bound.side == "upper":
+        return f"{what}<= {at_most(record.bound.value, beside=record.target)}"
+    if record.bound.value == record.target:
+        return f"{what}> {exact(record.target)}"
+    return f"{what}>= {at_least(record.bound.value, beside=record.target)}"
+
+
+def theorems_markdown(records: Sequence[Record], confidence: float) -> str:
+    """Return a table of every claim in markdown, and what its verdicts are worth together."""
+    lines = ["| " + " | ".join(THEOREMS_HEAD) + " |", "|" + "---|" * len(THEOREMS_HEAD)]
+    lines += ["| " + " | ".join(_markdown_cell(text) for text in _theorem_row(record)) + " |" for record in records]
+    lines += ["", shared_confidence(confidence)]
+    for record in records:
+        if record.sample_scale is not None and record.sample_scale < 1:
+            scale = f"{record.sample_scale:.3g}"
+            lines.append(f"`{_markdown_cell(record.subject)}` draws {scale} of what its theorem asks for.")
+    for record in records:
+        if record.expect != "pass":
+            lines.append(f"`{_markdown_cell(record.subject)}` is expected to {record.expect}.")
+    return "\n".join(lines) + "\n"
+
+
+def _theorem_row(record: Record) -> Iterator[str]:
+    settings = [(name, value) for name, value in record.settings.items() if value is not None]
+    yield record.theorem or ""
+    yield record.subject.rpartition(":")[2]
+    yield ", ".join(f"{name}={value}" for name, value in settings if (name, value) != ("sample_scale", 1.0))
+    yield f"{record.size:.3g}" if record.size >= 10**6 else f"{record.size:,}"
+    yield "" if record.claimed is None else f"{exact(record.claimed)}"
+    yield reached(record)
+    yield "" if record.accuracy is None or record.accuracy.allowed is None else f"{exact(record.accuracy.allowed)}"
+    yield "" if record.accuracy is None else f"{record.accuracy.failures} of {record.accuracy.runs}"
+    yield record.verdict if record.verdict == record.expect else f"{record.verdict} (expected {record.expect})"
+    yield f"{count_trials(record):,}"
+    yield f"{record.cost.seconds_total:.1f}"
+
+
+def _markdown_cell(text: str) -> str:
+    """Escape data for a markdown table: no markup, no cell breaks, no HTML."""
+    harmless = escape(visible(text), quote=False)
+    for sign in "\\`*[]|":
+        harmless = harmless.replace(sign, "\\" + sign)
+    return harmless
+
+
+def picture_of_several(records: Sequence[Record]) -> bytes:
+    """Draw an SVG: for each claim the range that the audit left open for rho, and the target as a line."""
+    from auditor.report.pictures.svg import draw_bars
+
+    bars = []
+    for one in records:
+        if one.target is not None:
+            name = one.subject.rpartition(":")[2]
+            name = f"{one.theorem}: {name}" if one.theorem else name
+            bars.append((name, Bar(*open_range(one), 0.0, one.target, one.verdict)))
+    if not bars:
+        raise UsageError("--svg: none of these audits has a target, and so there is nothing to draw")
+    return draw_bars("rho that the audit leaves open; the line is the target", bars)

@@ -1,0 +1,600 @@
+"""What does a report say of a record? The same parts, whatever format draws them, made from the record alone.
+
+The verdict comes first, with the bound that decided it, then what it rests on. Where a question answers with numbers
+rather than with a verdict, its `title(record)` gives the first line, its own parts come before the facts, and its
+tables take the place of the table of cells.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from auditor.errors import UsageError
+from auditor.flow.parts import Bar, Chart, Command, Facts, Listing, Part, Table, Words
+from auditor.flow.question import Question, find_question, registered_questions
+from auditor.flow.record import IN_PROCESS, Record
+from auditor.flow.wobbles import WATCHED, Element, Wobbles
+from auditor.process.escape import shortened
+from auditor.request import listed
+from auditor.statistics.outward import at_least, at_most, between, exact, percent
+
+_NAME = 60  # characters of a cell's name in a table
+_ELEMENTS = 3  # wobbling elements that have a line of their own
+_ONE_SIDED = ". The verdict uses a one-sided limit, which is closer"
+_WIDER = (
+    ". This interval is wider than the verdict needs, because it holds at every sample size; it may contain the target"
+)
+# Facts about how an audit was run, which a page shows apart from what was measured.
+HOW_IT_RAN = (
+    *("sample", "resampled", "compared", "close", "parameters"),
+    *("claimed", "note", "overridden", "budget", "confidence", "cost"),
+)
+Row = Sequence[str]  # a name, then our own words and somebody else's in turn
+
+
+class Report(NamedTuple):
+    """The parts of a report, sorted by what they speak of; a format may have an order of its own."""
+
+    title: Words
+    reason: Words
+    bars: Sequence[Bar]
+    facts: Facts
+    found: Sequence[Part]  # what the question itself reports
+    cells: Sequence[Part]
+    wobbles: Sequence[Part]
+    examples: Sequence[Part]
+    findings: Sequence[Part]
+    advice: Sequence[Part]
+    scope: Sequence[Part]
+    is_survey: bool  # True if it answers with numbers rather than with a verdict
+
+    @property
+    def charts(self) -> list[Chart]:
+        return [part for part in self.found if isinstance(part, Chart)]
+
+    @property
+    def evidence(self) -> list[Part]:
+        """What differs, the first pair that does, what was noticed on the way, and what to try next."""
+        return [*self.wobbles, *self.examples, *self.findings, *self.advice]
+
+
+def make_report(record: Record, *, verbose: bool = False) -> Report:
+    """Return all parts of a record's report; a `verbose` one names the method of each interval."""
+    question = _question(record)
+    own = [*question.parts(record)] if question else []
+    rows: list[Row] = [row for part in own if isinstance(part, Facts) for row in part.rows]
+    is_survey = question is not None and question.title(record) is not None
+    return Report(
+        title=Words(_title(record), "title"),
+        reason=Words(record.reason),
+        bars=[part for part in own if isinstance(part, Bar)] or [*_bar(record)],
+        facts=make_facts(record, rows if own else _other_measures(record, verbose), is_survey, verbose),
+        found=[part for part in own if not isinstance(part, (Facts, Bar))],
+        cells=[] if is_survey else [*_cells(record)],
+        wobbles=[*wobble_parts(record)],
+        examples=[*_examples(record)],
+        findings=[*_findings(record)],
+        advice=[*advice(record)],
+        scope=[] if is_survey else [*_scope(record)],
+        is_survey=is_survey,
+    )
+
+
+def describe(record: Record, *, verbose: bool = False) -> Iterator[Part]:
+    """Yield the parts of a report in the order in which a person reads them."""
+    report = make_report(record, verbose=verbose)
+    yield from (report.title, report.reason)
+    if report.is_survey:
+        yield from (*report.found, report.facts)
+    else:
+        yield from (*report.bars, report.facts, *report.found, *report.cells)
+    yield from (*report.evidence, *report.scope)
+
+
+def _question(record: Record) -> Question | None:
+    """Return the record's question, or None where it is not installed: its records can be read there too."""
+    try:
+        return find_question(record.question)
+    except UsageError:
+        return None
+
+
+def from_question(record: Record, name: str) -> Any:
+    """Return the question's own `title`, `bars` or `chart` of a record; None if the question is not installed."""
+    question = _question(record)
+    return getattr(question, name)(record) if question else None
+
+
+def charts_of(record: Record, report: Report) -> Sequence[Chart]:
+    """Return the chart that the question draws of a record, else the charts of its report."""
+    own = from_question(record, "chart")
+    return [own] if own else report.charts
+
+
+def bars_of(record: Record, report: Report) -> Sequence[tuple[str, Bar]]:
+    """Return the report's bars with their names; one for each cell where the record has several."""
+    if record.target is None or (report.bars and len(record.cells) < 2):
+        return [(record.question, bar) for bar in report.bars]
+    target = record.target
+    return [(row.name, Bar(row.low, row.high, row.estimate or 0.0, target, row.verdict)) for row in record.cells]
+
+
+def answer_of(record: Record) -> dict[str, Any]:
+    """Return the question's own part of a record, as it stands in JSON."""
+    answer = msgspec.to_builtins(record.answer)
+    return answer if isinstance(answer, dict) else {}
+
+
+def count_trials(record: Record) -> int:
+    return record.pairs or sum(cell.pairs for cell in record.cells)
+
+
+def measure_name(record: Record) -> str:
+    """Return the name of what is held against the target: rho, churn, nu, ..."""
+    return record.measures[0].name if record.measures else record.question
+
+
+def open_range(record: Record) -> tuple[float, float]:
+    """Return what the bound that decided leaves open for the measure, else the two-sided interval."""
+    if record.bound is None:
+        first = record.measures[0] if record.measures else None
+        return (first.low, first.high) if first else (0.0, 1.0)
+    return (0.0, record.bound.value) if record.bound.side == "upper" else (record.bound.value, 1.0)
+
+
+def _is_comparison(record: Record) -> bool:
+    """True if the cells are one question asked in two ways, and not several sources or inputs."""
+    return len({cell.variant for cell in record.cells}) > 1
+
+
+def _is_worst_of_several(record: Record) -> bool:
+    return len(record.cells) > 1 and not _is_comparison(record)
+
+
+def _title(record: Record) -> str:
+    title: str = from_question(record, "title") or f"{record.verdict.upper()}  {record.subject}"
+    return title if record.decided_by != "interrupt" else f"INTERRUPTED  {title.partition('  ')[2]}"
+
+
+def _bar(record: Record) -> Iterator[Bar]:
+    if record.target is None or not record.measures or not count_trials(record):
+        return
+    seen = [record.measures[0].estimate, *(cell.estimate for cell in record.cells)]
+    largest = max((one for one in seen if one is not None), default=0.0)
+    yield Bar(*open_range(record), largest, record.target, record.verdict)
+
+
+def _cells(record: Record) -> Iterator[Part]:
+    if len(record.cells) < 2:
+        return
+    sure = percent(record.cells[0].confidence)
+    counted = ("beyond eta", "strings") if record.unit == "strings" else ("mismatches", record.unit)
+    yield Table(
+        head=("", "verdict", *counted, "at least", "at most"),
+        rows=[
+            (
+                shortened(cell.name, _NAME),
+                "undecided" if cell.verdict == "inconclusive" else cell.verdict,
+                f"{cell.mismatches:,}" + (f", {cell.failures:,} inaccurate" if cell.failures else ""),
+                f"{cell.pairs:,}",
+                at_least(cell.low, beside=record.target),
+                at_most(cell.high, beside=record.target),
+            )
+            for cell in record.cells
+        ],
+        title=f"{measure_name(record)} of each arm; all intervals hold together with {sure} confidence:",
+    )
+
+
+def _examples(record: Record) -> Iterator[Part]:
+    """Yield the first pair that differs; of strings the question itself shows the worst one, which tells more."""
+    for example in record.examples[:1] if record.unit == "pairs" else ():
+        found = example.first_difference
+        yield Listing(f"The outputs of pair {example.pair} differ at", (found.left, found.right), at=found.path)
+        if example.replay:
+            yield Command("replay it with:", example.replay)
+
+
+def _findings(record: Record) -> Iterator[Part]:
+    for finding in record.findings:
+        yield Listing(f"{finding.severity} {finding.kind}:", (finding.message,), style=finding.severity)
+        if finding.replay:
+            yield Command("replay it with:", finding.replay)
+
+
+def _scope(record: Record) -> Iterator[Part]:
+    if record.verdict == "pass":
+        scope = f"these {len(record.cells)} arms" if _is_worst_of_several(record) else "this source"
+        only = f"A pass speaks of {scope} and this size only: it proves nothing for other distributions or sizes."
+        yield Words(only, "dim")
+
+
+# --- Facts: what was measured, on what, against which claim, how surely and at what cost
+
+
+def make_facts(record: Record, own: Sequence[Row], is_survey: bool, verbose: bool = False) -> Facts:
+    """Return the facts of a record. Rows of the question's own come after rho, or replace those of the same name."""
+    found = [*_measured(record, verbose), *_sampled(record), *_claimed(record), *_spent(record, is_survey)]
+    instead = {row[0]: row for row in own}
+    named = {row[0] for row in found}
+    first = int(bool(found) and found[0][0] == "rho")
+    rows = [instead.get(row[0], row) for row in found]
+    return Facts([*rows[:first], *(row for row in own if row[0] not in named), *rows[first:]])
+
+
+def _other_measures(record: Record, verbose: bool) -> list[Row]:
+    """Return a row for each measure that no row of `_measured` speaks of."""
+    known, rows = ("rho", "churn", "nu", "inaccurate"), []
+    for one in record.measures:
+        if one.name not in known:
+            counts = "" if one.count is None or one.of is None else f"{one.count:,} of {one.of:,}; "
+            method = f", {one.method}" if verbose else ""
+            rows.append(
+                (one.name, f"{counts}{between(one.low, one.high)} ({percent(one.confidence)} two-sided{method})")
+            )
+    return [*rows]
+
+
+def _measured(record: Record, verbose: bool) -> Iterator[Row]:
+    answer = answer_of(record)
+    if record.target is not None and not count_trials(record):
+        yield "target", exact(record.target)
+    if record.rho and record.pairs:
+        yield "rho", _rho(record, answer, verbose)
+        if found := answer.get("integrated"):
+            yield "integrated", _integrated(record, found)
+    if churn := answer.get("churn"):
+        closer = _ONE_SIDED if record.question == "churn" and record.bound else ""
+        limits = between(churn["low"], churn["high"], beside=record.target)
+        yield (
+            "churn",
+            f"{churn['mean']:.3g} of the probe points change on average, {limits} "
+            f"({percent(churn['confidence'])} two-sided); "
+            f"half of the pairs at most {at_most(churn['median'])}, "
+            f"nine in ten at most {at_most(churn['ninth_decile'])}{closer}",
+        )
+    if record.accuracy:
+        yield _accuracy(record, answer.get("loss"))
+
+
+def _rho(record: Record, answer: dict[str, Any], verbose: bool) -> str:
+    rho = record.rho
+    assert rho is not None  # or there is no row of it
+    limits, sure = between(rho.low, rho.high, beside=record.target), percent(rho.confidence)
+    if answer.get("integrated") and rho.estimate is not None:
+        given = _given(record)
+        method = f", {rho.method.removesuffix(given)}" if verbose else ""
+        counts = f"{rho.estimate:.3g} on average over {record.pairs:,} pairs of cores;"
+        return f"{counts} {limits} ({sure} two-sided{method}{given}){interval_note(record)}"
+    differ = "1 mismatch" if record.mismatches == 1 else f"{record.mismatches or 0:,} mismatches"
+    private = record.cells[0].variant if record.cells else None
+    if record.unit == "strings":
+        several = len(record.cells) > 1 and answer.get("cell")
+        noun = "pairs, the first two runs of each string"
+        noun += f" of {len(record.cells)} arms; the largest is" if several else ";"
+    elif _is_worst_of_several(record):
+        noun = f"pairs over all {len(record.cells)} arms; the largest is"
+    else:
+        noun = f"pairs, with private randomness {private};" if private in ("shared", "unshared") else "pairs;"
+    method = f", {rho.method}" if verbose else ""
+    return f"{differ} in {record.pairs:,} {noun} {limits} ({sure} two-sided{method}){interval_note(record)}"
+
+
+def _given(record: Record) -> str:
+    """Return what the interval of rho takes on trust, as the end of its method has it: ", given core, finish and m"."""
+    return "".join(record.rho.method.partition(", given ")[1:]) if record.rho else ""
+
+
+def interval_note(record: Record) -> str:
+    """Return a sentence for a two-sided interval that seems to say less than the verdict, else "".
+
+    The verdict has a one-sided limit, or a calibrated gate that needs less evidence than an interval at every n.
+    """
+    bound, rho, target = record.bound, record.rho, record.target
+    if bound is None or rho is None or target is None or record.unit == "strings" or record.question == "churn":
+        return ""
+    if bound.value == target and rho.low <= target < rho.high:
+        return _WIDER
+    is_its_limit = any(math.isclose(bound.value, limit) for limit in (rho.low, rho.high))
+    return "" if bound.value == target or is_its_limit else _ONE_SIDED
+
+
+def _integrated(record: Record, found: dict[str, Any]) -> str:
+    """Say what rho was measured with, and whether real finishes agree."""
+    known = {"exact": "by the declared mismatch of two cores", "upper": "by real finishes, within a declared bound"}
+    how = known.get(str(found["declared"]), "by real finishes, without a formula")
+    total = found["finishes"] * (record.pairs or 0)
+    expected = f", where it says {found['expected']:,.1f}" if found["declared"] == "exact" else ""
+    return (
+        f"integrates the randomness of the finish, {how}; {found['finishes']} fresh r finish each pair, "
+        f"and {found['differing']:,} of {total:,} differ{expected}"
+    )
+
+
+def _accuracy(record: Record, loss: object) -> Row:
+    found = record.accuracy
+    assert found is not None  # or there is no row of it
+    share = f"{between(found.low, found.high, beside=found.allowed)} ({percent(found.confidence)} two-sided)"
+    share += "" if found.allowed is None else f"; {exact(found.allowed)} is allowed"
+    certified = ""
+    if found.certified is not None and record.verdict == "pass":
+        certified = ", which is certified" if found.certified else ", which was not refuted, and not certified"
+    counts = f"{found.failures:,} of {found.runs:,}"
+    if loss:
+        rest = f"; a share {share}, by Lemma A.6{certified}"
+        return "generalises", f"{counts} runs break R(h) <= R^(h) + slack by ", str(loss), rest
+    if record.unit == "strings":
+        noun = "strings' most frequent outputs; a share"
+    elif _is_worst_of_several(record):
+        noun = f"runs over all {len(record.cells)} arms; the largest share is"
+    else:
+        noun = "runs; a share"
+    return "inaccurate", f"{counts} {noun} {share}{certified}"
+
+
+def _sizes(record: Record) -> list[int]:
+    return sorted({cell.size for cell in record.cells}) or [record.size]
+
+
+def _sampled(record: Record) -> Iterator[Row]:
+    sizes = _sizes(record)
+    size = f"{sizes[0]:,} to {sizes[-1]:,}" if len(sizes) > 1 else f"{record.size:,}"
+    rows = "row" if size == "1" else "rows" if record.sample_kind == "rows" else "rows, as counts,"
+    yield "sample", f"{size} {rows} from ", record.source, ", r as ", record.randomness, f", seed {record.seed}"
+    if record.resample:
+        yield "resampled", "by ", record.resample
+    if record.view != "output":
+        yield "compared", "", record.view
+    if within := [f"{name} {record.asked[name]}" for name in ("atol", "rtol") if record.asked.get(name)]:
+        yield "close", "numbers within ", ", ".join(within), "; rho is how often two runs are not close"
+    if record.params:
+        yield "parameters", "", ", ".join(f"{name}={value}" for name, value in record.params.items())
+
+
+def _claimed(record: Record) -> Iterator[Row]:
+    claimed = "" if record.claimed is None else f"rho {record.claimed:g}"
+    if record.theorem:
+        scale = 1.0 if record.sample_scale is None or len(_sizes(record)) > 1 else record.sample_scale
+        below = "" if scale >= 1 else f" (below theorem: {scale:.3g} of the size it asks for)"
+        yield "claimed", f"{claimed} by ".lstrip(), record.theorem, below
+    elif claimed:
+        yield "claimed", claimed
+    if record.note:
+        yield "note", "", record.note
+    for name, (declared, used) in record.overridden.items():
+        yield "overridden", f"{name} ", str(used), ", declared ", str(declared)
+
+
+def _spent(record: Record, is_survey: bool) -> Iterator[Row]:
+    if not count_trials(record):
+        return
+    design = {"fixed": ", all of them run", "anytime": ", or fewer if they decide"}.get(record.design, "")
+    runs = answer_of(record).get("runs")
+    unit = f"{record.unit} of {runs} runs" if runs and record.unit == "strings" else record.unit
+    since = f"; the gate was planned for {record.first_budget:,}" if record.first_budget else ""
+    yield "budget", f"{record.budget:,} {unit}{'' if is_survey else design}{since}"
+    if not is_survey and (stated := confidences(record)):
+        yield "confidence", stated
+    cost = record.cost
+    where = "in this process, of which" if cost.engine == IN_PROCESS else f"{cost.engine}, with"
+    yield (
+        "cost",
+        f"{cost.runs:,} runs, and {cost.preflight_runs} more to look for hidden state; {cost.seconds_total:.3g} s "
+        f"{where} {cost.seconds_in_subject:.3g} s in the subject",
+    )
+
+
+def confidences(record: Record) -> str:
+    """Say which statement of a report has which confidence; "" where an audit ended without a verdict.
+
+    A verdict has its error probability for itself. Intervals are further statements: each has its own, or several of
+    them hold together; that all of a report holds is less likely than that any one statement does.
+    """
+    if not record.error_spent or not count_trials(record):
+        return ""
+    verdict = f"the verdict is wrong with probability at most {at_most(record.error_spent)}{_given(record)}"
+    together = percent(1 - record.error_spent)
+    if record.rho is None:
+        return verdict
+    if record.unit == "strings":
+        of = " of all arms" if len(record.cells) > 1 else ""
+        rows = f"the rows of the table{of} hold together with {together}"
+        return f"{verdict}; {rows}, and the interval of rho has its own {percent(record.rho.confidence)}"
+    if _is_comparison(record):
+        return f"both verdicts hold together with {together}; so do the two intervals of rho, apart from the verdicts"
+    if len(record.cells) > 1:
+        return f"{verdict}; the intervals of all arms hold together with {together}, apart from the verdict"
+    return f"{verdict}; each interval has its own {percent(record.confidence)}, apart from the verdict"
+
+
+def shared_confidence(confidence: float) -> str:
+    """Say what the verdicts and intervals of several audits that share one error are worth together."""
+    return (
+        f"All verdicts hold together with {percent(confidence)} confidence; so do the intervals of rho, "
+        "apart from the verdicts."
+    )
+
+
+def baseline_offers(records: Sequence[Record]) -> Iterator[tuple[str, str]]:
+    """Yield (sentence, subject) where a subject is better than its baseline and could be held to that from now on."""
+    for record in records:
+        held = answer_of(record).get("baseline") if record.verdict != "fail" else None
+        if held and held["is_better"] and record.pairs:
+            was, now = held["mismatches"] / held["pairs"], (record.mismatches or 0) / record.pairs
+            yield f"rho fell from about {was:.3g} to about {now:.3g}: gate --update-baseline writes it", record.subject
+        if held and held["is_reached"]:
+            yield f"rho is at most {held['wanted']:g} by now: expect = pass holds it to that", record.subject
+
+
+# --- Advice: what to try next after a fail, from what was seen to differ
+
+_NEVER = 0.9  # share of distinct outputs from which raw numbers are said never to agree
+_FEW = 0.2  # share of changed predictions up to which churn may be the better measure
+_WIDEST = 1e300  # gaps from which on no float is safely above
+
+
+def advice(record: Record) -> Iterator[Part]:
+    """Yield what to try after a fail whose pairs differ.
+
+    A subject that is inaccurate, or not as declared, has other troubles; a comparison has no target, and its new
+    version may be good enough.
+    """
+    seen, is_other = record.wobbles, record.decided_by in ("accuracy", "formula")
+    if record.verdict != "fail" or record.target is None or seen is None or not seen.mismatches or is_other:
+        return
+    texts: list[str] = []
+    churn = answer_of(record).get("churn") if record.question == "rho" else None
+    if 2 * seen.renamed > seen.mismatches:
+        texts.append(
+            f"In {seen.renamed:,} of {seen.mismatches:,} mismatches the labels are the same, or nearly, but for their "
+            "names: --view partition compares which rows belong together, whatever their label."
+        )
+    elif isinstance(seen.gap, float) and seen.distinct is not None and seen.distinct >= _NEVER * seen.runs:
+        texts.append(_rounding_advice(record, seen.gap))
+    elif churn and 0 < churn["mean"] <= _FEW:
+        texts.append(
+            f"Few predictions change, {churn['mean']:.3g} of them on average: --measure churn holds that share "
+            "against the target."
+        )
+    if record.size:
+        texts.append("price in place of check finds the size, if there is one, from which the claim holds.")
+    texts.append("explain in place of check finds what makes the runs differ.")
+    yield Listing("What to try next:", texts)
+
+
+def _rounding_advice(record: Record, gap: float) -> str:
+    """Name a rounding and a tolerance so wide that two values which are a median gap apart mostly agree."""
+    wide, cures = 10 * gap, []
+    if 0 < wide < _WIDEST:
+        digits = math.floor(-math.log10(wide))
+        if 0 <= digits <= 15 and record.view == "output":
+            cures.append(f'--view "round({digits})"')
+        if record.question in registered_questions() and "atol" in listed(find_question(record.question).Options):
+            place = 10.0 ** math.floor(math.log10(wide))
+            upward = float(f"{math.ceil(wide / place - 1e-9) * place:.1g}")  # one digit, and not below
+            cures.append(f"--atol {upward:g}")
+    how = f"try {' or '.join(cures)}" if cures else "compare a decision and not the numbers"
+    return f"Raw numbers hardly ever agree: {how}, or let the learner round to a grid whose offset is drawn from r."
+
+
+# --- Wobbles: which elements of the outputs differ. They count what was seen, and promise nothing of other pairs.
+
+_CHOOSES = re.compile(r"support|nonzero|top\(|selected|get_feature_names")  # views whose members are features
+
+
+def wobble_parts(record: Record, *, most: int = _ELEMENTS) -> Iterator[Part]:
+    """Yield which elements of the outputs differ, at most `most` of them by name; nothing where all pairs agree."""
+    seen = record.wobbles
+    if seen is None or not seen.mismatches:
+        return
+    where = f" with {record.cells[seen.cell].name}" if len(record.cells) > 1 else ""
+    looked = min(seen.of, WATCHED)
+    left_out = f", {looked - seen.pairs:,} without two outputs left out" if looked > seen.pairs else ""
+    scope = f"in {'the first ' if seen.of > WATCHED else ''}{looked:,} pairs{left_out}"
+    yield Listing(f"What wobbles{where}, {scope}:", [*_wobble_lines(record, seen, most)])
+
+
+def _wobble_lines(record: Record, seen: Wobbles, most: int) -> Iterator[str]:
+    if seen.distinct is not None and (seen.kind != "scalar" or seen.frequent):
+        if not seen.frequent:
+            yield f"all {seen.runs:,} outputs are distinct"
+        else:
+            text, count = seen.frequent[0].text, seen.frequent[0].count
+            often = f"the most frequent in {_share(count, seen.runs)} of the runs"
+            yield f"{seen.distinct:,} distinct outputs; {often}{f': {text}' if text else ''}"
+    if seen.kind == "choice":
+        for one in seen.elements[:most]:
+            chosen = f"is chosen in {_share(one.runs or 0, seen.runs)} of the runs"
+            yield f"{_noun(record, seen)} {one.name} {chosen}; the two runs disagree on it in {_of(one, seen)}"
+        if seen.unsteady > most:
+            yield f"pairs disagree on {seen.unsteady - most:,}{' more' if most else ''}"
+    elif [one.name for one in seen.elements] == [""]:
+        yield f"the output {_differs(seen.elements[0], seen)}"
+    elif seen.unsteady > _ELEMENTS:
+        yield from _many_elements(record, seen, most)
+    else:
+        yield from (f"{_element_name(record, seen, one)} {_differs(one, seen)}" for one in seen.elements)
+
+
+def _many_elements(record: Record, seen: Wobbles, most: int) -> Iterator[str]:
+    """Yield a sentence for all elements, and a line for each of those that differ most often."""
+    noun = _noun(record, seen)
+    every = seen.unsteady == seen.size
+    of = "" if seen.size is None or every else f" of {seen.size:,}"
+    which = f"{'all ' if every else '' if seen.whole else 'at least '}{seen.unsteady:,}{of} {noun}s"
+    labels = any(one.values for one in seen.elements)
+    verb, by = "flip" if labels and noun == "probe row" else "differ", "" if labels else _by(seen.gap)
+    if seen.always == seen.unsteady and seen.whole:
+        yield f"{which} always {verb}{by}"
+        return
+    yield f"{which} {verb} in some pair{by}{'; most often:' if most else ''}"
+    for each in seen.elements[:most]:
+        yield f"{_element_name(record, seen, each)} in {_of(each, seen)}{_values(each)}"
+
+
+def wobble_table(record: Record) -> Table | None:
+    """Return a table of every element that the record names, where the sentences would name the worst alone."""
+    seen = record.wobbles
+    if seen is None or len(seen.elements) <= _ELEMENTS or seen.always == seen.unsteady:
+        return None
+    chosen = seen.kind == "choice"
+    rows = [
+        (
+            one.name if chosen else _element_name(record, seen, one),
+            f"{one.pairs:,}",
+            _share(one.pairs, seen.pairs),
+            _share(one.runs or 0, seen.runs) if chosen else _values(one).strip(" ()") or _by(one.gap).strip(", "),
+        )
+        for one in seen.elements
+    ]
+    more = f"; the {len(rows)} that differ most often" if seen.unsteady > len(rows) else ""
+    head = (_noun(record, seen), "pairs", "share", "chosen in" if chosen else "it was")
+    return Table(head, rows, title=f"In how many of {seen.pairs:,} pairs each differs{more}:")
+
+
+def _differs(one: Element, seen: Wobbles) -> str:
+    words = "always differs" if one.pairs == seen.pairs else f"differs in {_of(one, seen)}"
+    return f"{words}{_values(one) or _by(one.gap)}"
+
+
+def _of(one: Element, seen: Wobbles) -> str:
+    return f"{one.pairs:,} of {seen.pairs:,} pairs"
+
+
+def _by(gap: float | None) -> str:
+    return "" if gap is None else f", by {gap:.3g} in the median"
+
+
+def _values(one: Element) -> str:
+    """Return the values that an element had, " (1, 2 or 3)", where few came again and again; else ""."""
+    if not one.values or one.runs is not None:
+        return ""
+    *others, last = (value.text for value in one.values)
+    return f" ({', '.join(others)} or {last})" if others else f" ({last})"
+
+
+def _noun(record: Record, seen: Wobbles) -> str:
+    if seen.kind == "choice":
+        return "feature" if _CHOOSES.search(record.view) else "element"
+    return "probe row" if record.view.startswith("predict") else "element"
+
+
+def _element_name(record: Record, seen: Wobbles, one: Element) -> str:
+    """Return the name of an element as whoever wrote the output would call it: "key a", "element 3", "coef_"."""
+    inner = re.fullmatch(r"\[(.*)\]", one.name)
+    if inner and "][" not in one.name:
+        return f"{'key' if seen.kind == 'dict' else _noun(record, seen)} {inner[1]}"
+    return one.name.lstrip(".") if one.name.startswith(".") else f"output{one.name}"
+
+
+def _share(count: int, of: int) -> str:
+    """Return whole percents, and never all or none where it is not."""
+    share = round(100 * count / of)
+    if count and not share:
+        return "less than 1 %"
+    return "more than 99 %" if share == 100 and count < of else f"{share} %"
