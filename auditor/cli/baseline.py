@@ -31,7 +31,7 @@ from auditor.errors import UsageError
 from auditor.files import read_bytes, reason, write_bytes
 from auditor.flow.record import NO_WORSE
 from auditor.flow.run import run_options_of
-from auditor.questions.no_worse import Before, NoWorse
+from auditor.questions.no_worse import BaselineCounts, NoWorse
 from auditor.trials.cell import source_of
 from auditor.trials.identity import case_of
 
@@ -177,7 +177,7 @@ def _parsed(path: str, content: str) -> Baseline:
 
 
 def held_against(
-    before: Baseline | None, begin: Callable[[Before], tuple[Request, Inquiry]], margin: float
+    before: Baseline | None, begin: Callable[[BaselineCounts], tuple[Request, Inquiry]], margin: float
 ) -> tuple[Request, Inquiry]:
     """An audit against what the baseline has of it; where that is being made, one that counts."""
     if before is None:
@@ -185,13 +185,13 @@ def held_against(
             f"expect = {NO_WORSE!r} needs a baseline: give --baseline FILE, or baseline in [tool.auditor], and make it "
             "with gate --update-baseline"
         )
-    request, inquiry = begin(Before(margin=margin))
+    request, inquiry = begin(BaselineCounts(margin=margin))
     if not isinstance(inquiry, NoWorse):
         raise UsageError(f"expect = {NO_WORSE!r} is for rho of one source and input: make an entry of each")
     if before.is_made:
         return request, inquiry
     found = before.find(_case(request, inquiry))
-    return begin(Before(found.pairs, found.mismatches, margin))
+    return begin(BaselineCounts(found.pairs, found.mismatches, margin))
 
 
 def update(

@@ -36,16 +36,16 @@ MARGIN = 0.05
 MEASURED = "measured"
 
 
-class Before(msgspec.Struct, frozen=True):
-    """What was counted before. Without a pair there is nothing yet to be held against: all of the budget is run."""
+class BaselineCounts(msgspec.Struct, frozen=True):
+    """What an earlier audit counted. Without a pair there is no baseline yet: then all of the budget is run."""
 
     pairs: int = 0
     mismatches: int = 0
     margin: float = MARGIN
 
 
-class Held(msgspec.Struct, frozen=True, kw_only=True):
-    """The baseline, and what it says of today: "worse", "no worse", "neither", or "measured" where there was none."""
+class BaselineAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The baseline, and what is shown against it: "worse", "no worse", "neither", or "measured" if there was none."""
 
     pairs: int
     mismatches: int
@@ -54,26 +54,23 @@ class Held(msgspec.Struct, frozen=True, kw_only=True):
     confidence: float  # of each of the two limits
     margin: float
     shown: str
-    is_better: bool  # whether rho is below what it was; with the error of a verdict for itself
-    wanted: float  # what the subject is to reach one day
+    is_better: bool  # rho is below what it was; with the error of a verdict for itself
+    wanted: float  # the target that the subject is to reach one day
     is_reached: bool
-
-
-Rounding = Callable[[float, int], str]
 
 
 class NoWorseAnswer(msgspec.Struct, frozen=True, tag_field="question", tag="rho"):
     """What is known besides the counts."""
 
-    baseline: Held
+    baseline: BaselineAnswer
     churn: Churn | None = None
 
 
 def settle_no_worse(cell: Cell, options: PairsOptions) -> NoWorse:
-    """The inquiry of one cell; UsageError where no rho could be worse."""
-    before: Before = options.baseline
-    if not isinstance(before, Before):
-        raise BadValue("baseline", before, "must be a Before(pairs, mismatches), e.g. of auditor.questions.no_worse")
+    """Return the inquiry of one cell; UsageError if no rho could be worse."""
+    before: BaselineCounts = options.baseline
+    if not isinstance(before, BaselineCounts):
+        raise BadValue("baseline", before, "must be a BaselineCounts(pairs, mismatches) of auditor.questions.no_worse")
     if options.fixed is not None:
         raise UsageError(f"fixed = {options.fixed} does not go with expect = 'no worse': pairs says how many to run")
     check_margin(before.margin)
@@ -101,9 +98,9 @@ def check_margin(margin: object) -> None:
 
 @dataclass(slots=True)
 class NoWorse(PairsInquiry):
-    """Pairs of one cell against what was counted before. The plan's target is the most that is not worse."""
+    """Pairs of one cell against a baseline. The plan's target is the largest rho that is not worse."""
 
-    before: Before = field(default_factory=Before)
+    before: BaselineCounts = field(default_factory=BaselineCounts)
     limits: tuple[float, float] = (0.0, 1.0)  # of the baseline
     wanted: float = 0.1
     within: Gate = field(init=False)
@@ -119,7 +116,8 @@ class NoWorse(PairsInquiry):
         return self.plan.alpha / 2
 
     def add(self, cell: int, trial: Any) -> bool:
-        """Where rho may have fallen it goes on until that is shown too: it is what the next baseline is for."""
+        """Count a pair; True once it is decided. If rho may have fallen, pairs go on until that is shown too: it is
+        what the next baseline is for."""
         PairsInquiry.add(self, cell, trial)
         has_not_fallen = self.tally.mismatches >= self.tally.pairs * self.limits[0]
         self.decided = self._is_worse() or (
@@ -131,9 +129,9 @@ class NoWorse(PairsInquiry):
         return bool(self.before.pairs) and self.gate.is_fail(self.tally.pairs, self.tally.mismatches)
 
     def _is_below(self, gate: Gate) -> bool:
-        """Against a target that a baseline gives, if it does."""
-        is_given = self.before.pairs and gate.target > 0
-        return bool(is_given) and gate.is_pass(self.tally.pairs, self.tally.mismatches)
+        """True if rho is shown to be at most the gate's target; never if the baseline gives none above 0."""
+        has_target = self.before.pairs and gate.target > 0
+        return bool(has_target) and gate.is_pass(self.tally.pairs, self.tally.mismatches)
 
     def shown(self) -> str:
         if not self.before.pairs:
@@ -148,26 +146,28 @@ class NoWorse(PairsInquiry):
     def verdict(self) -> Verdict:
         n, k, alpha = self.tally.pairs, self.tally.mismatches, self.plan.alpha
         low, high = sequence_lower(n, k, self.gate.alpha_fail), sequence_upper(n, k, self.half)
-        shown, before = self.shown(), _counted(self.before)
+        shown, baseline = self.shown(), f"the baseline, {_counted(self.before)},"
         margin = f"the margin {exact(self.before.margin)} ({sure(1 - alpha)})"
         if shown == "worse":
-            least, had = self._digits(at_least, low, at_most, self.limits[1])
-            words = f"rho is about {k / n:.3g}, and at least {least}, where the baseline, {before}, has at most {had}"
-            reason = f"{words}: worse by more than {margin}"
-            return Verdict("fail", reason, "mismatches", alpha, Bound("lower", low, 1 - self.half))
+            least, most = self._apart(at_least, low, at_most, self.limits[1])
+            words = f"rho is about {k / n:.3g}, and at least {least}, where {baseline} has at most {most}"
+            bound = Bound("lower", low, 1 - self.half)
+            return Verdict("fail", f"{words}: worse by more than {margin}", "mismatches", alpha, bound)
         if shown == "no worse":
-            most, had = self._digits(at_most, high, at_least, self.limits[0])
-            words = f"rho is about {k / n:.3g}, and at most {most}, where the baseline, {before}, has at least {had}"
-            reason = f"{words}: no worse by more than {margin}"
-            return Verdict("pass", reason, "mismatches", alpha, Bound("upper", high, 1 - self.half))
-        seen = f"{k:,} mismatches in {n:,} pairs: rho is {between(low, high)}"
+            most, least = self._apart(at_most, high, at_least, self.limits[0])
+            words = f"rho is about {k / n:.3g}, and at most {most}, where {baseline} has at least {least}"
+            bound = Bound("upper", high, 1 - self.half)
+            return Verdict("pass", f"{words}: no worse by more than {margin}", "mismatches", alpha, bound)
+        words = f"{k:,} mismatches in {n:,} pairs: rho is {between(low, high)}"
         if shown == MEASURED:
-            reason = f"{seen} ({sure(1 - alpha)}), which later runs are held against"
-            return Verdict(self.outcome(), reason, "budget", alpha)
-        reason = f"{seen}, and that of the baseline, {before}, {between(*self.limits)}: it is shown neither to be worse"
-        return Verdict("inconclusive", f"{reason} by more than {margin} nor to be within it", "budget", alpha)
+            words += f" ({sure(1 - alpha)}), which later runs are held against"
+            return Verdict(self.outcome(), words, "budget", alpha)
+        words += f", and that of {baseline} {between(*self.limits)}: it is shown neither to be worse by more than "
+        return Verdict("inconclusive", f"{words}{margin} nor to be within it", "budget", alpha)
 
-    def _digits(self, now: Rounding, limit: float, then: Rounding, old: float) -> tuple[str, str]:
+    def _apart(
+        self, now: Callable[[float, int], str], limit: float, then: Callable[[float, int], str], old: float
+    ) -> tuple[str, str]:
         """Write two limits with as many digits as show that they are further apart than the margin, or less far."""
         is_beyond = limit - old > self.before.margin
         pairs = ((now(limit, digits), then(old, digits)) for digits in range(3, 18))
@@ -178,12 +178,11 @@ class NoWorse(PairsInquiry):
         return {"baseline": [self.before.pairs, self.before.mismatches, self.before.margin]}
 
     def answer(self) -> Answer:
-        said, (low, high) = PairsInquiry.answer(self), self.limits
-        held = Held(
+        baseline = BaselineAnswer(
             pairs=self.before.pairs,
             mismatches=self.before.mismatches,
-            low=low,
-            high=high,
+            low=self.limits[0],
+            high=self.limits[1],
             confidence=1 - self.half,
             margin=self.before.margin,
             shown=self.shown(),
@@ -191,23 +190,22 @@ class NoWorse(PairsInquiry):
             wanted=self.wanted,
             is_reached=sequence_upper(self.tally.pairs, self.tally.mismatches, self.half) <= self.wanted,
         )
-        return replace(said, fields=NoWorseAnswer(held, self._churn()))
+        return replace(PairsInquiry.answer(self), fields=NoWorseAnswer(baseline, self._churn()))
 
     def _forecast(self) -> float | None:
         return None
 
 
-def _counted(before: Before) -> str:
+def _counted(before: BaselineCounts) -> str:
     return f"{before.mismatches:,} mismatches in {before.pairs:,} pairs"
 
 
 def baseline_facts(record: Record) -> Iterator[Part]:
-    """What a report says of the baseline besides the reason."""
-    answer = msgspec.to_builtins(record.answer)  # of a file, whatever that has
+    """Say what the baseline was, for a report of a record that has one."""
+    answer = msgspec.to_builtins(record.answer)  # a file may have anything here
     found = answer.get("baseline") if isinstance(answer, dict) else None
-    held = msgspec.convert(found, Held) if found else None
-    if held is None or not held.pairs:
-        return
-    counts = f"{held.mismatches:,} mismatches in {held.pairs:,} pairs; rho was {between(held.low, held.high)}"
-    limits = f"{counts} ({percent(held.confidence)} each way); a margin of {held.margin:g}"
-    yield Facts([("baseline", f"{limits}; its half of the error is common to all runs that use it")])
+    one = msgspec.convert(found, BaselineAnswer) if found else None
+    if one is not None and one.pairs:
+        counts = f"{one.mismatches:,} mismatches in {one.pairs:,} pairs; rho was {between(one.low, one.high)}"
+        limits = f"{counts} ({percent(one.confidence)} each way); a margin of {one.margin:g}"
+        yield Facts([("baseline", f"{limits}; its half of the error is common to all runs that use it")])

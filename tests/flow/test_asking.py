@@ -101,7 +101,7 @@ def _told(record: auditor.Record) -> Any:
         (lambda: auditor.ask("rho", constant, draw, params=None), "params=None must be names with their values"),
         (lambda: auditor.ask("rho", constant, draw, params={3: 1}), "has no parameter 3"),
         (lambda: auditor.ask("rho", constant, draw, size=5, ledger=3), "ledger=3 must be the path of a file"),
-        (lambda: auditor.ask("rho", constant, draw, size=5, baseline=3), "baseline=3 must be a Before"),
+        (lambda: auditor.ask("rho", constant, draw, size=5, baseline=3), "baseline=3 must be a BaselineCounts"),
         (lambda: auditor.ask("rho", constant, draw, size=5, cluster=3), "cluster=3 must be a text"),
         (lambda: auditor.ask("rho", constant, draw, size=5, timeout="x"), "timeout='x' must be"),
         (lambda: auditor.replay(constant, draw, size=5, pair="x"), "pair='x' must be the number of a pair"),

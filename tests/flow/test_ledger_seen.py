@@ -18,7 +18,7 @@ from auditor.flow.ledger import read_history
 from auditor.flow.ledger_file import connect, read_trials, transaction, write_trials
 from auditor.flow.record import Record
 from auditor.flow.run import Silent
-from auditor.questions.no_worse import Before
+from auditor.questions.no_worse import BaselineCounts
 from auditor.questions.pairs import PairsOptions
 from auditor.trials.trial import Trial
 from auditor.values import Difference
@@ -102,7 +102,9 @@ OTHERS: dict[str, Case] = {
     "rho": Case(0.6, "target: 0.5 and 0.6"),
     "pairs": Case(10, "design: fixed and anytime", without=("fixed",)),
     "no_integrate": Case(True, "integrates: True and False", {"pairs": 100}, finished, "norm", ("fixed",)),
-    "baseline": Case(Before(90, 3), "baseline", {"baseline": Before(90, 2), "pairs": 5}, without=("fixed",)),
+    "baseline": Case(
+        BaselineCounts(90, 3), "baseline", {"baseline": BaselineCounts(90, 2), "pairs": 5}, without=("fixed",)
+    ),
     "measure": Case("churn", "churn", {"view": "predict", "probe": 5}, fitted, without=("fixed",)),
 }
 SAME = {

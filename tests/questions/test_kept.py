@@ -17,7 +17,7 @@ from learners import caused, finished, hunted, predicted
 from support.records import Made, assert_kept, narrated
 
 import auditor
-from auditor.questions.no_worse import Before
+from auditor.questions.no_worse import BaselineCounts
 from auditor.trials.trial import Trial
 from auditor.values import Difference
 
@@ -75,9 +75,13 @@ RHO: dict[str, dict[str, Any]] = {
     "of_private_apart": {"subject": with_private, "made": differing(1, 0)},
     "of_private_wrong": {"subject": with_private, "made": differing(0, 1)},
     "of_private_undecided": {"subject": with_private, "made": differing(4, 5), "pairs": 50},
-    "no_worse": {"baseline": Before(pairs=500, mismatches=50, margin=0.1), "made": differing(10), "pairs": 200},
-    "is_worse": {"baseline": Before(pairs=500, mismatches=50, margin=0.1), "made": differing(2)},
-    "no_worse_open": {"baseline": Before(pairs=50, mismatches=5, margin=0.1), "made": differing(5), "pairs": 60},
+    "no_worse": {"baseline": BaselineCounts(pairs=500, mismatches=50, margin=0.1), "made": differing(10), "pairs": 200},
+    "is_worse": {"baseline": BaselineCounts(pairs=500, mismatches=50, margin=0.1), "made": differing(2)},
+    "no_worse_open": {
+        "baseline": BaselineCounts(pairs=50, mismatches=5, margin=0.1),
+        "made": differing(5),
+        "pairs": 60,
+    },
 }
 
 

@@ -26,7 +26,7 @@ from auditor.questions.compare.answer import change_in_words
 from auditor.questions.compare.records import compare_records
 from auditor.questions.curve.axis import make_axis
 from auditor.questions.hunt.family import make_family, read_ranges
-from auditor.questions.no_worse import Before
+from auditor.questions.no_worse import BaselineCounts
 from auditor.questions.one_pair import replay
 from auditor.questions.repair import has_points
 from auditor.questions.repair.paste import code_of
@@ -200,7 +200,7 @@ NOTHING: dict[str, dict[str, Any]] = {
     "rho": {"subject": plain},
     "cells": {"subject": plain, "inputs": {"q": [0, 1]}},
     "judged": {"subject": judged, "source": None},
-    "no_worse": {"subject": plain, "baseline": Before(pairs=500, mismatches=50, margin=0.1)},
+    "no_worse": {"subject": plain, "baseline": BaselineCounts(pairs=500, mismatches=50, margin=0.1)},
     "integrated": {"subject": finished.rounded, "source": "norm", "size": 20},
     "nu": {"subject": plain, "question": "nu", "eta": 0.3, "nu": 0.3},
     "list_size": {"subject": plain, "question": "list_size", "list_size": 2, "eta": 0.3},

@@ -14,7 +14,7 @@ from support.requests import inquiry_of
 
 from auditor.flow.verdict import Bound, Tally
 from auditor.questions.integrated import IntegratedPairs
-from auditor.questions.no_worse import Before, NoWorse
+from auditor.questions.no_worse import BaselineCounts, NoWorse
 from auditor.questions.several import share
 from auditor.statistics.contradiction import Contradiction
 from auditor.statistics.interval import MeanEvidence, log_e_fail, log_e_pass, sequence_lower, sequence_upper
@@ -35,7 +35,7 @@ def steady(sample: Any, r: Any) -> int:
 
 def held(family: int = 1, old: tuple[int, int] = OLD) -> NoWorse:
     asked = {"size": 1, "pairs": 400, "family": family, "rho": 0.05}
-    inquiry = inquiry_of(steady, rows, baseline=Before(*old, MARGIN), **asked)
+    inquiry = inquiry_of(steady, rows, baseline=BaselineCounts(*old, MARGIN), **asked)
     assert isinstance(inquiry, NoWorse)
     return inquiry
 

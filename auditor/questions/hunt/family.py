@@ -173,9 +173,9 @@ class Family(msgspec.Struct, frozen=True):
             found.append(self.rounded(values, digits))
             for one in self.ranges if len(self.ranges) > 1 else ():
                 found.append({**values, one.name: one.rounded(values[one.name], digits)})
-        for place, one in enumerate(found):
-            if one not in (dict(values), *found[:place]):
-                yield one
+        for place, other in enumerate(found):
+            if other not in (dict(values), *found[:place]):
+                yield other
 
     def on_face(self, values: Values, count: int) -> dict[str, float]:
         """Return the law on so many values, those of largest weight: a face of the simplex, which a design that fills
