@@ -28,13 +28,13 @@ from auditor.values import Difference
 
 _START = 60.0  # seconds that a process may take to start and to load
 _PATIENCE = 600.0  # seconds for an answer
-_OPEN = 8  # processes, and benches, that are kept
+_OPEN = 8  # processes that are kept open, and benches that are kept packed
 TURNS = 12  # of a sample with another output elsewhere: 2^12 to 1 that it is due to the surroundings, where all say so
 _FEW = 4  # turns after which a sample is let go if the other surroundings have shown nothing
 
 
 class Surroundings(NamedTuple):
-    """What a process has of its own."""
+    """The hash seed and the number of threads of a process."""
 
     hash_seed: int = 0
     threads: int = 1
@@ -48,33 +48,25 @@ class Turn(NamedTuple):
 
 
 class Compared(NamedTuple):
-    """One sample and r in several surroundings.
+    """What one sample and r gave in several surroundings."""
 
-    `difference` is where the outputs differ that should be the same, and `close` says that they do in last digits
-    alone. `apart`: the output was another with all threads and another hash seed. `turns` is the evidence that the
-    surroundings are why.
-    """
-
-    difference: Difference | None
+    difference: Difference | None  # where outputs differ that should be the same
     runs: int
-    apart: bool = False
-    close: bool = False
-    turns: tuple[Turn, ...] = ()
+    apart: bool = False  # True if the output was another with all threads and another hash seed
+    close: bool = False  # True if they differ in last digits alone
+    turns: tuple[Turn, ...] = ()  # the evidence that the surroundings are why
 
 
 class NotElsewhere(SubjectError):
-    """There is no other process that can run this."""
+    """No other process can run the subject."""
 
 
 def all_threads() -> int:
     return max(2, os.cpu_count() or 2)
 
 
-# Here.
-
-
 class _Packed(NamedTuple):
-    """What is sent, and its hash: two benches that are alike have one process."""
+    """What is sent to a process, and its hash: two benches that are alike have one process."""
 
     bench: Bench  # held, so that no identity comes again
     message: bytes
@@ -83,7 +75,7 @@ class _Packed(NamedTuple):
 
 
 def _start(packed: _Packed, surroundings: Surroundings) -> ServerRequest:
-    """A process that answers."""
+    """Start a process that has loaded the subject and answers requests."""
     head, environment = whereabouts(), environment_of(*surroundings)
     head["environment"] |= environment
     head["threads"] = surroundings.threads
@@ -97,7 +89,7 @@ def _start(packed: _Packed, surroundings: Surroundings) -> ServerRequest:
 
 
 def _answer(process: ServerRequest, name: str, seconds: float) -> dict[str, Any]:
-    """NotElsewhere, and the end of the process, where there is none."""
+    """Return the answer of a process. Where there is none, end the process and raise NotElsewhere."""
     try:
         found: dict[str, Any] = loads(process.answer(monotonic() + seconds))
         learnt.update(found.pop("loaded", ()))
@@ -152,25 +144,27 @@ def _ask(bench: Bench, surroundings: Surroundings, **request: Any) -> dict[str, 
 
 
 def close_processes() -> None:
-    """All that are kept: the next request starts afresh."""
+    """Close all processes that are kept open: the next request starts afresh."""
     while _processes:
         _processes.popitem()[1].close()
     _packed.clear()
 
 
-if hasattr(os, "register_at_fork"):  # a fork has no say in them
+if hasattr(os, "register_at_fork"):  # a fork must not talk to its parent's processes
     os.register_at_fork(after_in_child=_processes.clear)
     os.register_at_fork(after_in_child=_packed.clear)
 
 
 def fingerprint_elsewhere(bench: Bench, index: int, surroundings: Surroundings) -> str:
-    """Of the output of a pair's first run; NotElsewhere with a sentence where there is none."""
+    """Return the fingerprint of the output of a pair's first run; raise NotElsewhere where there is none."""
     return str(_ask(bench, surroundings, ask="run", index=index)["fingerprint"])
 
 
 def run_pair_elsewhere(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
-    """But for `hash-seed` and `threads`: both runs in a process with one hash seed and one thread, whose pools have one
-    worker, too. Accuracy is judged here alone."""
+    """Run a pair in a process with one hash seed and one thread, whose pools have one worker too.
+
+    Accuracy is not judged there.
+    """
     if fell:
         return run_pair(bench, index, fell)
     found = _ask(bench, Surroundings(), ask="pair", index=index)
@@ -181,7 +175,7 @@ def run_pair_elsewhere(bench: Bench, index: int, fell: Mapping[int, str] = NONE_
 def hash_seed_shows(bench: Bench, index: int) -> Compared:
     """Compare the first run of a pair under one hash seed with the same run under some others, until one differs.
 
-    The first of the others has all threads, too: where its output is the same, neither is behind anything, for one run.
+    The first of the others has all threads too: where its output is the same, one run has ruled out both.
     """
     here, runs, apart = Surroundings(), 1, False
     first = fingerprint_elsewhere(bench, index, here)
@@ -199,8 +193,10 @@ def hash_seed_shows(bench: Bench, index: int) -> Compared:
 
 
 def threads_show(bench: Bench, index: int) -> Compared:
-    """Compare the first run of a pair in one thread with the same run in all. Last digits are no evidence: a sum in
-    another order has others."""
+    """Compare the first run of a pair in one thread with the same run in all.
+
+    Last digits are no evidence: a sum in another order has others.
+    """
     return _contrast(bench, index, Surroundings(1, 1), Surroundings(1, all_threads()), digits_count=False)
 
 
@@ -234,28 +230,28 @@ def _contrast(
 
 
 def _differing(first: dict[str, Any], second: dict[str, Any]) -> Compared:
-    """How the answer of a second run differs from that of a first one."""
+    """Compare the answers of two runs."""
     if first["fingerprint"] == second["fingerprint"]:
         return Compared(None, 2)
-    told = second.get("difference")
-    difference = Difference(**told) if told else Difference("output", first["shown"], second["shown"])
+    found = second.get("difference")
+    difference = Difference(**found) if found else Difference("output", first["shown"], second["shown"])
     return Compared(difference, 2, apart=True, close=second.get("close", False))
 
 
 def _ask_anew(bench: Bench, surroundings: Surroundings, **request: Any) -> dict[str, Any]:
-    """Of a process that has run nothing yet."""
+    """Ask a process that has run nothing yet."""
     if process := _processes.pop((_pack(bench).key, surroundings), None):
         process.close()
     return _ask(bench, surroundings, **request)
 
 
 def moved_elsewhere(bench: Bench, index: int) -> dict[str, Any]:
-    """What the first run of a process leaves behind that changes later ones: message, cure, place and runs."""
+    """Return what the first run of a process leaves behind that changes later ones: message, cure, place and runs."""
     return _ask_anew(bench, Surroundings(), ask="moved", index=index)
 
 
 def earlier_runs_show(bench: Bench, index: int) -> Compared:
-    """The first run of a pair in a new process, and in another that has run the second: all else is the same there.
+    """Compare the first run of a pair in a new process with that in one that has run the second before.
 
     A learner that keeps its answer for each r passes as reproducible where the first run always comes first, and one
     that draws without a seed when it is imported does as long as it is imported once.

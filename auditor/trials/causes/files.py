@@ -1,4 +1,4 @@
-"""Does a run read what an earlier one wrote to disk? Two runs of a pair that nobody has run, then one without files.
+"""Does a run read what an earlier run wrote to disk?
 
 A checkpoint that is keyed by r, or by nothing, makes the second run of a pair repeat the first, and passes any audit.
 `files_between_runs` runs the pair's second run, then its first. Files that the one wrote and the other read are taken
@@ -8,9 +8,9 @@ a log, is only named. In the end files are as they were, and those that were not
 A file that was there before the audit may be anybody's, and is left alone. If a run reads it, the run is repeated as if
 it were not there: one that then wants to write the file keeps its answers in it, maybe those of an earlier audit.
 
-For a process of our own, at a time when no other runs the subject: the audit hook stays, and files come and go. What a
-library opens in C, and what a child process opens, is not heard of. But a file that is read through Python's `open`, or
-whose existence Python code asks for, counts as written if it has changed since the audit began, whoever wrote it.
+This needs a process of our own, at a time when no other runs the subject: the audit hook stays, and files come and go.
+What a library opens in C, and what a child process opens, is not noticed. But a file that is read through Python's
+`open`, or whose existence Python code asks for, counts as written if it has changed since the audit began.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from auditor.trials.causes.outside import COMPANIONS, FILE, World
 from auditor.trials.trial import Bench, apart
 from auditor.values import Difference
 
-UNUSED = 2**40  # from here on nobody counts pairs
+UNUSED = 2**40  # no audit counts pairs from this index on
 _NAMED = 5  # files that a message names
 _ASIDE = ".kept-by-auditor"
 _CODE = (".py", ".pyc", ".pyi", ".so", ".pyd", ".dylib")
@@ -136,7 +136,7 @@ def _asked(world: World, earlier: set[str]) -> dict[str, None]:
 
 
 def _listed() -> set[str]:
-    """The files in the working folder and in that for temporary files."""
+    """Return the files in the working folder and in that for temporary files."""
     folders = {os.getcwd(), os.path.abspath(tempfile.gettempdir())}
     return {os.path.join(folder, name) for folder in folders for name in os.listdir(folder)}
 
@@ -232,7 +232,7 @@ def _is_cache(path: str) -> bool:
 
 
 def _shown(paths: Iterable[str]) -> tuple[str, ...]:
-    """A few names, as seen from the working folder, with a star for what differs from audit to audit.
+    """Return a few names, relative to the working folder, with a star for what differs from audit to audit.
 
     That is what tempfile makes up, and the number of this process: the same seed gives the same record.
     """

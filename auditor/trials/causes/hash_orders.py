@@ -1,4 +1,4 @@
-"""How many hash seeds is a learner worth? A process for each takes as long to start as its libraries take to load."""
+"""Under how many hash seeds is a learner run? Each takes a process, which loads all of its libraries."""
 
 from __future__ import annotations
 
@@ -18,35 +18,30 @@ _WORDS = frozenset(("set", "frozenset", "hash", "keys", "union", "intersection",
 
 
 class CodeReading(NamedTuple):
-    """What its own code says of a learner."""
+    """What a learner's own code says."""
 
-    seeds: int
-    libraries: frozenset[str]  # that it imports, of those that are loaded here by now
+    seeds: int  # under which it is run
+    libraries: frozenset[str]  # that it imports, of those that are loaded in this process
 
 
 def read_code(fn: Any) -> CodeReading:
-    """Many seeds where its own code, as far as it can be read, makes a set or asks for a hash."""
-    things = _things(fn)
+    """Return many seeds where the learner's own code makes a set or asks for a hash, or cannot be read."""
+    things = [fn]
+    if isinstance(fn, Fit):  # an estimator counts with its parts: steps of a pipeline, functions that it calls
+        try:
+            parts = [*fn.estimator.get_params().values()]
+        except Exception:  # a class, or no estimator of scikit-learn's
+            parts = []
+        things = [fn.estimator, *(type(part) if hasattr(part, "fit") else part for part in parts)]
     files, installed = own_files(things)
     begins = {name for thing in things if isinstance(name := getattr(function_of(thing), "__qualname__", None), str)}
     known = any(_orders_by_hash(path, begins) for path in files) if files else not isinstance(fn, Fit)
     return CodeReading(MANY if known else FEW, frozenset(name for name in installed if name in sys.modules))
 
 
-def _things(fn: Any) -> list[Any]:
-    """A function; or an estimator with its parts, such as the steps of a pipeline and the functions that it calls."""
-    if not isinstance(fn, Fit):
-        return [fn]
-    try:
-        parts = [*fn.estimator.get_params().values()]
-    except Exception:  # a class, or no estimator of scikit-learn's
-        parts = []
-    return [fn.estimator, *(type(part) if hasattr(part, "fit") else part for part in parts)]
-
-
 def _orders_by_hash(path: Path, begins: Collection[str]) -> bool:
-    """Whether what a file runs does; of the functions and classes in it, where it begins with one, those that this one
-    leads to."""
+    """True if what a file runs makes a set or asks for a hash. Where it defines one of the functions that a run begins
+    with, only those functions and classes count that this one leads to."""
     try:
         tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError, RecursionError):

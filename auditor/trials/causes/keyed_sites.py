@@ -1,5 +1,8 @@
-"""Do the two runs of a pair draw out of step? Pairs with an r that is keyed by site, and what each run drew from r as
-it is, line by line of its own code: where do the two first part?"""
+"""Do the two runs of a pair draw from r out of step? If so, at which line of the subject's own code?
+
+`run_pair_keyed` runs pairs with an r that is keyed by site: each line that draws has bits of its own. With r as it is,
+`run_pair_traced` notes what each run drew where, and `draws_apart` finds the first place at which the two differ.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +18,13 @@ from auditor.repair.mechanisms.keyed_generators import run_with_sites, why_witho
 from auditor.repair.mechanisms.own_frames import OwnCode
 from auditor.trials.trial import NONE_FELL, Bench, Trial, run_pair
 
-_MOST = 100_000  # places in a row that a trace keeps
-_SEEN_TWICE = "the run {}: with a keyed r it would not see the same bits again, as it does with a plain one"
+_MOST = 100_000  # groups of draws that a trace keeps
+_BITS_TWICE = "the run {}: with a keyed r it would not see the same bits again, as it does with a plain one"
 Site = tuple[str, str, int]  # function, file, line
 
 
 class Draws(msgspec.Struct):
-    """Draws that follow each other at one line."""
+    """Draws at one line with no draw elsewhere between them."""
 
     site: Site
     count: int  # values
@@ -45,30 +48,30 @@ class Trace(msgspec.Struct):
             groups.append(Draws(site, count))
 
     def refuse(self, what: str) -> None:
-        why = _SEEN_TWICE.format(what)
+        why = _BITS_TWICE.format(what)
         if why not in self.unkeyed:
             self.unkeyed.append(why)
 
 
 class DrawApart(NamedTuple):
-    """The first draw of which the two runs of a pair do not take the same, with how many values each took there."""
+    """The first draw in which the two runs of a pair differ, and how many values each took there."""
 
     where: str
     first: int
     second: int
     stream: str  # "" for r itself, else the names of the child
-    shifts: bool  # whether the same stream is drawn from again afterwards: what comes then is out of step
-    unit: str = "values"  # calls, where those are not as many though the values are
+    shifts: bool  # True if the same stream is drawn from again afterwards: what comes then is out of step
+    unit: str = "values"  # or "calls", where only their number differs
 
 
 def why_unkeyed(bench: Bench) -> str | None:
-    """Why nothing can be said of the draws of this subject; None where it can."""
+    """Return why nothing can be said of the draws of this subject; None where it can."""
     why = why_without_keys(bench.subject)
     return why and f"not applicable: {why}"
 
 
 def _watched(bench: Bench, *, keyed: bool) -> tuple[Bench, list[Trace]]:
-    """The bench of a learner whose r tells where it is drawn from; one trace a run."""
+    """Return a bench whose r notes where it is drawn from, and a list that gets one trace for each run."""
     fn, own, traces = bench.subject.fn, OwnCode(bench.subject.fn), list[Trace]()
 
     def watched(sample: Any, r: Any, **params: Any) -> Any:
@@ -79,9 +82,9 @@ def _watched(bench: Bench, *, keyed: bool) -> tuple[Bench, list[Trace]]:
 
 
 def run_pair_keyed(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
-    """The pair with an r that is keyed by site in both runs; a unit for a bench that `why_unkeyed` has nothing against.
+    """Run a pair with an r that is keyed by site in both runs, of a bench that `why_unkeyed` has nothing against.
 
-    Where a run sees bits of r twice, the payload says so under "unkeyed", and the outcome says nothing.
+    Where a run sees bits of r twice, the payload has the reasons under "unkeyed", and the outcome means nothing.
     """
     keyed, traces = _watched(bench, keyed=True)
     trial = run_pair(keyed, index, fell)
@@ -90,19 +93,22 @@ def run_pair_keyed(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL
 
 
 def run_pair_traced(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> tuple[Trial, list[Trace]]:
-    """The pair with r as it is, and what each of its runs drew."""
+    """Run a pair with r as it is; return the trial and what each of its runs drew."""
     plain, traces = _watched(bench, keyed=False)
     return run_pair(replace(plain, judges=False), index, fell), traces
 
 
 def first_draw_apart(bench: Bench, index: int) -> DrawApart | None:
-    """Where the runs of a pair first draw in different places, or another number of values; None if they never do."""
+    """Return where the runs of a pair first draw in different places, or another number of values."""
     return None if why_unkeyed(bench) else draws_apart(run_pair_traced(bench, index)[1])
 
 
 def draws_apart(traces: Sequence[Trace]) -> DrawApart | None:
-    """The first draw in which two runs part. One that `shifts` what is drawn later goes before one that does not: the
-    last thing drawn from a stream may be as long as it likes."""
+    """Return the first draw in which two runs differ.
+
+    One that `shifts` what is drawn later goes before one that does not: the last thing drawn from a stream may be as
+    long as it likes.
+    """
     first, second = (trace.streams for trace in traces)
     found = [_apart(name, first.get(name, []), second.get(name, [])) for name in (first | second)]
     apart = [one for one in found if one is not None]
@@ -120,13 +126,11 @@ def _apart(stream: str, mine: Sequence[Draws], others: Sequence[Draws]) -> DrawA
         if here.count == there.count:
             return DrawApart(_where(here.site), here.calls, there.calls, stream, shifts, "calls")
         return DrawApart(_where(here.site), here.count, there.count, stream, shifts)
-    totals = {site: (_total(mine, site), _total(others, site)) for site in sites}
+    totals = {
+        site: tuple(sum(one.count for one in run if one.site == site) for run in (mine, others)) for site in sites
+    }
     site = next((site for site in sites if totals[site][0] != totals[site][1]), sites[0])
     return DrawApart(_where(site), *totals[site], stream, shifts or len(sites) == 2)
-
-
-def _total(run: Sequence[Draws], site: Site) -> int:
-    return sum(one.count for one in run if one.site == site)
 
 
 def _where(site: Site) -> str:

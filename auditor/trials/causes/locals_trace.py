@@ -1,10 +1,10 @@
-"""Where does a difference come from that the data did not bring? The first local value that differs between the runs of
-a pair although all locals that its line reads are the same: the order of a set, a clock, a generator that is not r.
+"""Which local value is the first that differs between the runs of a pair although all that its line reads is the same?
 
-A hint, no proof: of a line only the names that its statement has are looked at, before it runs and after; of a function
-among them, what it has closed over. Runs are compared line by line until they take different ways, in the order in
-which lines end, so that the line of a helper comes before the one that called it. It is slow, by a look at every local
-of every line of the subject's own code, and ends after a number of lines.
+Such a difference does not come from the data: it is the order of a set, a clock, a generator that is not r. It is a
+hint and no proof: only the names in a line's statement are looked at, before it runs and after; of a function among
+them, what it has closed over. Runs are compared line by line until they take different ways, in the order in which
+lines end, so that the line of a helper comes before the one that called it. This is slow, as every local of every line
+of the subject's own code is looked at, and ends after a number of lines.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _LARGEST = 2**23  # bytes of an array that is looked at
 _SHOWN = 80  # characters of a value
 _DEEPEST = 4  # functions within the closure of a function that are looked into
 _VERB = re.compile("LOAD|STORE|DELETE")
-Values = Mapping[str, str | None]  # names with what tells their values apart; None: nobody can say
+Values = Mapping[str, str | None]  # names with the fingerprints of their values; None where there is none
 
 
 class LocalApart(NamedTuple):
@@ -52,7 +52,7 @@ class TracedLine(msgspec.Struct):
     """One line that ran: what it read, and what there was afterwards."""
 
     place: tuple[str, str, int]  # function, file, line
-    before: Values  # None among them where nobody can say what it read
+    before: Values  # what it read; with a None among them it is not known
     after: dict[str, str | None] = {}
     shown: dict[str, str] = {}
 
@@ -69,7 +69,7 @@ def _token(value: object) -> str | None:
 
 
 class Names(NamedTuple):
-    """The locals that a statement has to do with."""
+    """The locals that occur in a statement."""
 
     reads: frozenset[str] = frozenset()
     all: frozenset[str] = frozenset()
@@ -121,7 +121,7 @@ def _are_read(opname: str, names: int) -> list[bool]:
 
 
 class Recorder:
-    """The steps of one run, in the order in which they end; each frame has a line under way."""
+    """Records the lines of one run, in the order in which they end; each frame has one line under way."""
 
     def __init__(self) -> None:
         self.steps: list[TracedLine] = []
@@ -133,7 +133,7 @@ class Recorder:
         return self._begun >= _LINES
 
     def hear(self, frame: FrameType, event: str) -> None:
-        """A frame comes to a line, or to its end: the line before is over."""
+        """Note that a frame has come to a line, or to its end: its line before is over."""
         self._leave(frame)
         if event == "return" or self.is_full:
             return
@@ -160,7 +160,11 @@ def _shown(value: object) -> str:
 
 
 def _values(frame: FrameType, names: frozenset[str]) -> dict[str, str | None]:
-    """Modules and classes are no data; of a function what it has closed over is, and all of a class made in one."""
+    """Return the fingerprints of locals that are data.
+
+    Modules and classes are none. Of a function count the values that it has closed over, and of a class that was made
+    in a function all that it holds.
+    """
     known = frame.f_locals
     data = {name: [*_data(known[name], 0)] for name in sorted(names) if name in known}
     return {name: _token(found[0] if len(found) == 1 else found) for name, found in data.items() if found}
@@ -182,7 +186,7 @@ def _data(value: object, depth: int) -> Iterator[object]:
 
 
 class Listener(Protocol):
-    """Who is told of each line of a subject's own code that is about to run, and of each return, until it is full."""
+    """What `run_heard` calls before each line of the subject's own code and at each return, until it is full."""
 
     @property
     def is_full(self) -> bool: ...
@@ -190,7 +194,7 @@ class Listener(Protocol):
 
 
 def run_heard(bench: Bench, index: int, which: int, listener: Listener) -> None:
-    """One run, on a sample of its own."""
+    """Run once, on a copy of the sample, and tell the listener of each line."""
     fn, own, before = bench.subject.fn, OwnCode(bench.subject.fn), sys.gettrace()
 
     def enter(frame: FrameType, event: str, given: object) -> Any:
@@ -212,14 +216,15 @@ def run_heard(bench: Bench, index: int, which: int, listener: Listener) -> None:
 
 
 def steps_of(bench: Bench, index: int, which: int) -> list[TracedLine]:
-    """The lines of the subject's own code that one run goes through."""
+    """Return the lines of the subject's own code that one run goes through."""
     recorder = Recorder()
     run_heard(bench, index, which, recorder)
     return recorder.steps
 
 
 def first_local_apart(bench: Bench, index: int) -> LocalApart | None:
-    """See the module; None where every difference came from values that differed before, or too late."""
+    """Return the first local that differs, as the module says; None where every difference came from values that
+    differed before, or came too late."""
     for mine, other in zip(*(steps_of(bench, index, which) for which in (0, 1)), strict=False):
         if mine.place != other.place:
             return None

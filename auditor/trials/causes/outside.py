@@ -1,11 +1,12 @@
-"""What of the world outside does a run look at? Clocks, the system's entropy, files; and how it would be without them.
+"""What does a run ask of the world outside? Clocks, the system's entropy and files; and how would it run without them?
 
-While a `World` lasts, clocks go by a tick at each look, generators that are made without a seed get one that a key
-decides, and files that are written are kept as they were before. All of them tell from which line they were asked.
-What a library has taken for itself (`from time import time` in a module that is not the subject's own), or asks the
-system for in C, is not seen. Threads that were there before a run, a progress bar's or a cluster's, see it as it is.
+While a `World` is in force, a clock moves on by one tick at each look, generators that are made without a seed get one
+that a key decides, and the contents of files that are written are remembered as they were before. The line that asked
+is noted. What a library has taken for itself (`from time import time` in a module that is not the subject's own), or
+asks the system for in C, is not noticed. Threads that were there before a run, a progress bar's or a cluster's, see the
+real world.
 
-Files are heard of through an audit hook, which Python never takes away again.
+Files are noticed through an audit hook, which Python never removes again.
 """
 
 from __future__ import annotations
@@ -37,14 +38,14 @@ from auditor.randomness import Key
 from auditor.repair.mechanisms.own_frames import OwnCode, function_of
 
 _bootstrap: Any = importlib._bootstrap
-_Random, _time, _urandom, _lstat = random.Random, time.time, os.urandom, os.lstat  # while others stand in for them
-_TICK = 1e-3  # seconds that pass between two looks: who waits for a deadline comes to an end
+_Random, _time, _urandom, _lstat = random.Random, time.time, os.urandom, os.lstat  # the real ones
+_TICK = 1e-3  # seconds between two looks at the clock, so that a loop until a deadline ends
 _START = 1_700_000_000.0  # an evening in November 2023
-_LARGEST = 2**26  # bytes of a file that is kept
+_LARGEST = 2**26  # bytes of a file whose contents are remembered
 _CLOCKS = ("time", "monotonic", "perf_counter", "process_time", "thread_time")
 _NO_FILES = ("/dev/", "/proc/", "/sys/")
-_IN_MEMORY = "/dev/shm/"  # where files are, all the same
-_LOOKS = ("stat", "lstat", "access", "readlink")  # of os: what is asked of a file without opening it
+_IN_MEMORY = "/dev/shm/"  # below /dev, but of real files
+_LOOKS = ("stat", "lstat", "access", "readlink")  # functions of os that ask about a file without opening it
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 CLOCK, ENTROPY, FILE, OTHER = "clock", "entropy", "file", "other"
 READ, WRITTEN, BOTH = "read", "written", "both"  # what is done with a file
@@ -65,12 +66,12 @@ class _Missing(FileNotFoundError):
 
 @dataclass(slots=True)
 class World:
-    """What runs see of the outside."""
+    """What runs see of the world outside, and what they asked of it."""
 
     own: OwnCode
     uses: dict[Use, None] = field(default_factory=dict)  # in order of appearance
-    files: dict[str, bytes | None] = field(default_factory=dict)  # what was there before; None: nothing
-    folders: dict[str, None] = field(default_factory=dict)  # that were made
+    files: dict[str, bytes | None] = field(default_factory=dict)  # contents before they were written; None: no file
+    folders: dict[str, None] = field(default_factory=dict)  # that runs made
     read: dict[str, None] = field(default_factory=dict)  # files that a run opened before it wrote to them
     written: dict[str, None] = field(default_factory=dict)  # files that a run opened to write to them
     looked_for: dict[str, None] = field(default_factory=dict)  # paths that a run asked about without opening them
@@ -83,8 +84,8 @@ class World:
     _asked: int = 0
     _loaded: int = 0  # modules, when namespaces were last looked for
     _spaces: list[dict[str, Any]] = field(default_factory=list)
-    _others: frozenset[int] = frozenset()  # threads that are not the run's
-    imports: int = 0  # under way: what a module does when it is loaded is no part of the run
+    _other_threads: frozenset[int] = frozenset()  # that are not the run's
+    imports: int = 0  # how many are under way: what a module does when it is loaded is no part of the run
 
     def note(self, kind: str, name: str, frame: FrameType | None) -> None:
         found = next(self.own.frames(frame), None)
@@ -93,9 +94,9 @@ class World:
 
     @contextlib.contextmanager
     def for_one_run(self, key: Key, *real: str) -> Iterator[None]:
-        """All that is asked for is a function of the key and of how often it was asked, but for kinds that are real."""
+        """Make all that is asked for a function of the key and of how often it was asked, except the `real` kinds."""
         self._looks, self._asked, self._key = 0, 0, key
-        self._others = frozenset(sys._current_frames()) - {threading.get_ident()}
+        self._other_threads = frozenset(sys._current_frames()) - {threading.get_ident()}
         clocks = () if CLOCK in real else self._clocks()
         entropy = () if ENTROPY in real else self._entropy()
         with _replaced([*clocks, *entropy, *self._threads()], self.namespaces(), self), _listening(self):
@@ -105,27 +106,25 @@ class World:
     def watching_files(self) -> Iterator[None]:
         """Note what one run reads, writes and looks for; its clocks and its entropy are real."""
         self.read, self.written, self.looked_for, self.listed = {}, {}, {}, {}
-        self._others = frozenset(sys._current_frames()) - {threading.get_ident()}
-        with _instead([(name, self._noting_looks(getattr(os, name))) for name in _LOOKS]), _listening(self):
+        self._other_threads = frozenset(sys._current_frames()) - {threading.get_ident()}
+        with _instead(self._noting_looks), _listening(self):
             yield
 
-    def _noting_looks(self, plain: Callable[..., Any]) -> Callable[..., Any]:
-        """Python says nothing before it asks whether a file is there; a file that is read in C is often asked for."""
+    def _noting_looks(self, name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a function of os that notes the path. No audit event tells of it, and what is read in C is often
+        looked for first."""
 
         def look(path: Any, *given: Any, **named: Any) -> Any:
             if isinstance(path, (str, bytes, os.PathLike)) and not self.is_anothers and self in _worlds:
-                self.look_for(os.path.abspath(os.fsdecode(path)))
+                asked = os.path.abspath(os.fsdecode(path))
+                if _is_file_name(asked):
+                    self._note_if_absent(asked)
+                    self.looked_for.setdefault(asked)
             return plain(path, *given, **named)
 
         return look
 
-    def look_for(self, path: str) -> None:
-        """Note that a run asks about a path."""
-        if _is_file_name(path):
-            self._know(path)
-            self.looked_for.setdefault(path)
-
-    def _know(self, path: str) -> None:
+    def _note_if_absent(self, path: str) -> None:
         if path not in self._known:
             self._known.add(path)
             if not _is_there(path):
@@ -136,18 +135,17 @@ class World:
         """Let Python code find no such files. They stay where they are, and nothing is written to them."""
         self.hidden = frozenset(paths)
 
-        def missing(plain: Callable[..., Any], result: object = None) -> Callable[..., Any]:
+        def missing(name: str, plain: Callable[..., Any]) -> Callable[..., Any]:
             def look(path: Any, *given: Any, **named: Any) -> Any:
                 if isinstance(path, (str, bytes, os.PathLike)) and os.path.abspath(os.fsdecode(path)) in self.hidden:
-                    if result is None:
-                        raise _Missing(errno.ENOENT, os.strerror(errno.ENOENT), path)
-                    return result
+                    if name == "access":
+                        return False
+                    raise _Missing(errno.ENOENT, os.strerror(errno.ENOENT), path)
                 return plain(path, *given, **named)
 
             return look
 
-        results = {"access": False}
-        with _instead([(name, missing(getattr(os, name), results.get(name))) for name in _LOOKS]):
+        with _instead(missing):
             try:
                 yield
             finally:
@@ -155,11 +153,11 @@ class World:
 
     @property
     def is_anothers(self) -> bool:
-        """Whether who asks is no part of the run."""
-        return threading.get_ident() in self._others
+        """True if the thread that asks is no part of the run."""
+        return threading.get_ident() in self._other_threads
 
     def namespaces(self) -> list[dict[str, Any]]:
-        """Of the subject's own modules."""
+        """Return those of the subject's own modules."""
         if len(sys.modules) != self._loaded:
             self._loaded = len(sys.modules)
             files = [(getattr(module, "__file__", None), module) for module in [*sys.modules.values()]]
@@ -185,7 +183,7 @@ class World:
         if how == LISTED:
             self.listed.setdefault(path)
             return
-        self._know(path)
+        self._note_if_absent(path)
         if how == MADE:
             if not os.path.exists(path):
                 self.folders.setdefault(path)
@@ -279,7 +277,7 @@ class World:
         return seed
 
     def _threads(self) -> Iterator[tuple[Any, str, object]]:
-        """Python tells nobody of threads before 3.12."""
+        """Note threads by replacing what starts them: there is no audit event before Python 3.12."""
         for name in ("_start_new_thread", "_start_joinable_thread"):
             if plain := getattr(threading, name, None):
                 yield threading, name, self._noting_threads(plain)
@@ -293,7 +291,7 @@ class World:
 
 
 def _ticking(kind: type, now: Callable[[str], float]) -> type:
-    """datetime or date, whose now and today look at our clock."""
+    """Return a class that stands in for datetime or date, whose now and today look at our clock."""
 
     class _Like(type(kind)):  # type: ignore[misc]
         def __instancecheck__(cls, value: object) -> bool:
@@ -314,9 +312,9 @@ def _ticking(kind: type, now: Callable[[str], float]) -> type:
 
 @contextlib.contextmanager
 def _replaced(changes: list[tuple[Any, str, object]], namespaces: list[dict[str, Any]], world: World) -> Iterator[None]:
-    """Attributes of modules, and wherever the subject's own modules have them by a name of theirs.
+    """Replace attributes of modules, also where the subject's own modules have them under a name of their own.
 
-    Not while a module is loaded: it would keep what stands in for a clock, and what is written in C would crash on it.
+    They are real while a module is loaded: it would keep what stands in for a clock, and C code would crash on it.
     """
     known = [(vars(owner), name, value) for owner, name, value in changes if hasattr(owner, name)]
     by_plain = {id(names[name]): value for names, name, value in known if names[name] is not None}
@@ -345,14 +343,14 @@ def _replaced(changes: list[tuple[Any, str, object]], namespaces: list[dict[str,
 
 
 @contextlib.contextmanager
-def _instead(functions: list[tuple[str, Callable[..., Any]]]) -> Iterator[None]:
-    """Let functions stand in for those of `os` that have their names."""
-    before = [(vars(os), name, getattr(os, name)) for name, _ in functions]
-    _assign([(vars(os), name, value) for name, value in functions])
+def _instead(make: Callable[[str, Callable[..., Any]], Callable[..., Any]]) -> Iterator[None]:
+    """Let what `make` makes of them stand in for the functions of `os` that ask about files."""
+    before = {name: getattr(os, name) for name in _LOOKS}
+    vars(os).update({name: make(name, plain) for name, plain in before.items()})
     try:
         yield
     finally:
-        _assign(before)
+        vars(os).update(before)
 
 
 def _assign(values: list[tuple[dict[str, Any], str, Any]]) -> None:
@@ -367,7 +365,7 @@ _worlds: list[World] = []
 
 @functools.cache
 def _install() -> None:
-    """For good: there is no way to take it away."""
+    """Install the audit hook, once and for good."""
     sys.addaudithook(_hear)
 
 
@@ -383,7 +381,7 @@ def _listening(world: World) -> Iterator[None]:
 
 def _hear(event: str, given: tuple[Any, ...]) -> None:
     if event in _HEARD and _worlds and not _worlds[-1].imports and not _worlds[-1].is_anothers:
-        world = _worlds.pop()  # what it opens itself is not the subject's
+        world = _worlds.pop()  # what the world opens itself is not the subject's
         try:
             heard, frame = _HEARD[event], sys._getframe(1)
             if isinstance(heard, str):
@@ -405,7 +403,7 @@ Opened = Iterator[tuple[Any, str]]  # a path, and what is done with it
 
 
 def _opened(path: Any, mode: Any, flags: int) -> Opened:
-    """By the mode of `open`, or by the flags of `os.open`; what is new, or cut to nothing first, is not read."""
+    """Yield what is done by the mode of `open` or the flags of `os.open`; what is new or cut to nothing is not read."""
     if isinstance(mode, str):
         writes, reads = any(letter in mode for letter in "wax+"), not any(letter in mode for letter in "wx")
         reads = reads and ("a" not in mode or "+" in mode)
@@ -415,14 +413,14 @@ def _opened(path: Any, mode: Any, flags: int) -> Opened:
 
 
 def _moved(path: Any, to: Any = None, *_: object) -> Opened:
-    """Both ends, or the one that goes; no folders."""
+    """Yield both names of a file that is renamed, or the one that is removed; no folders."""
     if os.path.isfile(path):
         yield path, WRITTEN
     yield to, WRITTEN
 
 
 def _connected(database: Any, *_: object) -> Opened:
-    """The files of a database of sqlite, which may be given as a URI; none of one in memory."""
+    """Yield the files of a database of sqlite, which may be given as a URI; none of one in memory."""
     name = os.fsdecode(database)
     if name.startswith("file:"):
         address = urlsplit(name)
@@ -436,7 +434,7 @@ def _linked(path: Any, to: Any, *_: object) -> Opened:
     yield to, WRITTEN
 
 
-_HEARD: dict[str, str | Callable[..., Opened]] = {  # what it is, or the files that it is about
+_HEARD: dict[str, str | Callable[..., Opened]] = {  # by audit event: what it is, or the files that it is about
     "open": _opened,
     "os.rename": _moved,
     "os.remove": _moved,
@@ -454,7 +452,7 @@ _HEARD: dict[str, str | Callable[..., Opened]] = {  # what it is, or the files t
 
 
 def _is_there(path: str) -> bool:
-    """True for a link that leads nowhere too. What a run has put in place of `os.lstat` is not asked."""
+    """True also for a link that leads nowhere. Asks the real `os.lstat`."""
     try:
         _lstat(path)
     except (OSError, ValueError):

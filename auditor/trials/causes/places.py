@@ -1,8 +1,8 @@
 """Where may a subject keep something from one run to the next? Every place that its own code reaches by a name.
 
-Attributes of its modules, classes and functions, default arguments, what closures hold, caches, the object that it is a
-method of, the process' generators and environment. A place is looked at by the fingerprint of what is there, and put
-back in place where it can be: others may hold the same list.
+These are attributes of its modules, classes and functions, default arguments, what closures hold, caches, the object
+that it is a method of, the process' generators and environment. The fingerprint of what is in a place says if it has
+changed. What was there is put back into the same object where that can be done: others may hold the same list.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ _MOST = 5_000  # places
 _LARGEST = 2**26  # bytes of an array that is looked at
 _PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None)))
 _CACHE = type(functools.lru_cache(lambda: None))
-_UNSEEN = "?"  # the token of what cannot be looked at
+_UNREADABLE = "?"  # the token of what cannot be read
 
 
 class StatePlace(msgspec.Struct, frozen=True, eq=False):
-    """`name` is what a person would write."""
+    """One place where something may be kept; `name` is what a person would write."""
 
     kind: str
     name: str
@@ -52,16 +52,16 @@ class StatePlace(msgspec.Struct, frozen=True, eq=False):
 
 
 def token(value: object) -> str:
-    """Another one where the value is another; the same for what cannot be looked at."""
+    """Return a text that is another one where the value is another; it is the same for all that cannot be read."""
     if _is_plain(value):
         return repr(value)
     if isinstance(value, np.ndarray) and value.nbytes > _LARGEST:
-        return _UNSEEN
+        return _UNREADABLE
     if isinstance(value, _CACHE):
         found = value.cache_info()
         return f"{found.misses} {found.currsize}"
     if isinstance(value, GENERATORS):
-        return _token_of(state_of(value))
+        return _state_token(state_of(value))
     try:
         return repr(value) if isinstance(value, count) else fingerprint(value)
     except BaseException as error:
@@ -70,15 +70,15 @@ def token(value: object) -> str:
     return _rough(value)
 
 
-def _token_of(state: Any) -> str:
-    """Of a generator's state: numbers, texts and arrays of a few words."""
+def _state_token(state: Any) -> str:
+    """Return the token of a generator's state: numbers, texts and arrays of a few words."""
     if isinstance(state, Mapping):
-        return f"{[(name, _token_of(part)) for name, part in state.items()]}"
+        return f"{[(name, _state_token(part)) for name, part in state.items()]}"
     return state.tobytes().hex() if isinstance(state, np.ndarray) else repr(state)
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether its repr tells it from all others, which is faster."""
+    """True if the value's repr tells it from all others: that is faster than a fingerprint."""
     kind = type(value)
     if kind is dict:
         return _PLAIN.issuperset(map(type, value)) and _PLAIN.issuperset(map(type, value.values()))
@@ -86,7 +86,7 @@ def _is_plain(value: Any) -> bool:
 
 
 def _rough(value: object) -> str:
-    """Of what has no canonical form: what it holds, one level down; of an iterator, how much is left."""
+    """Return the token of what has no canonical form: what it holds, one level down; how much an iterator has left."""
     try:
         if isinstance(value, Mapping):
             return f"{[(token(key), id(item)) for key, item in value.items()]}"
@@ -96,18 +96,18 @@ def _rough(value: object) -> str:
             return f"{value.gi_frame.f_lasti} {[token(held) for held in value.gi_frame.f_locals.values()]}"
         return f"{operator.length_hint(value, -1)}"
     except Exception:
-        return _UNSEEN
+        return _UNREADABLE
 
 
-# Finding them.
+# Finding places.
 
 
 class _Finder:
-    """Follows names from a function through the subject's own code."""
+    """Follows names from a function through the subject's own code, and lists the places that they lead to."""
 
     def __init__(self, own: OwnCode) -> None:
         self._own = own
-        self._seen: set[int] = set()
+        self._followed: set[int] = set()
         self.found: list[StatePlace] = []
 
     def add(self, kind: str, name: str, read: Callable[[], Any], write: Callable[[Any], object] | None = None) -> None:
@@ -115,7 +115,7 @@ class _Finder:
             self.found.append(StatePlace(kind, name, read, write))
 
     def hold(self, kind: str, name: str, value: Any, read: Callable[[], Any], write: Callable[[Any], object]) -> None:
-        """A name that stands for data; for code it leads on to what that holds."""
+        """Add a name that stands for data; follow one that stands for code to what that holds."""
         if isinstance(value, ModuleType):
             if self._own.is_own_file(getattr(value, "__file__", None) or "<"):
                 self.module(vars(value), value.__name__)
@@ -130,11 +130,11 @@ class _Finder:
         remove: Callable[[str], object],
         write: Callable[[str, Any], object],
     ) -> None:
-        """Names that a run adds go again."""
+        """Add all names of a module, class or function, and the set of names itself: those that a run adds go again."""
 
-        def put_back(kept: frozenset[str]) -> None:
+        def put_back(before: frozenset[str]) -> None:
             for name in [*names]:
-                if name not in kept:
+                if name not in before:
                     remove(name)
 
         self.add("names", f"the names of {title}", lambda: frozenset(names), put_back)
@@ -145,24 +145,26 @@ class _Finder:
                 self.code(value)
 
     def module(self, names: dict[str, Any], title: str) -> None:
-        if id(names) not in self._seen:
-            self._seen.add(id(names))
+        if id(names) not in self._followed:
+            self._followed.add(id(names))
             path = file_modules().get(title)  # where it has a name of our making
             title = os.path.basename(path).removesuffix(".py") if path else title
             self.namespace("module attribute", names, title, names.pop, names.__setitem__)
 
     def code(self, value: Any) -> bool:
-        """What functions and classes hold; False for what is neither."""
+        """Follow functions and classes to what they hold; return False for what is neither."""
         if isinstance(value, (staticmethod, classmethod, _CACHE)) or inspect.ismethod(value):
             if isinstance(value, _CACHE):
-                self.add("cache", f"the cache of {_title(value)}", lambda: value, lambda _: value.cache_clear())
+                names = (getattr(value, name, None) for name in ("__qualname__", "__name__"))
+                title = next(filter(None, names), type(value).__qualname__)
+                self.add("cache", f"the cache of {title}", lambda: value, lambda _: value.cache_clear())
             return self.code(getattr(value, "__func__", None) or getattr(value, "__wrapped__", None))
         if isinstance(value, property):
             return self.code(value.fget) or True
         if not isinstance(value, (FunctionType, type)):
             return inspect.isroutine(value)
-        if id(value) not in self._seen:
-            self._seen.add(id(value))
+        if id(value) not in self._followed:
+            self._followed.add(id(value))
             self.function(value) if isinstance(value, FunctionType) else self.own_class(value)
         return True
 
@@ -174,7 +176,7 @@ class _Finder:
         self.module(fn.__globals__, fn.__globals__.get("__name__") or "module")
         self.namespace("function attribute", own, title, own.pop, own.__setitem__)
         for name, value in _defaults(fn).items():
-            self.add("default argument", f"{name} of {title}", partial(_default, fn, name))
+            self.add("default argument", f"{name} of {title}", lambda name=name: _defaults(fn).get(name))
             self.code(value)
         for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=False):
             read, write = partial(getattr, cell, "cell_contents"), partial(setattr, cell, "cell_contents")
@@ -194,42 +196,24 @@ def _defaults(fn: FunctionType) -> dict[str, Any]:
     return {**dict(zip(named[len(named) - len(values) :], values, strict=True)), **(fn.__kwdefaults__ or {})}
 
 
-def _default(fn: FunctionType, name: str) -> Any:
-    return _defaults(fn).get(name)
-
-
-def _title(value: Any) -> str:
-    return str(getattr(value, "__qualname__", None) or getattr(value, "__name__", None) or type(value).__qualname__)
-
-
 def places_of(fn: Any, params: Mapping[str, Any], own: OwnCode) -> list[StatePlace]:
-    """All that a learner and its own code may keep something in; the process' own come first."""
+    """Return all places in which a learner and its own code may keep something; the process' own come first."""
     finder = _Finder(own)
     instance: Any = getattr(random, "_inst")  # noqa: B009 - the generator behind random.random and the others
+
+    def set_environment(value: Mapping[str, str]) -> None:
+        os.environ.clear()
+        os.environ.update(value)
+
     finder.add("generator", "random", lambda: instance)
     finder.add("generator", "numpy.random", lambda: np.random.mtrand._rand)
-    finder.add("environment", "os.environ", lambda: {**os.environ}, _set_environment)
-    for name, value in params.items():
-        finder.add("parameter", name, partial(_itself, value))
-    _follow(finder, fn)
-    return finder.found
-
-
-def _itself(value: Any) -> Any:
-    return value
-
-
-def _set_environment(value: Mapping[str, str]) -> None:
-    os.environ.clear()
-    os.environ.update(value)
-
-
-def _follow(finder: _Finder, fn: Any) -> None:
-    """Through what is around the function."""
+    finder.add("environment", "os.environ", lambda: {**os.environ}, set_environment)
+    given: list[tuple[Any, Any]] = [*params.items()]
     while isinstance(fn, partial):
-        for name, value in (*enumerate(fn.args), *fn.keywords.items()):
-            finder.add("parameter", str(name), partial(_itself, value))
+        given += [*enumerate(fn.args), *fn.keywords.items()]
         fn = fn.func
+    for name, value in given:
+        finder.add("parameter", str(name), lambda value=value: value)
     owner = fn.estimator if isinstance(fn, Fit) else getattr(fn, "__self__", None)
     if owner is None and not inspect.isroutine(fn) and not inspect.isclass(fn):
         owner = fn
@@ -238,13 +222,14 @@ def _follow(finder: _Finder, fn: Any) -> None:
     for one in (fn, function_of(fn), type(owner) if owner is not None else None):
         if one is not None:
             finder.code(one)
+    return finder.found
 
 
 # Keeping and putting back.
 
 
 class KeptState(msgspec.Struct):
-    """What was in one place."""
+    """What was in one place at one moment."""
 
     place: StatePlace
     token: str
@@ -254,7 +239,7 @@ class KeptState(msgspec.Struct):
 
     @property
     def is_in_place(self) -> bool:
-        """Whether it is still the same object, that others may know by other names."""
+        """True if the same object is still there, which others may know by other names."""
         return type(self.original) not in _PLAIN and self.place.read() is self.original
 
     @property
@@ -314,7 +299,7 @@ def _copied(value: Any) -> Any:
 
 
 def _refill(original: Any, saved: Any) -> bool:
-    """The same object with what it held; False for what has to be replaced."""
+    """Give the object back what it held; return False if it has to be replaced."""
     if isinstance(original, GENERATORS):
         _set_state(original, saved)
         return True
@@ -349,7 +334,7 @@ def _set_state(generator: Any, state: Any) -> None:
 
 
 def reseed(generator: Any, key: Key) -> None:
-    """At the start of a stream that the key decides."""
+    """Set the generator to the start of a stream that the key decides."""
     if isinstance(generator, Generator):
         kind: Any = type(generator.bit_generator)
         generator.bit_generator.state = kind(int.from_bytes(key.digest, "big")).state
