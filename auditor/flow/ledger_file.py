@@ -187,7 +187,7 @@ def _opened_to_read(file: str, stack: ExitStack) -> sqlite3.Connection:
     try:
         connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         return connection
-    except sqlite3.OperationalError as error:
+    except sqlite3.Error as error:
         _close(connection)
         if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY):
             raise

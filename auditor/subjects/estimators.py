@@ -140,11 +140,11 @@ def check_params(estimator: Any, shown: str, given: Mapping[str, Any]) -> dict[s
 
 def _check_param(estimator: Any, shown: str, name: str, known: Mapping[str, Any]) -> None:
     """Refuse an unknown parameter; parameters of parts count, also those that a part takes but does not list."""
+    if not inspect.isclass(estimator) and not hasattr(estimator, "set_params"):
+        raise UsageError(f"{shown} has no set_params, so that {name} cannot be set: make the object with it")
     owned = _owned(estimator, name, known)
     if name in owned or _is_unlisted(estimator, name, known):
         return
-    if not inspect.isclass(estimator) and not hasattr(estimator, "set_params"):
-        raise UsageError(f"{shown} has no set_params, so that {name} cannot be set: make the object with it")
     more = f" and {len(owned) - _LISTED} more" if len(owned) > _LISTED else ""
     has = f"it has {', '.join(owned[:_LISTED])}{more}" if owned else "it has none"
     raise UsageError(f"{shown} has no parameter {name!r}{suggestion(name, [*owned, *known])}: {has}")
@@ -188,7 +188,9 @@ def _check_fit(estimator: Any, shown: str) -> None:
     if isinstance(inspect.getattr_static(kind, "fit", None), (staticmethod, classmethod)):
         words = f"{shown} has a fit that is no method of an object, so that nothing is fitted"
         raise UsageError(f"{words}: write a function of (sample, r) that calls it, and audit that")
-    first = next((one for name, one in [*signature_of(kind.fit).items()][1:] if one.kind in BY_POSITION), None)
+    is_method = hasattr(kind, "fit")  # else it is an attribute of the object, and has no self
+    taken = [*signature_of(kind.fit).values()][1:] if is_method else [*signature_of(estimator.fit).values()]
+    first = next((one for one in taken if one.kind in BY_POSITION), None)
     if first is None or first.default is first.empty or first.name.lower() in DATA:
         return
     cure = wrap_model_of_data(kind, shown)

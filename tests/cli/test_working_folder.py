@@ -84,11 +84,13 @@ def test_every_command_is_asked() -> None:
 def test_nothing_of_the_working_folder_is_imported(planted: Path) -> None:
     """All commands in one process: the first that needs a module has to find the installed one."""
     asked = {" ".join(words): words for several in NOTHING.values() for words in several or ()}
-    code = "import sys; from auditor.__main__ import _hide_working_folder; _hide_working_folder()\n"
+    code = "import sys; sys.path.insert(0, ''); from auditor.__main__ import _hide_working_folder\n"
+    code += "_hide_working_folder()\n"
     code += "import json; from auditor.cli.command_line import run\n"
     code += "for words in json.loads(sys.argv[1]): print(words[0], run(words), file=sys.stderr)"
     environment = os.environ | {"GITHUB_ACTIONS": "true", "PYTHONPATH": str(ROOT)}
-    argv = [sys.executable, "-c", code, json.dumps([*asked.values()])]
+    # -P: from Python 3.13 on, -c imports linecache before any code of ours
+    argv = [sys.executable, "-P", "-c", code, json.dumps([*asked.values()])]
     done = subprocess.run(argv, cwd=planted, env=environment, capture_output=True, stdin=subprocess.DEVNULL, text=True)
     assert _ran(planted) == []
     codes = dict(line.split() for line in done.stderr.splitlines() if len(line.split()) == 2)

@@ -582,6 +582,12 @@ def test_a_parameter_that_is_none_is_refused(estimator: Any, given: dict[str, An
     assert refusal(lambda: estimators.check_params(estimator, "it", given)).startswith(words)
 
 
+def test_fit_may_be_an_attribute_of_an_object_alone() -> None:
+    assert estimators.check_params(SimpleNamespace(fit=lambda X: X), "it", {}) == {}
+    with pytest.raises(UsageError, match="is given its data when it is made, and its fit takes none"):
+        estimators.check_params(SimpleNamespace(fit=lambda steps=3: steps), "it", {})
+
+
 def test_at_most_twenty_parameters_are_listed() -> None:
     names = [f"p{i}" for i in range(22)]
     given = ", ".join(f"{name}=0" for name in names)
