@@ -165,11 +165,14 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
     "auditor/subjects/views/partition.py": ("tests/subjects/test_partition.py",),
     "auditor/subjects/views/rounding.py": ("tests/subjects/test_rounding.py",),
     # values
-    "auditor/values": ("tests/subjects/test_edges.py",),
-    "auditor/values/advice.py": ("tests/subjects/test_subject.py", "tests/subjects/test_estimators.py"),
-    "auditor/values/canonical.py": ("tests/values/test_exact_values.py", "tests/values/test_outcome.py"),
-    "auditor/values/closeness.py": ("tests/values/test_exact_values.py",),
-    "auditor/values/nodes.py": ("tests/values/test_outcome.py",),
+    "auditor/values": (
+        "tests/values/test_outcome.py",
+        "tests/values/test_exact_values.py",
+        "tests/values/test_closeness.py",
+        "tests/values/test_library_values.py",
+        "tests/values/test_arrays_of_others.py",
+        "tests/subjects/test_edges.py",
+    ),
     "auditor/repair/mechanisms/foam.py": ("tests/algorithms/test_rounding.py",),
     "auditor/repair/mechanisms/call_sites.py": (
         "tests/repair/test_sites.py",

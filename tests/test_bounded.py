@@ -23,7 +23,7 @@ from auditor.repair.numbers_of import Widths, take_apart
 from auditor.subjects.subject import has_text, param_text
 from auditor.subjects.views.rounding import rounded
 from auditor.trials.causes.last_digits import apart_by
-from auditor.values import Tolerance, describe, first_apart, first_difference, settle, side_by_side
+from auditor.values import Tolerance, describe, first_difference, settle, side_by_side
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 DEPTH = 60
@@ -121,8 +121,8 @@ def test_comparisons_look_at_a_shared_part_once(kind: Callable[[Any], Any]) -> N
     found = first_difference(one, far)
     assert found is not None
     assert (found.left, found.right) == ("0.25", "0.75")
-    assert first_apart(one, near, Tolerance(atol=0.1)) is None
-    assert first_apart(one, far, Tolerance(atol=0.1)) is not None
+    assert first_difference(one, near, Tolerance(atol=0.1)) is None
+    assert first_difference(one, far, Tolerance(atol=0.1)) is not None
     assert apart_by(one, near) > 0
     places, count = side_by_side(settle(one), settle(far), 5)
     assert count == 2**53 if kind is not _array else count > 0  # the places, as far as they are told apart

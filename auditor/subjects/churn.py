@@ -11,13 +11,11 @@ from typing import Any
 import numpy as np
 
 from auditor.subjects.views.partition import matched
-from auditor.values import Tolerance, are_close, base_value, differing, same, settle
-
-_ONE_BY_ONE = "iufcbUSmM"  # kinds of which numpy's own comparison, within one dtype, is that of `same`
+from auditor.values import Tolerance, base_value, differing, same, settle
 
 
 def points_of(predictions: Any, settled: Any) -> Any:
-    """The predictions point by point, in memory of ours; None where there are no points to tell apart."""
+    """Return the predictions point by point, in memory of ours; None where there are no points to tell apart."""
     if isinstance(settled, (list, tuple, np.ndarray)):
         return settled
     plain = base_value(predictions)
@@ -31,20 +29,19 @@ def points_of(predictions: Any, settled: Any) -> Any:
 
 
 def share_of_points(left: Any, right: Any, within: Tolerance | None = None) -> float:
-    """The share for predictions that differ, of which these are the points; or that are not close."""
+    """Return the share of points in which predictions differ that are known to differ, or not to be close."""
     if left is None or right is None or len(left) != len(right) or not len(left):
         return 1.0
-    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray) and _is_quick(left, right):
-        different = _differing(left, right, within)
-    elif within:
-        different = np.array([not are_close(mine, theirs, within) for mine, theirs in zip(left, right, strict=True)])
+    arrays = isinstance(left, np.ndarray) and isinstance(right, np.ndarray) and left.shape == right.shape
+    if arrays and not (left.dtype.hasobject or right.dtype.hasobject):
+        different = len({*(differing(left, right, within) * len(left) // left.size).tolist()})
     else:
-        different = np.array([not same(mine, theirs) for mine, theirs in zip(left, right, strict=True)])
-    return float(different.mean()) or 1.0
+        different = sum(not same(mine, theirs, within) for mine, theirs in zip(left, right, strict=True))
+    return different / len(left) or 1.0
 
 
 def share_of_labels(left: Any, right: Any) -> float:
-    """The share for labels that differ, after the names that fit best have been matched."""
+    """Return the share of points that differ once the names of labels that fit best have been matched."""
     if left is None or right is None or len(left) != len(right) or not len(left):
         return 1.0
     return share_of_points(left, matched(left, right))
@@ -52,16 +49,3 @@ def share_of_labels(left: Any, right: Any) -> float:
 
 def has_rows(points: Any, rows: int | None) -> bool:
     return points is not None and len(points) == rows
-
-
-def _is_quick(left: Any, right: Any) -> bool:
-    return left.shape == right.shape and left.dtype == right.dtype and left.dtype.kind in _ONE_BY_ONE
-
-
-def _differing(left: Any, right: Any, within: Tolerance | None = None) -> Any:
-    if within:
-        return differing(left.ravel(), right.ravel(), within).reshape(len(left), -1).any(axis=1)
-    if left.dtype.kind == "c":
-        return _differing(left.real, right.real) | _differing(left.imag, right.imag)
-    different = (left != right) & ~((left != left) & (right != right))  # NaN is NaN, NaT is NaT
-    return different.reshape(len(left), -1).any(axis=1)

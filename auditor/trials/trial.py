@@ -22,7 +22,7 @@ from auditor.subjects.churn import has_rows, points_of, share_of_labels, share_o
 from auditor.subjects.subject import Subject
 from auditor.subjects.views import OUTPUT, View
 from auditor.subjects.views.partition import matched
-from auditor.values import Difference, Tolerance, compare, describe, first_apart, first_difference, settle
+from auditor.values import Difference, Tolerance, compare, describe, first_difference, settle
 
 
 class PairKeys:
@@ -188,7 +188,7 @@ class Bench(msgspec.Struct, frozen=True):
 
     def difference(self, first: Any, second: Any) -> Difference | None:
         """Where what counts of two outputs first differs, by more than is allowed."""
-        return first_apart(first, second, self.within) if self.within else first_difference(first, second)
+        return first_difference(first, second, self.within)
 
     def settled(self, output: Any) -> Any:
         """What of an output counts, as it is now: no later run can change it."""

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from auditor.values.advice import advice
-from auditor.values.canonical import Item, Node, array_attributes, base_value, expand
-from auditor.values.closeness import NO_CLASSES, Tolerance, are_close, differing, first_apart, make_tolerance
-from auditor.values.elements import LISTED, Elements, Gap, compare, gap_of, side_by_side
-from auditor.values.outcome import (
+from auditor.values.canonical import array_attributes, base_value
+from auditor.values.differences import (
+    ABSENT,
+    NO_CLASSES,
     Difference,
-    Settled,
+    Place,
+    Tolerance,
     as_it_was,
-    describe,
-    fingerprint,
+    differences,
+    differing,
     first_difference,
-    labelled,
+    make_tolerance,
     same,
-    settle,
-    settle_changed,
 )
+from auditor.values.elements import LISTED, Elements, Gap, compare, gap_of, side_by_side
+from auditor.values.node import Item, Node
+from auditor.values.walk import Settled, advice, describe, fingerprint, level_of, nodes, settle, settle_changed
 
 __all__ = [
+    "ABSENT",
     "LISTED",
     "NO_CLASSES",
     "Difference",
@@ -27,23 +29,23 @@ __all__ = [
     "Gap",
     "Item",
     "Node",
+    "Place",
     "Settled",
     "Tolerance",
     "advice",
-    "are_close",
     "array_attributes",
     "as_it_was",
     "base_value",
     "compare",
     "describe",
+    "differences",
     "differing",
-    "expand",
     "fingerprint",
-    "first_apart",
     "first_difference",
     "gap_of",
-    "labelled",
+    "level_of",
     "make_tolerance",
+    "nodes",
     "same",
     "settle",
     "settle_changed",

@@ -30,7 +30,7 @@ import math
 import struct
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
@@ -39,13 +39,8 @@ from typing import Any
 
 import numpy as np
 
-from auditor.values.library_values import in_own_type, library_value, read_by_numpy
-from auditor.values.nodes import Item as Item
-from auditor.values.nodes import Node as Node
-from auditor.values.nodes import Refused as Refused
-from auditor.values.nodes import Step as Step
-from auditor.values.nodes import framed, framed_in_order
-from auditor.values.nodes import packed as packed
+from auditor.values.libraries import in_own_type, library_value, read_by_numpy
+from auditor.values.node import Item, Node, Refused, framed, packed
 
 _EXACT_FLOAT = 2**53  # every integer up to here is a float64
 _MAX_DECIMAL_EXPONENT = 100_000  # writing out a larger power of ten exactly could exhaust memory
@@ -98,7 +93,7 @@ def _complex(value: Any) -> bytes:
     return b"z" + real[1:] + imag[1:] if real[:1] == imag[:1] == b"d" else b"Z" + framed([real, imag])
 
 
-def _moments(array: Any) -> list[bytes]:
+def moments(array: Any) -> list[bytes]:
     """Codes of datetime64 or timedelta64: the instant or duration, whatever the unit it was counted in."""
     if array.dtype.kind == "M" and np.datetime_data(array.dtype)[0] in _MONTHS:
         array = array.astype("M8[D]")  # a month starts on a day; only durations in months have no length
@@ -124,7 +119,7 @@ LEAVES: dict[type, Callable[[Any], bytes]] = {
 }
 _SUBCLASS_LEAVES: tuple[tuple[Any, Callable[[Any], bytes]], ...] = (
     (np.bool_, LEAVES[bool]),
-    ((np.datetime64, np.timedelta64), lambda value: _moments(np.asarray(value))[0]),  # before the integers
+    ((np.datetime64, np.timedelta64), lambda value: moments(np.asarray(value))[0]),  # before the integers
     ((complex, np.complexfloating), _complex),
     (float, lambda value: _float(float(value))),
     ((int, np.integer), _integer),
@@ -186,10 +181,10 @@ def _scalar(value: Any) -> bytes | Node | None:
 # Arrays.
 
 
-def _floats(array: Any) -> Any:
-    """The array as canonical float64, or None if that would change a value."""
+def exact_floats(array: Any) -> Any:
+    """Return an array of real numbers as canonical float64; None if that would change a value."""
     kind, size = array.dtype.kind, array.dtype.itemsize
-    if kind in "iu" and size == 8 and max(int(array.max()), -int(array.min())) > _EXACT_FLOAT:
+    if kind in "iu" and size == 8 and array.size and max(int(array.max()), -int(array.min())) > _EXACT_FLOAT:
         return None
     with np.errstate(all="ignore"):
         floats = array.astype("<f8", order="C")
@@ -201,20 +196,28 @@ def _floats(array: Any) -> Any:
     return floats
 
 
-def _vector(array: Any) -> tuple[Any, ...] | None:
-    """What `packed` makes of the elements, in one pass; None where only the elements can tell."""
+def _body(array: Any) -> Iterable[Any]:
+    """Yield the buffers that an array's code is made of: those that `packed` makes of the codes of its elements."""
     kind = array.dtype.kind
     if array.size == 0:
         return (b"d",)
     if kind == "b":
         return b"?", array.tobytes()
     if kind in "mM":
-        return (packed(_moments(array)),)
+        return (packed(moments(array)),)
     if kind == "c" and array.imag.any():
-        parts = [_floats(array.real), _floats(array.imag)]
-        return None if any(part is None for part in parts) else (b"z", np.stack(parts, axis=-1).ravel())
-    floats = _floats(array.real) if kind in "iufc" else None
-    return None if floats is None else (b"d", floats.ravel())
+        parts = [exact_floats(array.real), exact_floats(array.imag)]
+        if not any(part is None for part in parts):
+            return b"z", np.stack(parts, axis=-1).ravel()
+    elif kind in "iufc" and (floats := exact_floats(array.real)) is not None:
+        return b"d", floats.ravel()
+    return (packed([leaf_code(element) for element in array.ravel().tolist()]),)
+
+
+def leaf_code(value: object) -> bytes:
+    """Return the code of an element of an array that holds no objects."""
+    found = expand(value)
+    return found if isinstance(found, bytes) else found.code([])
 
 
 def array_attributes(value: Any) -> list[tuple[str, object]]:
@@ -249,9 +252,10 @@ def _array(value: Any) -> bytes | Node | None:
     value = np.asarray(value)
     if value.ndim == 0:
         return expand(value[()])
-    body = _vector(value)
-    elements = [] if body is not None else list(zip(np.ndindex(value.shape), value.ravel().tolist(), strict=True))
-    return Node(f"array {value.shape}", elements, packed, body, value)
+    if value.dtype.hasobject:
+        elements = list(zip(np.ndindex(value.shape), value.ravel().tolist(), strict=True))
+        return Node(f"array {value.shape}", elements, value)
+    return Node(f"array {value.shape}", (), value, functools.partial(_body, value))
 
 
 def _array_like(value: Any) -> bytes | Node | None:
@@ -267,9 +271,7 @@ def _array_like(value: Any) -> bytes | Node | None:
 
 def _container(value: Any) -> Node | None:
     base = next((kind for kind in _CONTAINERS if isinstance(value, kind)), None)
-    if base is None or hasattr(
-        type(value), "n_sequence_fields"
-    ):  # a struct sequence, like time.struct_time, hides fields
+    if base is None or hasattr(type(value), "n_sequence_fields"):  # a struct sequence, as struct_time, hides fields
         return None
     own = [] if type(value) is base else _attributes(value)
     fields = getattr(type(value), "_fields", None)
@@ -281,9 +283,9 @@ def _container(value: Any) -> Node | None:
         return Node(f"object {class_name(type(value))}", [("", plain), *own])
     if base is dict:
         items = [Item(key, entry) for key, entry in dict.items(value)]
-        return Node("dict", [(item, item) for item in items], framed_in_order)
+        return Node("dict", [(item, item) for item in items])
     if base in (set, frozenset):
-        return Node("set", [(Item(part), part) for part in base.__iter__(value)], framed_in_order)
+        return Node("set", [(Item(part), part) for part in base.__iter__(value)])
     return Node(base.__name__, list(enumerate(base.__iter__(value))))
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from auditor.errors import NotComparable
-from auditor.values import Tolerance, are_close, fingerprint, same
+from auditor.values import Tolerance, fingerprint, same
 
 NAN, INF = math.nan, math.inf
 EVERYTHING = Tolerance(atol=1e300)
@@ -79,8 +79,8 @@ def test_an_instant_is_no_duration_and_neither_is_a_number() -> None:
     check(np.datetime64(7, "s"), np.timedelta64(7, "s"), is_same=False)
     check(np.datetime64(7, "s"), 7, is_same=False)
     check(np.timedelta64(7, "s"), 7, is_same=False)
-    assert not are_close(np.timedelta64(7, "s"), np.timedelta64(8, "s"), EVERYTHING), "dates are no amounts"
-    assert not are_close(np.array([7], "M8[s]"), np.array([8], "M8[s]"), EVERYTHING)
+    assert not same(np.timedelta64(7, "s"), np.timedelta64(8, "s"), EVERYTHING), "dates are no amounts"
+    assert not same(np.array([7], "M8[s]"), np.array([8], "M8[s]"), EVERYTHING)
 
 
 # NaN.
@@ -109,10 +109,10 @@ NUMBERS = [
 def test_nan_is_nan_in_every_notation_and_nothing_else(one: Any) -> None:
     for other in NANS:
         check(one, other, is_same=True)
-        assert are_close(one, other, EVERYTHING)
+        assert same(one, other, EVERYTHING)
     for other in [*NUMBERS, complex(NAN, 1), complex(1, NAN)]:
         check(one, other, is_same=False)
-        assert not are_close(one, other, EVERYTHING)
+        assert not same(one, other, EVERYTHING)
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "g", "c8", "c16", object])
@@ -121,28 +121,28 @@ def test_nan_in_arrays_is_near_itself_alone(dtype: Any) -> None:
     near = Tolerance(atol=0.5)
     left, right = np.array([NAN, 1.0, 2.0], dtype), np.array([NAN, 1.0, 2.25], dtype)
     assert not same(left, right)
-    assert are_close(left, right, near)
+    assert same(left, right, near)
     for other in ([NAN, 1.0, 3.0], [NAN, NAN, 2.0], [0.0, 1.0, 2.0], [INF, 1.0, 2.0]):
-        assert not are_close(left, np.array(other, dtype), near)
-        assert not are_close(np.array(other, dtype), left, near)
+        assert not same(left, np.array(other, dtype), near)
+        assert not same(np.array(other, dtype), left, near)
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "g", object])
 def test_an_infinity_is_near_itself_alone(dtype: Any) -> None:
     up = np.array([INF, 1.0], dtype)
-    assert are_close(up, np.array([INF, 1.25], dtype), Tolerance(atol=0.5))
+    assert same(up, np.array([INF, 1.25], dtype), Tolerance(atol=0.5))
     for other in (-INF, NAN, 1e30, 0.0):
-        assert not are_close(up, np.array([other, 1.0], dtype), EVERYTHING)
-        assert not are_close(INF, other, EVERYTHING)
-        assert not are_close(other, INF, Tolerance(rtol=0.99))
+        assert not same(up, np.array([other, 1.0], dtype), EVERYTHING)
+        assert not same(INF, other, EVERYTHING)
+        assert not same(other, INF, Tolerance(rtol=0.99))
 
 
 @pytest.mark.parametrize(("one", "other"), [(complex(NAN, 1), complex(NAN, 2)), (complex(1, NAN), complex(2, NAN))])
 def test_of_a_complex_nan_both_parts_count(one: complex, other: complex) -> None:
     check(one, other, is_same=False)
     check(one, complex(one.real, one.imag), is_same=True)
-    assert not are_close(one, other, EVERYTHING)
-    assert not are_close(np.array([one]), np.array([other]), EVERYTHING)
+    assert not same(one, other, EVERYTHING)
+    assert not same(np.array([one]), np.array([other]), EVERYTHING)
     check(complex(INF, 1), complex(INF, 2), is_same=False)
 
 
@@ -218,6 +218,6 @@ def test_exponents_of_decimals_beyond_it_are_refused(text: str) -> None:
 )
 def test_closeness_is_exact_where_doubles_are_not(one: Any, other: Any, within: Tolerance, expected: bool) -> None:
     for left, right in ((one, other), (other, one)):
-        assert are_close(left, right, within) is expected
-        assert are_close([left], [right], within) is expected
-        assert are_close(objects(left, 1), objects(right, 1), within) is expected
+        assert same(left, right, within) is expected
+        assert same([left], [right], within) is expected
+        assert same(objects(left, 1), objects(right, 1), within) is expected

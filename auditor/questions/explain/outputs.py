@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from auditor.bounded import is_tangled
 from auditor.trials.trial import NoOutput
-from auditor.values import Item, Node, Settled, expand, fingerprint
+from auditor.values import Item, Node, fingerprint, level_of
 
 Reals = npt.NDArray[np.float64]
 
@@ -22,7 +22,7 @@ def level(value: object) -> bytes | Node:
     """One level of a value: its code, or what its parts are."""
     if type(value) is NoOutput:
         return b"bottom"
-    return value.level if isinstance(value, Settled) else expand(value)
+    return level_of(value)
 
 
 def _parts(node: Node) -> list[tuple[bytes, object]]:

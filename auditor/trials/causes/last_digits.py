@@ -3,59 +3,62 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
-from auditor.values import Node, Settled, expand, labelled, same, settle
+from auditor.values import Node, Place, differences, level_of
 
 _LAST_DIGITS = 2.0**-26  # half of the digits of a float: what rounding does to a sum of many is far below
 
 
 def is_close(left: object, right: object) -> bool:
-    """Whether two outputs are the same but for last digits."""
+    """True if two outputs are the same but for last digits."""
     return apart_by(left, right) <= _LAST_DIGITS
 
 
 def apart_by(left: object, right: object) -> float:
-    """The largest relative difference of two floats at the same place: infinity where anything else differs, 0 where
-    nothing does. The elements of an array or a list are taken relative to its largest."""
-    if same(left, right):
-        return 0.0
-    return _apart(settle(left), settle(right), {})
+    """Return the largest relative difference of two floats at the same place: infinity where anything else differs, 0
+    where nothing does. The elements of an array or a list are taken relative to its largest."""
+    worst, done = 0.0, set()
+    for place in differences(left, right):
+        around = place.at is None and place.around and (id(place.around[0]), id(place.around[1]))
+        if place.again or around in done:
+            continue
+        sides = _floats(place)
+        if sides is None:
+            return math.inf
+        if len(sides[0]) > 1 and around:
+            done.add(around)
+        worst = max(worst, _relative(*sides))
+    return worst
 
 
-def _apart(left: object, right: object, done: dict[tuple[int, int], float]) -> float:
-    """`done` has what two parts that both outputs hold were found to be apart: shared ones are looked at once."""
-    if isinstance(left, (float, np.floating)) and isinstance(right, (float, np.floating)):
-        return _relative(np.asarray(left, float), np.asarray(right, float))
-    if isinstance(left, np.ndarray) and isinstance(right, np.ndarray) and _are_floats(left, right):
-        return _relative(left.astype(float), right.astype(float))
-    if same(left, right):
-        return 0.0
-    mine, theirs = (side.level if isinstance(side, Settled) else expand(side) for side in (left, right))
-    if isinstance(mine, bytes) or isinstance(theirs, bytes) or mine.kind != theirs.kind:
-        return math.inf
-    if (pair := (id(left), id(right))) not in done:
-        done[pair] = _of_nodes(mine, theirs, done)
-    return done[pair]
+def _floats(place: Place) -> Sequence[Any] | None:
+    """Return the floats that those at a place are relative to, on both sides; None if something else differs there.
+
+    They are all elements of the array, list or dict that the place is in if all of these are floats.
+    """
+    if place.at is not None:
+        kinds = {place.left.dtype.kind, place.right.dtype.kind}
+        sides = [side.ravel() for side in (place.left, place.right)]
+        return [side.astype(float) for side in sides] if kinds == {"f"} else _all_floats(*(s.tolist() for s in sides))
+    if not isinstance(place.left, (float, np.floating)) or not isinstance(place.right, (float, np.floating)):
+        return None
+    levels = [level_of(side) for side in place.around or ()]
+    parts = [[getattr(part, "value", part) for _, part in one.parts] for one in levels if isinstance(one, Node)]
+    return (_all_floats(*parts) if parts else None) or [np.array([place.left], float), np.array([place.right], float)]
 
 
-def _of_nodes(mine: Node, theirs: Node, done: dict[tuple[int, int], float]) -> float:
-    ours, others = labelled(mine), labelled(theirs)
-    if ours.keys() != others.keys() or not ours:
-        return math.inf
-    sides = [[one[name][1] for name in ours] for one in (ours, others)]
-    if all(isinstance(value, float) for side in sides for value in side):
-        return _relative(*(np.asarray(side, float) for side in sides))
-    return max(_apart(ours[name][1], others[name][1], done) for name in ours)
+def _all_floats(left: Sequence[Any], right: Sequence[Any]) -> Sequence[Any] | None:
+    if len(left) != len(right) or not all(isinstance(value, float) for value in (*left, *right)):
+        return None
+    return [np.array(left, float), np.array(right, float)]
 
 
-def _are_floats(left: np.ndarray, right: np.ndarray) -> bool:
-    return left.shape == right.shape and left.dtype.kind == right.dtype.kind == "f"
-
-
-def _relative(left: np.ndarray, right: np.ndarray) -> float:
-    """NaNs and infinities have to be in the same places."""
+def _relative(left: Any, right: Any) -> float:
+    """Return how far floats are apart relative to the largest; NaNs and infinities have to be in the same places."""
     finite = np.isfinite(left) & np.isfinite(right)
     if not np.array_equal(left[~finite], right[~finite], equal_nan=True):
         return math.inf

@@ -10,12 +10,12 @@ import msgspec
 
 
 class Refused(Exception):
-    """A reason not to compare, raised where the path is not known."""
+    """A reason not to compare a value, raised where its path is not known."""
 
 
 @final
 class Item(msgspec.Struct, frozen=True, eq=False):
-    """A dict entry; also a path step, spelt only when someone will read it."""
+    """An entry of a dict; also a step of a path, which is spelt only when someone will read it."""
 
     key: object
     value: object = None
@@ -25,12 +25,12 @@ Step = str | int | tuple[int, ...] | Item  # a str is a name that counts, the ot
 
 
 def framed(pieces: Iterable[bytes]) -> bytes:
-    """Length prefixes keep ["ab", "c"] and ["a", "bc"] apart."""
+    """Join pieces with length prefixes, which keep ["ab", "c"] and ["a", "bc"] apart."""
     return b"".join([len(piece).to_bytes(8, "little") + piece for piece in pieces])
 
 
 def unframed(code: bytes) -> list[bytes]:
-    """Return the pieces that `framed` made a code of."""
+    """Return the pieces that `framed` has joined."""
     found, start = [], 0
     while start < len(code):
         end = start + 8 + int.from_bytes(code[start : start + 8], "little")
@@ -39,12 +39,8 @@ def unframed(code: bytes) -> list[bytes]:
     return found
 
 
-def framed_in_order(pieces: Iterable[bytes]) -> bytes:
-    return framed(sorted(pieces))
-
-
 def packed(codes: Sequence[bytes]) -> bytes:
-    """The body of an array from the codes of its elements; `_vector` makes the same bytes without the codes."""
+    """Return the body of an array from the codes of its elements."""
     tags = {code[:1] for code in codes}
     if tags <= {b"d"}:
         return b"d" + b"".join([code[1:] for code in codes])
@@ -56,19 +52,28 @@ def packed(codes: Sequence[bytes]) -> bytes:
 
 
 class Node(NamedTuple):
-    """One level of a value: what kind it is, and its parts in canonical order (or a join that orders them)."""
+    """One level of a value: what kind it is, and its parts in canonical order; those of a dict or a set have none."""
 
     kind: str
-    parts: Sequence[tuple[Step, object]] = ()
-    join: Callable[[list[bytes]], bytes] = framed
-    body: tuple[Any, ...] | None = None  # buffers that stand for the joined parts
-    array: Any = None  # what the parts are the elements or fields of, where that is a plain array
+    parts: Sequence[tuple[Step, Any]] = ()
+    array: Any = None  # the plain array or records whose elements or fields the parts are; unlisted if not objects
+    body: Callable[[], Iterable[Any]] | None = None  # makes the buffers that stand for the elements of an array
+    block: Callable[[], Any] | None = None  # makes one array of all columns of a frame, if they have one dtype
+
+    @property
+    def is_array(self) -> bool:
+        return self.array is not None and self.array.dtype.names is None
 
     def code(self, codes: list[bytes]) -> bytes:
-        """A digest, so that codes stay short however large or shared the parts are."""
+        """Return the code of this level from those of its parts: a digest, so that it is short however large it is."""
         names = [step for step, _ in self.parts if isinstance(step, str)]
         head = framed([name.encode("utf-8", "surrogatepass") for name in (self.kind, *names)])
         digest = hashlib.blake2b(framed([head]), digest_size=32)
-        for piece in (self.join(codes),) if self.body is None else self.body:
-            digest.update(piece)
+        if self.body is not None:
+            for piece in self.body():
+                digest.update(piece)
+        elif self.is_array:
+            digest.update(packed(codes))
+        else:
+            digest.update(framed(sorted(codes) if self.kind in ("dict", "set") else codes))
         return b"#" + digest.digest()

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auditor.values.nodes import Item, Node, Refused, Step
+from auditor.values.node import Item, Node, Refused, Step
 
 Rule = Callable[[Any, Any], Node | None]  # of the library and a value
 
@@ -99,34 +99,33 @@ def in_own_type(array: Any) -> Any:
     return array if own is None else array.astype(own)
 
 
+# Tables. narwhals reads the columns of polars and pyarrow. It is not asked for frames, as it wants distinct names of
+# columns, nor for pandas, of which it knows neither the index nor NaN from a missing value.
+
+
 def _frame(kind: str, names: Sequence[Any], columns: Sequence[Any], *more: tuple[Step, object]) -> Node:
-    """A column is named where a difference is told, by its place too where its name is not its own."""
+    """Name the columns as a difference will: by their place too where two have one name."""
     taken = {name for i, name in enumerate(names) if name in names[:i]} if len({*map(repr, names)}) < len(names) else ()
     steps: list[Step] = [f"[{name!r}] (column {i})" if name in taken else Item(name) for i, name in enumerate(names)]
     return Node(kind, [(".columns", names), *more, *zip(steps, columns, strict=True)])
-
-
-# pandas
-
-
-def _column(data: Any) -> Any:
-    """pandas values as an array; extension types become objects, as a float could not hold their integers."""
-    return data.to_numpy() if isinstance(data.dtype, np.dtype) else data.to_numpy(dtype=object)
 
 
 def _pandas(pandas: Any, value: Any) -> Node | None:
     if not hasattr(pandas, "DataFrame"):  # only half imported
         return None
     if isinstance(value, pandas.DataFrame):
-        columns = [_column(value.iloc[:, i]) for i in range(len(value.columns))]
+        kinds = {*value.dtypes}
+        block = value.to_numpy if len(kinds) == 1 and isinstance(kinds.pop(), np.dtype) else None
+        columns = [_pandas_column(column) for _, column in value.items()]
         node = _frame("pandas.DataFrame", list(value.columns), columns, (".index", value.index))
-        return node._replace(parts=[(".columns", value.columns), *node.parts[1:]])  # their name counts too
+        return node._replace(parts=[(".columns", value.columns), *node.parts[1:]], block=block)  # their name counts too
     if isinstance(value, pandas.Series):
-        return Node("pandas.Series", [(".name", value.name), (".index", value.index), (".values", _column(value))])
+        parts = [(".name", value.name), (".index", value.index), (".values", _pandas_column(value))]
+        return Node("pandas.Series", parts)
     if isinstance(value, pandas.Index):
-        return Node("pandas.Index", [(".names", tuple(value.names)), (".values", _column(value))])
+        return Node("pandas.Index", [(".names", tuple(value.names)), (".values", _pandas_column(value))])
     if isinstance(value, pandas.api.extensions.ExtensionArray):
-        return Node("pandas.array", [("", _column(value))])
+        return Node("pandas.array", [("", _pandas_column(value))])
     if isinstance(value, pandas.Timestamp):
         return Node("pandas.Timestamp", [("", value.to_datetime64()), (".tz", str(value.tz))])
     if isinstance(value, pandas.Timedelta):
@@ -134,41 +133,19 @@ def _pandas(pandas: Any, value: Any) -> Node | None:
     return None
 
 
-# polars: a null is no NaN, and Python's own dates have no nanoseconds
+def _pandas_column(data: Any) -> Any:
+    """Return pandas values as an array; extension types become objects, as a float could not hold their integers."""
+    return data.to_numpy() if isinstance(data.dtype, np.dtype) else data.to_numpy(dtype=object)
 
 
 def _polars(polars: Any, value: Any) -> Node | None:
     if isinstance(value, polars.DataFrame):
-        return _frame("polars.DataFrame", value.columns, [_polars_column(polars, one) for one in value.get_columns()])
+        return _frame("polars.DataFrame", value.columns, [*map(_column, value.get_columns())])
     if isinstance(value, polars.Series):
-        return Node("polars.Series", [(".name", value.name), (".values", _polars_column(polars, value))])
+        return Node("polars.Series", [(".name", value.name), (".values", _column(value))])
     if isinstance(value, polars.LazyFrame):
         raise Refused("it is a query that has not run: return its .collect()")
     return None
-
-
-def _polars_column(polars: Any, series: Any) -> Any:
-    kind = series.dtype
-    if kind == polars.Time:
-        series, kind = series.to_physical(), polars.Int64
-    if kind in (polars.Date, polars.Datetime, polars.Duration):
-        return series.to_numpy()  # a null is NaT
-    if kind == polars.Struct:
-        fields = {field.name: _polars_column(polars, field) for field in series.struct.unnest().get_columns()}
-        return {"fields": fields, "null": series.is_null().to_numpy()}
-    if (kind.is_numeric() and not kind.is_decimal()) or kind == polars.Boolean:
-        return series.to_numpy() if not series.null_count() else _objects(series.to_list())
-    return _objects(list(series))
-
-
-def _objects(values: Sequence[Any]) -> Any:
-    array = np.empty(len(values), dtype=object)
-    for place, value in enumerate(values):  # one by one: elements that are arrays would be taken apart
-        array[place] = value
-    return array
-
-
-# pyarrow
 
 
 def _pyarrow(pyarrow: Any, value: Any) -> Node | None:
@@ -183,21 +160,32 @@ def _pyarrow(pyarrow: Any, value: Any) -> Node | None:
 
 
 def _arrow_column(pyarrow: Any, column: Any) -> Any:
-    array = column.combine_chunks() if isinstance(column, pyarrow.ChunkedArray) else column
-    if isinstance(array, pyarrow.ChunkedArray):  # where there was no chunk
-        return _objects(array.to_pylist())
-    types, kind = pyarrow.types, array.type
-    if isinstance(array, pyarrow.ExtensionArray):
-        return _arrow_column(pyarrow, array.storage)
-    if types.is_dictionary(kind):
-        return _arrow_column(pyarrow, array.dictionary_decode())
-    if types.is_timestamp(kind) or types.is_date(kind) or types.is_duration(kind):
-        return array.to_numpy(zero_copy_only=False)  # a null is NaT
-    if types.is_time(kind):
-        return _objects(array.cast(pyarrow.time64("ns")).cast(pyarrow.int64()).to_pylist())
-    if (types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind)) and not array.null_count:
-        return array.to_numpy(zero_copy_only=False)
-    return _objects(array.to_pylist())
+    while isinstance(column.type, pyarrow.BaseExtensionType):
+        chunks = column.chunks if isinstance(column, pyarrow.ChunkedArray) else [column]
+        column = pyarrow.chunked_array([chunk.storage for chunk in chunks], column.type.storage_type)
+    return _column(column if isinstance(column, pyarrow.ChunkedArray) else pyarrow.chunked_array([column]))
+
+
+def _column(native: Any) -> Any:
+    """Return a column of polars or pyarrow as an array: exact, and with nulls that are no NaN."""
+    import narwhals
+
+    series = narwhals.from_native(native, series_only=True)
+    kind = series.dtype
+    if kind == narwhals.Time:  # as nanoseconds, which Python's own times do not have
+        series, kind = series.cast(narwhals.Time()).cast(narwhals.Int64()), narwhals.Int64()
+    if kind.is_temporal():
+        return series.to_numpy()  # a null is NaT
+    if isinstance(kind, narwhals.Struct):
+        fields = {field.name: _column(series.struct.field(field.name).to_native()) for field in kind.fields}
+        return {"fields": fields, "null": series.is_null().to_numpy()}
+    if ((kind.is_numeric() and not kind.is_decimal()) or kind == narwhals.Boolean) and not series.null_count():
+        return series.to_numpy()
+    values = list(series)
+    array = np.empty(len(values), dtype=object)
+    for place, one in enumerate(values):  # one by one: elements that are arrays would be taken apart
+        array[place] = one
+    return array
 
 
 # scipy, xarray, torch

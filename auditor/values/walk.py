@@ -1,0 +1,289 @@
+"""The walk over one value, and what stands on it: its fingerprint, a copy that nothing can change, what to call it."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+from collections.abc import Callable, Collection, Iterator, Sequence
+from decimal import Decimal
+from fractions import Fraction
+from itertools import islice
+from operator import countOf
+from typing import Any
+
+import numpy as np
+
+from auditor.bounded import text_of
+from auditor.errors import NotComparable, is_interrupt
+from auditor.values.canonical import LEAVES, base_value, class_name, expand
+from auditor.values.libraries import in_own_type
+from auditor.values.node import Item, Node, Refused, Step
+
+PLAIN = frozenset({int, float, str, bytes, bool, type(None)})
+DEEPEST = 900  # parts within each other
+_NUMBERS = frozenset({int, float, bool})
+_UNCHANGING = frozenset({*LEAVES, *np.sctypeDict.values(), Fraction, Decimal})
+_KEY = 80  # characters of a key in a path
+
+
+class Settled:
+    """What counts of a value at the moment when it was looked at, in memory of ours: nothing later can change it."""
+
+    __slots__ = ("code", "level", "source")
+
+    def __init__(self, level: bytes | Node, source: object) -> None:
+        self.level = level
+        self.code: bytes | None = level if isinstance(level, bytes) else None  # made when it is first asked for
+        self.source = source  # only asked for its repr and its class, and only while it still shows what was settled
+
+    def __repr__(self) -> str:
+        node = self.level
+        if isinstance(node, bytes):
+            return repr(self.source)
+        with contextlib.suppress(NotComparable):  # it has changed
+            if code_of(self.source) == code_of(self):
+                return repr(self.source)
+        values = ((step, part.value if type(part) is Item else part) for step, part in node.parts)
+        parts = (f"{step_text(step)}: {part!r}" for step, part in values)
+        return f"{type(self.source).__qualname__}({', '.join(parts)})"
+
+
+def kinds_of(values: Collection[object]) -> set[type]:
+    """Return the types of some values; fastest where there is but one."""
+    first = {type(one) for one in islice(values, 1)}
+    is_one = first and countOf(map(type, values), *first) == len(values)
+    return first if is_one else set(map(type, values))
+
+
+def level_of(value: object) -> bytes | Node:
+    """Return one level of a value: the code of a number or text, or what the parts of anything else are."""
+    return value.level if type(value) is Settled else expand(value)
+
+
+def read_level(value: object, root: object, steps: Sequence[Step]) -> bytes | Node:
+    """Return one level of a value; NotComparable, with the place that the steps lead to, if it has none."""
+    try:
+        return level_of(value)
+    except MemoryError:
+        raise
+    except Refused as refused:
+        raise refusal(value, root, steps, str(refused)) from None
+    except RecursionError:
+        raise refusal(value, root, steps, "it is nested too deeply") from None
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
+        raise refusal(value, root, steps, f"reading it raised {describe(error)}") from error
+
+
+def refusal(value: object, root: object, steps: Sequence[Step], reason: str) -> NotComparable:
+    path = cut(f"output{path_text(steps)}", 400)
+    return NotComparable(f"{path}: {class_name(type(value))} cannot be compared: {reason}; {advice(root)}")
+
+
+def nodes(
+    value: object,
+    into: Callable[[object], bool] | None = None,
+    change: Callable[[object], object] | None = None,
+) -> Iterator[tuple[Any, bytes | Node]]:
+    """Yield the parts of a value with their levels, those of a part before itself, and each object once.
+
+    Numbers, texts and None of Python's own classes are not yielded: a part that is none of these has been yielded
+    when what contains it is. Parts of which `into` is False are not opened, and not yielded. Where there is a
+    `change`, what it makes of each part below the value, other than keys, is walked in its place. NotComparable for a
+    part that has no canonical form, for one that contains itself, and for what is nested too deeply.
+    """
+    done: dict[int, object] = {}  # holds the objects, so that no id is used again
+    changed: dict[int, tuple[object, object]] = {}  # what each part became: a shared one is changed once
+
+    def made(part: object, change: Callable[[object], object]) -> object:
+        if id(part) not in changed:
+            changed[id(part)] = part, change(part)
+        return changed[id(part)][1]
+
+    opened: dict[int, tuple[object, Node, Iterator[tuple[Step, Any]]]] = {}
+    steps: list[Step] = []
+    depth = 0
+    waiting: Iterator[tuple[Step, Any]] = iter([("", value)])
+    while True:
+        for step, part in waiting:
+            if type(part) in LEAVES or id(part) in done or (into is not None and not into(part)):
+                continue
+            steps.append(step)
+            if id(part) in opened:
+                raise refusal(part, value, steps, "it contains itself")
+            node = read_level(part, value, steps)
+            if isinstance(node, bytes):
+                steps.pop()
+                done[id(part)] = part
+                yield part, node
+                continue
+            depth += type(part) is not Item
+            if depth > DEEPEST:
+                raise refusal(value, value, (), "it is nested too deeply")
+            if change is not None:
+                node = node._replace(parts=[(s, p if s == " key" else made(p, change)) for s, p in node.parts])
+            opened[id(part)] = part, node, waiting
+            waiting = iter(node.parts)
+            break
+        else:
+            if not opened:
+                return
+            key, (part, node, waiting) = opened.popitem()
+            steps.pop()
+            depth -= type(part) is not Item
+            done[key] = part
+            yield part, node
+
+
+def code_of(value: object) -> bytes:
+    """Return the canonical code: two values are the same exactly when their codes are equal."""
+    codes: dict[int, bytes] = {}
+
+    def code(part: Any) -> bytes:
+        leaf = LEAVES.get(type(part))
+        if leaf is not None:
+            return leaf(part)
+        return part.code if type(part) is Settled and part.code is not None else codes[id(part)]
+
+    for part, level in nodes(value, lambda part: type(part) is not Settled or part.code is None):
+        codes[id(part)] = level if isinstance(level, bytes) else level.code([code(one) for _, one in level.parts])
+        if type(part) is Settled:
+            part.code = codes[id(part)]
+    return code(value)
+
+
+def fingerprint(value: object) -> str:
+    """Return a short name of the canonical form: the same in every process, different for different values."""
+    return _name_again(value) if type(value) in _NUMBERS else _name(value)
+
+
+def _name(value: object) -> str:
+    return hashlib.blake2b(code_of(value), digest_size=16).hexdigest()
+
+
+_name_again = functools.lru_cache(maxsize=1024, typed=True)(_name)  # outputs of one string are mostly the same
+
+
+def settle(value: Any) -> Any:
+    """Return what counts of a value, now: `same`, `fingerprint`, `first_difference` and `describe` say of it what they
+    would have said of the value, whoever changes that afterwards. NotComparable if it has no canonical form.
+    """
+    kind = type(value)
+    if kind in PLAIN:
+        return value
+    if kind is np.ndarray and value.dtype.kind in "biufc" and value.ndim:
+        return in_own_type(value).copy()
+    if kind is dict and kinds_of(value) <= PLAIN and kinds_of(value.values()) <= PLAIN:
+        return value.copy()
+    if kind in (list, tuple, set, frozenset) and kinds_of(value) <= PLAIN:
+        return value[:] if kind in (list, tuple) else value.copy()
+    return settle_changed(value)
+
+
+def settle_changed(value: object, change: Callable[[object], object] | None = None) -> object:
+    """Return what `settle` makes of a value in which every part, down to the numbers, is what `change` makes of it."""
+    root = value if change is None else change(value)
+    owned: dict[int, object] = {}
+    into = None if change else lambda part: type(part) is not Settled
+    for part, level in nodes(root, into, change):
+        owned[id(part)] = _own(part, level, owned)
+    return owned.get(id(root), root)
+
+
+def _own(value: Any, level: bytes | Node, owned: dict[int, object]) -> object:
+    """Return a part in memory of ours; `owned` has its own parts but for those that nothing can change."""
+    if type(value) is Settled and isinstance(level, bytes):
+        return value
+    if isinstance(level, bytes):  # of a class or a function the name counts; windows are copied
+        base = base_value(value)
+        if isinstance(base, np.ndarray):  # of no dimension
+            value = base = base[()]
+        if isinstance(base, np.void):
+            return base.tobytes()
+        is_unchanging = type(value) in _UNCHANGING or isinstance(value, (bytearray, np.generic))
+        return base if is_unchanging else Settled(level, value)
+    if level.array is not None and not level.array.dtype.hasobject:
+        return np.array(level.array)
+    parts = [owned.get(id(part), part) for _, part in level.parts]
+    if type(value) is Item:
+        return Item(*parts)
+    if level.is_array:
+        array = np.empty(len(parts), dtype=object)
+        for place, each in enumerate(parts):  # one by one: elements that are arrays would be taken apart
+            array[place] = each
+        return array.reshape(level.array.shape)
+    steps = (own if type(own) is Item else step for (step, _), own in zip(level.parts, parts, strict=True))
+    source = value.source if type(value) is Settled else value
+    return Settled(Node(level.kind, list(zip(steps, parts, strict=True))), source)
+
+
+# Words.
+
+
+def describe(value: object, limit: int = 200) -> str:
+    """Return a repr of at most `limit` characters; it never raises, and a shortened one says how long it was."""
+    try:
+        base = base_value(value) if isinstance(value, np.generic) else value  # numpy may crash on a subclass of its own
+        return cut(text_of(base.item() if isinstance(base, np.generic) else base), limit)
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
+        return cut(f"<{class_text(value)}: its repr raised {type(error).__name__}>", limit)
+
+
+def class_text(value: object) -> str:
+    return type(value.source if isinstance(value, Settled) else value).__qualname__
+
+
+def cut(text: str, limit: int) -> str:
+    """Return a text of at most `limit` characters, with a note of its length where it was longer."""
+    if len(text) <= limit:
+        return text
+    note = f"... ({len(text)} characters)"
+    return text[: max(0, limit - len(note))] + note
+
+
+def step_text(step: Step) -> str:
+    if isinstance(step, str):
+        return step
+    if type(step) is Item:
+        return f"[{describe(step.key, _KEY)}]"
+    return f"[{step}]" if isinstance(step, int) else f"[{', '.join(map(str, step))}]"
+
+
+def path_text(steps: Sequence[Step]) -> str:
+    return "".join(map(step_text, steps))
+
+
+_RETURN = "return values that define it: numbers, strings, arrays, containers or dataclasses of them"
+_LEARNT = ("coef_", "feature_importances_", "cluster_centers_", "support_", "params")
+_SHOWABLE = (bool, int, float, complex, str, np.ndarray)
+_NAMED = 3  # attributes that advice names
+
+
+def advice(output: object) -> str:
+    """Return what to do about an output that cannot be compared, in one clause; nothing of the output is run."""
+
+    def has(name: str) -> bool:
+        return not isinstance(output, type) and any(name in vars(base) for base in type(output).__mro__)
+
+    def as_options(views: list[str]) -> str:
+        return " or ".join(f'--view "{view}"' if "(" in view else f"--view {view}" for view in views)
+
+    if has("savefig"):
+        return (
+            f"it is an open figure: return the numbers that it draws, or try {as_options(['attr(name)', 'module:fn'])}"
+        )
+    try:
+        own = object.__getattribute__(output, "__dict__")  # to ask for others might run code
+    except Exception:  # it has none, or is no plain object
+        own = {}
+    own = own if isinstance(own, dict) else {}
+    views = ["predict"] if has("predict") else []
+    views += [f"attr({name})" for name in _LEARNT if name in own]
+    if not views:
+        shown = (name for name, value in own.items() if not name.startswith("_") and isinstance(value, _SHOWABLE))
+        views = [f"attr({name})" for name in shown]
+    return f"{_RETURN}; or try {as_options([*views[:_NAMED], 'module:fn'])}" if views else _RETURN
