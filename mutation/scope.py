@@ -101,6 +101,11 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
         "tests/questions/test_churn.py",
     ),
     "auditor/questions/varied.py": ("tests/questions/test_vary.py", "tests/questions/test_hunt.py"),
+    "auditor/questions/reasons.py": (
+        "tests/flow/test_plan.py",
+        "tests/flow/test_edges.py",
+        "tests/test_calibration.py",
+    ),
     "auditor/questions/several.py": ("tests/questions/test_shares_of_baselines.py", "tests/flow/test_clock.py"),
     # flow
     "auditor/flow": ("tests/flow/test_edges.py",),

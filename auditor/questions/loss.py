@@ -21,13 +21,13 @@ from msgspec.structs import replace
 from auditor.errors import SubjectError, UnknownTruth, UsageError, is_interrupt
 from auditor.flow.plan import check_share
 from auditor.flow.question import Answer, Inquiry
-from auditor.flow.verdict import Judged
 from auditor.flow.wobbles import WATCHED
 from auditor.lookup import find_object, importable_name
 from auditor.process.foreign import call
 from auditor.questions.cells import CellQuestion
 from auditor.questions.one_pair import show_pair
 from auditor.questions.pairs import PairsInquiry, PairsOptions, make_pairs_plan
+from auditor.questions.reasons import Judged
 from auditor.randomness import from_key
 from auditor.request import OTHER, Request, option
 from auditor.sources.source import Source, load_source

@@ -20,10 +20,11 @@ from auditor.flow.plan import DEFAULT_TARGET, Plan, error_probability, make_plan
 from auditor.flow.question import Answer, Outlook, with_example
 from auditor.flow.record import EXAMPLES, Accuracy, CellRow, Measure, Record
 from auditor.flow.record import RhoInterval as Interval
-from auditor.flow.verdict import Judged, Tally, Verdict, decide, is_accuracy_certified, is_decided, outcome
+from auditor.flow.verdict import Tally, Verdict, is_accuracy_certified, is_decided, outcome
 from auditor.flow.wobbles import WATCHED, wobbles
 from auditor.questions.cells import CellQuestion, OneCell, cell_row
 from auditor.questions.one_pair import show_pair
+from auditor.questions.reasons import Judged, decide
 from auditor.request import OTHER, RHO, SURE, OverCells, option
 from auditor.statistics.cost import prospect, soonest
 from auditor.statistics.gate import Gate

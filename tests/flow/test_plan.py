@@ -12,8 +12,9 @@ from support.requests import cell_of
 
 from auditor.errors import BadValue, UsageError
 from auditor.flow.plan import Plan, error_probability, make_plan
-from auditor.flow.verdict import Bound, Judged, Tally, Verdict, is_accuracy_certified, is_decided
-from auditor.flow.verdict import decide as decide_by
+from auditor.flow.verdict import Bound, Tally, Verdict, is_accuracy_certified, is_decided
+from auditor.questions.reasons import Judged
+from auditor.questions.reasons import decide as decide_by
 from auditor.statistics.cost import information_bound, prospect
 from auditor.statistics.gate import Gate
 from auditor.statistics.interval import BOUNDS, MeanEvidence

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 import auditor
 from auditor.errors import BadValue, UsageError
 from auditor.flow.plan import make_plan
-from auditor.flow.verdict import Judged, Tally, decide, is_decided
+from auditor.flow.verdict import Tally, is_decided
+from auditor.questions.reasons import Judged, decide
 from auditor.randomness import from_key, root_key
 from auditor.statistics.interval import (
     ATOM,

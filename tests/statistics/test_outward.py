@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 import auditor
 from auditor.flow.plan import make_plan
 from auditor.flow.record import Accuracy, Bound, CellRow, Record, RhoInterval
-from auditor.flow.verdict import Judged, Tally, decide, held
+from auditor.flow.verdict import Tally
 from auditor.questions.pairs import Churn, RhoAnswer
+from auditor.questions.reasons import Judged, against_target, decide
 from auditor.report.formats.ci import junit
 from auditor.report.formats.markdown import markdown
 from auditor.report.terminal import as_text
@@ -75,15 +76,15 @@ def test_beside_a_target_a_limit_stays_on_its_side(value: float, other: float, u
         for shown in (above, under):
             assert ((shown > target) - (shown < target)) == ((value > target) - (value < target))
         if value < target:
-            assert float(held(Bound("upper", value, 0.95), target).split()[0]) < target
+            assert float(against_target(Bound("upper", value, 0.95), target).split()[0]) < target
         if value > target:
-            assert float(held(Bound("lower", value, 0.95), target).split()[0]) > target
+            assert float(against_target(Bound("lower", value, 0.95), target).split()[0]) > target
 
 
 def test_a_bound_and_a_target_that_differ_in_the_fourth_digit() -> None:
-    words = held(Bound("upper", 0.050341, 0.95), 0.05035)
+    words = against_target(Bound("upper", 0.050341, 0.95), 0.05035)
     assert words == "0.050341 (95 % confidence), within the target 0.05035"
-    assert held(Bound("lower", 0.12345679, 0.95), 0.12345678).endswith(", above the target 0.12345678")
+    assert against_target(Bound("lower", 0.12345679, 0.95), 0.12345678).endswith(", above the target 0.12345678")
     assert between(0.0301, 0.09996, beside=0.1) == "between 0.0301 and 0.09996"
     assert at_most(0.0503, beside=0.05035) == "0.0503"
 

@@ -9,19 +9,12 @@ import msgspec
 
 from auditor.flow.question import Answer, Outlook
 from auditor.flow.record import CellRow, Measure
-from auditor.flow.verdict import (
-    Bound,
-    Verdict,
-    accuracy_words,
-    decided_bound,
-    held,
-    inaccurate,
-    is_inaccurate,
-)
+from auditor.flow.verdict import Bound, Verdict, decided_bound, is_inaccurate
 from auditor.questions.cells import METHODS
 from auditor.questions.list_size.answer import SHOWN, Frequent, ListAnswer, most_frequent
 from auditor.questions.list_size.misses import Misses
 from auditor.questions.pairs import PairsInquiry, accuracy_measure
+from auditor.questions.reasons import accuracy_words, against_target, inaccurate
 from auditor.statistics.cost import soonest
 from auditor.statistics.outward import at_least, at_most, exact, sure
 from auditor.trials.trial import Bench, NoOutput, Trial, judge, timed_run
@@ -95,7 +88,7 @@ class Runs(PairsInquiry):
         low, high = self._bounds()
         bound = decided_bound(plan, gate, high if outcome == "pass" else low)
         words = "at most" if outcome == "pass" else "above" if bound.value == gate.target else "at least"
-        reason = f"{self._seen()}: {plan.gates} is {words} {held(bound, gate.target)}"
+        reason = f"{self._seen()}: {plan.gates} is {words} {against_target(bound, gate.target)}"
         reason += self.proviso() if outcome == "pass" else ""
         return Verdict(outcome, reason, "list", plan.alpha, bound)
 
