@@ -126,11 +126,12 @@ def _apart(stream: str, mine: Sequence[Draws], others: Sequence[Draws]) -> DrawA
         if here.count == there.count:
             return DrawApart(_where(here.site), here.calls, there.calls, stream, shifts, "calls")
         return DrawApart(_where(here.site), here.count, there.count, stream, shifts)
-    totals = {
-        site: tuple(sum(one.count for one in run if one.site == site) for run in (mine, others)) for site in sites
-    }
-    site = next((site for site in sites if totals[site][0] != totals[site][1]), sites[0])
-    return DrawApart(_where(site), *totals[site], stream, shifts or len(sites) == 2)
+
+    def total(run: Sequence[Draws], site: Site) -> int:
+        return sum(one.count for one in run if one.site == site)
+
+    site = next((site for site in sites if total(mine, site) != total(others, site)), sites[0])
+    return DrawApart(_where(site), total(mine, site), total(others, site), stream, shifts or len(sites) == 2)
 
 
 def _where(site: Site) -> str:

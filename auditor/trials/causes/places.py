@@ -176,7 +176,7 @@ class _Finder:
         self.module(fn.__globals__, fn.__globals__.get("__name__") or "module")
         self.namespace("function attribute", own, title, own.pop, own.__setitem__)
         for name, value in _defaults(fn).items():
-            self.add("default argument", f"{name} of {title}", lambda name=name: _defaults(fn).get(name))
+            self.add("default argument", f"{name} of {title}", partial(lambda name: _defaults(fn).get(name), name))
             self.code(value)
         for name, cell in zip(fn.__code__.co_freevars, fn.__closure__ or (), strict=False):
             read, write = partial(getattr, cell, "cell_contents"), partial(setattr, cell, "cell_contents")
@@ -213,7 +213,7 @@ def places_of(fn: Any, params: Mapping[str, Any], own: OwnCode) -> list[StatePla
         given += [*enumerate(fn.args), *fn.keywords.items()]
         fn = fn.func
     for name, value in given:
-        finder.add("parameter", str(name), lambda value=value: value)
+        finder.add("parameter", str(name), partial(lambda value: value, value))
     owner = fn.estimator if isinstance(fn, Fit) else getattr(fn, "__self__", None)
     if owner is None and not inspect.isroutine(fn) and not inspect.isclass(fn):
         owner = fn
