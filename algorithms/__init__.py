@@ -46,8 +46,7 @@ PAPER = tuple(
 Definition 1.1: two runs on fresh samples with the same r differ with probability at most rho
     auditor:audit
     definition only: what every audit measures
-    test_statistical_query::test_audited_rho_agrees_with_the_exact_one
-    test_controls::test_the_measured_rate_is_the_known_rho
+    test_conformance::test_its_rho_is_the_exact_one
 Theorem 1.2: Theorem 2.3 in the introduction
     statistical_query:rstat
     its tau' = tau rho and width tau/rho are misprints: those of Theorem 2.3 hold
@@ -65,7 +64,7 @@ Theorem 1.4: Theorem 4.2 in the introduction, with delta = 1/3
 Theorem 1.5: Corollary 6.5 in the introduction
     boosting:r_halfspace_boosted
     as Corollary 6.5
-    test_boosting::test_the_strong_learner_is_upheld_at_its_own_size
+    test_conformance::test_it_ends_as_it_declares_at_its_own_size
 Theorem 1.6: Theorem 7.1 in the introduction, of coins
     coin_problem:lemma_bound
     so it is Lemma 7.2; true for tau <= 1/2, by angles, and not for every tau > 0
@@ -79,7 +78,7 @@ Definition 2.1: an oracle that answers a statistical query within tau
 Definition 2.2: simulating such an oracle from a sample, but for a failure rate delta
     statistical_query:within_tau
     definition only: the accuracy oracle of rSTAT
-    test_declared::test_within_tau_is_at_most_tau
+    test_conformance::test_the_oracle_knows_what_is_right
 Algorithm 1: rSTAT: the mean of a query, to the midpoint of its region
     statistical_query:rstat
     as printed; delta added to the parameters, the last region closed
@@ -88,7 +87,7 @@ Theorem 2.3: rSTAT is rho-reproducible and within tau; any query algorithm can b
     statistical_query:rstat compile_sq:compile_sq
     as printed, with delta; q queries get rho/q and delta/q each
     test_statistical_query::test_spot_values
-    test_compile_sq::test_audited_rho_agrees_with_the_exact_one
+    test_conformance::test_its_rho_is_the_exact_one
 
 Definition 3.1: a v-heavy-hitter has probability at least v
     heavy_hitters:is_exact
@@ -119,12 +118,12 @@ Claim 3.5: heavy hitters by statistical queries take log |X| / log(1/tau) of the
 Definition 4.1: a tau-approximate median
     median:is_approximate_median
     definition only: the accuracy oracle
-    test_declared::test_an_approximate_median_has_half_less_tau_on_either_side
+    test_conformance::test_the_oracle_knows_what_is_right
 Theorem 4.2: rMedian is rho-reproducible and accurate; so is any algorithm with interval answers, by it
     median:r_median compile_interval:compile_interval
     mended throughout, see the module; rho0 = rho / (9 L + 3), group failure 1/64
     test_median::test_the_claims_hold_at_the_theorems_size
-    test_compile_interval::test_audited_rho_agrees_with_the_exact_one
+    test_conformance::test_its_rho_is_the_exact_one
 Lemma 4.3: the plain median of a sample is tau-approximate
     median:median
     as printed for tau <= 1/4; ln(2/delta) / (2 tau^2) above, and an odd number always
@@ -168,7 +167,7 @@ Algorithm 5: ConstructFoams: droplets, stage by stage
 Theorem 5.2: Algorithm 4 is rho-reproducible with advantage tau/4
     halfspace:r_halfspace_foams
     as printed, with the failure rate rho/4 of the two it says
-    test_halfspace::test_claims_are_upheld_at_the_theorems_size
+    test_conformance::test_its_claim_holds_on_hard_sources
     test_halfspace::test_the_proofs_sums_hold_at_the_theorems_sizes
 Lemma 5.3: a foam parts two points with probability at most 2 pi times their distance
     rounding:foams
@@ -190,7 +189,7 @@ Definition 5.6: a weak learner has advantage gamma but for delta
 Definition 5.7: a reproducible weak learner is both
     boosting:WeakLearner
     definition only: what boosting takes
-    test_boosting::test_the_strong_learner_is_upheld_at_its_own_size
+    test_conformance::test_it_ends_as_it_declares_at_its_own_size
 Lemma 5.8: the mean direction has advantage tau/2
     halfspace:signed_directions
     as printed
@@ -227,7 +226,7 @@ Algorithm 7: a weak learner of halfspaces: the sum of directions, rounded to a b
 Theorem 5.14: Algorithm 7 is rho-reproducible with advantage tau/4
     halfspace:r_halfspace_boxes
     as printed, with half an expectation for Pr
-    test_halfspace::test_claims_are_upheld_at_the_theorems_size
+    test_conformance::test_its_claim_holds_on_hard_sources
     test_halfspace::test_the_proofs_sums_hold_at_the_theorems_sizes
 
 Algorithm 8: rBoost: smooth boosting by filtering
@@ -261,7 +260,7 @@ Lemma 6.4: rejection sampling before a rho-reproducible algorithm gives 2 q + 2 
 Corollary 6.5: strong learners of halfspaces
     boosting:r_halfspace_boosted boosting:r_halfspace_boosted_boxes
     mended: foams tau^(-98/9) eps^(-38/9), printed -76/9, -28/9; boxes tau^-12, printed -10; both + tau^-6 rho^-2 eps^-5
-    test_boosting::test_the_strong_learner_is_upheld_at_its_own_size
+    test_conformance::test_it_ends_as_it_declares_at_its_own_size
     test_boosting_sizes::test_the_exponents_are_not_those_that_are_printed
 Remark 6.6: with boxes it is polynomial, with foams exponential in d
     boosting:halfspaces
@@ -291,10 +290,10 @@ Theorem A.3: amplification of reproducibility
     amplification:amplify amplification:amplified amplification:failure
     as printed, k to base 2; wrong or bottom at most (2 beta + rho/k) / (1 - nu - rho/k) + beta; nu + rho < 3/4
     test_amplification::test_sizes_are_the_theorems
-    test_amplification::test_few_runs_have_their_exact_law_on_rows_and_on_counts
+    test_conformance::test_its_rho_is_the_exact_one
     test_amplification::test_wrong_or_bottom_is_no_more_likely_than_the_proof_says
     test_amplification::test_bottom_for_all_fails_the_audit_of_accuracy
-    test_amplification::test_at_its_own_size_an_audit_passes
+    test_conformance::test_it_ends_as_it_declares_at_its_own_size
 Corollary A.4: amplification of any rho < 1/4 - alpha
     amplification:amplified_from_rho amplification:from_rho
     nu = 1/2 - alpha, eta = rho_1 / nu; the printed alpha / (1 - 2 alpha) is 1/2 - eta at rho_1 = 1/4 - alpha only
@@ -315,7 +314,7 @@ Lemma A.7: one sample may answer m adaptive queries, at a distance of (m - 1) rh
     as stated, where each query has a string of its own, which the lemma leaves out
     test_consequences::test_reusing_a_sample_moves_transcripts_by_at_most_the_lemmas_bound
     test_consequences::test_the_lemma_needs_a_string_of_its_own_for_each_query
-    test_consequences::test_both_interviews_have_their_exact_shares
+    test_conformance::test_its_rho_is_the_exact_one
 Remark A.8: the connection may show that reproducibility cannot be had efficiently
     -
     an outlook: nothing to run

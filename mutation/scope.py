@@ -22,7 +22,7 @@ SCOPE = (
     "auditor/subjects",
     "auditor/values",
 )
-DEFAULTS = "tests/algorithms/test_defaults.py"  # what each algorithm declares where nobody says otherwise
+CONFORMANCE = "tests/algorithms/test_conformance.py"  # what every bundled subject satisfies
 ELSEWHERE: dict[str, tuple[str, ...]] = {
     "auditor": ("tests/test_structs.py",),
     "auditor/statistics/cost.py": ("tests/test_calibration.py",),
@@ -194,10 +194,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
         "tests/algorithms/test_boosting_sizes.py",
         "tests/algorithms/test_boosting_on_counts.py",
     ),
-    "algorithms/heavy_hitters.py": ("tests/algorithms/test_declared.py",),
-    "algorithms/median.py": ("tests/algorithms/test_declared.py",),
-    "algorithms/point_mass.py": ("tests/algorithms/test_declared.py",),
-    "algorithms/statistical_query.py": ("tests/algorithms/test_declared.py", "tests/algorithms/test_finishing.py"),
+    "algorithms/statistical_query.py": ("tests/algorithms/test_finishing.py",),
     "algorithms/coin_frontier.py": ("tests/algorithms/test_coin_sizes.py",),
     "algorithms/coin_problem.py": ("tests/algorithms/test_coin_sizes.py", "tests/algorithms/test_finishing.py"),
     "algorithms/halfspace.py": ("tests/algorithms/test_finishing.py",),
@@ -211,19 +208,11 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
         "tests/algorithms/everyday/test_mean_heavy.py",
     ),
     "algorithms/data_reuse.py": ("tests/algorithms/test_consequences.py",),
-    "algorithms/twins/quantile.py": (
-        "tests/algorithms/everyday/test_quantile.py",
-        "tests/algorithms/everyday/test_conformal.py",
-    ),
+    "algorithms/twins/quantile.py": ("tests/algorithms/everyday/test_conformal.py",),
     "algorithms/generalisation.py": ("tests/algorithms/test_consequences.py",),
-    "algorithms/twins/paper.py": ("tests/algorithms/test_broken.py",),
-    "algorithms/twins/bandit.py": ("tests/algorithms/everyday/test_broken_bandit.py",),
-    "algorithms/twins/mean.py": ("tests/algorithms/everyday/test_broken_mean.py",),
-    "algorithms/twins/hypothesis_tests.py": ("tests/algorithms/everyday/test_broken_tests.py",),
+    "algorithms/twins": ("tests/algorithms/test_twins.py",),
     "algorithms/twins/median_as_published.py": ("tests/algorithms/test_median.py",),
     "algorithms/everyday/choice_laws.py": ("tests/algorithms/everyday/test_choice.py",),
-    "algorithms/twins/choice.py": ("tests/algorithms/everyday/test_choice.py",),
-    "algorithms/twins/heavy_hitter.py": ("tests/algorithms/everyday/test_single_heavy_hitter.py",),
     "algorithms/twins/clusters.py": ("tests/algorithms/everyday/test_clusters.py",),
     "algorithms/everyday/lattice_laws.py": (
         "tests/algorithms/everyday/test_identity_test.py",
@@ -253,4 +242,4 @@ def tests_of(module: str) -> list[str]:
     found = [mirror] if (ROOT / mirror).exists() else []
     for place in (path, *path.parents):
         found += ELSEWHERE.get(place.as_posix(), ())
-    return list(dict.fromkeys([*found, *([DEFAULTS] if path.parts[0] == "algorithms" else [])]))
+    return list(dict.fromkeys([*found, *([CONFORMANCE] if path.parts[0] == "algorithms" else [])]))

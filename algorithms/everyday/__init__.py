@@ -15,9 +15,9 @@ MEANS = """
 Mean by boxes: a mean in R^d rounded to boxes is rho-reproducible and within eps but for delta
     mean_vector:r_mean_vector mean_sizes:by_boxes mean_laws:coins_rho
     sqrt(n) = sqrt(plain) + 2 d sigma u / (sqrt(3) rho eps), u <= sqrt(d)/2; rho exact by binomials
-    test_mean_vector::test_audited_rho_agrees_with_the_exact_one
+    algorithms/test_conformance::test_its_rho_is_the_exact_one
     test_mean_vector::test_a_plan_meets_both_of_the_proofs_sums
-    test_mean_vector::test_the_claims_hold_at_the_theorems_size_on_hard_sources
+    algorithms/test_conformance::test_its_claim_holds_on_hard_sources
     test_mean_vector::test_means_are_as_near_as_the_noise_says
 Mean by one offset: so it is with one offset for all coordinates, at the same constant
     mean_vector:r_mean_vector_one_offset auditor.repair:one_grid_mismatch
@@ -30,18 +30,18 @@ Mean by foams: a mean rounded by a centred foam, parted at most sqrt(8 pi) |T - 
     test_mean_foams::test_no_direction_has_more_than_the_normal_rate
     test_mean_foams::test_the_constant_is_the_limit_of_diagonals_and_four_along_an_axis
     test_mean_foams::test_two_points_are_parted_as_exactly_in_one_dimension
-    test_mean_foams::test_the_claims_hold_at_the_theorems_size
+    algorithms/test_conformance::test_its_claim_holds_on_hard_sources
 Mean by medians: medians of k means, rounded to boxes, for rows that have a variance and no more
     mean_heavy:r_mean_vector_heavy mean_heavy:by_medians mean_laws:median_parted
     E|T_i - T'_i| <= 2 sigma sqrt(k / (3 n)), and 0.6 sigma sqrt(k / n) on its hard source
     test_mean_heavy::test_medians_are_as_near_and_as_far_apart_as_the_proof_says
     test_mean_heavy::test_the_root_of_k_is_no_weakness_of_the_proof
-    test_mean_heavy::test_the_mean_of_the_declared_mismatch_is_the_exact_rho_on_the_hard_source
+    algorithms/test_conformance::test_its_rho_is_the_exact_one
 Mean by clipping: so is the mean of clipped rows, without the root of k, where a centre is known
     mean_heavy:r_mean_vector_clipped mean_heavy:by_clipping
     |T_i - mu_i| <= (sqrt(2) + 1/sqrt(3)) sigma sqrt(ln(2 d / delta) / n) but for delta
     test_mean_heavy::test_clipped_means_are_as_near_as_the_proof_says
-    test_mean_heavy::test_clipped_coins_have_their_exact_rho
+    algorithms/test_conformance::test_its_rho_is_the_exact_one
 Means differ by Gini's bound: E|V - V'| <= 2 sd(V) / sqrt(3), and fair coins differ most of rows in an interval
     mean_sizes:GINI
     attained by the uniform law; C(2n, n) / 4^n for coins, 2.3 percent below it
@@ -54,7 +54,7 @@ Quantile by a grid: the k-th smallest row to the middle of its cell is rho-repro
     quantile:r_quantile
     ours: about (4/pi) p (1 - p) / (density width rho)^2 rows, width nearly 2 eps for small rho
     test_quantile::test_the_claims_hold_at_the_hardest_law_exactly
-    test_quantile::test_the_claims_are_upheld_at_their_own_size
+    algorithms/test_conformance::test_it_ends_as_it_declares_at_its_own_size
     test_quantile::test_the_size_is_the_theorems
 Quantile lower bound: no algorithm for all laws with the density has a smaller rho than so many rows allow
     quantile:least_rho
@@ -68,7 +68,7 @@ Conformal threshold by a grid: rounded up, it keeps the coverage 1 - a for every
     ours: coverage at least k / (n + 1), ties included; the quantile's size, with density and width as they are given
     test_conformal::test_every_grid_keeps_the_coverage_exactly_ties_included
     test_conformal::test_the_claims_hold_at_the_hardest_law_exactly
-    test_conformal::test_the_claims_are_upheld_at_their_own_size
+    algorithms/test_conformance::test_it_ends_as_it_declares_at_its_own_size
     repair/test_calibrating::test_every_r_keeps_the_coverage_ties_included
 Price of rounding up: coverage exceeds k / (n + 1) by at most half of the largest mass of a cell, on average over r
     conformal:over_coverage
@@ -94,13 +94,13 @@ Best of K: the best of K mean scores by shared noise: rho <= beta exp(beta/2n) /
     beta = (ln((K - 1)(1 - delta)/delta) + 3 rho^2) / tau; no K but in beta; 1.2 times the exact rho of many tied
     test_choice::test_rho_is_at_most_what_the_choice_flatters_itself_and_that_is_small
     test_choice::test_two_scores_part_by_at_most_their_jeffreys_divergence
-    test_choice::test_the_audited_rho_is_the_exact_one
-    test_choice::test_the_claims_are_upheld_at_their_own_size
+    algorithms/test_conformance::test_its_rho_is_the_exact_one
+    algorithms/test_conformance::test_it_ends_as_it_declares_at_its_own_size
 Top k of K: the set of the k best: rho <= beta G exp((k + 1) beta/2n) / sqrt(2 n)
     choice:r_top_choice choice:swaps auditor.repair.mechanisms.gumbel:top_mismatch
     G = (K - k)(1/K + ... + 1/(K - k + 1)) <= k; exact to first order in how far scores move
-    test_choice::test_the_audited_rho_of_a_top_that_leaves_one_out_is_the_exact_one
-    test_choice::test_the_claims_are_upheld_at_their_own_size
+    algorithms/test_conformance::test_its_rho_is_the_exact_one
+    algorithms/test_conformance::test_it_ends_as_it_declares_at_its_own_size
     repair/mechanisms/test_gumbel::test_the_bound_of_the_top_k_holds_and_is_exact_for_small_moves
     repair/mechanisms/test_gumbel::test_no_scores_swap_more_often_than_tied_ones
 """
@@ -119,7 +119,7 @@ Coin test: p0, or eps away on either side; rho-reproducible, wrong with probabil
     coin_test:r_coin_test coin_test:least_size
     n = (1/sqrt(3) + rho sqrt(2 ln(2/delta)))^2 / (rho eps)^2, 3 % above the exact rho halfway; run at 3/4 of rho
     test_coin_test::test_what_is_proved_holds_at_every_bias_and_for_every_r
-    test_coin_test::test_the_audited_rho_holds_the_exact_one
+    algorithms/test_conformance::test_its_rho_is_the_exact_one
 Arcsine bound: no test of p0 against p1 has a smaller rho at all biases between
     coin_test:least_between
     (1/3 - 3 delta / 4) / (sqrt(n) (arcsin sqrt(p1) - arcsin sqrt(p0))); the exact frontier is below twice that
@@ -175,7 +175,7 @@ Clusters by a coreset: k-means, rho-reproducible, of an rms of at most sqrt(alph
     clusters:r_clusters
     alpha = 1 on a line, else 2; n = 1.04e13 at d = 2, eps = 0.3, rho = 0.2, and 31,634 without reproducibility
     test_clusters::test_the_proofs_inequality_holds_for_any_sample_tree_and_weights
-    test_clusters::test_the_claims_hold_at_its_own_size
+    algorithms/test_conformance::test_it_ends_as_it_declares_at_its_own_size
 k-means of weighted points: the best on a line, and in more dimensions at most twice the best, by trying k of the points
     weighted_means:best_centres
     2 is what points lose to means as centres; Lloyd's steps only gain
@@ -195,7 +195,7 @@ Explore then commit: a bandit that keeps an arm within tau, but for delta, and r
     test_bandit::test_they_part_with_at_most_the_proofs_probability
     test_bandit::test_ranges_and_gaps_move_at_most_as_the_proofs_say
     test_bandit::test_a_difference_misses_its_side_as_seldom_as_the_proofs_say
-    test_bandit_exact::test_audited_rho_agrees_with_the_exact_one
+    algorithms/test_conformance::test_its_rho_is_the_exact_one
 First within a threshold: in a random order, of those within a random threshold: parted by E |A ^ A'| / |A u A'|
     bandit:parted bandit:keep
     exact; at most (H_K - 1) E[R] / w, which is attained
@@ -206,7 +206,7 @@ Phased elimination: so does one that drops arms, and pulls none with a gap of s_
     b_i = ((A + 2y) / (s_i - s_(i+1)))^2 pulls of each, A = 1 / (0.95 rho) for two arms, with no union over phases
     test_bandit::test_phases_tile_the_gaps_and_the_shares_of_rho_add_up
     test_bandit_exact::test_the_claims_hold_exactly
-    test_bandit_exact::test_audited_rho_agrees_with_the_exact_one
+    algorithms/test_conformance::test_its_rho_is_the_exact_one
 Two-armed bandits exactly: rho and expected regret of both, by dynamic programming over phases
     bandit_exact:exact bandit_exact:least_share
     exact for Bernoulli arms; at the same regret the larger mean has rho = 1/2
@@ -232,17 +232,17 @@ HEAVY = """
 Single heavy hitter: where some value has v, one of v/2 or more, from 1 / (v rho^2) rows but for logarithms
     single_heavy_hitter:r_single_heavy_hitter single_heavy_hitter:rho_at_most auditor.repair:first_heavy_mismatch
     (H_J - 1) D / (3 v / 8) and strays, J = floor(2/v) - 1; known: (4 d / v) ln(2/v) for shares that differ by d
-    test_single_heavy_hitter::test_the_audited_rho_is_that_of_all_pairs_of_samples
+    algorithms/test_conformance::test_its_rho_is_the_exact_one
     test_single_heavy_hitter::test_the_largest_difference_is_on_average_at_most_d
     test_single_heavy_hitter::test_runs_stray_no_more_often_than_the_proof_says
-    test_single_heavy_hitter::test_the_claim_is_upheld_at_its_own_size
+    algorithms/test_conformance::test_its_claim_holds_on_hard_sources
     repair/mechanisms/test_heavy::test_near_shares_part_by_at_most_the_harmonic_bound
 Amplification by majority: Theorem A.3 with 1 / (2 eps^2 (rho/k)^2) runs of the base a string
     algorithms.amplification:amplified_by_majority algorithms.amplification:majority_size
     no union over Q1: above 1/2 there is at most one heavy hitter; accuracy as in Theorem A.3
     algorithms/test_amplification::test_two_votes_differ_no_more_often_than_the_proof_says
-    algorithms/test_amplification::test_by_majority_few_runs_have_their_exact_law_on_rows_and_on_counts
-    algorithms/test_amplification::test_at_its_own_size_an_audit_passes
+    algorithms/test_conformance::test_its_rho_is_the_exact_one
+    algorithms/test_conformance::test_it_ends_as_it_declares_at_its_own_size
 """
 
 FRONTIERS = """

@@ -77,7 +77,7 @@ def group_reach(k: int, delta: float) -> float:
     return math.sqrt(1 / float(betaincinv(half, half, delta)) - 1)
 
 
-@lru_cache
+@lru_cache(typed=True)
 def by_medians(eps: float, rho: float, delta: float, sigma: float, d: int) -> MeanPlan:
     """Return the plan with the fewest rows, in its best number of groups."""
     check_parameters(eps, rho, delta, sigma, d)
@@ -138,7 +138,7 @@ def median_of_means(sample: Sample, *, eps: float, rho: float, delta: float, sig
     return checked(np.median([rows.take(m).mean(finite) for _ in range(k)], axis=0), d)
 
 
-@lru_cache
+@lru_cache(typed=True)
 def by_clipping(eps: float, rho: float, delta: float, sigma: float, d: int) -> MeanPlan:
     """Return the plan; its reach is B."""
     check_parameters(eps, rho, delta, sigma, d)

@@ -112,21 +112,21 @@ def least_plan(
     return min(plans, key=lambda plan: plan.rows)
 
 
-@lru_cache
+@lru_cache(typed=True)
 def by_boxes(eps: float, rho: float, delta: float, sigma: float, d: int) -> MeanPlan:
     check_parameters(eps, rho, delta, sigma, d)
     noise = partial(sub_gaussian_noise, sigma=sigma, d=d)
     return least_plan(eps, delta, d, noise=noise, parting=GINI * d * sigma / rho)
 
 
-@lru_cache
+@lru_cache(typed=True)
 def by_one_offset(eps: float, rho: float, delta: float, sigma: float, d: int) -> MeanPlan:
     """Boxes whose coordinates share an offset: the same parting, and the radius that always holds."""
     check_parameters(eps, rho, delta, sigma, d)
     return planned(eps, delta, sub_gaussian_noise(delta, sigma, d), GINI * d * sigma / rho, math.sqrt(d) / 2)
 
 
-@lru_cache
+@lru_cache(typed=True)
 def by_foams(eps: float, rho: float, delta: float, sigma: float, d: int) -> MeanPlan:
     check_parameters(eps, rho, delta, sigma, d)
     noise = partial(sub_gaussian_noise, sigma=sigma, d=d)

@@ -92,16 +92,6 @@ def test_whatever_one_mean_direction_is_rounded_to_errs_on_a_share(source: str, 
     assert law.weights[agreement > tau**2 / 8].sum() == pytest.approx(1 - share)
 
 
-@pytest.mark.parametrize("rounding", ["foams", pytest.param("boxes", marks=pytest.mark.nightly)])
-def test_the_strong_learner_is_upheld_at_its_own_size(rounding: str) -> None:
-    name = {"foams": "r_halfspace_boosted", "boxes": "r_halfspace_boosted_boxes"}[rounding]
-    record = auditor.audit(f"algorithms.boosting:{name}", confidence=0.99)
-    assert (record.verdict, record.sample_scale, record.source) == ("pass", 1.0, TWO_LINES), record.reason
-    assert record.size > 10**23
-    assert record.accuracy is not None
-    assert record.accuracy.failures == 0
-
-
 @pytest.mark.parametrize(
     ("learner", "rounding"),
     [
@@ -116,11 +106,6 @@ def test_the_rounding_is_chosen_by_name(learner: Any, rounding: str) -> None:
     sample = CountSample(load_source(TWO_LINES).law(), size, from_key(root_key(0)))
     vote = learner(sample, from_key(root_key(1)), sample_scale=1e-13)
     assert {w.is_integer() for h in vote.hypotheses for w in map(float, h.w)} == {rounding == "foams"}
-
-
-def test_a_rounding_of_another_name_gets_a_sentence() -> None:
-    with pytest.raises(auditor.AuditorError, match="rounding='foam' must be one of foams, boxes"):
-        auditor.audit("algorithms.boosting:r_halfspace_boosted", params={"rounding": "foam"})
 
 
 # The run, followed: what every part is called with.
@@ -334,20 +319,6 @@ def test_the_density_falls_and_the_vote_is_right() -> None:
     assert densities[-1] < EPS
     assert len(vote.hypotheses) < rounds(EPS, weak.gamma)
     assert errors(vote, CUBE) == 0
-
-
-@pytest.mark.parametrize(
-    ("params", "words"),
-    [
-        ({"eps": 0.0}, r"eps=0.0 must be in \(0, 1\)"),
-        ({"eps": 1.0}, r"eps=1.0 must be in"),
-        ({"rho": 2}, r"rho=2 must be in \(0, 1\]"),
-        ({"tau": -0.5}, r"tau=-0.5 must be in"),
-    ],
-)
-def test_bad_parameters_get_name_value_range_and_cure(params: dict[str, Any], words: str) -> None:
-    with pytest.raises(auditor.AuditorError, match=words):
-        auditor.audit("algorithms.boosting:r_halfspace_boosted", params=params)
 
 
 def test_a_draw_beyond_two_to_the_63_is_refused_before_anything_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -279,8 +279,3 @@ def test_a_tiny_delta_is_solved(m: int, delta: float) -> None:
 def test_bad_values_get_name_value_range_and_cure(m: int, tau: float, delta: float, words: str) -> None:
     with pytest.raises(ValueError, match=words):
         frontier(m, tau, delta)
-
-
-def test_a_rho_that_is_none_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"rho=1.5 must be in \(0, 1\)"):
-        least_size(1.5, 0.1)

@@ -27,7 +27,6 @@ from algorithms.coin_frontier import (
 from algorithms.coin_problem import (
     MOST_ON_A_CURVE,
     AcceptanceBand,
-    acceptance,
     derivative_bound,
     estimated_acceptance,
     interval,
@@ -41,7 +40,6 @@ from algorithms.coin_problem import (
     uniform_size,
     worst_rho,
 )
-from auditor.subjects.subject import load_subject
 
 
 def test_uniform_thresholds_in_closed_form() -> None:
@@ -119,25 +117,6 @@ def test_an_estimate_has_an_interval_for_each_bias() -> None:
     assert estimated_acceptance.__kwdefaults__ == {"points": 41, "runs": 1000, "alpha": 0.05, "seed": 0}
 
 
-@pytest.mark.parametrize(("bad", "words"), [({"points": 0}, "points=0"), ({"runs": 0}, "runs=0")])
-def test_no_points_or_runs_are_refused(bad: dict[str, int], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        estimated_acceptance(lambda rows, r: True, 1, lambda: None, 0.2, **bad)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("alpha", [0.0, 1.0])
-def test_a_band_that_always_or_never_misses_is_refused(alpha: float) -> None:
-    with pytest.raises(ValueError, match=r"alpha=\S+ must be in \(0, 1\)"):
-        estimated_acceptance(lambda rows, r: True, 1, lambda: None, 0.2, alpha=alpha)
-
-
-@pytest.mark.parametrize("rule", [[0.5], [0.0, 1.1], [-0.1, 1.0]])
-def test_a_rule_has_two_numbers_in_the_unit_interval(rule: list[float]) -> None:
-    with pytest.raises(ValueError, match="a rule must have"):
-        acceptance(np.array(rule), 0.5)
-    assert float(acceptance(np.array([0.0, 1.0]), 0.3)) == pytest.approx(0.3)
-
-
 def test_the_worst_rho_of_one_threshold_is_a_half_where_it_accepts_half_of_the_time() -> None:
     value, bias = worst_rho((np.array([3]), np.ones(1)), 5, 0.2)
     assert (value, bias) == (pytest.approx(0.5, abs=1e-12), pytest.approx(0.5, abs=1e-5))
@@ -179,15 +158,6 @@ def test_gaps_are_relative() -> None:
     assert Frontier(1, 0.1, 0.1, 0.3, 0.4, none).gap == pytest.approx(0.25)
     assert Frontier(1, 0.1, 0.1, 0.0, 0.0, none).gap == 0.0
     assert Frontier(1, 0.1, 0.1, 0.3, 0.4, none).rho == 0.4
-
-
-def test_what_deciders_declare() -> None:
-    names = ("fixed_threshold", "coin_from_rstat", "uniform_threshold", "optimal_coin")
-    found = [load_subject(f"algorithms.coin_problem:{name}") for name in names]
-    assert [one.declares("size") for one in found] == [59, 96_818, 5000, optimal_size(0.1, 0.1, 1 / 16)]
-    assert [one.declares("delta") for one in found] == [1 / 16, 0.025, 1 / 16, 1 / 16]
-    assert [one.declares("claimed") for one in found] == [None, 0.1, 0.1, 0.1]
-    assert {(one.declared.source, one.declared.sample) for one in found} == {("bernoulli(0.5)", "counts")}
 
 
 def test_a_vote_that_errs_exactly_so_often_is_enough() -> None:

@@ -1,7 +1,4 @@
-"""Algorithms with interval answers, compiled by rMedian: against exact laws of the base, and of the whole.
-
-Chance: the intervals of the audits miss their exact rho with probability 1e-4 in all; audits at 1 - 1e-8.
-"""
+"""Algorithms with interval answers, compiled by rMedian: against exact laws of the base, and of the whole."""
 
 from __future__ import annotations
 
@@ -9,19 +6,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conformance import law_of_thirds, thirds_by_median
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
-from support.exact import decision
 
 import auditor
 from algorithms.compile_interval import (
-    bias_by_median,
-    bias_from_few_coins,
     bias_size,
     coins_a_run,
     compile_interval,
-    is_within_a_third,
     nearest_third,
     nearest_thirds,
     one_by_one,
@@ -29,12 +23,10 @@ from algorithms.compile_interval import (
 )
 from algorithms.median import is_approximate_median, r_median
 from algorithms.median import sample_size as median_size
-from algorithms.statistical_query import region_width
 from algorithms.statistical_query import sample_size as rstat_size
 from auditor.randomness import Randomness, from_key, root_key
 from auditor.sources.sample import CountSample, Sample
 from auditor.sources.source import load_source
-from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 
@@ -126,11 +118,6 @@ def test_a_base_that_hands_on_all_rows_runs_at_the_theorems_size_on_counts() -> 
 BIASES = [0.0, 1 / 6, 0.2, 0.35, 0.5, 0.51, 2 / 3, 0.8, 1.0]
 
 
-def law_of_thirds(m: int, p: float) -> np.ndarray[Any, Any]:
-    heads = np.arange(m + 1)
-    return np.bincount((6 * heads + m) // (2 * m), weights=binom.pmf(heads, m, p), minlength=4)
-
-
 @pytest.mark.parametrize("tau", [0.05, 0.25, 0.4, 0.49])
 def test_the_base_is_right_more_than_half_of_the_time_and_tau(tau: float) -> None:
     m = coins_a_run(tau)
@@ -140,23 +127,9 @@ def test_the_base_is_right_more_than_half_of_the_time_and_tau(tau: float) -> Non
         assert law_of_thirds(m, p)[right].sum() > 0.5 + tau
 
 
-def outcomes(p: float, tau: float, rho: float, scale: float) -> tuple[float, list[float]]:
-    """rho and the law of the output: rMedian of two bits asks for x = 0, 1, 2 in turn."""
-    below = np.minimum(np.cumsum(law_of_thirds(coins_a_run(tau), p)), 1.0)
-    n = rstat_size(tau / 2, rho / 3, rho / 12, scale)
-    alpha, cut = region_width(tau / 2, rho / 3, rho / 12), 0.5 - tau / 2
-    agree, reached, parts, law = 0.0, 1.0, 1.0, []
-    for x in range(3):
-        one = decision(n, float(below[x]), alpha, cut)
-        agree += reached * one.both_yes
-        law.append(parts * one.yes)
-        reached, parts = reached * one.both_no, parts * (1 - one.yes)
-    return 1 - agree - reached, [*law, parts]
-
-
 @pytest.mark.parametrize("p", BIASES)
 def test_claimed_rho_and_delta_hold_exactly_at_the_theorems_size(p: float) -> None:
-    rho, law = outcomes(p, 0.4, 0.5, 1.0)
+    rho, law = thirds_by_median(p, 0.4, 0.5, 1.0)
     failed = sum(mass for x, mass in enumerate(law) if abs(x - 3 * p) > 1 + 1e-12)
     print(f"p = {p:.3f}: exact rho {rho:.4f} of 0.5, failures {failed:.2g} of 0.25")
     assert -1e-9 <= rho <= 0.5
@@ -164,50 +137,12 @@ def test_claimed_rho_and_delta_hold_exactly_at_the_theorems_size(p: float) -> No
     assert sum(law) == pytest.approx(1)
 
 
-GRID = [(0.5, 2e-3, "rows"), (0.51, 5e-4, "counts")]
-
-
-@pytest.mark.parametrize(("p", "scale", "kind"), GRID)
-def test_audited_rho_agrees_with_the_exact_one(p: float, scale: float, kind: str) -> None:
-    truth, pairs = outcomes(p, 0.4, 0.5, scale)[0], 300
-    record = auditor.audit(bias_by_median, f"bernoulli({p})", sample=kind, fixed=pairs, params={"sample_scale": scale})
-    share = 1e-4 / (2 * len(GRID))
-    low = clopper_pearson_lower(record.pairs, record.mismatches, share)
-    high = clopper_pearson_upper(record.pairs, record.mismatches, share)
-    print(f"p = {p} {kind}: {record.mismatches} of {pairs}, in [{low:.4f}, {high:.4f}], exact {truth:.4f}")
-    assert record.size == bias_size(0.4, 0.5, scale)
-    assert truth > 0.05
-    assert low <= truth <= high
-
-
-def test_sizes_and_the_oracle() -> None:
+def test_sizes() -> None:
     assert coins_a_run(0.4) == 54
     assert bias_size(0.4, 0.5) == 54 * 3 * rstat_size(0.2, 0.5 / 3, 0.5 / 12) == 1_324_836
     assert sample_size(7, 4, 0.1, 0.2, 0.01) == 7 * median_size(4, 0.1, 0.2, 0.01)
-    source, r = load_source("bernoulli(0.5)"), from_key(root_key(0))
-    verdicts = [is_within_a_third(x, source=source, r=r, params={}) for x in range(4)]
-    assert verdicts == [False, True, True, False]
-    ends = load_source(f"bernoulli({1 / 3})")
-    assert [is_within_a_third(x, source=ends, r=r, params={}) for x in range(4)] == [True, True, True, False]
 
 
-def test_the_base_alone_is_right_and_caught() -> None:
-    record = auditor.audit(bias_from_few_coins, confidence=1 - 1e-8)
-    assert record.accuracy is not None
-    assert (record.verdict, record.expect, record.size, record.accuracy.failures) == ("fail", "fail", 54, 0)
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: sample_size(0, 2, 0.3, 0.5), "base_size=0 must be at least 1"),
-        (lambda: sample_size(5, 0, 0.3, 0.5), "d=0 must be an integer from 1 to 62"),
-        (lambda: bias_size(0.5, 0.5), r"tau=0.5 must be in \(0, 1/2\)"),
-        (lambda: bias_size(0.0, 0.5), "tau=0.0 must be in"),
-        (lambda: bias_size(0.4, 0.0), "rho=0.0 must be in"),
-        (lambda: bias_size(0.4, 0.5, 0), "sample_scale=0 must be above 0"),
-    ],
-)
-def test_bad_parameters_get_name_value_range_and_cure(call: Any, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        call()
+def test_a_run_of_the_base_has_a_row() -> None:
+    with pytest.raises(ValueError, match="base_size=0 must be at least 1"):
+        sample_size(0, 2, 0.3, 0.5)

@@ -10,40 +10,12 @@ import pytest
 from scipy.stats import binom
 from support.requests import bench_of
 
-import auditor
 from algorithms import coin_problem, halfspace, heavy_hitters, statistical_query
 from algorithms.coin_frontier import frontier
 from algorithms.coin_problem import exact_rho, rstat_mixture, uniform_mixture
-from auditor.trials.integrated import FINISHES, Shown, run_integrated
+from auditor.trials.integrated import Shown, run_integrated
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
-DECLARED = [
-    statistical_query.rstat,
-    coin_problem.coin_from_rstat,
-    coin_problem.uniform_threshold,
-    coin_problem.optimal_coin,
-    halfspace.r_halfspace_boxes,
-    halfspace.r_halfspace_foams,
-    heavy_hitters.r_heavy_hitters,
-]
-OTHERS: dict[Any, dict[str, Any]] = {
-    halfspace.r_halfspace_boxes: {"size": 100_000},
-    halfspace.r_halfspace_foams: {"size": 100_000},
-    heavy_hitters.r_heavy_hitters: {"params": {"sample_scale": 1e-6}},
-}
-
-
-@pytest.mark.parametrize("algorithm", DECLARED)
-def test_each_is_its_two_steps_and_finishes_as_often_apart_as_it_says(algorithm: Any) -> None:
-    """At a size where outputs do differ. A declared mismatch is contradicted wrongly with probability 1e-5 at most."""
-    asked, pairs = OTHERS.get(algorithm, {"size": 400}), 15
-    record = auditor.audit(algorithm, **asked, rho=0.5, fixed=pairs, confidence=0.9999, seed=2)
-    answer = record.answer.integrated
-    print(f"{algorithm.__name__}: {answer.differing} of {pairs * FINISHES} differ, {answer.expected:.1f} are declared")
-    assert record.decided_by != "formula"
-    assert answer.differing > pairs
-    assert answer.declared == ("upper" if algorithm is halfspace.r_halfspace_foams else "exact")
-    assert answer.expected >= answer.differing - 6 * np.sqrt(answer.expected)
 
 
 TAU, RHO, DELTA = 0.1, 0.1, 0.025

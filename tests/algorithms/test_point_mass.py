@@ -10,14 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.requests import cell_of
 
-import auditor
-from algorithms.heavy_hitters import r_heavy_hitters
 from algorithms.point_mass import (
     base,
     digit_query,
-    is_the_point,
     point_by_queries,
     queries_needed,
     sample_size,
@@ -27,7 +23,6 @@ from algorithms.statistical_query import sample_size as rows_a_query
 from auditor.randomness import from_key, root_key
 from auditor.sources.sample import CountSample
 from auditor.sources.source import load_source
-from auditor.subjects.subject import load_subject
 
 pytestmark = pytest.mark.usefixtures("no_second_process")
 Query = Callable[[Any], Any]
@@ -103,28 +98,6 @@ def test_the_rows_grow_with_the_domain() -> None:
     assert sizes == sorted(set(sizes))
 
 
-@pytest.mark.parametrize("bits", [4, 40])
-def test_both_find_the_point_reproducibly(bits: int) -> None:
-    source = f"pmf({{{2**bits - 3}: 1.0}})"
-    queries = auditor.audit(point_by_queries, source, params={"domain": 2**bits})
-    heavy = auditor.audit(r_heavy_hitters, source, no_integrate=True)
-    assert (queries.verdict, queries.mismatches, heavy.verdict, heavy.mismatches) == ("pass", 0, "pass", 0)
-    assert queries.accuracy is not None
-    assert queries.accuracy.failures == 0
-    assert heavy.size == cell_of(r_heavy_hitters, "pmf({1: 1.0})").size
-
-
-@pytest.mark.parametrize("tau", [0, -0.1, 0.26, 1])
-def test_a_tolerance_that_separates_nothing_is_refused(tau: float) -> None:
-    with pytest.raises(ValueError, match="must be in"):
-        base(tau)
-
-
-def test_an_empty_domain_is_refused() -> None:
-    with pytest.raises(ValueError, match="domain=0 must be at least 1"):
-        queries_needed(0, 0.1)
-
-
 def test_every_query_has_its_share_of_rho_and_fresh_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """1024 values in base 5: five digits, so rho / 5 each, and delta a quarter of that as rSTAT asks for."""
     asked = []
@@ -152,14 +125,3 @@ def test_one_value_needs_no_query_and_has_the_rows_of_one() -> None:
 def test_digits_are_numbers_in_the_unit_interval() -> None:
     assert digit_query(0, 5, 26)(np.array([0, 1, 4, 5, 24])).tolist() == [0.0, 0.25, 1.0, 0.0, 1.0]
     assert digit_query(1, 5, 26)(np.array([0, 4, 5, 24, 25])).tolist() == [0.0, 0.0, 0.25, 1.0, 0.0]
-
-
-def test_the_point_is_the_only_value_of_the_source() -> None:
-    source = load_source("pmf({11: 1.0})")
-    both = load_source("pmf({11: 0.5, 12: 0.5})")
-    r = np.random.default_rng(0)
-    said = [is_the_point(11, source=one, r=r, params={}) for one in (source, both)]
-    assert said == [True, False]
-    assert not is_the_point(12, source=source, r=r, params={})
-    declared = load_subject("algorithms.point_mass:point_by_queries").declared
-    assert (declared.source, declared.sample) == ("pmf({11: 1.0})", "counts")

@@ -6,29 +6,29 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from conformance import rstat_rho
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.signal import fftconvolve
-from scipy.stats import binom
+from scipy.optimize import minimize_scalar
 
-import auditor
-from algorithms.statistical_query import in_two_regions, region_width, round_to_region, rstat, sample_size, to_region
+from algorithms.statistical_query import (
+    check_parameters,
+    in_two_regions,
+    promise,
+    region_width,
+    round_to_region,
+    rstat,
+    sample_size,
+    scaled,
+    to_region,
+)
 from auditor.randomness import from_key, root_key
-from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 
 pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
 unit = st.floats(0, 1)
 parameters = st.tuples(st.floats(0.01, 1), st.floats(0.05, 1), st.floats(0.05, 0.95)).map(
     lambda p: (p[0], p[1], p[2] * p[1] / 2)
 )
-
-
-def exact_rho(n: int, p: float, alpha: float) -> float:
-    """E[min(1, |V1 - V2| / alpha)]: the law of the difference of two binomials, by convolution."""
-    pmf = binom.pmf(np.arange(n + 1), n, p)
-    differences = fftconvolve(pmf, pmf[::-1])
-    distance = np.abs(np.arange(-n, n + 1)) / n
-    return float(np.clip(differences, 0, None) @ np.minimum(1, distance / alpha))
 
 
 @pytest.mark.parametrize(
@@ -38,49 +38,8 @@ def exact_rho(n: int, p: float, alpha: float) -> float:
 def test_spot_values(tau: float, rho: float, delta: float, size: int, exact: float, enough: int) -> None:
     alpha = region_width(tau, rho, delta)
     assert sample_size(tau, rho, delta) == size
-    assert exact_rho(size, 0.5, alpha) == pytest.approx(exact, abs=6e-6)
-    assert exact_rho(enough, 0.5, alpha) <= rho < exact_rho(enough - 1, 0.5, alpha)
-
-
-# (p, tau, size, pairs): all intervals together miss with probability at most 1e-4
-GRID = [
-    (0.5, 0.1, 878, 700),
-    (0.5, 0.1, 100, 400),
-    (0.3, 0.05, 500, 400),
-    (0.9, 0.2, 50, 400),
-    (0.02, 0.1, 300, 400),
-    (0.5, 0.02, 2000, 400),
-]
-
-
-@pytest.mark.parametrize(("p", "tau", "size", "pairs"), GRID)
-def test_audited_rho_agrees_with_the_exact_one(p: float, tau: float, size: int, pairs: int) -> None:
-    truth = exact_rho(size, p, region_width(tau, 0.1, 0.025))
-    record = auditor.audit(
-        rstat,
-        f"bernoulli({p})",
-        size=size,
-        fixed=pairs,
-        rho=0.1,
-        params={"tau": tau, "rho": 0.1, "delta": 0.025},
-        no_integrate=True,
-    )
-    share = 1e-4 / (2 * len(GRID))
-    low = clopper_pearson_lower(record.pairs, record.mismatches, share)
-    high = clopper_pearson_upper(record.pairs, record.mismatches, share)
-    print(f"p={p} tau={tau} n={size}: {record.mismatches} of {pairs}, in [{low:.4f}, {high:.4f}], exact {truth:.4f}")
-    assert record.pairs == pairs
-    assert low <= truth <= high
-
-
-def test_the_mean_of_the_declared_mismatch_is_the_exact_rho() -> None:
-    """The interval misses with probability 1e-6 at most."""
-    truth = exact_rho(878, 0.5, region_width(0.1, 0.1, 0.025))
-    record = auditor.audit(rstat, "bernoulli(0.5)", size=878, rho=0.2, fixed=150, confidence=1 - 1e-6)
-    assert record.rho is not None
-    print(f"{truth:.4f} in [{record.rho.low:.4f}, {record.rho.high:.4f}]")
-    assert record.measures[0].count is None
-    assert record.rho.low <= truth <= record.rho.high
+    assert rstat_rho(size, 0.5, alpha) == pytest.approx(exact, abs=6e-6)
+    assert rstat_rho(enough, 0.5, alpha) <= rho < rstat_rho(enough - 1, 0.5, alpha)
 
 
 class Fixed:
@@ -135,16 +94,6 @@ def test_the_size_is_the_theorems(triple: tuple[float, float, float]) -> None:
     assert sample_size(tau, rho, delta) == pytest.approx(by_the_proof, abs=1, rel=1e-9)
 
 
-@given(st.lists(st.booleans(), min_size=1, max_size=60), st.integers(0, 2**32), st.randoms(use_true_random=False))
-def test_pure_in_sample_and_r_and_blind_to_row_order(rows: list[bool], seed: int, shuffler: object) -> None:
-    sample = np.array(rows, dtype=float)
-    shuffled = sample.copy()
-    shuffler.shuffle(shuffled)  # type: ignore[attr-defined]
-    key = root_key(seed)
-    answers = {rstat(s, from_key(key), tau=0.2, rho=0.5, delta=0.1) for s in (sample, sample.copy(), shuffled)}
-    assert len(answers) == 1
-
-
 def test_a_query_is_applied_before_the_mean() -> None:
     rows = np.array([1.0, 5.0, 9.0, 9.0])
 
@@ -155,24 +104,54 @@ def test_a_query_is_applied_before_the_mean() -> None:
     assert abs(rstat(rows, r, tau=0.05, query=above_four) - 0.75) <= 0.05
 
 
-@pytest.mark.parametrize(
-    ("bad", "words"),
-    [
-        ({"tau": 0.0}, r"tau=0.0 must be in \(0, 1\]"),
-        ({"rho": 1.5}, r"rho=1.5 must be in \(0, 1\]"),
-        ({"delta": 0.05}, r"delta=0.05 must be in \(0, rho/2\)"),
-        ({"delta": 0.0}, r"delta=0.0 must be in"),
-    ],
-)
-def test_bad_parameters_get_name_value_range_and_cure(bad: dict[str, float], words: str) -> None:
-    with pytest.raises(auditor.AuditorError, match=words):
-        auditor.audit("algorithms.statistical_query:rstat", params=bad)
-    with pytest.raises(ValueError, match=words):
-        rstat(np.ones(3), from_key(root_key(0)), **bad)  # type: ignore[arg-type]
-
-
 def test_a_mean_outside_the_unit_interval_and_an_empty_sample_are_refused() -> None:
     with pytest.raises(ValueError, match=r"outside \[0, 1\]"):
         rstat(np.array([3.0]), from_key(root_key(0)))
     with pytest.raises(ValueError, match="empty"):
         rstat(np.array([]), from_key(root_key(0)))
+
+
+@pytest.mark.parametrize("size", [100, 878, 96_624, 10**9])
+def test_the_promise_is_the_proofs_best(size: int) -> None:
+    """2 tau'/alpha + 2 delta', least over delta'; at the theorem's size no more than rho."""
+    alpha = region_width(0.1, 0.1, 0.025)
+
+    def of(log_delta: float) -> float:
+        return 2 * math.sqrt((math.log(2) - log_delta) / (2 * size)) / alpha + 2 * math.exp(log_delta)
+
+    best = minimize_scalar(of, bounds=(math.log(1e-12), math.log(0.5)), method="bounded").fun
+    assert promise(size, 0.1, 0.1, 0.025) == pytest.approx(min(1, best), rel=1e-3)
+    if size >= 96_624:
+        assert promise(size, 0.1, 0.1, 0.025) <= 0.1
+
+
+def test_regions_and_their_width() -> None:
+    assert region_width(0.1, 0.1, 0.025) == pytest.approx(0.2 / 1.05)
+    assert region_width(0.3, 1.0, 0.25) == pytest.approx(0.4)
+    # regions of 0.4 from 0.3: [0, 0.3), [0.3, 0.7), [0.7, 1]
+    for v, middle in ((0.0, 0.15), (0.2999, 0.15), (0.3001, 0.5), (0.6999, 0.5), (0.7001, 0.85), (1.0, 0.85)):
+        assert round_to_region(v, 0.4, 0.3) == pytest.approx(middle)
+
+
+def test_the_offset_is_uniform_over_one_region_and_from_r_itself() -> None:
+    alpha = region_width(0.1, 0.1, 0.025)
+    for seed in range(50):
+        offset = alpha * from_key(root_key(seed)).random()
+        answer = rstat(np.repeat([0.0, 1.0], [6, 4]), from_key(root_key(seed)))
+        assert answer == pytest.approx(round_to_region(0.4, alpha, offset))
+
+
+def test_shares_of_a_size_are_rounded_up_and_never_nothing() -> None:
+    assert [scaled(10, scale) for scale in (1, 1.0, 0.25, 0.21, 0.2, 1e-9, 2.01)] == [10, 10, 3, 3, 2, 1, 21]
+    assert scaled(10**30 + 1, 1.0) == 10**30 + 1  # integers stay integers
+    for scale in (0, -1, math.inf, math.nan):
+        with pytest.raises(ValueError, match="must be above 0"):
+            scaled(10, scale)
+
+
+def test_parameters_at_their_limits() -> None:
+    check_parameters(1.0, 1.0, 0.4999)
+    check_parameters(1e-9, 1e-9, 1e-10)
+    for bad in ((1.0001, 0.5, 0.1), (0.1, 1.0001, 0.1), (0.1, 0.5, 0.25), (0.1, 0.5, 0.0)):
+        with pytest.raises(ValueError, match="must be in"):
+            check_parameters(*bad)

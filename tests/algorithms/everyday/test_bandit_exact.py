@@ -21,7 +21,6 @@ from algorithms.everyday.bandit import pulls_of_each, r_bandit, threshold_range
 from algorithms.everyday.bandit_elimination import Phase, r_bandit_elimination, schedule
 from algorithms.everyday.bandit_exact import Exact, commits, exact, least_share, outcomes, plain, worst
 from auditor.repair import threshold_mismatch
-from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.subjects.subject import load_subject
 
 pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
@@ -93,35 +92,6 @@ def test_thresholds_on_the_lattice_and_ends_beyond_it_are_counted_once() -> None
 
 
 # Audits
-
-
-@pytest.mark.parametrize(
-    ("which", "plan", "gap"),
-    [
-        (r_bandit, COMMIT, 0.0),
-        (r_bandit_elimination, ELIMINATE, 0.1),
-        pytest.param(r_bandit_elimination, ELIMINATE, 0.6, marks=pytest.mark.nightly),
-    ],
-)
-def test_audited_rho_agrees_with_the_exact_one(which: Any, plan: Any, gap: float) -> None:
-    p, q = 0.5 + gap / 2, 0.5 - gap / 2
-    truth = exact(plan, p, q, T).rho
-    source = f"pmf({{(1, 1): {q}, (1, 0): {gap}, (0, 0): {1 - p}}})" if gap else bandit.TIE
-    record = auditor.audit(which, source, sample="counts", fixed=200, no_integrate=True)
-    low = clopper_pearson_lower(record.pairs, record.mismatches, 1e-4 / 12)
-    high = clopper_pearson_upper(record.pairs, record.mismatches, 1e-4 / 12)
-    print(f"gap {gap}: {record.mismatches} of {record.pairs}, in [{low:.4f}, {high:.4f}], exact {truth:.4f}")
-    assert truth > 0.03
-    assert low <= truth <= high
-
-
-def test_the_mean_of_the_declared_mismatch_is_the_exact_rho() -> None:
-    truth = exact(ELIMINATE, 0.5, 0.5, T).rho
-    record = auditor.audit(r_bandit_elimination, rho=0.3, fixed=50, confidence=1 - 1e-6 / 6)
-    assert record.rho is not None
-    print(f"{truth:.4f} in [{record.rho.low:.4f}, {record.rho.high:.4f}]")
-    assert record.measures[0].count is None
-    assert record.rho.low <= truth <= record.rho.high
 
 
 # What the docstrings say

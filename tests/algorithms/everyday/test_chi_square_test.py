@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 from scipy.stats import chi2, chisquare
 from support.exact import chance, spreads
 
-import auditor
 from algorithms.everyday import chi_square_test as cs
 from algorithms.everyday.critical_values import levels, rho_of_law
 from algorithms.everyday.identity_test import heavy_source
-from auditor.sources.source import load_source
 
 pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
 three = st.lists(st.integers(1, 20), min_size=3, max_size=3).map(lambda w: tuple(x / sum(w) for x in w))
@@ -91,49 +89,11 @@ def test_it_keeps_rho_where_t_is_between(share: float) -> None:
     assert 0.1 < cs.exact_rho(p, 4, 150, low, high) <= 0.3
 
 
-def test_the_audited_rho_holds_the_exact_one() -> None:
-    """300 throws of a loaded die, at the interval that rho = 0.3 asks for; 1e-6."""
-    ends = cs.interval(300, 6, 0.05, 0.3, "largest")
-    p = (0.4, *(0.12,) * 5)
-    truth = cs.exact_rho(p, 6, 300, *ends)
-    source = f"pmf({dict(enumerate(p))})"
-    record = auditor.audit(
-        cs.r_chi_square_test, source, size=300, rho=0.5, fixed=50, confidence=1 - 1e-6, params={"rho": 0.3}
-    )
-    print(f"{truth:.4f} in [{record.rho.low:.4f}, {record.rho.high:.4f}]")
-    assert record.rho.low <= truth <= record.rho.high
-
-
-def test_the_claim_is_upheld_at_its_own_size_and_hard_source() -> None:
-    assert auditor.audit("algorithms.everyday.chi_square_test:r_chi_square_test").verdict == "pass"
-
-
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=50))
 def test_the_statistic_is_pearsons(rows: list[int]) -> None:
     counts = np.bincount(rows, minlength=6)
     t, n = cs.statistic(np.array(rows), null=6)
     assert (t**2 - 5, n) == (pytest.approx(chisquare(counts).statistic, abs=1e-9), len(rows))
-
-
-def test_the_oracle_lets_what_is_between_be() -> None:
-    for p, allowed in ((0.5, {False}), (0.55, {True, False}), (0.65, {True})):
-        source = load_source(f"pmf({{0: {p}, 1: {1 - p}}})")
-        params = {"null": 2, "effect": 0.3}
-        right = {one for one in (True, False) if cs.notices(one, source=source, r=None, params=params)}
-        assert right == allowed
-
-
-@pytest.mark.parametrize(
-    ("bad", "words"),
-    [
-        ({"null": (1.0, 0.0)}, "has a value that never occurs: leave it out"),
-        ({"alpha": 0.0}, r"alpha=0.0 must be in \(0, 1/2\)"),
-        ({"level": "none"}, "must be largest or mean"),
-    ],
-)
-def test_bad_parameters_get_name_value_range_and_cure(bad: dict[str, Any], words: str) -> None:
-    with pytest.raises(auditor.AuditorError, match=words):
-        auditor.audit("algorithms.everyday.chi_square_test:r_chi_square_test", params=bad)
 
 
 def test_too_few_rows_get_a_sentence() -> None:

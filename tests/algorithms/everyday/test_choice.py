@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from conformance import last_together
 from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
@@ -21,8 +22,6 @@ import auditor
 from algorithms.everyday import choice
 from algorithms.everyday.choice import (
     HALVES,
-    TIED,
-    are_good,
     least_by_frontier,
     least_by_lemma,
     mean_regret,
@@ -174,58 +173,6 @@ def test_the_exact_rho_of_opposites_is_that_of_all_pairs_of_counts(n: int, beta:
     assert rho_of_opposites(n, beta, p) == pytest.approx(float(mass @ m @ mass), rel=1e-9, abs=1e-13)
 
 
-def rho_held(record: Any, truth: float) -> None:
-    print(f"{record.rho.low:.4f} <= {truth:.4f} <= {record.rho.high:.4f} by {record.pairs} pairs")
-    assert record.rho.low <= truth <= record.rho.high
-    assert record.measures[0].count is None, "a mean of what is declared, and no count"
-
-
-def test_the_audited_rho_is_the_exact_one() -> None:
-    """Four bits and a coin, at fixed seeds; each interval misses with probability 1e-6."""
-    few = {"fixed": 30, "confidence": 1 - 1e-6, "rho": 0.5, "size": 300}
-    beta = strength(**USUAL, candidates=4)
-    rho_held(auditor.audit(r_choice, TIED, **few), rho_of_bits(300, beta, 4))
-    beta = strength(**USUAL, candidates=2)
-    coin = auditor.audit(r_choice, "points([[0, 1], [1, 0]])", params={"candidates": 2}, **few)
-    rho_held(coin, rho_of_opposites(300, beta))
-
-
-@pytest.mark.parametrize("scale", [1.0, 0.02])
-def test_a_worse_one_is_chosen_as_often_as_is_exact(scale: float) -> None:
-    """Opposites whose means differ by a little more than tau, where a tie cannot show it: within delta at the theorem's
-    size, and beyond it with a fiftieth of the rows; the intervals miss with probability 1e-6."""
-    asked_, p = {"tau": 0.3, "rho": 0.3, "delta": 0.2}, 0.5 + 0.1501
-    n, beta = sample_size(**asked_, candidates=2, sample_scale=scale), strength(**asked_, candidates=2)
-    heads = np.arange(n + 1)
-    exact = float(binom.pmf(heads, n, p) @ softmax(beta * np.stack([heads / n, 1 - heads / n], axis=1))[:, 1])
-    coin = f"points([[1, 0], [0, 1]], weights=[{p}, {1 - p:.4f}])"
-    options: Any = {"fixed": 60, "confidence": 1 - 1e-6, "no_integrate": True}
-    record = auditor.audit(r_choice, coin, size=n, params={**asked_, "candidates": 2}, **options)
-    print(f"{n} rows: {record.accuracy.low:.4f} <= {exact:.4f} <= {record.accuracy.high:.4f}")
-    assert record.accuracy.low <= exact <= record.accuracy.high
-    assert record.accuracy.failures > 0
-    assert (exact <= asked_["delta"]) == (scale == 1)
-
-
-def last_together(x: Any, y: Any, i: int) -> Any:
-    """How likely i arrives last in both races, at rates x and y: E prod_j (1 - exp(-c_j E)) over the others."""
-    c = np.delete(np.minimum(x / x[..., i : i + 1], y / y[..., i : i + 1]), i, axis=-1)
-    parts = (list(s) for k in range(c.shape[-1] + 1) for s in itertools.combinations(range(c.shape[-1]), k))
-    return sum((-1) ** len(s) / (1 + c[..., s].sum(axis=-1)) for s in parts)
-
-
-def test_the_audited_rho_of_a_top_that_leaves_one_out_is_the_exact_one() -> None:
-    """Three bits, two rows: the set differs as the last to arrive does; over every pair of samples, 1e-6."""
-    n, beta = 2, strength(0.9, 0.5, 0.1, 3, 2)
-    outcomes = np.array([*itertools.product(range(n + 1), repeat=3)])
-    mass = binom.pmf(outcomes, n, 0.5).prod(axis=1)
-    x = np.exp(beta * outcomes / n)
-    truth = 1 - float(mass @ sum(last_together(x[:, None], x[None], i) for i in range(3)) @ mass)
-    bits = f"points({[*map(list, itertools.product((0, 1), repeat=3))]})"
-    params = {"candidates": 3, "top": 2, "tau": 0.9, "rho": 0.5, "delta": 0.1}
-    rho_held(auditor.audit(r_top_choice, bits, params=params, size=n, fixed=30, rho=0.9, confidence=1 - 1e-6), truth)
-
-
 @pytest.mark.parametrize(("rows", "weights"), [law for law in LAWS if len(law[0][0]) >= 3])
 @pytest.mark.parametrize(("n", "beta"), [(4, 1.0), (7, 0.5), (7, 4.0)])
 def test_sets_differ_no_more_often_than_they_flatter_themselves(rows: Any, weights: Any, n: int, beta: float) -> None:
@@ -297,15 +244,6 @@ def test_the_exact_rho_of_four_bits_at_the_defaults() -> None:
 # Audits.
 
 
-@pytest.mark.parametrize("algorithm", [r_choice, r_top_choice])
-def test_the_claims_are_upheld_at_their_own_size(algorithm: Any) -> None:
-    """At rho = 0.5, which takes fewer pairs to tell; the defaults are audited with every other theorem's at night."""
-    record = auditor.audit(algorithm, params={"rho": 0.5})
-    print(record.reason)
-    assert (record.verdict, record.sample_scale) == ("pass", 1.0)
-    assert record.theorem in ("Best of K", "Top k of K")
-
-
 def test_half_of_the_candidates_at_a_time_is_harder_and_within_the_claim() -> None:
     """40,000 pairs of means of exactly two bits of four: rho is above that of bits, and at most 0.1, but for 1e-6."""
     n, beta, rng = sample_size(**USUAL, candidates=4), strength(**USUAL, candidates=4), from_key(root_key(3))
@@ -317,64 +255,11 @@ def test_half_of_the_candidates_at_a_time_is_harder_and_within_the_claim() -> No
     assert mean == pytest.approx(0.0832, abs=off)
 
 
-@pytest.mark.parametrize("name", ["choice_by_argmax", "choice_noise_by_position"])
-def test_twins_are_caught(name: str) -> None:
-    record = auditor.audit(f"algorithms.twins.choice:{name}", confidence=1 - 1e-8)
-    print(f"{record.mismatches} of {record.pairs}")
-    assert (record.verdict, record.expect) == ("fail", "fail")
-
-
 def test_what_is_better_is_chosen_and_names_are_columns() -> None:
     rows = np.tile([0.1, 0.9, 0.5, 0.8], (500, 1))
     assert {r_choice(rows, from_key(root_key(i))) for i in range(50)} == {1, 3}
     assert {r_top_choice(rows, from_key(root_key(i)), top=2) for i in range(50)} == {(1, 3)}
     assert {r_choice(rows, from_key(root_key(i)), tau=0.01) for i in range(50)} == {1}
-
-
-@given(
-    st.lists(st.lists(st.booleans(), min_size=4, max_size=4), min_size=1, max_size=30), st.integers(0, 2**32), st.data()
-)
-def test_pure_in_sample_and_r_and_blind_to_row_order(rows: Any, seed: int, data: st.DataObject) -> None:
-    shuffled = data.draw(st.permutations(rows))
-    for algorithm in (r_choice, r_top_choice):
-        outputs = {
-            algorithm(np.array(s, dtype=float), from_key(root_key(seed)), tau=0.5) for s in (rows, rows, shuffled)
-        }
-        assert len(outputs) == 1
-
-
-def test_the_oracle_asks_for_the_kth_best_less_tau() -> None:
-    source = load_source("points([[0.5, 0.45, 0.3, 0.1]])")
-    for output, good in (
-        (0, True),
-        (1, True),
-        (2, False),
-        ((0, 1), True),
-        ((1, 2), False),
-        ((0, 1, 2), True),
-        ((3, 0, 1), False),
-    ):
-        assert are_good(output, source=source, r=from_key(root_key(0)), params={"tau": 0.1}) is good
-
-
-@pytest.mark.parametrize(
-    ("bad", "words"),
-    [
-        ({"tau": 0.0}, r"tau=0.0 must be in \(0, 1\]"),
-        ({"rho": 1.5}, r"rho=1.5 must be in \(0, 1\]"),
-        ({"delta": 0.5}, r"delta=0.5 must be in \(0, 1/2\)"),
-        ({"candidates": 1}, r"candidates=1 must be an integer of at least 2"),
-        ({"top": 4}, r"top=4 must be an integer in \[1, candidates - 1\] = \[1, 3\]"),
-        ({"top": True}, r"top=True must be an integer"),
-        ({"sample_scale": 0.0}, r"sample_scale=0.0 must be above 0"),
-    ],
-)
-def test_bad_parameters_get_name_value_range_and_cure(bad: dict[str, Any], words: str) -> None:
-    with pytest.raises(auditor.AuditorError, match=words):
-        auditor.audit(r_top_choice, params=bad)
-    if not {"sample_scale", "candidates"} & bad.keys():
-        with pytest.raises(ValueError, match=words):
-            r_top_choice(np.ones((3, 4)), from_key(root_key(0)), **bad)
 
 
 def test_rows_that_are_no_scores_are_refused() -> None:

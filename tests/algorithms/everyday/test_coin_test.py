@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-import auditor
 from algorithms.coin_frontier import frontier
 from algorithms.coin_problem import acceptance, disagreement, lemma_bound
 from algorithms.everyday.coin_test import (
@@ -76,21 +75,6 @@ def test_the_mean_of_the_declared_mismatch_is_the_exact_rho() -> None:
     assert pmf @ np.array(apart) @ pmf == pytest.approx(exact_rho(0.65, n, 0.5, *ends), abs=1e-12)
 
 
-@pytest.mark.parametrize(("p", "n", "whole"), [(0.55, 2000, False), (0.42, 500, True)])
-def test_the_audited_rho_holds_the_exact_one(p: float, n: int, whole: bool) -> None:
-    """By the declared mismatch, and by whole runs; each interval misses with probability 1e-6 at most."""
-    truth = exact_rho(p, n, 0.5, *interval(0.5, 0.1, 0.1, 0.05))
-    record = auditor.audit(
-        r_coin_test, f"bernoulli({p})", size=n, rho=0.5, fixed=60, confidence=1 - 1e-6, no_integrate=whole
-    )
-    print(f"{truth:.4f} in [{record.rho.low:.4f}, {record.rho.high:.4f}]")
-    assert record.rho.low <= truth <= record.rho.high
-
-
-def test_the_claim_is_upheld_at_its_own_size_and_hard_source() -> None:
-    assert auditor.audit("algorithms.everyday.coin_test:r_coin_test").verdict == "pass"
-
-
 @given(st.floats(0, 1), st.integers(0, 2**32))
 def test_r_decides_between_the_margins_alone(share: float, seed: int) -> None:
     rows = np.repeat([1, 0], [round(share * 1000), 1000 - round(share * 1000)])
@@ -129,17 +113,3 @@ def test_the_bound_is_below_the_test_itself_and_says_nothing_of_no_side() -> Non
     assert 0.025 < bound < max(exact_rho(p, n, 0.5, *ends) for p in np.linspace(0.5, 0.6, 11).tolist())
     assert least_between(100, 0.9, 1.1, 0.05) is None
     assert least_by_arcsine(100, 0.9, 0.2, 0.05) == pytest.approx(least_between(100, 0.1, 0.3, 0.05))
-
-
-@pytest.mark.parametrize(
-    ("bad", "words"),
-    [
-        ({"p0": 1.5}, r"p0=1.5 must be in \[0, 1\]"),
-        ({"eps": 0.0}, r"eps=0.0 must be in \(0, 0.5\]"),
-        ({"rho": 0.0}, r"rho=0.0 must be in \(0, 1\]"),
-        ({"delta": 0.5}, r"delta=0.5 must be in \(0, 1/2\)"),
-    ],
-)
-def test_bad_parameters_get_name_value_range_and_cure(bad: dict[str, float], words: str) -> None:
-    with pytest.raises(auditor.AuditorError, match=words):
-        auditor.audit("algorithms.everyday.coin_test:r_coin_test", params=bad)

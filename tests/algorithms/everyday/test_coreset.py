@@ -267,9 +267,8 @@ def test_on_the_hard_source_rho_is_all_that_is_proved_of_the_masses(d: int, eps:
     assert 0.7 * masses <= np.mean(found) <= 0.2
 
 
-def test_at_its_own_size_an_audit_passes_and_at_a_thousandth_of_it_fails() -> None:
-    """Either verdict is wrong with probability 1e-3 at most; rho is about 0.04 at the first and 0.8 at the other."""
-    assert auditor.audit(r_coreset, confidence=0.999, no_integrate=True).verdict == "pass"
+def test_at_a_thousandth_of_its_size_an_audit_fails() -> None:
+    """The verdict is wrong with probability 1e-3 at most; rho is about 0.8."""
     few = auditor.audit(r_coreset, params={"sample_scale": 1e-3}, confidence=0.999, no_integrate=True)
     assert few.verdict == "fail"
 
@@ -304,25 +303,6 @@ def test_a_leaf_without_weight_is_left_out() -> None:
     found = [r_coreset(rows, from_key(root_key(seed)), d=1) for seed in range(100)]
     assert {len(one.points) for one in found} == {1, 2}
     assert all((one.weights > 0).all() and len(one.points) == len(one.sides) == len(one.weights) for one in found)
-
-
-@pytest.mark.parametrize(
-    ("bad", "words"),
-    [
-        ({"d": 0}, "d=0 must be in 1 .. 6: the number of coordinates, e.g. 2"),
-        ({"eps": 0.0}, r"eps=0.0 must be in \[0.001, sqrt\(d\) / 2\) = \[0.001, 0.707\)"),
-        ({"eps": 0.71}, r"eps=0.71 must be in"),
-        ({"rho": 1.5}, r"rho=1.5 must be in \(0, 1\]"),
-        ({"delta": 0.0}, r"delta=0.0 must be in \(0, 1\)"),
-        ({"sample_scale": 0.0}, "sample_scale=0.0 must be above 0"),
-    ],
-)
-def test_bad_parameters_get_name_value_range_and_cure(bad: dict[str, Any], words: str) -> None:
-    with pytest.raises(auditor.AuditorError, match=words):
-        auditor.audit(r_coreset, params=bad)
-    if "sample_scale" not in bad:
-        with pytest.raises(ValueError, match=words):
-            r_coreset(np.zeros((1, 2)), from_key(root_key(0)), **bad)
 
 
 def test_an_empty_sample_is_refused() -> None:

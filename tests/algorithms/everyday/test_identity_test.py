@@ -22,15 +22,11 @@ from algorithms.everyday.identity_test import (
     exact_rho,
     heavy_source,
     poisson_distance,
-    r_identity_test,
     r_identity_test_poisson,
-    r_uniformity_test,
-    tells,
 )
 from algorithms.everyday.lattice_laws import law_of_sum
 from auditor import Sample
 from auditor.randomness import from_key, root_key
-from auditor.sources.source import load_source
 
 pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
 DEFAULTS = (0.25, 0.1, 0.05)
@@ -145,24 +141,6 @@ def test_with_a_poisson_number_it_holds_all_that_is_proved_at_its_own_size(null:
     assert masses[values >= low].sum() <= 0.05
 
 
-def test_the_audited_rho_holds_the_exact_one() -> None:
-    """Three values, 60 rows, at the defaults' interval; the interval misses with probability 1e-6 at most."""
-    p = (0.5, 0.25, 0.25)
-    truth = exact_rho(p, 3, 60, *sizes.interval(3, *DEFAULTS))
-    record = auditor.audit(
-        r_uniformity_test, "pmf({0: 0.5, 1: 0.25, 2: 0.25})", size=60, rho=0.5, fixed=50, confidence=1 - 1e-6,
-        params={"null": 3},
-    )  # fmt: skip
-    print(f"{truth:.4f} in [{record.rho.low:.4f}, {record.rho.high:.4f}]")
-    assert record.rho.low <= truth <= record.rho.high
-
-
-@pytest.mark.parametrize("name", ["r_identity_test", "r_uniformity_test", "r_identity_test_poisson"])
-def test_the_claim_is_upheld_at_its_own_size_and_hard_source(name: str) -> None:
-    record = auditor.audit(f"algorithms.everyday.identity_test:{name}")
-    assert (record.verdict, record.claimed) == ("pass", 0.1)
-
-
 def test_the_sample_draws_its_number_of_rows_and_r_has_no_part_in_it() -> None:
     rows = np.resize(np.arange(6), 5000)
     drawn = [poisson_distance(Sample.of(rows, np.random.default_rng(i)), null=LOADED) for i in (0, 0, 1)]
@@ -179,38 +157,10 @@ def test_more_rows_than_are_offered_are_hardly_ever_asked_for() -> None:
             assert poisson.sf(size, n) < sizes.TOO_FEW
 
 
-@given(st.lists(st.integers(0, 5), min_size=2, max_size=40), st.randoms(use_true_random=False))
-def test_blind_to_the_order_of_rows(rows: list[int], shuffler: Any) -> None:
-    shuffled = rows.copy()
-    shuffler.shuffle(shuffled)
-    assert distance(np.array(rows), null=LOADED) == distance(np.array(shuffled), null=LOADED)
-
-
 def test_the_coins_bound_is_that_of_the_best_half() -> None:
     from algorithms.everyday.coin_test import least_between
 
     assert sizes.least_by_a_coin(1000, 8, 0.25, 0.05) == least_between(1000, 0.375, 0.625, 0.05)
-
-
-def test_the_oracle_lets_what_is_between_be() -> None:
-    params = {"null": (0.5, 0.5), "eps": 0.1}
-    for p, allowed in ((0.5, {False}), (0.55, {True, False}), (0.6, {True}), (0.3, {True})):
-        source = load_source(f"pmf({{0: {p}, 1: {1 - p}}})")
-        assert {one for one in (True, False) if tells(one, source=source, r=None, params=params)} == allowed
-
-
-@pytest.mark.parametrize(
-    ("bad", "words"),
-    [
-        ({"null": 1}, "null=.* must be two probabilities or more"),
-        ({"null": (0.5, 0.6)}, "adds up to 1.1, and must to 1"),
-        ({"eps": 0.9}, r"eps=0.9 must be in \(0, 0.875\)"),
-        ({"rho": 2}, r"rho=2 must be in \(0, 1\]"),
-    ],
-)
-def test_bad_parameters_get_name_value_range_and_cure(bad: dict[str, Any], words: str) -> None:
-    with pytest.raises(auditor.AuditorError, match=words):
-        auditor.audit(r_identity_test, params=bad)
 
 
 def test_rows_that_are_no_values_are_refused() -> None:

@@ -173,23 +173,3 @@ def test_each_is_audited_at_its_own_size() -> None:
 def test_rows_and_counts_say_the_same() -> None:
     rows = np.array([[0, 1], [1, 1], [1, 0], [1, 1]])
     assert list_of_biases(rows, None, d=2, eps=0.3) == tuple(to_list(rows.mean(axis=0), 0.3).tolist())  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    ("params", "words"),
-    [
-        ({"d": 0}, "d=0 must be an integer of at least 1"),
-        ({"d": 3}, "the rows must be 3 bits each"),
-        ({"eps": 0.5}, "eps=0.5 must be in (0, 1/2)"),
-        ({"eta": 0}, "eta=0 must be in (0, 1)"),
-    ],
-)
-def test_wrong_parameters_get_a_sentence(params: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match="must be") as caught:
-        list_of_biases(np.zeros((4, 2)), None, **params)  # type: ignore[arg-type]
-    assert words in str(caught.value)
-
-
-def test_a_share_of_the_size_is_a_number() -> None:
-    with pytest.raises(ValueError, match="sample_scale=0 must be above 0"):
-        sample_size(2, 0.1, 0.1, 0)

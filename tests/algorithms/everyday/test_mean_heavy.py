@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from scipy.special import betainc
 from scipy.stats import binom
 
-import auditor
 from algorithms.everyday import mean_heavy, mean_laws
 from algorithms.everyday.mean_heavy import (
     CLIPPED,
@@ -137,38 +136,6 @@ def test_two_values_in_groups_of_one_come_near_the_bound() -> None:
         assert mean_laws.median_parted(k, 1, 0.5, 1e6, height=2.0) * 1e6 == pytest.approx(1.0)
 
 
-def test_the_mean_of_the_declared_mismatch_is_the_exact_rho_on_the_hard_source() -> None:
-    each = mean_laws.median_parted(K, M, HARD[0], PLAN.width, TALL)
-    truth = mean_laws.together([each, each])
-    record = auditor.audit(r_mean_vector_heavy, rho=0.4, fixed=60, confidence=1 - 1e-6)
-    assert record.rho is not None
-    print(f"{truth:.5f} in [{record.rho.low:.4f}, {record.rho.high:.4f}]")
-    assert truth == pytest.approx(0.1121, abs=1e-3)
-    assert record.rho.low <= truth <= record.rho.high
-
-
-def test_the_claims_hold_at_the_theorems_size() -> None:
-    """At rho = 0.5, which takes fewer pairs to tell; the defaults are audited with every other theorem's at night."""
-    assert auditor.audit(r_mean_vector_heavy, params={"rho": 0.5}).verdict == "pass"
-    fair = "points([[-1, -1], [-1, 1], [1, -1], [1, 1]])"
-    record = auditor.audit(r_mean_vector_clipped, fair, params={"rho": 0.5})
-    print(record.reason)
-    assert record.verdict == "pass"
-    assert record.accuracy is not None
-    assert record.accuracy.failures == 0
-
-
-def test_clipped_coins_have_their_exact_rho() -> None:
-    plan = by_clipping(**DEFAULTS)
-    truth = mean_heavy.clipped_exact_rho(plan.rows, **DEFAULTS)
-    fair = "points([[-1, -1], [-1, 1], [1, -1], [1, 1]])"
-    record = auditor.audit(r_mean_vector_clipped, fair, rho=0.4, fixed=60, confidence=1 - 1e-6)
-    assert record.rho is not None
-    print(f"{truth:.5f} in [{record.rho.low:.4f}, {record.rho.high:.4f}]")
-    assert 0.18 < truth < 0.2
-    assert record.rho.low <= truth <= record.rho.high
-
-
 @pytest.mark.parametrize("p", [1e-5, 1e-3, 0.05, 0.5])
 @pytest.mark.parametrize("delta", [0.05, 1e-6])
 def test_clipped_means_are_as_near_as_the_proof_says(p: float, delta: float) -> None:
@@ -194,17 +161,6 @@ def test_what_is_rounded_is_a_median_of_means_or_a_clipped_mean(seed: int) -> No
     assert about == pytest.approx(np.clip(100 * rows, -reach, reach).mean(axis=0) + 7)
 
 
-def test_too_few_rows_and_bad_parameters_get_a_sentence() -> None:
-    r = from_key(root_key(0))
+def test_too_few_rows_get_a_sentence() -> None:
     with pytest.raises(ValueError, match="3 rows are fewer than the 5 groups of these parameters: take at least 5"):
-        r_mean_vector_heavy(np.ones((3, 2)), r)  # type: ignore[arg-type]
-    with pytest.raises(
-        auditor.AuditorError, match=r"delta=1e-200 must be at least 2e-99 for d=2, for medians of means"
-    ):
-        auditor.audit(r_mean_vector_heavy, params={"delta": 1e-200})
-    for centre in (math.nan, math.inf):
-        with pytest.raises(ValueError, match=rf"centre={centre} must be a number: what rows are near to"):
-            r_mean_vector_clipped(np.ones((3, 2)), r, centre=centre)  # type: ignore[arg-type]
-    for subject in (r_mean_vector_heavy, r_mean_vector_clipped):
-        with pytest.raises(auditor.AuditorError, match="sigma=0 must be above 0"):
-            auditor.audit(subject, params={"sigma": 0})
+        r_mean_vector_heavy(np.ones((3, 2)), from_key(root_key(0)))  # type: ignore[arg-type]

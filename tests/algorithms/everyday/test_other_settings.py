@@ -9,7 +9,6 @@ import pytest
 from support.requests import bench_of
 
 from algorithms.everyday.mean_vector import in_turn
-from auditor.errors import UsageError
 from auditor.sources.source import load_source
 from auditor.subjects.subject import load_subject
 from auditor.trials.trial import judge
@@ -47,9 +46,3 @@ def test_tall_coins_have_the_second_moment_of_the_claim(name: str) -> None:
         law = load_source(load_subject(name, {"d": d}).source).law()
         rows = np.asarray(law.values, dtype=float).reshape(-1, d)
         assert np.asarray(law.weights) @ rows**2 == pytest.approx(np.ones(d), rel=0.01)
-
-
-def test_a_horizon_that_exploring_fills_is_refused_before_anything_runs() -> None:
-    for name in ("r_bandit", "r_bandit_elimination"):
-        with pytest.raises(UsageError, match=r"horizon=100 must be at least .* give a longer horizon"):
-            bench_of(name, params={"horizon": 100})

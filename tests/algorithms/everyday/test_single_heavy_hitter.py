@@ -6,18 +6,16 @@ by more than is said with probability 1e-6 each. Twins differ in half of the pai
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pytest
+from conformance import single_heavy
 from hypothesis import example, given
 from hypothesis import strategies as st
-from scipy.stats import binom, multinomial
+from scipy.stats import binom
 
-import auditor
 from algorithms import heavy_hitters
 from algorithms.everyday.single_heavy_hitter import (
     STAIRS,
@@ -25,7 +23,6 @@ from algorithms.everyday.single_heavy_hitter import (
     candidate_shares,
     ends,
     firsts_apart,
-    is_heavy,
     mean_difference,
     most_candidates,
     plain_size,
@@ -46,22 +43,6 @@ asked = st.tuples(st.floats(0.01, 1), st.floats(0.005, 0.99))
 def pmf(source: str) -> dict[Any, float]:
     law = load_source(source).law()
     return dict(zip(law.values.tolist(), law.weights.tolist(), strict=True))
-
-
-def exactly(masses: Mapping[Any, float], n: int, v: float) -> tuple[float, float]:
-    """rho and the share of inaccurate runs, over every pair of samples."""
-    counts = np.array([c for c in itertools.product(range(n + 1), repeat=len(masses)) if sum(c) == n])
-    weights = multinomial.pmf(counts, n, list(masses.values()))
-    cores = [dict(zip(masses, row, strict=True)) for row in (counts / n).tolist()]
-    apart = np.zeros((len(cores), len(cores)))
-    for (i, one), (j, other) in itertools.combinations(enumerate(cores), 2):
-        apart[i, j] = apart[j, i] = firsts_apart(one, other, v=v)
-    low, high = ends(v)
-    theta = low + (high - low) * (np.arange(2000) + 0.5) / 2000
-    light = np.array(list(masses.values())) < v / 2
-    heavy = counts[:, :, None] / n >= theta
-    wrong = np.where(heavy.any(axis=1), (heavy & light[:, None]).sum(axis=1) / np.maximum(heavy.sum(axis=1), 1), 1.0)
-    return float(weights @ apart @ weights), float(weights @ wrong.mean(axis=1))
 
 
 # The proof.
@@ -124,23 +105,8 @@ def test_for_small_v_logarithms_are_less_than_squares(v: float) -> None:
 
 @pytest.mark.parametrize("n", [6, 10])
 @pytest.mark.parametrize("masses", [{1: 0.5, 2: 0.3, 3: 0.2}, {1: 0.5, 2: 0.5}, {"a": 0.6, "b": 0.4}])
-def test_the_audited_rho_is_that_of_all_pairs_of_samples(masses: dict[Any, float], n: int) -> None:
-    rho, wrong = exactly(masses, n, 0.5)
-    print(f"rho {rho:.4f}, inaccurate {wrong:.4f}")
-    assert rho <= rho_at_most(n, 0.5)
-    if n == 6 and len(masses) == 3:
-        record = auditor.audit(
-            r_single_heavy_hitter,
-            f"pmf({masses})",
-            size=n,
-            params={"v": 0.5},
-            rho=0.5,
-            fixed=40,
-            confidence=1 - 1e-6,
-        )
-        print(f"{record.rho.low:.4f} <= {rho:.4f} <= {record.rho.high:.4f}")
-        assert record.rho.low <= rho <= record.rho.high
-        assert record.accuracy.low <= wrong <= record.accuracy.high
+def test_the_rho_of_all_pairs_of_samples_is_within_the_bound(masses: dict[Any, float], n: int) -> None:
+    assert single_heavy(masses, n, 0.5)[0] <= rho_at_most(n, 0.5)
 
 
 def test_the_mean_difference_of_shares_is_that_of_all_pairs_of_counts() -> None:
@@ -150,14 +116,10 @@ def test_the_mean_difference_of_shares_is_that_of_all_pairs_of_counts() -> None:
         assert mean_difference(n, p) == pytest.approx(float(mass @ np.abs(heads[:, None] - heads) @ mass) / n, rel=1e-9)
 
 
-def test_the_audited_rho_of_stairs_is_the_exact_one_and_that_of_ties_is_within_the_claim() -> None:
-    """Stairs by an audit, 1e-6; ties by 2,000 pairs of samples, within 0.06 but for 1e-6."""
+def test_the_rho_of_stairs_and_that_of_ties_are_within_the_claim() -> None:
+    """Stairs exactly; ties by 2,000 pairs of samples, within 0.06 but for 1e-6."""
     n = sample_size(0.1, 0.3)
-    record = auditor.audit(r_single_heavy_hitter, STAIRS, rho=0.5, fixed=40, confidence=1 - 1e-6)
-    truth = rho_of_stairs(n, 0.3, pmf(STAIRS))
-    print(f"{record.rho.low:.4f} <= {truth:.4f} <= {record.rho.high:.4f}")
-    assert record.rho.low <= truth <= record.rho.high
-    assert truth == pytest.approx(0.0282, abs=1e-4)
+    assert rho_of_stairs(n, 0.3, pmf(STAIRS)) == pytest.approx(0.0282, abs=1e-4)
     for masses, about in (([*pmf(TIED).values()], 0.033), ([0.3, 0.25, 0.225, 0.225], 0.036)):
         rng = from_key(root_key(4))
         pairs = zip(*(rng.multinomial(n, masses, size=2000) / n for _ in range(2)), strict=True)
@@ -211,29 +173,12 @@ def test_plainly_the_most_frequent_value_is_heavy_as_often_as_it_says() -> None:
 # Audits, outputs, errors.
 
 
-def test_the_claim_is_upheld_at_its_own_size() -> None:
-    """At rho = 0.5, which takes fewer pairs to tell; the defaults are audited with every other theorem's at night."""
-    record = auditor.audit("r_single_heavy_hitter", TIED, params={"rho": 0.5})
-    print(record.reason)
-    assert (record.verdict, record.theorem, record.sample_scale) == ("pass", "Single heavy hitter", 1.0)
-    assert record.accuracy.failures == 0
-
-
-@pytest.mark.parametrize("name", ["heavy_hitter_by_appearance", "heavy_hitter_most_frequent"])
-def test_twins_are_caught(name: str) -> None:
-    record = auditor.audit(f"algorithms.twins.heavy_hitter:{name}", confidence=1 - 1e-8)
-    print(f"{record.mismatches} of {record.pairs}")
-    assert (record.verdict, record.expect) == ("fail", "fail")
-
-
-@given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.integers(0, 2**32), st.data())
-def test_pure_in_sample_and_r_and_blind_to_row_order(rows: list[int], seed: int, data: st.DataObject) -> None:
-    shuffled = data.draw(st.permutations(rows))
-    outputs = [r_single_heavy_hitter(np.array(s), from_key(root_key(seed))) for s in (rows, rows, shuffled)]
-    assert outputs[0] == outputs[1] == outputs[2]
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=40), st.integers(0, 2**32))
+def test_candidates_are_the_values_above_the_lowest_threshold(rows: list[int], seed: int) -> None:
     core = candidate_shares(np.array(rows), v=0.3)
     assert core == {x: rows.count(x) / len(rows) for x in set(rows) if rows.count(x) / len(rows) >= 9 * 0.3 / 16}
-    assert outputs[0] in core or outputs[0] is None
+    output = r_single_heavy_hitter(np.array(rows), from_key(root_key(seed)))
+    assert output in core or output is None
 
 
 def test_only_candidates_are_given_and_each_of_them_by_some_r() -> None:
@@ -241,25 +186,3 @@ def test_only_candidates_are_given_and_each_of_them_by_some_r() -> None:
     found = {r_single_heavy_hitter(rows, from_key(root_key(i))) for i in range(60)}
     assert found == {"a", "b"}
     assert {r_single_heavy_hitter([*range(50)], from_key(root_key(i))) for i in range(5)} == {None}
-
-
-def test_the_oracle_asks_for_half_of_v() -> None:
-    source = load_source("pmf({1: 0.3, 2: 0.15, 3: 0.14, 4: 0.41})")
-    verdicts = [is_heavy(x, source=source, r=from_key(root_key(0)), params={"v": 0.3}) for x in (1, 2, 3, 4, 5, None)]
-    assert verdicts == [True, True, False, True, False, False]
-
-
-@pytest.mark.parametrize(
-    ("bad", "words"),
-    [
-        ({"rho": 0.0}, r"rho=0.0 must be in \(0, 1\]: how often two values may differ, e.g. 0.1"),
-        ({"rho": 1.5}, r"rho=1.5 must be in \(0, 1\]"),
-        ({"v": 0.0}, r"v=0.0 must be in \(0, 1\): how likely some value is promised to be, e.g. 0.3"),
-        ({"v": 1.0}, r"v=1.0 must be in \(0, 1\)"),
-    ],
-)
-def test_bad_parameters_get_name_value_range_and_cure(bad: dict[str, float], words: str) -> None:
-    with pytest.raises(auditor.AuditorError, match=words):
-        auditor.audit(r_single_heavy_hitter, params=bad)
-    with pytest.raises(ValueError, match=words):
-        r_single_heavy_hitter(np.ones(3), from_key(root_key(0)), **bad)

@@ -1,0 +1,203 @@
+"""Every bundled subject satisfies its row of `conformance.py`.
+
+Chance: an exact rate lies outside its interval with probability 1e-6, at 67 settings; audits that must pass, or fail,
+are of subjects whose rates are far from the target, and wrong with probability 0.05 at most if they were not. All seeds
+are fixed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from conformance import BAD, BLIND, EXACT, HARD, ORACLES, ROWS, SETTINGS, TWINS, Exact, Judged, cells, given
+from support.exact import check_frequency
+
+import auditor
+from auditor.lookup import registered_subjects
+from auditor.questions.integrated import FINISHES
+from auditor.randomness import from_key, root_key
+from auditor.sources.source import load_source
+from auditor.subjects.subject import load_subject
+from auditor.values import same
+
+pytestmark = pytest.mark.usefixtures("no_second_process", "few_finishes")
+ALARM = 1e-6
+STEPS = [name for name in ROWS if load_subject(name).finishing is not None]
+
+
+def text(number: Any) -> str:
+    return f"{number:.6g}" if isinstance(number, float) else "-" if number is None else str(number)
+
+
+# What is declared.
+
+
+def test_every_registered_subject_has_a_row() -> None:
+    assert [*ROWS] == sorted(registered_subjects())
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_what_it_declares(name: str) -> None:
+    row, subject = ROWS[name], load_subject(registered_subjects()[name])
+    known = {key: value for key, value in subject.settings.items() if value is not None and not callable(value)}
+    assert " ".join(f"{key}={value}" for key, value in known.items()) == row.parameters
+    said = [subject.declares(one) if getattr(subject.declared, one) is not None else None for one in NUMBERS]
+    promised = subject.promised(said[0]) if subject.declared.promise else None
+    assert tuple(map(text, [*said, promised])) == row.numbers
+    assert (subject.declared.expect, str(subject.source)[:40].strip()) == (row.expect, row.source)
+    if promised is not None and row.expect == "pass":
+        assert promised <= said[1] * (1 + 1e-9)
+
+
+NUMBERS = ("size", "claimed", "delta", "plain")
+
+
+@pytest.mark.parametrize(("name", "params", "size", "claimed", "delta"), cells(SETTINGS))
+def test_what_it_declares_at_other_parameters(name: str, params: str, size: str, claimed: str, delta: str) -> None:
+    subject = load_subject(name, given(params))
+    said = [subject.declares(one) if getattr(subject.declared, one) is not None else None for one in NUMBERS[:3]]
+    assert [*map(text, said)] == [size, claimed, delta]
+
+
+# What is refused.
+
+
+@pytest.mark.parametrize(("name", "params", "words"), cells(BAD))
+def test_bad_parameters_get_name_value_range_and_cure(name: str, params: str, words: str) -> None:
+    """By the size that is declared, before anything runs, and by a run itself; some parameters only one of them has."""
+    by, _, asked = params.rpartition(": ")
+    if by != "run":
+        with pytest.raises(auditor.AuditorError) as audited:
+            auditor.audit(name, params=given(asked))
+        assert words in str(audited.value)
+    if by != "size":
+        subject = load_subject(name)
+        rows, private = few_rows(name), {"private": from_key(root_key(1))} if subject.private else {}
+        with pytest.raises((ValueError, auditor.AuditorError)) as called:
+            subject.fn(rows, from_key(root_key(0)), **private, **given(asked))
+        assert words in str(called.value)
+
+
+def few_rows(name: str, params: dict[str, Any] | None = None, size: int = 4, seed: int = 0) -> Any:
+    return load_source(load_subject(name, params).source).draw(from_key(root_key(seed).child("rows")), size)
+
+
+# What its oracle says.
+
+
+@pytest.mark.parametrize("case", ORACLES, ids=lambda case: case.name)
+def test_the_oracle_knows_what_is_right(case: Judged) -> None:
+    subject, source = load_subject(case.name, case.params), load_source(case.source)
+    for outputs, verdict in ((case.right, True), (case.wrong, False)):
+        for output in outputs:
+            assert subject.is_accurate(output, source, root_key(0)) is verdict, output
+
+
+# How it ends.
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_it_ends_as_it_declares_at_its_own_size(name: str) -> None:
+    row, subject = ROWS[name], load_subject(name)
+    record = auditor.audit(name, **subject.asks, confidence=0.9999 if row.expect == "fail" else 0.95)
+    print(f"{name}: {record.mismatches} of {record.pairs} pairs differ, {record.reason}")
+    assert (record.verdict, record.expect, record.size) == (row.expect, row.expect, subject.declares("size"))
+    if record.accuracy is not None and row.expect == "pass":
+        assert (record.accuracy.allowed, record.accuracy.failures) == (
+            subject.declares("delta"),
+            pytest.approx(0, abs=2),
+        )
+
+
+@pytest.mark.parametrize(("name", "source", "options"), HARD)
+def test_its_claim_holds_on_hard_sources(name: str, source: str, options: dict[str, Any]) -> None:
+    record = auditor.audit(name, source, **options)
+    print(f"{name} on {source}: {record.reason}")
+    assert (record.verdict, record.sample_scale or 1.0) == ("pass", 1.0)
+    assert record.accuracy is not None
+    assert record.accuracy.failures == 0
+
+
+def test_every_twin_belongs_to_an_algorithm_and_is_expected_to_fail() -> None:
+    twins = [twin for row in ROWS.values() for twin in row.twins]
+    assert len({*twins}) == len(twins)
+    assert {ROWS[name].expect for name in TWINS} == {"pass"}
+    assert {ROWS[twin].expect for twin in twins} == {"fail"}
+    broken = {name for name, target in registered_subjects().items() if target.startswith("algorithms.twins.")}
+    assert broken <= {*twins}
+
+
+# Its exact rho.
+
+
+@pytest.mark.parametrize("case", EXACT, ids=lambda case: f"{case.name} on {str(case.source)[:24]}")
+def test_its_rho_is_the_exact_one(case: Exact) -> None:
+    """Counted in outputs, or as the mean of the declared mismatch."""
+    truth = case.rho()
+    least, most = truth if isinstance(truth, tuple) else (truth, truth)
+    options = {"rho": 0.5, "fixed": case.pairs, "confidence": 1 - ALARM, "no_integrate": not case.integrated}
+    record = auditor.audit(case.name, case.source, **options | case.options)
+    assert record.rho is not None
+    print(f"{case.name}: [{record.rho.low:.4f}, {record.rho.high:.4f}], exact {least:.4f}")
+    assert (record.pairs, record.measures[0].count is None) == (case.pairs, case.integrated)
+    assert record.rho.low <= most + 1e-12
+    assert least <= record.rho.high + 1e-12
+    if not case.integrated and not isinstance(truth, tuple):
+        check_frequency(record.mismatches, record.pairs, truth, alarm=ALARM)
+    if case.wrong is not None:
+        assert record.accuracy is not None
+        assert record.accuracy.low <= case.wrong() <= record.accuracy.high
+
+
+# What its runs depend on.
+
+
+@pytest.mark.parametrize("name", BLIND)
+def test_it_is_a_function_of_the_rows_as_a_set_and_of_r(name: str) -> None:
+    params, size = BLIND[name]
+    subject = load_subject(name, params)
+    for seed in range(15):
+        rows = few_rows(name, params, size, seed)
+        order = from_key(root_key(seed).child("order")).permutation(size)
+        shuffled = tuple(part[order] for part in rows) if isinstance(rows, tuple) else rows[order]
+        once, again, other = (subject.fn(one, from_key(root_key(seed)), **params) for one in (rows, rows, shuffled))
+        assert same(once, again)
+        if not isinstance(rows, tuple):  # sums of directions are rounded by their order
+            assert same(once, other)
+
+
+# Sizes at which outputs do differ.
+SMALL: dict[str, dict[str, Any]] = {
+    "r_halfspace_boxes": {"size": 100_000},
+    "r_halfspace_foams": {"size": 100_000},
+    "r_heavy_hitters": {"params": {"sample_scale": 1e-6}},
+    "r_coreset": {"params": {"sample_scale": 1e-3}},
+    "r_clusters": {"params": {"sample_scale": 1e-3}},
+    "r_bandit": {"params": {"sample_scale": 0.1}},
+    "r_bandit_elimination": {"params": {"sample_scale": 0.1}},
+    "r_mean_vector_heavy": {},
+    "r_z_test": {},
+    "r_t_test": {},
+    "r_identity_test": {},
+    "r_identity_test_poisson": {},
+    "r_uniformity_test": {},
+    "r_chi_square_test": {},
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_it_is_its_two_steps_and_finishes_apart_as_often_as_it_says(name: str) -> None:
+    """A declared mismatch is contradicted wrongly with probability 1e-4 at most."""
+    pairs = 15
+    record = auditor.audit(name, **SMALL.get(name, {"size": 400}), rho=0.9, fixed=pairs, confidence=0.999, seed=2)
+    answer = record.answer.integrated
+    print(f"{name}: {answer.differing} of {pairs * FINISHES} differ, {answer.expected:.1f} are declared")
+    assert record.decided_by != "formula"
+    assert answer.differing > 0
+    assert answer.declared == ("upper" if name in UPPER else "exact")
+    assert answer.expected >= answer.differing - 6 * np.sqrt(answer.expected)
+
+
+UPPER = ("r_halfspace_foams", "r_mean_vector_foams", "r_top_choice", "r_clusters")
