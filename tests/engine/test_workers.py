@@ -152,7 +152,7 @@ def test_a_worker_has_no_thread_that_waits_for_work_and_no_variable_of_its_own(
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
 
     def strangers(sample: Any, r: np.random.Generator) -> list[str]:
-        return [*os.listdir("/proc/self/task")[1:], *(name for name in os.environ if "OPENBLAS" in name)]
+        return [*os.listdir("/proc/self/task")[1:], *({"OPENBLAS_NUM_THREADS"} & {*os.environ})]
 
     record = auditor.audit(strangers, ROWS, size=5, jobs=2, view=lambda found: found == [] or 1 / 0)
     assert record.verdict == "pass", record.reason
