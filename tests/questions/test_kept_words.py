@@ -1,5 +1,6 @@
-"""What questions say besides their reports, to the letter: trials shown again, refusals, records compared, settings of
-repairs, what ends an audit. As in `test_kept`, KEEP=1 keeps all of it anew."""
+"""What questions show besides their reports: trials run again, refusals, records compared, settings of repairs.
+
+As in `test_kept`, numbers and decisions are kept, and KEEP=1 keeps them anew."""
 
 from __future__ import annotations
 
@@ -7,7 +8,6 @@ import importlib
 import inspect
 import itertools
 import pkgutil
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,18 +15,17 @@ import numpy as np
 import pytest
 from learners import caused, finished, hunted
 from msgspec.structs import replace
-from support.records import Made, assert_kept, narrated, recorded, refused, replayed, written
-from support.requests import inquiry_of, request_of
+from support.kept import Made, assert_kept, of_record, recorded, refused, replayed, written
+from support.requests import request_of
 
 import auditor
 from auditor import questions
-from auditor.errors import SubjectError, UsageError
+from auditor.errors import UsageError
 from auditor.flow.plan import Plan
 from auditor.questions.compare.answer import change_in_words
 from auditor.questions.compare.records import compare_records
 from auditor.questions.curve.axis import make_axis
 from auditor.questions.hunt.family import make_family, read_ranges
-from auditor.questions.no_worse import BaselineCounts
 from auditor.questions.one_pair import replay
 from auditor.questions.repair import has_points
 from auditor.questions.repair.paste import code_of
@@ -37,7 +36,6 @@ from auditor.subjects.subject import load_subject
 from auditor.trials.trial import Trial
 from auditor.values import Difference
 
-KEPT = Path(__file__).parent / "kept"
 COIN = "bernoulli(0.5)"
 APART = Difference("output", "0", "1")
 
@@ -141,8 +139,7 @@ AGAIN: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", AGAIN)
 def test_again(name: str) -> None:
     asked = {"source": COIN, **AGAIN[name]}
-    told = [f"trial {index}\n{replayed(**asked, index=index)}" for index in (0, 1, 2)]
-    assert_kept("".join(told), KEPT / f"again_{name.replace(' ', '_')}.txt")
+    assert_kept("again", name, "".join(replayed(**asked, index=index) for index in (0, 1, 2)))
 
 
 def test_a_pair_replayed_in_python() -> None:
@@ -157,75 +154,6 @@ def test_a_pair_replayed_in_python() -> None:
     for cell in (-1, 2):
         with pytest.raises(UsageError, match=rf"cell={cell} must be from 0 to 1: which source or input is meant"):
             replay(plain, COIN, size=3, pair=0, cell=cell, inputs={"q": [5, 6]})
-
-
-# Trials that are run here.
-
-RUN: dict[str, dict[str, Any]] = {
-    "strings": {"subject": first_bit, "question": "nu", "eta": 0.3, "nu": 0.3, "strings": 30},
-    "judged_strings": {
-        "subject": judged,
-        "source": None,
-        "size": 1,
-        "question": "nu",
-        "eta": 0.3,
-        "nu": 0.3,
-        "beta": 0.3,
-    },
-    "runs": {"subject": row, "question": "list_size", "list_size": 2, "eta": 0.3, "runs": 40},
-    "judged_runs": {"subject": judged, "source": None, "size": 1, "question": "list_size", "list_size": 2, "eta": 0.3},
-    "versions": {"subject": kinds, "question": "compare", "old": plain, "pairs": 70},
-    "elements": {"subject": row, "question": "compare", "old": kinds, "size": 8, "pairs": 70},
-    "old_parameters": {"subject": plain, "question": "compare", "old_param": {"q": 3}, "pairs": 70},
-    "judged": {"subject": judged, "source": None, "size": 1, "rho": 0.6},
-    "inaccurate": {
-        "subject": wrong,
-        "source": None,
-        "size": 1,
-    },
-    "long_runs": {"subject": long_text, "question": "list_size", "list_size": 2, "eta": 0.3, "runs": 30},
-    "words": {"subject": worded, "question": "reuse", "analyst": asks_for_words, "queries": 2, "rho": 0.1, "fixed": 40},
-    "wobbles": {"subject": row, "size": 8, "rho": 0.3},
-    "close": {"subject": kinds, "size": 8, "rho": 0.3, "atol": 0.2},
-    "data": {"subject": row, "source": np.arange(40), "size": 8, "rho": 0.3, "resample": "bootstrap"},
-}
-
-
-@pytest.mark.parametrize("name", RUN)
-def test_run(name: str) -> None:
-    assert_kept(narrated(**{"source": COIN, "size": 3, **RUN[name]}), KEPT / f"run_{name}.txt")
-
-
-NOTHING: dict[str, dict[str, Any]] = {
-    "rho": {"subject": plain},
-    "cells": {"subject": plain, "inputs": {"q": [0, 1]}},
-    "judged": {"subject": judged, "source": None},
-    "no_worse": {"subject": plain, "baseline": BaselineCounts(pairs=500, mismatches=50, margin=0.1)},
-    "integrated": {"subject": finished.rounded, "source": "norm", "size": 20},
-    "nu": {"subject": plain, "question": "nu", "eta": 0.3, "nu": 0.3},
-    "list_size": {"subject": plain, "question": "list_size", "list_size": 2, "eta": 0.3},
-    "curve": {"subject": plain, "question": "curve", "vary": "q=0,1"},
-    "curve_of_sizes": {"subject": plain, "question": "curve", "vary": "size=1,10,100", "size": None, "worst": True},
-    "price": {"subject": plain, "question": "price", "size": None},
-    "reuse": {"subject": answers, "question": "reuse", "analyst": asks_twice, "queries": 2, "rho": 0.1},
-    "compare": {"subject": plain, "question": "compare", "old": row},
-    "hunt": {
-        "subject": hunted.majority,
-        "source": None,
-        "question": "hunt",
-        "over": "bernoulli({p})",
-        "range": "p=0:1",
-    },
-    "explain": {"subject": plain, "question": "explain"},
-    "repair": {"subject": plain, "question": "repair"},
-}
-
-
-@pytest.mark.parametrize("name", NOTHING)
-def test_nothing_is_known_before_the_first_trial(name: str) -> None:
-    given = {"source": COIN, "size": 3, "stop": -1, **NOTHING[name]}
-    given = {option: value for option, value in given.items() if value is not None}
-    assert_kept(narrated(**given), KEPT / f"nothing_{name}.txt")
 
 
 # What cannot be asked.
@@ -344,50 +272,7 @@ def test_what_is_refused() -> None:
         for one in options:
             given = {name: value for name, value in {**SMALL[question], **one}.items() if value is not None}
             told += refused(plain, source, question, **given)
-    assert_kept(told.replace(f"{plain!r}", "plain"), KEPT / "refused.txt")
-
-
-# What ends an audit, and what does not.
-
-ENDED: dict[str, dict[str, Any]] = {
-    "rho": {"size": 5},
-    "of_arms": {"size": 5, "inputs": {"q": [0, 1]}},
-    "curve": {"question": "curve", "vary": "q=0,1,2", "size": 5, "pairs": 200},
-    "price": {"question": "price", "rho": 0.2},
-    "compare": {"question": "compare", "size": 5, "old": first_bit},
-    "hunt": {"question": "hunt", "over": "bernoulli({p})", "range": "p=0:1", "size": 3, "pairs": 300, "source": None},
-}
-
-
-def failing(every: int, payload: Any) -> Made:
-    def made(cell: int, index: int) -> Trial:
-        if cell % every == every - 1:
-            raise SubjectError(f"cell {cell} fell")
-        return Trial(index, APART if index % 4 == 0 else None, None, 0.0, payload=payload)
-
-    return made
-
-
-@pytest.mark.parametrize("name", ENDED)
-@pytest.mark.parametrize("every", [1, 2])
-def test_a_trial_that_fails(name: str, every: int) -> None:
-    given = {"subject": plain, "source": COIN, **ENDED[name]}
-    try:
-        told = narrated(
-            **given, made=failing(every, {"prints": ["a", "a"], "elements": None} if name == "compare" else None)
-        )
-    except SubjectError as error:
-        told = f"{type(error).__name__} {error}\n"
-    assert_kept(told, KEPT / f"ended_{name}_{every}.txt")
-
-
-def test_a_fault_of_usage_ends_each_of_them() -> None:
-    for name, given in ENDED.items():
-        if name == "hunt":
-            continue  # of the sources that are looked through some may be none
-        inquiry = inquiry_of(**{"subject": plain, "source": COIN, **given})
-        with pytest.raises(UsageError, match="typed wrongly"):
-            inquiry.failed(0, UsageError("typed wrongly"))
+    assert_kept("other", "refused", told.replace(f"{plain!r}", "plain"))
 
 
 # Two records.
@@ -413,14 +298,17 @@ def test_records_compared() -> None:
         "of nothing": (replace(of(0), pairs=0, mismatches=0), of(0), {}),
         "of what fell": (of(0), replace(of(0), verdict="error"), {}),
     }
-    told = "".join(written(name, compare_records(old, new, **more)) for name, (old, new, more) in settled.items())
+    told = ""
+    for name, (old, new, more) in settled.items():
+        found = compare_records(old, new, **more)
+        told += f"{name}: {found.verdict} {found.decided_by} {found.error_spent:g}\n{of_record(found)}"
     for name in ("question", "pairs", "cells"):
         wrong = replace(of(0), **{name: {"question": "nu", "pairs": None, "cells": of(0).cells * 2}[name]})
         for both in ((of(0), wrong), (wrong, of(0))):
             with pytest.raises(UsageError) as found:
                 compare_records(*both)
             told += f"{name}: {found.value}\n"
-    assert_kept(told, KEPT / "records_compared.txt")
+    assert_kept("other", "records_compared", told)
 
 
 def test_what_is_shown_of_a_move() -> None:
@@ -430,7 +318,7 @@ def test_what_is_shown_of_a_move() -> None:
             if not (better and (worse or beyond)) and not (beyond and within):
                 shown = ShownChange(better=better, worse=worse, beyond=beyond, within=within)
                 told += f"{margin} {shown}: {change_in_words(shown, margin)}\n"
-    assert_kept(told, KEPT / "moved.txt")
+    assert_kept("other", "moved", told)
 
 
 # Settings of repairs, from what pairs showed.
@@ -484,7 +372,7 @@ def test_settings_of_repairs() -> None:
     for size in (39, 40, 79, 80, 160, 1000):
         told += written(f"voted {size}", Voting().settings([{}], 0.2, size, "churn"))
         told += written(f"agreed {size}", Agreeing().settings([{}], 0.2, size, "rho"))
-    assert_kept(told, KEPT / "settings.txt")
+    assert_kept("other", "settings", told)
 
 
 def test_what_repairs_see_of_two_outputs() -> None:
@@ -521,7 +409,7 @@ def test_what_repairs_see_of_two_outputs() -> None:
         for family in FAMILIES:
             told += written(f"{first!r} {second!r} {family.wrapper}", [family.look(first, second, lambda one: one)])
     told += written("another number of numbers", [Rounding().look([1.0], [1.0, 2.0], lambda one: one)])
-    assert_kept(told, KEPT / "looks.txt")
+    assert_kept("other", "looks", told)
 
 
 def test_code_to_paste() -> None:
@@ -538,7 +426,7 @@ def test_code_to_paste() -> None:
             Setting("voted", {"chunks": 8, "between": (0.25, 0.75), "strength_of_the_vote": 123456.0}),
         ):
             told += code_of(load_subject(target, params), setting)
-    assert_kept(told, KEPT / "code.txt")
+    assert_kept("other", "code", told)
 
 
 # Families of sources, axes of a curve, places in a paper.
@@ -563,7 +451,7 @@ def test_families() -> None:
             told += written("values", [values, family.source(values), family.place(values).tolist()])
             told += written("simpler", [*family.simpler(values)])
     told += written("ranges", [read_ranges({"p": (0, 1)}), read_ranges(["a=1:2", "b=1:2:log"])])
-    assert_kept(told, KEPT / "families.txt")
+    assert_kept("other", "families", told)
 
 
 def test_axes() -> None:
@@ -577,7 +465,7 @@ def test_axes() -> None:
         {"p": [1, 2]},
     ):
         told += written(str(vary), make_axis(vary))
-    assert_kept(told, KEPT / "axes.txt")
+    assert_kept("other", "axes", told)
 
 
 def test_theorems_are_in_the_order_of_the_paper() -> None:
@@ -623,4 +511,4 @@ def test_what_questions_keep_has_its_fields_and_defaults() -> None:
                 fields = " ".join(f"{name}{default or ''}" for name, default in zip(names, given, strict=True))
                 config, by_place = one.__struct_config__, len(one.__match_args__)
                 told += f"{name} frozen={config.frozen} tag={config.tag} by place={by_place}: {fields}\n"
-    assert_kept(told, KEPT / "fields.txt")
+    assert_kept("other", "fields", told)
