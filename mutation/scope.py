@@ -178,6 +178,7 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
         "tests/values/test_arrays_of_others.py",
         "tests/subjects/test_edges.py",
     ),
+    "auditor/repair/mechanisms": ("tests/repair/test_wrappers.py",),
     "auditor/repair/mechanisms/foam.py": ("tests/algorithms/test_rounding.py",),
     "auditor/repair/mechanisms/call_sites.py": (
         "tests/repair/test_sites.py",
@@ -189,7 +190,6 @@ ELSEWHERE: dict[str, tuple[str, ...]] = {
         "tests/trials/causes/test_keyed_sites.py",
     ),
     "auditor/repair/mechanisms/ballot.py": ("tests/repair/test_voting.py",),
-    "auditor/repair/mechanisms/threshold.py": ("tests/repair/mechanisms/test_heavy.py",),
     "algorithms/boosting.py": (
         "tests/algorithms/test_boosting_sizes.py",
         "tests/algorithms/test_boosting_on_counts.py",

@@ -7,17 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from scipy.stats import binom
-from support.exact import check_frequency, finished_apart
+from support.exact import check_audited
 
-import auditor
-from auditor import AuditorError
 from auditor.repair import agreed, heavy_mismatch
 from auditor.repair.agreeing import HIGH, LOW, leader
-
-outputs = st.lists(st.lists(st.sampled_from([0, 1, (2, "x")]), min_size=3, max_size=8), min_size=2, max_size=2)
 
 
 def first_row(sample, r):
@@ -39,10 +33,7 @@ def mismatches(chunks: int) -> Any:
 @pytest.mark.usefixtures("no_second_process", "few_finishes")
 def test_the_audited_rho_holds_the_exact_one() -> None:
     """Ten chunks of one row; 1e-6. That m is the formula of `exact_rho` is the next test."""
-    truth = exact_rho(0.65, 10)
-    record = auditor.audit(agreed(first_row, 10), "bernoulli(0.35)", size=10, rho=0.9, fixed=50, confidence=1 - 1e-6)
-    print(f"{record.mismatches} of {record.pairs}, exact {truth:.4f}")
-    assert record.rho.low <= truth <= record.rho.high
+    check_audited(agreed(first_row, 10), "bernoulli(0.35)", 10, exact_rho(0.65, 10), rho=0.9)
 
 
 def test_the_formula_is_the_heavy_hitters() -> None:
@@ -79,31 +70,6 @@ def test_what_is_claimed_of_good_strings_holds() -> None:
     assert agreed(first_row, 400).claimed(0.05, 0.3) == pytest.approx(0.3 / 0.7 * 12 / np.sqrt(np.pi * 400), rel=1e-9)
 
 
-@given(outputs, outputs)
-def test_mismatch_is_a_probability_symmetric_and_none_of_itself(left: Any, right: Any) -> None:
-    learner = agreed(first_row, 3, strings=2)
-    first, second = ([leader(string) for string in side] for side in (left, right))
-    assert 0 <= learner.mismatch(first, second) <= 1
-    assert learner.mismatch(first, second) == pytest.approx(learner.mismatch(second, first), abs=1e-12)
-    assert learner.mismatch(first, first) == 0.0
-
-
-@pytest.mark.parametrize(
-    ("left", "right"),
-    [
-        (["aab", "aaa"], ["aab", "aab"]),
-        (["aaaab", "bbbbb"], ["aaabb", "bbbaa"]),
-        (["abc", "aab"], ["aab", "bba"]),
-        (["aab", "bbb"], ["abc", "aaa"]),
-    ],
-)
-def test_cores_finish_apart_as_often_as_the_formula_says(left: list[str], right: list[str]) -> None:
-    """Over two strings; false alarm 1e-7 each."""
-    learner = agreed(first_row, 3, strings=2)
-    first, second = ([leader([*string]) for string in side] for side in (left, right))
-    check_frequency(finished_apart(learner, first, second, 400), 400, learner.mismatch(first, second), alarm=1e-7)
-
-
 def test_runs_of_a_string_share_r_and_no_rows() -> None:
     seen: list[Any] = []
 
@@ -122,12 +88,3 @@ def test_without_agreement_the_output_is_none_and_ties_do_not_depend_on_order() 
     assert {learner(np.array([1, 2, 3, 4]), i) for i in range(20)} == {None}
     assert {learner(np.array([7, 7, 7, 7]), i) for i in range(20)} == {7}
     assert leader([1, 2]) == leader([2, 1])
-
-
-def test_bad_arguments_get_a_sentence() -> None:
-    with pytest.raises(AuditorError, match="chunks=2 must be an integer of at least 3"):
-        agreed(first_row, 2)
-    with pytest.raises(AuditorError, match=r"eta=0\.3 must be in \[0, 1/4\)"):
-        agreed(first_row, 9).claimed(0.3, 0.1)
-    with pytest.raises(AuditorError, match=r"nu=1 must be in \[0, 1\)"):
-        agreed(first_row, 9).claimed(0.1, 1)

@@ -1,21 +1,17 @@
+"""`thresholded` and `significant`."""
+
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from scipy.stats import binom
-from support.exact import check_frequency, finished_apart
+from scipy.special import ndtr
+from scipy.stats import binom, norm, ttest_1samp
+from support.exact import check_audited
 
-import auditor
-from auditor import AuditorError
 from auditor.randomness import from_key, root_key
-from auditor.repair import thresholded
-
-scores = st.floats(-2, 2) | st.sampled_from([math.inf, -math.inf])
+from auditor.repair import significant, thresholded
 
 
 def share(sample, r):
@@ -36,12 +32,7 @@ def deciding_rho(n: int, p: float, low: float, high: float) -> float:
 @pytest.mark.usefixtures("no_second_process", "few_finishes")
 def test_the_audited_rho_holds_the_exact_one() -> None:
     """Shares of heads that straddle both ends of the interval; 1e-6. That m has this mean is the next test."""
-    truth = deciding_rho(60, 0.5, 0.45, 0.55)
-    record = auditor.audit(
-        thresholded(share, 0.45, 0.55), "bernoulli(0.5)", size=60, rho=0.5, fixed=50, confidence=1 - 1e-6
-    )
-    print(f"{record.mismatches} of {record.pairs}, exact {truth:.4f}")
-    assert record.rho.low <= truth <= record.rho.high
+    check_audited(thresholded(share, 0.45, 0.55), "bernoulli(0.5)", 60, deciding_rho(60, 0.5, 0.45, 0.55))
 
 
 def test_the_mean_of_m_is_rho() -> None:
@@ -51,20 +42,6 @@ def test_the_mean_of_m_is_rho() -> None:
     cores = [learner.core(np.repeat([1, 0], [k, 10 - k]), from_key(root_key(0))) for k in range(11)]
     m = np.array([[learner.mismatch(a, b) for b in cores] for a in cores])
     assert mass @ m @ mass == pytest.approx(deciding_rho(10, 0.4, 0.3, 0.8))
-
-
-@given(scores, scores)
-def test_mismatch_is_a_probability_symmetric_and_none_of_itself(x: float, y: float) -> None:
-    learner = thresholded(itself, -1.0, 0.5)
-    assert 0 <= learner.mismatch(x, y) == learner.mismatch(y, x) <= 1
-    assert learner.mismatch(x, x) == 0.0
-
-
-@pytest.mark.parametrize(("x", "y"), [(0.1, 0.4), (-5.0, 0.2), (-math.inf, math.inf), (0.3, 0.3), (-9.0, -8.0)])
-def test_cores_finish_apart_as_often_as_the_formula_says(x: float, y: float) -> None:
-    """False alarm 1e-7 each."""
-    learner = thresholded(itself, 0.0, 0.5)
-    check_frequency(finished_apart(learner, x, y, 400), 400, learner.mismatch(x, y), alarm=1e-7)
 
 
 def test_outside_the_interval_r_has_no_say() -> None:
@@ -82,25 +59,77 @@ def test_what_is_claimed_holds_and_rows_buy_it() -> None:
     assert deciding_rho(10, 0.5, 0.4999, 0.5001) <= learner.claimed(0.5 / math.sqrt(10)) == 0.5
 
 
-@pytest.mark.parametrize("score", [math.nan, "high", None, np.array([1.0, 2.0]), 1j])
-def test_what_is_no_score_gets_a_sentence(score: Any) -> None:
-    with pytest.raises(AuditorError, match=r"the score is .*, and a threshold takes one number that is not NaN"):
-        thresholded(itself, 0.0, 1.0)(score, 0)
+def upper_tail(sample, r):
+    return norm.sf(np.mean(sample) * math.sqrt(len(sample)))
 
 
-def test_an_interval_has_two_ends() -> None:
-    for low, high, words in (
-        (1.0, 1.0, "high=1.0 must be above low=1.0"),
-        (0.0, math.inf, "high=inf must be a finite number"),
-        (True, 2.0, "low=True must be a finite number"),
-        (-1e308, 1e308, "by less than the largest float"),
-    ):
-        with pytest.raises(AuditorError, match=words):
-            thresholded(share, low, high)
+def usual(sample, r):
+    return ttest_1samp(sample, 0).pvalue
 
 
-def test_an_estimator_has_no_score() -> None:
-    from sklearn.linear_model import Ridge
+def rho_of_z(theta: float, low: float, high: float) -> float:
+    """The mean of 2 F (1 - F) over the interval, F that of a normal number about theta."""
+    c = np.linspace(low, high, 20_001)
+    return float(np.trapezoid(2 * ndtr(c - theta) * ndtr(theta - c), c)) / (high - low)
 
-    with pytest.raises(AuditorError, match="is an estimator, and a threshold takes a number: write def score"):
-        thresholded(Ridge(), 0.0, 1.0)
+
+@pytest.mark.usefixtures("no_second_process", "few_finishes")
+def test_the_audited_rho_of_a_z_test_holds_the_exact_one() -> None:
+    """A one-sided z-test at theta = 6; 1e-6."""
+    learner = significant(upper_tail, width=8.0)
+    truth = rho_of_z(6.0, learner.low, learner.high)
+    check_audited(learner, "norm(0.6, 1)", 100, truth, rho=0.4, fixed=60)
+    assert truth <= learner.claimed(1.0) == pytest.approx(2 / math.sqrt(3) / 8)
+
+
+@pytest.mark.parametrize("width", [0.5, 4.0, 12.0])
+@pytest.mark.parametrize("level", ["largest", "mean"])
+def test_levels_are_those_of_a_uniform_p_value(width: float, level: str) -> None:
+    """By a fine grid of p-values and critical values, and alpha is the one that was asked for."""
+    learner = significant(itself, alpha=0.05, width=width, level=level)
+    c = np.linspace(learner.low, learner.high, 200_001)
+    mean, largest = learner.levels()
+    assert mean == pytest.approx(np.trapezoid(norm.sf(c), c) / width, abs=1e-8)
+    assert largest == pytest.approx(norm.sf(learner.low))
+    assert {"mean": mean, "largest": largest}[level] == pytest.approx(0.05)
+    assert mean <= largest
+
+
+def test_at_the_default_width_the_levels_are_those_that_are_said() -> None:
+    assert significant(itself).levels() == (pytest.approx(0.00174, abs=1e-5), pytest.approx(0.05))
+    assert significant(itself, level="mean").levels() == (pytest.approx(0.05), pytest.approx(0.638, abs=1e-3))
+
+
+@pytest.mark.parametrize("level", ["largest", "mean"])
+@pytest.mark.parametrize("alpha", [0.01, 0.05, 0.2])
+def test_a_narrow_interval_rejects_at_alpha_whatever_r_is(alpha: float, level: str) -> None:
+    """A test at level alpha rejects where p is at most alpha: a thousandth below it always, and above it never."""
+    learner = significant(itself, alpha=alpha, width=1e-6, level=level)
+    assert {learner(0.999 * alpha, seed) for seed in range(20)} == {True}
+    assert {learner(1.001 * alpha, seed) for seed in range(20)} == {False}
+
+
+def test_every_r_has_its_critical_value_and_none_a_level_above_alpha() -> None:
+    """The largest p that each r rejects, by bisection: z is its critical value, which is uniform in [low, low + width].
+    The mean of 150 is within 1e-7 of a uniform one's, by Hoeffding."""
+    learner, n = significant(itself, alpha=0.05, width=3.0), 150
+    rejected = []
+    for seed in range(n):
+        low, high = 0.0, 1.0
+        for _ in range(30):
+            middle = (low + high) / 2
+            low, high = (middle, high) if learner(middle, seed) else (low, middle)
+        rejected.append(low)
+    critical = norm.isf(rejected)
+    assert max(rejected) <= 0.05
+    assert critical.max() <= norm.isf(0.05) + 3 + 1e-6
+    print(f"mean {critical.mean():.3f}, of a uniform one {norm.isf(0.05) + 1.5:.3f}")
+    assert abs(critical.mean() - norm.isf(0.05) - 1.5) <= 3 * math.sqrt(math.log(2e7) / (2 * n))
+
+
+def test_p_values_at_the_ends_are_decided_and_anybodys_test_can_be_wrapped() -> None:
+    learner = significant(itself)
+    assert {learner(0.0, i) for i in range(20)} == {True}
+    assert {learner(p, i) for i in range(20) for p in (1.0, 0.051, np.float64(0.5))} == {False}
+    rows = np.random.default_rng(0).normal(2, 1, 400)
+    assert significant(usual)(rows, 7) is True

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.stats import binom
 
+import auditor
 from auditor.randomness import from_key, root_key
 from auditor.statistics.interval import clopper_pearson_lower, clopper_pearson_upper
 from auditor.values import same
@@ -81,3 +82,11 @@ def check_frequency(k: int, n: int, mismatch: float, *, alarm: float, is_upper: 
     print(f"{k} of {n}: in [{low:.4f}, {high:.4f}] but for {alarm:g}, formula {mismatch:.4f}")
     assert low <= mismatch + 1e-12
     assert is_upper or mismatch <= high + 1e-12
+
+
+def check_audited(learner: Any, source: Any, size: int, truth: float, **options: Any) -> None:
+    """Check that an audit's interval for rho holds the exact one; false with probability 1e-6 at most."""
+    asked = {"rho": 0.5, "fixed": 50, "confidence": 1 - 1e-6, **options}
+    record = auditor.audit(learner, source, size=size, **asked)
+    print(f"{record.mismatches} of {record.pairs}: in [{record.rho.low:.4f}, {record.rho.high:.4f}], exact {truth:.4f}")
+    assert record.rho.low <= truth <= record.rho.high
