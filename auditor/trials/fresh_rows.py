@@ -89,6 +89,7 @@ def _declaring(source: Source) -> str:
 
 
 def _of_more_rows(bench: Bench, index: int) -> str:
+    """Compare samples of more rows, of a source whose small samples have equal rows alone."""
     try:
         return same_samples(replace(bench, size=_WIDER), index)
     except NoFreshRows:
@@ -98,7 +99,7 @@ def _of_more_rows(bench: Bench, index: int) -> str:
 
 
 def freshness(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
-    """A trial that draws the samples of a pair and runs nothing; its payload is what `same_samples` says."""
+    """Return a trial that draws the samples of a pair and runs nothing; its payload is what `same_samples` returns."""
     return Trial(index, None, None, 0.0, payload=same_samples(replace(bench, copies=True), index))
 
 

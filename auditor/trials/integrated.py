@@ -53,7 +53,7 @@ class Shown(msgspec.Struct, frozen=True):
 
 
 def why_not(cell: Cell) -> str | None:
-    """Why the last step of a subject that declares one is not integrated in this cell; None where it can be."""
+    """Return why the last step of a subject that declares one is not integrated in this cell; None where it can be."""
     subject = cell.subject
     assert subject.finishing is not None
     if cell.question != "rho":
@@ -160,7 +160,7 @@ def _short(settled: Any) -> str:
 
 
 def differ(one: Any, other: Any) -> bool:
-    """Two that gave no output agree."""
+    """True if two settled outputs differ; two runs that gave none agree."""
     if type(one) is NoOutput or type(other) is NoOutput:
         return (type(one) is NoOutput) != (type(other) is NoOutput)
     return not same(one, other)

@@ -1,11 +1,13 @@
 """Is the subject a function of (sample, r) at all? A few runs on the same sample and r, before anything is counted.
 
-They use the first pairs' own keys: what goes wrong here goes wrong in a replay of that pair too.
+They use the first pairs' own keys: what goes wrong here goes wrong in a replay of that pair too. Of an estimator they
+also show what the view does not compare: where two fits differ, and whether r got in.
 """
 
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable, Container, Iterable, Iterator
 from functools import partial
 from time import perf_counter
@@ -16,12 +18,14 @@ import numpy as np
 from msgspec.structs import replace
 
 from auditor.errors import AuditorError, NotComparable, SourceError, SubjectError, UnknownTruth
+from auditor.process.foreign import call
 from auditor.process.process_state import put_back
 from auditor.sources.sample import Sample, copied
+from auditor.subjects.estimators import Fit, fresh_copy, seeds_of, unlisted
+from auditor.subjects.views import fitted_attributes
 from auditor.trials.fresh_rows import same_samples
 from auditor.trials.second_process import SecondProcess
 from auditor.trials.trial import Bench, NoOutput, judge
-from auditor.trials.unseen import kept_time, notes, takes_r, unseen, unseen_words
 from auditor.values import describe, fingerprint, first_difference, same
 
 if TYPE_CHECKING:
@@ -35,6 +39,10 @@ _CAUSES = (
 )
 
 
+_PLACES = 5  # in which two fits differ, that a sentence names
+_TIME = re.compile(r"(?<![a-z])((re)?fit|score|train(ing)?|run|wall|total)_times?(?![a-z])|elapsed|duration")
+
+
 class Seen(msgspec.Struct, frozen=True):
     """What counts of an output: its fingerprint, and what it looks like."""
 
@@ -43,7 +51,7 @@ class Seen(msgspec.Struct, frozen=True):
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """What the preflight learnt; warnings are sentences."""
+    """What the preflight of a cell concluded."""
 
     runs: int
     second_process: str
@@ -52,17 +60,17 @@ class Checked(msgspec.Struct, frozen=True):
     warnings: tuple[tuple[str, str], ...]  # (kind, message)
     source_shares: bool = False  # memory between two draws
     always: Seen | None = None  # what all looked-at pairs gave, where it was one output
-    notes: tuple[tuple[str, str], ...] = ()  # which nobody need be warned of
+    notes: tuple[tuple[str, str], ...] = ()  # the same, of what is no reason for a warning
     same_samples: str = ""  # how the two samples of a pair were the same, where they were
 
     @property
     def copies(self) -> bool:
-        """Whether each run needs a copy of its sample."""
+        """True if each run needs a copy of its sample."""
         return self.changes_sample or self.source_shares
 
 
 class Look(msgspec.Struct, frozen=True):
-    """What the runs of one process showed: all of it can be sent to another."""
+    """What the preflight's runs in one process showed, in a form that can be sent to another process."""
 
     runs: int
     changes_sample: bool
@@ -84,7 +92,8 @@ class HiddenState(SubjectError):
 
 
 def look(bench: Bench, skip: Container[int] = (), timed: Callable[[float], None] | None = None) -> Look:
-    """Run twice what should come out the same; `skip` has pairs of which a run is known to end its process."""
+    """Run twice what should come out the same. `skip` has pairs of which a run is known to end its process; `timed` is
+    called with the seconds that a run takes."""
     state = _global_states()
     bench = replace(bench, copies=True)  # two draws that share memory would always look the same
     looks: list[Look] = []
@@ -100,13 +109,13 @@ def look(bench: Bench, skip: Container[int] = (), timed: Callable[[float], None]
             is_known = type(output) is NoOutput or any(one.outputs for one in looks)  # or there is nothing to ask for
             looks.append(replace(seen, shared=shared, knows_truth=is_known or _knows_truth(bench, output, index)))
     finally:
-        put_back()  # what is reckoned from here on is ours
+        put_back()  # no code of the subject's runs from here on
         _restore(state)
-    return replace(together(looks), random=takes_r(bench))
+    return replace(together(looks), random=_takes_r(bench))
 
 
 def together(looks: Iterable[Look]) -> Look:
-    """What several processes saw, each of other pairs."""
+    """Return what several processes found, each of other pairs, as one."""
     seen = list(looks)
     return Look(
         sum(one.runs for one in seen),
@@ -126,7 +135,7 @@ def together(looks: Iterable[Look]) -> Look:
 
 
 def conclude(bench: Bench, found: Look, other: SecondProcess | None) -> Checked:
-    """What the looks of both processes mean; HiddenState where the audit would measure something else than rho."""
+    """Return what the looks of both processes mean; HiddenState where the audit would not measure rho."""
     second = other.compare(found.first, found.cold) if other else "skipped: asked at other points"
     files = other.files(found.cold) if other else None
     check_files(bench, files)
@@ -142,15 +151,16 @@ def conclude(bench: Bench, found: Look, other: SecondProcess | None) -> Checked:
         second,
         found.changes_sample,
         found.knows_truth,
-        (*_warnings(bench, found, second if other else ""), *_file_warnings(files)),
+        tuple(_warnings(bench, found, second if other else "", files)),
         found.source_shares,
         always,
-        notes=tuple(notes(bench, found.unseen, random=found.random)),
+        notes=tuple(_notes(bench, found)),
         same_samples=found.same_samples,
     )
 
 
-def _warnings(bench: Bench, found: Look, second: str) -> Iterator[tuple[str, str]]:
+def _warnings(bench: Bench, found: Look, second: str, files: Files | None) -> Iterator[tuple[str, str]]:
+    """Yield (kind, message) for all that a reader should be warned of."""
     for name in found.moved:
         yield "global-state", f"the subject moves the state of {name}; its output did not depend on it"
     if found.shared:
@@ -161,11 +171,34 @@ def _warnings(bench: Bench, found: Look, second: str) -> Iterator[tuple[str, str
         )
     if found.source_shares:
         yield "shared-state", f"source {bench.source.name} hands out the same memory again; each run gets a copy"
-    yield from (("unseen", words) for words in unseen_words(bench, found.unseen))
+    if other := [place for place in found.unseen if not _is_time(place)]:
+        shown = ", ".join(other[:_PLACES]) + (" and more" if len(other) > _PLACES else "")
+        words = "two fits on the same sample with the same r differ in"
+        yield "unseen", f"{words} {shown}; the view {bench.view.name} does not look there"
     if second.startswith("skipped"):
         yield "second-process", f"{second}; what a run keeps for later runs may have gone unnoticed"
     if found.changes_sample:
         yield "changes-sample", "the subject changes its sample in place; each run gets a copy of its own"
+    if files and files.read_later:
+        words = "written by a run and read by a later one, whose output was the same without"
+        yield "files", f"{words}: {', '.join(files.read_later)}"
+    if files and files.made_if_missing:
+        words = "read by a run that would write it if it were missing, so that outputs may be those of an earlier audit"
+        yield "files", f"{words}: {', '.join(files.made_if_missing)}. Remove it, and audit again"
+    if files and files.written:
+        yield "files", f"opened for writing by a run, and read by no later one: {', '.join(files.written)}"
+
+
+def _notes(bench: Bench, found: Look) -> Iterator[tuple[str, str]]:
+    """Yield (kind, message) for what is worth knowing of an estimator, and no reason for a warning."""
+    name, fit = bench.subject.name, bench.subject.fn
+    if times := dict.fromkeys(place.partition("[")[0] for place in found.unseen if _is_time(place)):
+        yield "unseen", f"it keeps times, in {' and '.join(times)}; the view {bench.view.name} does not look there"
+    if not found.random:
+        yield "no-randomness", f"r reaches no part of {name}: it has no random_state"
+    for param, close in unlisted(fit.estimator, bench.subject.params).items() if isinstance(fit, Fit) else ():
+        words = f"{param} is none of the parameters that {name} lists{close}"
+        yield "parameter", f"{words}: it takes any, and may not use this one"
 
 
 def check_files(bench: Bench, files: Files | None) -> None:
@@ -185,19 +218,8 @@ def check_files(bench: Bench, files: Files | None) -> None:
     )
 
 
-def _file_warnings(files: Files | None) -> Iterator[tuple[str, str]]:
-    if files and files.read_later:
-        words = "written by a run and read by a later one, whose output was the same without"
-        yield "files", f"{words}: {', '.join(files.read_later)}"
-    if files and files.made_if_missing:
-        words = "read by a run that would write it if it were missing, so that outputs may be those of an earlier audit"
-        yield "files", f"{words}: {', '.join(files.made_if_missing)}. Remove it, and audit again"
-    if files and files.written:
-        yield "files", f"opened for writing by a run, and read by no later one: {', '.join(files.written)}"
-
-
 def _run_twice(bench: Bench, index: int) -> tuple[Any, Any, Look]:
-    """An output and what counts of it, with what two runs on the same sample with the same r showed."""
+    """Run twice on the same sample with the same r. Return an output, what counts of it, and what both runs showed."""
     sample, spare, source_shares = _draw_twice(bench, index)
     repeats = "" if isinstance(sample, Sample) else same_samples(bench, index, sample)
     before = _global_states()
@@ -213,7 +235,7 @@ def _run_twice(bench: Bench, index: int) -> tuple[Any, Any, Look]:
     if not same(settled, bench.see(again)):
         culprit = f"it draws from the global generator {' and '.join(moved)}" if moved else _CAUSES
         raise _hidden(bench, settled, again, culprit)
-    differing = tuple(unseen(bench, output, again))
+    differing = tuple(_unseen(bench, output, again))
     for name in moved:
         _GENERATORS[name][2](0xA0D17)  # another state than any it is likely to be in
         if not same(settled, bench.see(again := bench.run_on(bench.draw(index, 0), index, 0))):
@@ -225,7 +247,7 @@ def _run_twice(bench: Bench, index: int) -> tuple[Any, Any, Look]:
 
 
 def _draw_twice(bench: Bench, index: int) -> tuple[Any, Any, bool]:
-    """The sample of a run twice, each in memory of its own, and whether the source had them in the same."""
+    """Draw the sample of a run twice, each into memory of its own. Also return whether the source shares memory."""
     bare = replace(bench, copies=False)
     first = bare.draw(index, 0)
     sample = first if isinstance(first, Sample) else copied(first)
@@ -248,8 +270,8 @@ def _share_memory(left: Any, right: Any) -> bool:
 
 
 def _was_changed(bench: Bench, output: Any, settled: Any) -> bool:
-    """Whether later runs changed what an output shows; one that shows another thing at each look, or can be looked at
-    once, says nothing."""
+    """True if later runs changed what an output shows. One that shows another thing at each look, or can be looked at
+    once only, says nothing."""
     try:
         now = bench.settled(output)
         return not same(settled, now) and same(now, bench.see(output))
@@ -258,9 +280,13 @@ def _was_changed(bench: Bench, output: Any, settled: Any) -> bool:
 
 
 def _hidden(bench: Bench, settled: Any, again: Any, why: str) -> HiddenState:
+    """Return the error that says where two runs on the same sample with the same r differ, and why they may."""
     difference = first_difference(settled, bench.see(again))
-    if difference and (words := kept_time(bench, difference.path)):
-        return HiddenState(words)
+    if difference and isinstance(bench.subject.fn, Fit) and _is_time(difference.path):
+        return HiddenState(
+            f"{bench.subject.name} keeps how long it took, at {difference.path}, and no two fits agree on that; the "
+            f"view {bench.view.name} looks there: choose another, such as predict or attr(best_params_)"
+        )
     shown = f" ({difference.path}: {difference.left} and {difference.right})" if difference else ""
     return HiddenState(
         f"{bench.subject.name} is not a function of (sample, r): on the same sample with the same r it gave two "
@@ -285,6 +311,46 @@ def _knows_truth(bench: Bench, output: Any, index: int) -> bool:
     return True
 
 
+def _unseen(bench: Bench, output: Any, again: Any) -> Iterator[str]:
+    """Yield the places in which two fits differ, of all that an estimator learnt and that can be compared."""
+    if not isinstance(bench.subject.fn, Fit):
+        return
+    try:
+        mine, others = fitted_attributes(output), fitted_attributes(again)
+    except Exception:  # what fit returned has no attributes, or does not want to be asked
+        return
+    both: list[tuple[str, Any, Any]] = []
+    for name in sorted(mine.keys() & others.keys()):
+        one, other = mine[name], others[name]
+        if type(one) is type(other) is dict and one.keys() == other.keys():
+            both += [(f"{name}[{key!r}]", one[key], other[key]) for key in one]  # lest the first hide the others
+        else:
+            both.append((name, one, other))
+    for name, one, other in both:
+        try:
+            difference = first_difference(one, other)
+        except NotComparable:
+            continue
+        if difference:
+            yield name if _is_time(name) else name + difference.path.removeprefix("output")
+
+
+def _is_time(place: str) -> bool:
+    """True if what an estimator has there is how long something took: no two fits agree on that, and none need to."""
+    return _TIME.search(place) is not None
+
+
+def _takes_r(bench: Bench) -> bool:
+    """True if anything of an estimator takes a seed. A function is given r, and what it does with it is its own."""
+    fit = bench.subject.fn
+    if not isinstance(fit, Fit):
+        return True
+    try:
+        return any(call(lambda: seeds_of(fresh_copy(fit.estimator, bench.subject.params))))
+    except Exception:  # then its runs say so
+        return True
+
+
 _GENERATORS: dict[str, tuple[Callable[[], Any], Callable[[Any], object], Callable[[int], object]]] = {
     "random": (random.getstate, random.setstate, random.seed),
     "numpy.random": (partial(np.random.get_state, legacy=False), np.random.set_state, np.random.seed),
@@ -296,7 +362,7 @@ def _global_states() -> dict[str, Any]:
 
 
 def _state_equal(left: Any, right: Any) -> bool:
-    """By value: of numbers, words and arrays of them, in dictionaries."""
+    """True if two states are equal by value: numbers, words and arrays of them, in dictionaries."""
     if isinstance(left, dict) and isinstance(right, dict):
         return left.keys() == right.keys() and all(_state_equal(left[name], right[name]) for name in left)
     return np.array_equal(left, right) if isinstance(left, np.ndarray) else bool(left == right)

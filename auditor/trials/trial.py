@@ -1,4 +1,4 @@
-"""How is one pair run? Two fresh samples, one r: a trial is a pure function of (bench, index).
+"""How is one pair run? On two fresh samples with one r: a trial is a pure function of (bench, index).
 
 So any pair can be run again alone, in any order, in any process, and gives the same answer.
 """
@@ -40,7 +40,7 @@ class PairKeys:
         self._last: tuple[Key, int, Key] = self.r, -1, self.r
 
     def r_of(self, index: int) -> Key:
-        """The key of r at an index, anew for each run: numpy counts in it what a run spawns. Hashed once for all."""
+        """Return the key of r at an index, a new object for each run: numpy counts in it what a run spawns. Hashed once."""
         parent, last, key = self._last
         if last != index or parent is not self.r:
             key = self.r.child(index)
@@ -48,14 +48,14 @@ class PairKeys:
         return key.again()
 
     def sample(self, which: int) -> Key:
-        """Whence run `which` of every index has its samples: a pair's two runs are 0 and 1, a group's go on."""
+        """Return the parent of the keys of all samples of run `which`: 0 and 1 in a pair, and on from there in a group."""
         while which >= len(self.samples):
             self.samples.append(self._sample.child(len(self.samples)))
         return self.samples[which]
 
 
 class OwnRandomness:
-    """A generator that one sample has for itself, made when it is first asked for: most samples never do."""
+    """The generator of one sample, made when the sample first draws from it: most never do."""
 
     __slots__ = ("_index", "_key", "_made")
 
@@ -69,7 +69,7 @@ class OwnRandomness:
 
 
 class NoOutput(msgspec.Struct, frozen=True):
-    """The output of a run that gave none, where that counts as an output: two of them agree, whatever went wrong.
+    """Bottom: what stands for the output of a run that gave none. Two of them agree, whatever went wrong.
 
     `why` is a sentence that names the run.
     """
@@ -84,7 +84,7 @@ Oracle = Callable[["Bench", Any, int], bool]
 
 
 class Bench(msgspec.Struct, frozen=True):
-    """Everything that a trial needs: the subject, where its samples come from, and the keys."""
+    """All that a trial needs in the process that runs it: the subject, the loaded source, the keys, and the view."""
 
     subject: Subject
     source: Source
@@ -95,7 +95,7 @@ class Bench(msgspec.Struct, frozen=True):
     judges: bool = True  # ask the accuracy oracle, where there is one
     view: View = OUTPUT  # what of an output counts
     bottoms: bool = False  # a run that raises gives bottom, instead of ending the audit
-    publish: Callable[[int, int, int], None] | None = None  # told which run draws, then which runs: a watcher's clock
+    publish: Callable[[int, int, int], None] | None = None  # called with which run draws, then which runs, for a clock
     prepare: Callable[[Bench], Bench] | None = None  # what is still to be done with the source, where the runs will be
     doubts: Callable[[BaseException], bool] | None = None  # whether what a run raised may be its process' doing
     oracle: Oracle | None = None  # judges an output in place of the subject's own
@@ -106,16 +106,16 @@ class Bench(msgspec.Struct, frozen=True):
 
     @property
     def identity(self) -> tuple[int, ...]:
-        """What tells it from another, whatever its preflight said since."""
+        """A key that differs from that of any other bench, and stays the same when a preflight adds what it found."""
         parts = (self.subject, self.source, self.keys, self.view, self.unit, self.oracle)
         return (*map(id, parts), self.size, self.counted, self.shares_private, hash(self.within), self.watched)
 
     def trial(self, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
-        """Trial `index`: a pure function of both. `fell` has its runs that are known to end their process."""
+        """Run trial `index`. `fell` has those of its runs that are known to end their process."""
         return (self.unit or run_pair)(self, index, fell)
 
     def prepared(self, index: int = 0) -> Bench:
-        """Ready to run; what the source does meanwhile counts as its draw for the run that is waiting."""
+        """Return the bench ready to run. What the source does meanwhile counts as its draw for the run that waits."""
         if self.prepare is None:
             return self
         if self.publish:
@@ -123,7 +123,7 @@ class Bench(msgspec.Struct, frozen=True):
         return replace(self.prepare(self), prepare=None)
 
     def draw(self, index: int, which: int) -> Any:
-        """The sample of run `which`: 0 or 1 of a pair, and on from there for more runs with the same r."""
+        """Draw the sample of run `which`: 0 or 1 of a pair, and on from there for more runs with the same r."""
         if not self.publish:
             return self._draw(index, which)
         self.publish(index, which, DRAWS)
@@ -141,7 +141,7 @@ class Bench(msgspec.Struct, frozen=True):
         return copied(sample) if self.copies else sample
 
     def run(self, index: int, which: int) -> Any:
-        """The output of one run; SubjectError with the subject's own traceback if it raises."""
+        """Return the output of one run; SubjectError with the subject's own traceback if it raises."""
         return self.run_on(self.draw(index, which), index, which)
 
     def run_on(self, sample: Any, index: int, which: int) -> Any:
@@ -149,13 +149,15 @@ class Bench(msgspec.Struct, frozen=True):
         if self.publish:
             self.publish(index, which, RUNS)
         try:
-            private = self._private(index, which) if self.subject.private else None
+            private = None
+            if self.subject.private:
+                private = self.keys.private.child(index, 0 if self.shares_private else which)
             return self.subject.run(sample, key, private, self.own(index, which))
         except BaseException as error:  # SystemExit included: a subject that exits has not answered
             return self.no_output(error, index, which)
 
     def no_output(self, error: BaseException, index: int, which: int) -> NoOutput:
-        """Of a run that raised, where that counts as an output; else the error that ends the audit is raised."""
+        """Return bottom for a run that raised, if that counts as an output; else raise the error that ends the audit."""
         if is_interrupt(error) and not self.publish:
             raise error  # from the keyboard; a worker hears none
         failed = SubjectRaised(self.subject.name, index, which, error)
@@ -163,17 +165,14 @@ class Bench(msgspec.Struct, frozen=True):
             return NoOutput(str(failed))
         raise failed from error
 
-    def _private(self, index: int, which: int) -> Key:
-        return self.keys.private.child(index, 0 if self.shares_private else which)
-
     def own(self, index: int, which: int) -> Own | None:
-        """What the sample of this run may draw by itself, made once and only if it does; counts have theirs."""
+        """Return the generator that the sample of this run may draw from; None for counts, which have theirs."""
         if self.counted or not self.subject.takes_sample:
             return None
         return OwnRandomness(self.keys.sample(which), index)
 
     def see(self, output: Any) -> Any:
-        """What of an output counts."""
+        """Return what of an output counts, by the view."""
         if self.view is OUTPUT or type(output) is NoOutput:
             return output
         try:
@@ -187,11 +186,11 @@ class Bench(msgspec.Struct, frozen=True):
             raise SubjectError(what).caused_by(error) from error
 
     def difference(self, first: Any, second: Any) -> Difference | None:
-        """Where what counts of two outputs first differs, by more than is allowed."""
+        """Return where what counts of two outputs first differs, by more than the tolerance; None if nowhere."""
         return first_difference(first, second, self.within)
 
     def settled(self, output: Any) -> Any:
-        """What of an output counts, as it is now: no later run can change it."""
+        """Return a copy of what counts of an output, which no later run can change."""
         return output if type(output) is NoOutput else settle(self.see(output))
 
 
@@ -207,7 +206,7 @@ class RunFailed(SubjectError):
 
 
 def _run_words(which: int | None) -> str:
-    """A pair has two runs; the string of a group has more, and those are counted from 0."""
+    """Name a run: a pair has two; the string of a group has more, which are counted from 0."""
     if which is None or which < 2:
         return f"{'a' if which is None else ('the first', 'the second')[which]} run of pair"
     return f"run {which} of string"
@@ -225,7 +224,7 @@ class SubjectRaised(RunFailed):
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """What one trial showed: of a pair, or of the first two runs of what is more than one."""
+    """What one trial showed: a pair, or the first two runs where a trial has more."""
 
     index: int
     difference: Difference | None  # None where the two outputs are the same
@@ -237,7 +236,7 @@ class Trial(msgspec.Struct, frozen=True):
 
 
 def run_pair(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> Trial:
-    """Both runs of a pair, compared; `fell` has the runs that are known to end their process, which are not tried.
+    """Run both runs of a pair and compare them, but for those in `fell`, which are known to end their process.
 
     What counts of the first output is settled, and its accuracy judged, before the second run begins: that run may
     write into what the first has returned.
@@ -258,7 +257,7 @@ def run_pair(bench: Bench, index: int, fell: Mapping[int, str] = NONE_FELL) -> T
 
 
 def elements_of(bench: Bench, first: Any, second: Any, difference: Difference | None) -> Any:
-    """Which elements differ; of labels those that do after the names that fit best have been matched."""
+    """Return which elements differ, as JSON; of labels after matching the names that fit best."""
     differs, view = difference is not None, bench.view
     names = matched(first, second) if differs and view.is_partition and len(first) == len(second) else None
     found = compare(first, second, differs=differs, by_rows=bool(view.rows), within=bench.within, matched=names)
@@ -266,7 +265,7 @@ def elements_of(bench: Bench, first: Any, second: Any, difference: Difference | 
 
 
 def _churn(bench: Bench, points: Any, second: Any, difference: Difference | None) -> float | None:
-    """The share of probe points that differ; None where the view has no row for each of them."""
+    """Return the share of probe points that differ; None where the view has no row for each of them."""
     view = bench.view
     if difference is None:
         return 0.0 if has_rows(points, view.rows) else None
@@ -284,7 +283,7 @@ def share_apart(bench: Bench, points: Any, others: Any) -> float:
 
 
 def timed_run(bench: Bench, index: int, which: int, fell: Mapping[int, str]) -> tuple[Any, float]:
-    """The output of one run, or bottom, and the seconds that it took."""
+    """Return the output of one run, or bottom, and the seconds that it took."""
     if which in fell:
         return NoOutput(fell[which]), 0.0
     sample = bench.draw(index, which)
@@ -294,7 +293,7 @@ def timed_run(bench: Bench, index: int, which: int, fell: Mapping[int, str]) -> 
 
 
 def with_bottom(bench: Bench, index: int, seen: Sequence[Any], accurate: bool | None, seconds: float) -> Trial:
-    """A pair of which at least one run gave no output."""
+    """Return the trial of a pair of which at least one run gave no output."""
     bottoms = tuple(output.why for output in seen if type(output) is NoOutput)
     difference = apart(*seen)
     churn = float(difference is not None) if bench.view.rows else None
@@ -302,7 +301,7 @@ def with_bottom(bench: Bench, index: int, seen: Sequence[Any], accurate: bool | 
 
 
 def apart(first: Any, second: Any) -> Difference | None:
-    """Where two outputs first differ; runs without an output agree with each other."""
+    """Return where two outputs first differ, if they do; runs without an output agree with each other."""
     bottoms = [type(one) is NoOutput for one in (first, second)]
     if not any(bottoms):
         return first_difference(first, second)
@@ -311,7 +310,7 @@ def apart(first: Any, second: Any) -> Difference | None:
 
 
 def judge(bench: Bench, output: Any, index: int) -> bool | None:
-    """Whether an output is accurate; None where nobody can say."""
+    """True if an output is accurate; None where nobody can say."""
     if not bench.judges or (bench.oracle is None and bench.subject.declared.accuracy is None):
         return None
     if type(output) is NoOutput:
