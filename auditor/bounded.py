@@ -1,4 +1,4 @@
-"""How is a stranger's value written without endless work?
+"""How is a value of the user's written as text without endless work?
 
 Python writes a shared part as often as it is reached: `x = [x, x]`, forty times, has a repr of 10^13 characters. So the
 parts that a repr would write are counted first, and a value with far more of them than it holds is written as an
@@ -28,7 +28,7 @@ _LEAVES = (*_TEXTS, int, float, complex, type, FunctionType, ModuleType, type(No
 
 
 def text_of(value: object) -> str:
-    """repr(value), or an outline of a value whose repr would repeat its parts without end."""
+    """Return repr(value), or an outline of a value whose repr would repeat its parts without end."""
     return _OUTLINE.repr(value) if is_tangled(value) else repr(value)
 
 
@@ -38,7 +38,7 @@ def without_address(text: str) -> str:
 
 
 def message_of(error: BaseException) -> str:
-    """str(error), or an outline of its arguments where these are tangled."""
+    """Return str(error), or an outline of its arguments where these are tangled."""
     if not is_tangled(error):
         return str(error)
     return ", ".join(_OUTLINE.repr(argument) for argument in error.args[: _OUTLINE.maxtuple])
@@ -60,7 +60,7 @@ def is_tangled(value: object) -> bool:
 
 
 def _counted(value: object) -> tuple[int, int]:
-    """How many parts a repr of a value writes, and how many different ones it holds."""
+    """Return how many parts a repr of a value writes, and how many different ones it holds."""
     done: dict[int, int] = {}  # by id: parts that the repr of one writes
     held: list[object] = []  # so that no id is used again
     total = 0
@@ -80,8 +80,10 @@ def _counted(value: object) -> tuple[int, int]:
 
 
 def _opened(value: object) -> tuple[int, list[object]]:
-    """How many parts the repr of a value writes by itself, and those that may hold others. Runs no code of the value's
-    own: what it holds is read as containers and objects of Python keep it."""
+    """Return how many parts the repr of a value writes by itself, and those parts that may hold others.
+
+    Runs no code of the value's own: what it holds is read as containers and objects of Python keep it.
+    """
     if isinstance(value, _LEAVES):
         return (1 + len(value) // _WORD if isinstance(value, _TEXTS) else 1), []
     found: Iterable[Any] | None = None
@@ -103,6 +105,7 @@ def _opened(value: object) -> tuple[int, list[object]]:
 
 
 def _attributes(value: object) -> list[object]:
+    """Return what an object keeps in its __dict__ and its slots."""
     found: list[object] = [value.args] if isinstance(value, BaseException) else []
     for owner, slot in _slots(type(value)):  # type: ignore[arg-type]
         with suppress(AttributeError, TypeError, ValueError):  # it was never filled
@@ -114,13 +117,13 @@ def _attributes(value: object) -> list[object]:
 
 @lru_cache(maxsize=256)
 def _slots(kind: Any) -> list[tuple[type, Any]]:
-    """Where objects of a class keep what is in no __dict__, in memory that is read without running anything."""
+    """Return the slots of a class, with the classes that own them; they are read without running anything."""
     owned = ((owner, slot) for owner in kind.__mro__[:-1] for slot in vars(owner).values())
     return [(owner, slot) for owner, slot in owned if isinstance(slot, MemberDescriptorType)]
 
 
 class _Outline(reprlib.Repr):
-    """Three levels, four parts each; of anything else than a container the class."""
+    """A repr of three levels with four parts each; of anything else than a container it is the class."""
 
     def __init__(self) -> None:
         super().__init__()

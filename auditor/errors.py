@@ -28,8 +28,8 @@ class AuditorError(Exception):
     details = ""  # the traceback of foreign code, where that is what went wrong
 
     def caused_by(self, error: BaseException) -> Self:
-        """This error, with the foreign traceback that belongs to it: from the first frame that is not ours on, cut
-        where an exception says too much."""
+        """Give this error the traceback of foreign code, from the first frame that is not ours on, and return it. The
+        traceback is cut where an exception says too much."""
         import traceback  # not needed until something went wrong
 
         trace = error.__traceback__
@@ -48,7 +48,7 @@ class AuditorError(Exception):
 
 
 def chain_of(error: BaseException | None) -> Iterator[BaseException]:
-    """An exception and those that led to it."""
+    """Yield an exception and those that led to it."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -57,7 +57,7 @@ def chain_of(error: BaseException | None) -> Iterator[BaseException]:
 
 
 def _revive(kind: type[AuditorError], args: tuple[Any, ...], attributes: dict[str, Any]) -> AuditorError:
-    """An error as it was in another process."""
+    """Return an error as it was in another process."""
     error = kind.__new__(kind, *args)
     error.args = args
     vars(error).update(attributes)
@@ -103,7 +103,7 @@ class UnknownTruth(AuditorError):
 
 
 def in_words(error: BaseException) -> str:
-    """What was raised, with its message; an exception that cannot be shown is no reason for another."""
+    """Return the type and the message of an exception; the type alone where its message cannot be made."""
     try:
         return f"{type(error).__name__}: {message_of(error)}".removesuffix(": ")
     except BaseException as another:
@@ -113,8 +113,8 @@ def in_words(error: BaseException) -> str:
 
 
 def as_ours(error: BaseException, name: str) -> AuditorError:
-    """What code of a subject raised where nobody expected it to run, say in an output's attribute, as an error of ours;
-    a slip of our own is raised as it is."""
+    """Return what a subject's code raised where nobody expected it to run, say in an output's attribute, as an error of
+    ours; a slip of our own is raised as it is."""
     if isinstance(error, AuditorError):
         return error
     if isinstance(error, OSError) and error.errno in (errno.EMFILE, errno.ENFILE):
@@ -129,7 +129,7 @@ def as_ours(error: BaseException, name: str) -> AuditorError:
 
 
 def _is_foreign(error: BaseException) -> bool:
-    """Whether code that is neither ours nor a library's had a part in raising it, or nobody but a subject would."""
+    """True if code that is neither ours nor a library's had a part in raising it, or nobody but a subject would."""
     if not isinstance(error, (Exception, SystemExit)):
         return True
     trace = error.__traceback__
@@ -143,15 +143,18 @@ def _is_foreign(error: BaseException) -> bool:
 
 
 class Stopping:
-    """What is known of requests to stop: whether they come to a handler of ours, and whether one has come."""
+    """Whether requests to stop come to a handler of ours, and whether one has come."""
 
     is_ours = False
     is_asked = False
 
 
 def is_interrupt(error: BaseException) -> bool:
-    """Whether it came from the keyboard. A subject may raise the very same thing, which is told apart where signals
-    come to a handler of ours, as in every command; an exception derived from it is always the subject's own."""
+    """True if an exception came from the keyboard.
+
+    A subject may raise the very same type: the two can be distinguished where signals come to a handler of ours, as in
+    every command. An exception of a derived type is always the subject's own.
+    """
     return type(error) is KeyboardInterrupt and (Stopping.is_asked or not Stopping.is_ours)
 
 
@@ -159,7 +162,7 @@ RENAMED = {"gate": "measure", "list": "list_size", "arm": "cell"}  # options, by
 
 
 def suggestion(word: object, known: Iterable[str]) -> str:
-    """' (did you mean x?)' when something known is close to `word`, else ''."""
+    """Return ' (did you mean x?)' if something known is close to `word`, else ''."""
     if (new := RENAMED.get(str(word))) and new in known:
         return f" (it is called {new} now)"
     import difflib
@@ -169,6 +172,6 @@ def suggestion(word: object, known: Iterable[str]) -> str:
 
 
 def check_count(name: str, value: object, *, least: int, example: int) -> None:
-    """An integer that counts something; a float or a string is no count."""
+    """BadValue unless `value` is an integer of at least `least`; a float or a string is no count."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise BadValue(name, value, f"must be an integer of at least {least}, e.g. {example}")

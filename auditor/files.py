@@ -1,4 +1,4 @@
-"""How are files read and written? Whole, or not at all, and with a sentence where they are none.
+"""How are files read and written? Whole or not at all, and with a sentence where a path is no file.
 
 What a path leads to is asked before it is opened, for a pipe would block and a device never end.
 """
@@ -27,7 +27,7 @@ _OPEN_ALREADY = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/self/fd/")  # 
 
 
 def read_bytes(path: str | Path, what: str) -> bytes:
-    """All of a regular file; UsageError, which begins with `what`, for whatever else the path leads to."""
+    """Return the content of a regular file; UsageError, which begins with `what`, if it cannot be read."""
     check_file(path, what)
     try:
         if os.stat(path).st_size > free_memory():
@@ -48,13 +48,13 @@ def check_file(path: str | Path, what: str) -> None:
 
 
 def _kind(path: str | Path) -> str | None:
-    """What a path leads to, if it is no regular file."""
+    """Return what a path leads to, in words; None if it is a regular file."""
     mode = stat.S_IFMT(os.stat(path).st_mode)
     return None if mode == stat.S_IFREG else f"it is {_KINDS.get(mode, 'something else')}"
 
 
 def check_writable(file: str | None, option: str = "--json") -> None:
-    """Found out before the audit, not after it."""
+    """UsageError if a file cannot be written: better before the audit than after it."""
     if file is None or file == "-" or file.startswith(_OPEN_ALREADY):
         return
     try:
@@ -84,7 +84,7 @@ def write_bytes(file: str | Path, document: bytes) -> None:
 
 
 def _behind_links(file: str | Path) -> str | None:
-    """What a path leads to, where that is a file of one name or none yet; None for a descriptor by whichever link."""
+    """Return what a path leads to, if that is a file of one name or none yet; None for descriptors and all else."""
     place = os.path.abspath(file)
     for _ in range(_LINKS):
         if place.startswith(_OPEN_ALREADY):
@@ -140,7 +140,7 @@ def reason(error: BaseException) -> str:
 
 
 def free_memory() -> int:
-    """Free memory in bytes, the container's limit included where there is one."""
+    """Return the free memory in bytes, and at most the container's limit."""
     limits = [os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")] if hasattr(os, "sysconf") else [2**63]
     meminfo, cgroup = Path("/proc/meminfo"), Path("/sys/fs/cgroup/memory.max")
     if meminfo.exists():

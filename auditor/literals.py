@@ -1,4 +1,4 @@
-"""Which Python literal is this text? Nothing in it is run; whatever is wrong with it is a ValueError with a few words.
+"""Which Python literal is this text? Nothing in it is run; ValueError with a few words where it is none.
 
 Python's parser says no in a dozen ways: it may find the text nested too deeply for its own stack, or unhashable.
 """
@@ -17,11 +17,11 @@ _REFUSALS = (SyntaxError, ValueError, TypeError, MemoryError, RecursionError, Sy
 
 
 class TooDeep(ValueError):
-    """Nobody types such a literal, and nobody can say that it is none."""
+    """A text that is nested too deeply to say whether it is a literal."""
 
 
 def literal_or_text(text: str) -> Any:
-    """What is no literal is a text; UsageError for what may be either."""
+    """Return the literal that a text is, or else the text itself; UsageError for what may be either."""
     try:
         return read_literal(text)
     except TooDeep as error:
@@ -31,7 +31,7 @@ def literal_or_text(text: str) -> Any:
 
 
 def is_text(text: str) -> bool:
-    """Whether a text is read as itself, and needs no quotes."""
+    """True if a text is read as itself, and needs no quotes."""
     try:
         return bool(literal_or_text(text) == text)
     except UsageError:
@@ -47,7 +47,7 @@ def read_literal(text: str) -> Any:
 
 
 def read_call(text: str) -> tuple[str, list[Any], dict[str, Any]]:
-    """`name` or `name(literals, key=literal)`."""
+    """Return the name, the arguments and the keywords of `name` or `name(literals, key=literal)`."""
     _check_depth(text)
     try:
         return _parts(ast.parse(text, mode="eval").body, len(text.rstrip().encode()))
@@ -68,7 +68,7 @@ def _parts(node: ast.expr, length: int) -> tuple[str, list[Any], dict[str, Any]]
 
 
 def _check_depth(text: str) -> None:
-    """Brackets within each other, and signs in a row; those in strings are none."""
+    """TooDeep if brackets outside of strings are nested too deeply, or too many signs are in a row."""
     depth = signs = 0
     for sign in _STRING.sub("", text) if len(text) > _DEPTH else "":
         depth += (sign in "([{") - (sign in ")]}")

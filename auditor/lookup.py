@@ -35,7 +35,7 @@ _files: dict[str, Path] = {}  # modules that were loaded from a file: their name
 
 @contextmanager
 def loaded_from(path: Path, module: str) -> Iterator[None]:
-    """While this lasts, a module that somebody else loaded from a file is found by that file."""
+    """Within this context, find a module that somebody else loaded from a file by that file."""
     _files[module] = path
     try:
         yield
@@ -44,18 +44,18 @@ def loaded_from(path: Path, module: str) -> Iterator[None]:
 
 
 def file_modules() -> dict[str, str]:
-    """The modules that only their files lead to, so that another process can have them under the same names."""
+    """Return the files of modules whose names lead nowhere, so that another process can load them as the same names."""
     return {name: str(path) for name, path in _files.items()}
 
 
 def found_by_files(files: Mapping[str, str]) -> None:
-    """From now on, in a process that was given them; whoever is started from here may be given them too."""
+    """From now on, import these modules from their files, here and in processes that are started from here."""
     _files.update({name: Path(path) for name, path in files.items()})
     sys.meta_path.append(FileFinder(files))
 
 
 class FileFinder:
-    """Finds those modules in another process, when something there asks for one."""
+    """Imports modules from files that another process had loaded under these names."""
 
     def __init__(self, files: Mapping[str, str]) -> None:
         self._files = files
@@ -84,7 +84,7 @@ def search_here(*, last: bool = False) -> None:
 
 
 def find_object(target: str) -> Any:
-    """The object that `module:attr.attr` or `file.py:attr` names; UsageError with a suggestion otherwise."""
+    """Return the object that `module:attr.attr` or `file.py:attr` names; UsageError with a suggestion otherwise."""
     place, _, path = target.rpartition(":")
     if not place or not path:
         raise UsageError(f"{target!r} names no function: write module:function or path/to/file.py:function")
@@ -95,15 +95,14 @@ def find_object(target: str) -> Any:
             found = getattr(found, step)
         except AttributeError:
             close = suggestion(step, [name for name in dir(found) if not name.startswith("_")])
-            words = f"{target!r}: {place} has no {step!r}{close}"
-            raise UsageError(words) from None
+            raise UsageError(f"{target!r}: {place} has no {step!r}{close}") from None
         except BaseException as error:  # a module may make what it is asked for
             raise _import_failed(target, error) from error
     return found
 
 
 def find_module(name: str) -> ModuleType:
-    """A module or package by its dotted name; UsageError with a suggestion otherwise."""
+    """Import a module or package by its dotted name; UsageError with a suggestion if there is none."""
     if name.count(".") > _MOST_DOTS:
         raise UsageError(f"no module named {name!r}: it has more than {_MOST_DOTS} dots")
     try:
@@ -123,7 +122,7 @@ def find_module(name: str) -> ModuleType:
 
 
 def load_file(path: Path) -> ModuleType:
-    """A file as a module: under a name that its path decides, so that loading it twice gives one module."""
+    """Load a file as a module, under a name that its path decides, so that loading it twice gives one module."""
     try:
         path = path.resolve()
     except (OSError, ValueError, RuntimeError) as error:  # too long, a NUL in it, a loop
@@ -151,7 +150,7 @@ def load_file(path: Path) -> ModuleType:
 
 
 def _import_failed(place: str, error: BaseException) -> AuditorError:
-    """A module that raises cannot be used; one that would end this process cannot be audited, and that is no slip."""
+    """Return the error for an import that raised: UsageError, or SubjectError if it would have ended this process."""
     if is_interrupt(error):
         raise error
     kind = UsageError if isinstance(error, Exception) else SubjectError
@@ -199,7 +198,7 @@ def registered_subjects(*, runs: bool = True) -> Mapping[str, str]:
 
 
 def _offered(package: str, *, runs: bool) -> Mapping[str, str]:
-    """Return the subjects of a registered package; none of one that somebody else has broken, which is told."""
+    """Return the subjects of a registered package; none, with a warning, if it cannot be read."""
     check_own_algorithms(package)
     try:
         return subjects_of_package(package, runs=runs)
@@ -305,7 +304,7 @@ def is_package(target: str) -> bool:
 
 
 def importable_name(fn: object) -> str | None:
-    """The target string that leads another process to this very object, if there is one."""
+    """Return the target that leads another process to this very object; None if there is none."""
     module, name = getattr(fn, "__module__", None), getattr(fn, "__qualname__", None)
     if not module or not name or module == "__main__" or "<" in name:
         return None
@@ -314,8 +313,8 @@ def importable_name(fn: object) -> str | None:
         found = getattr(found, step, None)
     if found is not fn:
         return None
-    if module not in _files and not _is_importable(module):
-        file = getattr(sys.modules[module], "__file__", None)
+    file = getattr(sys.modules[module], "__file__", None)
+    if module not in _files and not _is_importable(module, file):
         if not file or not file.endswith(".py"):
             return None
         _files[module] = Path(file).absolute()
@@ -325,38 +324,36 @@ def importable_name(fn: object) -> str | None:
     return f"{path.relative_to(here) if path.is_relative_to(here) else path}:{name}"
 
 
-def _is_importable(module: str) -> bool:
-    """Whether this name leads a process that starts in this folder, with this path, to the same file. It need not:
+def _is_importable(module: str, file: str | None) -> bool:
+    """True if this name leads a process that starts in this folder, with this path, to the same file. It need not:
     pytest imports files by names of its own."""
-    found = _spec_of(module)
-    file = getattr(sys.modules[module], "__file__", None)
+    found = _find_afresh(module)
     if found is None or not file or not found.has_location:
         return found is not None
     return bool(os.path.realpath(file) == os.path.realpath(str(found.origin)))
 
 
-def _spec_of(module: str) -> ModuleSpec | None:
-    """Where a fresh process would find a module; neither it nor a package above it is imported."""
+def _find_afresh(module: str) -> ModuleSpec | None:
+    """Return where a fresh process would find a module, whatever is loaded here; nothing is imported.
+
+    On the path first, and in this folder, then by any other finder.
+    """
+    finders = [one for one in sys.meta_path if one is not PathFinder and not isinstance(one, FileFinder)]
+    finders = [one for one in finders if hasattr(one, "find_spec")]
     path: Sequence[str] | None = None
     found: ModuleSpec | None = None
     for depth, _ in enumerate(names := module.split("."), 1):
-        if (found := _found_afresh(".".join(names[:depth]), path)) is None:
+        name = ".".join(names[:depth])
+        found = PathFinder.find_spec(name, [os.getcwd(), *sys.path] if path is None else path)
+        found = found or next(filter(None, (one.find_spec(name, path) for one in finders)), None)
+        if found is None:
             return None
         path = found.submodule_search_locations or []
     return found
 
 
-def _found_afresh(name: str, path: Sequence[str] | None) -> ModuleSpec | None:
-    """Where a module is, whatever is loaded; on the path first, and in this folder, then by whoever else finds some."""
-    if found := PathFinder.find_spec(name, [os.getcwd(), *sys.path] if path is None else path):
-        return found
-    finders = (one for one in sys.meta_path if one is not PathFinder and not isinstance(one, FileFinder))
-    specs = (one.find_spec(name, path) for one in finders if hasattr(one, "find_spec"))
-    return next((spec for spec in specs if spec is not None), None)
-
-
 def module_of(target: str | None) -> ModuleType | None:
-    """The loaded module that a target names something of."""
+    """Return the loaded module that a target names something of; None if it is not loaded."""
     place = (target or "").rpartition(":")[0]
     if place.endswith(".py"):
         with suppress(OSError, ValueError, RuntimeError):  # no path at all: too long, a NUL in it, a loop
@@ -366,7 +363,7 @@ def module_of(target: str | None) -> ModuleType | None:
 
 
 def loaded_object(target: str) -> Any:
-    """The object that a target names if its module is loaded already, and otherwise None: nothing is imported."""
+    """Return the object that a target names if its module is loaded already, else None: nothing is imported."""
     found: Any = module_of(target)
     for step in target.rpartition(":")[2].split(".") if found is not None else ():
         try:
@@ -377,14 +374,14 @@ def loaded_object(target: str) -> Any:
 
 
 def find_file(target: str) -> Path | None:
-    """The Python file that a target names something of, if it can be found without importing anything."""
+    """Return the Python file that a target names something of, if it can be found without importing anything."""
     place = target.rpartition(":")[0]
     if place.endswith(".py"):
         return Path(place)
     if not place or place.count(".") > _MOST_DOTS:
         return None
     try:
-        found = _spec_of(place)
+        found = _find_afresh(place)
     except Exception:  # no name of a module, or a finder that expects the package above it to be loaded
         return None
     return Path(found.origin) if found and found.origin and found.origin.endswith(".py") else None

@@ -1,4 +1,4 @@
-"""Where every random bit of an audit comes from: keys, and r itself.
+"""Where does every random bit of an audit come from? From keys; r is made of one.
 
 A key is a hash of its path (root seed, role, index, names ...). Keys are values: making a generator from one changes
 nothing, so any pair can be replayed alone and in any order. `r` is a numpy Generator that can also be cut into
@@ -44,11 +44,11 @@ class Key(ISpawnableSeedSequence):
         return Key(digest)
 
     def again(self) -> Key:
-        """The same place, from which nothing was spawned."""
+        """Return the same key, from which nothing was spawned."""
         return Key(self.digest)
 
     def spawn(self, n_children: int) -> list[Key]:
-        """numpy's own protocol: counts the children it has given out. Never meets a named child."""
+        """Return the next children, by numpy's protocol, which counts them. No such child is a named one."""
         first, self.spawned = self.spawned, self.spawned + n_children
         return [Key(_extend(self.digest, b"spawn:%d" % i)) for i in range(first, first + n_children)]
 
@@ -61,7 +61,7 @@ class Key(ISpawnableSeedSequence):
 
 
 def _encode(name: Name) -> bytes:
-    """A typed name: child(1) is not child("1")."""
+    """Return a name with its type: child(1) is not child("1")."""
     if isinstance(name, str):
         return b"str:" + name.encode("utf-8", "surrogatepass")
     if isinstance(name, bool) or not hasattr(name, "__index__"):
@@ -70,7 +70,7 @@ def _encode(name: Name) -> bytes:
 
 
 def _extend(digest: bytes, step: bytes) -> bytes:
-    """The parent's digest has a fixed length, so it is the prefix that keeps paths apart."""
+    """Return a child's digest. The parent's has a fixed length, so no two paths have the same input."""
     return blake2b(digest + step, digest_size=32).digest()
 
 
@@ -80,7 +80,7 @@ class Randomness(Generator):
     # No __init__: Generator.spawn() builds type(self)(bit_generator).
 
     def child(self, *names: Name) -> Randomness:
-        """The piece of r that belongs to `names`; child(a, b) is child(a).child(b)."""
+        """Return the piece of r that belongs to `names`; child(a, b) is child(a).child(b)."""
         return from_key(key_of(self).child(*names))
 
     def __reduce__(self) -> tuple[type[Randomness], tuple[BitGenerator]]:  # type: ignore[override]
@@ -94,21 +94,21 @@ def root_key(seed: int) -> Key:
 
 
 def arm_seed(seed: int, arm: int) -> int:
-    """The root seed of one arm among several: what `--seed` takes to run it alone.
+    """Return the root seed of one cell among several: what `--seed` takes to run it alone.
 
-    From the root's child ("arm", i), so that no two arms share one, nor those of another root. 53 bits: a number that
-    every reader of JSON keeps. Among 1,000 arms of 1,000 roots two are the same with probability 6e-5.
+    From the root's child ("arm", i), so that no two cells share one, nor those of another root. 53 bits: a number that
+    every reader of JSON keeps. Among 1,000 cells of 1,000 roots two are the same with probability 6e-5.
     """
     return int.from_bytes(root_key(seed).child("arm", arm).digest[:8], "big") >> 11
 
 
 def from_key(key: Key) -> Randomness:
-    """A fresh generator at the start of its stream."""
+    """Return a generator at the start of its stream."""
     return Randomness(PCG64(cast(Any, key)))
 
 
 def key_of(r: Randomness) -> Key:
-    """The place of r in the tree, whatever was drawn from it."""
+    """Return the key of r, whatever was drawn from it."""
     return cast(Key, r.bit_generator.seed_seq)
 
 
@@ -131,7 +131,7 @@ _ANNOTATIONS: dict[object, str] = {int: "int", RandomState: "RandomState", rando
 
 
 def kind_of(annotation: object) -> str:
-    """What r must be for a parameter annotated so; a Generator unless it asks for one of the others."""
+    """Return the kind of r that an annotation asks for; a Generator unless it names one of the others."""
     return next((kind for type_, kind in _ANNOTATIONS.items() if annotation is type_), "Generator")
 
 

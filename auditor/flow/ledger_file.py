@@ -1,4 +1,4 @@
-"""Is this file a ledger, is it whole, and what has it kept? SQLite in WAL mode, with a checksum in every row.
+"""Is this file a ledger, is it whole, and what does it hold? SQLite in WAL mode, with a checksum in every row.
 
 SQLite sees that its pages hang together, and not that a bit of a value has changed. So each trial, each plan and each
 record has a checksum of all that it says and of where it belongs.
@@ -59,11 +59,12 @@ _MOST, _LOOKED = 30, 100  # audits that a record shows, and that are looked at
 
 
 def signed(row: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A row with its checksum behind it."""
+    """Return a row with its checksum behind it."""
     return (*row, blake2b(repr(row).encode(), digest_size=8).digest())
 
 
 def _check_audits(connection: sqlite3.Connection) -> None:
+    """Check every plan and record; DatabaseError for the first that is not as it was written."""
     for row in connection.execute("SELECT id, subject, plan, started, checksum, record, record_checksum FROM audits"):
         if signed(row[:4])[-1] != row[4]:
             raise sqlite3.DatabaseError(f"the plan of its audit {row[0]} is damaged")
@@ -77,16 +78,17 @@ def check_trials(connection: sqlite3.Connection) -> None:
     for row in connection.execute(f"SELECT audit, cell, {_STORED}, checksum FROM trials"):
         if row[0] not in known or signed(row[:-1]) != row:
             raise sqlite3.DatabaseError(f"pair {row[2]} of its audit {row[0]} is damaged")
-    for row in connection.execute("SELECT * FROM counts"):
-        if row[0] not in known or signed(row[:-1]) != row:
-            raise sqlite3.DatabaseError(f"the count of cell {row[1]} of its audit {row[0]} is damaged")
-    for row in connection.execute("SELECT * FROM files"):
-        if row[0] not in known or signed(row[:-1]) != row:
-            raise sqlite3.DatabaseError(f"the digest of a file that its audit {row[0]} reads is damaged")
+    for table, what in (
+        ("counts", "the count of cell {1}"),
+        ("files", "the digest of {1}"),
+    ):
+        for row in connection.execute(f"SELECT * FROM {table}"):
+            if row[0] not in known or signed(row[:-1]) != row:
+                raise sqlite3.DatabaseError(f"{what.format(*row)} of its audit {row[0]} is damaged")
 
 
 def write_trials(connection: sqlite3.Connection, audit: int, trials: Iterable[tuple[int, Trial]]) -> None:
-    """Each with its cell; one that is there already stays as it is."""
+    """Write trials, each with its cell; one that is there already stays as it is."""
     rows = [signed((audit, cell, *_row(trial))) for cell, trial in trials]
     connection.executemany("INSERT OR IGNORE INTO trials VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
 
@@ -127,17 +129,17 @@ def _row(trial: Trial) -> tuple[Any, ...]:
 
 
 def read_trials(connection: sqlite3.Connection, audit: int) -> Iterator[tuple[int, Trial]]:
-    """Those of an audit, each with its cell, in their order."""
+    """Yield the trials of an audit, each with its cell, in their order."""
     rows = connection.execute(f"SELECT cell, {_STORED} FROM trials WHERE audit = ? ORDER BY cell, pair", (audit,))
     for cell, pair, difference, accurate, seconds, churn, bottoms, payload in rows:
         found = None if difference is None else Difference(*loads(difference))
-        said = tuple(loads(bottoms)) if bottoms else ()
+        no_output = tuple(loads(bottoms)) if bottoms else ()
         more = None if payload is None else loads(payload)
-        yield cell, Trial(pair, found, None if accurate is None else bool(accurate), seconds, churn, said, more)
+        yield cell, Trial(pair, found, None if accurate is None else bool(accurate), seconds, churn, no_output, more)
 
 
 def check_kind_of_file(file: str) -> None:
-    """A file, or nothing yet: reading a pipe or a device would wait for ever."""
+    """UsageError unless the path is a file or nothing yet: reading a pipe or a device would wait for ever."""
     for name in (file, f"{file}-wal", f"{file}-shm", f"{file}-journal"):
         try:
             mode = os.stat(name).st_mode
@@ -152,7 +154,7 @@ def check_kind_of_file(file: str) -> None:
 
 @contextmanager
 def connect(file: str, *, write: bool = True) -> Iterator[sqlite3.Connection]:
-    """A ledger that is one, and whole; UsageError with the reason otherwise."""
+    """Open a ledger; UsageError with the reason where the file is none, or not whole."""
     if sqlite3.sqlite_version_info < (3, 37):
         raise UsageError(f"--ledger needs SQLite 3.37 or newer, and Python here has {sqlite3.sqlite_version}")
     check_kind_of_file(file)
@@ -177,7 +179,7 @@ def _close(connection: sqlite3.Connection) -> None:
 
 
 def _opened_to_read(file: str, stack: ExitStack) -> sqlite3.Connection:
-    """A connection that reads, also where nothing can be written: in WAL mode SQLite wants files beside the ledger.
+    """Open a ledger to read it, also where nothing can be written: in WAL mode SQLite wants files beside the ledger.
 
     Where it cannot make them, the ledger is read as one that nobody changes; if the last audit that wrote it has not
     been able to put all into the one file, a copy of both is read. Every row has a checksum, so that what somebody
@@ -206,6 +208,7 @@ def _opened_to_read(file: str, stack: ExitStack) -> sqlite3.Connection:
 
 
 def _prepare(connection: sqlite3.Connection, file: str, *, write: bool) -> None:
+    """Check that a database is a whole ledger, and make its tables if it is new."""
     # The tables first: whoever makes them marks the file in the same transaction, so what is read after them is theirs.
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     (kind,), (version,) = (
@@ -219,24 +222,19 @@ def _prepare(connection: sqlite3.Connection, file: str, *, write: bool) -> None:
         raise sqlite3.DatabaseError(state)
     if tables:
         _check_audits(connection)
-    elif write:
-        _make_tables(connection)
+    elif write:  # several audits may be about to make them, and one does
+        with transaction(connection):
+            for statement in _TABLES.split(";")[:-1]:
+                connection.execute(statement)
+            connection.execute(f"PRAGMA application_id = {_APPLICATION}")
+            connection.execute(f"PRAGMA user_version = {_VERSION}")
     if write:
         _switch_to_wal(connection)
     connection.execute("PRAGMA synchronous = NORMAL")
 
 
-def _make_tables(connection: sqlite3.Connection) -> None:
-    """Several audits may be about to make them, and one does."""
-    with transaction(connection):
-        for statement in _TABLES.split(";")[:-1]:
-            connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-        connection.execute(f"PRAGMA user_version = {_VERSION}")
-
-
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
-    """Nothing where it is done already; no timeout of SQLite's own covers the switch."""
+    """Switch to WAL mode, if that is not done already. No timeout of SQLite's own covers the switch."""
     end = monotonic() + _WAIT
     while True:
         try:
@@ -262,6 +260,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def complaining(file: str) -> Iterator[None]:
+    """Turn what SQLite complains of into a UsageError."""
     try:
         yield
     except (sqlite3.Error, UnicodeError) as error:  # what SQLite quotes of a damaged file may be no text
@@ -269,7 +268,8 @@ def complaining(file: str) -> Iterator[None]:
 
 
 def earlier(connection: sqlite3.Connection, audit: int, record: Record) -> list[Earlier]:
-    """The last audits that asked the same before this one, the oldest first. A ledger in trouble has told of it."""
+    """Return the last audits that asked the same before this one, the oldest first; none if the ledger is in trouble,
+    which is said elsewhere."""
     query = "SELECT started, record FROM audits WHERE subject = ? AND id < ? AND record IS NOT NULL ORDER BY id DESC"
     try:
         rows = connection.execute(f"{query} LIMIT {_LOOKED}", (record.subject, audit)).fetchall()
@@ -294,14 +294,14 @@ def _asks_the_same(record: Record, document: dict[str, Any]) -> bool:
 
 
 def _limits(one: dict[str, Any]) -> dict[str, Any]:
-    """Of what was measured: one that failed at once knows no more than that a share is from 0 to 1, and has none."""
+    """Return the estimate and the interval of a record's measure; nothing if that is from 0 to 1."""
     first = next(iter(one.get("measures") or ()), {"low": 0, "high": 1})
     is_open = (first["low"], first["high"]) == (0, 1)
     return {} if is_open else {name: first[name] for name in ("estimate", "low", "high")}
 
 
 def trials_of(record: Record, ledger: str | None = None) -> dict[str, list[Any]]:
-    """Every trial of a record, a list for each column; UsageError where no ledger has them."""
+    """Return every trial of a record, a list for each column; UsageError where no ledger has them."""
     kept = record.cost.kept
     if kept is None:
         raise UsageError(
@@ -320,7 +320,7 @@ def trials_of(record: Record, ledger: str | None = None) -> dict[str, list[Any]]
 
 
 def _line(record: Record, cell: int, trial: Trial) -> Iterator[Any]:
-    """In the order of the columns. A cell that the record has no row for has no name."""
+    """Yield the values of a trial in the order of the columns. A cell that the record has no row for has no name."""
     row = record.cells[cell] if cell < len(record.cells) else None
     found, more = trial.difference, trial.payload
     yield cell

@@ -1,4 +1,4 @@
-"""What was decided before anything ran: target, confidence, design, budget, and the shares of the error.
+"""What is decided before anything runs: target, confidence, design, budget, and the shares of the error.
 
 A plan is frozen: nothing that a pair shows can change it. A gate that its budget cannot decide is refused here.
 """
@@ -24,8 +24,8 @@ DOUBT = 0.1  # of a fail's error: for the finding that a declared mismatch is no
 
 
 class Plan(msgspec.Struct, frozen=True):
-    """`design` is "anytime" (stop as soon as the gate decides), "fixed" (judge once, after `budget` pairs) or "search"
-    (many gates, one for each size that is asked)."""
+    """What an audit may spend, and what it is held against. `design` is "anytime" (stop as soon as the gate decides),
+    "fixed" (judge once, after `budget` pairs) or "search" (many gates, one for each size that is asked)."""
 
     target: float | None  # None where nothing is held against one
     confidence: float
@@ -49,7 +49,7 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def gate(self) -> Gate:
-        """As boundaries to hold counts against; whoever runs an audit asks for it once."""
+        """The boundaries that counts are held against. Making them takes a while: ask once."""
         assert self.target is not None
         budget = None if self.is_of_means else self.first_budget or self.budget  # whose same command may go on
         kept = DOUBT if self.integrates else 0.0
@@ -58,12 +58,12 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def is_of_means(self) -> bool:
-        """Whether numbers in [0, 1] are held against the target by their mean: they have no calibrated threshold."""
+        """True if numbers in [0, 1] are held against the target by their mean: they have no calibrated threshold."""
         return self.gates == "churn" or self.integrates
 
     @property
     def nu_gate(self) -> NuGate | None:
-        """Where the gate is on nu. As with rho: a pass has all of the error, ways to fail share it."""
+        """The gate on nu, if that is asked. As with rho, a pass has all of the error, and the ways to fail share it."""
         if self.eta is None:
             return None
         assert self.target is not None
@@ -77,12 +77,12 @@ class Plan(msgspec.Struct, frozen=True):
 
     @property
     def least_integrated(self) -> int:
-        """Pairs below which no mean passes, however small it is: a calibrated count may."""
+        """The pairs below which no mean passes, however small it is: a calibrated count may."""
         return least_pairs(self.target, self.alpha, "anytime") if self.target else 0
 
     @property
     def least_trials(self) -> int:
-        """What a spotless subject costs."""
+        """The trials that it takes to pass a subject without a mismatch."""
         if gate := self.nu_gate:
             return gate.least_strings(self.runs) or self.budget
         if self.design != "anytime" or self.target is None:
@@ -93,19 +93,19 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 def error_probability(confidence: float) -> float:
-    """1 - confidence as the decimal it was meant to be."""
+    """Return 1 - confidence as the decimal it was meant to be."""
     return round(1 - confidence, 15)
 
 
 def least_pairs(target: float, alpha: float, design: str, budget: int | None = None) -> int:
-    """Pairs after which zero mismatches pass, with a gate that is calibrated to a budget where there is one."""
+    """Return after how many pairs zero mismatches pass; a budget is what the gate is calibrated to."""
     if design == "anytime":
         return pass_boundary(target, alpha, budget)[0]
     return math.ceil(math.log(alpha) / math.log1p(-target))
 
 
 def least_budget(target: float, alpha: float) -> int:
-    """The least budget of an anytime-valid gate that can pass at all: without a mismatch, at its end."""
+    """Return the least budget with which an anytime-valid gate can pass at all: without a mismatch, at its end."""
     budget = math.ceil(math.log((1 - KEPT) * alpha) / math.log1p(-target))
     while budget <= MOST_CALIBRATED and pass_boundary(target, alpha, budget)[0] > budget:
         budget += 1 + budget // 1000
@@ -122,7 +122,7 @@ def make_plan(
     delta: float | None = None,
     gates: str = "rho",
 ) -> Plan:
-    """The plan for these options; BadValue or UsageError with the cure where they make none."""
+    """Return the plan for these options; BadValue or UsageError with the cure where they make none."""
     if pairs is not None and fixed is not None:
         raise UsageError(
             f"--pairs {pairs} and --fixed {fixed} are two designs: --pairs stops as soon as the answer is known, "

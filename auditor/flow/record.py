@@ -47,8 +47,8 @@ class Measure(msgspec.Struct, frozen=True):
 
 
 class Bound(msgspec.Struct, frozen=True):
-    """The one-sided limit that decided; what the picture draws. A calibrated gate shows the target's side alone: then
-    the limit is the target, and rho is above it where the side is "lower"."""
+    """The one-sided limit that decided. A calibrated gate shows only on which side of the target rho is: then the limit
+    is the target, and rho is above it where the side is "lower"."""
 
     side: str
     value: float
@@ -66,7 +66,7 @@ class RhoInterval(msgspec.Struct, frozen=True):
 
 
 class Accuracy(msgspec.Struct, frozen=True):
-    """Runs that an oracle judged."""
+    """How many of the runs that an oracle judged were inaccurate, with an interval."""
 
     failures: int
     runs: int
@@ -104,7 +104,7 @@ class Preflight(msgspec.Struct, frozen=True):
 
 
 class CellRow(msgspec.Struct, frozen=True, kw_only=True):
-    """What was seen in one cell. All intervals of a record hold together with the confidence given here."""
+    """What was found in one cell. All intervals of a record hold together with the confidence given here."""
 
     name: str
     question: str
@@ -128,7 +128,7 @@ class CellRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Earlier(msgspec.Struct, frozen=True, kw_only=True):
-    """The same audit as a ledger has it from before: of which code, and where its measure was."""
+    """An earlier audit that asked the same, from the ledger: of which code, and where its measure was."""
 
     started: str
     code_hash: str | None
@@ -164,9 +164,8 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
     schema: str = SCHEMA
     auditor_version: str
     question: str
-    case: (
-        Case | None
-    )  # what was audited, of several cells the first; None where nothing was loaded, or its data has no digest
+    # What was audited, of several cells the first; None where nothing was loaded, or something has no digest.
+    case: Case | None
     subject: str
     importable: bool  # whether another process can find the subject, its parameters, the source and the view
     code_hash: str | None
@@ -215,7 +214,7 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def exit_code(self) -> int:
-        """The one rule: an interrupt is one whatever was known by then."""
+        """The exit code of the verdict; that of an interrupt, whatever was known by then."""
         return EXIT_CODES["interrupted" if self.decided_by == "interrupt" else self.verdict]
 
     @property
@@ -226,34 +225,28 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
         return self.verdict == "pass" or (self.verdict == "inconclusive" and bool(counted))
 
     def to_dict(self) -> dict[str, Any]:
-        """As --json has it: dicts, lists, texts and numbers."""
+        """Return the record as --json has it: dicts, lists, texts and numbers."""
         document: dict[str, Any] = msgspec.to_builtins(self)
         return document
 
     def trials(self, ledger: str | None = None) -> dict[str, list[Any]]:
-        """Every trial that the audit's ledger has, a list for each column: as it is, pandas.DataFrame(...) and
+        """Return every trial that the audit's ledger has, a list for each column, as pandas.DataFrame(...) and
         polars.DataFrame(...) take it. `ledger` is for a file that has moved."""
         from auditor.flow.ledger_file import trials_of
 
         return trials_of(self, ledger)
 
     def __str__(self) -> str:
-        """The report, as a terminal shows it."""
-        return _drawn("auditor.report.terminal:as_text", self)
+        """Return the report, as a terminal shows it."""
+        return str(resolve_name("auditor.report.terminal:as_text")(self))  # by name: reports are made from records
 
     def _repr_html_(self) -> str:
-        """The page, for a notebook."""
-        return _drawn("auditor.report.page.records:fragment_of", self)
-
-
-def _drawn(place: str, record: Record) -> str:
-    """Reports are made from records, and not the other way round: they are looked up by name, when somebody looks."""
-    text: str = resolve_name(place)(record)
-    return text
+        """Return the page, for a notebook."""
+        return str(resolve_name("auditor.report.page.records:fragment_of")(self))
 
 
 def exit_code_of(records: Sequence[Record]) -> int:
-    """Of several: 0 if every expectation is met, else the worst that was not: 4, 1, 3; an unexpected pass is a fail."""
+    """Return 0 if every expectation is met, else the worst code that was not: 4, 1, 3. An unexpected pass is a fail."""
     if any(record.decided_by == "interrupt" for record in records):
         return EXIT_CODES["interrupted"]
     unmet = {record.exit_code or EXIT_CODES["fail"] for record in records if not record.is_as_expected}
@@ -261,22 +254,20 @@ def exit_code_of(records: Sequence[Record]) -> int:
 
 
 def as_json(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Numbers, booleans and None as they are; everything else as the text that --param takes."""
-    return {key: value if _is_plain(value) else param_text(value) for key, value in params.items()}
-
-
-def _is_plain(value: object) -> bool:
-    """JSON has neither infinity nor NaN."""
-    return math.isfinite(value) if isinstance(value, float) else isinstance(value, (int, type(None)))
+    """Return finite numbers, booleans and None as they are; everything else as the text that --param takes."""
+    found = {}
+    for name, value in params.items():
+        is_plain = math.isfinite(value) if isinstance(value, float) else isinstance(value, (int, type(None)))
+        found[name] = value if is_plain else param_text(value)
+    return found
 
 
 def environment() -> dict[str, str]:
     return dict(_environment())
 
 
-@functools.cache
-def _environment() -> dict[str, str]:
-    """Looked up once: it takes longer than the audit of a fast subject."""
+@functools.cache  # it takes longer than the audit of a fast subject
+def _environment() -> Mapping[str, str]:
     from importlib.metadata import version
 
     return {
@@ -301,12 +292,12 @@ def encode(document: Any) -> bytes:
 
 
 def read_record(path: Path) -> Record:
-    """A record from its file; UsageError with the field that is wrong."""
+    """Read a record from its file; UsageError with the field that is wrong."""
     return _read(path, as_record)
 
 
 def read_records(path: Path) -> list[Record]:
-    """The same of a file that may have several in a list, as a gate writes them."""
+    """Read the records of a file that may have several in a list, as a gate writes them."""
     return _read(path, lambda found: [as_record(one) for one in (found if isinstance(found, list) else [found])])
 
 
@@ -319,37 +310,32 @@ def _read(path: Path, made: Callable[[Any], T]) -> T:
 
 
 def as_record(document: Any) -> Record:
-    """A record from its JSON; ValueError where it is none."""
+    """Return a record from its JSON; ValueError where it is none, or a field has a value that cannot be."""
     schema = document.get("schema") if isinstance(document, dict) else None
     if schema != SCHEMA:
         raise ValueError(f"its schema is {schema!r}; this version reads {SCHEMA!r}")
     record = msgspec.convert(document, type=Record)
-    _check(record)
-    return record
-
-
-def _check(record: Record) -> None:
-    """ValueError where a field has the right type and cannot be: a record is a file from anywhere."""
     if record.verdict not in EXIT_CODES:
         raise ValueError(f"its verdict is {record.verdict!r}, and none of {', '.join(EXIT_CODES)}")
     if not 0 <= record.confidence <= 1:
         raise ValueError(f"its confidence is {record.confidence}, and must be from 0 to 1")
     for name, known in (("subject", "target"), ("sample_kind", "sample"), *((same, same) for same in _ALSO_IN_CASE)):
-        said, found = getattr(record, name), getattr(record.case, known, None)
-        is_same = said == found or str(found).startswith(f"{said} ")  # with a digest, where it has no name
+        own, found = getattr(record, name), getattr(record.case, known, None)
+        is_same = own == found or str(found).startswith(f"{own} ")  # with a digest, where it has no name
         if record.case is not None and not is_same:
-            raise ValueError(f"its {name} is {said!r}, and its case has {found!r}: an audit writes one and the same")
+            raise ValueError(f"its {name} is {own!r}, and its case has {found!r}: an audit writes one and the same")
     counted: list[tuple[str, Record | CellRow]] = [("it", record)]
     counted += [(f"its cell {place}", cell) for place, cell in enumerate(record.cells)]
     for name, one in counted:
         pairs, mismatches = one.pairs or 0, one.mismatches or 0
         if not 0 <= mismatches <= pairs:
             raise ValueError(f"{name} has {mismatches} mismatches in {pairs} pairs, and must have from 0 to {pairs}")
+    return record
 
 
 @contextmanager
 def drawn_from(*files: str) -> Iterator[None]:
-    """Whatever keeps a record of these files from being shown is told in a sentence: their fields may hold anything."""
+    """Turn whatever keeps a record of these files from being shown into a UsageError: a field may hold anything."""
     try:
         yield
     except AuditorError:

@@ -40,7 +40,7 @@ class PairKeys:
         self._last: tuple[Key, int, Key] = self.r, -1, self.r
 
     def r_of(self, index: int) -> Key:
-        """Return the key of r at an index, a new object for each run: numpy counts in it what a run spawns. Hashed once."""
+        """Return the key of r at an index, a new object for each run: numpy counts in it what a run spawns."""
         parent, last, key = self._last
         if last != index or parent is not self.r:
             key = self.r.child(index)
@@ -48,7 +48,7 @@ class PairKeys:
         return key.again()
 
     def sample(self, which: int) -> Key:
-        """Return the parent of the keys of all samples of run `which`: 0 and 1 in a pair, and on from there in a group."""
+        """Return the parent of the keys of all samples of run `which`: 0 or 1 in a pair, any in a group."""
         while which >= len(self.samples):
             self.samples.append(self._sample.child(len(self.samples)))
         return self.samples[which]
@@ -157,7 +157,7 @@ class Bench(msgspec.Struct, frozen=True):
             return self.no_output(error, index, which)
 
     def no_output(self, error: BaseException, index: int, which: int) -> NoOutput:
-        """Return bottom for a run that raised, if that counts as an output; else raise the error that ends the audit."""
+        """Return bottom for a run that raised, if that counts as an output; else raise what ends the audit."""
         if is_interrupt(error) and not self.publish:
             raise error  # from the keyboard; a worker hears none
         failed = SubjectRaised(self.subject.name, index, which, error)
